@@ -4,7 +4,7 @@
 #include <new>
 #include <string_view>
 
-#include "document/options.hpp"
+#include "document/document.hpp"
 #include "io/json_writer.hpp"
 #include "support/memory_limit.hpp"
 #include "support/parallel_for.hpp"

@@ -11,7 +11,7 @@
 #include "attn/run.hpp"
 #include "attn/version.hpp"
 
-#include "document/options.hpp"
+#include "document/document.hpp"
 #include "kernels/cpu_target.hpp"
 #include "result/provenance.hpp"
 #include "support/in_quotes.hpp"

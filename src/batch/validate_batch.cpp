@@ -10,7 +10,7 @@
 
 #include "batch/items.hpp"
 #include "document/document.hpp"
-#include "document/validate.hpp"
+#include "document/reader.hpp"
 #include "io/json_value.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"

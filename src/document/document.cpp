@@ -1,6 +1,13 @@
 #include "document/document.hpp"
 
 #include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "attn/error.hpp"
 
@@ -10,7 +17,7 @@
 namespace attn {
 namespace {
 
-// The member of that key, added at the end if there is none.
+// The member of that key; added if there is none.
 JsonValue& member(JsonValue& object, std::string_view key) {
   auto& members = std::get<JsonValue::Object>(object.data);
   const auto found = std::find_if(members.begin(), members.end(),
@@ -81,9 +88,201 @@ Error Document::placed(const Error& error) const {
       return {error.kind(), error.problem(), field, error.help()};
     }
   }
-  // What stands in a checkpoint folder is named by its own path.
+  // Files of a checkpoint folder are named by their own paths.
   if (error.where().starts_with(name_)) return error;
   return error.inside(name_);
+}
+
+namespace {
+
+template <class Alternative>
+JsonValue json_of(Alternative value) {
+  JsonValue json;
+  json.data = std::move(value);
+  return json;
+}
+
+// Not for pointers, which convert to bool.
+template <std::same_as<bool> Truth>
+JsonValue json(Truth truth) {
+  return json_of(truth);
+}
+JsonValue json(std::string text) {
+  return json_of(std::move(text));
+}
+JsonValue json(std::string_view text) {
+  return json(std::string(text));
+}
+JsonValue json(double number) {
+  return json_of(JsonValue::Number{number, 0, false});
+}
+JsonValue json(std::int64_t number) {
+  return json_of(JsonValue::Number{static_cast<double>(number), number, true});
+}
+JsonValue json(std::size_t number) {
+  return json(static_cast<std::int64_t>(number));
+}
+JsonValue json(DType dtype) {
+  return json(std::string(name(dtype)));
+}
+JsonValue json(Kind kind) {
+  return json(info(kind).name);
+}
+JsonValue json(const Pooling& pool) {
+  const bool largest = pool.reduction == Pooling::Reduction::max;
+  return json_of(JsonValue::Object{{"size", json(pool.size)},
+                                   {"reduction", json(std::string(largest ? "max" : "mean"))}});
+}
+template <class Element>
+JsonValue json(const std::vector<Element>& elements);
+JsonValue json(const ModelText& text) {
+  return text.pair ? json(std::vector{text.text, *text.pair}) : json(text.text);
+}
+template <class Element>
+JsonValue json(const std::vector<Element>& elements) {
+  JsonValue::Array list;
+  for (const Element& element : elements) list.push_back(json(element));
+  return json_of(std::move(list));
+}
+
+}  // namespace
+
+std::vector<Setting> settings(
+    const DocumentOptions& options,
+    const std::function<std::string(const std::filesystem::path&)>& place) {
+  // Naming all members makes a new member a compile error until it is set too.
+  const auto& [input, model, architecture, texts, layers, logits, heads_off, attention, dtype,
+               heads, scale, seed, valid_lens, pool, causal, gradient, threads, files] = options;
+  static_cast<void>(input);
+  static_cast<void>(threads);
+  static_cast<void>(files);
+
+  std::vector<Setting> all;
+  // The key is the name of the field unless another one is given.
+  const auto set = [&](std::string field, JsonValue value, std::string key = "",
+                       std::string inner = "") {
+    if (key.empty()) key = field.substr(field.find("::") + 2);
+    all.push_back({std::move(key), std::move(inner), std::move(field), std::move(value)});
+  };
+  if (model) set("DocumentOptions::model", json(place(*model)));
+  if (architecture) set("DocumentOptions::architecture", json(place(*architecture)));
+  if (!texts.empty()) set("DocumentOptions::texts", json(texts), "text");
+  if (layers) set("DocumentOptions::layers", json(*layers));
+  if (logits) set("DocumentOptions::logits", json(true));
+  std::map<std::string, std::vector<std::size_t>> off;
+  for (const LayerHead& head : heads_off) off[head.layer].push_back(head.head);
+  for (const auto& [layer, without] : off)
+    set("DocumentOptions::heads_off", json(without), "heads_off", layer);
+  if (attention.size() == 1) set("DocumentOptions::attention", json(attention[0]));
+  if (attention.size() > 1) set("DocumentOptions::attention", json(attention));
+  if (dtype) set("DocumentOptions::dtype", json(*dtype));
+  if (heads) set("DocumentOptions::heads", json(*heads));
+  if (scale) set("DocumentOptions::scale", json(*scale));
+  if (seed) set("DocumentOptions::seed", json(*seed));
+  if (valid_lens) set("DocumentOptions::valid_lens", json(*valid_lens));
+  if (pool) set("DocumentOptions::pool", json(*pool));
+  if (gradient) {
+    set("DocumentOptions::gradient", json_of(JsonValue::Object{{"file", json(place(*gradient))}}),
+        "gradient", "output");
+  }
+  if (causal) set("DocumentOptions::causal", json(true), "mask", "causal");
+  return all;
+}
+
+JsonOptions json_options(const DocumentOptions& options) {
+  JsonOptions reading;
+  reading.threads = options.threads;
+  reading.dtype = options.dtype == DType::float64 ? DType::float64 : DType::float32;
+  return reading;
+}
+
+Document open_document(const DocumentOptions& options) {
+  // Without an input, the options are the whole document of a model.
+  Document document = options.input.empty() && options.model
+                          ? Document::parse("{}", options.model->string(), "", options.files)
+                          : Document::open(options.input, options.files, json_options(options));
+  put_options(options, document);
+  return document;
+}
+
+Document open_document(const DocumentOptions& options,
+                       const std::shared_ptr<const MappedFile>& file) {
+  Document document = Document::open(file, options.input, options.files, json_options(options));
+  put_options(options, document);
+  return document;
+}
+
+void put_options(const DocumentOptions& options, Document& document) {
+  // Paths of options are not relative to the document.
+  const auto from_here = [&](const std::filesystem::path& path) {
+    if (document.folder().empty()) return path.string();
+    std::error_code no_such_place;  // for an empty name, which is refused when it is opened
+    const std::filesystem::path here = std::filesystem::absolute(path, no_such_place);
+    return (no_such_place ? path : here).string();
+  };
+  for (Setting& setting : settings(options, from_here)) {
+    if (setting.inner.empty()) {
+      document.override_with(setting.key, std::move(setting.value), std::move(setting.field));
+    } else {
+      document.override_inside(setting.key, setting.inner, std::move(setting.value),
+                               std::move(setting.field));
+    }
+  }
+}
+
+namespace {
+
+bool continues_a_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.';
+}
+
+// The text with `name` replaced by `shown` where it is a whole word.
+std::string renamed(const std::string& text, const std::string& name, const std::string& shown) {
+  std::string result;
+  std::size_t from = 0;
+  for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos;) {
+    const std::size_t end = at + name.size();
+    const bool starts = at == 0 || !continues_a_name(text[at - 1]);
+    const bool ends =
+        end == text.size() || !continues_a_name(name.back()) || !continues_a_name(text[end]);
+    if (starts && ends) {
+      result += text.substr(from, at - from) + shown;
+      from = end;
+    }
+    at = end;
+  }
+  return result + text.substr(from);
+}
+
+}  // namespace
+
+void DocumentNames::tensor(const std::string& ours, const std::string& theirs) {
+  // The word is certainly the tensor's name only before its shape: "a key" may be a key of the
+  // mask.
+  renamings_.push_back({"/" + ours, "/" + theirs, ours + " [", theirs + " ["});
+}
+
+void DocumentNames::parameter(const std::string& ours, const std::string& shown,
+                              const std::string& place) {
+  renamings_.push_back({"/parameters/" + ours, place, ours, shown});
+}
+
+Error DocumentNames::named(const Error& error) const {
+  std::string problem = error.problem(), where = error.where(), help = error.help();
+  bool placed = false;
+  for (const Renaming& renaming : renamings_) {
+    const bool here =
+        where == renaming.pointer || std::string_view(where).starts_with(renaming.pointer + "/");
+    if (here && !placed) {
+      where = renaming.place + where.substr(renaming.pointer.size());
+      placed = true;
+    }
+    if (renaming.text == renaming.shown) continue;
+    problem = renamed(problem, renaming.text, renaming.shown);
+    help = renamed(help, renaming.text, renaming.shown);
+  }
+  return {error.kind(), problem, where, help};
 }
 
 }  // namespace attn

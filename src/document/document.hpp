@@ -1,28 +1,31 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "attn/document.hpp"
 #include "attn/error.hpp"
 #include "attn/file_access.hpp"
 
 #include "io/json_value.hpp"
 #include "support/mapped_file.hpp"
+#include "support/several_errors.hpp"
 
 namespace attn {
 
-/// An input document as parsed, with what the command line puts in its place.
+/// A parsed input document, with the values that options put in place of its own.
 class Document {
  public:
-  /// Reads and parses a file ("-" = standard input), which may stand anywhere; `access` rules its
-  /// size, its nesting and the files that it names. Throws Error(file) or Error(input).
+  /// Reads and parses a file ("-" = standard input) of any folder. `access` limits its size, its
+  /// nesting and the files that it names. Throws Error(file) or Error(input).
   static Document open(const std::filesystem::path& path, const FileAccess& access = {},
                        const JsonOptions& options = {.dtype = DType::float32});
-  /// The same of a file that is open already.
+  /// Parses a file that is open already.
   static Document open(const std::shared_ptr<const MappedFile>& file,
                        const std::filesystem::path& path, const FileAccess& access,
                        const JsonOptions& options);
@@ -30,14 +33,14 @@ class Document {
                         const FileAccess& access = {},
                         const JsonOptions& options = {.dtype = DType::float32});
 
-  /// Replaces (or adds) a top-level member, or the member `inner` of a top-level object. Errors
-  /// there name the field that gave it.
+  /// Replaces or adds a top-level member, or the member `inner` of a top-level object. Errors at
+  /// that member name `field` instead.
   void override_with(std::string_view key, JsonValue value, std::string field);
   void override_inside(std::string_view key, std::string_view inner, JsonValue value,
                        std::string field);
 
-  /// The error with its JSON pointer put into words a user can follow: "doc.json, /query/1", or the
-  /// field that gave the value. An error that names a field already stays as it is.
+  /// The error with a place for users: "doc.json, /query/1", or the field that set the value. An
+  /// error that names a field already stays unchanged.
   Error placed(const Error& error) const;
 
   const JsonValue& root() const noexcept { return root_; }
@@ -51,6 +54,85 @@ class Document {
   std::filesystem::path folder_;
   FileAccess access_;
   std::vector<std::pair<std::string, std::string>> fields_;  ///< JSON pointer → field
+};
+
+/// A value that options put in place of a document's own.
+struct Setting {
+  std::string key;    ///< key of the document
+  std::string inner;  ///< member of the key's object; empty = the whole value
+  std::string field;  ///< "DocumentOptions::scale", for errors
+  JsonValue value;
+};
+
+/// All values that the options set. `place` gives the text for a file or folder that they name.
+std::vector<Setting> settings(
+    const DocumentOptions& options,
+    const std::function<std::string(const std::filesystem::path&)>& place);
+
+/// The type of numbers and the threads for parsing a document with these options.
+JsonOptions json_options(const DocumentOptions& options);
+
+/// Opens the input and puts the options into it, so that one reader checks both.
+Document open_document(const DocumentOptions& options);
+/// Parses the input's file, which is open already.
+Document open_document(const DocumentOptions& options,
+                       const std::shared_ptr<const MappedFile>& file);
+
+/// Puts the options into a document that is open already.
+void put_options(const DocumentOptions& options, Document& document);
+
+/// Collects the problems of a document, so that all of them are reported at once.
+class Problems {
+ public:
+  /// Runs the step and stores the errors that it throws. Returns whether there was none.
+  template <class Step>
+  bool attempt(Step&& step) {
+    try {
+      std::forward<Step>(step)();
+      return true;
+    } catch (const SeveralErrors& several) {
+      errors_.insert(errors_.end(), several.errors().begin(), several.errors().end());
+      return false;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::internal) throw;
+      errors_.push_back(error);
+      return false;
+    }
+  }
+
+  void add(Error error) { errors_.push_back(std::move(error)); }
+
+  const std::vector<Error>& errors() const noexcept { return errors_; }
+
+  void throw_first() const {
+    if (!errors_.empty()) throw errors_.front();
+  }
+  void throw_all() const {
+    if (!errors_.empty()) throw SeveralErrors(errors_);
+  }
+
+ private:
+  std::vector<Error> errors_;
+};
+
+/// The document's names of the parts of a request, for errors in the user's words: "/x" for the
+/// request's "/query", "/parameters/query.weight" for "/parameters/W_q.weight".
+class DocumentNames {
+ public:
+  /// Renames the request's tensor `ours` to the document's member `theirs`.
+  void tensor(const std::string& ours, const std::string& theirs);
+
+  /// Shows the parameter `ours` as `shown` in texts, at the JSON pointer `place`.
+  void parameter(const std::string& ours, const std::string& shown, const std::string& place);
+
+  Error named(const Error& error) const;
+
+ private:
+  struct Renaming {
+    std::string pointer, place;  // in the error's place
+    std::string text, shown;     // in its texts
+  };
+  std::vector<Renaming> renamings_;
 };
 
 }  // namespace attn

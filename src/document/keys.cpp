@@ -7,13 +7,10 @@
 #include "attn/document.hpp"
 #include "attn/error.hpp"
 
-#include "document/dropout_reader.hpp"
-#include "document/foreign_keys.hpp"
-#include "document/pooling_reader.hpp"
-#include "document/position_reader.hpp"
+#include "document/option_reader.hpp"
 #include "io/json_object.hpp"
-#include "support/nearest_name.hpp"
 #include "support/translated.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
@@ -73,6 +70,11 @@ bool decoder(const KindInfo& kind) {
   return kind.kind == Kind::decoder_layer;
 }
 
+/// An activation, and whether a gate multiplies its values.
+struct GatedActivation {
+  Activation function = Activation::relu;
+  bool gated = false;
+};
 constexpr auto activations = std::to_array<Named<GatedActivation>>({
     {"relu", {Activation::relu}},
     {"gelu", {Activation::gelu}},
@@ -85,13 +87,16 @@ constexpr auto activations = std::to_array<Named<GatedActivation>>({
 constexpr auto norm_places =
     std::to_array<Named<NormPlace>>({{"post", NormPlace::post}, {"pre", NormPlace::pre}});
 
-// Models have no narrow types of computation.
+// Models are computed in float32 or float64 only.
 std::span<const Named<DType>> dtypes(const KindInfo& kind) {
   return model(kind) ? document_dtypes().first(2) : document_dtypes();
 }
 
-std::size_t count(const KeyValue& given) {
-  return static_cast<std::size_t>(expect_integer(given.value, given.at, 1));
+using Reading = DocumentKey::Reading;
+
+template <class Member>
+void read_value(const KeyValue& given, Member& member) {
+  member = FieldType<Member>::read(given.value, given.place);
 }
 
 constexpr std::array<DocumentKey, 54> keys{{
@@ -106,10 +111,8 @@ constexpr std::array<DocumentKey, 54> keys{{
     {"token_types", model, to_translate("as token_ids, for models that have token types"),
      R"("$ref": "#/$defs/ids")"},
     {"special_tokens", model, to_translate("whether the tokenizer's template is applied to text"),
-     R"("type": "boolean")",
-     [](const KeyValue& given, PlainValues& values) {
-       values.special_tokens = expect_boolean(given.value, given.at);
-     }},
+     R"("type": "boolean")", Reading::plain,
+     [](const KeyValue& given, PlainValues& values) { read_value(given, values.special_tokens); }},
     {"decoder_text", model, to_translate("what the decoder of an encoder-decoder reads"),
      R"("$ref": "#/$defs/texts")"},
     {"decoder_token_ids", model, to_translate("the same as token ids"), R"("$ref": "#/$defs/ids")"},
@@ -154,134 +157,134 @@ constexpr std::array<DocumentKey, 54> keys{{
     {"tokenizer", sequences, to_translate("cuts text into tokens"),
      R"("$ref": "#/$defs/tokenizer")"},
     {"parameters", learned, to_translate("learned weights"), R"("$ref": "#/$defs/parameters")"},
-    {"mask", tensors, to_translate("which keys each query sees"), R"("$ref": "#/$defs/mask")"},
+    {"mask", tensors, to_translate("which keys each query sees"), R"("$ref": "#/$defs/mask")",
+     Reading::by_name, nullptr, true},
     {"valid_lens", tensors, to_translate("how many leading keys are valid, [B] or [B,Lq]"),
      R"("$ref": "#/$defs/tensor")"},
     {"memory_mask", decoder, to_translate("the mask of a decoder layer's cross-attention"),
-     R"("$ref": "#/$defs/mask")"},
+     R"("$ref": "#/$defs/mask")", Reading::by_name, nullptr, true},
     {"memory_valid_lens", decoder, to_translate("the valid lengths of a decoder layer's memory"),
      R"("$ref": "#/$defs/tensor")"},
     {"heads", heads, to_translate("number of query heads"), R"("type": "integer", "minimum": 1)",
-     [](const KeyValue& given, PlainValues& values) { values.heads = count(given); }},
+     Reading::plain,
+     [](const KeyValue& given, PlainValues& values) { read_value(given, values.states.heads); }},
     {"kv_heads", heads, to_translate("number of key and value heads; heads if absent"),
-     R"("type": "integer", "minimum": 1)",
-     [](const KeyValue& given, PlainValues& values) { values.kv_heads = count(given); }},
-    {"scale", tensors, to_translate("factor of the scores"), R"("type": "number")",
-     [](const KeyValue& given, PlainValues& values) {
-       values.options.scale = expect_number(given.value, given.at);
-     }},
+     R"("type": "integer", "minimum": 1)", Reading::plain,
+     [](const KeyValue& given, PlainValues& values) { read_value(given, values.states.kv_heads); }},
+    {"scale", tensors, to_translate("factor of the scores"), R"("type": "number")", Reading::plain,
+     [](const KeyValue& given, PlainValues& values) { read_value(given, values.options.scale); },
+     true},
     {"softcap", tensors, to_translate("c of c·tanh(score/c)"),
-     R"("type": "number", "exclusiveMinimum": 0)",
-     [](const KeyValue& given, PlainValues& values) {
-       values.options.softcap = expect_number(given.value, given.at);
-     }},
+     R"("type": "number", "exclusiveMinimum": 0)", Reading::plain,
+     [](const KeyValue& given, PlainValues& values) { read_value(given, values.options.softcap); },
+     true},
     {"rotary", products, to_translate("turns queries and keys by their positions"),
-     R"("$ref": "#/$defs/rotary")"},
+     R"("$ref": "#/$defs/rotary")", Reading::in_turn,
+     [](const KeyValue& given, PlainValues& values) {
+       values.options.rotary =
+           read_rotary(given.value, given.place, values.numbers(), *given.tensors);
+     }},
     {"query_norm", products, to_translate("norm of each head's query, before it is turned"),
-     R"("$ref": "#/$defs/head_norm")"},
+     R"("$ref": "#/$defs/head_norm")", Reading::in_turn,
+     [](const KeyValue& given, PlainValues& values) {
+       values.options.query_norm =
+           read_head_norm(given.value, given.place, values.numbers(), *given.tensors);
+     }},
     {"key_norm", products, to_translate("norm of each head's key, before it is turned"),
-     R"("$ref": "#/$defs/head_norm")"},
+     R"("$ref": "#/$defs/head_norm")", Reading::in_turn,
+     [](const KeyValue& given, PlainValues& values) {
+       values.options.key_norm =
+           read_head_norm(given.value, given.place, values.numbers(), *given.tensors);
+     }},
     {"relative_bias", products, to_translate("biases by buckets of distances, as in T5"),
-     R"("$ref": "#/$defs/relative_bias")"},
+     R"("$ref": "#/$defs/relative_bias")", Reading::in_turn,
+     [](const KeyValue& given, PlainValues& values) {
+       values.options.relative_bias =
+           read_relative_bias(given.value, given.place, values.numbers(), *given.tensors);
+     }},
     {"sinks", products,
      to_translate("[H]: one more logit a head in the softmax's sum, without a value"),
-     R"("$ref": "#/$defs/tensor")"},
+     R"("$ref": "#/$defs/tensor")", Reading::in_turn,
+     [](const KeyValue& given, PlainValues& values) {
+       values.options.sinks = given.tensors->read(given.value, values.numbers(), given.place);
+     }},
     {"gradient", tensors,
      to_translate("the output's gradient, for those of all that it was computed from"),
-     R"("type": "object", "required": ["output"], "additionalProperties": false, "properties": {"output": {"$ref": "#/$defs/tensor"}})"},
+     output_gradient_schema, Reading::in_turn,
+     [](const KeyValue& given, PlainValues& values) {
+       values.plan.output_gradient =
+           read_output_gradient(given.value, given.place, values.numbers(), *given.tensors);
+     }},
     {"feed_forward", layers, to_translate("hidden width of a layer's feed-forward part"),
-     R"("type": "integer", "minimum": 1)",
-     [](const KeyValue& given, PlainValues& values) { values.feed_forward = count(given); }},
+     R"("type": "integer", "minimum": 1)", Reading::plain,
+     [](const KeyValue& given, PlainValues& values) { read_value(given, values.feed_forward); }},
     {"activation", layers, to_translate("of the feed-forward part; the last three are gated"),
-     R"("enum": ["relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "geglu_tanh"])",
+     +[] { return names_schema(activations); }, Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
-       values.activation = expect_choice(given.value, given.at, "activation", activations);
+       const GatedActivation chosen =
+           expect_choice(given.value, given.place, "activation", activations);
+       values.transformer.activation = chosen.function;
+       values.transformer.gated = chosen.gated;
      }},
-    {"norm", layers, to_translate("post or pre"), R"("enum": ["post", "pre"])",
+    {"norm", layers, to_translate("post or pre"), +[] { return names_schema(norm_places); },
+     Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
-       values.norm = expect_choice(given.value, given.at, "norm", norm_places);
-     }},
-    {"norm_kind", layers, to_translate("layer or rms"), R"("enum": ["layer", "rms"])",
+       values.transformer.norm = expect_choice(given.value, given.place, "norm", norm_places);
+     },
+     true},
+    {"norm_kind", layers, to_translate("layer or rms"), norm_kind_schema, Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
-       values.norm_kind = read_norm_kind(given.value, given.at);
-     }},
+       values.norm_kind = read_norm_kind(given.value, given.place);
+     },
+     true},
     {"layers", several_layers,
      to_translate(
          "number of layers; of a model the layers whose weights are wanted, from 0: all, one or "
          "several"),
      R"("oneOf": [{"const": "all"}, {"type": "integer", "minimum": 0}, {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}}])",
+     Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
-       if (!model(given.kind)) values.layers = count(given);
+       if (!model(given.kind)) read_value(given, values.layers);
      }},
     {"eps", products, to_translate("ε of all norms"), R"("type": "number", "exclusiveMinimum": 0)",
-     [](const KeyValue& given, PlainValues& values) {
-       values.options.eps = expect_number(given.value, given.at);
-     }},
+     Reading::plain,
+     [](const KeyValue& given, PlainValues& values) { read_value(given, values.options.eps); },
+     true},
     {"weights", all, to_translate("false: leave the weights out of the result"),
-     R"("type": "boolean")",
+     R"("type": "boolean")", Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
-       values.options.weights = expect_boolean(given.value, given.at);
-     }},
+       read_value(given, values.options.weights);
+       values.plan.weights = values.options.weights;
+     },
+     true},
     {"pool", tensors,
      to_translate("weights reduced to a map of at most so many bins of queries and keys"),
-     R"("oneOf": [{"type": "integer", "minimum": 1}, {"type": "object", "required": ["size"], "additionalProperties": false, "properties": {"size": {"type": "integer", "minimum": 1}, "reduction": {"enum": ["mean", "max"]}}}])",
+     pooling_schema, Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
-       values.options.pool = read_pooling(given.value, given.at);
+       values.options.pool = read_pooling(given.value, given.place);
      }},
     {"dropout", tensors, to_translate("dropout on the weights"), R"("$ref": "#/$defs/dropout")",
+     Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
-       values.dropout = read_dropout(given.value, given.at);
-     }},
+       values.dropout = read_dropout(given.value, given.place);
+     },
+     true},
     {"labels", tensors, to_translate("names of queries and keys"), R"("$ref": "#/$defs/labels")"},
     {"seed", tensors, to_translate("seed of random tensors, as torch.manual_seed"),
-     R"("type": "integer")"},
+     R"("type": "integer")", Reading::by_name, nullptr, true},
     {"dtype", all, to_translate("of the computation"),
-     R"("enum": ["float32", "float64", "bfloat16", "float16"])",
+     +[] { return names_schema(document_dtypes()); }, Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
-       values.options.dtype = expect_choice(given.value, given.at, "dtype", dtypes(given.kind));
+       values.options.dtype = expect_choice(given.value, given.place, "dtype", dtypes(given.kind));
      }},
     {"title", all, to_translate("title of report and pictures"), R"("type": "string")",
-     [](const KeyValue& given, PlainValues& values) {
-       values.title = expect_string(given.value, given.at);
-     }},
-    {"description", all, to_translate("text for the report"), R"("type": "string")",
-     [](const KeyValue& given, PlainValues& values) {
-       values.description = expect_string(given.value, given.at);
-     }},
+     Reading::plain,
+     [](const KeyValue& given, PlainValues& values) { read_value(given, values.plan.title); },
+     true},
+    {"description", all, to_translate("text for the report"), R"("type": "string")", Reading::plain,
+     [](const KeyValue& given, PlainValues& values) { read_value(given, values.plan.description); },
+     true},
 }};
-
-std::string help_for(const DocumentKey& key, Kind kind) {
-  const std::string_view name = key.name;
-  if (kind == Kind::model) {
-    return name == "mask" || name == "valid_lens"
-               ? translated(
-                     "leave it out: a model has its own mask, and shorter texts are padded by "
-                     "themselves")
-               : translated(
-                     "leave it out: a model takes \"text\" or \"token_ids\", and its configuration "
-                     "says the rest");
-  }
-  if (key.takes(info(Kind::model)) && !key.takes(info(Kind::encoder_layer)))
-    return translated("leave it out, or choose \"model\", which takes a checkpoint folder");
-  if (name == "parameters") return translated("leave it out: this kind has no parameters");
-  if (name == "scores")
-    return translated("leave it out, or choose \"softmax\", which takes given scores");
-  if (kind == Kind::softmax)
-    return translated("leave it out: softmax takes \"scores\" and, if wanted, \"value\"");
-  if (name == "x")
-    return translated(
-        "give \"query\", \"key\" and \"value\", or choose a kind that projects hidden states");
-  if (name == "query" || name == "key" || name == "value")
-    return translated("give the hidden states as \"x\"");
-  if (name.starts_with("memory")) {
-    return translated(
-        "leave it out, or choose a kind with cross-attention: \"cross\", \"multi_head\", "
-        "\"decoder_layer\"");
-  }
-  if (name.ends_with("heads") && info(kind).family == Family::projected)
-    return translated("leave it out, or choose \"multi_head\"");
-  return translated("leave it out");
-}
 
 }  // namespace
 
@@ -297,48 +300,34 @@ std::span<const Named<DType>> document_dtypes() noexcept {
   return dtypes;
 }
 
-PlainValues read_plain_values(const JsonValue& root, const KindInfo& kind, Problems& problems) {
-  PlainValues values;
+const DocumentKey* find_key(std::string_view name) noexcept {
+  const auto row = std::find_if(keys.begin(), keys.end(),
+                                [&](const DocumentKey& key) { return key.name == name; });
+  return row == keys.end() ? nullptr : &*row;
+}
+
+DType PlainValues::numbers() const {
+  return widened(options.dtype);
+}
+
+void read_plain_values(const JsonValue& root, const KindInfo& kind, Problems& problems,
+                       PlainValues& values) {
   for (const DocumentKey& key : keys) {
-    const JsonValue* value = key.read && key.takes(kind) ? root.find(key.name) : nullptr;
-    if (!value) continue;
+    if (key.reading != Reading::plain || !key.takes(kind)) continue;
+    const JsonValue* value = root.find(key.name);
+    if (value == nullptr) continue;
     problems.attempt([&] { key.read({*value, pointer_to("", key.name), kind}, values); });
   }
-  return values;
 }
 
-void check_document_keys(const JsonValue& root, Problems& problems) {
-  std::vector<std::string_view> known;
-  known.reserve(std::size(keys));
-  for (const DocumentKey& key : keys) known.push_back(key.name);
-  constexpr std::size_t most_told = 1000;
-  std::size_t unknown = 0;
+void read_values_in_turn(const JsonValue& root, const KindInfo& kind, TensorSource& tensors,
+                         Problems& problems, PlainValues& values) {
   for (const JsonMember& member : root.members()) {
-    if (std::find(known.begin(), known.end(), member.key) != known.end()) continue;
-    if (++unknown > most_told) continue;
-    const std::string_view instead = instead_of_foreign_key(member.key);
-    problems.add(
-        input_error(translated("unknown key \"{1}\"", member.key), pointer_to("", member.key),
-                    instead.empty() ? suggestion(member.key, known) : translated(instead)));
-  }
-  if (unknown > most_told) {
-    problems.add(input_error(
-        translated("{1} more",
-                   translated_count(unknown - most_told, "{1} unknown key", "{1} unknown keys")),
-        "", suggestion("", known)));
-  }
-}
-
-void check_keys_of_kinds(const JsonValue& root, std::span<const Kind> kinds, Problems& problems) {
-  for (const DocumentKey& key : keys) {
-    const auto takes = [&](Kind kind) { return key.takes(info(kind)); };
-    if (!root.find(key.name) || std::any_of(kinds.begin(), kinds.end(), takes)) continue;
-    std::string names;
-    for (const Kind kind : kinds)
-      names += (names.empty() ? "" : ", ") + std::string(info(kind).name);
-    problems.add(
-        input_error(translated("\"{1}\" has no meaning for {2} attention", key.name, names),
-                    pointer_to("", key.name), help_for(key, kinds[0])));
+    const DocumentKey* key = find_key(member.key);
+    if (key == nullptr || key->reading != Reading::in_turn || !key->takes(kind)) continue;
+    problems.attempt([&] {
+      key->read({member.value, pointer_to("", member.key), kind, &tensors}, values);
+    });
   }
 }
 

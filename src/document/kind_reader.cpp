@@ -6,17 +6,9 @@
 
 #include "attn/error.hpp"
 
-#include "document/document_parts.hpp"
-#include "document/keys.hpp"
-#include "document/kinds.hpp"
 #include "document/mask_reader.hpp"
-#include "document/parameters.hpp"
-#include "document/plan_assembly.hpp"
-#include "document/position_reader.hpp"
-#include "document/token_reader.hpp"
 #include "io/json_object.hpp"
 #include "support/translated.hpp"
-#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
@@ -26,7 +18,7 @@ class KindReader {
  public:
   KindReader(const Document& document, Kind kind, std::span<const Kind> kinds, Problems& problems,
              TensorSource& tensors)
-      : kinds_(kinds), parts_{document.root(), problems, tensors} {
+      : kinds_(kinds), parts_{{}, document.root(), problems, tensors} {
     parts_.plan.kind = kind;
   }
 
@@ -37,7 +29,8 @@ class KindReader {
     read_options();
     const std::size_t before_tensors = parts_.problems.errors().size();
     read_tensors();
-    // What could not be read would only cause further complaints, unless nothing depends on it.
+    // After a problem with a value that sizes depend on, further checks would only add its
+    // consequences.
     const auto sizes_are_known_since = [&](std::size_t before) {
       const std::span<const Error> found = std::span(parts_.problems.errors()).subspan(before);
       return std::all_of(found.begin(), found.end(), leaves_sizes);
@@ -51,20 +44,14 @@ class KindReader {
   }
 
  private:
-  // Whether the problem is with what sizes do not depend on, so that what follows from them can be
-  // told too.
+  // Whether the error is about a key on which no size depends.
   static bool leaves_sizes(const Error& error) {
-    constexpr std::array<std::string_view, 12> keys{
-        "/scale",   "/softcap", "/eps",         "/weights", "/title",     "/description",
-        "/dropout", "/mask",    "/memory_mask", "/norm",    "/norm_kind", "/seed"};
-    const std::string& where = error.where();
-    return std::any_of(keys.begin(), keys.end(), [&](std::string_view key) {
-      return where == key || (where.starts_with(key) && where[key.size()] == '/');
-    });
+    std::string_view key = error.where();
+    if (!key.starts_with('/')) return false;
+    key.remove_prefix(1);
+    const DocumentKey* row = find_key(key.substr(0, key.find('/')));
+    return row != nullptr && row->leaves_sizes;
   }
-
-  // What numbers are read as.
-  DType numbers() const { return widened(parts_.options.dtype); }
 
   template <class Store>
   void read(const char* key, Store&& store) {
@@ -73,35 +60,22 @@ class KindReader {
   }
 
   void read_options() {
-    const PlainValues values = read_plain_values(parts_.root, parts_.kind(), parts_.problems);
-    parts_.plan.title = values.title;
-    parts_.plan.description = values.description;
-    parts_.plan.weights = values.options.weights;
-    parts_.options = values.options;
-    parts_.states.heads = values.heads;
+    read_plain_values(parts_.root, parts_.kind(), parts_.problems, parts_);
     if (parts_.kind().kind == Kind::multi_head && !parts_.states.heads) parts_.states.heads = 1;
-    parts_.states.kv_heads = values.kv_heads;
-    parts_.feed_forward = values.feed_forward;
-    parts_.layers = values.layers;
-    parts_.transformer.activation = values.activation.function;
-    parts_.transformer.gated = values.activation.gated;
-    parts_.transformer.norm = values.norm;
-    parts_.norm_kind = values.norm_kind;
-    parts_.dropout = values.dropout;
   }
 
   Tensor read_tensor(const char* key) {
     Tensor tensor;
     read(key, [&](const JsonValue& value, const std::string& at) {
-      tensor = parts_.tensors.read(value, numbers(), at);
+      tensor = parts_.tensors.read(value, parts_.numbers(), at);
     });
     return tensor;
   }
 
-  // In the order in which PyTorch's generator fills the random ones.
+  // In the order in which PyTorch draws random tensors.
   void read_tensors() {
     read("seed", [&](const JsonValue& value, const std::string& at) {
-      parts_.tensors.seed(0);  // so that one that is wrong leaves what is drawn with its sizes
+      parts_.tensors.seed(0);  // so that a wrong seed does not prevent the check of sizes
       parts_.tensors.seed(expect_integer(value, at, INT64_MIN));
     });
     read_tokens();
@@ -139,12 +113,13 @@ class KindReader {
       return;
     }
     parts_.problems.attempt([&] {
-      const TokenReader reader(parts_.root, numbers(), parts_.tensors);
+      const TokenReader reader(parts_.root, parts_.numbers(), parts_.tensors);
       parts_.plan.positions_added = reader.adds_positions();
       const auto keep = [&](const TokenStates& states, const std::string& prefix) {
         if (parts_.tensors.sketching()) return;
         parts_.plan.tokens.push_back({prefix + "token_ids", states.ids});
-        parts_.plan.tokens.push_back({prefix + "embedded", states.embedded.converted(numbers())});
+        parts_.plan.tokens.push_back(
+            {prefix + "embedded", states.embedded.converted(parts_.numbers())});
         if (states.recovered)
           parts_.plan.tokens.push_back({prefix + "recovered_ids", states.recovered});
       };
@@ -160,7 +135,8 @@ class KindReader {
     });
   }
 
-  // Which tensor is the query, the key and the value, and what of them may not stand together.
+  // Chooses the query, the key and the value. Throws Error(input) for tensors that exclude each
+  // other.
   void place(Tensor& query, Tensor& key, Tensor& value, Tensor& x, Tensor& memory) {
     const auto instead = [&](const std::optional<TokenStates>& states, Tensor& tensor,
                              const char* name) {
@@ -224,14 +200,14 @@ class KindReader {
     parts_.problems.attempt([&] {
       const JsonValue* value = parts_.find("parameters");
       std::string pointer = "/parameters";
-      // Each kind may have parameters of its own.
+      // Parameters may be given by kind.
       if (value && has_kinds(*value)) {
         const JsonMember* own = find_by_kind(*value, parts_.kind().kind, pointer);
         pointer = pointer_to(pointer, own ? std::string_view(own->key) : parts_.kind().name);
         value = own ? &own->value : nullptr;
       }
       parts_.learned =
-          read_parameters(value, pointer, parts_.kind().kind, parts_.states, numbers(),
+          read_parameters(value, pointer, parts_.kind().kind, parts_.states, parts_.numbers(),
                           parts_.transformer.memory, parts_.layers.value_or(1), parts_.feed_forward,
                           parts_.transformer.gated, parts_.norm_kind, parts_.tensors);
       parts_.plan.warnings.insert(parts_.plan.warnings.end(), parts_.learned.warnings.begin(),
@@ -241,12 +217,14 @@ class KindReader {
 
   void read_masks() {
     parts_.options.mask =
-        read_mask(parts_.find("mask"), parts_.find("valid_lens"), "/mask", "/valid_lens", numbers(),
-                  parts_.tensors, parts_.problems, parts_.plan.warnings);
-    parts_.transformer.memory_mask = read_mask(
-        parts_.find("memory_mask"), parts_.find("memory_valid_lens"), "/memory_mask",
-        "/memory_valid_lens", numbers(), parts_.tensors, parts_.problems, parts_.plan.warnings);
-    // What filled up the tokens' rows is padding: of the memory where keys come from it.
+        read_mask(parts_.find("mask"), parts_.find("valid_lens"), "/mask", "/valid_lens",
+                  parts_.numbers(), parts_.tensors, parts_.problems, parts_.plan.warnings);
+    parts_.transformer.memory_mask =
+        read_mask(parts_.find("memory_mask"), parts_.find("memory_valid_lens"), "/memory_mask",
+                  "/memory_valid_lens", parts_.numbers(), parts_.tensors, parts_.problems,
+                  parts_.plan.warnings);
+    // Positions behind the end of a sequence are padding, in the mask of the attention whose keys
+    // they are.
     const auto hide_padding = [&](Mask& mask, const TokenStates& tokens) {
       if (parts_.tensors.sketching()) return;
       const Tensor& past = parts_.states.past_key;
@@ -260,40 +238,8 @@ class KindReader {
                    *parts_.second);
   }
 
-  // Rotary positions, norms of heads, relative bias and sinks, in the order of the document: that
-  // is the order in which random tensors are drawn.
   void read_positions() {
-    const DType dtype = numbers();
-    for (const JsonMember& member : parts_.root.members()) {
-      const auto read_member = [&](const char* key, const auto& store) {
-        if (member.key == key) read(key, store);
-      };
-      read_member("rotary", [&](const JsonValue& value, const std::string& at) {
-        parts_.options.rotary = read_rotary(value, at, dtype, parts_.tensors);
-      });
-      read_member("query_norm", [&](const JsonValue& value, const std::string& at) {
-        parts_.options.query_norm = read_head_norm(value, at, dtype, parts_.tensors);
-      });
-      read_member("key_norm", [&](const JsonValue& value, const std::string& at) {
-        parts_.options.key_norm = read_head_norm(value, at, dtype, parts_.tensors);
-      });
-      read_member("relative_bias", [&](const JsonValue& value, const std::string& at) {
-        parts_.options.relative_bias = read_relative_bias(value, at, dtype, parts_.tensors);
-      });
-      read_member("gradient", [&](const JsonValue& value, const std::string& at) {
-        constexpr std::array<std::string_view, 1> known{"output"};
-        expect_known_keys(value, known, at);
-        const JsonValue* output = value.find("output");
-        if (!output) {
-          throw input_error(translated("the gradient has no output"), pointer_to(at, "output"),
-                            translated("give that of the output, of its shape"));
-        }
-        parts_.plan.output_gradient = parts_.tensors.read(*output, dtype, pointer_to(at, "output"));
-      });
-      read_member("sinks", [&](const JsonValue& value, const std::string& at) {
-        parts_.options.sinks = parts_.tensors.read(value, dtype, at);
-      });
-    }
+    read_values_in_turn(parts_.root, parts_.kind(), parts_.tensors, parts_.problems, parts_);
     if (parts_.find("eps") && !parts_.is(Family::transformer) && !parts_.options.query_norm &&
         !parts_.options.key_norm) {
       parts_.plan.warnings.emplace_back(translated("\"eps\" has no effect: there is no norm"));
@@ -310,6 +256,31 @@ class KindReader {
 };
 
 }  // namespace
+
+const JsonValue* DocumentParts::find(std::string_view key) const {
+  const DocumentKey* row = find_key(key);
+  return row != nullptr && row->takes(kind()) ? root.find(key) : nullptr;
+}
+
+std::string DocumentParts::second_name() const {
+  return second ? TokenReader::key(root, "memory_") : is(Family::score) ? "key" : "memory";
+}
+
+DocumentNames DocumentParts::names_of_tensors() const {
+  DocumentNames names;
+  if (first) {
+    names.tensor("query", TokenReader::key(root, ""));
+  } else if (root.find("x") && is_projecting()) {
+    names.tensor("query", "x");
+  }
+  if (decoder() && second) names.tensor("memory", second_name());
+  const bool own = root.find("x") || first;
+  if (second || (own && is_projecting() && states.key)) {
+    names.tensor("key", second_name());
+    if (is_projecting()) names.tensor("value", second_name());
+  }
+  return names;
+}
 
 Plan read_kind(const Document& document, Kind kind, std::span<const Kind> kinds, Problems& problems,
                TensorSource& tensors) {

@@ -1,17 +1,56 @@
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "document/document.hpp"
+#include "document/keys.hpp"
+#include "document/parameters.hpp"
 #include "document/plan.hpp"
-#include "document/problems.hpp"
 #include "document/tensor_source.hpp"
+#include "document/token_reader.hpp"
+#include "io/json_value.hpp"
 
 namespace attn {
 
-/// Reads every part of the document as `kind`, one of `kinds`, needs it; all problems go to
-/// `problems`, and the plan is whole only if there are none.
+/// The parts of a document that were read for one kind, before they are put together.
+struct DocumentParts : PlainValues {
+  const JsonValue& root;
+  Problems& problems;
+  TensorSource& tensors;
+  Tensor scores = {};
+  LearnedWeights learned = {};
+  std::optional<TokenStates> first = {},
+                             second = {};  ///< hidden states of the query's and of the key's tokens
+
+  const KindInfo& kind() const { return info(plan.kind); }
+  bool is(Family family) const { return kind().family == family; }
+  bool is_projecting() const { return is(Family::projected) || is(Family::transformer); }
+  bool decoder() const { return kind().kind == Kind::decoder_layer; }
+
+  /// The value of a key that the document has and that has a meaning for this kind.
+  const JsonValue* find(std::string_view key) const;
+
+  /// The document's member that is the second sequence.
+  std::string second_name() const;
+
+  /// The document's names of the request's query, key and value, for errors to use.
+  DocumentNames names_of_tensors() const;
+};
+
+/// Puts the parts together: fills in the plan's computation, attentions and labels. Parts that do
+/// not fit each other are problems.
+void assemble_plan(DocumentParts& parts);
+
+/// The plan of one of the document's `kinds`. Problems go to `problems`; with any, the plan may
+/// lack its computation.
 Plan read_kind(const Document& document, Kind kind, std::span<const Kind> kinds, Problems& problems,
                TensorSource& tensors);
+
+/// The plan of a document with a model: its folder, its input and the wanted results. Problems go
+/// to `problems`; the plan may be computed only if there are none.
+Plan read_model_plan(const Document& document, Problems& problems);
 
 }  // namespace attn

@@ -6,13 +6,27 @@
 
 #include "attn/error.hpp"
 
-#include "attention/attention_name.hpp"
+#include "document/fields.hpp"
 #include "io/json_object.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 
 namespace attn {
 namespace {
+
+constexpr std::array<Field, 1> file_fields{{{"file", R"("type": "string")", true}}};
+constexpr std::array<Field, 2> label_fields{
+    {{"query", R"("$ref": "#/$defs/label_lists")"}, {"key", R"("$ref": "#/$defs/label_lists")"}}};
+
+constexpr auto definitions = std::to_array<SchemaDefinition>({
+    {"label_file", +[] { return object_schema(file_fields); }},
+    {"label_lists", R"("anyOf": [{"$ref": "#/$defs/names"}, {"$ref": "#/$defs/label_file"}])"},
+    {"labels",
+     +[] {
+       return R"("anyOf": [{"$ref": "#/$defs/label_lists"}, {)" + object_schema(label_fields) +
+              "}]";
+     }},
+});
 
 void check_count(std::size_t count, std::size_t length, std::string_view axis,
                  const std::string& pointer) {
@@ -38,7 +52,7 @@ std::vector<std::vector<std::string>> read_lists(const JsonValue& value, const s
                                                  std::size_t batch, std::size_t length,
                                                  std::string_view axis, const LabelFile& file) {
   if (value.is(JsonValue::Type::object)) {
-    expect_known_keys(value, std::array<std::string_view, 1>{"file"}, pointer);
+    expect_known_keys(value, known_keys(file_fields), pointer);
     const JsonValue* name = value.find("file");
     if (!name || !file) {
       throw input_error(
@@ -88,6 +102,10 @@ std::vector<std::vector<std::string>> read_lists(const JsonValue& value, const s
 
 }  // namespace
 
+std::span<const SchemaDefinition> label_definitions() noexcept {
+  return definitions;
+}
+
 std::vector<std::string> Labels::of_sample(const std::vector<std::vector<std::string>>& lists,
                                            std::size_t sample) {
   if (lists.size() == 1) return lists[0];
@@ -109,14 +127,13 @@ Labels read_labels(const JsonValue& value, const std::string& pointer, const Lab
     const bool known = sizes.queries != 0 && sizes.keys != 0;
     return known ? fitted(labels, sizes.queries, sizes.keys, pointer) : labels;
   }
-  constexpr std::array<std::string_view, 2> known{"query", "key"};
   if (!value.is(JsonValue::Type::object)) {
     throw input_error(translated("expected labels, found {1}", translated(type_text(value))),
                       pointer,
                       translated("give {\"query\": […], \"key\": […]}, one list for both, or "
                                  "{\"file\": \"tokens.txt\"} with a label a line"));
   }
-  expect_known_keys(value, known, pointer);
+  expect_known_keys(value, known_keys(label_fields), pointer);
   Labels labels;
   if (const JsonValue* query = value.find("query")) {
     labels.query = read_lists(*query, pointer_to(pointer, "query"), sizes.batch, sizes.queries,

@@ -11,12 +11,12 @@
 
 namespace attn {
 
-/// Names of queries and keys: none, one list for all samples, or one list a sample.
+/// Labels of queries and keys: none, one list for all samples, or a list for each sample.
 struct Labels {
   std::vector<std::vector<std::string>> query, key;
-  bool either = false;  ///< `query` and `key` are one list, for whichever of them has its length
+  bool either = false;  ///< `query` and `key` are one list, for the sides of its length
 
-  /// The list of one sample; empty if there is none.
+  /// The labels of one sample; empty if there are none.
   static std::vector<std::string> of_sample(const std::vector<std::vector<std::string>>& lists,
                                             std::size_t sample);
 
@@ -27,7 +27,7 @@ struct Labels {
                       const std::function<bool(const AttentionName&)>& is_there) const;
 };
 
-/// What the lists must fit; 0 = anything.
+/// Sizes that the lists must fit; 0 = any.
 struct LabelledSizes {
   std::size_t batch = 0, queries = 0, keys = 0;
 };
@@ -35,22 +35,23 @@ struct LabelledSizes {
 /// The text of a file that a document names.
 using LabelFile = std::function<std::string(const std::string& name)>;
 
-/// Reads {"query":…,"key":…}, or one list for both; a list is one of strings, one of such lists a
-/// sample, or {"file": "labels.txt"} with a label a line.
+/// Reads {"query":…,"key":…}, or one list for both. A list holds strings, or such lists for each
+/// sample, or is {"file": "labels.txt"} with a label on each line. Throws Error(input).
 Labels read_labels(const JsonValue& value, const std::string& pointer, const LabelledSizes& sizes,
                    const LabelFile& file);
 
-/// Those of a file: as above, or as text with a label a line.
+/// Labels from the text of a file: JSON in these forms, or a label on each line. Throws
+/// Error(input).
 Labels labels_in(std::string_view text, std::size_t nesting);
 
-/// One list for both sides goes to the sides whose length it has. Throws Error(input) if there is
-/// none.
+/// Assigns one list for both sides to the sides of its length. Throws Error(input) if no side has
+/// it.
 Labels fitted(Labels labels, std::size_t queries, std::size_t keys, const std::string& pointer);
 
-/// Whether a text that may also be lines is meant as JSON: a line may be "[CLS]".
+/// Whether a text is JSON rather than lines, which may begin with "[CLS]".
 bool begins_like_json(std::string_view text);
 
-/// The lines of a text, without what ends them, and without empty ones at the end.
+/// The lines of a text without their ends, and without empty lines at the end.
 std::vector<std::string> lines_of(std::string_view text);
 
 }  // namespace attn

@@ -4,12 +4,16 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "attn/document.hpp"
 #include "attn/error.hpp"
 
-#include "document/position_reader.hpp"
+#include "document/fields.hpp"
+#include "document/option_reader.hpp"
 #include "io/json_object.hpp"
+#include "io/json_writer.hpp"
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
 #include "support/number_text.hpp"
@@ -18,30 +22,8 @@
 namespace attn {
 namespace {
 
-constexpr std::array<std::string_view, 2> window_keys{"left", "right"};
 constexpr auto alignments = std::to_array<Named<Alignment>>(
     {{"upper_left", Alignment::upper_left}, {"lower_right", Alignment::lower_right}});
-
-// −1 means unbounded.
-std::optional<std::size_t> read_reach(const JsonValue& window, std::string_view side,
-                                      const std::string& pointer) {
-  const JsonValue* value = window.find(side);
-  if (!value) return std::nullopt;
-  const std::int64_t reach = expect_integer(*value, pointer_to(pointer, side), -1);
-  if (reach < 0) return std::nullopt;
-  return static_cast<std::size_t>(reach);
-}
-
-Window read_window(const JsonValue& value, const std::string& pointer) {
-  if (value.is(JsonValue::Type::number) || value.is(JsonValue::Type::array)) {
-    throw input_error(translated("expected an object, found {1}", translated(type_text(value))),
-                      pointer,
-                      translated("write {\"left\": …, \"right\": …}, the keys seen before and "
-                                 "after a query; -1 is all of them"));
-  }
-  expect_known_keys(value, window_keys, pointer);
-  return {read_reach(value, "left", pointer), read_reach(value, "right", pointer)};
-}
 
 std::vector<std::size_t> read_positions(const JsonValue& value, const std::string& pointer) {
   if (!value.is(JsonValue::Type::array)) {
@@ -68,12 +50,12 @@ std::string aligned(const Mask& mask) {
   return mask.align == Alignment::lower_right ? translated(" aligned to the last key") : "";
 }
 
-// A position that sums up how far a side reaches.
+// The reach of one side of a window in words; `all` if it is unbounded.
 std::string reach_text(std::optional<std::size_t> side, const std::string& all) {
   return side ? std::to_string(*side) : all;
 }
 
-// Counted from 1, as all words do.
+// Positions in words count from 1.
 std::string listed(const std::vector<std::size_t>& positions, const char* between) {
   std::string text;
   for (const std::size_t position : positions)
@@ -81,9 +63,9 @@ std::string listed(const std::vector<std::size_t>& positions, const char* betwee
   return text;
 }
 
-/// What reading a part needs beside its value.
+/// Place, type and source of a part's value.
 struct Reading {
-  std::string at;  ///< the value's pointer
+  std::string at;  ///< JSON pointer
   DType dtype;
   TensorSource& tensors;
 };
@@ -106,15 +88,15 @@ std::string outside_window(const Mask& mask) {
   return translated("window: keys more than {1} after the query", window.right.value_or(0));
 }
 
-/// All that documents, reports, pictures and explanations know of a part. The compiler refuses a
-/// row that leaves a member out.
+/// A member of Mask in documents, reports, explanations, pictures and pages. A row that leaves a
+/// member out does not compile.
 struct Part {
   MaskPart part;
-  std::string_view schema;
+  Schema schema;
   void (*read)(const JsonValue& value, const Reading& from, Mask& mask);
-  /// In a list of the mask's parts; empty if it is not there.
+  /// Its words in a list of the mask's parts; empty if the mask does not have it.
   std::string (*words)(const Mask& mask);
-  /// Which keys it lets one query see; empty if it hides none.
+  /// The keys that it lets one query see; empty if the mask does not have it or it hides none.
   std::string (*sentence)(const Mask& mask, const MaskedQuery& query);
   HiddenKeys hidden;
 };
@@ -166,13 +148,13 @@ std::string valid_lens_sentence(const Mask& mask, const MaskedQuery& query) {
                                                   "valid_lens: the first {1} keys");
 }
 
-// A part that is one tensor: its words are its name.
+// Reads a part that is one boolean tensor.
 template <Tensor Mask::*tensor>
 void read_booleans(const JsonValue& value, const Reading& from, Mask& mask) {
   mask.*tensor = from.tensors.read(value, DType::boolean, from.at);
 }
 
-constexpr std::string_view tensor_schema = R"("$ref": "#/$defs/tensor")";
+constexpr const char* tensor_schema = R"("$ref": "#/$defs/tensor")";
 constexpr auto parts = std::to_array<Part>({
     {{"causal", to_translate("key j is seen by query i if j ≤ i + offset")},
      R"("type": "boolean")",
@@ -184,7 +166,7 @@ constexpr auto parts = std::to_array<Part>({
      {own_name, [](const Mask&) { return translated("causal: keys after the query"); }}},
     {{"align", to_translate("upper_left: offset = past keys; lower_right: the last query stands at "
                             "the last valid key")},
-     R"("enum": ["upper_left", "lower_right"])",
+     +[] { return names_schema(alignments); },
      [](const JsonValue& value, const Reading& from, Mask& mask) {
        mask.align = expect_choice(value, from.at, "alignment", alignments);
      },
@@ -194,7 +176,7 @@ constexpr auto parts = std::to_array<Part>({
     {{"window",
       to_translate(
           "left and right: how many keys before and after its own place a query sees, -1 = all")},
-     R"("type": "object", "additionalProperties": false, "properties": {"left": {"type": "integer", "minimum": -1}, "right": {"type": "integer", "minimum": -1}})",
+     window_schema,
      [](const JsonValue& value, const Reading& from, Mask& mask) {
        mask.window = read_window(value, from.at);
      },
@@ -214,7 +196,7 @@ constexpr auto parts = std::to_array<Part>({
      no_sentence,
      no_keys},
     {{"valid_lens", to_translate("how many leading keys are valid; a key of the document's own")},
-     "",
+     {},
      nullptr,
      [](const Mask& mask) { return std::string(mask.valid_lens ? "valid_lens" : ""); },
      valid_lens_sentence,
@@ -285,10 +267,18 @@ constexpr auto parts = std::to_array<Part>({
      no_keys},
 });
 
-// Whether it is a key of "mask". Only these have a schema; under sanitizers a comparison of
-// function pointers is no constant.
+// A row for each member of Mask: one more member does not compile without its row.
+constexpr auto members_of = [](const Mask& mask) {
+  const auto& [causal, align, window, global, padding, allow, block, bias, alibi, valid_lens,
+               fill] = mask;
+  return std::tie(causal, align, window, global, padding, allow, block, bias, alibi, valid_lens,
+                  fill);
+};
+static_assert(std::tuple_size_v<decltype(members_of(std::declval<const Mask&>()))> == parts.size());
+
+// Whether the part is a key of "mask". Valid lengths are a key of the document.
 constexpr bool is_written(const Part& part) {
-  return !part.schema.empty();
+  return part.part.name != "valid_lens";
 }
 constexpr std::size_t written_parts =
     static_cast<std::size_t>(std::count_if(parts.begin(), parts.end(), is_written));
@@ -320,7 +310,7 @@ const HiddenKeys& hidden_by(std::string_view name) {
   return part->hidden;
 }
 
-// Some write the name of a part alone, or the matrix of what is seen.
+// Users may write the name of a part alone, or the matrix of a mask.
 void expect_mask(const JsonValue& mask, const std::string& pointer) {
   if (mask.is(JsonValue::Type::string) &&
       std::find(mask_keys.begin(), mask_keys.end(), mask.string()) != mask_keys.end()) {
@@ -345,11 +335,17 @@ std::span<const MaskPart> mask_parts() noexcept {
   return parts_of_mask;
 }
 
-std::string_view mask_part_schema(std::string_view name) noexcept {
+std::string mask_schema() {
+  std::string properties;
   for (const Part& part : parts) {
-    if (part.part.name == name) return part.schema;
+    if (!is_written(part)) continue;
+    properties += (properties.empty() ? "" : ",\n") + std::string("        ") +
+                  json_string(part.part.name) + R"(: {"description": )" +
+                  json_string(translated(part.part.meaning)) + ", " + part.schema.text() + "}";
   }
-  return {};
+  return "\n      \"type\": \"object\", \"additionalProperties\": false,\n      "
+         "\"properties\": {\n" +
+         properties + "\n      }\n    ";
 }
 
 Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::string& pointer,
@@ -358,7 +354,7 @@ Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::st
   Mask result;
   if (mask) {
     if (!problems.attempt([&] { expect_mask(*mask, pointer); })) return result;
-    // In the order of the document: that is the order in which its random tensors are drawn.
+    // The order of the document is the order in which random tensors are drawn.
     for (const JsonMember& member : mask->members()) {
       const std::string at = pointer_to(pointer, member.key);
       problems.attempt([&] {

@@ -1,5 +1,3 @@
-#include "document/model_reader.hpp"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -11,6 +9,7 @@
 #include "attn/model.hpp"
 
 #include "document/keys.hpp"
+#include "document/kind_reader.hpp"
 #include "io/json_object.hpp"
 #include "models/checkpoint.hpp"
 #include "support/in_quotes.hpp"
@@ -34,7 +33,7 @@ class ModelReader {
     plan_.kind = Kind::model;
     read_options();
     if (problems_.attempt([&] { open(); })) {
-      // What could not be read would only cause further complaints.
+      // After a problem further checks would only add its consequences.
       const std::size_t before = problems_.errors().size();
       problems_.attempt([&] { read_texts(); });
       if (request_.folder->architecture.encoder_decoder()) {
@@ -54,15 +53,12 @@ class ModelReader {
   const Architecture& model() const { return request_.folder->architecture; }
 
   void read_options() {
-    const PlainValues values = read_plain_values(root_, info(Kind::model), problems_);
-    plan_.title = values.title;
-    plan_.description = values.description;
-    request_.dtype = values.options.dtype;
-    plan_.weights = request_.weights = values.options.weights;
-    special_tokens_ = values.special_tokens;
+    read_plain_values(root_, info(Kind::model), problems_, values_);
+    request_.dtype = values_.options.dtype;
+    request_.weights = plan_.weights;
   }
 
-  // The file or folder that a key names.
+  // The path that a key gives.
   std::filesystem::path path(const JsonValue& value, const std::string& at) const {
     const std::string& name = expect_string(value, at);
     if (name.empty())
@@ -88,7 +84,7 @@ class ModelReader {
     check_weights(model(), request_.folder->weights);
   }
 
-  // 1. What it reads.
+  // 1. The input.
 
   void read_texts() {
     const JsonValue* text = root_.find("text");
@@ -165,7 +161,8 @@ class ModelReader {
     return rows;
   }
 
-  // Texts and pairs of texts; token types only of what the encoder, or the only stack, reads.
+  // Reads texts and pairs of texts. `first` is whether they are read by the encoder or the only
+  // stack, which alone has token types.
   void read_sequences(const JsonValue& value, const std::string& at, std::vector<Ids>& ids,
                       std::vector<std::vector<std::string>>& tokens, bool first) {
     if (request_.folder->no_tokenizer) throw *request_.folder->no_tokenizer;
@@ -176,7 +173,7 @@ class ModelReader {
                          const std::string& where) {
       const auto cut = tokenizer.encode(
           text, pair == nullptr ? std::nullopt : std::optional<std::string_view>(*pair),
-          special_tokens_, where);
+          values_.special_tokens, where);
       if (cut.empty()) {
         throw input_error(translated("the text has no tokens"), where,
                           translated("give a text with at least a word"));
@@ -223,7 +220,7 @@ class ModelReader {
             &expect_string(one.element(1), pointer_to(where, 1)), where);
       }
     }
-    // A table of one type, as RoBERTa has it, is for all tokens.
+    // A table with one type, as in RoBERTa, is used for all tokens.
     if (first && types_in_table().value_or(1) > 1) request_.texts.types = types_;
   }
 
@@ -247,11 +244,11 @@ class ModelReader {
     } else if (text != nullptr) {
       std::vector<std::vector<std::string>> pieces;
       read_sequences(*text, "/decoder_text", samples, pieces, false);
-      // As in training: the start token in front, the closing one left out, which is what would
-      // come next.
+      // The start token stands in front, as in training, and the closing token is removed: it would
+      // be the prediction.
       const auto last = request_.folder->tokenizer->special_ids().last;
       for (Ids& own : samples) {
-        if (special_tokens_ && !own.empty() && is_closing(own.back(), last)) own.pop_back();
+        if (values_.special_tokens && !own.empty() && is_closing(own.back(), last)) own.pop_back();
         own.insert(own.begin(), start());
       }
       request_.texts.decoder_place = "/decoder_text";
@@ -290,7 +287,7 @@ class ModelReader {
     return all;
   }
 
-  // 2. What is wanted.
+  // 2. The wanted results.
 
   void read_layers() {
     const JsonValue* value = root_.find("layers");
@@ -386,13 +383,13 @@ class ModelReader {
         "/logits", translated("leave the logits out, or take the folder of the whole model"));
   }
 
-  // 3. All of it.
+  // 3. The plan.
 
   void finish() {
     check_texts(model(), request_.folder->weights, request_.texts);
     const ModelTexts& texts = request_.texts;
     report_.family = model().family;
-    // What is predicted: a causal model's next token, what a masked one hides.
+    // Predictions are made after the last token of a causal model, and at mask tokens of others.
     if (has_head(model(), request_.folder->weights)) {
       report_.next = model().stacks.back().causal;
       const auto& last = model().encoder_decoder() ? texts.decoder_ids : texts.ids;
@@ -443,8 +440,7 @@ class ModelReader {
   }
 
   void note_tokens(const std::vector<Ids>& samples, const char* name) {
-    std::size_t longest = 0;
-    for (const Ids& ids : samples) longest = std::max(longest, ids.size());
+    const std::size_t longest = longest_of(samples);
     Ids all;
     for (const Ids& ids : samples) {
       all.insert(all.end(), ids.begin(), ids.end());
@@ -455,29 +451,27 @@ class ModelReader {
     plan_.tokens.push_back({name, Tensor(shape, std::move(all))});
   }
 
-  // One label for each position of the longest sample.
+  // Labels for each position of the longest sample.
   static std::vector<std::vector<std::string>> filled(
       const std::vector<std::vector<std::string>>& tokens, const std::vector<Ids>& samples) {
     std::vector<std::vector<std::string>> labels = tokens;
-    std::size_t longest = 0;
-    for (const Ids& ids : samples) longest = std::max(longest, ids.size());
     if (labels.empty()) {
       for (const Ids& ids : samples) {
         std::vector<std::string>& own = labels.emplace_back();
         for (const std::int64_t id : ids) own.push_back(std::to_string(id));
       }
     }
-    for (auto& own : labels) own.resize(longest);
+    for (auto& own : labels) own.resize(longest_of(samples));
     return labels;
   }
 
   const Document& document_;
   const JsonValue& root_;
   Problems& problems_;
-  Plan plan_;
+  PlainValues values_;
+  Plan& plan_ = values_.plan;
   ModelRequest request_;
   ModelReport report_;
-  bool special_tokens_ = true;
   std::vector<Ids> types_;
   std::size_t tokens_of_texts_ = 0, unknown_tokens_ = 0;
   std::string unknown_token_;
@@ -487,35 +481,6 @@ class ModelReader {
 
 Plan read_model_plan(const Document& document, Problems& problems) {
   return ModelReader(document, problems).read();
-}
-
-std::vector<std::string> written_tokens(const ModelFolder& folder, const Ids& ids) {
-  const auto number = [](std::int64_t id) { return "<" + std::to_string(id) + ">"; };
-  std::vector<std::string> result;
-  if (!folder.tokenizer) {
-    for (const std::int64_t id : ids) result.push_back(number(id));
-    return result;
-  }
-  // Models have rows for tokens that their tokenizer has not.
-  const auto known = [&](std::int64_t id) {
-    return id >= 0 && static_cast<std::size_t>(id) < folder.tokenizer->size() &&
-           !folder.tokenizer->token(id).empty();
-  };
-  Ids run;
-  const auto flush = [&] {
-    for (std::string& piece : folder.tokenizer->pieces(run)) result.push_back(std::move(piece));
-    run.clear();
-  };
-  for (const std::int64_t id : ids) {
-    if (known(id)) {
-      run.push_back(id);
-      continue;
-    }
-    flush();
-    result.push_back(number(id));
-  }
-  flush();
-  return result;
 }
 
 }  // namespace attn

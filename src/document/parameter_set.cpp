@@ -1,11 +1,11 @@
-#include "document/parameter_set.hpp"
-
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "attn/error.hpp"
 
+#include "document/fields.hpp"
+#include "document/parameters.hpp"
 #include "io/json_object.hpp"
 #include "support/in_quotes.hpp"
 #include "support/nearest_name.hpp"
@@ -13,6 +13,13 @@
 
 namespace attn {
 namespace {
+
+constexpr std::array<Field, 4> file_fields{{
+    {"file", R"("type": "string")"},
+    {"prefix", R"("type": "string")"},
+    {"names", R"("type": "object", "additionalProperties": {"type": "string"})"},
+    {"transpose", R"("type": "boolean")"},
+}};
 
 constexpr const char* of_that_name = to_translate("give a tensor of that name");
 
@@ -22,6 +29,10 @@ std::vector<std::string_view> views(const std::vector<std::string>& names) {
 
 }  // namespace
 
+std::span<const Field> ParameterSet::fields_of_files() noexcept {
+  return file_fields;
+}
+
 ParameterSet::ParameterSet(const JsonValue& value, std::string pointer, DType dtype,
                            TensorSource& tensors)
     : value_(value), pointer_(std::move(pointer)), dtype_(dtype), tensors_(tensors) {
@@ -30,8 +41,7 @@ ParameterSet::ParameterSet(const JsonValue& value, std::string pointer, DType dt
     for (const JsonMember& member : value.members()) given_.emplace(member.key, &member.value);
     return;
   }
-  constexpr std::array<std::string_view, 4> known{"file", "prefix", "names", "transpose"};
-  expect_known_keys(value, known, pointer_);
+  expect_known_keys(value, known_keys(file_fields), pointer_);
   const std::string at = pointer_to(pointer_, "file");
   try {
     file_name_ = expect_string(*file, at);
@@ -103,7 +113,7 @@ Tensor ParameterSet::get(std::span<const std::string> names) {
   return {};
 }
 
-// All of them at once, as a stack of layers may lack many.
+// All missing parameters at once, since a stack of layers may lack many.
 void ParameterSet::expect_none_missing() const {
   if (missing_.empty()) return;
   const Missing& first = missing_.front();
@@ -126,7 +136,7 @@ void ParameterSet::expect_none_missing() const {
 }
 
 std::string ParameterSet::help_for(std::span<const std::string> names) const {
-  // A tensor whose own name means something is not one that was misnamed.
+  // Tensors with names that are known are not misspellings of others.
   std::vector<std::string_view> strangers;
   const auto add = [&](const std::string& there, std::string_view name) {
     const std::string own(name);
@@ -142,7 +152,7 @@ std::string ParameterSet::help_for(std::span<const std::string> names) const {
     }
     for (const std::string& name : names) {
       for (const std::string_view stranger : strangers) {
-        // A Linear layer by its name alone.
+        // The name of a Linear layer without ".weight".
         if (name == std::string(stranger) + ".weight")
           return translated("did you mean {1} by {2}?", in_quotes(name), in_quotes(stranger));
       }

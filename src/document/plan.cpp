@@ -1,12 +1,21 @@
 #include "document/plan.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
 #include <utility>
+#include <variant>
+
+#include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
 #include "attention/head_preparation.hpp"
 #include "attention/projected_attention.hpp"
 #include "layers/torch_layers.hpp"
+#include "support/memory_limit.hpp"
+#include "support/number_text.hpp"
+#include "support/overloaded.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -37,7 +46,7 @@ Attentions planned(const TransformerRequest& request) {
   return attentions;
 }
 
-// Absent if all are equally long.
+// The lengths [B] of samples; absent if all are equal.
 Tensor lengths_of(const std::vector<std::vector<std::int64_t>>& samples) {
   const std::size_t longest = longest_of(samples);
   std::vector<std::int64_t> lengths;
@@ -104,6 +113,150 @@ std::size_t Plan::scores_count() const {
   for (const PlannedAttention& attention : attentions)
     count += element_count(attention.geometry.weights_shape());
   return count;
+}
+
+namespace {
+
+double number(std::size_t size) {
+  return static_cast<double>(size);
+}
+
+/// A sum of tensors' sizes.
+class Sum {
+ public:
+  void add(double elements, std::size_t bytes_each) {
+    elements_ += elements;
+    bytes_ += elements * number(bytes_each);
+  }
+  void add(const Sum& other) {
+    elements_ += other.elements_;
+    bytes_ += other.bytes_;
+  }
+  double elements() const { return elements_; }
+  double bytes() const { return bytes_; }
+
+ private:
+  double elements_ = 0, bytes_ = 0;
+};
+
+// Tensors of one attention that stay until its results are written.
+Sum kept(const PlannedAttention& attention, const AttentionOptions& options) {
+  const Geometry& g = attention.geometry;
+  const double rows = number(g.batch) * number(g.heads) * number(g.queries);
+  const double map = rows * number(g.keys);
+  const std::size_t size = size_of(options.dtype);
+  Sum sum;
+  sum.add(rows * number(g.value_width), size);
+  if (options.pool) {
+    const double bins = number(g.batch) * number(g.heads) *
+                        number(std::min(g.queries, options.pool->size)) *
+                        number(std::min(g.keys, options.pool->size));
+    // A cell has a sum in double precision, and a flag whether it is seen.
+    sum.add(bins, size + sizeof(double));
+    sum.add(bins, sizeof(std::uint8_t));
+  } else if (options.weights) {
+    sum.add(map, size);
+    if (attention.mask.present()) sum.add(map, sizeof(std::uint8_t));
+  }
+  if (options.dropout) {
+    sum.add(map, size);
+    sum.add(map, sizeof(std::uint8_t));
+  }
+  if (options.stages) {
+    sum.add(2 * map, size);
+    if (options.softcap) sum.add(map, size);
+    sum.add(rows, size);
+  }
+  return sum;
+}
+
+// Tensors of a model that stay: weights, and logits of all positions if they are wanted.
+Sum kept(const Plan& plan, const ModelRequest& request) {
+  Sum sum;
+  const std::size_t size = size_of(request.dtype);
+  for (const PlannedAttention& attention : plan.attentions) {
+    const Geometry& g = attention.geometry;
+    const double cells = number(g.batch) * number(g.queries) * number(g.keys);
+    if (request.rows) continue;
+    if (request.weights) sum.add(cells * number(g.heads), size);
+    sum.add(cells, sizeof(std::uint8_t));
+  }
+  const auto& samples =
+      request.texts.decoder_ids.empty() ? request.texts.ids : request.texts.decoder_ids;
+  if (request.logits) {
+    sum.add(number(samples.size()) * number(longest_of(samples)) *
+                number(request.folder->architecture.vocabulary),
+            size);
+  }
+  return sum;
+}
+
+// Elements of the projected queries, keys and values of one attention.
+double projected_elements(const Geometry& g) {
+  return number(g.batch) *
+         (number(g.queries) * number(g.heads) * number(g.query_width) +
+          number(g.keys) * number(g.kv_heads) * (number(g.key_width) + number(g.value_width)));
+}
+
+// Elements of the hidden states of the largest layer; they do not outlive the layer.
+double passing_elements(const Plan& plan, const TransformerRequest& request) {
+  double most = 0;
+  for (const PlannedAttention& attention : plan.attentions) {
+    const Geometry& g = attention.geometry;
+    double elements = projected_elements(g);
+    for (const TransformerLayer& layer : request.layers) {
+      const double wide = number(layer.linear1.weight.shape()[0]);
+      elements = std::max(elements, 2 * number(g.batch) * number(g.queries) * wide);
+    }
+    most = std::max(most, elements);
+    if (request.layers.size() > 1) break;  // all layers have hidden states of one shape
+  }
+  return most;
+}
+
+}  // namespace
+
+Demand& Demand::operator+=(const Demand& other) {
+  read += other.read;
+  computed += other.computed;
+  bytes += other.bytes;
+  return *this;
+}
+
+Demand demand_of(const Plan& plan) {
+  const AttentionOptions& options = plan.options();
+  const std::size_t size = size_of(options.dtype);
+  Sum sum;
+  const auto keep = [&] {
+    for (const PlannedAttention& attention : plan.attentions) sum.add(kept(attention, options));
+  };
+  std::visit(Overloaded{[&](const AttentionRequest&) { keep(); },
+                        [&](const ProjectedAttentionRequest&) {
+                          keep();
+                          sum.add(projected_elements(plan.attentions[0].geometry), size);
+                        },
+                        [&](const TransformerRequest& request) {
+                          keep();
+                          sum.add(passing_elements(plan, request), size);
+                        },
+                        [&](const ModelRequest& request) { sum.add(kept(plan, request)); }},
+             plan.computation);
+  return {plan.read, sum.elements(), sum.bytes() + plan.made * number(size)};
+}
+
+void check_demand(const Demand& demand, const Limits& limits) {
+  const double all = demand.read + demand.computed;
+  if (all > number(limits.elements)) {
+    throw input_error(
+        translated("the document asks for {1} elements in all, {2} to read and {3} to compute, and "
+                   "the limit is {4}",
+                   number_text(all), number_text(demand.read), number_text(demand.computed),
+                   limits.elements),
+        "",
+        translated(
+            "make it smaller, leave the weights out, or raise the limit with Limits::elements"));
+  }
+  check_memory(demand.bytes, translated("what the document asks for"), "");
 }
 
 }  // namespace attn

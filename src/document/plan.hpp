@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attn/attention.hpp"
+#include "attn/file_access.hpp"
 #include "attn/io.hpp"
 #include "attn/layers.hpp"
 #include "attn/model.hpp"
@@ -21,18 +22,18 @@
 
 namespace attn {
 
-/// A model, what it reads and what is wanted of it.
+/// A model, its input and the wanted results.
 struct ModelRequest : ModelOptions {
   std::shared_ptr<const ModelFolder> folder;
   ModelTexts texts;
 };
 
-/// What there is to compute. Whoever visits it has a case for each alternative and no other, so
-/// that a new one does not compile before all of them know it.
+/// The computation of a plan. Every visitor has a case for each alternative and no generic one, so
+/// that a new alternative does not compile before all visitors handle it.
 using Computation =
     std::variant<AttentionRequest, ProjectedAttentionRequest, TransformerRequest, ModelRequest>;
 
-/// One attention of a plan, as far as it is known before anything is computed.
+/// One attention of a plan: the facts that are known before it is computed.
 struct PlannedAttention {
   AttentionName name;
   Mask mask;
@@ -43,36 +44,52 @@ struct PlannedAttention {
   bool heads_only() const { return geometry.head_axis && !geometry.batch_axis; }
 };
 
-/// A document checked and ready to be computed as one kind of attention. All that comes after reads
-/// it, and none of it the document.
+/// A checked document, ready to be computed as one kind of attention. Later steps read the plan and
+/// not the document.
 struct Plan {
   Kind kind = Kind::scaled_dot_product;
   std::string title, description;
-  bool weights = true;  ///< whether the document wants them in its result
+  bool weights = true;                                ///< whether the result has the weights
   std::vector<std::pair<std::string, Shape>> shapes;  ///< of the inputs
-  /// As RunReport has them.
+  /// Inputs and the element types of their files, see RunReport::file_types.
   std::vector<std::pair<std::string, std::string>> file_types;
   std::vector<NamedTensor> tokens;  ///< token_ids, embedded, recovered_ids
   bool positions_added = false;     ///< whether `embedded` has sinusoidal positions in it
   std::vector<std::vector<std::string>> recovered_tokens;
   std::optional<ModelReport> model;  ///< of Kind::model, without predictions
   std::vector<std::string> warnings;
-  double read = 0;  ///< elements that were read, made or drawn for it
-  double made = 0;  ///< those of them that the document told how to make or draw
+  double read = 0;  ///< number of elements that were read, made or drawn
+  double made = 0;  ///< number of those that were made or drawn
   Computation computation;
-  Tensor output_gradient;  ///< wanted are those of all that the output was computed from
-  /// What the document calls these, where it is not what the request does. Parameters that share a
-  /// name are parts of one tensor, in their order; tensors that share one are uses of one.
+  Tensor output_gradient;  ///< gradient of the output; absent = no gradients are wanted
+  /// The document's names of gradients, where the request has others. Parameters of one name are
+  /// parts of one tensor, in their order; tensors of one name are uses of one tensor.
   std::vector<std::pair<std::string, std::string>> gradient_names;
   std::vector<PlannedAttention> attentions;  ///< in the order of computation
 
   AttentionOptions& options() noexcept;
   const AttentionOptions& options() const noexcept;
-  std::size_t scores_count() const;  ///< of all attentions, samples and heads
+  std::size_t scores_count() const;  ///< sum over attentions, samples and heads
 };
 
 /// The attentions of a computation, without labels. Throws Error(input) if its tensors do not fit
 /// together.
 std::vector<PlannedAttention> attentions_of(const Computation& computation);
+
+/// The demand of plans, known before anything is drawn, allocated or computed. Counted in double
+/// precision, in which products of sizes do not overflow.
+struct Demand {
+  double read = 0;      ///< elements of inputs, masks, parameters and embeddings
+  double computed = 0;  ///< elements of weights, steps, outputs and the hidden states between them
+  double bytes = 0;     ///< memory of both, without mapped files
+
+  Demand& operator+=(const Demand& other);
+};
+
+/// The demand of a plan whose options are final.
+Demand demand_of(const Plan& plan);
+
+/// Throws Error(input) if the demand exceeds Limits::elements or this machine's memory.
+void check_demand(const Demand& demand, const Limits& limits);
 
 }  // namespace attn

@@ -1,7 +1,7 @@
-#include "document/plan_assembly.hpp"
-
 #include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -9,8 +9,10 @@
 
 #include "attention/attention_name.hpp"
 #include "attention/geometry.hpp"
-#include "document/demand.hpp"
-#include "document/dropout_reader.hpp"
+#include "attention/visibility.hpp"
+#include "document/kind_reader.hpp"
+#include "document/option_reader.hpp"
+#include "document/plan.hpp"
 #include "support/overloaded.hpp"
 #include "support/several_errors.hpp"
 #include "support/translated.hpp"
@@ -23,16 +25,14 @@ class PlanAssembly {
   explicit PlanAssembly(DocumentParts& parts) : parts_(parts) {}
 
   void assemble() {
-    // Dropout draws last, from the generator as all other draws have left it.
+    // Dropout draws after all other random tensors.
     parts_.problems.attempt([&] {
       if (!parts_.dropout) return;
       parts_.options.dropout = torch_dropout(
           *parts_.dropout, parts_.tensors.generator("/dropout", translated("dropout in training")),
           parts_.is(Family::transformer));
     });
-    // Another mask of the user's own may hide what lies ahead.
-    const Mask& mask = parts_.options.mask;
-    if (parts_.decoder() && !(mask.causal || mask.allow || mask.block || mask.bias)) {
+    if (parts_.decoder() && !may_hide_later_keys(parts_.options.mask)) {
       parts_.plan.warnings.emplace_back(
           translated("the decoder's self-attention is not causal: every query sees the keys after "
                      "it; \"mask\": {\"causal\": true} hides them"));
@@ -41,7 +41,7 @@ class PlanAssembly {
     parts_.plan.file_types = parts_.tensors.file_types();
     parts_.plan.read = parts_.tensors.read_elements();
     parts_.plan.made = parts_.tensors.made_elements();
-    // The library repeats what is one sample's.
+    // The library repeats the lengths of one sample for all; documents must give one for each.
     const auto check_lens = [&](const Tensor& lens, const char* at) {
       const std::size_t samples = parts_.plan.attentions.front().geometry.batch;
       if (!lens || lens.rank() == 0 || lens.shape()[0] == samples || samples == 1) return;
@@ -61,6 +61,15 @@ class PlanAssembly {
   }
 
  private:
+  // Whether the mask has a part that may hide later keys, other than a window or lengths of
+  // samples.
+  static bool may_hide_later_keys(const Mask& mask) {
+    constexpr std::array<std::string_view, 3> others{"window", "valid_lens", "padding"};
+    return std::ranges::any_of(hiding_parts(), [&](const HidingPart* part) {
+      return part->present(mask) && std::ranges::count(others, part->name) == 0;
+    });
+  }
+
   template <class Step>
   bool attempt_named(const Step& step) {
     return parts_.problems.attempt([&] {
@@ -79,9 +88,10 @@ class PlanAssembly {
     });
   }
 
-  // A part of a mask that does not fit is told and left out, so that the rest can be checked.
+  // Plans the attentions. A mask or lengths that do not fit are a problem and are left out, so that
+  // the rest is checked.
   bool plan_attentions() {
-    constexpr int most_left_out = 4;  // both masks and both lengths
+    constexpr int most_left_out = 4;  // two masks and two lists of lengths
     for (int left_out = 0;; ++left_out) {
       const std::size_t before = parts_.problems.errors().size();
       const bool planned = attempt_named([&] {
@@ -89,7 +99,7 @@ class PlanAssembly {
         parts_.plan.attentions = attentions_of(parts_.plan.computation);
       });
       if (planned) return true;
-      // Several would be told anew.
+      // The next attempt would find several errors again.
       const auto& errors = parts_.problems.errors();
       if (left_out == most_left_out || errors.size() > before + 1) return false;
       const std::string& where = errors.back().where();
@@ -112,7 +122,7 @@ class PlanAssembly {
     return true;
   }
 
-  // Everything that was read, in the form that is computed.
+  // The computation of the parts.
   Computation computation() {
     switch (parts_.kind().family) {
       case Family::given_scores:
@@ -147,7 +157,7 @@ class PlanAssembly {
 
   void label_attentions() {
     const Geometry& first = parts_.plan.attentions.front().geometry;
-    // A decoder's queries attend to themselves first, its keys are those of its memory.
+    // The first attention of a decoder has its queries, the last one its memory as keys.
     const Labels labels = read_own_labels(first, parts_.plan.attentions.back().geometry);
     for (PlannedAttention& attention : parts_.plan.attentions) {
       attention.labels = labels.of_attention(attention.name, [&](const AttentionName& name) {
@@ -167,7 +177,7 @@ class PlanAssembly {
                                 translated("leave it out, or choose a kind without layers"));
             }},
         parts_.plan.computation);
-    // What the document calls the tensors and parameters that there are gradients of.
+    // The document's names of the tensors and parameters that have gradients.
     const auto call = [&](const char* ours, const std::string& theirs) {
       parts_.plan.gradient_names.emplace_back(ours, theirs);
     };
@@ -196,7 +206,7 @@ class PlanAssembly {
     }
   }
 
-  // The document's labels, else the tokens; a sequence that attends to itself is named alike on
+  // The document's labels, or its tokens. A sequence that attends to itself has the same labels on
   // both sides.
   Labels read_own_labels(const Geometry& queries, const Geometry& keys) {
     Labels labels;

@@ -4,13 +4,14 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "attn/error.hpp"
 
-#include "document/tensor_view.hpp"
+#include "document/fields.hpp"
 #include "io/json_object.hpp"
 #include "io/json_tensor.hpp"
 #include "support/memory_limit.hpp"
@@ -22,43 +23,78 @@
 namespace attn {
 namespace {
 
+// A form of tensors as objects: its fields, the first of which decides the form.
 struct Form {
-  std::string_view key;                   // the member that tells the form
-  std::array<std::string_view, 3> other;  // what else may stand beside it
+  std::array<Field, 4> all;  // those without a key are none
+  bool viewed = false;       // whether the object may have members of a view too
+
+  std::string_view key() const { return all[0].key; }
+  std::span<const Field> fields() const {
+    return std::span(all).first(static_cast<std::size_t>(
+        std::ranges::count_if(all, [](const Field& field) { return !field.key.empty(); })));
+  }
 };
 
-constexpr std::array<Form, 8> forms{{{"data", {"shape"}},
-                                     {"file", {"name", "shape", "dtype"}},
-                                     {"zeros", {}},
-                                     {"ones", {}},
-                                     {"full", {"value"}},
-                                     {"arange", {"shape"}},
-                                     {"randn", {"seed"}},
-                                     {"rand", {"seed"}}}};
+constexpr const char* shape_schema = R"("$ref": "#/$defs/shape")";
+constexpr const char* seed_schema = R"("type": "integer")";
+constexpr auto forms = std::to_array<Form>({
+    {{{{"data", R"("type": "array", "items": {"$ref": "#/$defs/numbers"})", true},
+       {"shape", shape_schema, true}}},
+     true},
+    {{{{"file", R"("type": "string")", true},
+       {"name", R"("type": "string")"},
+       {"shape", shape_schema},
+       {"dtype", R"("type": "string")"}}},
+     true},
+    {{{{"zeros", shape_schema, true}}}},
+    {{{{"ones", shape_schema, true}}}},
+    {{{{"full", shape_schema, true}, {"value", R"("$ref": "#/$defs/numbers")", true}}}},
+    {{{{"arange", R"("type": "integer", "minimum": 1)", true}, {"shape", shape_schema}}}},
+    {{{{"randn", shape_schema, true}, {"seed", seed_schema}}}},
+    {{{{"rand", shape_schema, true}, {"seed", seed_schema}}}},
+});
 
-// The one form the object has, or an Error naming what is unknown, missing or too much.
+std::string tensor_schema() {
+  std::string objects;
+  for (const Form& form : forms) {
+    std::vector<Field> fields(form.fields().begin(), form.fields().end());
+    if (form.viewed) fields.insert(fields.end(), view_fields().begin(), view_fields().end());
+    objects += ",\n        {" + object_schema(fields) + "}";
+  }
+  return "\n      \"oneOf\": [\n        {\"type\": \"array\", \"minItems\": 1, \"items\": "
+         "{\"$ref\": "
+         "\"#/$defs/numbers\"}}" +
+         objects + "\n      ]\n    ";
+}
+
+// Numbers and their nesting are checked when the document is read.
+constexpr auto definitions = std::to_array<SchemaDefinition>({
+    {"numbers",
+     R"("oneOf": [{"type": "number"}, {"type": "boolean"}, {"enum": ["inf", "-inf", "nan"]},
+        {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/numbers"}}])"},
+    {"shape", R"("type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 1})"},
+    {"tensor", tensor_schema},
+});
+
+// The form of the object. Throws Error(input) for unknown, missing or contradictory members.
 const Form& form_of(const JsonValue& object, const std::string& pointer) {
   std::vector<std::string_view> known;
   const Form* found = nullptr;
   for (const Form& form : forms) {
-    known.push_back(form.key);
-    if (!object.find(form.key)) continue;
+    known.push_back(form.key());
+    if (!object.find(form.key())) continue;
     if (found) {
       throw input_error(
-          translated("a tensor cannot be both \"{1}\" and \"{2}\"", found->key, form.key), pointer,
-          translated("give one of them"));
+          translated("a tensor cannot be both \"{1}\" and \"{2}\"", found->key(), form.key()),
+          pointer, translated("give one of them"));
     }
     found = &form;
   }
   if (found) {
-    known = {found->key};
-    for (const std::string_view other : found->other) {
-      if (!other.empty()) known.push_back(other);
-    }
-    expect_known_keys(object, known, pointer);
+    expect_known_keys(object, known_keys(found->fields()), pointer);
     return *found;
   }
-  // The reader of all tensors tells what is wrong with these.
+  // tensor_from_json() reports the problems of these objects.
   if (object.find("files")) return forms[0];
   known.insert(known.end(), {"shape", "name", "value", "seed"});
   expect_known_keys(object, known, pointer);
@@ -77,7 +113,7 @@ void check_limit(double count, std::uint64_t most, const std::string& what,
       pointer, translated("make it smaller, or raise the limit with Limits::elements"));
 }
 
-// All elements are the number, which need not fit the dtype.
+// A tensor with one number in all elements. Throws Error(input) if it does not fit the dtype.
 Tensor filled(Shape shape, double number, DType dtype, const std::string& pointer) {
   const Tensor one = checked_conversion(Tensor({1}, std::vector{number}), dtype, pointer);
   return with_element_type(dtype, [&]<class T>() {
@@ -86,7 +122,7 @@ Tensor filled(Shape shape, double number, DType dtype, const std::string& pointe
   });
 }
 
-// 0, 1, 2…
+// The numbers 0, 1, 2… in a shape.
 Tensor counted(Shape shape, DType dtype, const std::string& pointer) {
   std::vector<double> numbers(element_count(shape));
   std::iota(numbers.begin(), numbers.end(), 0.0);
@@ -94,6 +130,10 @@ Tensor counted(Shape shape, DType dtype, const std::string& pointer) {
 }
 
 }  // namespace
+
+std::span<const SchemaDefinition> tensor_definitions() noexcept {
+  return definitions;
+}
 
 void check_element_limit(std::size_t count, std::uint64_t most, const std::string& where) {
   check_limit(static_cast<double>(count), most, translated("the tensor"), where);
@@ -210,10 +250,10 @@ Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string
   if (object && has_view(value)) {
     JsonValue whole = value;
     const TensorView view = take_view(whole, pointer);
-    if (!whole.find("file") && !whole.find("data")) form_of(value, pointer);  // tells what is wrong
+    if (!whole.find("file") && !whole.find("data")) form_of(value, pointer);  // throws
     return viewed(read(whole, dtype, pointer), view, pointer);
   }
-  const std::string_view form = object ? form_of(value, pointer).key : "data";
+  const std::string_view form = object ? form_of(value, pointer).key() : "data";
   if (form != "data" && form != "file") return made(value, form, dtype, pointer);
   const auto open = [&](const std::string& name, const std::string& tensor) {
     note_type(file(name).stored_type(tensor), dtype, pointer);
@@ -224,7 +264,7 @@ Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string
       pointer_to(pointer, form));
 }
 
-// Of a key at the top of the document; each is read more than once.
+// Notes the element type of a file at a top-level key. Each key is read more than once.
 void TensorSource::note_type(const std::string& type, DType dtype, const std::string& pointer) {
   const bool at_top = pointer.find('/', 1) == std::string::npos && pointer.size() > 1;
   if (!at_top || type == name(dtype)) return;
@@ -234,10 +274,10 @@ void TensorSource::note_type(const std::string& type, DType dtype, const std::st
   if (!known) file_types_.emplace_back(key, type);
 }
 
-// A tensor that the document tells how to make.
+// A tensor that is made as the document describes.
 Tensor TensorSource::made(const JsonValue& value, std::string_view form, DType dtype,
                           const std::string& pointer) {
-  // 1. Its shape, and whether there is room for it.
+  // 1. The shape, within the limits.
   const std::string at = pointer_to(pointer, form);
   const JsonValue& content = *value.find(form);
   Shape shape = form == "arange" ? Shape{static_cast<std::size_t>(expect_integer(content, at, 1))}
@@ -259,7 +299,7 @@ Tensor TensorSource::made(const JsonValue& value, std::string_view form, DType d
                         shape_at, translated("make the sizes' product equal to arange"));
     }
   }
-  // 2. Its elements: of a sketch one stands for all of them, to be held against the dtype.
+  // 2. The elements. A sketch makes one of them, to check whether it fits the dtype.
   constexpr std::size_t few = 4096;
   const bool sketched = sketching_ && count > few;
   const auto made_of = [&](double number, const std::string& number_at) {
@@ -279,8 +319,8 @@ Tensor TensorSource::made(const JsonValue& value, std::string_view form, DType d
                         translated("add \"value\", the number of every element"));
     }
     const std::string value_at = pointer_to(pointer, "value");
-    // One element read as a tensor is: "inf", "-inf", "nan", true and false count as numbers here
-    // too.
+    // The value is read as a tensor of one element, so that "inf", "-inf", "nan", true and false
+    // are numbers here too.
     JsonValue single;
     single.data = JsonValue::Array{*number};
     const Tensor one = tensor_from_json(single, DType::float64, value_at);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,64 +22,64 @@
 
 namespace attn {
 
-/// Turns each form of a tensor in a document into a Tensor: nested arrays, shape and data, files,
-/// constants and PyTorch's random numbers. Random tensors are drawn from one generator in the order
-/// of the calls.
+/// Reads tensors of a document in all their forms: nested arrays, shape and data, files, constants
+/// and PyTorch's random numbers. Random tensors are drawn from one generator in the order of the
+/// calls.
 class TensorSource {
  public:
   /// File names are relative to `folder`.
   explicit TensorSource(std::filesystem::path folder, FileAccess access = {})
       : folder_(std::move(folder)), access_(std::move(access)) {}
 
-  /// Begins the reading of a plan: no generator, no element counted; what was read for another plan
-  /// of the same document need not be read again. When sketching, what is to be made or drawn comes
-  /// as shape_only(), unless it is made of so few elements that it does not matter.
+  /// Begins the reading of a plan: without a generator, with all counts at zero. Tensors that were
+  /// read for another plan of the document are not read again. While sketching, tensors that would
+  /// be made or drawn are shape_only(), except small constants.
   void start(bool sketching);
   bool sketching() const noexcept { return sketching_; }
 
-  /// Starts the generator that random tensors without a seed of their own draw from.
+  /// Starts the generator for random tensors without a seed of their own.
   void seed(std::int64_t seed);
 
-  /// `pointer` is the JSON pointer of the value. Throws Error(input) below it, or Error(file)
+  /// Reads the value at the JSON pointer `pointer`. Throws Error(input) below it, or Error(file)
   /// naming the file.
   Tensor read(const JsonValue& value, DType dtype, const std::string& pointer);
 
-  /// The document's generator. Throws Error(input) at `pointer` if there is no seed; `drawn` is
-  /// what needs it.
+  /// The document's generator. Throws Error(input) at `pointer` if there is no seed; `drawn` names
+  /// the part that needs one.
   TorchRandom& generator(const std::string& pointer,
                          const std::string& drawn = translated("a random tensor"));
 
-  /// Throws Error(input) at `pointer` if a tensor may not have so many elements.
+  /// Throws Error(input) at `pointer` if `count` elements exceed Limits::elements.
   void check_elements(double count, const std::string& what, const std::string& pointer) const;
 
-  /// A tensor of that shape which is drawn or computed from what was read, or when sketching its
-  /// shape alone. `pointer` is where an Error(input) puts a shape that no memory could hold.
+  /// A tensor of this shape, which `draw` draws or computes; while sketching the shape alone.
+  /// Throws Error(input) at `pointer` for a shape beyond any memory.
   Tensor drawn(const Shape& shape, DType dtype, const std::string& pointer,
                const std::function<Tensor()>& draw);
 
-  /// Counts elements that are made of others.
+  /// Adds to the number of elements that were made.
   void add_made(double elements) noexcept { made_ += elements; }
 
-  /// A tensor of a file as `dtype`. Errors of its numbers are put at its name.
+  /// A tensor of a file as `dtype`. Errors about its numbers are placed at its name.
   Tensor read_from(const std::string& file, const std::string& name, DType dtype);
 
-  /// The types of the tensors that the document names in files, by the keys of the document, where
-  /// they are not the one that is computed in.
+  /// Keys of the document and the element types of their files, where these differ from the type of
+  /// computation.
   const std::vector<std::pair<std::string, std::string>>& file_types() const noexcept {
     return file_types_;
   }
 
-  /// Elements that were read, made or drawn since the start, and those that were made or drawn.
+  /// Number of elements read, made or drawn since the start; and of those made or drawn.
   double read_elements() const noexcept { return read_ + made_; }
   double made_elements() const noexcept { return made_; }
 
-  /// Where a file that the document names is.
+  /// The path of a file that the document names.
   std::filesystem::path path(const std::string& name) const { return folder_ / name; }
 
   /// The file's bytes.
   std::shared_ptr<const MappedFile> bytes(const std::string& name);
 
-  /// A file of tensors, opened once however often it is named.
+  /// A file of tensors, which is opened once.
   const TensorFile& file(const std::string& name);
 
  private:
@@ -103,11 +104,38 @@ class TensorSource {
 /// Throws Error(input) at `where` if a tensor has more elements than Limits::elements allows.
 void check_element_limit(std::size_t count, std::uint64_t most, const std::string& where);
 
-/// The generator torch.manual_seed(seed) starts; negative seeds count down from 2⁶⁴ as there.
+/// The generator after torch.manual_seed(seed); negative seeds count down from 2⁶⁴ as there.
 TorchRandom torch_manual_seed(std::int64_t seed);
 
 /// The tensor as `dtype`, or Error(input) at `pointer` if a number does not fit (beyond the range
 /// of a float32, no integer, or no 0 or 1 for a boolean) or the whole does not fit into memory.
 Tensor checked_conversion(const Tensor& tensor, DType dtype, const std::string& pointer);
+
+/// A view of a given tensor, in this order: a part of it ("index", along its first axes), another
+/// shape of the same elements ("reshape"), another order of its axes ("transpose": true for the
+/// last two, or a list; or "layout": the letters B, H, L and D in the order of the tensor's axes).
+struct TensorView {
+  std::optional<Shape> index, reshape;  ///< in `reshape` 0 = the size that remains
+  bool transposed = false;
+  std::optional<Shape> axes;
+  std::string layout;  ///< empty = B, H, L, D
+
+  bool plain() const { return !index && !reshape && !transposed && !axes && layout.empty(); }
+};
+
+/// Removes the members of a view from the object, whose other members describe the tensor. Throws
+/// Error(input) below `pointer`.
+TensorView take_view(JsonValue& object, const std::string& pointer);
+
+/// The members of a view.
+struct Field;
+std::span<const Field> view_fields() noexcept;
+
+/// Whether the object has members of a view.
+bool has_view(const JsonValue& object);
+
+/// The view of the tensor. Elements are copied only if axes change their order; a shape alone stays
+/// one. Throws Error(input) below `pointer` for a view that does not fit.
+Tensor viewed(const Tensor& tensor, const TensorView& view, const std::string& pointer);
 
 }  // namespace attn

@@ -1,5 +1,3 @@
-#include "document/tensor_view.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,6 +8,8 @@
 
 #include "attn/error.hpp"
 
+#include "document/fields.hpp"
+#include "document/tensor_source.hpp"
 #include "io/json_object.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
@@ -17,8 +17,13 @@
 namespace attn {
 namespace {
 
-constexpr std::array<std::string_view, 4> keys{"index", "reshape", "transpose", "layout"};
-// The order in which tensors have their axes: samples, heads, positions, components.
+constexpr std::array<Field, 4> fields{
+    {{"index", R"("type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0})"},
+     {"reshape", R"("type": "array", "minItems": 1, "items": {"type": "integer", "minimum": -1})"},
+     {"transpose",
+      R"("oneOf": [{"type": "boolean"}, {"type": "array", "items": {"type": "integer", "minimum": 0}}])"},
+     {"layout", R"("type": "string", "pattern": "^[BHLD]{1,4}$")"}}};
+// The order of axes in tensors: samples, heads, positions, components.
 constexpr std::string_view usual_layout = "BHLD";
 
 Shape numbers_in(const JsonValue& list, const std::string& at, std::int64_t least) {
@@ -140,9 +145,13 @@ Tensor in_usual_layout(const Tensor& tensor, const std::string& layout, const st
 
 }  // namespace
 
+std::span<const Field> view_fields() noexcept {
+  return fields;
+}
+
 bool has_view(const JsonValue& object) {
-  return std::any_of(keys.begin(), keys.end(),
-                     [&](std::string_view key) { return object.find(key) != nullptr; });
+  return std::ranges::any_of(fields,
+                             [&](const Field& field) { return object.find(field.key) != nullptr; });
 }
 
 TensorView take_view(JsonValue& object, const std::string& pointer) {
@@ -165,7 +174,7 @@ TensorView take_view(JsonValue& object, const std::string& pointer) {
   }
   auto& members = std::get<JsonValue::Object>(object.data);
   std::erase_if(members, [](const JsonMember& member) {
-    return std::find(keys.begin(), keys.end(), member.key) != keys.end();
+    return std::ranges::count(fields, member.key, &Field::key) > 0;
   });
   return view;
 }

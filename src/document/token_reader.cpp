@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 
+#include "document/fields.hpp"
 #include "io/json_object.hpp"
 #include "support/nearest_name.hpp"
 #include "support/translated.hpp"
@@ -16,6 +17,44 @@ namespace {
 
 const std::string embedding_at = "/embedding", tokenizer_at = "/tokenizer";
 constexpr std::array<std::string_view, 3> ways{"tokens", "token_ids", "text"};
+
+constexpr std::array<Field, 1> vocabulary_fields{{{"file", R"("type": "string")", true}}};
+constexpr std::array<Field, 2> tokenizer_fields{
+    {{"wordpiece", R"("type": "string")", true}, {"lowercase", R"("type": "boolean")"}}};
+std::string vocabulary_schema() {
+  return R"("oneOf": [{"type": "array", "minItems": 1, "items": {"type": "string"}}, {)" +
+         object_schema(vocabulary_fields) + "}]";
+}
+constexpr std::array<Field, 8> embedding_fields{{
+    {"vocabulary", vocabulary_schema},
+    {"table", R"("$ref": "#/$defs/tensor")"},
+    {"dimension", R"("type": "integer", "minimum": 1)"},
+    {"init", R"("const": "torch")"},
+    {"pad", R"("$ref": "#/$defs/special")"},
+    {"unknown", R"("$ref": "#/$defs/special")"},
+    {"position", R"("enum": ["sinusoidal", "none"])"},
+    {"recover", R"("type": "boolean")"},
+}};
+
+constexpr auto definitions = std::to_array<SchemaDefinition>({
+    {"names",
+     R"("oneOf": [{"type": "array", "minItems": 1, "items": {"type": "string"}},
+        {"type": "array", "minItems": 1, "items": {"type": "array", "minItems": 1, "items": {"type": "string"}}}])"},
+    {"ids",
+     R"("oneOf": [{"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}},
+        {"type": "array", "minItems": 1,
+         "items": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}}}])"},
+    {"texts",
+     R"("oneOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}])"},
+    {"model_texts",
+     R"("oneOf": [{"type": "string"},
+        {"type": "array", "minItems": 1,
+         "items": {"oneOf": [{"type": "string"},
+                             {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "string"}}]}}])"},
+    {"special", R"("oneOf": [{"type": "string"}, {"type": "integer", "minimum": 0}])"},
+    {"embedding", +[] { return object_schema(embedding_fields); }},
+    {"tokenizer", +[] { return object_schema(tokenizer_fields); }},
+});
 
 const JsonValue& expect_filled_array(const JsonValue& value, const std::string& pointer,
                                      const std::string& expected) {
@@ -37,8 +76,7 @@ std::vector<std::string> strings_of(const JsonValue& list, const std::string& po
 Vocabulary read_vocabulary(const JsonValue& value, TensorSource& tensors,
                            const std::string& pointer) {
   if (value.is(JsonValue::Type::object)) {
-    constexpr std::array<std::string_view, 1> known{"file"};
-    expect_known_keys(value, known, pointer);
+    expect_known_keys(value, known_keys(vocabulary_fields), pointer);
     const JsonValue* name = value.find("file");
     if (!name)
       throw input_error(translated("the vocabulary names no file"), pointer,
@@ -59,15 +97,15 @@ Tensor without_batch(const Tensor& tensor, bool bare) {
   return tensor.reshaped({tensor.shape().begin() + 1, tensor.shape().end()});
 }
 
-// A bare sequence is read as the only row of a batch, of which its place knows nothing:
-// "/tokens/0/3" is "/tokens/3".
+// The error without the index of the row, for a bare sequence, which is read as the only row of a
+// batch: "/tokens/0/3" becomes "/tokens/3".
 Error without_row(const Error& error, const std::string& pointer) {
   const std::string row = pointer + "/0";
   if (!error.where().starts_with(row + "/")) return error;
   return {error.kind(), error.problem(), pointer + error.where().substr(row.size()), error.help()};
 }
 
-// Reads each row of a batch, or the one bare sequence.
+// Reads the rows of a batch, or one bare sequence.
 template <class Read>
 auto read_each(const JsonValue& value, const std::string& pointer, bool bare,
                const std::string& sequence, Read&& read) {
@@ -106,6 +144,10 @@ std::string at(const char* key) {
 
 }  // namespace
 
+std::span<const SchemaDefinition> token_definitions() noexcept {
+  return definitions;
+}
+
 std::string TokenReader::key(const JsonValue& root, const std::string& prefix) {
   for (const std::string_view way : ways) {
     if (root.find(prefix + std::string(way))) return prefix + std::string(way);
@@ -125,8 +167,7 @@ TokenReader::TokenReader(const JsonValue& root, DType dtype, TensorSource& tenso
 }
 
 void TokenReader::read_tokenizer(const JsonValue& tokenizer, TensorSource& tensors) {
-  constexpr std::array<std::string_view, 2> known{"wordpiece", "lowercase"};
-  expect_known_keys(tokenizer, known, tokenizer_at);
+  expect_known_keys(tokenizer, known_keys(tokenizer_fields), tokenizer_at);
   const JsonValue* file = tokenizer.find("wordpiece");
   const std::string file_at = pointer_to(tokenizer_at, "wordpiece");
   if (!file)
@@ -146,9 +187,7 @@ void TokenReader::read_tokenizer(const JsonValue& tokenizer, TensorSource& tenso
 }
 
 void TokenReader::read_embedding(const JsonValue& embedding, DType dtype, TensorSource& tensors) {
-  constexpr std::array<std::string_view, 8> known{"vocabulary", "table",   "dimension", "init",
-                                                  "pad",        "unknown", "position",  "recover"};
-  expect_known_keys(embedding, known, embedding_at);
+  expect_known_keys(embedding, known_keys(embedding_fields), embedding_at);
   if (const JsonValue* given = embedding.find("vocabulary")) {
     Vocabulary own = read_vocabulary(*given, tensors, at("vocabulary"));
     if (tokenizer_ && !same_tokens(own, *vocabulary_)) {
@@ -174,7 +213,7 @@ void TokenReader::read_embedding(const JsonValue& embedding, DType dtype, Tensor
     recover_ = expect_boolean(*recover, at("recover"));
 }
 
-// Given or drawn: the first draw of a document.
+// Reads or draws the table. It is the first random tensor of a document.
 void TokenReader::read_table(const JsonValue& embedding, DType dtype, TensorSource& tensors) {
   const std::optional<std::size_t> tokens =
       vocabulary_ ? std::optional(vocabulary_->size()) : std::nullopt;
@@ -224,7 +263,7 @@ void TokenReader::read_table(const JsonValue& embedding, DType dtype, TensorSour
   });
 }
 
-// A token by its name or, also without a vocabulary, by its id.
+// A token by its name, or by its id, which needs no vocabulary.
 std::optional<std::int64_t> TokenReader::read_special(const JsonValue& embedding,
                                                       const char* key) const {
   const JsonValue* value = embedding.find(key);
@@ -278,7 +317,7 @@ TokenRows TokenReader::read_rows(const JsonValue& value, const std::string& way,
 
 TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix,
                               TensorSource& tensors) const {
-  // 1. Exactly one of the three ways.
+  // 1. One of the three ways.
   const std::string name = key(root, prefix);
   for (const std::string_view other_way : ways) {
     const std::string other = prefix + std::string(other_way);
@@ -302,7 +341,7 @@ TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix,
         !is_text;
   }
 
-  // 3. One batch, and its hidden states.
+  // 3. The batch and its hidden states.
   TokenBatch batch;
   Tensor states;
   try {
@@ -315,7 +354,7 @@ TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix,
     });
     states = tensors.drawn({shape[0], shape[1], table_.shape()[1]}, DType::float64, where,
                            [&] { return embedded(table_, batch.ids, where); });
-    // Names take memory as elements do: a string that of eight.
+    // The memory of names counts as eight elements each.
     const double names = vocabulary_ ? (recover_ ? 2 : 1) : 0;
     tensors.add_made(names * 8 * static_cast<double>(batch.ids.size()));
     tensors.check_elements(tensors.read_elements(), translated("what the tokens become"), where);
@@ -330,7 +369,7 @@ TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix,
   }
   if (positions_) states = with_sinusoidal_positions(states);
 
-  // 4. The way back, and the names.
+  // 4. Recovered tokens and labels.
   result.ids = without_batch(batch.ids, bare);
   result.embedded = without_batch(states, bare);
   result.padding = without_batch(batch.padding, bare);

@@ -14,35 +14,36 @@
 
 namespace attn {
 
-/// A batch of token sequences turned into hidden states. A document that gives one bare sequence
-/// has no batch axis.
+/// Hidden states of a batch of token sequences. A document that gives one bare sequence has no
+/// batch axis.
 struct TokenStates {
   Tensor ids;        ///< int64 [B,L] or [L]
   Tensor embedded;   ///< float64 [B,L,E] or [L,E], after positions
-  Tensor recovered;  ///< int64, like ids; absent unless asked for
-  Tensor padding;    ///< bool [B,L] or absent: true where a sequence was filled up
-  std::vector<std::vector<std::string>> labels;  ///< a sample; empty if the tokens have no names
+  Tensor recovered;  ///< int64, like ids: nearest tokens of the states; absent unless wanted
+  Tensor padding;    ///< bool [B,L]: true behind the end of a sequence; absent if there are no such
+                     ///< places
+  std::vector<std::vector<std::string>>
+      labels;  ///< for each sample; empty if the tokens have no names
   std::vector<std::vector<std::string>> recovered_tokens;
 };
 
-/// Reads `embedding` and `tokenizer`, then any of the sequences that are given as tokens, ids or
-/// text.
+/// Reads "embedding" and "tokenizer", then the sequences, given as tokens, ids or text.
 class TokenReader {
  public:
-  /// Whether the document gives the sequence ("" for the first, "memory_" for the second) in one of
-  /// the three ways.
+  /// Whether the document gives the sequence in one of the three ways. `prefix` is "" for the first
+  /// sequence, "memory_" for the second.
   static bool gives(const JsonValue& root, const std::string& prefix) {
     return !key(root, prefix).empty();
   }
 
-  /// Which member of the document gives it: "tokens", "memory_text"…; empty if none does.
+  /// The document's member with the sequence: "tokens", "memory_text"…; empty if there is none.
   static std::string key(const JsonValue& root, const std::string& prefix);
 
-  /// Draws the embedding table if it is to be drawn. Throws Error(input) if what is needed is
-  /// missing or wrong.
+  /// Draws the embedding table unless it is given. Throws Error(input) for missing or wrong
+  /// members.
   TokenReader(const JsonValue& root, DType dtype, TensorSource& tensors);
 
-  /// When `tensors` is sketching, the shapes of ids and states alone.
+  /// The states of a sequence; while `tensors` is sketching only the shapes of ids and states.
   TokenStates read(const JsonValue& root, const std::string& prefix, TensorSource& tensors) const;
 
   /// Whether sinusoidal positions are added to rows of the table.
@@ -63,9 +64,9 @@ class TokenReader {
   bool positions_ = false, recover_ = false;
 };
 
-/// Where the document's padding [Lk] or [B,Lk], or that of the tokens [L] or [B,L], says so. Before
-/// the tokens stand `past` keys. A padding that does not fit the tokens' is given back as it is, to
-/// be refused with the mask.
+/// The union of the document's padding, [Lk] or [B,Lk], and that of the tokens, [L] or [B,L],
+/// behind `past` keys. A given padding that does not fit the tokens is returned unchanged and
+/// refused with the mask.
 Tensor united_padding(const Tensor& given, const Tensor& tokens, std::size_t past);
 
 }  // namespace attn

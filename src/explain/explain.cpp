@@ -10,7 +10,7 @@
 #include "attn/error.hpp"
 #include "attn/layers.hpp"
 
-#include "document/options.hpp"
+#include "document/document.hpp"
 #include "document/reader.hpp"
 #include "explain/explained_layers.hpp"
 #include "explain/explained_projections.hpp"

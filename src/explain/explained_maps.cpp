@@ -9,7 +9,7 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
-#include "document/options.hpp"
+#include "document/document.hpp"
 #include "explain/explained_query.hpp"
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "attention/attention_name.hpp"
-#include "document/options.hpp"
+#include "document/document.hpp"
 #include "heads/attention_maps.hpp"
 #include "heads/head_pictures.hpp"
 #include "heads/model_analyses.hpp"

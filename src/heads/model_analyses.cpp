@@ -10,9 +10,9 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
-#include "document/model_reader.hpp"
 #include "layers/term_norms.hpp"
 #include "maps/computed_maps.hpp"
+#include "models/model_folder.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"

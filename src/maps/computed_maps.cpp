@@ -12,7 +12,7 @@
 #include "attn/gradient.hpp"
 
 #include "attention/visibility.hpp"
-#include "document/model_reader.hpp"
+#include "models/model_folder.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"

@@ -10,7 +10,7 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
-#include "document/tensor_view.hpp"
+#include "document/tensor_source.hpp"
 #include "maps/map_selection.hpp"
 #include "maps/selected_map.hpp"
 #include "result/tensor_names.hpp"

@@ -193,4 +193,34 @@ void ModelFolders::check() const {
   if (mapped_) mapped_->check();
 }
 
+std::vector<std::string> written_tokens(const ModelFolder& folder,
+                                        const std::vector<std::int64_t>& ids) {
+  const auto number = [](std::int64_t id) { return "<" + std::to_string(id) + ">"; };
+  std::vector<std::string> result;
+  if (!folder.tokenizer) {
+    for (const std::int64_t id : ids) result.push_back(number(id));
+    return result;
+  }
+  // A model may have rows for more tokens than its tokenizer knows.
+  const auto known = [&](std::int64_t id) {
+    return id >= 0 && static_cast<std::size_t>(id) < folder.tokenizer->size() &&
+           !folder.tokenizer->token(id).empty();
+  };
+  std::vector<std::int64_t> run;
+  const auto flush = [&] {
+    for (std::string& piece : folder.tokenizer->pieces(run)) result.push_back(std::move(piece));
+    run.clear();
+  };
+  for (const std::int64_t id : ids) {
+    if (known(id)) {
+      run.push_back(id);
+      continue;
+    }
+    flush();
+    result.push_back(number(id));
+  }
+  flush();
+  return result;
+}
+
 }  // namespace attn

@@ -54,4 +54,8 @@ class ModelFolders {
   std::shared_ptr<MappedFiles> mapped_;
 };
 
+/// The tokens as readers write them; a token without a text is shown by its id.
+std::vector<std::string> written_tokens(const ModelFolder& folder,
+                                        const std::vector<std::int64_t>& ids);
+
 }  // namespace attn

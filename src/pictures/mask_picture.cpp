@@ -5,7 +5,7 @@
 #include "attn/error.hpp"
 
 #include "attention/visibility.hpp"
-#include "document/kinds.hpp"
+#include "document/keys.hpp"
 #include "document/mask_reader.hpp"
 #include "document/reader.hpp"
 #include "pictures/drawing.hpp"

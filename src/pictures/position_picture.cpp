@@ -7,7 +7,7 @@
 
 #include "attn/error.hpp"
 
-#include "document/kinds.hpp"
+#include "document/keys.hpp"
 #include "document/reader.hpp"
 #include "layers/embedding_and_head.hpp"
 #include "models/checkpoint.hpp"

@@ -8,7 +8,7 @@
 
 #include "attn/error.hpp"
 
-#include "document/options.hpp"
+#include "document/document.hpp"
 #include "document/reader.hpp"
 #include "io/json_writer.hpp"
 #include "pictures/picture_kinds.hpp"

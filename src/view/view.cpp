@@ -6,7 +6,7 @@
 
 #include "attn/error.hpp"
 
-#include "document/options.hpp"
+#include "document/document.hpp"
 #include "maps/computed_maps.hpp"
 #include "report/facts.hpp"
 #include "result/result_reader.hpp"

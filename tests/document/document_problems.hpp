@@ -6,7 +6,7 @@
 
 #include "attn/error.hpp"
 
-#include "document/kinds.hpp"
+#include "document/keys.hpp"
 #include "document/reader.hpp"
 
 /// All problems of a document, a blank line between them, as a user reads them: those of each of

@@ -1,9 +1,12 @@
 #include "document/plan.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include "attn/error.hpp"
 
 #include "document/document.hpp"
 #include "document/reader.hpp"
@@ -87,3 +90,124 @@ TEST_CASE("maps of rank 3 count heads only where there are heads but no samples"
   CHECK(!heads_only("[2,3,4]", R"(,"heads":2)"));
   CHECK(!heads_only("[2,3,4]", ""));
 }
+
+namespace {
+
+// What read_plans() says to a document under a limit of elements; "read" if it takes it.
+std::string verdict(const std::string& document, std::uint64_t elements) {
+  FileAccess access;
+  access.limits.elements = elements;
+  try {
+    read_plans(Document::parse(document, "doc.json", {}, access));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "read";
+}
+
+Demand demand(const std::string& document) {
+  return demand_of(read_plans(Document::parse(document, "doc.json", {}))[0]);
+}
+
+std::string refused(const std::string& all, const std::string& read, const std::string& computed,
+                    const std::string& limit) {
+  return "the document asks for " + all + " elements in all, " + read + " to read and " + computed +
+         " to compute, and the limit is " + limit +
+         "\n  where: doc.json\n  help:  make it smaller, leave the weights out, or raise the limit "
+         "with Limits::elements";
+}
+
+TEST_CASE("a demand counts inputs, weights and output of an attention") {
+  const Demand counted = demand(R"({"attention":"sdpa","query":{"ones":[2,3,4]},)"
+                                R"("key":{"ones":[2,5,4]},"value":{"ones":[2,5,6]}})");
+  CHECK(counted.read == 2 * (3 * 4 + 5 * 4 + 5 * 6));
+  CHECK(counted.computed == 2 * (3 * 5 + 3 * 6));
+  CHECK(counted.bytes == 4 * (counted.read + counted.computed));
+}
+
+TEST_CASE("a demand counts drawn parameters, projections and what the feed-forward part widens") {
+  const Demand counted = demand(
+      R"({"attention":"encoder_layer","layers":3,"seed":1,"feed_forward":64,"x":{"ones":[5,4]},)"
+      R"("parameters":{"init":"torch"}})");
+  const double layer = 4 * (4 * 4 + 4) + (64 * 4 + 64) + (4 * 64 + 4);
+  CHECK(counted.read == 5 * 4 + 3 * layer);
+  CHECK(counted.computed == 3 * (5 * 5 + 5 * 4) + 2 * 5 * 64);
+}
+
+TEST_CASE("a demand counts what a mask, stages, a softcap and dropout add, each element once") {
+  const std::string document =
+      R"({"attention":"sdpa","seed":1,"query":{"ones":[3,4]},"softcap":2,"mask":{"causal":true},)"
+      R"("dropout":{"p":0.1,"training":true}})";
+  std::vector<Plan> plans = read_plans(Document::parse(document, "doc.json", {}));
+  plans[0].options().stages = true;
+  const Demand counted = demand_of(plans[0]);
+  CHECK(counted.read == 12);
+  // weights, allowed, dropped and what is kept, scores, capped, masked; log-sum-exp; output
+  CHECK(counted.computed == 7 * 9 + 3 + 12);
+  // One byte for what is seen and what is kept.
+  CHECK(counted.bytes == 4 * (12 + 5 * 9 + 3 + 12) + 2 * 9);
+}
+
+TEST_CASE("what a document asks for in all is held against the limit before anything is drawn") {
+  CHECK(verdict(R"({"attention":"sdpa","weights":false,"query":{"zeros":[100000,1]},)"
+                R"("key":{"zeros":[1,1]},"value":{"zeros":[1,1000000]}})",
+                1'000'000'000) == refused("100001100001", "1100001", "1e+11", "1000000000"));
+  // Each layer's weights are below the limit.
+  const std::string layers =
+      R"({"attention":"encoder_layer","layers":80,"seed":1,"feed_forward":1,"x":{"ones":[4000,1]},)"
+      R"("parameters":{"init":"torch","bias":false}})";
+  CHECK(verdict(layers, 1'000'000'000)
+            .starts_with("the document asks for 1280336480 elements in all, 4480 to read and "));
+  // A row of many tokens and many rows of one.
+  std::string ids = "[" + std::string("[0") + [] {
+    std::string zeros;
+    for (int i = 1; i < 4000; ++i) zeros += ",0";
+    return zeros + "]";
+  }();
+  for (int i = 0; i < 4000; ++i) ids += ",[0]";
+  CHECK(verdict(R"({"attention":"sdpa","seed":1,"weights":false,"token_ids":)" + ids +
+                    R"(],"embedding":{"vocabulary":["a"],"dimension":64,"init":"torch","pad":0}})",
+                1'000'000'000)
+            .starts_with("what the tokens become has 1168292064 elements, and the limit is "));
+}
+
+TEST_CASE("the kinds of a list are counted together") {
+  const std::string document = R"({"attention":["sdpa","dot_product"],"query":{"ones":[10,1]}})";
+  CHECK(verdict(document, 240) == "read");
+  CHECK(verdict(document, 239) == refused("240", "20", "220", "239"));
+}
+
+TEST_CASE("numbers of heads and layers that no memory could hold do not overflow") {
+  for (const std::string kv_heads : {"10000000", "4611686018427387905", "9223372036854775807"}) {
+    CAPTURE(kv_heads);
+    const std::string problem =
+        verdict(R"({"attention":"multi_head","heads":2,"kv_heads":)" + kv_heads +
+                    R"(,"seed":1,"x":{"randn":[4,8]},"parameters":{"init":"torch"}})",
+                1'000'000'000'000'000'000);
+    CHECK(problem != "read");
+    CHECK(problem.find("\n  where: doc.json, /") != std::string::npos);
+  }
+  CHECK(verdict(R"({"attention":"encoder_layer","layers":1001,"seed":1,"feed_forward":1,)"
+                R"("x":[[1]],"parameters":{"init":"torch"}})",
+                1'000'000) ==
+        "layers is 1001, and the most is 1000\n"
+        "  where: doc.json, /layers\n"
+        "  help:  give fewer layers");
+}
+
+TEST_CASE("a document is validated without a tensor of it being made") {
+  // Far more than the memory that this test would get.
+  FileAccess access;
+  access.limits.elements = 4'000'000'000'000;
+  const Document document = Document::parse(
+      R"({"attention":"sdpa","weights":false,"seed":1,"query":{"randn":[1000000000,1]},)"
+      R"("key":{"ones":[1,1]},"mask":{"allow":{"ones":[1000000000,1]},"align":"lower_right"},)"
+      R"("valid_lens":{"ones":[1000000000]}})",
+      "doc.json", {}, access);
+  Problems problems;
+  constexpr Kind kinds[] = {Kind::scaled_dot_product};
+  check_plans(document, kinds, problems);
+  CHECK(problems.errors().empty());
+}
+
+}  // namespace

@@ -1,5 +1,3 @@
-#include "document/tensor_view.hpp"
-
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -1,5 +1,3 @@
-#include "explain/explained_steps.hpp"
-
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -14,6 +12,7 @@
 
 #include "chinese.hpp"
 #include "error_from.hpp"
+#include "explain/explained_steps.hpp"
 #include "temporary_folder.hpp"
 
 namespace {

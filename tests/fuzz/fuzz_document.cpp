@@ -1,7 +1,6 @@
 #include <span>
 
 #include "document/keys.hpp"
-#include "document/kinds.hpp"
 #include "document/reader.hpp"
 #include "fuzz/fuzz_input.hpp"
 #include "maps/computed_maps.hpp"

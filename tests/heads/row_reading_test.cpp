@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "document/options.hpp"
+#include "document/document.hpp"
 
 // Statistics of rows as they come against those of whole maps.
 

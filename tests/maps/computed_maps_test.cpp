@@ -9,7 +9,6 @@
 #include <doctest/doctest.h>
 
 #include "document/document.hpp"
-#include "document/options.hpp"
 #include "document/reader.hpp"
 
 namespace {

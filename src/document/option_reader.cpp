@@ -1,0 +1,391 @@
+#include "document/option_reader.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "attn/document.hpp"
+#include "attn/error.hpp"
+#include "attn/named.hpp"
+
+#include "document/fields.hpp"
+#include "io/json_object.hpp"
+#include "support/number_text.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+using After = ObjectReader::After;
+
+constexpr auto norm_kinds =
+    std::to_array<Named<NormKind>>({{"layer", NormKind::layer}, {"rms", NormKind::rms}});
+constexpr auto reductions = std::to_array<Named<Pooling::Reduction>>(
+    {{"mean", Pooling::Reduction::mean}, {"max", Pooling::Reduction::max}});
+
+// Types of members that are no plain numbers.
+
+/// A side of a window; absent, in documents -1, is all keys.
+struct Reach {
+  std::optional<std::size_t> keys;
+};
+struct Probability {
+  double value = 0;
+};
+constexpr const char* probability_help =
+    to_translate("give the probability to drop a weight, such as 0.1");
+
+std::vector<double> read_slopes(const JsonValue& given, const std::string& place) {
+  std::vector<double> slopes;
+  if (given.is(JsonValue::Type::boolean) && given.boolean()) return slopes;
+  if (!given.is(JsonValue::Type::array) || given.size() == 0) {
+    throw input_error(translated("expected true or an array of slopes, found {1}",
+                                 given.is(JsonValue::Type::array) ? translated("an empty one")
+                                                                  : translated(type_text(given))),
+                      place,
+                      translated("give true, or one slope a query head such as [0.5, 0.25]"));
+  }
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    slopes.push_back(expect_number(given.element(i), pointer_to(place, i)));
+  }
+  return slopes;
+}
+
+RotaryScaling read_scaling(const JsonValue& value, const std::string& place);
+
+}  // namespace
+
+template <>
+struct FieldType<NormKind> {
+  static constexpr Schema schema = norm_kind_schema;
+  static NormKind read(const JsonValue& value, const std::string& place) {
+    return read_norm_kind(value, place);
+  }
+};
+template <>
+struct FieldType<Pooling::Reduction> {
+  static constexpr Schema schema = +[] { return names_schema(reductions); };
+  static Pooling::Reduction read(const JsonValue& value, const std::string& place) {
+    return expect_choice(value, place, "reduction", reductions);
+  }
+};
+template <>
+struct FieldType<Reach> {
+  static constexpr Schema schema = R"("type": "integer", "minimum": -1)";
+  static Reach read(const JsonValue& value, const std::string& place) {
+    const std::int64_t reach = expect_integer(value, place, -1);
+    return reach < 0 ? Reach{} : Reach{static_cast<std::size_t>(reach)};
+  }
+};
+template <>
+struct FieldType<Probability> {
+  static constexpr Schema schema = R"("type": "number", "minimum": 0, "maximum": 1)";
+  static Probability read(const JsonValue& value, const std::string& place) {
+    const double number = expect_number(value, place);
+    if (number >= 0 && number <= 1) return {number};
+    throw input_error(translated("the probability {1} is not between 0 and 1", number_text(number)),
+                      place, translated(probability_help));
+  }
+};
+template <>
+struct FieldType<std::vector<double>> {
+  static constexpr Schema schema = R"("$ref": "#/$defs/slopes")";
+  static std::vector<double> read(const JsonValue& value, const std::string& place) {
+    return read_slopes(value, place);
+  }
+};
+template <>
+struct FieldType<RotaryScaling> {
+  static constexpr Schema schema = R"("$ref": "#/$defs/scaling")";
+  static RotaryScaling read(const JsonValue& value, const std::string& place) {
+    return read_scaling(value, place);
+  }
+};
+
+namespace {
+
+// 1. The fields of each object.
+
+constexpr const char* missing_in_scaling = to_translate("\"{1}\" is missing");
+constexpr const char* missing_in_scaling_help =
+    to_translate("give it as the model's configuration does");
+constexpr Field scaling_field(std::string_view key) {
+  return {key, {}, true, missing_in_scaling, missing_in_scaling_help};
+}
+constexpr Field scaling_factor = scaling_field("factor"),
+                original_length = scaling_field("original_max_position_embeddings");
+
+constexpr auto linear_fields = [](const auto& visit, LinearScaling& scaling) {
+  visit(scaling_factor, scaling.factor);
+};
+constexpr auto dynamic_fields = [](const auto& visit, DynamicScaling& scaling) {
+  visit(scaling_factor, scaling.factor);
+  visit(original_length, scaling.original);
+};
+constexpr auto band_fields = [](const auto& visit, BandScaling& scaling) {
+  visit(scaling_factor, scaling.factor);
+  visit(scaling_field("low_freq_factor"), scaling.low);
+  visit(scaling_field("high_freq_factor"), scaling.high);
+  visit(original_length, scaling.original);
+};
+constexpr auto yarn_fields = [](const auto& visit, YarnScaling& scaling) {
+  visit(scaling_factor, scaling.factor);
+  visit(original_length, scaling.original);
+  visit({"beta_fast"}, scaling.beta_fast);
+  visit({"beta_slow"}, scaling.beta_slow);
+  visit({"truncate"}, scaling.truncate);
+  visit({"attention_factor"}, scaling.amplitude);
+  visit({"mscale"}, scaling.mscale);
+  visit({"mscale_all_dim"}, scaling.mscale_all_dim);
+};
+constexpr auto rotary_fields = [](const auto& visit, Rotary& rotary) {
+  visit({"theta", R"("type": "number", "exclusiveMinimum": 0)"}, rotary.theta);
+  visit({"width", R"("type": "integer", "minimum": 2)"}, rotary.width);
+  visit({"interleaved"}, rotary.interleaved);
+  visit({"scaling"}, rotary.scaling);
+  visit({"positions"}, rotary.positions, DType::int64);
+  visit({"key_positions"}, rotary.key_positions, DType::int64);
+  visit({"cos"}, rotary.cos);
+  visit({"sin"}, rotary.sin);
+};
+constexpr auto alibi_fields = [](const auto& visit, Alibi& alibi) {
+  visit({"slopes"}, alibi.slopes);
+  visit({"symmetric"}, alibi.symmetric);
+};
+constexpr auto relative_bias_fields = [](const auto& visit, RelativeBias& bias) {
+  visit({"table", {}, true}, bias.table);
+  visit({"buckets", R"("type": "integer", "minimum": 2)"}, bias.buckets);
+  visit({"max_distance"}, bias.max_distance);
+  visit({"bidirectional"}, bias.bidirectional);
+};
+constexpr auto head_norm_fields = [](const auto& visit, Norm& norm) {
+  visit({"weight", {}, true}, norm.weight);
+  visit({"bias"}, norm.bias);
+  visit({.key = "kind", .in_turn = true}, norm.kind);
+};
+
+struct WindowSides {
+  Reach left, right;
+};
+constexpr auto window_fields = [](const auto& visit, WindowSides& window) {
+  visit({"left"}, window.left);
+  visit({"right"}, window.right);
+};
+constexpr auto pooling_fields = [](const auto& visit, Pooling& pooling) {
+  visit({"size",
+         {},
+         true,
+         to_translate("pool has no size"),
+         to_translate("give the most bins of queries and keys, such as 1024")},
+        pooling.size);
+  visit({"reduction"}, pooling.reduction);
+};
+struct Gradient {
+  Tensor output;
+};
+constexpr auto gradient_fields = [](const auto& visit, Gradient& gradient) {
+  visit({"output",
+         {},
+         true,
+         to_translate("the gradient has no output"),
+         to_translate("give that of the output, of its shape")},
+        gradient.output);
+};
+struct GivenDropout {
+  Probability p;
+  bool training = false;
+};
+constexpr auto dropout_fields = [](const auto& visit, GivenDropout& dropout) {
+  visit({"p", {}, true, to_translate("dropout has no p"), probability_help}, dropout.p);
+  visit({"training"}, dropout.training);
+};
+
+// 2. Scalings of rotary frequencies: an object with the name of its form and the form's fields.
+
+struct ScalingForm {
+  std::string_view name;
+  RotaryScaling (*read)(std::string_view name_key, const JsonValue& value,
+                        const std::string& place);
+  std::string (*schema)(std::string_view name);
+};
+
+template <class Scaling, const auto& fields>
+RotaryScaling scaling_from(std::string_view name_key, const JsonValue& value,
+                           const std::string& place) {
+  struct Form {
+    std::string name;
+    Scaling scaling;
+  };
+  const auto all_fields = [&](const auto& visit, Form& form) {
+    visit({name_key}, form.name);
+    fields(visit, form.scaling);
+  };
+  return read_object<Form>(all_fields, value, place, After::problem_ends).scaling;
+}
+
+template <class Scaling, const auto& fields>
+std::string form_schema(std::string_view name) {
+  const std::string value = R"(": {"const": )" + json_string(name) + "}, ";
+  return object_schema<Scaling>(fields, "\"rope_type" + value + "\"type" + value);
+}
+
+template <class Scaling, const auto& fields>
+constexpr ScalingForm scaling_form(std::string_view name) {
+  return {name, scaling_from<Scaling, fields>, form_schema<Scaling, fields>};
+}
+constexpr std::array scaling_forms{scaling_form<LinearScaling, linear_fields>("linear"),
+                                   scaling_form<DynamicScaling, dynamic_fields>("dynamic"),
+                                   scaling_form<BandScaling, band_fields>("llama3"),
+                                   scaling_form<YarnScaling, yarn_fields>("yarn")};
+
+RotaryScaling read_scaling(const JsonValue& value, const std::string& place) {
+  const char* const key =
+      expect_object(value, place).find("rope_type") != nullptr ? "rope_type" : "type";
+  const JsonValue* type = value.find(key);
+  if (type == nullptr) {
+    throw input_error(translated(missing_in_scaling, "rope_type"), pointer_to(place, "rope_type"),
+                      translated("give linear, dynamic, llama3 or yarn"));
+  }
+  std::vector<std::string_view> names;
+  names.reserve(scaling_forms.size());
+  for (const ScalingForm& form : scaling_forms) names.push_back(form.name);
+  const std::string type_place = pointer_to(place, key);
+  return scaling_forms[expect_name(*type, type_place, translated("rotary scaling"), names)].read(
+      key, value, place);
+}
+
+// 3. Schemas that keys refer to.
+
+std::string scaling_schema() {
+  std::string forms;
+  for (const ScalingForm& form : scaling_forms)
+    forms += (forms.empty() ? "{" : ", {") + form.schema(form.name) + "}";
+  return "\"oneOf\": [" + forms + "]";
+}
+
+constexpr auto definitions = std::to_array<SchemaDefinition>({
+    {"scaling", scaling_schema},
+    {"rotary", +[] { return object_schema<Rotary>(rotary_fields); }},
+    {"slopes",
+     R"("oneOf": [{"const": true}, {"type": "array", "minItems": 1, "items": {"type": "number"}}])"},
+    {"alibi",
+     +[] {
+       return R"("oneOf": [{"$ref": "#/$defs/slopes"}, {)" + object_schema<Alibi>(alibi_fields) +
+              "}]";
+     }},
+    {"relative_bias", +[] { return object_schema<RelativeBias>(relative_bias_fields); }},
+    {"head_norm", +[] { return object_schema<Norm>(head_norm_fields); }},
+    {"dropout", +[] { return object_schema<GivenDropout>(dropout_fields); }},
+});
+
+}  // namespace
+
+std::span<const SchemaDefinition> option_definitions() noexcept {
+  return definitions;
+}
+std::string norm_kind_schema() {
+  return names_schema(norm_kinds);
+}
+std::string window_schema() {
+  return object_schema<WindowSides>(window_fields);
+}
+std::string pooling_schema() {
+  return R"("oneOf": [{"type": "integer", "minimum": 1}, {)" +
+         object_schema<Pooling>(pooling_fields) + "}]";
+}
+std::string output_gradient_schema() {
+  return object_schema<Gradient>(gradient_fields);
+}
+
+// 4. Reading.
+
+NormKind read_norm_kind(const JsonValue& value, const std::string& place) {
+  return expect_choice(value, place, translated("kind of norm"), norm_kinds);
+}
+
+Rotary read_rotary(const JsonValue& value, const std::string& place, DType dtype,
+                   TensorSource& tensors) {
+  ObjectReader reader(value, place);
+  reader.check_keys<Rotary>(rotary_fields);
+  const bool tables = reader.find("cos") != nullptr || reader.find("sin") != nullptr;
+  for (const char* name : {"theta", "width", "scaling"}) {
+    if (!tables || reader.find(name) == nullptr) continue;
+    reader.attempt([&] {
+      throw input_error(translated("\"{1}\" has no meaning beside given cosines and sines", name),
+                        reader.place(name), translated("leave it out: the tables say all angles"));
+    });
+  }
+  Rotary rotary;
+  const ObjectReader::Tensors from{tensors, dtype};
+  reader.read_members(rotary_fields, rotary, &from);
+  reader.finish();
+  return rotary;
+}
+
+Alibi read_alibi(const JsonValue& value, const std::string& place) {
+  if (!value.is(JsonValue::Type::object)) return {read_slopes(value, place), false};
+  return read_object<Alibi>(alibi_fields, value, place, After::problem_goes_on);
+}
+
+RelativeBias read_relative_bias(const JsonValue& value, const std::string& place, DType dtype,
+                                TensorSource& tensors) {
+  const ObjectReader::Tensors from{tensors, dtype};
+  return read_object<RelativeBias>(relative_bias_fields, value, place, After::problem_goes_on,
+                                   &from);
+}
+
+Norm read_head_norm(const JsonValue& value, const std::string& place, DType dtype,
+                    TensorSource& tensors) {
+  const ObjectReader::Tensors from{tensors, dtype};
+  return read_object<Norm>(head_norm_fields, value, place, After::problem_goes_on, &from);
+}
+
+Window read_window(const JsonValue& value, const std::string& place) {
+  if (value.is(JsonValue::Type::number) || value.is(JsonValue::Type::array)) {
+    throw input_error(translated("expected an object, found {1}", translated(type_text(value))),
+                      place,
+                      translated("write {\"left\": …, \"right\": …}, the keys seen before and "
+                                 "after a query; -1 is all of them"));
+  }
+  const auto sides = read_object<WindowSides>(window_fields, value, place, After::problem_ends);
+  return {sides.left.keys, sides.right.keys};
+}
+
+std::span<const Named<Pooling::Reduction>> pooling_reductions() noexcept {
+  return reductions;
+}
+
+Pooling read_pooling(const JsonValue& value, const std::string& place) {
+  if (!value.is(JsonValue::Type::object)) return {FieldType<std::size_t>::read(value, place)};
+  return read_object<Pooling>(pooling_fields, value, place, After::problem_ends);
+}
+
+Tensor read_output_gradient(const JsonValue& value, const std::string& place, DType dtype,
+                            TensorSource& tensors) {
+  const ObjectReader::Tensors from{tensors, dtype};
+  return read_object<Gradient>(gradient_fields, value, place, After::problem_ends, &from).output;
+}
+
+std::optional<double> read_dropout(const JsonValue& value, const std::string& place) {
+  if (value.is(JsonValue::Type::number)) {
+    throw input_error(
+        translated("expected an object, found a number"), place,
+        translated("write {\"p\": …, \"training\": true}; without training nothing is dropped"));
+  }
+  const auto dropout = read_object<GivenDropout>(dropout_fields, value, place, After::problem_ends);
+  return dropout.training ? std::optional(dropout.p.value) : std::nullopt;
+}
+
+Dropout torch_dropout(double p, const TorchRandom& random, bool in_turn) {
+  const auto own = std::make_shared<TorchRandom>(random);
+  return {p, [own, p, in_turn](const Shape& shape) {
+            std::vector<std::uint8_t> kept(element_count(shape));
+            TorchRandom again = *own;
+            (in_turn ? *own : again).bernoulli(kept, 1 - p);
+            return Tensor(shape, std::move(kept));
+          }};
+}
+
+}  // namespace attn
