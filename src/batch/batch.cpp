@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <ctime>
 #include <functional>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <system_error>
 #include <utility>
 
-#include "batch/answers.hpp"
-#include "batch/arriving_documents.hpp"
-#include "batch/batch_document.hpp"
+#include "attn/document.hpp"
+
 #include "batch/fingerprint.hpp"
 #include "batch/items.hpp"
 #include "batch/summary.hpp"
@@ -37,7 +39,145 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// "2024-03-01T12:00:00.123456Z"; such texts sort as the times do.
+/// A batch whose results go to BatchOptions::answer, in the order of the documents.
+class Answers {
+ public:
+  Answers(const BatchOptions& options, const BatchObserver& observer, const std::atomic<bool>* stop)
+      : options_(options),
+        observer_(observer),
+        stop_(stop),
+        jobs_(thread_count(jobs_in_memory(options.jobs))),
+        files_(options.run.document.files),
+        documents_(options, stop) {
+    // A checkpoint that many documents name is read once.
+    files_.models = std::make_shared<ModelFolders>();
+    outcome_.shard = options.shard;
+  }
+
+  BatchOutcome run() {
+    const auto start = Clock::now();
+    parallel_for(jobs_, jobs_, [this](std::size_t) {
+      try {
+        while (take_one()) {
+        }
+      } catch (...) {
+        const std::lock_guard lock(told_guard_);
+        ended_ = true;
+        told_more_.notify_all();
+        throw;
+      }
+    });
+    outcome_.seconds = seconds_since(start);
+    outcome_.interrupted = stop_ != nullptr && *stop_;
+    return std::move(outcome_);
+  }
+
+ private:
+  // Computes the next document. Returns false if there is none.
+  bool take_one() {
+    std::optional<ArrivingDocuments::Arrived> arrived;
+    std::size_t number = 0;
+    {
+      const std::lock_guard taking(taking_guard_);
+      if (!wait_for_room()) return false;
+      arrived = documents_.next();
+      if (!arrived) {
+        ended_ = true;
+        return false;
+      }
+      number = taken_++;
+    }
+    BatchItem item;
+    item.input = arrived->document.place();
+    const auto start = Clock::now();
+    std::string line;
+    try {
+      line = with_whole_files(files_, [&](const FileAccess& access) {
+        return answer(arrived->document, arrived->text(), access, item);
+      });
+    } catch (const std::exception& exception) {
+      item.error = error_of(exception);
+      reword(item, options_);
+      line = error_json(*item.error);
+    }
+    item.seconds = seconds_since(start);
+    tell(number, std::move(line), std::move(item));
+    return true;
+  }
+
+  // Waits while many answers are held back by an unfinished one before them.
+  bool wait_for_room() {
+    constexpr std::size_t ahead = 16;  // answers for each job
+    std::unique_lock lock(told_guard_);
+    told_more_.wait(lock, [&] { return ended_ || taken_ - told_ < ahead * jobs_; });
+    return !ended_ && (stop_ == nullptr || !*stop_);
+  }
+
+  std::string answer(const ListedDocument& document, const DocumentText& text,
+                     const FileAccess& access, BatchItem& item) const {
+    RunOptions options = options_.run;
+    options.document.files = access;
+    if (options.document.threads == 0) options.document.threads = 1;
+    std::string line;
+    options.answer = [&](std::string_view piece) { line += piece; };
+    options.answer_in_one_line = true;
+    Provenance provenance;
+    if (options.provenance) {
+      provenance.watch(options.document.files);
+      provenance.add(item.input, std::as_bytes(std::span(text.text)));
+    }
+    const RunOutcome outcome =
+        run_document(options, open_batch_document(document, text, options.document, item.input),
+                     options.provenance ? &provenance : nullptr);
+    for (const RunReport& report : outcome.reports) {
+      item.warnings.insert(item.warnings.end(), report.warnings.begin(), report.warnings.end());
+    }
+    return line;
+  }
+
+  void tell(std::size_t number, std::string line, BatchItem item) {
+    const std::lock_guard lock(told_guard_);
+    waiting_.emplace(number, std::pair(std::move(line), std::move(item)));
+    for (auto next = waiting_.begin();
+         next != waiting_.end() && next->first == told_ && !ended_fast_;
+         next = waiting_.erase(next)) {
+      const auto& [text, told] = next->second;
+      options_.answer(text);
+      ++told_;
+      count(told);
+    }
+    told_more_.notify_all();
+  }
+
+  void count(const BatchItem& item) {
+    ++outcome_.counts.items;
+    ++(item.error ? outcome_.counts.failed : outcome_.counts.done);
+    if (item.error && outcome_.failures.size() < most_failures_kept) {
+      outcome_.failures.push_back(item);
+    }
+    if (item.error && options_.fail_fast) ended_ = ended_fast_ = true;
+    if (observer_) observer_(item, outcome_.counts);
+  }
+
+  const BatchOptions& options_;
+  const BatchObserver& observer_;
+  const std::atomic<bool>* stop_;
+  std::size_t jobs_;
+  FileAccess files_;
+  ArrivingDocuments documents_;
+  std::mutex taking_guard_;
+  std::atomic<std::size_t> taken_ = 0;
+  std::mutex told_guard_;
+  std::condition_variable told_more_;
+  std::map<std::size_t, std::pair<std::string, BatchItem>>
+      waiting_;  // finished answers whose predecessors are not
+  std::size_t told_ = 0;
+  std::atomic<bool> ended_ = false;
+  bool ended_fast_ = false;
+  BatchOutcome outcome_;
+};
+
+// The time as "2024-03-01T12:00:00.123456Z", a form that sorts in the order of time.
 std::string now_text() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
@@ -50,6 +190,7 @@ std::string now_text() {
          "Z";
 }
 
+/// A batch whose results go into folders, with a line for each item in the summary.
 class Batch {
  public:
   Batch(const BatchOptions& options, const BatchObserver& observer, const std::atomic<bool>* stop)
@@ -93,8 +234,8 @@ class Batch {
     summary_.emplace(outcome_.summary, options_.resume);
   }
 
-  // A document of standard input is computed as soon as its line is there; the next line is read
-  // when someone is free to compute it. How many there are is known at the end.
+  // Computes each document of standard input as soon as its line has arrived. A job reads the next
+  // line when it is free. The number of documents is known at the end.
   BatchOutcome run_as_they_come(Clock::time_point start) {
     ArrivingDocuments documents(options_, stop_);
     std::optional<ArrivingDocuments::Arrived> first = documents.next();
@@ -201,7 +342,8 @@ class Batch {
                               fs::file_size(file, ignored));
   }
 
-  // Whether an earlier batch did the same with the same, and its files are still there.
+  // Whether an earlier batch computed this document with the same options and files, and its
+  // results are still there.
   bool is_done(const SummaryRecord& record, const fs::path& folder, const FileAccess& access) {
     if (!earlier_) return false;
     const std::optional<SummaryRecord> before = earlier_->find(record.item.name);
@@ -221,7 +363,7 @@ class Batch {
       try {
         return hashes_.hash(path_of_text(input.first), access) == input.second;
       } catch (const Error&) {
-        return false;  // the document will tell what is wrong with the file
+        return false;  // computing the document reports the error
       }
     });
   }
@@ -246,8 +388,9 @@ class Batch {
   const BatchObserver& observer_;
   const std::atomic<bool>* stop_;
   const std::string fingerprint_;
-  std::atomic<std::size_t> items_ = 0;    ///< of all shards; so far, where they come one by one
-  std::atomic<std::size_t> arrived_ = 0;  ///< of those that come one by one
+  std::atomic<std::size_t> items_ =
+      0;  ///< number of documents of all shards; so far, if they arrive one by one
+  std::atomic<std::size_t> arrived_ = 0;  ///< number of documents that arrived one by one
   std::optional<Summaries> earlier_;
   std::optional<SummaryFile> summary_;
   FileHashes hashes_;
@@ -269,7 +412,15 @@ void check_shard(const Shard& shard) {
 BatchOutcome run_batch(const BatchOptions& options, const BatchObserver& observer,
                        const std::atomic<bool>* stop) {
   check_shard(options.shard);
-  if (options.answer) return answer_documents(options, observer, stop);
+  if (options.answer) {
+    if (options.resume) {
+      throw Error(ErrorKind::usage,
+                  translated("answers leave nothing behind that could be gone on with"),
+                  "BatchOptions::resume",
+                  translated("leave it out, or name a folder with RunOptions::out"));
+    }
+    return Answers(options, observer, stop).run();
+  }
   return Batch(options, observer, stop).run();
 }
 

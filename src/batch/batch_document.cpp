@@ -1,11 +1,20 @@
-#include "batch/batch_document.hpp"
-
 #include <algorithm>
+#include <filesystem>
 #include <new>
+#include <string>
 #include <string_view>
+#include <system_error>
 
+#include "attn/batch.hpp"
+#include "attn/document.hpp"
+#include "attn/error.hpp"
+
+#include "batch/items.hpp"
 #include "document/document.hpp"
+#include "document/reader.hpp"
+#include "io/json_value.hpp"
 #include "io/json_writer.hpp"
+#include "support/mapped_file.hpp"
 #include "support/memory_limit.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
@@ -13,11 +22,82 @@
 namespace attn {
 namespace {
 
-// Without what a file of lines of another system ends them with.
+// The text without the end of its line, of either system.
 std::string_view line_of(std::string_view text) {
   if (text.ends_with('\n')) text.remove_suffix(1);
   if (text.ends_with('\r')) text.remove_suffix(1);
   return text;
+}
+
+using Take = std::function<void(Validation)>;
+
+void validate_listed(const BatchOptions& options, const Take& take) {
+  const DocumentList documents(options);
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    const ListedDocument listed = documents[i];
+    take(validation_of(listed.place(), options.run.document.files, [&](const FileAccess& access) {
+      FileAccess anywhere = access;
+      anywhere.restrict_to.reset();
+      const DocumentText text = documents.text(i, anywhere);
+      JsonOptions reading{.dtype = DType::float32};
+      reading.owner = text.owner;
+      return Document::parse(text.text, listed.place(), listed.path.parent_path(), access, reading);
+    }));
+  }
+}
+
+bool is_json(std::string_view text, const FileAccess& access) {
+  try {
+    parse_json(text, {.depth = access.limits.nesting});
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Whether the text has a document on each line: the first line is a whole document and more text
+// follows.
+bool holds_lines(std::string_view text, const FileAccess& access) {
+  constexpr std::string_view space = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(space);
+  if (first == text.npos) return false;
+  const std::size_t end = text.find('\n', first);
+  return end != text.npos && text.find_first_not_of(space, end) != text.npos &&
+         is_json(text.substr(first, end - first), access);
+}
+
+void validate_standard_input(const FileAccess& files, const Take& take) {
+  with_whole_files(files, [&](const FileAccess& access) {
+    const auto file = MappedFile::open("-", access);
+    const auto document = [&](std::string_view text, const std::string& name) {
+      take(validation_of(name, access, [&](const FileAccess& rules) {
+        JsonOptions reading{.dtype = DType::float32};
+        reading.owner = file;
+        return Document::parse(text, name, {}, rules, reading);
+      }));
+    };
+    std::string_view rest = file->text();
+    if (!holds_lines(rest, access)) {
+      document(rest, translated("standard input"));
+      return true;
+    }
+    for (std::size_t number = 1; !rest.empty(); ++number) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      const std::string_view line = rest.substr(0, end);
+      if (line.find_first_not_of(" \t\r") != line.npos) {
+        document(line, "standard input:" + std::to_string(number));
+      }
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return true;
+  });
+}
+
+bool is_one_document(const std::string& input) {
+  const std::filesystem::path path(input);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored) || path.extension() == ".jsonl") return false;
+  return std::filesystem::exists(path, ignored) || input.find_first_of("*?[") == std::string::npos;
 }
 
 }  // namespace
@@ -26,7 +106,7 @@ Document open_batch_document(const ListedDocument& listed, const DocumentText& t
                              const DocumentOptions& options, const std::string& place) {
   JsonOptions reading = json_options(options);
   const bool standard_input = listed.path == "-";
-  // On standard input documents and texts may follow one another.
+  // Standard input may mix documents and texts.
   const bool is_text = listed.is_text && !(standard_input && text.text.starts_with('{'));
   if (!is_text) reading.owner = text.owner;
   const std::string text_document =
@@ -63,6 +143,27 @@ std::size_t jobs_in_memory(std::size_t jobs) {
   constexpr std::size_t each = std::size_t{1} << 30U;
   const auto limit = address_space_limit();
   return limit ? std::min(thread_count(jobs), std::max<std::size_t>(1, *limit / each)) : jobs;
+}
+
+void validate_batch(const BatchOptions& options, const Take& take) {
+  for (const std::string& input : options.inputs) {
+    if (input == "-") {
+      validate_standard_input(options.run.document.files, take);
+    } else if (is_one_document(input)) {
+      take(validate(input, options.run.document.files));
+    } else {
+      BatchOptions one = options;
+      one.inputs = {input};
+      one.files_from.reset();
+      one.run.out.clear();
+      validate_listed(one, take);
+    }
+  }
+  if (!options.files_from) return;
+  BatchOptions listed = options;
+  listed.inputs.clear();
+  listed.run.out.clear();
+  validate_listed(listed, take);
 }
 
 }  // namespace attn

@@ -23,7 +23,7 @@
 namespace attn {
 namespace {
 
-/// Options one after another, each in a form that no other value of it has.
+/// A text of options, different for any two different lists of values.
 class Description {
  public:
   template <class... Values>
@@ -80,7 +80,7 @@ class Description {
   std::string text_;
 };
 
-// Naming every member makes a new one an error here until it is described too.
+// Naming all members makes a new member a compile error until it is described.
 void describe(const MapSelection& selection, Description& description) {
   const auto& [heads, chosen_heads, layers, layers_together, queries, keys, drop_first, drop,
                renormalize, merge_pieces, words, hide_mask, one_sample] = selection;
@@ -114,7 +114,7 @@ void describe(const RunOptions& run, Description& description) {
   const auto& [document, out, answer, answer_in_one_line, only, stages, weights, reported_weights,
                timing, provenance, tensors, sample, head, plots, most_weights_for_heatmap,
                selection, format, plot, progress] = run;
-  // Places, reports and observers leave the bytes of a result alone.
+  // Folders, reports and observers do not change the bytes of a result.
   static_cast<void>(out);
   static_cast<void>(answer);
   static_cast<void>(answer_in_one_line);
@@ -133,7 +133,7 @@ std::string options_hash(const RunOptions& options) {
   Description description;
   description.add(std::string_view(ATTN_VERSION));
   // The last bits of fast kernels differ between instruction sets. Machines that share a batch may
-  // each use their best; another one was asked for.
+  // each use their best; a different set was chosen by the user.
   if (kernels::cpu_target() != kernels::cpu_targets().front()) {
     description.add(kernels::cpu_target());
   }
@@ -141,7 +141,7 @@ std::string options_hash(const RunOptions& options) {
   return content_hash(std::as_bytes(std::span(description.text())));
 }
 
-// Nothing for what is no regular file.
+// Absent unless the path is a regular file.
 std::optional<FileHashes::Identity> FileHashes::identity_of(const std::filesystem::path& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
@@ -159,7 +159,7 @@ std::optional<std::string> FileHashes::find(const std::optional<Identity>& ident
 std::string FileHashes::keep(const std::optional<Identity>& identity,
                              const std::filesystem::path& path, std::span<const std::byte> bytes) {
   std::string hash = content_hash(bytes);
-  // A file that changed meanwhile is another one.
+  // The hash of a file that changed in the meantime is not kept.
   if (identity && identity == identity_of(path)) {
     const std::lock_guard lock(guard_);
     known_.emplace(*identity, hash);

@@ -13,22 +13,23 @@
 
 namespace attn {
 
-/// The hash of everything but the document that the bytes of a result depend on: the program's
-/// version, the instruction set if another one than the best was chosen, and the options without
-/// places, numbers of threads and limits.
+/// A hash of everything except the document that determines the bytes of a result: the program's
+/// version, the instruction set unless it is the machine's best, and the options without folders,
+/// numbers of threads and limits.
 std::string options_hash(const RunOptions& options);
 
-/// Hashes of files, each read once as long as it stays as it is. Several threads may ask at once.
+/// Hashes of files. Each file is read once while it stays unchanged. Several threads may call the
+/// functions at once.
 class FileHashes {
  public:
-  /// `bytes` are those of the file.
+  /// Hash of a file whose content is `bytes`.
   std::string hash(const std::filesystem::path& path, std::span<const std::byte> bytes);
-  /// Reads the file. Throws Error if it cannot or may not be read, or is no regular file: what a
-  /// pipe would give is not to be waited for.
+  /// Reads the file. Throws Error if it cannot or may not be read, or is no regular file, since a
+  /// pipe might never give anything.
   std::string hash(const std::filesystem::path& path, const FileAccess& access);
 
  private:
-  /// Device, number on it, size, and seconds and nanoseconds of the last change.
+  /// Device, inode, size, and seconds and nanoseconds of the last change.
   using Identity = std::tuple<unsigned long, unsigned long, long, long, long>;
 
   static std::optional<Identity> identity_of(const std::filesystem::path& path);

@@ -33,7 +33,7 @@ bool is_hidden(const fs::path& path) {
   return path.filename().native().starts_with('.');
 }
 
-// Of a path as given: where it leads without "..", and without the root.
+// A path without "..", "." and root.
 std::string whole_name(const fs::path& path) {
   fs::path normal = path.lexically_normal().relative_path();
   fs::path name;
@@ -43,19 +43,19 @@ std::string whole_name(const fs::path& path) {
   return name.generic_string();
 }
 
-// As far as it can be told; a path that cannot be looked at is like no other one.
+// The path without links; a path that cannot be examined equals no other.
 fs::path real_path(const fs::path& path) {
   std::error_code ignored;
   return fs::weakly_canonical(path, ignored);
 }
 
-// Named pipes and devices are left alone, and so are links to folders; a link that leads nowhere or
-// in a circle is an item that fails.
+// Whether a file below a folder is read. Pipes, devices and links to folders are not; a link that
+// leads nowhere or in a circle is, and fails as an item.
 bool is_readable(const fs::file_status& status) {
   return !fs::is_other(status) && !fs::is_directory(status);
 }
 
-// What glob() could not read; its callback takes no argument of ours.
+// Folders that glob() could not read; its callback has no argument for a list.
 thread_local std::vector<std::pair<std::string, int>> unreadable_folders;
 
 int note_unreadable(const char* folder, int reason) {
@@ -63,8 +63,8 @@ int note_unreadable(const char* folder, int reason) {
   return 0;
 }
 
-// The folders that every match of the pattern begins with, up to and with their last slash, as they
-// stand in the paths of the matches: without the backslashes that take a character as it is.
+// The folders, with their last slash, that all matches of the pattern begin with, as they stand in
+// the paths of matches: without backslashes that escape characters.
 std::string fixed_folders(std::string_view pattern) {
   std::string fixed;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -79,16 +79,16 @@ std::string fixed_folders(std::string_view pattern) {
   return fixed;
 }
 
-// A line of a file that was listed before, up to its end.
+// The line that begins at `begin` in a file that was listed before, without its end.
 std::string line_at(const ListedDocument& document, std::uint64_t begin, const Limits& limits) {
   const std::string name = in_quotes(document.path.native());
-  // Something else may be there by now: a pipe is not to be waited for.
+  // The file may have been replaced: opening a pipe must not block.
   const Descriptor file(open(document.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (file.get() < 0) {
     throw file_error(translated("cannot open {1}", name), std::strerror(errno),
                      translated("check the file"));
   }
-  // With the end of the line before, so that a file that was written anew is noticed.
+  // The end of the line before is read too, which shows whether the file was rewritten.
   const std::uint64_t from = begin == 0 ? 0 : begin - 1;
   std::string text;
   std::size_t end = std::string::npos;
@@ -169,7 +169,7 @@ class DocumentList::Listing {
     }
     std::error_code ignored;
     const fs::path path(input);
-    // What is there is meant as it stands, even if its name looks like a pattern.
+    // An existing file is taken literally, even if its name looks like a pattern.
     if (fs::exists(path, ignored) || input.find_first_of("*?[") == std::string::npos) {
       add_path(path);
       return;
@@ -180,8 +180,8 @@ class DocumentList::Listing {
   void add_path(const fs::path& path) { add_path(path, "", fs::path(whole_name(path)).filename()); }
 
  private:
-  // A folder's files are named below `folder_name`; a file, or a folder that cannot be read, is
-  // named by itself.
+  // Files of a folder are named below `folder_name`; a file, or a folder that cannot be read, has
+  // the name `name`.
   void add_path(const fs::path& path, const std::string& folder_name, const std::string& name) {
     std::error_code error;
     if (fs::is_directory(path, error)) {
@@ -207,7 +207,7 @@ class DocumentList::Listing {
                        translated("nothing matches {1}", in_quotes(pattern)),
                        translated("check the pattern"));
     }
-    // Names are mirrored from the first folder that varies.
+    // Names begin with the first folder that differs between matches.
     const std::string fixed = fixed_folders(pattern);
     const auto below_fixed = [&](const std::string& path) {
       std::string below = path.substr(0, path.find_last_not_of('/') + 1);
@@ -307,7 +307,7 @@ class DocumentList::Listing {
 
   FileAccess limits_;
   fs::path results_;
-  bool model_;  // whether lines of .txt files are texts for one
+  bool model_;  // whether lines of .txt files are texts for a model
   std::vector<Source>& found_;
   std::unordered_set<std::string> seen_;
 };

@@ -1,9 +1,9 @@
-#include "batch/names.hpp"
-
 #include <bit>
 #include <cstdint>
 #include <string_view>
 #include <utility>
+
+#include "batch/items.hpp"
 
 namespace attn {
 namespace {
@@ -24,13 +24,13 @@ bool is_summary(std::string_view name) {
          name.find('/') == std::string_view::npos;
 }
 
-/// Names by their hashes: 8 bytes each, some more for room. Two of one hash count as one name,
-/// which makes one of them longer than it need be.
+/// A set of names, of which only hashes are stored, 8 bytes each. Two names of one hash count as
+/// equal, which only makes one of them longer than necessary.
 class NameSet {
  public:
   explicit NameSet(std::size_t expected) : slots_(std::bit_ceil(expected + expected / 3 + 2)) {}
 
-  /// Whether it was not there.
+  /// Adds the name. Returns false if it was there.
   bool insert(std::string_view name) {
     if (4 * (used_ + 1) > 3 * slots_.size()) grow();
     return put(std::hash<std::string_view>()(name) | 1U);
@@ -41,7 +41,7 @@ class NameSet {
   }
 
  private:
-  // The slot of the hash, or the free one where it belongs.
+  // The slot of the hash, or the free slot for it.
   std::size_t place_of(std::uint64_t hash) const {
     std::size_t at = hash >> 1U & (slots_.size() - 1);
     while (slots_[at] != 0 && slots_[at] != hash) at = (at + 1) & (slots_.size() - 1);
@@ -72,7 +72,7 @@ class NameSet {
 UnlikeNames::UnlikeNames(NameChoices choices)
     : choices_(std::move(choices)), whole_(choices_.count) {
   const std::size_t count = choices_.count;
-  {  // 1. Short names, and whole ones where they meet.
+  {  // 1. Short names; whole paths where short names are equal.
     NameSet met(count), met_again(0);
     for (std::size_t i = 0; i < count; ++i) {
       const std::string name = chosen(i);
@@ -80,7 +80,7 @@ UnlikeNames::UnlikeNames(NameChoices choices)
     }
     for (std::size_t i = 0; i < count; ++i) whole_[i] = met_again.contains(chosen(i));
   }
-  // 2. The folders above the names; below, only the last parts of names change.
+  // 2. The folders of all names; from here on only the last part of a name changes.
   NameSet taken(count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::string name = chosen(i);
@@ -89,7 +89,7 @@ UnlikeNames::UnlikeNames(NameChoices choices)
       taken.insert(std::string_view(name).substr(0, slash));
     }
   }
-  // 3. Whoever comes first has the name.
+  // 3. The first document with a name keeps it.
   for (std::size_t i = 0; i < count; ++i) {
     const auto is_free = [&](const std::string& name) {
       return !is_summary(name) && taken.insert(name);

@@ -8,7 +8,7 @@
 namespace attn {
 namespace {
 
-/// The variables of the environment that engines set.
+/// Environment variables that engines set.
 class Variables {
  public:
   explicit Variables(const std::function<const char*(const char*)>& look_up) : look_up_(look_up) {}
@@ -46,8 +46,8 @@ FoundShard checked(std::size_t index, std::size_t count, const std::string& sour
   return {{index, count}, source};
 }
 
-// Slurm sets the numbers of tasks for the batch script as well, which is one process whatever they
-// say; only what srun starts is a step with a number below those that Slurm has reserved.
+// Whether the process is a step of srun. Slurm sets the numbers of tasks for the batch script too,
+// which is one process; steps of srun have numbers below those that Slurm reserves.
 bool is_batch_script(const Variables& variables) {
   constexpr std::size_t reserved = 0xfffffff0;
   return variables.has("SLURM_JOB_ID") &&

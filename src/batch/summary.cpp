@@ -58,7 +58,7 @@ std::optional<Error> error_of(const JsonObject& line) {
 
 constexpr std::size_t most_warnings = 10;
 
-// Neither a link is followed nor a pipe waited for that somebody put in a summary's place.
+// Flags of open() in the place of a summary: links are not followed, pipes do not block.
 constexpr int only_files = O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK;
 
 bool is_file(const Descriptor& file) {
@@ -72,7 +72,8 @@ bool is_file(const Descriptor& file) {
               "", translated("check the permissions of the file"));
 }
 
-// Where the last whole line ends. A summary is read, not mapped, as other processes may shorten it.
+// The end of the last whole line. The summary is read and not mapped, since other processes may
+// shorten it.
 std::uint64_t end_of_lines(const Descriptor& file, const fs::path& path) {
   struct stat status {};
   if (fstat(file.get(), &status) != 0) fail_to_read(path, errno);
@@ -207,7 +208,7 @@ void Summaries::add(std::string_view text, std::uint64_t offset, std::uint32_t f
   }
 }
 
-// Of several lines of an item the one that was finished last, and of those the last one.
+// Keeps one line for each item: the one that finished last; of equal times the last line.
 void Summaries::keep_last_ones() {
   std::stable_sort(lines_.begin(), lines_.end(),
                    [this](const Line& a, const Line& b) { return name_of(a) < name_of(b); });
@@ -283,7 +284,7 @@ void SummaryFile::open(bool keep) {
     struct stat own {
     }, named{};
     if (fstat(file_.get(), &own) != 0) fail(errno);
-    // Whoever had the lock may have put another file in its place.
+    // The process that held the lock may have replaced the file.
     if (lstat(path_.c_str(), &named) != 0 || own.st_dev != named.st_dev ||
         own.st_ino != named.st_ino) {
       continue;
@@ -293,7 +294,7 @@ void SummaryFile::open(bool keep) {
   }
 }
 
-// A batch that was just killed may still be ending.
+// Waits for a while, since a batch that was just killed may still be ending.
 void SummaryFile::lock() const {
   constexpr int attempts = 20;
   for (int attempt = 1; flock(file_.get(), LOCK_EX | LOCK_NB) != 0; ++attempt) {
@@ -307,8 +308,8 @@ void SummaryFile::lock() const {
   }
 }
 
-// Puts a file of its own in the place of one that has other names, whose users do not expect it to
-// change.
+// Replaces a file that has other names by a copy, since users of the other names do not expect
+// changes.
 void SummaryFile::copy(bool keep) const {
   AtomicFile own(path_);
   std::array<char, 1 << 16> piece;
@@ -330,7 +331,7 @@ void SummaryFile::append(std::string_view line) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       failure_ = errno;
-      // What is there of the line must not become the start of another one.
+      // The partial line must not become the start of the next one.
       [[maybe_unused]] const int cut = ftruncate(file_.get(), static_cast<off_t>(size_));
       fail(failure_);
     }

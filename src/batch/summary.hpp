@@ -17,41 +17,41 @@
 
 namespace attn {
 
-/// A file and its hash, or its size in bytes.
+/// Files, each with its hash or its size in bytes.
 template <class Value>
 using FileValues = std::vector<std::pair<std::string, Value>>;
 
-/// A line of a summary: what became of an item, and what is needed to know whether it is to be done
-/// again.
+/// A line of a summary: the outcome of an item, and the facts that decide whether a later batch may
+/// skip it.
 struct SummaryRecord {
   BatchItem item;
   std::size_t items = 0;            ///< of the whole batch, all shards together
   std::string options;              ///< options_hash()
-  FileValues<std::string> inputs;   ///< the document and the files that it named
-  FileValues<std::uint64_t> files;  ///< of the result, below the item's folder
+  FileValues<std::string> inputs;   ///< hashes of the document and of the files that it names
+  FileValues<std::uint64_t> files;  ///< sizes of the result's files, paths below the item's folder
   std::string finished;             ///< UTC, "2024-03-01T12:00:00.123456Z"
 };
 
 std::string record_line(const SummaryRecord& record);
 
-/// Throws Error(input) if the line is none of a summary.
+/// Throws Error(input) if the text is no line of a summary.
 SummaryRecord read_record(std::string_view line);
 
-/// "summary.jsonl", or "summary.2-of-8.jsonl".
+/// The file's name: "summary.jsonl", or "summary.2-of-8.jsonl".
 std::string summary_name(const Shard& shard);
 
-/// The summaries of a folder: the last line of each item. Only names and places of lines are kept,
-/// so that millions of them take little memory; lines are read again when they are asked for.
+/// The summaries of a folder: the last line of each item. Only names and offsets of lines are
+/// stored, so that millions of lines take little memory; the text of a line is read on demand.
 class Summaries {
  public:
-  /// Reads `summary.jsonl` and those of all shards, if there are any. A last line that was cut off
-  /// is left out; so is any other that is none of a summary, with a warning. Throws Error(file).
+  /// Reads `summary.jsonl` and the summaries of all shards, if there are any. A last line that was
+  /// cut off is left out; any other malformed line is left out with a warning. Throws Error(file).
   static Summaries read(const std::filesystem::path& folder);
 
-  /// Nothing too if the line is no longer there.
+  /// The record of an item; absent if there is none, or another process removed its line.
   std::optional<SummaryRecord> find(const std::string& item) const;
 
-  /// One for each line that was left out, but at most eleven.
+  /// One for each line that was left out, at most eleven.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   std::size_t size() const { return lines_.size(); }
@@ -63,8 +63,8 @@ class Summaries {
 
  private:
   struct Line {
-    std::uint64_t name = 0;    ///< where it stands in names_
-    std::uint64_t offset = 0;  ///< of the line in its file
+    std::uint64_t name = 0;    ///< offset in names_
+    std::uint64_t offset = 0;  ///< offset of the line in its file
     std::uint32_t name_size = 0, size = 0, file = 0;
   };
 
@@ -81,15 +81,15 @@ class Summaries {
   std::size_t left_out_ = 0;
 };
 
-/// A summary being written. Several threads may append.
+/// A summary that is written. Several threads may append.
 class SummaryFile {
  public:
-  /// Starts anew, or goes on behind the last whole line with `keep`. What has the file's name
-  /// already is replaced unless it is a file without other names. Throws Error(file).
+  /// Starts an empty file, or with `keep` goes on after the last whole line. A link, a pipe, or a
+  /// file with other names in its place is replaced. Throws Error(file).
   SummaryFile(std::filesystem::path path, bool keep);
 
-  /// The line reaches the file at once, or the file stays as it was. Throws Error(file); from then
-  /// on every call does.
+  /// Appends the whole line, or leaves the file as it was and throws Error(file), as does every
+  /// later call.
   void append(std::string_view line);
 
  private:
@@ -101,7 +101,7 @@ class SummaryFile {
   std::filesystem::path path_;
   Descriptor file_{-1};
   std::uint64_t size_ = 0;
-  int failure_ = 0;  ///< the reason why it could not be written
+  int failure_ = 0;  ///< errno of the first failure
   std::mutex guard_;
 };
 

@@ -10,7 +10,6 @@
 #include "attn/model.hpp"
 #include "attn/run.hpp"
 
-#include "batch/batch_document.hpp"
 #include "batch/items.hpp"
 #include "document/reader.hpp"
 #include "heads/attention_maps.hpp"

@@ -1,4 +1,4 @@
-#include "batch/names.hpp"
+#include "batch/items.hpp"
 
 #include <set>
 #include <string>

@@ -1,4 +1,4 @@
-#include "batch/arriving_lines.hpp"
+#include "batch/items.hpp"
 
 #include <array>
 #include <atomic>

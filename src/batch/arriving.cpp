@@ -1,0 +1,115 @@
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "attn/error.hpp"
+
+#include "batch/items.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+
+std::optional<ArrivedLine> ArrivingLines::next() {
+  for (;;) {
+    const std::size_t found = came_.find('\n', searched_);
+    const bool whole = found != std::string::npos;
+    const std::size_t end = whole ? found : came_.size();
+    searched_ = end;
+    if (end - begin_ > most_bytes_) {
+      too_long_ = true;
+      begin_ = end;
+    }
+    if (!whole && !ended_) {
+      read_more();
+      continue;
+    }
+    // The rest of an unfinished line may still arrive.
+    if (!whole && (is_stopped() || (begin_ == end && !too_long_))) return std::nullopt;
+    std::string_view line = std::string_view(came_).substr(begin_, end - begin_);
+    begin_ = searched_ = whole ? end + 1 : end;
+    ++number_;
+    if (std::exchange(too_long_, false)) return ArrivedLine{number_, nullptr};
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.find_first_not_of(" \t") != line.npos)
+      return ArrivedLine{number_, std::make_shared<const std::string>(line)};
+  }
+}
+
+// Waits for more text or the end of the stream.
+void ArrivingLines::read_more() {
+  constexpr std::size_t piece = 1U << 16U;
+  constexpr int milliseconds = 100;  // between two checks of `stop`
+  for (;;) {
+    if (is_stopped()) break;
+    pollfd ready{descriptor_, POLLIN, 0};
+    if (poll(&ready, 1, milliseconds) == 0) continue;
+    // Lines that were taken are removed here, all at once, since removing each would be slow.
+    came_.erase(0, begin_);
+    searched_ -= std::exchange(begin_, 0);
+    const std::size_t before = came_.size();
+    came_.resize(before + piece);
+    const ssize_t count = read(descriptor_, came_.data() + before, piece);
+    came_.resize(before + static_cast<std::size_t>(count > 0 ? count : 0));
+    if (count > 0) return;
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count < 0) {
+      throw Error(ErrorKind::file,
+                  translated("cannot read standard input: {1}", std::strerror(errno)), "",
+                  translated("check where the input comes from"));
+    }
+    break;
+  }
+  ended_ = true;
+}
+
+bool ArrivingDocuments::unlisted(const BatchOptions& options) {
+  return options.inputs.size() == 1 && options.inputs[0] == "-" && !options.files_from;
+}
+
+ArrivingDocuments::ArrivingDocuments(const BatchOptions& options, const std::atomic<bool>* stop)
+    : limits_(options.run.document.files.limits),
+      shard_(options.shard),
+      texts_(options.run.document.model) {
+  if (unlisted(options)) {
+    lines_.emplace(STDIN_FILENO, limits_.stream_bytes, stop);
+  } else {
+    list_.emplace(options);
+  }
+}
+
+std::optional<ArrivingDocuments::Arrived> ArrivingDocuments::next() {
+  for (;; ++index_) {
+    std::optional<Arrived> arrived = lines_ ? next_line() : next_listed();
+    if (!arrived) return std::nullopt;
+    if (index_ % shard_.count != shard_.index) continue;
+    ++index_;
+    return arrived;
+  }
+}
+
+std::optional<ArrivingDocuments::Arrived> ArrivingDocuments::next_line() {
+  const std::optional<ArrivedLine> line = lines_->next();
+  if (!line) return std::nullopt;
+  const ListedDocument document{"stdin" + line_suffix(line->number), "-", line->number, texts_};
+  return Arrived{document, [text = line->text, place = document.place()]() -> DocumentText {
+                   if (text) return {text, *text};
+                   throw input_error(
+                       translated("the line is longer than the limit of standard input"), place,
+                       translated("make it shorter, or raise the limit with Limits::file_bytes"));
+                 }};
+}
+
+std::optional<ArrivingDocuments::Arrived> ArrivingDocuments::next_listed() {
+  if (index_ >= list_->size()) return std::nullopt;
+  return Arrived{(*list_)[index_], [this, index = index_] {
+                   FileAccess anywhere;
+                   anywhere.limits = limits_;
+                   return list_->text(index, anywhere);
+                 }};
+}
+
+}  // namespace attn
