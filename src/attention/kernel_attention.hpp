@@ -28,10 +28,6 @@ enum class KernelKind {
   rounded_pairs  ///< attend_rounded_block() with pairs of bfloat16
 };
 
-constexpr bool is_rounded(KernelKind kernel) {
-  return kernel == KernelKind::rounded || kernel == KernelKind::rounded_pairs;
-}
-
 /// The kernels' name of a narrow type.
 kernels::StepRounding::Type rounded_type(DType narrow);
 
