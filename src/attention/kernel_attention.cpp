@@ -465,7 +465,7 @@ class KernelAttention {
   Tensor sinks_;
   DType weights_type_;
   std::optional<DistanceTerms<T>> terms_;
-  std::optional<DistanceTerms<double>> exact_terms_;  // in place of terms_ beside a bias
+  std::optional<DistanceTerms<double>> exact_terms_;  // in place of terms_ if there is a bias
   std::shared_ptr<T> output_;
   std::shared_ptr<R> weights_;
   std::shared_ptr<std::uint8_t> allowed_;

@@ -99,7 +99,7 @@ HWY_INLINE void fraction(D d, const V* c, const T* power, const V* key, V& numer
   }
 }
 
-// Σ 1 / d of `count` units, of which `together` share a division.
+// Σ 1 / d of `count` units; each `together` of them share a division.
 template <std::size_t count, std::size_t together, class D, class V, class T>
 HWY_INLINE V sum_of_units(D d, const V* c, const T* power, const V* key) {
   if constexpr (count > together) {

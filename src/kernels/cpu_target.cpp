@@ -33,7 +33,7 @@ bool has_half_floats_and_leading_zeros() noexcept {
          __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 && (c & leading_zeros) != 0;
 }
 
-// The targets of which processor and system support every feature that they are compiled with:
+// The targets whose features, all that they are compiled with, processor and system support:
 // HWY_TARGET_STR in hwy/ops/set_macros-inl.h.
 std::int64_t present_targets() noexcept {
   __builtin_cpu_init();

@@ -168,8 +168,9 @@ struct ScoreLimits {
 // five standard deviations. With u = 2⁻²⁴, a rounding of a number about x is off by 0.42 u x: the
 // root of the mean square, over all mantissas. Of D products that add up to x, summed in m parts of
 // d terms, the partial sums grow evenly in most cases that matter, up to x/m in each part; their
-// squares add up to x² d / (3 m), those of the sums of parts to less than x² m / 3 beside one part,
-// and the factor of the query, the product with log₂ e and the addition of a bias make three more:
+// squares add up to x² d / (3 m), those of the sums of parts to less than x² m / 3 without one
+// part, and the factor of the query, the product with log₂ e and the addition of a bias make three
+// more:
 //   5 · 0.42 u x √(d / (3 m) + (m − 1) / 3 + 3) ≤ 2e-5
 // gives x = 32 for heads 64 wide. Where products cancel, partial sums may be larger than the score;
 // they are no larger than the product of the lengths of query and key (Cauchy and Schwarz), which

@@ -234,11 +234,11 @@ Spectrum spectrum_of(std::vector<double> a, std::size_t n) {
       v[i] = a[k * n + i];
       squares += v[i] * v[i];
     }
-    const double beside = -std::copysign(std::sqrt(squares), v[k + 1]);
-    const double h = squares - v[k + 1] * beside;
+    const double off_diagonal = -std::copysign(std::sqrt(squares), v[k + 1]);
+    const double h = squares - v[k + 1] * off_diagonal;
     if (h == 0) continue;
-    v[k + 1] -= beside;
-    a[k * n + k + 1] = beside;
+    v[k + 1] -= off_diagonal;
+    a[k * n + k + 1] = off_diagonal;
     double along = 0;
     for (std::size_t i = k + 1; i < n; ++i) {
       w[i] = std::inner_product(v.begin() + k + 1, v.end(), a.begin() + i * n + k + 1, 0.0) / h;
@@ -254,7 +254,7 @@ Spectrum spectrum_of(std::vector<double> a, std::size_t n) {
       for (std::size_t j = 0; j < n; ++j) vectors[i * n + j] -= v[i] / h * sums[j];
     }
   }
-  std::vector<double> off(n);  // off[i] stands beside diagonal[i] and diagonal[i + 1]
+  std::vector<double> off(n);  // off[i] joins diagonal[i] and diagonal[i + 1]
   for (std::size_t i = 0; i < n; ++i) diagonal[i] = a[i * n + i];
   for (std::size_t i = 0; i + 1 < n; ++i) off[i] = a[i * n + i + 1];
   // 2. A diagonal matrix by implicit QL steps with shifts (Bowdler, Martin, Reinsch & Wilkinson

@@ -52,8 +52,8 @@ double largest(const Tensor& tensor) {
   return size;
 }
 
-// How far a score can be from that of the reference: the bound of the kernel, and what rounding the
-// projections, sums of D products, makes of it; tanh grows at most as fast as its argument.
+// The largest distance of a score from the reference: the bound of the kernel, and what rounding
+// the projections, sums of D products, makes of it; tanh grows at most as fast as its argument.
 double score_bound(const AttentionRequest& request) {
   const attn::Additive& score = std::get<attn::Additive>(request.score);
   double weights = 0;
@@ -232,10 +232,10 @@ TEST_CASE("wide keys that are hidden change no bit of fast additive attention") 
     request.mask.valid_lens = Tensor({}, std::vector<std::int64_t>{71});
     const std::optional<AttentionResult> plain = fast(request);
     REQUIRE(plain);
-    for (const float odd : {100.0F, infinity, -infinity, std::nanf("")}) {
+    for (const float special : {100.0F, infinity, -infinity, std::nanf("")}) {
       AttentionRequest other = request;
-      sequences(other).key = with_number(sequences(other).key, 71 * 6 + 1, odd);
-      sequences(other).value = with_number(sequences(other).value, 75 * 3 + 2, odd);
+      sequences(other).key = with_number(sequences(other).key, 71 * 6 + 1, special);
+      sequences(other).value = with_number(sequences(other).value, 75 * 3 + 2, special);
       const std::optional<AttentionResult> result = fast(other);
       REQUIRE(result);
       CHECK(same_bits(result->weights, plain->weights));
@@ -246,14 +246,14 @@ TEST_CASE("wide keys that are hidden change no bit of fast additive attention") 
 
 TEST_CASE("NaN and infinity that additive attention sees give what the reference gives") {
   RandomRequests random(6);
-  for (const float odd : {infinity, -infinity, std::nanf("")}) {
+  for (const float special : {infinity, -infinity, std::nanf("")}) {
     for (const bool in_query : {true, false}) {
-      CAPTURE(odd);
+      CAPTURE(special);
       CAPTURE(in_query);
       AttentionRequest request = additive(random, {1, 64, 16}, {1, 512, 16}, 128);
       sequences(request).value = random.normal({1, 512, 128}).converted(DType::float32);
       Tensor& tensor = in_query ? sequences(request).query : sequences(request).key;
-      tensor = with_number(tensor, 20 * 16 + 3, odd);
+      tensor = with_number(tensor, 20 * 16 + 3, special);
       // An infinite number makes the projections of its row infinite, whose tanh is ±1.
       for (const DType dtype : {DType::float32, DType::float64}) {
         const AttentionRequest own = rounded(request, dtype);

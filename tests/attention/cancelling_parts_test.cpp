@@ -60,7 +60,7 @@ struct Part {
 };
 
 void add_product(AttentionRequest& request, double size) {
-  // Two more columns: (i, 1) · (size, −size j), of which the scale takes nothing.
+  // Two more columns: (i, 1) · (size, −size j), divided by the scale beforehand.
   const auto extend = [](Tensor& rows, const std::function<std::pair<double, double>(double)>& to) {
     const std::vector<double> from = numbers(rows);
     const std::size_t before = rows.shape()[1];
@@ -191,7 +191,7 @@ TEST_CASE("additive scores that a bias cancels are as precise as others") {
     constexpr std::size_t units = 32;
     for (const double size : {1.0, 1e2, 1e4}) {
       CAPTURE(size);
-      // tanh is ±1 for all pairs: the scores are Σ w, which the bias takes away, beside small ones.
+      // tanh is ±1 for all pairs: the scores are Σ w, which the bias cancels, and small ones.
       std::vector<double> w(units, size);
       for (std::size_t u = units / 2; u < units; ++u) w[u] = 0.1;
       std::vector<double> to_query(units * width), to_key(units * width);

@@ -14,13 +14,13 @@
 
 namespace attn::testing {
 
-/// What the kernels make of a request; absent where they leave it to the reference.
+/// The result of the kernels; absent where they leave a request to the reference.
 inline std::optional<AttentionResult> fast(const AttentionRequest& request) {
   const Geometry geometry = check_geometry(request);
   return fast_attention(request, geometry, Visibility(request.mask, geometry));
 }
 
-/// What the definition makes of it.
+/// The result of the reference.
 inline AttentionResult reference(AttentionRequest request) {
   const Geometry geometry = check_geometry(request);
   const Visibility visibility(request.mask, geometry);
@@ -30,7 +30,7 @@ inline AttentionResult reference(AttentionRequest request) {
   return reference_attention(request, geometry, visibility);
 }
 
-/// The same in double precision.
+/// The request in double precision.
 inline AttentionResult exact(AttentionRequest request) {
   request.dtype = DType::float64;
   return reference(std::move(request));

@@ -39,7 +39,7 @@ using attn::testing::with_number;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-TEST_CASE("matrix tiles lose no precision beside vectors of floats") {
+TEST_CASE("matrix tiles are as precise as vectors of floats") {
   if (attn::kernels::cpu_targets().front() != "amx") return;
   RandomRequests random(15);
   for (const std::size_t width : {32, 64, 256}) {
@@ -107,10 +107,10 @@ TEST_CASE(
         AttentionRequest without = request;
         without.weights = false;
         const std::optional<AttentionResult> plain_output = fast(without);
-        for (const float odd : {infinity, -infinity, std::nanf(""), std::nanf("7")}) {
+        for (const float special : {infinity, -infinity, std::nanf(""), std::nanf("7")}) {
           for (std::size_t key : {411, 419}) {
-            sequences(request).key = with_number(sequences(request).key, key * w + 1, odd);
-            sequences(request).value = with_number(sequences(request).value, key * w + 2, odd);
+            sequences(request).key = with_number(sequences(request).key, key * w + 1, special);
+            sequences(request).value = with_number(sequences(request).value, key * w + 2, special);
           }
           const std::optional<AttentionResult> result = fast(request);
           REQUIRE(result);
@@ -134,11 +134,11 @@ TEST_CASE("NaN and infinity that are seen give what the reference gives") {
       for (const auto& sizes :
            {std::pair{30, 6}, std::pair{30, 20}, std::pair{5, 20}, std::pair{40, 24}}) {
         const auto queries = sizes.first, width = sizes.second;
-        for (const float odd : {infinity, -infinity, std::nanf(""), std::nanf("7")}) {
+        for (const float special : {infinity, -infinity, std::nanf(""), std::nanf("7")}) {
           for (const int place : {0, 1, 2, 3}) {
             CAPTURE(queries);
             CAPTURE(width);
-            CAPTURE(odd);
+            CAPTURE(special);
             CAPTURE(place);
             const std::size_t w = static_cast<std::size_t>(width);
             const std::size_t rows = static_cast<std::size_t>(queries);
@@ -149,10 +149,11 @@ TEST_CASE("NaN and infinity that are seen give what the reference gives") {
               Tensor& tensor = place == 0   ? sequences(request).query
                                : place == 1 ? sequences(request).key
                                             : sequences(request).value;
-              tensor = with_number(tensor, (rows - 2) * w + 3, odd);
+              tensor = with_number(tensor, (rows - 2) * w + 3, special);
             } else {
               // A value beyond those of the first block of keys, without a mask.
-              sequences(request).value = with_number(sequences(request).value, 401 * w + 3, odd);
+              sequences(request).value =
+                  with_number(sequences(request).value, 401 * w + 3, special);
             }
             request.weights = false;
             const std::optional<AttentionResult> result = fast(request);
@@ -192,7 +193,7 @@ Tensor full(const Shape& shape, float number) {
 
 TEST_CASE("what could leave the range of single precision is computed as if it could not") {
   on_every_target([] {
-    // Of few queries, narrow heads, wide ones; 2¹⁷ pairs are enough for the kernels to pay.
+    // Few queries, small heads, wide heads; kernels pay from 2¹⁷ pairs on.
     for (const auto& sizes : std::vector<std::array<std::size_t, 3>>{
              {4, 16384, 64}, {512, 1024, 8}, {256, 512, 64}, {16, 512, 800}}) {
       const auto queries = sizes[0], keys = sizes[1], width = sizes[2];
@@ -221,7 +222,7 @@ TEST_CASE("what could leave the range of single precision is computed as if it c
         sequences(request).query = full({queries, width}, 1.7e38F);
         sequences(request).key = Tensor({keys, width}, std::move(signs));
         check();
-        // What is not finite and hidden makes no difference.
+        // Hidden numbers that are not finite make no difference.
         sequences(request).query = full({queries, width}, 1e20F);
         std::vector<float> numbers_with_nan(keys * width, 1e20F);
         numbers_with_nan.back() = std::numeric_limits<float>::quiet_NaN();

@@ -55,7 +55,7 @@ Tensor singles(const Tensor& tensor) {
   return tensor.converted(DType::float32);
 }
 
-// Of [B,H,Lq,D] and [B,G,Lk,D], with a past of three keys.
+// Sizes of [B,H,Lq,D] and [B,G,Lk,D], with a past of three keys.
 AttentionRequest attention(RandomRequests& random, std::size_t queries, std::size_t keys,
                            std::size_t width) {
   AttentionRequest request;

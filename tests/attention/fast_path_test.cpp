@@ -31,7 +31,7 @@ using attn::testing::rounded;
 using attn::testing::same_bits;
 using attn::testing::sequences;
 
-// How many keys are valid.
+// The number of valid keys.
 Tensor lens(Shape shape, std::vector<std::int64_t> numbers) {
   return {std::move(shape), std::move(numbers)};
 }

@@ -108,10 +108,10 @@ TEST_CASE("a Linear layer of numbers that are infinite, tiny or huge is that of 
     return Tensor(tensor.shape(), std::move(numbers));
   };
   attn::testing::on_every_target([&] {
-    for (const float odd : {HUGE_VALF, NAN, 1e30F, 1e-30F, 0.0F}) {
-      CAPTURE(odd);
+    for (const float special : {HUGE_VALF, NAN, 1e30F, 1e-30F, 0.0F}) {
+      CAPTURE(special);
       for (const std::size_t row : {0, 31, 32}) {
-        const Tensor x = with(plain_x, row, odd), w = with(plain_w, row, odd);
+        const Tensor x = with(plain_x, row, special), w = with(plain_w, row, special);
         check_near(x, plain_w, apply(Linear{plain_w, {}}, x, 2));
         check_near(plain_x, w, apply(Linear{w, {}}, plain_x, 2));
       }

@@ -176,7 +176,7 @@ double broadcast(const Tensor& mask, const std::vector<std::size_t>& index) {
   return numbers(mask)[at];
 }
 
-// What the text of the operator says (docs/Operators.md of onnx/onnx, Attention), number by number.
+// The text of the operator (docs/Operators.md of onnx/onnx, Attention), number by number.
 struct Twin {
   std::vector<double> scores, capped, masked, weights, output;
 };

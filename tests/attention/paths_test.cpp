@@ -25,7 +25,7 @@ std::optional<AttentionResult> exact_fast(const AttentionRequest& request) {
   return exact_fast_attention(request, geometry, Visibility(request.mask, geometry));
 }
 
-// Numbers that are not the same floats, each of which has to be the other's neighbour.
+// The number of floats that differ; each has to be the neighbour of the other.
 std::size_t unlike(const Tensor& a, const Tensor& b) {
   REQUIRE(a.shape() == b.shape());
   REQUIRE(a.dtype() == DType::float32);

@@ -71,7 +71,7 @@ inline Tensor with_rows(const Tensor& tensor, const std::vector<std::size_t>& or
   return doubles(std::move(shape), std::move(to));
 }
 
-/// The same for the columns of the last axis.
+/// The columns of the last axis, with column `order[i]` at place i.
 inline Tensor with_columns(const Tensor& tensor, const std::vector<std::size_t>& order) {
   const std::size_t width = tensor.shape().back();
   const std::vector<double> from = numbers(tensor);
@@ -84,7 +84,7 @@ inline Tensor with_columns(const Tensor& tensor, const std::vector<std::size_t>&
   return doubles(std::move(shape), std::move(to));
 }
 
-/// What a request compares; it must not be given scores.
+/// The sequences of a request whose score is not given.
 inline Sequences& sequences(AttentionRequest& request) {
   return *sequences_of(request.score);
 }
@@ -98,7 +98,7 @@ inline Tensor& value_in(AttentionRequest& request) {
   return compared ? compared->value : std::get<GivenScores>(request.score).value;
 }
 
-/// The same sequences compared by another score, whose parameters are to be set.
+/// The sequences with another score, whose parameters are still missing.
 template <class Alternative>
 Alternative& compare_by(AttentionRequest& request) {
   return request.score.emplace<Alternative>(Alternative{Sequences(sequences(request))});

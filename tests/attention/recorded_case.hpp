@@ -83,7 +83,7 @@ struct RecordedCase {
     return mask;
   }
 
-  /// What holds for every kind.
+  /// Fields of every kind.
   AttentionOptions attention_options() const {
     AttentionOptions attention;
     attention.dtype = DType::float64;
@@ -114,7 +114,7 @@ struct RecordedCase {
     return {attention_options(), std::move(score)};
   }
 
-  /// The same case with all its tensors in float32.
+  /// The case with all its tensors in float32.
   RecordedCase in_float32() const {
     RecordedCase narrow = *this;
     for (auto& [tensor_name, tensor] : narrow.tensors) tensor = tensor.converted(DType::float32);
@@ -182,7 +182,8 @@ inline double relative_difference(const Tensor& result, const Tensor& expected) 
 /// Results of one computation under the names of the recorded ones.
 using Results = std::map<std::string, Tensor>;
 
-/// Checks every case to 1e-12 in float64 and to 2e-5 in float32, and tells the largest differences.
+/// Checks every case to 1e-12 in float64 and to 2e-5 in float32, and reports the largest
+/// differences.
 template <class Compute>
 void check_recorded(const std::vector<RecordedCase>& cases, Compute&& compute) {
   for (const DType dtype : {DType::float64, DType::float32}) {

@@ -71,15 +71,15 @@ TEST_CASE("keys and queries of small heads that are not finite give what the ref
     request.scale = 0.2;
     sequences(request).query = with_positive_column(sequences(request).query, 3);
     sequences(request).key = with_positive_column(sequences(request).key, 3);
-    for (const float odd : {-infinity, infinity, std::nanf("")}) {
-      CAPTURE(odd);
+    for (const float special : {-infinity, infinity, std::nanf("")}) {
+      CAPTURE(special);
       // A key whose every score is not finite, of the second sample.
       AttentionRequest other = request;
-      sequences(other).key = with_number(sequences(request).key, (512 + 100) * 8 + 3, odd);
+      sequences(other).key = with_number(sequences(request).key, (512 + 100) * 8 + 3, special);
       CHECK(near(attend(other).output, exact(other).output, 1));
       // A query that compares so with all keys.
       other = request;
-      sequences(other).query = with_number(sequences(request).query, (256 + 100) * 8 + 3, odd);
+      sequences(other).query = with_number(sequences(request).query, (256 + 100) * 8 + 3, special);
       CHECK(near(attend(other).output, exact(other).output, 1));
     }
   });

@@ -31,8 +31,8 @@ std::vector<char*> left_of_flags(int count, char** words) {
 
 }  // namespace
 
-// As attn-cli bench does, so that layers and attentions are timed and not the system's clearing of
-// pages.
+// Memory is kept, like in attn-cli bench, so that layers and attentions are timed and not the
+// system's clearing of pages.
 int main(int count, char** words) {
   attn::cli::keep_all_freed_memory();
   std::vector<char*> left;

@@ -50,7 +50,7 @@ std::size_t size(const benchmark::State& state, std::size_t at) {
   return static_cast<std::size_t>(state.range(at));
 }
 
-// Of the four Linear layers and the attention between them, two a multiply-add.
+// Operations of the four Linear layers and the attention between them, two per multiply-add.
 double operations_of_multi_head(double samples, double length, double width) {
   return samples * (8 * length * width * width + 4 * length * length * width);
 }

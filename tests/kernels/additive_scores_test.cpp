@@ -43,7 +43,7 @@ Rows<T> random_rows(std::size_t queries, std::size_t keys, std::size_t units, do
   return rows;
 }
 
-// How many units may share a division, as far as the weights allow it.
+// Units that may share a division, as far as the weights allow it.
 enum class Sharing { as_fits, pairs, none };
 
 // All scores by fractions, [queries, keys].
@@ -204,7 +204,7 @@ TEST_CASE_TEMPLATE("weights of very different sizes leave additive scores within
   });
 }
 
-TEST_CASE_TEMPLATE("weights that fractions cannot take are told", T, float, double) {
+TEST_CASE_TEMPLATE("weights that fractions cannot take are reported", T, float, double) {
   attn::testing::on_every_target([] {
     std::vector<T> inverses(kernels::additive_row_count<T>(3));
     kernels::AdditiveWeights<T> weights{};

@@ -29,7 +29,7 @@ TEST_CASE("matrix tiles are used by the target amx alone, which comes first wher
   CHECK((kernels::cpu_targets().front() == "amx") == kernels::matrix_tiles_present());
 }
 
-TEST_CASE("every CPU target is one of those that users are told of, the best ones first") {
+TEST_CASE("every CPU target is one that users can name, the best ones first") {
   constexpr std::array<std::string_view, 7> known{"amx",  "avx512", "avx2",  "sse4",
                                                   "sse2", "neon",   "scalar"};
   const auto targets = kernels::cpu_targets();

@@ -66,7 +66,7 @@ std::vector<T> product(const Sizes& sizes, bool with_bias, std::size_t gap = 0) 
 }
 
 // Each multiply-add and each addition rounds once: within a slice of the width as often as it has
-// products, at most 192, and once more for each slice. So a sum is wrong by at most so many half
+// products, at most 192, and once more for each slice. So a sum is wrong by at most that many half
 // units of what its terms' sizes add up to.
 double allowed_roundings(std::size_t width) {
   return static_cast<double>(std::min<std::size_t>(width, 192) + width / 96 + 2);
@@ -120,7 +120,7 @@ template <class T>
 void check_parts() {
   const Sizes sizes{29, 810, 231};
   const std::vector<T> whole = product<T>(sizes, true);
-  // Fewer rows, and other columns beside them.
+  // Fewer rows, with other columns next to them.
   for (std::size_t rows = 1; rows < sizes.rows; rows += 5) {
     const std::vector<T> part = product<T>({rows, sizes.width, sizes.columns}, true);
     CHECK(std::equal(part.begin(), part.end(), whole.begin()));
@@ -143,7 +143,7 @@ TEST_CASE("a product of rows is that of the definition for every remainder of th
   });
 }
 
-TEST_CASE("a part of a product has the bits of the whole, and what lies beside it stays") {
+TEST_CASE("a part of a product has the bits of the whole, and its neighbours stay") {
   attn::testing::on_every_target([] {
     check_parts<float>();
     check_parts<double>();

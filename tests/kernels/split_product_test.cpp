@@ -135,7 +135,7 @@ TEST_CASE("a product on matrix tiles is that of the definition for every remaind
 }
 
 TEST_CASE(
-    "a part of a product on matrix tiles has the bits of the whole, and what lies beside stays") {
+    "a part of a product on matrix tiles has the bits of the whole, and its neighbours stay") {
   if (!tiles_in_use()) return;
   const SplitSizes sizes{100, 810, 150};
   const SplitOperands operands = random_split_operands(sizes);
@@ -154,7 +154,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("rows whose numbers would lose parts on matrix tiles are told") {
+TEST_CASE("rows whose numbers would lose parts on matrix tiles are reported") {
   if (!tiles_in_use()) return;
   CHECK(splits_rows({1, 0, -2}));
   CHECK(splits_rows({0, 0, 0}));

@@ -93,7 +93,7 @@ TEST_CASE("scores of patterns are shares of the weight on equal tokens and on th
         doctest::Approx((0.5 + 0.2) / (4 - 2)));
   counting = {};
   counting.measure = HeadCounting::Measure::difference;
-  // Row by row: what lies beside the pattern, and what it lacks on it.
+  // Row by row: the weight off the pattern, and the weight missing on it.
   CHECK(of(head_values(map, counting), HeadStatistic::duplicate_score) ==
         doctest::Approx(1 - (1 + 1 + (0.7 + 0.7) + (0.5 + 0.9 + 0.6)) / 4));
 }
