@@ -6,7 +6,7 @@
 #include <limits>
 #include <numbers>
 
-#include "attention/projected_rows.hpp"
+#include "attention/linear.hpp"
 #include "kernels/attention_kernels.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"

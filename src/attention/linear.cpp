@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numbers>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -20,31 +23,31 @@
 namespace attn {
 namespace {
 
-// Rows of W where they are, or as they are made, in the type that is multiplied.
+// Rows of W in the type of the products, in memory or made on demand.
 template <class T>
 struct Rows {
   std::size_t count = 0, width = 0;
-  bool side_by_side = false, narrow = false;
+  bool side_by_side = false, bfloat16 = false;
   const T* in_memory = nullptr;
   std::size_t stride = 0;
   std::function<void(std::size_t first, std::size_t count, std::size_t stride, T* to)> make;
 };
 
-// One product, its y and what is added to it and done with it.
+// One product with its bias, its epilogue and its y.
 template <class T>
 struct Task {
   Rows<T> rows;
   Tensor bias;
-  std::function<void(std::size_t at, std::size_t count, T* y)> finish;
+  std::function<void(std::size_t at, std::size_t count, T* y)> epilogue;
   std::shared_ptr<T> y;
 
-  // Null if there is none.
+  // The bias of the columns from `first` on; null without a bias.
   const T* bias_from(std::size_t first) const {
     return bias ? bias.template values<T>().data() + first : nullptr;
   }
 };
 
-// Columns of y that one thread packs the rows of W for, and which blocks of rows of them are taken.
+// Columns of y whose rows of W one thread packs, with the progress over their blocks of rows.
 struct ColumnGroup {
   std::size_t task = 0, first = 0, count = 0;
   const void* packed_rows = nullptr;
@@ -121,7 +124,7 @@ class Panels {
   std::size_t rows_, width_;
 };
 
-// Rows of W, all of them bfloat16, for matrix tiles, and rows of x split for them.
+// Rows of W that are all bfloat16, packed for matrix tiles, and rows of x split for them.
 class SplitPanels {
  public:
   static constexpr std::size_t block_rows = kernels::split_row_block;
@@ -190,11 +193,10 @@ class SplitPanels {
   std::shared_ptr<std::uint16_t> split_x_;
 };
 
-// All tasks. A thread packs a group of columns and multiplies with it while it is in its cache;
-// those who find no group left share the rows of the groups that are not done. No thread packs
-// another group while others read what it packed: then there is none left to pack. Which thread
-// computes a number changes nothing about its sum. False if numbers do not fit the way they are
-// packed; y is not whole then.
+// Computes all tasks. A thread packs a group of columns and multiplies with it while it is in its
+// cache; threads that find no group left share the rows of unfinished groups. No thread repacks its
+// memory while others read it, because no group is left to pack then. The sum of a number does not
+// depend on its thread. Returns false, with an incomplete y, if numbers do not fit the packing.
 template <class T, class Way>
 bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::size_t threads) {
   constexpr std::size_t block_rows = Way::block_rows;
@@ -202,7 +204,7 @@ bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::s
   std::size_t panels = 0;
   for (const Task<T>& task : tasks) panels += (task.rows.count + panel - 1) / panel;
   const std::size_t blocks = (rows + block_rows - 1) / block_rows;
-  // Two groups a thread at least, as far as there are panels.
+  // At least two groups per thread, as far as there are panels.
   const std::size_t workers =
       std::max<std::size_t>(1, std::min(panels * blocks, thread_count(threads)));
   const std::size_t group_columns =
@@ -222,7 +224,7 @@ bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::s
       groups[next].count = std::min(group_columns, tasks[t].rows.count - first);
     }
   }
-  // A worker's own, made before the threads start so that none of them fails.
+  // Memory of each worker, allocated before the threads start so that none of them fails.
   struct Own {
     std::shared_ptr<typename Way::Packed> packed;
     std::shared_ptr<T> room, scratch;
@@ -240,10 +242,10 @@ bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::s
     const Task<T>& task = tasks[group.task];
     for (std::size_t i = group.next_block++; i < blocks; i = group.next_block++) {
       way.multiply(task, group, i, scratch);
-      if (!task.finish) continue;
+      if (!task.epilogue) continue;
       for (std::size_t row = i * block_rows; row < std::min(rows, (i + 1) * block_rows); ++row) {
         const std::size_t at = row * task.rows.count + group.first;
-        task.finish(at, group.count, task.y.get() + at);
+        task.epilogue(at, group.count, task.y.get() + at);
       }
     }
   };
@@ -263,7 +265,7 @@ bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::s
       group.packed = true;
       if (!unfit) multiply(group, own[worker].scratch.get());
     }
-    // The groups taken last have the most left.
+    // Groups that were taken last have the most rows left.
     for (std::size_t g = groups.size(); g-- > 0;) {
       while (!groups[g].packed && !unfit) std::this_thread::yield();
       if (unfit) return;
@@ -273,13 +275,13 @@ bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::s
   return !unfit;
 }
 
-// A few rows of x, with those of W as they are.
+// Products of a few rows of x with unpacked rows of W.
 template <class T>
 void multiply_few(std::vector<Task<T>>& tasks, const T* x, std::size_t rows, std::size_t threads) {
   for (const Task<T>& task : tasks) {
     const Rows<T>& w = task.rows;
     constexpr std::size_t part = 64;
-    // Reading fewer numbers of W takes less time than another thread takes to start.
+    // Fewer numbers of W are read faster than another thread starts.
     constexpr std::size_t enough = std::size_t{1} << 21U;
     const std::size_t workers = w.count * w.width >= enough ? threads : 1;
     parallel_for((w.count + part - 1) / part, workers, [&](std::size_t at) {
@@ -296,8 +298,8 @@ void multiply_few(std::vector<Task<T>>& tasks, const T* x, std::size_t rows, std
       }
       kernels::multiply_few_rows(kernels::FewRowProduct<T>{x, rows, own, task.bias_from(first),
                                                            task.y.get() + first, w.count});
-      for (std::size_t i = 0; task.finish && i < rows; ++i) {
-        task.finish(i * w.count + first, count, task.y.get() + i * w.count + first);
+      for (std::size_t i = 0; task.epilogue && i < rows; ++i) {
+        task.epilogue(i * w.count + first, count, task.y.get() + i * w.count + first);
       }
     });
   }
@@ -319,7 +321,7 @@ void multiply_all(std::vector<Task<T>>& tasks, const Tensor& x, std::size_t thre
   }
   if constexpr (std::is_same_v<T, float>) {
     if (kernels::splits_product(rows, width) &&
-        all([](const Task<T>& task) { return task.rows.narrow; }) &&
+        all([](const Task<T>& task) { return task.rows.bfloat16; }) &&
         multiply_all<T>(SplitPanels(from, rows, width), tasks, rows, threads)) {
       return;
     }
@@ -335,21 +337,22 @@ Tensor result(const Task<T>& task, const Tensor& x) {
 }
 
 template <class T>
-auto finish_of(const Finish& finish) {
+auto epilogue_of(const Epilogue& epilogue) {
   if constexpr (std::is_same_v<T, float>) {
-    return finish.floats;
+    return epilogue.floats;
   } else {
-    return finish.doubles;
+    return epilogue.doubles;
   }
 }
 
 template <class T>
-Tensor product(const Linear& linear, const Tensor& x, std::size_t threads, const Finish& finish) {
+Tensor product(const Linear& linear, const Tensor& x, std::size_t threads,
+               const Epilogue& epilogue) {
   const Tensor weight = linear.weight.converted(dtype_of<T>());
   const std::size_t width = weight.shape()[1];
   Rows<T> rows{weight.shape()[0], width, false, false, weight.values<T>().data(), width, {}};
   std::vector<Task<T>> tasks;
-  tasks.push_back({std::move(rows), linear.bias, finish_of<T>(finish), {}});
+  tasks.push_back({std::move(rows), linear.bias, epilogue_of<T>(epilogue), {}});
   multiply_all(tasks, x, threads);
   return result(tasks.front(), x);
 }
@@ -359,9 +362,9 @@ std::vector<Tensor> products(std::span<const Product> all, const Tensor& x, std:
   std::vector<Task<T>> tasks;
   for (const Product& one : all) {
     const MatrixRows& weight = one.weight;
-    Rows<T> rows{weight.rows, weight.columns, weight.side_by_side, weight.narrow, nullptr, 0, {}};
+    Rows<T> rows{weight.rows, weight.columns, weight.side_by_side, weight.bfloat16, nullptr, 0, {}};
     Task<T>& task =
-        tasks.emplace_back(Task<T>{std::move(rows), one.bias, finish_of<T>(one.finish), {}});
+        tasks.emplace_back(Task<T>{std::move(rows), one.bias, epilogue_of<T>(one.epilogue), {}});
     task.rows.stride = weight.stride;
     if constexpr (std::is_same_v<T, float>) {
       task.rows.in_memory = weight.in_memory;
@@ -380,14 +383,56 @@ std::vector<Tensor> products(std::span<const Product> all, const Tensor& x, std:
 
 }  // namespace
 
-Tensor apply(const Linear& linear, const Tensor& x, std::size_t threads, const Finish& finish) {
-  return x.dtype() == DType::float32 ? product<float>(linear, x, threads, finish)
-                                     : product<double>(linear, x, threads, finish);
+Tensor apply(const Linear& linear, const Tensor& x, std::size_t threads, const Epilogue& epilogue) {
+  return x.dtype() == DType::float32 ? product<float>(linear, x, threads, epilogue)
+                                     : product<double>(linear, x, threads, epilogue);
 }
 
 std::vector<Tensor> apply(std::span<const Product> all, const Tensor& x, std::size_t threads) {
   return x.dtype() == DType::float32 ? products<float>(all, x, threads)
                                      : products<double>(all, x, threads);
+}
+
+double activated(double x, const ActivationCurve& by) {
+  switch (by.curve) {
+    case kernels::Curve::relu:
+      return x < 0 ? 0 : x;  // NaN stays NaN
+    case kernels::Curve::gelu:
+      return x * (0.5 * std::erfc(-x / std::numbers::sqrt2));
+    case kernels::Curve::gelu_by_tanh:
+      return 0.5 * x * (1 + std::tanh(by.constant * (x + 0.044715 * x * x * x)));
+    case kernels::Curve::sigmoid:
+      return x / (1 + std::exp(-by.constant * x));
+  }
+  return x;
+}
+
+Epilogue activating(const ActivationCurve& by) {
+  return {[by](std::size_t, std::size_t count, float* y) {
+            kernels::activate(by.curve, static_cast<float>(by.constant), y, nullptr, count, y);
+          },
+          [by](std::size_t, std::size_t count, double* y) {
+            for (std::size_t i = 0; i < count; ++i) y[i] = activated(y[i], by);
+          }};
+}
+
+Epilogue gating(const Tensor& gates, const ActivationCurve& by) {
+  return {[by, gates](std::size_t at, std::size_t count, float* y) {
+            kernels::activate(by.curve, static_cast<float>(by.constant),
+                              gates.values<float>().data() + at, y, count, y);
+          },
+          [by, gates](std::size_t at, std::size_t count, double* y) {
+            const double* gate = gates.values<double>().data() + at;
+            for (std::size_t i = 0; i < count; ++i) y[i] *= activated(gate[i], by);
+          }};
+}
+
+Epilogue adding(const Tensor& base) {
+  const auto add = [base]<class T>(std::size_t at, std::size_t count, T* y) {
+    const T* from = base.values<T>().data() + at;
+    for (std::size_t i = 0; i < count; ++i) y[i] += from[i];
+  };
+  return {add, add};
 }
 
 Shape check_linear(const Linear& linear, const Shape& x, const std::string& prefix,

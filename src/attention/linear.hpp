@@ -8,51 +8,83 @@
 
 #include "attn/layers.hpp"
 
+#include "kernels/row_functions.hpp"
+
 namespace attn {
 
-/// A matrix, perhaps of another type than its products: some rows at a time are converted, so that
-/// there is never a second copy of all of it.
+/// The matrix W of a product, perhaps of another type than its numbers: rows are converted some at
+/// a time, so that there is never a second copy of all of it.
 struct MatrixRows {
   std::size_t rows = 0, columns = 0;
-  /// Whether rows stand side by side, and are to be made so, as columns of [columns,stride], in
-  /// place of one after the other, [count,columns].
+  /// Whether rows are side by side in memory and in what is made of them, as columns of
+  /// [columns,stride]; else one after the other, [count,columns].
   bool side_by_side = false;
-  bool narrow = false;  ///< all numbers are bfloat16
+  bool bfloat16 = false;  ///< whether all numbers are bfloat16
   /// Makes rows `first` … `first + count` − 1. Called by several threads at once.
   std::function<void(std::size_t first, std::size_t count, std::size_t stride, float* to)> floats;
   std::function<void(std::size_t first, std::size_t count, std::size_t stride, double* to)> doubles;
-  /// All of them, if they lie in memory as floats or as doubles, `stride` numbers from line to
-  /// line.
+  /// All rows, if they are in memory as floats or as doubles, with lines `stride` numbers apart;
+  /// else null.
   const float* in_memory = nullptr;
   const double* doubles_in_memory = nullptr;
   std::size_t stride = 0;
 };
 
-/// A function of numbers `at` … `at + count` − 1 of y, applied as soon as their sums are complete,
-/// while they are in the cache. May be empty. Called by several threads at once.
-struct Finish {
+/// The last step of a product: a function of numbers `at` … `at + count` − 1 of y, applied as soon
+/// as their sums are complete, while they are in the cache. May be empty. Called by several threads
+/// at once.
+struct Epilogue {
   std::function<void(std::size_t at, std::size_t count, float* y)> floats;
   std::function<void(std::size_t at, std::size_t count, double* y)> doubles;
 };
 
-/// x [..,in] gives [..,out]: float32 in single precision, float64 in double. The sums are the same
-/// to the last bit on any number of threads.
-Tensor apply(const Linear& linear, const Tensor& x, std::size_t threads, const Finish& finish = {});
+/// y [..,out] of x [..,in]: float32 in single precision, float64 in double. The bits do not depend
+/// on the number of threads.
+Tensor apply(const Linear& linear, const Tensor& x, std::size_t threads,
+             const Epilogue& epilogue = {});
 
-/// One of several products of the same x: y = x Wᵀ + b, then `finish`.
+/// One of several products of the same x: y = x Wᵀ + b, then `epilogue`.
 struct Product {
   MatrixRows weight;
   Tensor bias;  ///< may be absent
-  Finish finish = {};
+  Epilogue epilogue = {};
 };
 
 /// The y of each product. All threads share the work of all of them.
 std::vector<Tensor> apply(std::span<const Product> products, const Tensor& x, std::size_t threads);
 
-/// The shape x [..,in] would give. Throws Error(input) at the parameter if weight and bias do not
-/// fit each other or the input, or if the weight is missing. `name` is the layer's, such as "W_q";
-/// `prefix` goes before it.
+/// A function of a feed-forward and its constant, if kernels::Curve has one.
+struct ActivationCurve {
+  kernels::Curve curve;
+  double constant = 0;
+};
+
+/// f(x) in double precision.
+double activated(double x, const ActivationCurve& by);
+
+/// Replace a product by its activation, by the activation of `gates` times the product, by its sum
+/// with `base`. Both tensors have the product's shape and type.
+Epilogue activating(const ActivationCurve& by);
+Epilogue gating(const Tensor& gates, const ActivationCurve& by);
+Epilogue adding(const Tensor& base);
+
+/// The shape of y for x of that shape, [..,in]. Throws Error(input) at the parameter if weight and
+/// bias do not fit each other or the input, or if the weight is missing. `name` is the layer's,
+/// such as "W_q"; `prefix` goes before it.
 Shape check_linear(const Linear& linear, const Shape& x, const std::string& prefix,
                    const std::string& name);
+
+// projected_rows.cpp
+
+/// Rows x Wᵀ that scores are computed from, [n,out] from x [n,in] and W [out,in], in `dtype`,
+/// float32 or float64. `steepness` bounds the change of a score per unit of length that a row
+/// changes by. float32 is computed in double precision and rounded where cancelling products could
+/// move a score by more than 5·10⁻⁵ (docs/numerics.md).
+Tensor projected_rows(const Tensor& x, const Tensor& W, double steepness, DType dtype,
+                      std::size_t threads);
+
+/// The length of the longest row of `width` numbers, in single precision from above. Rows that are
+/// not finite are left out.
+double longest_row(const Tensor& rows, std::size_t width, std::size_t threads);
 
 }  // namespace attn

@@ -1,5 +1,3 @@
-#include "attention/projected_rows.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>

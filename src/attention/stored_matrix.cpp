@@ -150,8 +150,8 @@ StoredLinear StoredLinear::picked(const std::vector<std::size_t>& rows) const {
   return {weight.picked(rows), bias ? attn::picked(bias, rows) : Tensor()};
 }
 
-Tensor apply(const StoredLinear& linear, const Tensor& x, std::size_t threads, Finish finish) {
-  const Product product{linear.weight.source(), linear.bias, std::move(finish)};
+Tensor apply(const StoredLinear& linear, const Tensor& x, std::size_t threads, Epilogue epilogue) {
+  const Product product{linear.weight.source(), linear.bias, std::move(epilogue)};
   return apply(std::span(&product, 1), x, threads).front();
 }
 

@@ -71,7 +71,8 @@ struct StoredLinear {
 };
 
 /// x [..,in] gives [..,out] of its type, float32 or float64.
-Tensor apply(const StoredLinear& linear, const Tensor& x, std::size_t threads, Finish finish = {});
+Tensor apply(const StoredLinear& linear, const Tensor& x, std::size_t threads,
+             Epilogue epilogue = {});
 
 /// Several products of the same x, which all threads share.
 std::vector<Tensor> apply(std::span<const StoredLinear* const> all, const Tensor& x,

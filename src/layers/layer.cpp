@@ -33,7 +33,7 @@ Tensor without_heads(const Tensor& x, const std::vector<std::size_t>& off, std::
 // x Wᵀ + b, and `base` if that is there.
 Tensor product(const StoredLinear& linear, const Tensor& x, std::size_t threads,
                const Tensor& base) {
-  return apply(linear, x, threads, base ? adding(base) : Finish());
+  return apply(linear, x, threads, base ? adding(base) : Epilogue());
 }
 
 // The tokens that take an expert, and the share of it in each one's result.

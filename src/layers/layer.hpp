@@ -9,7 +9,7 @@
 #include "attn/layers.hpp"
 #include "attn/tensor.hpp"
 
-#include "attention/finish.hpp"
+#include "attention/linear.hpp"
 #include "attention/projected_attention.hpp"
 #include "attention/stored_matrix.hpp"
 
