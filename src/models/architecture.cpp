@@ -9,7 +9,6 @@
 
 #include "models/configuration_reader.hpp"
 #include "models/family_row.hpp"
-#include "models/position_rules.hpp"
 #include "support/in_quotes.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"

@@ -16,6 +16,253 @@
 namespace attn {
 namespace {
 
+// A row names the tensors of one family of models and what its configurations leave unsaid. "like"
+// takes over another row; what is null there is taken away. Names of tensors go without ".weight"
+// and ".bias"; {n} is the number of a layer. Names under "head" stand for themselves, all others
+// behind one of the prefixes, the first whose token embedding is in the file, or behind none.
+//
+// "part_sizes" stand for what the language part of a model of several parts leaves out.
+//
+// Every fact was read in the code that made the released checkpoints and held against what it
+// computes; docs/models.md lists the families.
+constexpr std::string_view rows = R"json({
+"bert": {
+  "prefixes": ["bert."], "causal": false, "norm": "layer", "eps": 1e-12, "eps_keys": ["layer_norm_eps"],
+  "activation": "gelu", "activation_keys": ["hidden_act"], "positions": "learned", "tied": true,
+  "names": {
+    "tokens": "embeddings.word_embeddings", "positions": "embeddings.position_embeddings",
+    "types": "embeddings.token_type_embeddings", "embedding_norm": "embeddings.LayerNorm",
+    "layer": "encoder.layer.{n}.",
+    "query": "attention.self.query", "key": "attention.self.key", "value": "attention.self.value",
+    "output": "attention.output.dense", "after_attention_sum": "attention.output.LayerNorm",
+    "up": "intermediate.dense", "down": "output.dense", "after_feed_forward_sum": "output.LayerNorm"},
+  "head": {"dense": "cls.predictions.transform.dense", "norm": "cls.predictions.transform.LayerNorm",
+    "weight": "cls.predictions.decoder", "bias": ["cls.predictions.bias", "cls.predictions.decoder.bias"]}},
+"roberta": {"like": "bert", "prefixes": ["roberta."], "position_offset": "pad_plus_one",
+  "defaults": {"pad_token_id": 1},
+  "head": {"dense": "lm_head.dense", "norm": "lm_head.layer_norm", "weight": "lm_head.decoder",
+    "bias": ["lm_head.bias", "lm_head.decoder.bias"], "activation": "gelu"}},
+"xlm-roberta": {"like": "roberta"},
+"camembert": {"like": "roberta"},
+"electra": {"like": "bert", "prefixes": ["electra."],
+  "names": {"embedding_projection": "embeddings_project"},
+  "head": {"dense": "generator_predictions.dense", "norm": "generator_predictions.LayerNorm",
+    "weight": "generator_lm_head", "bias": ["generator_lm_head.bias"], "activation": "gelu"}},
+"mpnet": {"like": "bert", "prefixes": ["mpnet."], "position_offset": "pad_plus_one", "defaults": {"pad_token_id": 1},
+  "buckets": {"bidirectional": true, "count_keys": ["relative_attention_num_buckets"], "shared": true},
+  "names": {"types": null, "buckets": "encoder.relative_attention_bias",
+    "query": "attention.attn.q", "key": "attention.attn.k", "value": "attention.attn.v",
+    "output": "attention.attn.o", "after_attention_sum": "attention.LayerNorm"},
+  "head": {"dense": "lm_head.dense", "norm": "lm_head.layer_norm", "weight": "lm_head.decoder",
+    "bias": ["lm_head.bias", "lm_head.decoder.bias"], "activation": "gelu"}},
+"distilbert": {"like": "bert", "prefixes": ["distilbert."], "eps_keys": [], "activation_keys": ["activation"],
+  "names": {"types": null, "layer": "transformer.layer.{n}.",
+    "query": "attention.q_lin", "key": "attention.k_lin", "value": "attention.v_lin",
+    "output": "attention.out_lin", "after_attention_sum": "sa_layer_norm",
+    "up": "ffn.lin1", "down": "ffn.lin2", "after_feed_forward_sum": "output_layer_norm"},
+  "head": {"dense": "vocab_transform", "norm": "vocab_layer_norm", "weight": "vocab_projector",
+    "bias": ["vocab_projector.bias"]}},
+"albert": {"like": "bert", "prefixes": ["albert."], "activation": "gelu_new",
+  "names": {"embedding_projection": "encoder.embedding_hidden_mapping_in",
+    "layer": "encoder.albert_layer_groups.0.albert_layers.0.",
+    "query": "attention.query", "key": "attention.key", "value": "attention.value",
+    "output": "attention.dense", "after_attention_sum": "attention.LayerNorm",
+    "up": "ffn", "down": "ffn_output", "after_feed_forward_sum": "full_layer_layer_norm"},
+  "head": {"dense": "predictions.dense", "norm": "predictions.LayerNorm", "weight": "predictions.decoder",
+    "bias": ["predictions.bias", "predictions.decoder.bias"]}},
+"modernbert": {
+  "prefixes": ["model."], "optional": ["before_attention"], "causal": false, "norm": "layer", "eps": 1e-5, "eps_keys": ["norm_eps"],
+  "activation": "gelu", "activation_keys": ["hidden_activation"], "positions": "rotary", "tied": true,
+  "rotary": {"theta_keys": ["global_rope_theta"], "theta": 160000,
+    "window_theta_keys": ["local_rope_theta"], "window_theta": 10000},
+  "window": {"keys": ["local_attention"], "size": 128, "each_side_half": true,
+    "full_every_keys": ["global_attn_every_n_layers"], "full_every": 3, "full_first": true},
+  "fused": "side_by_side",
+  "names": {"tokens": "embeddings.tok_embeddings", "embedding_norm": "embeddings.norm", "layer": "layers.{n}.",
+    "query_key_value": "attn.Wqkv", "output": "attn.Wo", "before_attention": "attn_norm",
+    "before_feed_forward": "mlp_norm", "gate_up": "mlp.Wi", "down": "mlp.Wo", "final_norm": "final_norm"},
+  "head": {"dense": "head.dense", "norm": "head.norm", "weight": "decoder", "bias": ["decoder.bias"],
+    "activation": "gelu", "activation_keys": ["classifier_activation"]}},
+"gpt2": {
+  "prefixes": ["transformer."], "causal": true, "norm": "layer", "eps": 1e-5, "eps_keys": ["layer_norm_epsilon"],
+  "activation": "gelu_new", "activation_keys": ["activation_function"], "positions": "learned", "tied": true,
+  "stored": "input_by_output", "fused": "side_by_side",
+  "names": {"tokens": "wte", "positions": "wpe", "layer": "h.{n}.", "query_key_value": "attn.c_attn",
+    "output": "attn.c_proj", "before_attention": "ln_1", "before_feed_forward": "ln_2", "final_norm": "ln_f",
+    "up": "mlp.c_fc", "down": "mlp.c_proj"},
+  "head": {"weight": "lm_head"}},
+"gpt_neo": {"like": "gpt2", "stored": null, "fused": null, "scale": 1,
+  "window": {"keys": ["window_size"], "size": 256, "types_keys": ["attention_layers", "attention_types"], "alternating_from": 1},
+  "names": {"query_key_value": null, "query": "attn.attention.q_proj", "key": "attn.attention.k_proj",
+    "value": "attn.attention.v_proj", "output": "attn.attention.out_proj"}},
+"gptj": {"like": "gpt2", "stored": null, "fused": null, "positions": "rotary", "parallel": true, "tied": false,
+  "rotary": {"interleaved": true, "width_keys": ["rotary_dim"], "width": 64},
+  "names": {"positions": null, "query_key_value": null, "query": "attn.q_proj", "key": "attn.k_proj",
+    "value": "attn.v_proj", "output": "attn.out_proj", "before_feed_forward": "ln_1",
+    "up": "mlp.fc_in", "down": "mlp.fc_out"},
+  "head": {"weight": "lm_head", "bias": ["lm_head.bias"]}},
+"gpt_neox": {
+  "prefixes": ["gpt_neox."], "causal": true, "norm": "layer", "eps": 1e-5, "eps_keys": ["layer_norm_eps"],
+  "activation": "gelu", "activation_keys": ["hidden_act"], "positions": "rotary", "tied": false,
+  "rotary": {"theta_keys": ["rotary_emb_base", "rope_theta"], "theta": 10000,
+    "share_keys": ["rotary_pct", "partial_rotary_factor"], "share": 0.25},
+  "parallel_keys": ["use_parallel_residual"], "parallel": true, "fused": "each_head",
+  "names": {"tokens": "embed_in", "layer": "layers.{n}.", "query_key_value": "attention.query_key_value",
+    "output": "attention.dense", "before_attention": "input_layernorm",
+    "before_feed_forward": "post_attention_layernorm", "final_norm": "final_layer_norm",
+    "up": "mlp.dense_h_to_4h", "down": "mlp.dense_4h_to_h"},
+  "head": {"weight": "embed_out"}},
+"bloom": {"like": "gpt_neox", "prefixes": ["transformer."], "eps_keys": ["layer_norm_epsilon"],
+  "activation": "gelu_bloom", "activation_keys": [], "positions": "alibi", "tied": true,
+  "parallel_keys": [], "parallel": false, "residual_after_norm_keys": ["apply_residual_connection_post_layernorm"],
+  "names": {"tokens": "word_embeddings", "embedding_norm": "word_embeddings_layernorm", "layer": "h.{n}.",
+    "query_key_value": "self_attention.query_key_value", "output": "self_attention.dense", "final_norm": "ln_f"},
+  "head": {"weight": "lm_head"}},
+"falcon": {"like": "gpt_neox", "prefixes": ["transformer."], "eps_keys": ["layer_norm_epsilon"],
+  "activation_keys": ["activation"], "tied": true, "defaults": {"multi_query": true},
+  "rotary": {"share": 1, "share_keys": []}, "parallel_keys": ["parallel_attn"], "parallel": true,
+  "names": {"tokens": "word_embeddings", "layer": "h.{n}.", "query_key_value": "self_attention.query_key_value",
+    "output": "self_attention.dense", "before_feed_forward": "input_layernorm", "final_norm": "ln_f"},
+  "head": {"weight": "lm_head"},
+  "cases": [
+    {"key": "multi_query", "is": true, "row": {"fused": "side_by_side", "kv_heads": 1}},
+    {"key": "parallel_attn", "is": false, "row": {"names": {"before_feed_forward": "post_attention_layernorm"}}},
+    {"key": "new_decoder_architecture", "is": true, "row": {"fused": "each_group", "kv_heads": null,
+      "kv_heads_keys": ["num_kv_heads"], "parallel_keys": [], "parallel": true,
+      "names": {"before_attention": "ln_attn", "before_feed_forward": "ln_mlp"}}},
+    {"key": "num_ln_in_parallel_attn", "is": 1, "row": {
+      "names": {"before_attention": "input_layernorm", "before_feed_forward": "input_layernorm"}}},
+    {"key": "alibi", "is": true, "row": {"positions": "alibi", "alibi_scaled": true}}]},
+"opt": {
+  "prefixes": ["model.decoder.", "decoder."], "causal": true, "norm": "layer", "eps": 1e-5, "eps_keys": [],
+  "activation": "relu", "activation_keys": ["activation_function"], "positions": "learned", "position_offset": 2,
+  "tied": true, "norm_first_keys": ["do_layer_norm_before"], "optional": ["final_norm"],
+  "names": {"tokens": "embed_tokens", "positions": "embed_positions", "embedding_projection": "project_in",
+    "output_projection": "project_out", "layer": "layers.{n}.",
+    "query": "self_attn.q_proj", "key": "self_attn.k_proj", "value": "self_attn.v_proj",
+    "output": "self_attn.out_proj", "before_attention": "self_attn_layer_norm",
+    "before_feed_forward": "final_layer_norm", "final_norm": "final_layer_norm", "up": "fc1", "down": "fc2"},
+  "head": {"weight": "lm_head"}},
+"llama": {
+  "part_sizes": {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32},
+  "prefixes": ["model."], "causal": true, "norm": "rms", "eps": 1e-6, "eps_keys": ["rms_norm_eps"],
+  "activation": "silu", "activation_keys": ["hidden_act"], "positions": "rotary", "tied": false,
+  "rotary": {"theta_keys": ["rope_theta"], "theta": 10000, "share_keys": ["partial_rotary_factor"], "share": 1},
+  "names": {"tokens": "embed_tokens", "layer": "layers.{n}.",
+    "query": "self_attn.q_proj", "key": "self_attn.k_proj", "value": "self_attn.v_proj",
+    "output": "self_attn.o_proj", "before_attention": "input_layernorm",
+    "before_feed_forward": "post_attention_layernorm", "final_norm": "norm",
+    "gate": "mlp.gate_proj", "up": "mlp.up_proj", "down": "mlp.down_proj"},
+  "head": {"weight": "lm_head"}},
+"mistral": {"like": "llama",
+  "part_sizes": {"num_key_value_heads": 8},
+  "window": {"keys": ["sliding_window"], "size": 4096}},
+"qwen2": {"like": "llama",
+  "window": {"keys": ["sliding_window"], "size": 4096, "switch_keys": ["use_sliding_window"], "switch": false,
+    "from_keys": ["max_window_layers"], "from": 28}},
+"qwen3": {"like": "qwen2", "defaults": {"head_dim": 128},
+  "names": {"query_norm": "self_attn.q_norm", "key_norm": "self_attn.k_norm"}},
+"smollm3": {"like": "llama", "tied": true,
+  "rotary": {"theta": 2000000, "off_where_zero_keys": ["no_rope_layers"], "off_every": 4,
+    "off_every_keys": ["no_rope_layer_interval"]},
+  "window": {"keys": ["sliding_window"], "switch_keys": ["use_sliding_window"], "switch": false, "where_not_turned": true}},
+"olmo2": {"like": "llama", "eps": 1e-5, "whole_width_norms": true,
+  "names": {"query_norm": "self_attn.q_norm", "key_norm": "self_attn.k_norm", "before_attention": null,
+    "before_feed_forward": null, "after_attention": "post_attention_layernorm",
+    "after_feed_forward": "post_feedforward_layernorm"}},
+"gemma": {"like": "llama",
+  "part_sizes": {"hidden_size": 3072, "num_hidden_layers": 28, "num_attention_heads": 16},
+  "norm": "rms_plus_one", "activation": "gelu_pytorch_tanh",
+  "activation_keys": ["hidden_activation"], "embedding_scale": "root_of_width", "tied": true,
+  "defaults": {"head_dim": 256}},
+"gemma2": {"like": "gemma",
+  "part_sizes": {"hidden_size": 2304, "num_hidden_layers": 26, "num_attention_heads": 8, "num_key_value_heads": 4},
+  "scale_keys": ["query_pre_attn_scalar"], "scale_of": 256,
+  "softcap_keys": ["attn_logit_softcapping"], "softcap": 50,
+  "logit_softcap_keys": ["final_logit_softcapping"], "logit_softcap": 30,
+  "window": {"keys": ["sliding_window"], "size": 4096, "full_every": 2, "full_first": false},
+  "names": {"after_attention": "post_attention_layernorm", "before_feed_forward": "pre_feedforward_layernorm",
+    "after_feed_forward": "post_feedforward_layernorm"}},
+"gemma3_text": {"like": "gemma2", "softcap": null, "logit_softcap": null,
+  "rotary": {"theta": 1000000, "window_theta_keys": ["rope_local_base_freq"], "window_theta": 10000,
+    "scaling_of_full_layers_alone": true},
+  "window": {"full_every_keys": ["sliding_window_pattern"], "full_every": 6,
+    "both_sides_keys": ["use_bidirectional_attention"]},
+  "names": {"query_norm": "self_attn.q_norm", "key_norm": "self_attn.k_norm"}},
+"phi": {"like": "llama", "optional": ["query_norm", "key_norm"], "norm": "layer", "eps": 1e-5, "eps_keys": ["layer_norm_eps"], "activation": "gelu_new",
+  "parallel": true, "rotary": {"share": 0.5},
+  "names": {"output": "self_attn.dense", "before_feed_forward": "input_layernorm", "final_norm": "final_layernorm",
+    "query_norm": "self_attn.q_layernorm", "key_norm": "self_attn.k_layernorm",
+    "gate": null, "up": "mlp.fc1", "down": "mlp.fc2"},
+  "head": {"weight": "lm_head", "bias": ["lm_head.bias"]}},
+"phi3": {"like": "llama", "eps": 1e-5, "fused": "side_by_side",
+  "window": {"keys": ["sliding_window"]},
+  "names": {"query": null, "key": null, "value": null, "query_key_value": "self_attn.qkv_proj",
+    "gate": null, "up": null, "gate_up": "mlp.gate_up_proj"}},
+"gpt_oss": {"like": "llama", "eps": 1e-5, "defaults": {"head_dim": 64},
+  "rotary": {"theta": 150000},
+  "window": {"keys": ["sliding_window"], "size": 128, "full_every": 2, "full_first": false},
+  "experts": {"count_keys": ["num_local_experts"], "chosen_keys": ["num_experts_per_tok", "experts_per_token"],
+    "limit_keys": ["swiglu_limit"], "limit": 7},
+  "names": {"sinks": "self_attn.sinks", "gate": null, "up": null, "down": null, "router": "mlp.router",
+    "experts": "mlp.experts"}},
+"t5": {
+  "prefixes": [], "norm": "rms", "eps": 1e-6, "eps_keys": ["layer_norm_epsilon"],
+  "activation": "relu", "activation_keys": [], "positions": "buckets", "scale": 1, "tied": true,
+  "feed_forward_keys": ["feed_forward_proj"], "tied_logits_by_root_of_width": true,
+  "buckets": {"count_keys": ["relative_attention_num_buckets"],
+    "distance_keys": ["relative_attention_max_distance"], "shared": true},
+  "encoder": {"prefix": "encoder.", "names": {
+    "tokens": ["shared", "encoder.embed_tokens", "decoder.embed_tokens"], "layer": "block.{n}.",
+    "query": "layer.0.SelfAttention.q", "key": "layer.0.SelfAttention.k", "value": "layer.0.SelfAttention.v",
+    "output": "layer.0.SelfAttention.o", "buckets": "block.0.layer.0.SelfAttention.relative_attention_bias",
+    "before_attention": "layer.0.layer_norm", "before_feed_forward": "layer.1.layer_norm",
+    "final_norm": "final_layer_norm", "up": "layer.1.DenseReluDense.wi", "gated_up": "layer.1.DenseReluDense.wi_1",
+    "gate": "layer.1.DenseReluDense.wi_0", "down": "layer.1.DenseReluDense.wo"}},
+  "decoder": {"prefix": "decoder.", "names": {
+    "tokens": ["shared", "decoder.embed_tokens", "encoder.embed_tokens"], "layer": "block.{n}.",
+    "query": "layer.0.SelfAttention.q", "key": "layer.0.SelfAttention.k", "value": "layer.0.SelfAttention.v",
+    "output": "layer.0.SelfAttention.o", "buckets": "block.0.layer.0.SelfAttention.relative_attention_bias",
+    "before_attention": "layer.0.layer_norm",
+    "cross_query": "layer.1.EncDecAttention.q", "cross_key": "layer.1.EncDecAttention.k",
+    "cross_value": "layer.1.EncDecAttention.v", "cross_output": "layer.1.EncDecAttention.o",
+    "before_cross": "layer.1.layer_norm", "before_feed_forward": "layer.2.layer_norm",
+    "final_norm": "final_layer_norm", "up": "layer.2.DenseReluDense.wi", "gated_up": "layer.2.DenseReluDense.wi_1",
+    "gate": "layer.2.DenseReluDense.wi_0", "down": "layer.2.DenseReluDense.wo"}},
+  "head": {"weight": "lm_head"}},
+"mt5": {"like": "t5", "tied": false, "defaults": {"feed_forward_proj": "gated-gelu"}},
+"bart": {
+  "prefixes": ["model."], "defaults": {"decoder_start_token_id": 2}, "norm": "layer", "eps": 1e-5, "eps_keys": [], "activation": "gelu",
+  "activation_keys": ["activation_function"], "positions": "learned", "position_offset": 2, "tied": true,
+  "embedding_scale_keys": ["scale_embedding"],
+  "encoder": {"prefix": "encoder.", "names": {
+    "tokens": ["shared", "encoder.embed_tokens", "decoder.embed_tokens"], "positions": "embed_positions",
+    "embedding_norm": "layernorm_embedding", "layer": "layers.{n}.",
+    "query": "self_attn.q_proj", "key": "self_attn.k_proj", "value": "self_attn.v_proj",
+    "output": "self_attn.out_proj", "after_attention_sum": "self_attn_layer_norm",
+    "after_feed_forward_sum": "final_layer_norm", "up": "fc1", "down": "fc2"}},
+  "decoder": {"prefix": "decoder.", "names": {
+    "tokens": ["shared", "decoder.embed_tokens", "encoder.embed_tokens"], "positions": "embed_positions",
+    "embedding_norm": "layernorm_embedding", "layer": "layers.{n}.",
+    "query": "self_attn.q_proj", "key": "self_attn.k_proj", "value": "self_attn.v_proj",
+    "output": "self_attn.out_proj", "after_attention_sum": "self_attn_layer_norm",
+    "cross_query": "encoder_attn.q_proj", "cross_key": "encoder_attn.k_proj",
+    "cross_value": "encoder_attn.v_proj", "cross_output": "encoder_attn.out_proj",
+    "after_cross_sum": "encoder_attn_layer_norm", "after_feed_forward_sum": "final_layer_norm",
+    "up": "fc1", "down": "fc2"}},
+  "head": {"weight": "lm_head", "bias": ["final_logits_bias"]}},
+"marian": {"like": "bart", "position_offset": 0, "positions": "sinusoidal",
+  "encoder": {"names": {"embedding_norm": null}}, "decoder": {"names": {"embedding_norm": null}}},
+"mbart": {"like": "bart",
+  "encoder": {"names": {"after_attention_sum": null, "after_feed_forward_sum": null,
+    "before_attention": "self_attn_layer_norm", "before_feed_forward": "final_layer_norm", "final_norm": "layer_norm"}},
+  "decoder": {"names": {"after_attention_sum": null, "after_cross_sum": null, "after_feed_forward_sum": null,
+    "before_attention": "self_attn_layer_norm", "before_cross": "encoder_attn_layer_norm",
+    "before_feed_forward": "final_layer_norm", "final_norm": "layer_norm"}}},
+"pegasus": {"like": "mbart", "position_offset": 0, "positions": "sinusoidal",
+  "encoder": {"names": {"embedding_norm": null}}, "decoder": {"names": {"embedding_norm": null}}}
+})json";
+
 // `base` with the members of `change` in place of its own: objects member by member, null takes
 // away.
 JsonValue merged(const JsonValue& base, const JsonValue& change) {
@@ -38,8 +285,8 @@ JsonValue merged(const JsonValue& base, const JsonValue& change) {
 }
 
 const JsonValue& table() {
-  static const JsonValue rows = parse_json(builtin_rows());
-  return rows;
+  static const JsonValue parsed = parse_json(rows);
+  return parsed;
 }
 
 struct Refused {
@@ -149,6 +396,10 @@ void write(JsonWriter& json, const JsonValue& value) {
 }
 
 }  // namespace
+
+std::string_view builtin_rows() noexcept {
+  return rows;
+}
 
 std::vector<std::string> known_families() {
   std::vector<std::string> names;

@@ -1,5 +1,3 @@
-#include "models/position_rules.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -10,6 +8,7 @@
 
 #include "attn/error.hpp"
 
+#include "models/configuration_reader.hpp"
 #include "support/in_quotes.hpp"
 #include "support/translated.hpp"
 

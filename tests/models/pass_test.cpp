@@ -148,9 +148,9 @@ TEST_CASE("the same bits come on any number of threads") {
   const auto alone = results_of(one);
   one.options.threads = 3;
   const auto shared = results_of(one);
-  for (const auto& one : alone) {
-    CAPTURE(one.first);
-    const auto a = one.second.values<float>(), b = shared.at(one.first).values<float>();
+  for (const auto& [name, tensor] : alone) {
+    CAPTURE(name);
+    const auto a = tensor.values<float>(), b = shared.at(name).values<float>();
     CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
   }
 }
