@@ -25,83 +25,26 @@ enum class ModelPositions { none, learned, sinusoidal, rotary, alibi, buckets };
 /// the key and the value of each.
 enum class FusedLayout { side_by_side, each_head, each_group };
 
+// clang-format off
 /// The tensors that a stack may have. `layer` stands for the beginning of the names of a layer's
 /// tensors.
 enum class WeightPurpose {
-  tokens,
-  positions,
-  types,
-  embedding_norm,
-  embedding_projection,
-  output_projection,
-  layer,
-  query,
-  key,
-  value,
-  query_key_value,
-  output,
-  query_norm,
-  key_norm,
-  sinks,
-  buckets,
-  before_attention,
-  after_attention,
-  after_attention_sum,
-  cross_query,
-  cross_key,
-  cross_value,
-  cross_output,
-  before_cross,
-  after_cross_sum,
-  before_feed_forward,
-  after_feed_forward,
-  after_feed_forward_sum,
-  final_norm,
-  gate,
-  up,
-  gated_up,
-  gate_up,
-  down,
-  router,
-  experts
+  tokens, positions, types, embedding_norm, embedding_projection, output_projection, layer, query,
+  key, value, query_key_value, output, query_norm, key_norm, sinks, buckets, before_attention,
+  after_attention, after_attention_sum, cross_query, cross_key, cross_value, cross_output,
+  before_cross, after_cross_sum, before_feed_forward, after_feed_forward, after_feed_forward_sum,
+  final_norm, gate, up, gated_up, gate_up, down, router, experts
 };
 /// Their names in a row of the table of families, in the order of the enumeration.
-inline constexpr std::array<std::string_view, 36> weight_purposes{"tokens",
-                                                                  "positions",
-                                                                  "types",
-                                                                  "embedding_norm",
-                                                                  "embedding_projection",
-                                                                  "output_projection",
-                                                                  "layer",
-                                                                  "query",
-                                                                  "key",
-                                                                  "value",
-                                                                  "query_key_value",
-                                                                  "output",
-                                                                  "query_norm",
-                                                                  "key_norm",
-                                                                  "sinks",
-                                                                  "buckets",
-                                                                  "before_attention",
-                                                                  "after_attention",
-                                                                  "after_attention_sum",
-                                                                  "cross_query",
-                                                                  "cross_key",
-                                                                  "cross_value",
-                                                                  "cross_output",
-                                                                  "before_cross",
-                                                                  "after_cross_sum",
-                                                                  "before_feed_forward",
-                                                                  "after_feed_forward",
-                                                                  "after_feed_forward_sum",
-                                                                  "final_norm",
-                                                                  "gate",
-                                                                  "up",
-                                                                  "gated_up",
-                                                                  "gate_up",
-                                                                  "down",
-                                                                  "router",
-                                                                  "experts"};
+inline constexpr std::array<std::string_view, 36> weight_purposes{
+    "tokens", "positions", "types", "embedding_norm", "embedding_projection",
+    "output_projection", "layer", "query", "key", "value", "query_key_value", "output",
+    "query_norm", "key_norm", "sinks", "buckets", "before_attention", "after_attention",
+    "after_attention_sum", "cross_query", "cross_key", "cross_value", "cross_output",
+    "before_cross", "after_cross_sum", "before_feed_forward", "after_feed_forward",
+    "after_feed_forward_sum", "final_norm", "gate", "up", "gated_up", "gate_up", "down",
+    "router", "experts"};
+// clang-format on
 
 /// The names that files may give a tensor, the first that is there counting.
 using TensorNames = std::map<WeightPurpose, std::vector<std::string>>;
