@@ -10,6 +10,7 @@
 
 #include "attn/batch.hpp"
 #include "attn/document.hpp"
+#include "attn/maps.hpp"
 #include "attn/model.hpp"
 #include "attn/plot.hpp"
 #include "attn/statistics.hpp"
@@ -20,7 +21,12 @@ namespace attn {
 /// results or tensors), and the numbers that are wanted.
 struct HeadsOptions {
   DocumentOptions document;
-  std::vector<HeadStatistic> statistics;  ///< empty = all
+  /// Files of the other layers, where `document.input` is one of maps.
+  std::vector<std::filesystem::path> others;
+  std::optional<std::string> name;              ///< of the maps, as PlotRequest::name
+  std::vector<MapAxis> axes;                    ///< of the maps, as PlotRequest::axes
+  std::optional<std::filesystem::path> labels;  ///< of the maps, as PlotRequest::labels
+  std::vector<HeadStatistic> statistics;        ///< empty = all
   HeadCounting counting;
   std::vector<HeadAnalysis> analyses;
   RolloutOptions rollout;

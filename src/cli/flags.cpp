@@ -163,6 +163,7 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"PlotRequest::others", "attn-cli plot"},
     {"RunOptions::weights", "--no-weights"},
     {"ViewOptions::others", "attn-cli view"},
+    {"HeadsOptions::others", "attn-cli heads"},
     {"explain()", "attn-cli explain"},
     {"merge_summaries()", "--merge"},
     {"model_row()", "attn-cli model FOLDER --row"},

@@ -140,11 +140,14 @@ Command heads_command() {
                   document_words(options.document, "attn-cli heads"),
                   {},
                   [given] { return read(*given); }};
-  command.words.help = translated("Document, result or file of tensors, - for standard input");
+  command.words.help = translated(
+      "Document, result or file of tensors, - for standard input; of tensors also a file per "
+      "layer");
   command.words.take = [given = given.get(),
                         take = command.words.take](const std::vector<std::string>& words) {
     if (words.empty() && (given->merge || !given->corpus.corpus.empty())) return;
-    take(words);
+    take({words.begin(), words.begin() + (words.empty() ? 0 : 1)});
+    if (words.size() > 1) given->heads().others.assign(words.begin() + 1, words.end());
   };
   Flags& flags = command.flags;
   add_document(flags, options.document);
@@ -169,6 +172,7 @@ Command heads_command() {
           options.without_heads_of.push_back(whole_number("--without-heads-of", part));
         }
       });
+  add_map_files(flags, options.name, options.axes, options.labels);
   flags.add("--corpus", "FILE",
             translated("Texts for the model, a line each, or .jsonl with {\"text\": …}"),
             [&](const std::string& text) { corpus.corpus = text; });

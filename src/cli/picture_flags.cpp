@@ -302,6 +302,17 @@ void add_axes(Flags& flags, std::vector<MapAxis>& axes) {
   flag.list = true;
 }
 
+void add_map_files(Flags& flags, std::optional<std::string>& name, std::vector<MapAxis>& axes,
+                   std::optional<std::filesystem::path>& labels) {
+  flags.text(
+      "--name", name, "NAME",
+      translated("Tensor to show (default all weights); with {n} in it those of all layers"));
+  add_axes(flags, axes);
+  flags.text("--labels", labels, "FILE",
+             translated("Labels to use instead of the input's: {\"query\": […], \"key\": […]}, one "
+                        "list for both, or a label a line"));
+}
+
 void add_chosen_heads(Flags& flags, std::optional<std::vector<PositionRange>>& heads) {
   flags.add("--heads", "N,A:B,…", translated("Heads to take, from 0"),
             [&](const std::string& text) {

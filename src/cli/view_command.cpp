@@ -109,15 +109,7 @@ Command view_command() {
   flags.toggle("--stages", options.stages,
                translated("Show the steps of the score too: scores, capped, masked"));
   Flags of_maps;
-  of_maps.text(
-      "--name", options.name, "NAME",
-      translated("Tensor to show (default all weights); with {n} in it those of all layers"));
-  add_axes(of_maps, options.axes);
-  of_maps.text(
-      "--labels", options.labels, "FILE",
-      translated(
-          "Labels to use instead of the input's: {\"query\": […], \"key\": […]}, one list for "
-          "both, or a label a line"));
+  add_map_files(of_maps, options.name, options.axes, options.labels);
   record(of_maps, given->of_plot);
   flags.insert(flags.end(), of_maps.begin(), of_maps.end());
   add_chosen_layers(flags, options.selection.layers);

@@ -12,9 +12,9 @@
 
 #include "batch/items.hpp"
 #include "document/reader.hpp"
-#include "heads/attention_maps.hpp"
 #include "heads/corpus_report.hpp"
 #include "heads/corpus_sums.hpp"
+#include "heads/head_maps.hpp"
 #include "heads/row_reading.hpp"
 #include "models/model_folder.hpp"
 #include "result/output_folder.hpp"
@@ -188,7 +188,7 @@ class CorpusReading {
         walk_rows(plan, options_.heads.counting, options_.reach,
                   [&](const TextNumbers& own) { numbers.push_back(own); });
       } else {
-        walk_maps(plan, options_.heads.counting, [&](const AttentionMaps& maps) {
+        compute_maps(plan, options_.heads.counting, [&](const HeadMaps& maps) {
           numbers.push_back(text_numbers(maps, options_));
         });
       }

@@ -108,10 +108,10 @@ double Moments::error() const {
   return deviation() / std::sqrt(static_cast<double>(count));
 }
 
-TextNumbers text_numbers(const AttentionMaps& maps, const HeadsCorpusOptions& options) {
-  TextNumbers numbers{maps.name.text(), values_of(maps, options.heads.counting, 1), {}};
+TextNumbers text_numbers(const HeadMaps& maps, const HeadsCorpusOptions& options) {
+  TextNumbers numbers{maps.map.name.text(), values_of(maps, options.heads.counting, 1), {}};
   if (!maps.same_positions) return numbers;
-  const Maps matrices(maps.weights);
+  const Maps matrices(maps.map.numbers);
   const std::size_t length = matrices.queries();
   for (std::size_t h = 0; h < numbers.values.size(); ++h) {
     const Tensor map = matrices.matrix(0, h);

@@ -9,7 +9,7 @@
 
 #include "attn/heads.hpp"
 
-#include "heads/attention_maps.hpp"
+#include "heads/head_maps.hpp"
 #include "statistics/exact_sum.hpp"
 
 namespace attn {
@@ -59,7 +59,7 @@ struct TextNumbers {
   /// key. Empty where queries and keys are different tokens.
   std::vector<std::vector<double>> by_offset;
 };
-TextNumbers text_numbers(const AttentionMaps& maps, const HeadsCorpusOptions& options);
+TextNumbers text_numbers(const HeadMaps& maps, const HeadsCorpusOptions& options);
 
 /// A text that could not be read.
 struct FailedText {

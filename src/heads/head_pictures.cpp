@@ -9,7 +9,7 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
-#include "heads/attention_maps.hpp"
+#include "heads/head_maps.hpp"
 #include "maps/attention_map.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "support/translated.hpp"

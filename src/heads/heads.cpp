@@ -9,10 +9,11 @@
 
 #include "attention/attention_name.hpp"
 #include "document/document.hpp"
-#include "heads/attention_maps.hpp"
+#include "heads/head_maps.hpp"
 #include "heads/head_pictures.hpp"
 #include "heads/model_analyses.hpp"
 #include "heads/row_reading.hpp"
+#include "maps/filed_maps.hpp"
 #include "result/output_folder.hpp"
 #include "result/result_writer.hpp"
 #include "statistics/stack_analyses.hpp"
@@ -68,18 +69,18 @@ class Reading {
       compute(open_document(options_.document));
     } else {
       // Standard input can be read but once.
-      ResultReader file(options_.document.input, options_.document.files);
-      if (file.is_document() || options_.document.model) {
+      auto file = std::make_shared<ResultReader>(options_.document.input, options_.document.files);
+      if (file->is_document() || options_.document.model) {
         const std::filesystem::path& input = options_.document.input;
-        Document document = Document::parse(
-            file.text(), file.name(), input == "-" ? std::filesystem::path() : input.parent_path(),
-            options_.document.files, json_options(options_.document));
+        Document document =
+            Document::parse(file->text(), file->name(),
+                            input == "-" ? std::filesystem::path() : input.parent_path(),
+                            options_.document.files, json_options(options_.document));
         put_options(options_.document, document);
         compute(document);
       } else {
         refuse_what_takes_a_model();
-        walk_file(file, options_.counting, outcome_.warnings,
-                  [&](const AttentionMaps& maps) { take(maps); });
+        read_files(std::move(file));
       }
     }
     finish_distances();
@@ -108,7 +109,32 @@ class Reading {
         "HeadsOptions::without_heads_of", translated("leave it out, or name a model and a text"));
   }
 
+  void read_files(std::shared_ptr<ResultReader> first) {
+    MapRequest request;
+    request.input = options_.document.input;
+    request.others = options_.others;
+    request.name = options_.name;
+    request.axes = options_.axes;
+    request.labels = options_.labels;
+    request.files = options_.document.files;
+    const bool is_result = first->is_result();
+    std::vector<FiledMaps> stacks = all_stacks(request, MapContents::weights, std::move(first));
+    bool samples_only = false;
+    each_of(stacks, [&](AttentionMap map) {
+      check_is_map(map);
+      samples_only = samples_only || is_samples_of_one_head(map);
+      take(head_maps(std::move(map), options_.counting));
+    });
+    if (samples_only && !is_result && options_.axes.empty()) {
+      outcome_.warnings.push_back(samples_of_one_head_warning());
+    }
+  }
+
   void compute(const Document& document) {
+    if (!options_.others.empty()) {
+      throw Error(ErrorKind::usage, translated("only files of maps are layers of one stack"),
+                  "HeadsOptions::others", translated("give one document"));
+    }
     const bool whole = wants(HeadAnalysis::rollout) || wants(HeadAnalysis::norms) ||
                        wants(HeadAnalysis::distances);
     bool rows = false;
@@ -132,7 +158,7 @@ class Reading {
                 [&](const TextNumbers& numbers) { put_statistics(numbers.name, numbers.values); });
       model->rows = {};
     } else {
-      walk_maps(plan, options_.counting, [&](const AttentionMaps& maps) { take(maps); });
+      compute_maps(plan, options_.counting, [&](const HeadMaps& maps) { take(maps); });
     }
     if (model == nullptr) return;
     if (lens) lens->finish(tensors_, outcome_.lens);
@@ -148,30 +174,34 @@ class Reading {
     for (const HeadValues& own : values) heads.heads.emplace_back(own.begin(), own.end());
   }
 
-  void take(const AttentionMaps& maps) {
-    put_statistics(maps.name.text(), values_of(maps, options_.counting, options_.document.threads));
-    if (labels_.empty()) labels_ = maps.labels;
-    if (wants(HeadAnalysis::rollout) && maps.same_positions) roll_out(maps);
+  void take(const HeadMaps& maps) {
+    const AttentionMap& map = maps.map;
+    put_statistics(map.name.text(), values_of(maps, options_.counting, options_.document.threads));
+    for (std::size_t b = labels_.size(); b < map.numbers.shape()[0]; ++b) {
+      labels_.push_back(Labels::of_sample(map.labels.query, b));
+    }
+    if (wants(HeadAnalysis::rollout) && maps.same_positions) roll_out(map);
     if (wants(HeadAnalysis::distances) && maps.same_positions) {
-      const Shape& shape = maps.weights.shape();
+      const Shape& shape = map.numbers.shape();
       if (shape_.empty()) shape_ = {shape[0], shape[2], shape[3]};
       if (shape_ == Shape{shape[0], shape[2], shape[3]}) {
-        distances_.add(maps.weights);
-        for (std::size_t h = 0; h < shape[1]; ++h) heads_on_map_.push_back(maps.name);
+        distances_.add(map.numbers);
+        for (std::size_t h = 0; h < shape[1]; ++h) heads_on_map_.push_back(map.name);
       }
     }
   }
 
-  void roll_out(const AttentionMaps& maps) {
-    const std::string stack(maps.name.stack());
-    std::vector<std::size_t> lengths = maps.name.in_decoder() ? decoder_lengths_ : lengths_;
-    if (lengths.empty()) lengths.assign(maps.weights.shape()[0], maps.weights.shape()[2]);
+  void roll_out(const AttentionMap& map) {
+    const std::string stack(map.name.stack());
+    const Shape& shape = map.numbers.shape();
+    std::vector<std::size_t> lengths = map.name.in_decoder() ? decoder_lengths_ : lengths_;
+    if (lengths.empty()) lengths.assign(shape[0], shape[2]);
     const auto [found, is_new] = rollouts_.try_emplace(stack, nullptr);
     if (is_new) {
       found->second =
           std::make_unique<Rollout>(options_.rollout, lengths, options_.document.threads);
     }
-    tensors_.emplace_back(rollout_name(maps.name), found->second->next(maps.weights));
+    tensors_.emplace_back(rollout_name(map.name), found->second->next(map.numbers));
   }
 
   void finish_distances() {

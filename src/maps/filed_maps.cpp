@@ -549,4 +549,33 @@ std::vector<FiledMaps> all_stacks(const MapRequest& request, MapContents content
   return stacks;
 }
 
+void each_of(std::vector<FiledMaps>& stacks, const std::function<void(AttentionMap map)>& take) {
+  struct Place {
+    FiledMaps* stack;
+    FiledMaps::Layer layer;
+    std::ptrdiff_t in_file;
+  };
+  std::vector<Place> places;
+  for (FiledMaps& stack : stacks) {
+    const std::vector<std::string>& names = stack.names();
+    for (const FiledMaps::Layer& layer : stack.wanted_layers()) {
+      const auto at = std::find(names.begin(), names.end(), layer.tensor);
+      places.push_back({&stack, layer, at - names.begin()});
+    }
+  }
+  std::stable_sort(places.begin(), places.end(),
+                   [](const Place& a, const Place& b) { return a.in_file < b.in_file; });
+  for (const Place& place : places) take(place.stack->read(place.layer));
+}
+
+bool is_samples_of_one_head(const AttentionMap& map) {
+  return map.numbers.rank() == 3 && !map.heads_only;
+}
+
+std::string samples_of_one_head_warning() {
+  return translated(
+      "a tensor of three axes is taken as samples of one head each, [samples,queries,keys]: "
+      "reshape it to [1,heads,queries,keys] if they are heads");
+}
+
 }  // namespace attn

@@ -47,6 +47,11 @@ class FiledMaps {
 
   const std::vector<std::shared_ptr<ResultReader>>& files() const { return files_; }
 
+  /// Hands over all wanted layers of stacks that share their files, in the order in which the first
+  /// file lists their tensors.
+  friend void each_of(std::vector<FiledMaps>& stacks,
+                      const std::function<void(AttentionMap map)>& take);
+
   /// Names of the tensors of the first file, and any of them as a map.
   const std::vector<std::string>& names() const { return files_[0]->names(); }
   AttentionMap named(const std::string& tensor);
@@ -105,5 +110,10 @@ class FiledMaps {
 /// stack [layers,B,H,Lq,Lk]. Throws as FiledMaps() does.
 std::vector<FiledMaps> all_stacks(const MapRequest& request, MapContents contents,
                                   std::shared_ptr<ResultReader> first = nullptr);
+void each_of(std::vector<FiledMaps>& stacks, const std::function<void(AttentionMap map)>& take);
+
+/// Whether three axes are taken as [samples,queries,keys], and the warning that they may be heads.
+bool is_samples_of_one_head(const AttentionMap& map);
+std::string samples_of_one_head_warning();
 
 }  // namespace attn

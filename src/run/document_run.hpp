@@ -18,8 +18,8 @@ namespace attn {
 /// File next to a result, made of all its maps while they are computed.
 struct MapsFile {
   std::string name;
-  /// Takes the map of attention number `attention`, whose numbers may be freed afterwards.
-  std::function<void(const AttentionMap& map, std::size_t attention)> take;
+  /// Takes the map of an attention, whose numbers may be freed afterwards.
+  std::function<void(const AttentionMap& map)> take;
   std::function<Picture()> finish;
 };
 

@@ -395,7 +395,7 @@ void KindRun::take(AttentionMap map, std::size_t at) {
   reported.name = drawn.map.tensor;
   reported.mask = mask_text(attention.mask);
   if (drawn.map.numbers) report(at, reported);
-  if (drawn.map.numbers && maps_file_.take) maps_file_.take(drawn.map, at);
+  if (drawn.map.numbers && maps_file_.take) maps_file_.take(drawn.map);
   if (!drawn.map.numbers || keeps_weights() || draws_whole_maps()) return;
   const bool same = reported.weights.bytes() == reported.heatmap.weights.bytes();
   reported.heatmap.weights = shown_.copied(reported.heatmap.weights);

@@ -1,5 +1,3 @@
-#include "view/hidden_reasons.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <span>
@@ -7,12 +5,13 @@
 #include "attention/visibility.hpp"
 #include "document/mask_reader.hpp"
 #include "support/translated.hpp"
+#include "view/viewed_attention.hpp"
 
 namespace attn {
 namespace {
 
-// A bit for each part that hides any key of the sample; heads are asked until all that can be are
-// found.
+// Bit for each part of the mask that hides any key of the sample. Looks at heads until all
+// `present` bits are found.
 std::uint32_t hiding(const Visibility& visibility, const Geometry& sizes, std::size_t sample,
                      std::uint32_t present) {
   std::uint32_t found = 0;
@@ -27,7 +26,7 @@ std::uint32_t hiding(const Visibility& visibility, const Geometry& sizes, std::s
   return found;
 }
 
-// What one sample's mask hides.
+// Cells that a mask hides in one sample.
 class Hidden {
  public:
   Hidden(const Tensor& allowed, std::size_t sample)

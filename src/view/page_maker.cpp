@@ -167,6 +167,12 @@ std::string bound_text(double bound) {
   return with_digits(std::ceil(bound / unit) * unit, 2);
 }
 
+// Name of the numbers without their attention: "weights", "scores".
+std::string quantity_of(const AttentionMap& map) {
+  if (map.holds_weights()) return "weights";
+  return map.tensor.substr(map.tensor.rfind('.') + 1);  // npos + 1 = 0
+}
+
 }  // namespace
 
 PageMaker::PageMaker(const ViewOptions& options, const ViewedInput& input, bool computed,
@@ -233,23 +239,24 @@ std::vector<ViewData::Maps> PageMaker::add_tensor(const Taken& tensor) {
 }
 
 void PageMaker::take(const ViewedAttention& viewed) {
-  const AttentionMaps& maps = viewed.maps;
-  const Shape& shape = maps.weights.shape();
+  const HeadMaps& maps = viewed.maps;
+  const AttentionMap& map = maps.map;
+  const Shape& shape = map.numbers.shape();
   ViewData::Attention attention;
-  attention.name = maps.name.text();
+  attention.name = map.name.text();
   attention.title = viewed.title.empty() ? viewed.stack : viewed.title;
   attention.stack = viewed.stack;
   attention.heads = shape[1];
-  attention.heads_a_group = viewed.heads_a_group;
+  attention.heads_a_group = map.heads_per_group;
   attention.numbers = viewed.heads;
   std::vector<std::vector<ViewData::Maps>> tensors;
   tensors.push_back(
-      add_tensor({viewed.tensor, maps.weights, maps.allowed, viewed.holds_weights, true}));
-  for (const auto& [name, stage] : viewed.stages) {
-    if (stage.shape() != shape) continue;
-    // Before the mask nothing is hidden.
-    tensors.push_back(
-        add_tensor({name, stage, name == "masked" ? maps.allowed : Tensor(), false, false}));
+      add_tensor({quantity_of(map), map.numbers, map.allowed, map.holds_weights(), true}));
+  // Before the mask nothing is hidden.
+  const std::initializer_list<Taken> stages = {
+      {"scores", map.scores, {}}, {"capped", map.capped, {}}, {"masked", map.masked, map.allowed}};
+  for (const Taken& stage : stages) {
+    if (stage.maps && stage.maps.shape() == shape) tensors.push_back(add_tensor(stage));
   }
   for (std::size_t b = 0; b < shape[0]; ++b) {
     ViewData::Sample& sample = attention.samples.emplace_back();
@@ -260,14 +267,14 @@ void PageMaker::take(const ViewedAttention& viewed) {
       return tokens.empty() ? std::vector<std::uint8_t>() : tokens[b].special;
     };
     const TokenLists::Axes axes =
-        tokens_.add(Labels::of_sample(viewed.labels.query, b), special(maps.queries),
-                    Labels::of_sample(viewed.labels.key, b), special(maps.keys));
+        tokens_.add(Labels::of_sample(map.labels.query, b), special(maps.queries),
+                    Labels::of_sample(map.labels.key, b), special(maps.keys));
     sample.query_tokens = axes.queries;
     sample.key_tokens = axes.keys;
     sample.hidden_because = viewed.hidden_because[b];
     for (auto& tensor : tensors) sample.maps.push_back(std::move(tensor[b]));
   }
-  if (viewed.holds_weights) {
+  if (map.holds_weights()) {
     for (const HeadValues& values : values_of(maps, options_.counting, options_.document.threads)) {
       attention.statistics.emplace_back(values.begin(), values.end());
     }

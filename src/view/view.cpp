@@ -14,9 +14,8 @@
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"
-#include "view/filed_attentions.hpp"
 #include "view/page_maker.hpp"
-#include "view/planned_attentions.hpp"
+#include "view/viewed_attention.hpp"
 
 namespace attn {
 namespace {
@@ -25,9 +24,9 @@ using Sink = std::function<void(std::string_view)>;
 
 ViewOutcome view_plan(const Plan& plan, const ViewOptions& options, const Sink& sink) {
   PageMaker page(options, planned_input(plan, options), true, sink);
-  compute(plan, {.tensor = {}, .map = [&](const AttentionMap& map, std::size_t at) {
+  compute(plan, {.tensor = {}, .map = [&](AttentionMap map, std::size_t) {
                    if (!map.numbers) return;
-                   if (const auto attention = planned_attention(plan, map, at, options)) {
+                   if (const auto attention = planned_attention(plan, std::move(map), options)) {
                      page.take(*attention);
                    }
                  }});
@@ -72,7 +71,7 @@ ViewOutcome view_input(const ViewOptions& options, const Sink& sink) {
   }
   FiledAttentions maps(options, std::move(file));
   PageMaker page(options, maps.input(), false, sink);
-  maps.walk([&](const ViewedAttention& attention) { page.take(attention); });
+  maps.each([&](const ViewedAttention& attention) { page.take(attention); });
   return page.finish();
 }
 
@@ -92,8 +91,8 @@ RunOutcome run_and_view(const RunOptions& options, const ViewOptions& given) {
                                     [page](std::string_view piece) { page->append(piece); });
     MapsFile file;
     file.name = "view.html";
-    file.take = [view, &plan, maker](const AttentionMap& map, std::size_t at) {
-      if (const auto attention = planned_attention(plan, map, at, *view)) {
+    file.take = [view, &plan, maker](const AttentionMap& map) {
+      if (const auto attention = planned_attention(plan, map, *view)) {
         maker->take(*attention);
       }
     };

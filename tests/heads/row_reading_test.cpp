@@ -38,8 +38,8 @@ TEST_CASE("statistics of rows are those of whole maps") {
     Plan plan = plan_of_maps(options.heads, document);
     CHECK_FALSE(reads_by_rows(plan));
     std::vector<TextNumbers> expected, found;
-    walk_maps(plan, options.heads.counting,
-              [&](const AttentionMaps& maps) { expected.push_back(text_numbers(maps, options)); });
+    compute_maps(plan, options.heads.counting,
+              [&](const HeadMaps& maps) { expected.push_back(text_numbers(maps, options)); });
     ask_for_rows(plan);
     walk_rows(plan, options.heads.counting, options.reach,
               [&](const TextNumbers& numbers) { found.push_back(numbers); });

@@ -1,4 +1,4 @@
-#include "view/hidden_reasons.hpp"
+#include "view/viewed_attention.hpp"
 
 #include <cstdint>
 #include <string>

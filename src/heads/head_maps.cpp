@@ -1,0 +1,247 @@
+#include "heads/head_maps.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include "attn/error.hpp"
+
+#include "attention/attention_name.hpp"
+#include "document/reader.hpp"
+#include "heads/row_reading.hpp"
+#include "maps/attention_map.hpp"
+#include "maps/computed_maps.hpp"
+#include "result/tensor_names.hpp"
+#include "support/parallel_for.hpp"
+#include "support/translated.hpp"
+#include "tensor/operations.hpp"
+
+namespace attn {
+namespace {
+
+// Where there is no tokenizer to ask.
+constexpr std::array<std::string_view, 8> usual_separators{
+    "[SEP]",           "</s>",       "<eos>",      "<|endoftext|>",
+    "<|end_of_text|>", "<|im_end|>", "<|eot_id|>", "<end_of_turn>"};
+constexpr std::array<std::string_view, 9> other_special{
+    "[CLS]",       "[PAD]", "[MASK]", "<s>", "<pad>", "<mask>", "<bos>", "<|begin_of_text|>",
+    "<|im_start|>"};
+
+std::string_view without_spaces(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+bool is_among(std::string_view name, std::span<const std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Tokens that are known by their labels alone.
+MapTokens labelled_tokens(const std::vector<std::string>& labels, const HeadCounting& counting) {
+  MapTokens tokens;
+  std::map<std::string, std::int64_t, std::less<>> ids;
+  for (const std::string& label : labels) {
+    const std::string_view word = without_spaces(label);
+    tokens.ids.push_back(
+        ids.try_emplace(label, static_cast<std::int64_t>(ids.size())).first->second);
+    const bool usual = is_among(word, usual_separators);
+    const bool separator = counting.separators.empty()
+                               ? usual
+                               : std::find(counting.separators.begin(), counting.separators.end(),
+                                           word) != counting.separators.end();
+    tokens.special.push_back(usual || is_among(word, other_special) ? 1 : 0);
+    tokens.separator.push_back(separator ? 1 : 0);
+  }
+  return tokens;
+}
+
+std::vector<MapTokens> tokens_of(const std::vector<std::vector<std::string>>& labels,
+                                 std::size_t samples, const HeadCounting& counting) {
+  std::vector<MapTokens> tokens;
+  for (std::size_t b = 0; b < samples && !labels.empty(); ++b) {
+    tokens.push_back(labelled_tokens(Labels::of_sample(labels, b), counting));
+  }
+  return tokens;
+}
+
+// Keys that each row of a sample and head may see; empty = not known.
+std::vector<std::size_t> seen_keys(const AttentionMap& map, std::size_t sample, std::size_t head) {
+  const std::size_t queries = map.numbers.shape()[2], keys = map.numbers.shape()[3];
+  if (!map.allowed) {
+    return map.allowed_known ? std::vector(queries, keys) : std::vector<std::size_t>();
+  }
+  const Shape& shape = map.allowed.shape();
+  const auto allowed = map.allowed.values<std::uint8_t>();
+  const std::size_t b = shape[0] == 1 ? 0 : sample, h = shape[1] == 1 ? 0 : head;
+  std::vector<std::size_t> seen;
+  for (std::size_t i = 0; i < queries; ++i) {
+    const std::size_t row = shape[2] == 1 ? 0 : i;
+    const std::uint8_t* from = allowed.data() + ((b * shape[1] + h) * shape[2] + row) * shape[3];
+    std::size_t count = 0;
+    for (std::size_t j = 0; j < keys; ++j) count += from[shape[3] == 1 ? 0 : j];
+    seen.push_back(count);
+  }
+  return seen;
+}
+
+// Lists whose lengths are not `count` are left out.
+void keep_fitting(std::vector<std::vector<std::string>>& lists, std::size_t count) {
+  const bool fit = std::all_of(lists.begin(), lists.end(),
+                               [&](const auto& list) { return list.size() == count; });
+  if (!fit) lists.clear();
+}
+
+// Tokens of a sample in an axis of `length` positions. After the end of its text nothing is
+// special, and all positions are different.
+MapTokens tokens_of_text(const ModelRequest& model, const std::vector<std::int64_t>& ids,
+                         std::size_t length, const HeadCounting& counting) {
+  MapTokens tokens = model_tokens(*model.folder, ids, counting);
+  std::int64_t unlike = -1;
+  while (tokens.ids.size() < length) tokens.ids.push_back(unlike--);
+  tokens.special.resize(length);
+  tokens.separator.resize(length);
+  return tokens;
+}
+
+}  // namespace
+
+MapTokens model_tokens(const ModelFolder& folder, const std::vector<std::int64_t>& ids,
+                       const HeadCounting& counting) {
+  MapTokens tokens;
+  tokens.ids = ids;
+  if (!folder.tokenizer) return tokens;
+  const SpecialIds& known = folder.tokenizer->special_ids();
+  std::vector<std::int64_t> separators;
+  for (const std::string& name : counting.separators) {
+    for (const std::string& spelling : {name, "Ġ" + name, "▁" + name}) {
+      if (const auto id = folder.tokenizer->id(spelling)) separators.push_back(*id);
+    }
+  }
+  if (counting.separators.empty()) {
+    for (const auto& id : {known.separator, known.last}) {
+      if (id) separators.push_back(*id);
+    }
+  }
+  for (const std::int64_t id : ids) {
+    const bool special = id == known.pad || id == known.mask || id == known.first ||
+                         id == known.last || id == known.separator || id == known.classifier;
+    tokens.special.push_back(special ? 1 : 0);
+    tokens.separator.push_back(std::count(separators.begin(), separators.end(), id) > 0 ? 1 : 0);
+  }
+  return tokens;
+}
+
+std::vector<HeadValues> values_of(const HeadMaps& maps, const HeadCounting& counting,
+                                  std::size_t threads) {
+  const Shape& shape = maps.map.numbers.shape();
+  const std::size_t samples = shape[0], heads = shape[1];
+  const Maps matrices(maps.map.numbers);
+  std::vector<HeadValues> values(samples * heads);
+  // Where one mask is for all heads it is counted once.
+  const bool alike = !maps.map.allowed || maps.map.allowed.shape()[1] == 1;
+  std::vector<std::vector<std::size_t>> seen;
+  for (std::size_t b = 0; b < samples; ++b) seen.push_back(seen_keys(maps.map, b, 0));
+  std::vector<MapPositions> positions;
+  for (std::size_t b = 0; b < samples; ++b) {
+    positions.emplace_back(shape[2], shape[3], maps.queries.empty() ? nullptr : &maps.queries[b],
+                           maps.keys.empty() ? nullptr : &maps.keys[b], maps.same_positions);
+  }
+  parallel_for(samples * heads, threads, [&](std::size_t at) {
+    const std::size_t b = at / heads, h = at % heads;
+    CountedMap map;
+    map.weights = matrices.matrix(b, h);
+    map.seen = alike ? seen[b] : seen_keys(maps.map, b, h);
+    values[at] = head_values(map, positions[b], counting);
+  });
+  return means_of_samples(values, samples);
+}
+
+std::vector<HeadValues> means_of_samples(const std::vector<HeadValues>& values,
+                                         std::size_t samples) {
+  const std::size_t heads = values.size() / samples;
+  std::vector<HeadValues> means(heads);
+  for (std::size_t h = 0; h < heads; ++h) {
+    for (std::size_t s = 0; s < head_statistic_count; ++s) {
+      double sum = 0;
+      std::size_t count = 0;
+      for (std::size_t b = 0; b < samples; ++b) {
+        const double value = values[b * heads + h][s];
+        if (std::isnan(value)) continue;
+        sum += value;
+        ++count;
+      }
+      means[h][s] = sum / static_cast<double>(count);  // NaN if there is none
+    }
+  }
+  return means;
+}
+
+Plan plan_of_maps(const HeadsOptions& options, const Document& document, bool* rows) {
+  bool by_rows = false;
+  const auto choose = [&](Plan& plan) {
+    plan.options().weights = true;
+    plan.options().threads = options.document.threads;
+    by_rows = rows != nullptr && reads_by_rows(plan);
+    if (by_rows) ask_for_rows(plan);
+  };
+  std::vector<Plan> plans = read_plans(document, choose);
+  if (plans.size() > 1) {
+    throw Error(ErrorKind::usage, translated("the document asks for several kinds of attention"),
+                "DocumentOptions::attention", translated("choose one of them"));
+  }
+  if (plans[0].options().pool) {
+    throw Error(ErrorKind::usage,
+                translated("pooled weights have no single positions to tell statistics of"),
+                "DocumentOptions::pool", translated("leave the pooling out"));
+  }
+  choose(plans[0]);
+  if (rows != nullptr) *rows = by_rows;
+  return std::move(plans[0]);
+}
+
+HeadMaps head_maps(AttentionMap map, const HeadCounting& counting, const ModelRequest* model) {
+  HeadMaps maps;
+  const Maps sizes(map.numbers, map.heads_only);
+  const std::size_t samples = sizes.samples();
+  for (Tensor* tensor : {&map.numbers, &map.allowed, &map.scores, &map.capped, &map.masked}) {
+    if (*tensor) *tensor = Maps(*tensor, map.heads_only).all();
+  }
+  maps.same_positions = sizes.queries() == sizes.keys() && !map.name.is_cross();
+  keep_fitting(map.labels.query, sizes.queries());
+  keep_fitting(map.labels.key, sizes.keys());
+  if (model == nullptr) {
+    maps.queries = tokens_of(map.labels.query, samples, counting);
+    maps.keys = tokens_of(map.labels.key, samples, counting);
+  } else {
+    const auto& own = map.name.in_decoder() ? model->texts.decoder_ids : model->texts.ids;
+    const auto& others = map.name.is_cross() ? model->texts.ids : own;
+    for (std::size_t b = 0; b < samples; ++b) {
+      maps.queries.push_back(tokens_of_text(*model, own[b], sizes.queries(), counting));
+      maps.keys.push_back(tokens_of_text(*model, others[b], sizes.keys(), counting));
+    }
+  }
+  maps.map = std::move(map);
+  return maps;
+}
+
+std::vector<std::vector<Prediction>> compute_maps(
+    const Plan& plan, const HeadCounting& counting,
+    const std::function<void(const HeadMaps&)>& take) {
+  const auto* model = std::get_if<ModelRequest>(&plan.computation);
+  return compute(plan, {.tensor = {},
+                        .map =
+                            [&](AttentionMap map, std::size_t) {
+                              if (map.numbers) take(head_maps(std::move(map), counting, model));
+                            }})
+      .predictions;
+}
+
+}  // namespace attn
