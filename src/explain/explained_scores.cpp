@@ -1,10 +1,9 @@
-#include "explain/explained_steps.hpp"
-
 #include <algorithm>
 #include <span>
 
 #include "attention/matrix.hpp"
 #include "explain/explained_linear.hpp"
+#include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "support/translated.hpp"
 
