@@ -171,3 +171,36 @@ TEST_CASE("shards that are missing or not finished are not joined") {
         "  where: parts\n"
         "  help:  read it, or bring its file here\n");
 }
+
+TEST_CASE("heads takes axes, patterns of names and a file per layer as plot does") {
+  const TemporaryFolder folder;
+  const std::string a = "[[1,0],[0.5,0.5]]", b = "[[1,0],[0.25,0.75]]";
+  folder.write("axes.json", R"({"all":[[)" + a + "],[" + b + "]]}");
+  folder.write("names.json", R"({"attn_1":)" + a + R"(,"attn_2":)" + b + "}");
+  folder.write("one.json", R"({"weights":)" + a + "}");
+  folder.write("two.json", R"({"weights":)" + b + "}");
+  const auto table = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "heads");
+    arguments.insert(arguments.end(), {"--statistics", "previous,self", "--csv"});
+    const Outcome outcome = attn_cli(arguments, folder.path());
+    CHECK(outcome.errors.empty());
+    return outcome.output;
+  };
+  CHECK(table({"axes.json", "--name", "all", "--axes", "layer,head"}) ==
+        "attention,head,previous,self\nlayers.0,0,0.5,0.75\nlayers.1,0,0.25,0.875\n");
+  CHECK(table({"one.json", "two.json"}) ==
+        "attention,head,previous,self\nlayers.0,0,0.5,0.75\nlayers.1,0,0.25,0.875\n");
+  CHECK(table({"names.json", "--name", "attn_{n}"}) ==
+        "attention,head,previous,self\nattn_1,0,0.5,0.75\nattn_2,0,0.25,0.875\n");
+}
+
+TEST_CASE("several files of which one is a document have no heads") {
+  const TemporaryFolder folder;
+  folder.write("d.json", R"({"attention":"sdpa","query":[[1,2]]})");
+  const Outcome outcome = attn_cli({"heads", "d.json", "d.json"}, folder.path());
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.errors ==
+        "attn-cli: only files of maps are layers of one stack\n"
+        "  where: attn-cli heads\n"
+        "  help:  give one document\n");
+}
