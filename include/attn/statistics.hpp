@@ -31,6 +31,7 @@ inline constexpr std::size_t head_statistic_count =
 struct HeadStatisticInfo {
   HeadStatistic statistic;
   std::string_view name, title, meaning;
+  bool is_share;  ///< whether values are shares from 0 to 1, as weights are
 };
 
 /// All statistics, in the order of listings and reports.

@@ -12,10 +12,8 @@
 
 #include "batch/items.hpp"
 #include "document/reader.hpp"
-#include "heads/corpus_report.hpp"
 #include "heads/corpus_sums.hpp"
 #include "heads/head_maps.hpp"
-#include "heads/row_reading.hpp"
 #include "models/model_folder.hpp"
 #include "result/output_folder.hpp"
 #include "result/provenance.hpp"

@@ -1,10 +1,9 @@
-#include "heads/corpus_report.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "attention/attention_name.hpp"
+#include "heads/corpus_sums.hpp"
 #include "heads/head_pictures.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "support/atomic_file.hpp"

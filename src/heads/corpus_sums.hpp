@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -95,5 +96,23 @@ struct StoredSums {
 };
 /// Throws Error(input) for what is no such text.
 StoredSums read_sums(std::string_view text);
+
+/// Writes heads.csv, by_offset.csv and, if they are wanted, pictures of the means into the folder,
+/// and puts the table to read into the outcome.
+void report_corpus(const HeadsCorpusOptions& options, const CorpusSums& sums,
+                   HeadsCorpusOutcome& outcome);
+
+/// Whether the maps of one layer of the plan are better read row by row than held whole: those of a
+/// model of one stack with more than 2²⁶ weights.
+bool reads_by_rows(const Plan& plan);
+
+/// Makes the plan compute rows in place of maps, so that its demand of memory is known.
+void ask_for_rows(Plan& plan);
+
+/// Computes a model and hands over the numbers of each attention, equal to those of the maps of
+/// compute_maps(): means over samples. With `reach` also the mean weights by offset, of the first
+/// sample.
+void walk_rows(const Plan& plan, const HeadCounting& counting, std::optional<std::size_t> reach,
+               const std::function<void(const TextNumbers&)>& take);
 
 }  // namespace attn

@@ -15,7 +15,7 @@
 
 #include "attention/attention_name.hpp"
 #include "document/reader.hpp"
-#include "heads/row_reading.hpp"
+#include "heads/corpus_sums.hpp"
 #include "maps/attention_map.hpp"
 #include "maps/computed_maps.hpp"
 #include "result/tensor_names.hpp"

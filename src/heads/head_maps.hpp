@@ -7,6 +7,7 @@
 
 #include "attn/heads.hpp"
 #include "attn/model.hpp"
+#include "attn/statistics.hpp"
 
 #include "document/document.hpp"
 #include "document/plan.hpp"

@@ -17,10 +17,6 @@
 namespace attn {
 namespace {
 
-bool is_weight(HeadStatistic statistic) {
-  return statistic != HeadStatistic::distance && statistic != HeadStatistic::entropy;
-}
-
 const Tensor* find(const NamedTensors& tensors, const std::string& name) {
   for (const auto& [own, tensor] : tensors) {
     if (own == name) return &tensor;
@@ -112,7 +108,7 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
     if (!any) continue;
     pictures.add("heads." + std::string(info.name),
                  head_table_picture(outcome.attentions, column, translated(info.title),
-                                    is_weight(statistic), options));
+                                    info.is_share, options));
   }
   const std::string sample =
       labels.size() > 1 ? " (Sample " + std::to_string(options.sample + 1) + ")" : "";

@@ -9,10 +9,10 @@
 
 #include "attention/attention_name.hpp"
 #include "document/document.hpp"
+#include "heads/corpus_sums.hpp"
 #include "heads/head_maps.hpp"
 #include "heads/head_pictures.hpp"
 #include "heads/model_analyses.hpp"
-#include "heads/row_reading.hpp"
 #include "maps/filed_maps.hpp"
 #include "result/output_folder.hpp"
 #include "result/result_writer.hpp"

@@ -1,5 +1,3 @@
-#include "heads/row_reading.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -8,6 +6,8 @@
 #include <vector>
 
 #include "attention/visibility.hpp"
+#include "heads/corpus_sums.hpp"
+#include "heads/head_maps.hpp"
 #include "maps/computed_maps.hpp"
 #include "statistics/head_values.hpp"
 #include "support/parallel_for.hpp"

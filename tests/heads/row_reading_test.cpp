@@ -1,4 +1,5 @@
-#include "heads/row_reading.hpp"
+#include "heads/corpus_sums.hpp"
+#include "heads/head_maps.hpp"
 
 #include <cmath>
 #include <filesystem>
