@@ -32,11 +32,11 @@ unsigned char* compress(unsigned char* data, int size, int* packed_size, int) {
   try {
     const std::string stream =
         next_compression.stream({data, static_cast<std::size_t>(size)}, next_compression.rows);
-    void* const block = std::malloc(stream.size());
+    auto* const block = static_cast<unsigned char*>(attn::allocate_block(stream.size()));
     if (block == nullptr) return nullptr;
-    std::memcpy(block, stream.data(), stream.size());
+    std::copy(stream.begin(), stream.end(), block);
     *packed_size = static_cast<int>(stream.size());
-    return static_cast<unsigned char*>(block);
+    return block;
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
