@@ -109,19 +109,19 @@ bool is_punctuation(char32_t c) {
     return (c >= U'!' && c <= U'/') || (c >= U':' && c <= U'@') || (c >= U'[' && c <= U'`') ||
            (c >= U'{' && c <= U'~');
   }
-  if (c == 0x166D || c == 0x111C9) return true;  // not punctuation since Unicode 9
+  if (c == 0x166D || c == 0x111C9) return true;  // symbol and mark in Unicode 15
   return is_category(c, UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO) && !newer_than_unicode_8(c);
 }
 
 bool is_nonspacing_mark(char32_t c) {
   if (is_ascii(c)) return false;
-  if (c == 0x1734) return true;  // a spacing mark since Unicode 14
+  if (c == 0x1734) return true;  // spacing in Unicode 15
   return is_category(c, UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_MN) && !newer_than_unicode_8(c);
 }
 
 bool is_combining_mark(char32_t c) {
   if (is_ascii(c)) return false;
-  if (c == 0x1CF2 || c == 0x1CF3) return true;  // letters since Unicode 12
+  if (c == 0x1CF2 || c == 0x1CF3) return true;  // letters in Unicode 15
   return is_category(c, UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_ME) && !newer_than_unicode_9(c);
 }
 

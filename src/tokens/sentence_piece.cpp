@@ -410,7 +410,7 @@ std::optional<TokenizerParts> parts_from_sentence_piece(const TokenizerFiles& fi
   if (!files.sentencepiece) return std::nullopt;
   const TokenizerConfig config(files);
   std::string name = config.class_name();
-  // A class that any tokenizer.json may have says nothing.
+  // These classes are those of any tokenizer.json.
   if (is_one_of(name, {"PreTrainedTokenizer", "PreTrainedTokenizerFast"})) name.clear();
   const Kind* kind = kind_of(name, files.model_type);
   if (kind == nullptr) {

@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-// How many characters are of a class, and the sum of their code points.
+// The number of characters of a class, and the sum of their code points.
 template <class IsIn>
 std::string class_of(IsIn&& is_in) {
   std::uint64_t count = 0, sum = 0;
@@ -32,7 +32,7 @@ std::string normalized(const Normalizer& normalize, const std::string& given) {
 
 }  // namespace
 
-// The library was asked for each of the 1,112,064 characters by itself.
+// Reference: the library's answers for each of the 1,112,064 characters.
 TEST_CASE("classes of characters are those of Hugging Face's library") {
   CHECK(class_of(is_white_space) == "25 141586");
   CHECK(class_of(is_punctuation) == "726 20675981");

@@ -31,7 +31,7 @@ Matches matches_of(const std::string& pattern, const std::string& text) {
   return matches;
 }
 
-TEST_CASE("escapes of Oniguruma's patterns mean what they mean there") {
+TEST_CASE("escapes of patterns have Oniguruma's meaning") {
   struct Escape {
     std::string pattern, text;
     Matches matches;
@@ -89,7 +89,7 @@ TEST_CASE("a literal text is found as it is written") {
   CHECK(stretches.size() == 3);  // an empty match on each side of the letter
 }
 
-TEST_CASE("a pattern that cannot be compiled is refused with what the library says") {
+TEST_CASE("a pattern that cannot be compiled is refused with the library's message") {
   struct Refused {
     std::string pattern, what;
   };

@@ -16,7 +16,7 @@ namespace {
 
 const std::string models = std::string(ATTN_TEST_DATA) + "/tokens/sentencepiece/";
 
-// A folder's files, of which the model stays as long as this is there.
+// A folder's files, and the bytes of the model to which they refer.
 struct Folder {
   explicit Folder(const std::string& model, const std::string& family = "")
       : bytes(read_text(models + model)) {
@@ -81,7 +81,7 @@ TEST_CASE("special tokens that a text names stand for themselves") {
   CHECK(ids_of(folder, "a<mask>", std::nullopt, false) == Ids{260, 3});
 }
 
-TEST_CASE("the class or the family tells what is put around a text") {
+TEST_CASE("the class or the family decides what is put around a text") {
   Folder llama("bpe.model", "llama");
   CHECK(ids_of(llama, "a", "b") == Ids{1, 260, 1, 287});
   llama.files.tokenizer_config = R"({"add_bos_token": false, "add_eos_token": true})";
@@ -97,7 +97,7 @@ TEST_CASE("the class or the family tells what is put around a text") {
   CHECK(ids_of(t5, "<extra_id_0>") == Ids{301, 2});
 }
 
-TEST_CASE("fairseq's vocabularies have four tokens before the pieces, and the mask behind them") {
+TEST_CASE("fairseq's vocabularies have four tokens before the pieces, and the mask after them") {
   const Folder xlm("unigram.model", "xlm-roberta");
   CHECK(ids_of(xlm, "a") == Ids{0, 24, 2});
   CHECK(ids_of(xlm, "a", "a") == Ids{0, 24, 2, 2, 24, 2});
@@ -115,7 +115,7 @@ TEST_CASE("fairseq's vocabularies have four tokens before the pieces, and the ma
   CHECK(ids_of(mbart, "a<mask>") == Ids{304, 24, 353, 2});
 }
 
-TEST_CASE("Pegasus has 103 tokens behind the first two") {
+TEST_CASE("Pegasus has 103 tokens after the first two") {
   const Folder pegasus("unigram.model", "pegasus");
   CHECK(ids_of(pegasus, "a<mask_2><unk_102>", std::nullopt, false) == Ids{126, 3, 104});
 }
@@ -131,7 +131,7 @@ TEST_CASE("Marian's pieces have the ids of vocab.json") {
   CHECK(ids_of(marian, ">>fra<<a z") == Ids{3, 2, 4, 1, 0});
 }
 
-TEST_CASE("added_tokens.json lists what stands behind the pieces") {
+TEST_CASE("added_tokens.json lists tokens after the pieces") {
   Folder llama("bpe.model", "llama");
   llama.files.added_tokens = R"({"<pad>": 500, "<|im_start|>": 501})";
   CHECK(ids_of(llama, "<|im_start|>a", std::nullopt, false) == Ids{501, 260});
@@ -164,7 +164,7 @@ TEST_CASE("damaged models, other files and unknown classes are errors that name 
       "this is no SentencePiece model, or not the whole of one\n"
       "  where: tokenizer.model\n"
       "  help:  take the file as it was published";
-  // A piece that the library's trie takes for none: it throws.
+  // A piece without text, for which the library's trie throws.
   const std::string no_text =
       read_text(models + "unigram.model") + std::string("\x0A\x03\x0A\x01\x00", 5);
   for (const std::string& bytes :

@@ -106,7 +106,7 @@ TEST_CASE("ids of a vocabulary may have holes, which added tokens may fill") {
       "the added token \"d\" has the id 2, but the vocabulary gives it 4"));
 }
 
-TEST_CASE("what is wrong with a tokenizer's files is told with the file and the place in it") {
+TEST_CASE("errors in a tokenizer's files name the file and the place in it") {
   const std::string published = "take the file as it was published";
   const auto said = [](const std::string& problem, const std::string& where,
                        const std::string& help) {
@@ -149,7 +149,7 @@ TEST_CASE("what is wrong with a tokenizer's files is told with the file and the 
                                   "tokenizer_config.json, /added_tokens_decoder", published));
 }
 
-TEST_CASE("a folder that has no tokenizer, or half of one, says what to add") {
+TEST_CASE("a folder without a tokenizer, or with half of one, is refused with the missing files") {
   TokenizerFiles files;
   CHECK(refusal_of(files) ==
         "the folder has no tokenizer\n"
@@ -187,7 +187,7 @@ TEST_CASE("a folder that has no tokenizer, or half of one, says what to add") {
         "vocab.txt has them");
 }
 
-TEST_CASE("what is wrong with a tokenizer.json is told at its place") {
+TEST_CASE("errors in a tokenizer.json have their place") {
   const auto refused = [](const std::string& json) {
     TokenizerFiles files;
     files.tokenizer_json = json;

@@ -50,7 +50,7 @@ Vocabulary small() {
       {"[UNK]", "[CLS]", "[SEP]", "un", "##aff", "##able", "##a", "able", "##", "x"}, "/v");
 }
 
-// \\ and \u{hex}, as make_ids.mjs reads them.
+// Replaces the escapes \\ and \u{hex} of make_ids.mjs.
 std::string unescaped(std::string_view line) {
   std::string text;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -113,7 +113,7 @@ std::string joined(const std::vector<TextToken>& tokens, std::int64_t TextToken:
   return text;
 }
 
-// FNV-1a, as make_ids.mjs has it.
+// The FNV-1a hash of make_ids.mjs.
 std::string fingerprint(const std::vector<TextToken>& tokens) {
   std::uint32_t hash = 0x811c9dc5;
   for (const char byte : joined(tokens, &TextToken::id) + "/" + joined(tokens, &TextToken::type)) {
@@ -163,7 +163,7 @@ TEST_CASE("WordPiece reads a special token only where the vocabulary has it") {
   CHECK(ids(tokenizer, "x[MASK]x") == "1 9 0 0 0 9 2");
 }
 
-TEST_CASE("WordPiece rejects text that is no UTF-8") {
+TEST_CASE("WordPiece rejects text that is not UTF-8") {
   CHECK(error_from([] { lower_casing().encode("[CLS]ab\xE9", std::nullopt, true, "/text/0"); }) ==
         "byte 7 of the text is no UTF-8\n  where: /text/0\n  help:  write the text in UTF-8");
   // A surrogate, an overlong form, a character cut off, one beyond U+10FFFF.
