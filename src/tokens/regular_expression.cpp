@@ -90,7 +90,7 @@ MatchBudget::MatchBudget(std::size_t bytes)
 MatchBudget::~MatchBudget() = default;
 
 struct RegularExpression::Compiled {
-  std::string pattern, where;
+  std::string pattern;
   std::unique_ptr<regex_t, Free> code;  // null for a literal text
 };
 
@@ -111,19 +111,19 @@ RegularExpression::RegularExpression(std::string_view pattern, const std::string
                       where, translated("mend the pattern, or use one that Oniguruma can match"));
   }
   compiled_ = std::make_shared<const Compiled>(
-      Compiled{std::string(pattern), where, std::unique_ptr<regex_t, Free>(code)});
+      Compiled{std::string(pattern), std::unique_ptr<regex_t, Free>(code)});
 }
 
 RegularExpression RegularExpression::literal(std::string_view text) {
   if (text.empty()) return {"", ""};
   RegularExpression expression;
-  expression.compiled_ = std::make_shared<const Compiled>(Compiled{std::string(text), "", nullptr});
+  expression.compiled_ = std::make_shared<const Compiled>(Compiled{std::string(text), nullptr});
   return expression;
 }
 
 void RegularExpression::find(std::string_view text, MatchBudget& budget,
                              std::vector<Stretch>& stretches) const {
-  const auto& [pattern, where, code] = *compiled_;
+  const auto& [pattern, code] = *compiled_;
   if (!code) return find_literal(pattern, text, stretches);
   const OnigRegion& region = *budget.state_->region;
   std::size_t at = 0, done = 0;
@@ -134,13 +134,13 @@ void RegularExpression::find(std::string_view text, MatchBudget& budget,
     if (result < 0) {
       throw input_error(translated("the pattern {1} takes too long on this text: {2}",
                                    in_quotes(pattern), message_of(result)),
-                        where, translated("use a pattern with fewer ways to match the same text"));
+                        "", translated("use a pattern with fewer ways to match the same text"));
     }
     const auto begin = static_cast<std::size_t>(region.beg[0]);
     const auto end = static_cast<std::size_t>(region.end[0]);
     if (begin < done || end < begin) {
       throw input_error(
-          translated("the pattern {1} gives matches that overlap", in_quotes(pattern)), where,
+          translated("the pattern {1} gives matches that overlap", in_quotes(pattern)), "",
           translated("leave \\K out of it"));
     }
     if (begin == end && any && end == done) {

@@ -39,7 +39,7 @@ class RegularExpression {
 
   /// Appends all matches from left to right and the stretches between them, which together cover
   /// the text. An empty match at the end of the match before it does not count. Throws Error(input)
-  /// if the budget is exhausted or matching takes more than 256 MiB of memory.
+  /// without a place if the budget is exhausted or matching takes more than 256 MiB of memory.
   void find(std::string_view text, MatchBudget& budget, std::vector<Stretch>& stretches) const;
 
  private:

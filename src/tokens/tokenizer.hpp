@@ -59,8 +59,8 @@ class Tokenizer {
 
   /// The tokens of one text or a pair, with `special_tokens` those of the template around them. An
   /// added token that a text names becomes that token. Throws Error(input) at `where` if a text is
-  /// not UTF-8 or longer than 4 MiB, or if something in it has no token; and at the pattern's place
-  /// if a pattern takes too long on it.
+  /// not UTF-8 or longer than 4 MiB, if something in it has no token, or if a pattern takes too
+  /// long on it.
   std::vector<TextToken> encode(std::string_view text, std::optional<std::string_view> pair,
                                 bool special_tokens, std::string_view where) const;
 
