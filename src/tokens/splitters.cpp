@@ -11,24 +11,20 @@
 namespace attn {
 namespace {
 
-// Changes each unsettled part by change(part).
-template <class Change>
-void rewrite_parts(SplitText& text, Change&& change) {
+// Rewrites the text: append(part, result) appends the change of an unsettled part.
+template <class Append>
+void rewrite_parts(SplitText& text, Append&& append) {
   SplitText result;
   result.reserve(text.text.size());
   for (const SplitText::Part& part : text.parts) {
     const std::size_t base = result.text.size();
     if (part.token) {
       result.append(text, part.begin, part.end);
-      result.parts.push_back({base, result.text.size(), part.token});
-      continue;
+    } else {
+      append(part, result);
     }
-    AlignedText own;
-    own.append(text, part.begin, part.end);
-    change(own);
-    result.append(own, 0, own.text.size());
-    if (result.text.size() > base) {
-      result.parts.push_back({base, result.text.size(), std::nullopt});
+    if (part.token || result.text.size() > base) {
+      result.parts.push_back({base, result.text.size(), part.token});
     }
   }
   text = std::move(result);
@@ -134,12 +130,17 @@ Splitter split_bytes(bool add_space, bool use_pattern) {
       isolate(R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)");
   return [=](SplitText& text, MatchBudget& budget) {
     if (add_space) {
-      rewrite_parts(text, [](AlignedText& part) {
-        if (!part.text.starts_with(' ')) prepend(part, " ");
+      rewrite_parts(text, [&](const SplitText::Part& part, SplitText& result) {
+        if (!text.part(part).starts_with(' ')) result.append(U' ', text.origins[part.begin]);
+        result.append(text, part.begin, part.end);
       });
     }
     if (use_pattern) split_words(text, budget);
-    rewrite_parts(text, spell_bytes);
+    rewrite_parts(text, [&](const SplitText::Part& part, SplitText& result) {
+      for (std::size_t i = part.begin; i < part.end; ++i) {
+        result.append(letter_of_byte(static_cast<unsigned char>(text.text[i])), text.origins[i]);
+      }
+    });
   };
 }
 
@@ -148,17 +149,17 @@ Splitter isolate(const std::string& pattern) {
 }
 
 void Metaspace::operator()(SplitText& text) const {
-  rewrite_parts(text, [&](AlignedText& part) {
-    const bool begins_text = part.origins[0].begin == 0;
-    AlignedText marked;
-    marked.reserve(part.text.size());
-    for (std::size_t i = 0; i < part.text.size(); ++i) {
-      const std::string_view byte = std::string_view(part.text).substr(i, 1);
-      marked.append(byte == " " ? std::string_view(replacement) : byte, part.origins[i]);
+  rewrite_parts(text, [&](const SplitText::Part& part, SplitText& result) {
+    const bool marked =
+        text.part(part).starts_with(' ') || text.part(part).starts_with(replacement);
+    const Origin first = text.origins[part.begin];
+    const bool wanted =
+        prepend == Prepend::always || (prepend == Prepend::first && first.begin == 0);
+    if (wanted && !marked) result.append(replacement, first);
+    for (std::size_t i = part.begin; i < part.end; ++i) {
+      const std::string_view byte = std::string_view(text.text).substr(i, 1);
+      result.append(byte == " " ? std::string_view(replacement) : byte, text.origins[i]);
     }
-    part = std::move(marked);
-    const bool wanted = prepend == Prepend::always || (prepend == Prepend::first && begins_text);
-    if (wanted && !part.text.starts_with(replacement)) attn::prepend(part, replacement);
   });
   if (!cut) return;
   split(text, SplitBehavior::merged_with_next,

@@ -1,6 +1,8 @@
 #include "tokens/tokenizer.hpp"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 
@@ -162,16 +164,25 @@ std::vector<TextToken> Tokenizer::encode(std::string_view text,
   }
 
   // 3. The special tokens that the template puts around them.
+  const std::vector<TextTemplate::Part>& around =
+      pair ? parts_->around.pair : parts_->around.single;
   std::vector<TextToken> result;
-  for (const TextTemplate::Part& part : pair ? parts_->around.pair : parts_->around.single) {
-    if (part.text < 0 && special_tokens) {
-      for (const TokenId id : part.ids) {
-        result.push_back({id, part.type, std::string(parts_->token(id)), -1, 0, 0, -1, true});
+  result.reserve(tokens[0].size() + tokens[1].size() + around.size());
+  for (auto part = around.begin(); part != around.end(); ++part) {
+    if (part->text < 0 && special_tokens) {
+      for (const TokenId id : part->ids) {
+        result.push_back({id, part->type, std::string(parts_->token(id)), -1, 0, 0, -1, true});
       }
-    } else if (part.text >= 0) {
-      for (TextToken token : tokens[static_cast<std::size_t>(part.text)]) {
-        token.type = part.type;
-        result.push_back(std::move(token));
+    } else if (part->text >= 0) {
+      std::vector<TextToken>& own = tokens[static_cast<std::size_t>(part->text)];
+      for (TextToken& token : own) token.type = part->type;
+      const bool again = std::any_of(part + 1, around.end(), [&](const TextTemplate::Part& later) {
+        return later.text == part->text;
+      });
+      if (again) {
+        result.insert(result.end(), own.begin(), own.end());
+      } else {
+        std::move(own.begin(), own.end(), std::back_inserter(result));
       }
     }
   }
