@@ -1,11 +1,10 @@
-#include "attention/additive_scores.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
+#include "attention/kernel_attention.hpp"
 #include "attention/linear.hpp"
 #include "kernels/attention_kernels.hpp"
 #include "support/parallel_for.hpp"

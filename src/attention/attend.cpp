@@ -6,12 +6,11 @@
 #include <variant>
 #include <vector>
 
-#include "attention/additive_scores.hpp"
 #include "attention/geometry.hpp"
-#include "attention/head_preparation.hpp"
 #include "attention/kernel_attention.hpp"
 #include "attention/linear.hpp"
 #include "attention/paths.hpp"
+#include "attention/positions.hpp"
 #include "attention/visibility.hpp"
 #include "support/overloaded.hpp"
 #include "tensor/narrow_number.hpp"

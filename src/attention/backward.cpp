@@ -10,9 +10,8 @@
 
 #include "attention/geometry.hpp"
 #include "attention/gradient_rows.hpp"
-#include "attention/head_preparation.hpp"
 #include "attention/head_rows.hpp"
-#include "attention/position_bias.hpp"
+#include "attention/positions.hpp"
 #include "attention/visibility.hpp"
 #include "support/memory_limit.hpp"
 #include "support/overloaded.hpp"

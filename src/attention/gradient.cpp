@@ -14,8 +14,8 @@
 
 #include "attention/geometry.hpp"
 #include "attention/gradient_rows.hpp"
-#include "attention/head_preparation.hpp"
 #include "attention/linear.hpp"
+#include "attention/positions.hpp"
 #include "attention/projected_attention.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"

@@ -1,5 +1,3 @@
-#include "attention/head_preparation.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -12,6 +10,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/positions.hpp"
 #include "kernels/row_functions.hpp"
 #include "support/overloaded.hpp"
 #include "support/parallel_for.hpp"

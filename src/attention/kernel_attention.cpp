@@ -13,7 +13,7 @@
 
 #include "attention/head_rows.hpp"
 #include "attention/pooled_map.hpp"
-#include "attention/position_bias.hpp"
+#include "attention/positions.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/narrow_number.hpp"
 

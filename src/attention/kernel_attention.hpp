@@ -4,18 +4,71 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <vector>
 
 #include "attn/attention.hpp"
 
-#include "attention/additive_scores.hpp"
 #include "attention/geometry.hpp"
 #include "attention/visibility.hpp"
+#include "kernels/additive_scores.hpp"
 #include "kernels/attention_kernels.hpp"
 #include "tensor/elements.hpp"
 
 namespace attn {
+
+/// Whether T holds scores with that scale: they stay within its range, and within 5·10⁻⁵ of the
+/// exact ones if T is float (docs/numerics.md).
+template <class T>
+bool additive_scores_fit(const Additive& score, double scale);
+
+/// Scores of additive attention in T, float or double, for blocks of queries: Σ_u w_v[u]
+/// tanh(a_u + b_u) with a = W_q q and b = W_k k (Bahdanau et al. 2015). A score is within (44 +
+/// h/2) u Σ|w_v| of the exact one for a and b in T; h is the hidden width, u half a unit in the
+/// last place of 1.
+template <class T>
+class AdditiveScores {
+ public:
+  /// Projects queries and keys of the score of a request that has been checked.
+  AdditiveScores(const Additive& score, const AttentionRequest& request, const Geometry& geometry);
+
+  /// Numbers between the rows that compute() writes: all keys, padded.
+  std::size_t stride() const { return panels_ * panel_keys_; }
+
+  /// Writes scaled and capped scores of the queries from `first_query` on, one row of stride()
+  /// numbers each. Query i has those of the keys starts[i] … ends[i] − 1; the others are undefined.
+  void compute(std::size_t batch, std::size_t head, std::size_t first_query,
+               std::span<const std::uint32_t> starts, std::span<const std::uint32_t> ends,
+               T* rows) const;
+
+ private:
+  /// Projected rows of all heads as [batch, heads, length, units], one after the other.
+  struct Projected {
+    std::shared_ptr<const T> rows;
+    std::size_t batch = 0, heads = 0, length = 0;
+    bool repeated = false;  ///< whether there is one sample for all
+  };
+  Projected project(const Tensor& states, const Tensor& past, const Tensor& weight,
+                    std::size_t heads, std::size_t threads) const;
+  const T* row(const Projected& projected, std::size_t batch, std::size_t head,
+               std::size_t i) const;
+  void make_query_powers(std::size_t threads);
+  void make_key_powers(std::size_t threads);
+
+  std::size_t units_, row_count_, panel_keys_, panels_, group_;
+  T scale_, softcap_;
+  double steepness_;  ///< change of a score per unit of length of a projected row, at most
+  std::vector<T> numbers_, inverses_;  ///< w_v; AdditiveWeights::inverses
+  kernels::AdditiveWeights<T> weights_{};
+  bool wide_weights_ = false;  ///< whether a weight is too large for fractions, or NaN
+  Projected queries_, keys_;
+  std::shared_ptr<T> query_powers_, key_powers_;
+  std::vector<T> largest_query_;  ///< per row: its largest power, infinity if it is wide
+  std::vector<T> largest_key_;    ///< per panel: the largest power of its keys that are not wide
+  std::vector<std::uint8_t> wide_keys_;    ///< per key, up to the panels' ends: 1 if it is wide
+  std::vector<std::uint8_t> wide_panels_;  ///< per panel: 1 if it has a wide key
+};
 
 /// Kernels of attention (kernels/attention_kernels.hpp).
 enum class KernelKind {

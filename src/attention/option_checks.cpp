@@ -7,8 +7,7 @@
 #include "attn/error.hpp"
 
 #include "attention/geometry.hpp"
-#include "attention/head_preparation.hpp"
-#include "attention/position_bias.hpp"
+#include "attention/positions.hpp"
 #include "attention/visibility.hpp"
 #include "support/several_errors.hpp"
 #include "support/translated.hpp"

@@ -1,3 +1,5 @@
+#include "attention/positions.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -7,8 +9,6 @@
 
 #include "attn/error.hpp"
 
-#include "attention/head_preparation.hpp"
-#include "attention/position_bias.hpp"
 #include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
 #include "tensor/operations.hpp"

@@ -7,9 +7,9 @@
 
 #include "attn/error.hpp"
 
-#include "attention/head_preparation.hpp"
 #include "attention/layer_norm.hpp"
 #include "attention/linear.hpp"
+#include "attention/positions.hpp"
 #include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
 #include "tensor/operations.hpp"

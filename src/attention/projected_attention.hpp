@@ -6,7 +6,7 @@
 #include "attn/layers.hpp"
 
 #include "attention/geometry.hpp"
-#include "attention/stored_matrix.hpp"
+#include "attention/linear.hpp"
 
 namespace attn {
 

@@ -12,7 +12,7 @@
 #include "attention/matrix.hpp"
 #include "attention/paths.hpp"
 #include "attention/pooled_map.hpp"
-#include "attention/position_bias.hpp"
+#include "attention/positions.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/narrow_number.hpp"
 

@@ -1,9 +1,8 @@
-#include "attention/stored_matrix.hpp"
-
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
+#include "attention/linear.hpp"
 #include "tensor/narrow_number.hpp"
 #include "tensor/operations.hpp"
 

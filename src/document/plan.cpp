@@ -9,7 +9,7 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
-#include "attention/head_preparation.hpp"
+#include "attention/positions.hpp"
 #include "attention/projected_attention.hpp"
 #include "layers/torch_layers.hpp"
 #include "support/memory_limit.hpp"

@@ -6,7 +6,7 @@
 
 #include "attn/attention.hpp"
 
-#include "attention/stored_matrix.hpp"
+#include "attention/linear.hpp"
 #include "explain/explanation.hpp"
 
 namespace attn {

@@ -7,9 +7,8 @@
 
 #include "attn/attention.hpp"
 
-#include "attention/head_preparation.hpp"
 #include "attention/head_rows.hpp"
-#include "attention/position_bias.hpp"
+#include "attention/positions.hpp"
 #include "attention/visibility.hpp"
 #include "document/plan.hpp"
 #include "explain/explanation.hpp"

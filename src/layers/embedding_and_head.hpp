@@ -9,7 +9,7 @@
 #include "attn/layers.hpp"
 #include "attn/tensor.hpp"
 
-#include "attention/stored_matrix.hpp"
+#include "attention/linear.hpp"
 #include "layers/layer.hpp"
 
 namespace attn {

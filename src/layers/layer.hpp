@@ -11,7 +11,6 @@
 
 #include "attention/linear.hpp"
 #include "attention/projected_attention.hpp"
-#include "attention/stored_matrix.hpp"
 
 namespace attn {
 

@@ -15,7 +15,7 @@
 #include "attn/tensor.hpp"
 
 #include "attention/attention_name.hpp"
-#include "attention/stored_matrix.hpp"
+#include "attention/linear.hpp"
 #include "io/safetensors.hpp"
 #include "models/architecture.hpp"
 

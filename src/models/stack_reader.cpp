@@ -4,7 +4,7 @@
 
 #include "attn/error.hpp"
 
-#include "attention/position_bias.hpp"
+#include "attention/positions.hpp"
 #include "models/pass.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"

@@ -1,5 +1,3 @@
-#include "attention/additive_scores.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "attention/fast_and_reference.hpp"
+#include "attention/kernel_attention.hpp"
 #include "attention/random_request.hpp"
 #include "kernels/every_target.hpp"
 

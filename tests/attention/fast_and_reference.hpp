@@ -8,8 +8,8 @@
 
 #include <doctest/doctest.h>
 
-#include "attention/head_preparation.hpp"
 #include "attention/paths.hpp"
+#include "attention/positions.hpp"
 #include "attention/random_request.hpp"
 
 namespace attn::testing {

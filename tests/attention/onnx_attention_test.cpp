@@ -11,7 +11,7 @@
 
 #include "attn/attention.hpp"
 
-#include "attention/head_preparation.hpp"
+#include "attention/positions.hpp"
 #include "attention/random_request.hpp"
 #include "attention/recorded_case.hpp"
 

@@ -10,7 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "attention/fast_and_reference.hpp"
-#include "attention/position_bias.hpp"
+#include "attention/positions.hpp"
 #include "attention/random_request.hpp"
 #include "kernels/every_target.hpp"
 

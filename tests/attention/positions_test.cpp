@@ -1,10 +1,9 @@
+#include "attention/positions.hpp"
+
 #include <cmath>
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include "attention/head_preparation.hpp"
-#include "attention/position_bias.hpp"
 
 namespace attn {
 

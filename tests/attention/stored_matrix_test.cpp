@@ -1,5 +1,3 @@
-#include "attention/stored_matrix.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -7,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "attention/linear.hpp"
 #include "attention/random_request.hpp"
 #include "attention/recorded_case.hpp"
 #include "tensor/narrow_number.hpp"
