@@ -16,6 +16,7 @@
 #include "maps/filed_maps.hpp"
 #include "result/output_folder.hpp"
 #include "result/result_writer.hpp"
+#include "result/tensor_names.hpp"
 #include "statistics/stack_analyses.hpp"
 #include "support/atomic_file.hpp"
 #include "support/in_quotes.hpp"
@@ -123,6 +124,10 @@ class Reading {
     each_of(stacks, [&](AttentionMap map) {
       check_is_map(map);
       samples_only = samples_only || is_samples_of_one_head(map);
+      // Layers of one tensor, or of tensors of one name in several files.
+      if (map.layer && !map.name.layer() && !pattern_of(map.tensor)) {
+        map.name = AttentionName("", *map.layer, "");
+      }
       take(head_maps(std::move(map), options_.counting));
     });
     if (samples_only && !is_result && options_.axes.empty()) {
