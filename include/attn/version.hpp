@@ -1,4 +1,4 @@
 #pragma once
 
-/// The version of the library and of the program. CMakeLists.txt reads it from here.
+/// The version of library and program. CMakeLists.txt reads it from this line.
 #define ATTN_VERSION "0.1.0"

@@ -167,9 +167,4 @@ bool use_cpu_target(std::string_view name) noexcept {
   return targets().use(name);
 }
 
-std::string highway_version() {
-  return "highway " + std::to_string(HWY_MAJOR) + "." + std::to_string(HWY_MINOR) + "." +
-         std::to_string(HWY_PATCH);
-}
-
 }  // namespace attn::kernels

@@ -27,7 +27,4 @@ bool use_cpu_target(std::string_view name) noexcept;
 double multiply_add_floats(std::size_t rounds) noexcept;
 double multiply_add_doubles(std::size_t rounds) noexcept;
 
-/// Name and version of Highway: "highway 1.0.3".
-std::string highway_version();
-
 }  // namespace attn::kernels

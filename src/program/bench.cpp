@@ -17,11 +17,11 @@
 #include "attention/geometry.hpp"
 #include "kernels/cpu_target.hpp"
 #include "report/facts.hpp"
-#include "support/display_width.hpp"
-#include "support/memory_limit.hpp"
+#include "support/memory.hpp"
 #include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 
 namespace attn {
 namespace {

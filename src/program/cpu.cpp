@@ -5,7 +5,7 @@
 #include "attn/error.hpp"
 
 #include "kernels/cpu_target.hpp"
-#include "support/nearest_name.hpp"
+#include "support/errors.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

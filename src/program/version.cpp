@@ -1,18 +1,67 @@
 #include "attn/version.hpp"
 
+#include <string>
+
+#include <cairo.h>
+#include <fontconfig/fontconfig.h>
+#include <ft2build.h>
+#include FT_FREETYPE_H
+#include <hb.h>
+#include <libdeflate.h>
+#include <oniguruma.h>
+#include <pango/pango.h>
+#include <utf8proc.h>
+#include <xxhash.h>
+#include <zip.h>
+
 #include "attn/catalogue.hpp"
 
-#include "io/io_libraries.hpp"
 #include "kernels/cpu_target.hpp"
-#include "plot/canvas/plot_libraries.hpp"
-#include "tokens/tokens_libraries.hpp"
 
 namespace attn {
+namespace {
+
+std::string version_of(int major, int minor, int patch) {
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+}
+
+// A version as major · 10000 + minor · 100 + patch.
+std::string version_of(unsigned number) {
+  const int all = static_cast<int>(number);
+  return version_of(all / 10000, all / 100 % 100, all % 100);
+}
+
+struct Library {
+  const char* name;
+  std::string version;
+};
+
+// Every library that the program is made of, in the order of the alphabet. The build gives names
+// and versions of those whose headers do not state them or take long to compile.
+std::string libraries() {
+  const Library all[] = {
+      {"cairo", cairo_version_string()},
+      {"Fontconfig", version_of(static_cast<unsigned>(FcGetVersion()))},
+      {"FreeType", version_of(FREETYPE_MAJOR, FREETYPE_MINOR, FREETYPE_PATCH)},
+      {"HarfBuzz", hb_version_string()},
+      {"libdeflate", LIBDEFLATE_VERSION_STRING},
+      {"libzip", zip_libzip_version()},
+      {"Oniguruma", onig_version()},
+      {"pango", pango_version_string()},
+      {"utf8proc", utf8proc_version()},
+      {"xxHash", version_of(XXH_versionNumber())},
+  };
+  std::string text;
+  for (const Library& library : all)
+    text += std::string(library.name) + " " + library.version + ", ";
+  return text + ATTN_FURTHER_LIBRARIES;
+}
+
+}  // namespace
 
 std::string version_text() {
   return "attn-cli " ATTN_VERSION "\nCPU target " + std::string(kernels::cpu_target()) +
-         "\nlibraries: " + plot_libraries() + ", " + io_libraries() + ", " + tokens_libraries() +
-         ", " + kernels::highway_version() + "\n";
+         "\nlibraries: " + libraries() + "\n";
 }
 
 }  // namespace attn

@@ -13,8 +13,7 @@
 
 #include "attn/error.hpp"
 
-#include "plot/canvas/plot_libraries.hpp"
-#include "support/memory_limit.hpp"
+#include "support/memory.hpp"
 #include "support/parallel_for.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -414,10 +413,6 @@ std::string Canvas::finish(const FileText& given) {
 }  // namespace attn::plot
 
 namespace attn {
-
-std::string plot_libraries() {
-  return std::string("cairo ") + cairo_version_string() + ", pango " + pango_version_string();
-}
 
 std::span<const Named<PictureFormat>> picture_formats() noexcept {
   static constexpr auto formats = std::to_array<Named<PictureFormat>>(
