@@ -5,12 +5,13 @@
 
 namespace attn {
 
-/// The instruction sets of this machine that attn has code for, best first: "amx" (AVX-512 and
-/// matrix tiles), "avx512", "avx2", "sse4", "scalar".
+/// Instruction sets of this machine that the library has code for, fastest first: "amx" (AVX-512
+/// and matrix tiles), "avx512", "avx2", "sse4", "scalar".
 std::span<const std::string_view> cpu_targets() noexcept;
 
-/// Computes with that one from now on; without this call, with the best. Throws Error(usage) naming
-/// the known ones if this machine has none of that name. Not to be called during a computation.
+/// Sets the instruction set of later computations; the default is the fastest. Throws Error(usage)
+/// with the known names if this machine has none of that name. Must not be called during a
+/// computation.
 void use_cpu_target(std::string_view name);
 
 }  // namespace attn

@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// What went wrong, as far as a caller can act on it. The values are the program's exit codes.
+/// Kind of an error, as far as a caller can act on it. The values are the program's exit codes.
 enum class ErrorKind {
   usage = 2,      ///< the request is wrong whatever the input holds
   input = 3,      ///< the input is malformed, inconsistent or beyond a limit
@@ -16,11 +16,11 @@ enum class ErrorKind {
   internal = 70,  ///< a broken promise of this library
 };
 
-/// The one exception the library throws: what is wrong, where, and what to do about it.
+/// The only exception that the library throws: what is wrong, where, and what to do about it.
 ///
-/// `what` is a sentence without a full stop; `where` names a file, byte, line, JSON pointer or a
-/// field of what a function was given ("MapSelection::keys") and may be empty; `help` says what the
-/// user can do and may be empty.
+/// problem() is a sentence without a full stop. where() names a file, byte, line, JSON pointer or a
+/// field of a function's options ("MapSelection::keys"); help() says what the user can do; both may
+/// be empty.
 class Error : public std::exception {
  public:
   Error(ErrorKind kind, std::string problem, std::string where, std::string help);
@@ -30,11 +30,11 @@ class Error : public std::exception {
   const std::string& where() const noexcept { return where_; }
   const std::string& help() const noexcept { return help_; }
 
-  /// All three parts, a line each: "problem\n  where: …\n  help:  …"; empty parts are left out.
-  /// Characters that a terminal would obey stand as escapes such as \x1b.
+  /// All parts that are not empty, a line each: "problem\n  where: …\n  help:  …". Characters that
+  /// a terminal would obey are escaped, such as \x1b.
   const char* what() const noexcept override { return text_.c_str(); }
 
-  /// The same error one container further out: "q.npy" around "byte 12" gives "q.npy, byte 12".
+  /// This error with the place in a container: "q.npy" and "byte 12" give "q.npy, byte 12".
   Error inside(const std::string& container) const;
 
  private:
@@ -42,7 +42,7 @@ class Error : public std::exception {
   std::string problem_, where_, help_, text_;
 };
 
-/// Error{ErrorKind::input, …}, by far the most frequent one.
+/// Error of the kind `input`, the most frequent one.
 Error input_error(std::string problem, std::string where, std::string help);
 
 /// All problems of one input, each as the function that uses the input would throw it.
@@ -51,8 +51,8 @@ struct Validation {
   std::vector<Error> problems;  ///< empty = the input is valid
 };
 
-/// The help for a name that is not known: "did you mean \"causal\"?" or, where none of the known
-/// ones is near, "known: a, b, c".
+/// Help for an unknown name: "did you mean \"causal\"?" or, if no known name is near, "known: a, b,
+/// c".
 std::string suggestion(std::string_view name, std::span<const std::string_view> known);
 
 }  // namespace attn

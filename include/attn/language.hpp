@@ -9,33 +9,33 @@
 
 namespace attn {
 
-/// From here on texts for readers (explanations, reports, errors, what pictures say) are those of a
-/// catalogue, a file as gettext's msgfmt writes it (`attn.mo`), and English where it has none; an
-/// empty path: English, as at the start. Numbers, names of keys and of tensors are the same in all
-/// languages. No locale is needed or changed. What was said before stays as it is.
+/// Sets the language of texts for readers (explanations, reports, errors, pictures) to that of a
+/// catalogue, a file that gettext's msgfmt writes (`attn.mo`). Texts that the catalogue lacks are
+/// English; an empty path sets English, the language at the start. Numbers and names of keys and
+/// tensors do not depend on the language. No locale is needed or changed, and texts made earlier
+/// stay.
 ///
-/// It may be called at any time from any thread; a text that is being made elsewhere meanwhile is
-/// of the old language or the new one. Throws Error(file) if the file cannot be read, Error(input)
-/// if it is no catalogue.
+/// May be called at any time from any thread; a text that another thread makes meanwhile is in the
+/// old language or the new one. Throws Error(file) if the file cannot be read, Error(input) if it
+/// is no catalogue.
 void speak(const std::filesystem::path& catalogue);
 
-/// Marks a text that is translated where it is used: translated(to_translate("…")) of a table.
-/// xgettext finds what is written as an argument of this function and of those below; the words of
-/// each language stand in data/translations/.
+/// Marks a text of a table that is translated where it is used. xgettext finds the arguments of
+/// this function and of the functions below; data/translations/ has the texts of each language.
 constexpr const char* to_translate(const char* text) noexcept {
   return text;
 }
 
-/// The text in the language that speak() set: of this library's own texts, such as the meanings in
-/// kinds(), and of any other that the catalogue has; what it has not is given back as it is.
+/// Text in the language that speak() set, for texts of this library such as the meanings in kinds()
+/// and for all others that the catalogue has. A text that it lacks is returned unchanged.
 std::string translated(std::string_view text);
-/// The same with values: {1} stands for the first, up to {9}. Other braces are themselves.
+/// Translated text with values in the places of {1} to {9}. Other braces stay.
 std::string translated_with(std::string_view text, std::initializer_list<std::string> values);
 
-/// Whether there is a translation of the text. English texts are none.
+/// True if the current catalogue has the text; false in English.
 bool is_translated(std::string_view text) noexcept;
 
-/// What stands for a value in a text.
+/// Text of a value in the place of {1} to {9}.
 inline std::string value_text(std::string_view text) {
   return std::string(text);
 }
@@ -50,8 +50,8 @@ std::string translated(std::string_view text,
   return translated_with(text, {value_text(values)...});
 }
 
-/// A text that depends on a number, which is {1}: `one` of 1, else `many`. Languages without
-/// plurals have one text for both.
+/// Translated text that depends on a number, its {1}: `one` for 1, else `many`. Languages without
+/// plurals have one text for both. `values` are {2} and so on.
 template <class... Values>
 std::string translated_count(std::size_t count, std::string_view one, std::string_view many,
                              const Values&... values) {

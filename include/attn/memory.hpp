@@ -4,10 +4,10 @@
 
 namespace attn {
 
-/// Memory of freed tensors is kept for the next ones from now on, up to so many bytes in all, where
-/// the system would clear its pages again: that takes longer than computing some of them. Only
-/// large tensors are kept, and all are given back as soon as one is made that none of them fits, so
-/// that nothing more is ever in use at once. 0, as without this call, keeps none.
+/// Keeps up to `bytes` bytes of freed tensors for tensors made later; 0, the default, keeps none.
+/// Memory from the system must be cleared first, which can take longer than computing the elements.
+/// Only large blocks are kept, and all of them are returned to the system when a new tensor fits in
+/// none, so that the memory in use at once does not grow.
 void keep_freed_tensors(std::size_t bytes) noexcept;
 
 }  // namespace attn

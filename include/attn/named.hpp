@@ -4,7 +4,7 @@
 
 namespace attn {
 
-/// A value and what documents, flags and lists call it.
+/// A value with its name in documents, flags and lists.
 template <class Value>
 struct Named {
   std::string_view name;

@@ -12,27 +12,27 @@
 
 namespace attn {
 
-/// Sizes of the axes, outermost first. An empty shape is a single number.
+/// Sizes of the axes, outermost first; [] is the shape of a single number.
 using Shape = std::vector<std::size_t>;
 
-/// The narrow types are those of 16 bits: bfloat16, the upper half of a float, and float16, IEEE
-/// 754's binary16. Their elements are stored and converted, but never computed with.
+/// Types of elements. The 16-bit types are bfloat16, the upper half of a float32, and float16, IEEE
+/// 754's binary16: they are stored and converted, but results in them are computed in float32.
 enum class DType : std::uint8_t { float32, float64, int64, boolean, bfloat16, float16 };
 
 /// "float32", "float64", "int64", "bool", "bfloat16" or "float16".
 const char* name(DType dtype) noexcept;
 
-/// Bytes of one element; a boolean takes one.
+/// Bytes of one element; 1 for a boolean.
 std::size_t size_of(DType dtype) noexcept;
 
-/// The number of elements. Throws Error(input) naming the shape if it (or its size in bytes)
-/// overflows.
+/// Number of elements, the product of the sizes. Throws Error(input) with the shape if the number
+/// or its bytes are more than memory can address.
 std::size_t element_count(const Shape& shape);
 
-/// "[2,3,4]"
+/// Text of a shape: "[2,3,4]".
 std::string text(const Shape& shape);
 
-/// The DType that stores elements of type T; a boolean is stored as one std::uint8_t, 0 or 1.
+/// DType that stores elements of the C++ type T; a boolean is one std::uint8_t, 0 or 1.
 template <class T>
 constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, float>) {
@@ -48,25 +48,26 @@ constexpr DType dtype_of() {
   }
 }
 
-/// A dense row-major array. The elements are immutable and shared, so that copies are cheap and a
-/// memory-mapped file can be one. A default-constructed tensor is absent, which is not the same as
-/// one with an axis of size 0; both have the size 0.
+/// Dense row-major array. Elements are immutable and shared: copies are cheap, and a memory-mapped
+/// file can be a tensor. A default-constructed tensor is absent, unlike a tensor with an axis of
+/// size 0; both have size() 0.
 class Tensor {
  public:
   Tensor() = default;
 
-  /// Takes the elements over. Throws Error(internal) if their number is not that of the shape.
+  /// Takes the elements over. Throws Error(internal) if their number is not element_count(shape).
   template <class T>
   Tensor(Shape shape, std::vector<T> elements) {  // NOLINT(performance-*): moved
     auto owner = std::make_shared<const std::vector<T>>(std::move(elements));
     adopt(std::move(shape), dtype_of<T>(), owner->data(), owner->size(), owner);
   }
 
-  /// The same of a few float32 numbers: Tensor({2, 2}, {1, 0, 0, 1}).
+  /// A few float32 numbers: Tensor({2, 2}, {1, 0, 0, 1}).
   Tensor(Shape shape, std::initializer_list<float> elements)
       : Tensor(std::move(shape), std::vector<float>(elements)) {}
 
-  /// Elements that live elsewhere, aligned for their type, as long as `owner` is kept.
+  /// Refers to elements that live elsewhere, aligned for their type, and keeps their `owner`.
+  /// Throws Error(input) as element_count() does.
   static Tensor borrowed(Shape shape, DType dtype, const void* elements,
                          std::shared_ptr<const void> owner);
 
@@ -77,19 +78,20 @@ class Tensor {
   DType dtype() const noexcept { return dtype_; }
   const void* bytes() const noexcept { return elements_; }
 
-  /// The elements in row-major order. Throws Error(internal) if T is not what is stored.
+  /// Elements in row-major order. Throws Error(internal) if dtype() is not dtype_of<T>().
   template <class T>
   std::span<const T> values() const {
     check_stored(dtype_of<T>());
     return {static_cast<const T*>(elements_), size_};
   }
 
-  /// The same numbers as another type; shares the elements if nothing changes. Rounds to nearest,
-  /// halves to even; a whole number beyond the range of int64 becomes the end of the range, NaN 0.
-  /// As booleans all numbers but 0 are true. An absent tensor stays absent.
+  /// This tensor's numbers in another dtype; shares the elements if it is the same. Floats are
+  /// rounded to nearest, halves to even. As int64, numbers beyond the range become its ends and NaN
+  /// becomes 0; as booleans, all numbers but 0 are true. An absent tensor stays absent.
   Tensor converted(DType dtype) const;
 
-  /// The same elements in another shape. Throws Error(internal) if that has another size.
+  /// These elements, shared, in another shape. Throws Error(internal) if it has another number of
+  /// elements.
   Tensor reshaped(Shape shape) const;
 
  private:

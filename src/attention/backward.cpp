@@ -13,7 +13,7 @@
 #include "attention/head_rows.hpp"
 #include "attention/positions.hpp"
 #include "attention/visibility.hpp"
-#include "support/memory_limit.hpp"
+#include "support/memory.hpp"
 #include "support/overloaded.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"

@@ -9,7 +9,7 @@
 
 #include "attn/error.hpp"
 
-#include "support/memory_limit.hpp"
+#include "support/memory.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"

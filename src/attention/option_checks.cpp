@@ -9,7 +9,7 @@
 #include "attention/geometry.hpp"
 #include "attention/positions.hpp"
 #include "attention/visibility.hpp"
-#include "support/several_errors.hpp"
+#include "support/errors.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 

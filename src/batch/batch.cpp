@@ -22,11 +22,10 @@
 #include "result/provenance.hpp"
 #include "run/document_run.hpp"
 #include "support/atomic_file.hpp"
-#include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
-#include "support/path_text.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -15,7 +15,7 @@
 #include "io/json_value.hpp"
 #include "io/json_writer.hpp"
 #include "support/mapped_file.hpp"
-#include "support/memory_limit.hpp"
+#include "support/memory.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 

@@ -14,10 +14,10 @@
 #include "document/document.hpp"
 #include "kernels/cpu_target.hpp"
 #include "result/provenance.hpp"
-#include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
 #include "support/overloaded.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

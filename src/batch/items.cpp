@@ -13,11 +13,9 @@
 
 #include "attn/error.hpp"
 
-#include "support/descriptor.hpp"
-#include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
-#include "support/path_text.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -5,10 +5,10 @@
 
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
-#include "support/display_width.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 
 namespace attn {
 namespace {

@@ -16,11 +16,11 @@
 
 #include "attn/error.hpp"
 
-#include "io/json_object.hpp"
+#include "io/json_value.hpp"
 #include "report/facts.hpp"
 #include "support/atomic_file.hpp"
-#include "support/in_quotes.hpp"
 #include "support/number_text.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

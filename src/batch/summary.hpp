@@ -13,7 +13,7 @@
 #include "attn/batch.hpp"
 
 #include "io/json_value.hpp"
-#include "support/descriptor.hpp"
+#include "support/mapped_file.hpp"
 
 namespace attn {
 

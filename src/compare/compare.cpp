@@ -11,7 +11,7 @@
 
 #include "compare/compared_tensors.hpp"
 #include "document/tensor_source.hpp"
-#include "io/json_tensor_file.hpp"
+#include "io/json_tensor.hpp"
 #include "pictures/drawing.hpp"
 #include "result/provenance.hpp"
 #include "result/result_reader.hpp"

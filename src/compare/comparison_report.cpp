@@ -6,9 +6,9 @@
 
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
-#include "support/in_quotes.hpp"
 #include "support/number_text.hpp"
 #include "support/overloaded.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -11,7 +11,7 @@
 
 #include "attn/error.hpp"
 
-#include "support/names_option.hpp"
+#include "support/errors.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -13,8 +13,8 @@
 #include "attn/file_access.hpp"
 
 #include "io/json_value.hpp"
+#include "support/errors.hpp"
 #include "support/mapped_file.hpp"
-#include "support/several_errors.hpp"
 
 namespace attn {
 

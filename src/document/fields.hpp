@@ -14,7 +14,6 @@
 
 #include "document/document.hpp"
 #include "document/tensor_source.hpp"
-#include "io/json_object.hpp"
 #include "io/json_value.hpp"
 #include "io/json_writer.hpp"
 #include "support/translated.hpp"

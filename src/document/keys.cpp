@@ -8,7 +8,7 @@
 #include "attn/error.hpp"
 
 #include "document/option_reader.hpp"
-#include "io/json_object.hpp"
+#include "io/json_value.hpp"
 #include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
 

@@ -7,7 +7,7 @@
 #include "attn/error.hpp"
 
 #include "document/mask_reader.hpp"
-#include "io/json_object.hpp"
+#include "io/json_value.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -7,7 +7,7 @@
 #include "attn/error.hpp"
 
 #include "document/fields.hpp"
-#include "io/json_object.hpp"
+#include "io/json_value.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 

@@ -12,11 +12,11 @@
 
 #include "document/fields.hpp"
 #include "document/option_reader.hpp"
-#include "io/json_object.hpp"
+#include "io/json_value.hpp"
 #include "io/json_writer.hpp"
-#include "support/in_quotes.hpp"
-#include "support/nearest_name.hpp"
+#include "support/errors.hpp"
 #include "support/number_text.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -10,9 +10,9 @@
 
 #include "document/keys.hpp"
 #include "document/kind_reader.hpp"
-#include "io/json_object.hpp"
+#include "io/json_value.hpp"
 #include "models/checkpoint.hpp"
-#include "support/in_quotes.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -11,7 +11,7 @@
 #include "attn/named.hpp"
 
 #include "document/fields.hpp"
-#include "io/json_object.hpp"
+#include "io/json_value.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 

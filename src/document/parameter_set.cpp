@@ -6,9 +6,9 @@
 
 #include "document/fields.hpp"
 #include "document/parameters.hpp"
-#include "io/json_object.hpp"
-#include "support/in_quotes.hpp"
-#include "support/nearest_name.hpp"
+#include "io/json_value.hpp"
+#include "support/errors.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -12,7 +12,7 @@
 #include "attention/positions.hpp"
 #include "attention/projected_attention.hpp"
 #include "layers/torch_layers.hpp"
-#include "support/memory_limit.hpp"
+#include "support/memory.hpp"
 #include "support/number_text.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"

@@ -13,8 +13,8 @@
 #include "document/kind_reader.hpp"
 #include "document/option_reader.hpp"
 #include "document/plan.hpp"
+#include "support/errors.hpp"
 #include "support/overloaded.hpp"
-#include "support/several_errors.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -12,9 +12,9 @@
 #include "attn/error.hpp"
 
 #include "document/fields.hpp"
-#include "io/json_object.hpp"
 #include "io/json_tensor.hpp"
-#include "support/memory_limit.hpp"
+#include "io/json_value.hpp"
+#include "support/memory.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"

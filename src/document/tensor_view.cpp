@@ -10,7 +10,7 @@
 
 #include "document/fields.hpp"
 #include "document/tensor_source.hpp"
-#include "io/json_object.hpp"
+#include "io/json_value.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 

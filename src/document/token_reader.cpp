@@ -7,8 +7,8 @@
 #include "attn/error.hpp"
 
 #include "document/fields.hpp"
-#include "io/json_object.hpp"
-#include "support/nearest_name.hpp"
+#include "io/json_value.hpp"
+#include "support/errors.hpp"
 #include "support/translated.hpp"
 #include "tokens/embedding.hpp"
 

@@ -18,8 +18,8 @@
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "maps/selected_map.hpp"
-#include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
 

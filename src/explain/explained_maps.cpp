@@ -13,12 +13,12 @@
 #include "explain/explained_query.hpp"
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
-#include "io/json_tensor_file.hpp"
+#include "io/json_tensor.hpp"
 #include "maps/filed_maps.hpp"
 #include "maps/selected_map.hpp"
 #include "plot/text/token_labels.hpp"
 #include "result/tensor_names.hpp"
-#include "support/in_quotes.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -8,9 +8,9 @@
 #include "attn/error.hpp"
 
 #include "explain/explanation.hpp"
-#include "support/display_width.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 
 namespace attn {
 

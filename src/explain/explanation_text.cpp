@@ -2,7 +2,6 @@
 #include <string_view>
 
 #include "explain/explanation.hpp"
-#include "support/display_width.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "attn/error.hpp"
 
-#include "io/json_object.hpp"
+#include "io/json_value.hpp"
 #include "maps/attention_map.hpp"
 #include "report/facts.hpp"
 #include "statistics/head_values.hpp"

@@ -19,8 +19,8 @@
 #include "result/tensor_names.hpp"
 #include "statistics/stack_analyses.hpp"
 #include "support/atomic_file.hpp"
-#include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

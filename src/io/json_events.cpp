@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 
+#include "io/number_array.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 
@@ -14,12 +15,8 @@ namespace {
 
 constexpr std::size_t most_levels = 512;
 
-bool is_space(char c) {
-  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
-// Whether eight characters at once are plain: no control characters, no quote, no backslash, and
-// all of ASCII. (x − 1) & ~x has the highest bit of the lowest byte that is zero.
+// True if eight characters are ASCII without control characters, quotes and backslashes. (x − 1) &
+// ~x has the highest bit of the lowest byte that is zero.
 bool all_plain(const char* characters) {
   constexpr std::uint64_t ones = 0x0101010101010101, highest = 0x8080808080808080;
   std::uint64_t eight = 0;
@@ -38,7 +35,7 @@ JsonEvents::JsonEvents(std::string_view text) : text_(text) {
   if (text_.starts_with(byte_order_mark)) at_ = byte_order_mark.size();
 }
 
-// The parser of whole texts says what is wrong and where.
+// Throws the error of the parser of whole texts.
 void JsonEvents::fail() const {
   parse_json_by_element(text_, most_levels);
   throw Error(ErrorKind::internal, translated("two readers of JSON disagree"),
@@ -46,7 +43,7 @@ void JsonEvents::fail() const {
 }
 
 void JsonEvents::skip_space() noexcept {
-  while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+  while (at_ < text_.size() && is_json_space(text_[at_])) ++at_;
 }
 
 char JsonEvents::next() {
@@ -101,7 +98,7 @@ bool JsonEvents::next_element() {
   return next_item(']');
 }
 
-// The offset of the quote that ends the string whose first character is at `at`.
+// Offset of the quote that ends the string whose first character is at `at`.
 std::size_t JsonEvents::end_of_string(std::size_t at, bool& escaped) const {
   while (at < text_.size()) {
     if (at + 8 <= text_.size() && all_plain(text_.data() + at)) {
@@ -188,10 +185,10 @@ bool JsonEvents::small_integer(std::uint32_t& number) {
   return true;
 }
 
-// Up to what ends a number or a literal.
+// Reads up to the end of a number or a literal.
 std::string_view JsonEvents::take_word() {
   const std::size_t begin = at_;
-  const auto ends = [](char c) { return is_space(c) || c == ',' || c == '}' || c == ']'; };
+  const auto ends = [](char c) { return is_json_space(c) || c == ',' || c == '}' || c == ']'; };
   while (at_ < text_.size() && !ends(text_[at_])) ++at_;
   return text_.substr(begin, at_ - begin);
 }
@@ -244,7 +241,7 @@ JsonValue JsonEvents::value() {
   try {
     return parse_json_by_element(text_.substr(begin, at_ - begin), most_levels);
   } catch (const Error&) {
-    fail();  // whose place is one of the whole text
+    fail();  // with a place in the whole text
   }
 }
 

@@ -9,40 +9,40 @@
 
 namespace attn {
 
-/// Walks over a JSON text from value to value without building them, for files with hundreds of
-/// thousands of strings. Whoever reads asks for what should come next: peek() tells what it is.
-/// Where the text is no JSON each of these throws the Error of parse_json, with line and column.
+/// Pull parser of JSON, which builds no values, for files with hundreds of thousands of strings.
+/// The caller reads the next value with the function for its type, which peek() gives. All
+/// functions throw the Error of parse_json(), with line and column, where the text is no JSON.
 class JsonEvents {
  public:
-  /// `text` outlives the reader.
+  /// `text` must outlive the parser.
   explicit JsonEvents(std::string_view text);
 
+  /// Type of the next value.
   JsonValue::Type peek();
 
-  /// Enters the object or array that comes next.
+  /// Enters the next value, an object or an array.
   void enter();
 
-  /// Whether the object entered last has one more member, whose key this reads; leaves the object
-  /// if not. A key is valid until the next
-  /// string or key is read.
+  /// Reads the key of the next member of the object entered last; false at its end, which leaves
+  /// the object. A key is valid until the next string or key is read.
   bool next_member(std::string_view& key);
-  /// The same for the elements of an array.
+  /// True if the array entered last has a next element; false at its end, which leaves the array.
   bool next_element();
 
-  /// The string that comes next, valid until the next one or a key is read.
+  /// Reads a string, which is valid until the next string or key is read.
   std::string_view string();
 
-  /// The number that comes next if it is written as an integer of 0 to 2^32 − 1; otherwise nothing
-  /// is read and the result is false.
+  /// Reads a number written as an integer from 0 to 2^32 − 1; otherwise reads nothing and returns
+  /// false.
   bool small_integer(std::uint32_t& number);
 
-  /// The number that comes next, as it is written.
+  /// Reads a number and returns its text.
   std::string_view number();
 
-  /// The value that comes next, whatever it is.
+  /// Reads a value of any type.
   JsonValue value();
 
-  /// Nothing but white space is left.
+  /// Throws unless only white space is left.
   void expect_end();
 
  private:
@@ -57,7 +57,7 @@ class JsonEvents {
 
   std::string_view text_;
   std::size_t at_ = 0;
-  bool first_ = false;  // of the object or array just entered
+  bool first_ = false;  // before the first item of an object or array
   std::string unescaped_;
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -10,25 +11,24 @@
 
 #include "attn/error.hpp"
 
-#include "io/json_syntax_error.hpp"
 #include "io/json_value.hpp"
 #include "io/number_array.hpp"
-#include "io/number_block.hpp"
-#include "support/in_quotes.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 
 namespace attn {
 namespace {
 
-// A block and which of the arrays of the text, in the order of their opening brackets, it stands
-// for.
+// A block and the number of its array among the arrays of the text, in the order of their opening
+// brackets.
 struct Placed {
   std::size_t array;
   JsonValue::Block block;
 };
 
-// Builds the values from the parser's events. Open arrays and objects stand on a stack of its own,
-// so that no nesting can overflow the program's.
+// Builds values from the events of nlohmann's parser. Its own stack of open arrays and objects
+// keeps deep nesting from overflowing the program's stack.
 class Builder {
  public:
   Builder(std::string_view text, std::size_t depth, std::span<const Placed> blocks)
@@ -56,7 +56,7 @@ class Builder {
   bool start_array(std::size_t) {
     const bool placed = !blocks_.empty() && blocks_.front().array == arrays_;
     ++arrays_;
-    // The levels inside a block count too.
+    // Levels inside a block count as well.
     if (placed) check_depth(open_.size() + blocks_.front().block->shape().size());
     return open({JsonValue::Array{}});
   }
@@ -90,7 +90,7 @@ class Builder {
  private:
   struct Open {
     JsonValue value;
-    std::string key;  // objects: of the member being read
+    std::string key;  // of the member under read, in objects
   };
 
   bool add(JsonValue value) {
@@ -115,7 +115,7 @@ class Builder {
 
   void check_depth(std::size_t levels) const {
     if (levels > depth_) {
-      // A pointer as deep as the limit would fill the screen.
+      // A pointer with all levels would fill the screen.
       constexpr std::size_t steps_shown = 8;
       const bool cut = open_.size() > steps_shown;
       throw input_error(
@@ -140,7 +140,7 @@ class Builder {
       const int compared = members[a].key.compare(members[b].key);
       return compared != 0 ? compared < 0 : a < b;
     });
-    // Of several keys given twice, the one whose repetition comes first in the text is named.
+    // The error names the key whose repetition comes first in the text.
     std::size_t repeated = members.size();
     for (std::size_t i = 1; i < order.size(); ++i) {
       if (members[order[i]].key == members[order[i - 1]].key) {
@@ -154,7 +154,7 @@ class Builder {
                       translated("remove one of the two"));
   }
 
-  // The pointer to what is being read inside the outermost `depth` open values.
+  // JSON pointer to the value under read, of the outermost `depth` open values.
   std::string pointer(std::size_t depth) const {
     std::string result;
     for (std::size_t i = 0; i < depth; ++i) {
@@ -167,16 +167,16 @@ class Builder {
 
   std::string_view text_;
   std::size_t depth_;
-  std::span<const Placed> blocks_;  // those to come
-  std::size_t arrays_ = 0;          // begun so far
+  std::span<const Placed> blocks_;  // blocks that follow
+  std::size_t arrays_ = 0;          // number of arrays begun
   std::vector<Open> open_;
   JsonValue root_;
 };
 
-// A text with an empty array in place of each number array.
+// Text with an empty array in the place of each number array.
 struct Outline {
   std::string text;
-  std::vector<std::size_t> arrays;  // which of its arrays these are
+  std::vector<std::size_t> arrays;  // numbers of these arrays in the text
 };
 
 Outline outline(std::string_view text, std::span<const NumberArray> blocks) {
@@ -207,8 +207,7 @@ Outline outline(std::string_view text, std::span<const NumberArray> blocks) {
 }
 
 JsonValue parse_outline(std::string_view text, std::size_t depth, std::span<const Placed> blocks) {
-  // The parser takes a zero byte outside strings for the end of the text and would ignore what
-  // follows.
+  // nlohmann's parser takes a zero byte outside strings for the end of the text.
   if (text.find('\0') != std::string_view::npos) throw_json_syntax_error(text);
   Builder builder(text, depth, blocks);
   nlohmann::json::sax_parse(text.data(), text.data() + text.size(), &builder);
@@ -229,7 +228,7 @@ JsonValue parse_json_by_element(std::string_view text, std::size_t depth) {
 }
 
 JsonValue parse_json(std::string_view text, const JsonOptions& options) {
-  // 1. The number arrays.
+  // 1. Find the number arrays.
   std::vector<NumberArray> arrays = find_number_arrays(text);
   if (arrays.empty()) return parse_json_by_element(text, options.depth);
   Outline rest = outline(text, arrays);
@@ -246,16 +245,344 @@ JsonValue parse_json(std::string_view text, const JsonOptions& options) {
     placed.push_back({rest.arrays[i], blocks[i]});
   }
   try {
-    // 2. What the parser makes of all else, and then their elements.
+    // 2. Parse all else, then read the arrays' elements.
     JsonValue root = parse_outline(rest.text, options.depth, placed);
     const DType dtype = stated_dtype(root, options.dtype);
     bool valid = true;
     for (const auto& block : blocks) valid = valid && block->read(dtype, options.threads);
     if (valid) return root;
   } catch (const Error&) {
-    // Of the outline; those of the whole text have its lines and columns.
+    // An error of the outline: parse the whole text for its line and column.
   }
   return parse_json_by_element(text, options.depth);
+}
+
+namespace {
+
+constexpr std::string_view white_space = " \t\r\n";
+constexpr const char* help_quotes =
+    to_translate("strings and keys stand in straight double quotes");
+constexpr const char* help_backslash = "write a backslash itself as \\\\";
+constexpr const char* help_utf8 = to_translate("save the text as UTF-8");
+
+// True for characters of a word without quotes: a literal, a number, a name.
+bool is_word(char c) {
+  const auto u = static_cast<unsigned char>(c);
+  return std::isalnum(u) != 0 || u >= 0x80 || c == '_' || c == '+' || c == '-' || c == '.';
+}
+
+std::string place(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t newline = before.rfind('\n');
+  std::string_view row = newline == std::string_view::npos ? before : before.substr(newline + 1);
+  if (line == 1 && row.starts_with(byte_order_mark)) row.remove_prefix(byte_order_mark.size());
+  const auto column =
+      1 + std::count_if(row.begin(), row.end(), [](char c) { return !continues_character(c); });
+  return "line " + std::to_string(line) + ", column " + std::to_string(column);
+}
+
+// Text for a message: in quotes and not too long.
+std::string shown(std::string_view token) {
+  constexpr std::size_t most = 40;
+  if (token.size() <= most) return in_quotes(token);
+  std::size_t end = most;
+  while (end > 0 && continues_character(token[end])) --end;
+  return in_quotes(std::string(token.substr(0, end)) + "…");
+}
+
+// Number of JSON (RFC 8259, section 6) at the start of a word: its length, and the missing part if
+// it is incomplete.
+struct Number {
+  std::size_t length;
+  const char* problem;
+};
+
+Number number_in(std::string_view word) {
+  std::size_t at = 0;
+  const auto digits = [&] {
+    const std::size_t begin = at;
+    while (at < word.size() && is_json_digit(word[at])) ++at;
+    return at > begin;
+  };
+  const auto next_is = [&](std::string_view characters) {
+    return at < word.size() && characters.find(word[at]) != std::string_view::npos;
+  };
+  if (next_is("-")) ++at;
+  if (next_is("0")) {
+    ++at;
+  } else if (!digits()) {
+    return {at, to_translate(" has no digit after '-'")};
+  }
+  if (next_is(".")) {
+    ++at;
+    if (!digits()) return {at, to_translate(" has no digit after its point")};
+  }
+  if (next_is("eE")) {
+    ++at;
+    if (next_is("+-")) ++at;
+    if (!digits()) return {at, to_translate(" has no digit in its exponent")};
+  }
+  return {at, nullptr};
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string lower_case(std::string_view word) {
+  std::string result(word);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+bool is_special_number(std::string_view word) {
+  const std::string small = lower_case(word);
+  const std::string_view name =
+      std::string_view(small).substr(small.starts_with('-') || small.starts_with('+') ? 1 : 0);
+  return name == "nan" || name == "inf" || name == "infinity";
+}
+
+// First punctuation of Chinese or Japanese keyboards or word processors in a text, with JSON's
+// character for it.
+std::string help_for_punctuation(std::string_view text) {
+  constexpr std::pair<std::string_view, std::string_view> marks[]{
+      {"：", ":"},  {"，", ","},  {"、", ","}, {"；", ","}, {"“", "\""},  {"”", "\""},
+      {"「", "\""}, {"」", "\""}, {"‘", "\""}, {"’", "\""}, {"＂", "\""}, {"【", "["},
+      {"】", "]"},  {"［", "["},  {"］", "]"}, {"｛", "{"}, {"｝", "}"}};
+  std::size_t first = std::string_view::npos;
+  std::string help;
+  for (const auto& [mark, instead] : marks) {
+    const std::size_t at = text.find(mark);
+    if (at >= first) continue;
+    first = at;
+    help = translated("{1} is no punctuation of JSON: write {2}", mark, instead);
+  }
+  return help;
+}
+
+std::string help_for_word(std::string_view word) {
+  if (std::string help = help_for_punctuation(word); !help.empty()) return help;
+  if (is_special_number(word)) {
+    return R"(write NaN and infinities as the strings "nan", "inf" and "-inf")";
+  }
+  const std::string small = lower_case(word);
+  if (small == "true" || small == "false" || small == "none") {
+    return translated("JSON writes true, false and null, in small letters");
+  }
+  if (word[0] == '+' || word[0] == '.') return translated("a number starts with a digit or '-'");
+  if (word[0] == '0' && word.size() > 1 && is_json_digit(word[1]))
+    return translated("a number has no leading zeros");
+  if (is_json_digit(word[0]) || word[0] == '-') return "";
+  return translated(help_quotes);
+}
+
+// Reads a text by the grammar of JSON up to its first mistake.
+class Search {
+ public:
+  explicit Search(std::string_view text)
+      : text_(text), at_(text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0) {}
+
+  [[noreturn]] void throw_first_fault() {
+    Expected expected = Expected::value;
+    while (true) {
+      at_ = std::min(text_.find_first_not_of(white_space, at_), text_.size());
+      const char c = at_ < text_.size() ? text_[at_] : '\0';
+      const bool value = expected == Expected::value || expected == Expected::value_or_end;
+      const bool key = expected == Expected::key || expected == Expected::key_or_end;
+      read_token();
+      if (value && (c == '[' || c == '{')) {
+        open_ += c;
+        expected = c == '[' ? Expected::value_or_end : Expected::key_or_end;
+      } else if (value && is_value_) {
+        expected = after_value();
+      } else if (key && c == '"') {
+        expected = Expected::colon;
+      } else if (expected == Expected::colon && c == ':') {
+        expected = Expected::value;
+      } else if (expected == Expected::comma && c == ',') {
+        expected = open_.back() == '[' ? Expected::value : Expected::key;
+      } else if (!open_.empty() && c == (open_.back() == '[' ? ']' : '}') &&
+                 (expected == Expected::comma || expected == Expected::value_or_end ||
+                  expected == Expected::key_or_end)) {
+        open_.pop_back();
+        expected = after_value();
+      } else {
+        throw_misplaced(expected);
+      }
+    }
+  }
+
+ private:
+  enum class Expected { value, value_or_end, key, key_or_end, colon, comma, end };
+
+  Expected after_value() const { return open_.empty() ? Expected::end : Expected::comma; }
+
+  [[noreturn]] void fail(const std::string& problem, std::size_t offset,
+                         const std::string& help) const {
+    throw input_error(translated("not valid JSON: {1}", problem), place(text_, offset), help);
+  }
+
+  // Moves behind the next token: a string, a word or one character. Mistakes inside it are reported
+  // before its place.
+  void read_token() {
+    begin_ = at_;
+    word_ = {};
+    is_value_ = false;
+    if (at_ == text_.size()) return;
+    if (text_[at_] == '"') {
+      is_value_ = true;
+      return read_string();
+    }
+    while (at_ < text_.size() && is_word(text_[at_])) ++at_;
+    word_ = text_.substr(begin_, at_ - begin_);
+    if (word_.empty()) {
+      ++at_;
+      return;
+    }
+    if (!is_utf8(word_)) fail(translated("a byte is not UTF-8"), begin_, translated(help_utf8));
+    is_value_ = word_ == "true" || word_ == "false" || word_ == "null";
+    if (!is_json_digit(word_[0]) && word_[0] != '-') return;
+    const Number number = number_in(word_);
+    is_value_ = number.problem == nullptr && number.length == word_.size();
+    if (number.problem == nullptr || is_special_number(word_)) return;
+    fail(shown(word_) + translated(number.problem), begin_, "");
+  }
+
+  void read_string() {
+    for (++at_; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == '"') {
+        ++at_;
+        return;
+      }
+      if (c == '\n') {
+        fail(translated("a string runs over the end of its line"), at_,
+             "close the string, or write the line break as \\n");
+      }
+      if (static_cast<unsigned char>(c) < 0x20) {
+        fail(translated("a string holds a control character"), at_,
+             "write a tab as \\t and other control characters as \\u00XX");
+      }
+      if (c == '\\') {
+        read_escape();
+        continue;
+      }
+      const std::size_t length = utf8_length(text_.substr(at_));
+      if (length == 0)
+        fail(translated("a string holds a byte that is not UTF-8"), at_, translated(help_utf8));
+      at_ += length - 1;
+    }
+    fail(translated("a string has no closing quote"), begin_, translated("add the closing quote"));
+  }
+
+  // Moves from a backslash to the last character of its escape.
+  void read_escape() {
+    const std::size_t begin = at_++;
+    if (at_ == text_.size()) return;
+    if (text_[at_] != 'u') {
+      constexpr std::string_view escapes = "\"\\/bfnrt";
+      if (escapes.find(text_[at_]) != std::string_view::npos) return;
+      fail(translated("a string has a backslash before a character that takes none"), at_,
+           help_backslash);
+    }
+    unsigned code = 0;
+    read_digits(code);
+    if (code < 0xD800 || code > 0xDFFF) return;
+    unsigned second = 0;
+    if (code < 0xDC00 && text_.substr(at_ + 1).starts_with("\\u")) {
+      at_ += 2;
+      read_digits(second);
+    }
+    if (second >= 0xDC00 && second <= 0xDFFF) return;
+    fail(translated("a string holds half of a surrogate pair"), begin,
+         "write \\ud800 to \\udbff and \\udc00 to \\udfff in pairs, or the character "
+         "itself");
+  }
+
+  // Reads the four digits behind the 'u'.
+  void read_digits(unsigned& code) {
+    for (int i = 0; i < 4; ++i) {
+      ++at_;
+      const char c = at_ < text_.size() ? text_[at_] : '\0';
+      if (std::isxdigit(static_cast<unsigned char>(c)) == 0) {
+        fail("\\u in a string is not followed by 4 hexadecimal digits", at_, help_backslash);
+      }
+      code = code * 16 + static_cast<unsigned>(is_json_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
+    }
+  }
+
+  // Throws for a correct token in a wrong place.
+  [[noreturn]] void throw_misplaced(Expected expected) const {
+    const auto refuse = [&](const std::string& wanted, const std::string& help) {
+      fail(std::string("expected ") + wanted + ", found " + found(), begin_, help);
+    };
+    const std::string help = help_for_token();
+    if (expected == Expected::end)
+      refuse(translated("the end of the text"), translated("one text holds one value"));
+    if (expected == Expected::key || expected == Expected::key_or_end) {
+      refuse(translated("a key"), help.empty() ? translated(help_quotes) : help);
+    }
+    if (!word_.empty() && !is_value_)
+      fail(translated("{1} is no JSON value", found()), begin_, help);
+    if (expected == Expected::colon) refuse(translated("':' after the key"), help);
+    if (expected == Expected::comma)
+      refuse(open_.back() == '[' ? "',' or ']'" : "',' or '}'", help);
+    refuse(translated("a value"), help);
+    throw Error(ErrorKind::internal, translated("a text was refused that is JSON"), "", "");
+  }
+
+  std::string found() const {
+    if (!word_.empty()) return shown(word_);
+    if (begin_ == text_.size()) return translated("the end of the text");
+    const char c = text_[begin_];
+    if (c == '"') return translated("a string");
+    if (c == '\'') return in_quotes("'");
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return translated("a control character");
+    return std::string({'\'', c, '\''});
+  }
+
+  std::string help_for_token() const {
+    if (is_value_) return "";
+    if (!word_.empty()) return help_for_word(word_);
+    if (begin_ == text_.size()) {
+      return translated("the text seems to be cut off: a bracket or a quote is not closed");
+    }
+    const char c = text_[begin_];
+    const std::size_t before = text_.substr(0, begin_).find_last_not_of(white_space);
+    if ((c == ']' || c == '}') && before != std::string_view::npos && text_[before] == ',') {
+      return std::string(translated("remove the comma before '")) + c + "'";
+    }
+    if (c == '\'') return translated(help_quotes);
+    if (c == '#' || c == '/') return translated("JSON has no comments");
+    return "";
+  }
+
+  std::string_view text_;
+  std::size_t at_, begin_ = 0;  // offsets of the next token and of the last one
+  std::string_view word_;       // last token if it is a word
+  bool is_value_ = false;       // whether the last token is a whole value
+  std::string open_;            // open brackets
+};
+
+}  // namespace
+
+void throw_json_syntax_error(std::string_view text) {
+  const std::size_t zero = text.find('\0');
+  if (zero != std::string_view::npos) {
+    throw input_error(translated("not valid JSON: the text holds a zero byte"), place(text, zero),
+                      translated(help_utf8));
+  }
+  const std::size_t start = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
+  if (text.find_first_not_of(white_space, start) == std::string_view::npos) {
+    throw input_error(translated("not valid JSON: the text is empty"), "", "");
+  }
+  Search(text).throw_first_fault();
 }
 
 }  // namespace attn

@@ -1,22 +1,25 @@
 #include "io/json_tensor.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>
 
 #include "attn/error.hpp"
 
-#include "io/number_block.hpp"
+#include "io/number_array.hpp"
 #include "io/raw_array.hpp"
-#include "support/in_quotes.hpp"
+#include "io/safetensors.hpp"
 #include "support/number_text.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
 namespace {
 
-// What an array so many axes deep is called.
+// Noun for an array with `axes` axes below it.
 struct Noun {
   const char *one, *many;
 };
@@ -25,7 +28,7 @@ Noun noun(std::size_t axes) {
   return axes < std::size(nouns) ? nouns[axes] : Noun{"block", "blocks"};
 }
 
-// "4 numbers", "1 row"
+// Number with its noun: "4 numbers", "1 row".
 std::string counted(std::size_t count, std::size_t axes) {
   return std::to_string(count) + " " + (count == 1 ? noun(axes).one : noun(axes).many);
 }
@@ -78,7 +81,7 @@ class Reader {
     if (!value.is(JsonValue::Type::array)) throw_not_a_row(value, axis);
     if (value.size() == 0) throw_empty(place(axis));
     const std::size_t axes = shape_.size() - axis;
-    // That rows are missing says more than how many there should be.
+    // An error about missing rows helps more than one about their number.
     if (axes > 1 && !value.element(0).is(JsonValue::Type::array)) {
       index_[axis] = 0;
       throw_not_a_row(value.element(0), axis + 1);
@@ -158,7 +161,7 @@ class Reader {
     }
   }
 
-  // The pointer to the value under read, `axis` steps below the top.
+  // JSON pointer to the value under read, `axis` steps below the top.
   std::string place(std::size_t axis) const {
     std::string result = pointer_;
     for (std::size_t i = 0; i < axis; ++i) result = pointer_to(result, index_[i]);
@@ -187,8 +190,7 @@ Tensor read_elements(const JsonValue& value, DType dtype, Shape shape, const std
       dtype, [&]<class T>() { return Reader<T>(std::move(shape), pointer).read(value); });
 }
 
-// The shape that the first of each array's elements give; the rest are checked against it while
-// they are read.
+// Shape by the first element of each array. The others are checked against it while they are read.
 Shape shape_of(const JsonValue& value, const std::string& pointer) {
   if (const NumberBlock* block = value.block()) return block->shape();
   Shape shape;
@@ -251,7 +253,7 @@ void check_stated(const JsonValue& reference, const Tensor& tensor, const std::s
                         translated("the types are \"float32\", \"float64\", \"bfloat16\", "
                                    "\"float16\", \"int64\" and \"bool\""));
     }
-    // A narrow type is read as the one that holds its numbers.
+    // Numbers of 16-bit types are read as float32.
     const bool narrow =
         dtype->string() == name(DType::bfloat16) || dtype->string() == name(DType::float16);
     if (dtype->string() != name(tensor.dtype()) && !(narrow && tensor.dtype() == DType::float32)) {
@@ -291,7 +293,7 @@ bool looks_like_tensor(const JsonValue& value) {
   if (value.block() != nullptr) return true;
   const JsonValue* inner = &value;
   while (inner->is(JsonValue::Type::array) && inner->size() > 0) inner = &inner->element(0);
-  // A lone number is none; an array without elements is a broken one.
+  // A lone number is no tensor; an array without elements is a tensor with a mistake.
   return inner->is(JsonValue::Type::array) ||
          (inner != &value &&
           (inner->is(JsonValue::Type::number) || inner->is(JsonValue::Type::boolean) ||
@@ -312,7 +314,7 @@ Tensor tensor_from_json(const JsonValue& value, DType dtype, const std::string& 
   if (value.find("shape") != nullptr || value.find("data") != nullptr) {
     return read_flat(value, dtype, pointer);
   }
-  // A name with an extension is that of a file.
+  // A string with an extension is likely a file's name.
   const bool names_file = value.is(JsonValue::Type::string) &&
                           value.string().find_last_of('.') != std::string::npos &&
                           value.string().find(' ') == std::string::npos;
@@ -351,6 +353,82 @@ Shape shape_from_json(const JsonValue& value, const std::string& pointer) {
     throw error.inside(pointer);
   }
   return shape;
+}
+
+namespace {
+
+constexpr const char* help = to_translate(
+    "a file of tensors is a result of attn-cli, nested arrays of numbers, or an object of such "
+    "arrays");
+
+}  // namespace
+
+bool looks_like_json(std::span<const std::byte> bytes) noexcept {
+  // The length at the start of a .safetensors file may look like a bracket or white space.
+  if (looks_like_safetensors(bytes)) return false;
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
+}
+
+JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void> owner,
+                               std::size_t depth)
+    : root_(std::make_unique<const JsonValue>(
+          parse_json(text, {.depth = depth, .threads = 0, .owner = std::move(owner)}))) {
+  const JsonValue& root = *root_;
+  const auto add = [&](std::string name, std::string pointer, const JsonValue& value) {
+    names_.push_back(std::move(name));
+    pointers_.push_back(std::move(pointer));
+    values_.push_back(&value);
+  };
+  if (root.is(JsonValue::Type::array) || looks_like_tensor(root)) {
+    add("", "", root);
+    return;
+  }
+  if (!root.is(JsonValue::Type::object)) {
+    throw input_error(
+        translated("the JSON text holds no tensors but {1}", translated(type_text(root))), "",
+        translated(help));
+  }
+  const JsonValue* dtype = root.find("dtype");
+  // Numbers of 16-bit types are written like those of float32.
+  if (dtype != nullptr && dtype->is(JsonValue::Type::string)) {
+    for (const DType known : {DType::float32, DType::bfloat16, DType::float16}) {
+      if (dtype->string() != name(known)) continue;
+      dtype_ = DType::float32;
+      if (is_narrow(known)) narrow_ = known;
+    }
+  }
+  const JsonValue* tensors = root.find("tensors");
+  if (tensors != nullptr && tensors->is(JsonValue::Type::object)) {
+    for (const JsonMember& member : tensors->members()) {
+      add(member.key, pointer_to("/tensors", member.key), member.value);
+    }
+    return;
+  }
+  for (const JsonMember& member : root.members()) {
+    if (looks_like_tensor(member.value)) {
+      add(member.key, pointer_to("", member.key), member.value);
+    }
+  }
+  if (names_.empty()) {
+    throw input_error(translated("the JSON object holds no tensor"), "", translated(help));
+  }
+}
+
+DType JsonTensorFile::stored_type(const Tensor& read) const {
+  if (!narrow_ || read.dtype() != DType::float32) return read.dtype();
+  const auto numbers = read.values<float>();
+  const bool holds = std::all_of(numbers.begin(), numbers.end(), [&](float x) {
+    const auto exact = static_cast<double>(x);
+    return std::isnan(x) || nearest_narrow(exact, *narrow_) == exact;
+  });
+  return holds ? *narrow_ : read.dtype();
+}
+
+Tensor JsonTensorFile::read(std::size_t index, const OpenTensor& open) const {
+  return tensor_from_json(*values_[index], dtype_, pointers_[index], open);
 }
 
 }  // namespace attn

@@ -1,10 +1,12 @@
 #include "io/json_value.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "attn/error.hpp"
 
-#include "io/number_block.hpp"
+#include "io/number_array.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -20,7 +22,7 @@ namespace {
 }  // namespace
 
 JsonValue::Number JsonValue::number_of(double value) noexcept {
-  // Both bounds are powers of two, so they are exact as doubles.
+  // Both bounds are powers of two, which are exact as doubles.
   const bool integral = value >= -0x1p63 && value < 0x1p63 && std::trunc(value) == value;
   return {value, integral ? static_cast<std::int64_t>(value) : 0, integral};
 }
@@ -123,6 +125,139 @@ std::string_view type_text(const JsonValue& value) noexcept {
       return to_translate("an object");
   }
   return "";
+}
+
+namespace {
+
+[[noreturn]] void refuse(const JsonValue& value, const std::string& place,
+                         const std::string& expected, const std::string& help) {
+  throw input_error(translated("expected {1}, found {2}", expected, translated(type_text(value))),
+                    place, help.empty() ? translated("give {1}", expected) : help);
+}
+
+// Translated text, or no text: a catalogue's text for the empty one is its header.
+std::string in_language(const char* text) {
+  return *text == '\0' ? "" : translated(text);
+}
+
+}  // namespace
+
+const JsonValue& expect_object(const JsonValue& value, const std::string& place,
+                               const std::string& help) {
+  if (!value.is(JsonValue::Type::object)) refuse(value, place, translated("an object"), help);
+  return value;
+}
+
+const JsonValue& expect_array(const JsonValue& value, const std::string& place,
+                              const std::string& help) {
+  if (!value.is(JsonValue::Type::array)) refuse(value, place, translated("an array"), help);
+  return value;
+}
+
+const std::string& expect_string(const JsonValue& value, const std::string& place,
+                                 const std::string& help) {
+  if (!value.is(JsonValue::Type::string)) refuse(value, place, translated("a string"), help);
+  return value.string();
+}
+
+bool expect_boolean(const JsonValue& value, const std::string& place, const std::string& help) {
+  if (!value.is(JsonValue::Type::boolean)) refuse(value, place, translated("true or false"), help);
+  return value.boolean();
+}
+
+double expect_number(const JsonValue& value, const std::string& place, const std::string& help) {
+  if (value.is(JsonValue::Type::string) &&
+      (value.string() == "nan" || value.string() == "inf" || value.string() == "-inf")) {
+    throw input_error(translated("\"{1}\" is no finite number", value.string()), place,
+                      help.empty() ? translated("give a finite number") : help);
+  }
+  if (!value.is(JsonValue::Type::number)) refuse(value, place, translated("a number"), help);
+  return value.number();
+}
+
+std::int64_t expect_integer(const JsonValue& value, const std::string& place, std::int64_t least,
+                            const std::string& help) {
+  const double number = expect_number(value, place, help);
+  if (value.is_integer() && value.integer() >= least) return value.integer();
+  const std::string bound = least == INT64_MIN ? "" : translated(" of at least {1}", least);
+  throw input_error(translated("expected a whole number{1}, found {2}", bound, number_text(number)),
+                    place, help.empty() ? translated("give a whole number{1}", bound) : help);
+}
+
+std::size_t expect_name(const JsonValue& value, const std::string& place, const std::string& noun,
+                        std::span<const std::string_view> names) {
+  const std::string& name = expect_string(value, place);
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  throw input_error(translated("unknown {1} \"{2}\"", noun, name), place, suggestion(name, names));
+}
+
+void expect_known_keys(const JsonValue& object, std::span<const std::string_view> known,
+                       const std::string& place) {
+  for (const JsonMember& member : expect_object(object, place).members()) {
+    if (std::find(known.begin(), known.end(), member.key) != known.end()) continue;
+    throw input_error(translated("unknown key \"{1}\"", member.key), pointer_to(place, member.key),
+                      suggestion(member.key, known));
+  }
+}
+
+const JsonValue* JsonObject::find(std::string_view key) const noexcept {
+  const JsonValue* const found = value_.find(key);
+  const bool absent =
+      found == nullptr || (texts_.null_is_absent && found->is(JsonValue::Type::null));
+  return absent ? nullptr : found;
+}
+
+const JsonValue& JsonObject::member(std::string_view key) const {
+  if (const JsonValue* const found = find(key)) return *found;
+  throw input_error(translated(texts_.missing, key), texts_.missing_in_object ? place_ : place(key),
+                    in_language(texts_.missing_help));
+}
+
+std::string JsonObject::type_help() const {
+  return in_language(texts_.type_help);
+}
+
+const std::string& JsonObject::string(std::string_view key) const {
+  return expect_string(member(key), place(key), type_help());
+}
+
+bool JsonObject::boolean(std::string_view key) const {
+  return expect_boolean(member(key), place(key), type_help());
+}
+
+double JsonObject::number(std::string_view key) const {
+  return expect_number(member(key), place(key), type_help());
+}
+
+std::size_t JsonObject::count(std::string_view key, std::size_t least) const {
+  return static_cast<std::size_t>(
+      expect_integer(member(key), place(key), static_cast<std::int64_t>(least), type_help()));
+}
+
+const JsonValue& JsonObject::array(std::string_view key) const {
+  return expect_array(member(key), place(key), type_help());
+}
+
+JsonObject JsonObject::object(std::string_view key) const {
+  return {expect_object(member(key), place(key), type_help()), place(key), texts_};
+}
+
+std::optional<std::string> JsonObject::optional_string(std::string_view key) const {
+  return find(key) == nullptr ? std::nullopt : std::optional(string(key));
+}
+
+std::optional<bool> JsonObject::optional_boolean(std::string_view key) const {
+  return find(key) == nullptr ? std::nullopt : std::optional(boolean(key));
+}
+
+std::optional<double> JsonObject::optional_number(std::string_view key) const {
+  return find(key) == nullptr ? std::nullopt : std::optional(number(key));
+}
+
+std::optional<std::size_t> JsonObject::optional_count(std::string_view key,
+                                                      std::size_t least) const {
+  return find(key) == nullptr ? std::nullopt : std::optional(count(key, least));
 }
 
 }  // namespace attn

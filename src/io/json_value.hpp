@@ -3,22 +3,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "attn/tensor.hpp"
+
+#include "support/translated.hpp"
 
 namespace attn {
 
 struct JsonMember;
 class NumberBlock;
 
-/// One value of a JSON text (RFC 8259). Nested arrays of numbers are kept as one block, which is
-/// what makes large tensors cheap and is taken apart when single elements are asked for; all other
-/// arrays hold a value an element. Members keep the order of the text.
+/// Value of a JSON text (RFC 8259). Nested arrays of numbers are one block, which makes large
+/// tensors cheap and is split when single elements are read; other arrays hold one value per
+/// element. Members keep the order of the text.
 class JsonValue {
  public:
   enum class Type { null, boolean, number, string, array, object };
@@ -28,7 +32,7 @@ class JsonValue {
 
   bool boolean() const;
   double number() const;
-  /// Whether the number is integral and fits int64_t; "3", "3.0" and "3e0" alike.
+  /// True for a whole number that fits int64_t: "3", "3.0" and "3e0" alike.
   bool is_integer() const noexcept;
   std::int64_t integer() const;
   const std::string& string() const;
@@ -37,15 +41,14 @@ class JsonValue {
   std::size_t size() const;
   const JsonValue& element(std::size_t i) const;
 
-  /// The block if the array is one, else null.
+  /// Block of an array of numbers; null for other values.
   const NumberBlock* block() const noexcept;
 
-  /// Objects. `find` gives null if there is no such member.
+  /// Members of an object, and one by its key; null if there is none.
   std::span<const JsonMember> members() const;
   const JsonValue* find(std::string_view key) const noexcept;
 
-  // Representation: a number keeps its integer beside it when it has one, as doubles lose those
-  // above 2^53.
+  // A number also keeps its integer if it is one, because doubles lose integers above 2^53.
   struct Number {
     double value;
     std::int64_t integer;
@@ -64,28 +67,134 @@ struct JsonMember {
 };
 
 struct JsonOptions {
-  std::size_t depth = 512;  ///< most nested arrays and objects
-  /// What number arrays are read as at once, unless the text is an object that says it itself by
-  /// "dtype". They can be read as all others later.
+  std::size_t depth = 512;  ///< most arrays and objects within each other
+  /// Type that number arrays are read as at once, unless the text is an object with a "dtype".
+  /// Blocks can be read as other types later.
   DType dtype = DType::float64;
-  std::size_t threads = 1;  ///< that read them; 0 = as many as the machine has
-  /// Keeps the text alive, which number arrays refer to; they copy their part of it otherwise.
+  std::size_t threads = 1;  ///< for number arrays; 0 = as many as the machine has
+  /// Keeps the text alive for number arrays, which refer to it; without an owner they copy it.
   std::shared_ptr<const void> owner = nullptr;
 };
 
-/// Parses a whole text. Throws Error(input) whose place is "line 3, column 14" for a syntax error
-/// and a JSON pointer for a key given twice, a number beyond the range of a double, or nesting
-/// beyond the limit.
+/// Parses a whole text. Throws Error(input) at "line 3, column 14" for a syntax error, and at a
+/// JSON pointer for a key given twice, a number beyond the range of a double, or nesting beyond the
+/// limit.
 JsonValue parse_json(std::string_view text, const JsonOptions& options = {});
 
-/// The same without blocks, one value an element.
+/// Parses a text without blocks, so that all arrays hold one value per element.
 JsonValue parse_json_by_element(std::string_view text, std::size_t depth);
 
-/// "/a~1b/3": `pointer` with one more step, escaped as RFC 6901 says.
+/// Throws Error(input) for a text that is no JSON (RFC 8259) at its first mistake, with line and
+/// column from 1, in characters, and with a correction for usual mistakes. A zero byte is reported
+/// before all other mistakes.
+[[noreturn]] void throw_json_syntax_error(std::string_view text);
+
+/// JSON pointer with one more step, escaped as RFC 6901 requires: "/a~1b/3".
 std::string pointer_to(std::string_view pointer, std::string_view key);
 std::string pointer_to(std::string_view pointer, std::size_t index);
 
-/// A human's name of what the value is: "a string", "an array", "null"…
+/// Name of the value's type in a sentence, marked for translated(): "a string", "an array", "null"…
 std::string_view type_text(const JsonValue& value) noexcept;
+
+/// Checked reading of JSON values. Each function throws Error(input) with the problem "expected a
+/// string, found null" at the JSON pointer `place`; `help` is the error's help, "give a string" if
+/// it is empty.
+
+const JsonValue& expect_object(const JsonValue& value, const std::string& place,
+                               const std::string& help = "");
+const JsonValue& expect_array(const JsonValue& value, const std::string& place,
+                              const std::string& help = "");
+const std::string& expect_string(const JsonValue& value, const std::string& place,
+                                 const std::string& help = "");
+bool expect_boolean(const JsonValue& value, const std::string& place, const std::string& help = "");
+/// A finite number. The strings "nan", "inf" and "-inf", which tensors may hold, are refused in
+/// words of their own.
+double expect_number(const JsonValue& value, const std::string& place,
+                     const std::string& help = "");
+/// A whole number of at least `least`; INT64_MIN is no bound.
+std::int64_t expect_integer(const JsonValue& value, const std::string& place, std::int64_t least,
+                            const std::string& help = "");
+
+/// The index of a string among the names; `noun` is what they name: "unknown activation \"x\"".
+std::size_t expect_name(const JsonValue& value, const std::string& place, const std::string& noun,
+                        std::span<const std::string_view> names);
+
+/// The value that a string names in a table of Named.
+template <class Table>
+auto expect_choice(const JsonValue& value, const std::string& place, const std::string& noun,
+                   const Table& table) {
+  std::vector<std::string_view> names;
+  names.reserve(std::size(table));
+  for (const auto& row : table) names.push_back(row.name);
+  return table[expect_name(value, place, noun, names)].value;
+}
+
+/// Throws Error(input) for the first member that is not among `known`, with the nearest known name.
+void expect_known_keys(const JsonValue& object, std::span<const std::string_view> known,
+                       const std::string& place);
+
+/// An object of JSON and its place. Members are read with presence and type checked: each function
+/// throws Error(input) at the member's JSON pointer, in the words that the constructor was given.
+/// A value that is no object counts as one without members. Refers to the value, which must stay.
+///
+///     const JsonObject scaling(value, "/rotary/scaling", {.missing_help = to_translate("…")});
+///     const double factor = scaling.number("factor");                  // must be there
+///     const auto slow = scaling.optional_number("beta_slow");          // may be absent
+class JsonObject {
+ public:
+  /// Texts of the errors, in English and marked by to_translate().
+  struct Texts {
+    /// The problem of an absent member; {1} is its key.
+    const char* missing = to_translate("\"{1}\" is missing");
+    const char* missing_help = "";
+    /// The help for a value of another type; empty for "give a string" and the like.
+    const char* type_help = "";
+    /// An absent member's error is at the object's place instead of the member's.
+    bool missing_in_object = false;
+    /// A member that is null counts as absent.
+    bool null_is_absent = false;
+  };
+
+  JsonObject(const JsonValue& value, std::string place, const Texts& texts)
+      : value_(value), place_(std::move(place)), texts_(texts) {}
+
+  const JsonValue& value() const noexcept { return value_; }
+  const std::string& place() const noexcept { return place_; }
+  /// The JSON pointer of a member.
+  std::string place(std::string_view key) const { return pointer_to(place_, key); }
+
+  /// The member; null if it is absent.
+  const JsonValue* find(std::string_view key) const noexcept;
+  /// The member, whatever its type. Throws if it is absent, as all functions below do.
+  const JsonValue& member(std::string_view key) const;
+
+  const std::string& string(std::string_view key) const;
+  bool boolean(std::string_view key) const;
+  double number(std::string_view key) const;
+  /// A whole number of at least `least`.
+  std::size_t count(std::string_view key, std::size_t least = 0) const;
+  const JsonValue& array(std::string_view key) const;
+  /// An object with the same texts.
+  JsonObject object(std::string_view key) const;
+  /// Calls use(element, place) for each element of an array.
+  template <class Use>
+  void each(std::string_view key, Use&& use) const {
+    const JsonValue& list = array(key);
+    for (std::size_t i = 0; i < list.size(); ++i) use(list.element(i), pointer_to(place(key), i));
+  }
+
+  /// Members that may be absent, with their types checked as above.
+  std::optional<std::string> optional_string(std::string_view key) const;
+  std::optional<bool> optional_boolean(std::string_view key) const;
+  std::optional<double> optional_number(std::string_view key) const;
+  std::optional<std::size_t> optional_count(std::string_view key, std::size_t least = 0) const;
+
+ private:
+  std::string type_help() const;
+
+  const JsonValue& value_;
+  std::string place_;
+  Texts texts_;
+};
 
 }  // namespace attn

@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t piece_bytes = std::size_t{64} << 10;
 constexpr std::size_t part_elements = std::size_t{1} << 14;
 
-// The longest shortest form of a double is 24 characters ("-2.2250738585072014e-308").
+// Longest text of a double in its shortest form: "-2.2250738585072014e-308".
 constexpr std::size_t number_bytes = 32;
 
 char* copy_text(char* at, std::string_view text) {
@@ -31,12 +31,12 @@ char* copy_text(char* at, std::string_view text) {
   return at + text.size();
 }
 
-// Whether the shortest text of a float may be read as another one by readers that go through
-// double. That takes a double half-way between two floats, which is no further than 2^-54 of itself
-// from the text's number n / 10^j. Half-way numbers are odd / 2^q with odd < 2^25, so that the two,
-// if not equal (and then either way gives the same float), are at least 1 / (odd 5^j) of themselves
-// apart; with j <= 12 that is more. Nine digits from 10^-4 on have no more than 12 behind the
-// point. Beyond 10^10 the like holds for n 10^j.
+// True if readers that go through double may read the shortest text of a float as another float.
+// That needs a double half-way between two floats within a relative 2^-54 of the text's number
+// n / 10^j. Half-way numbers are m / 2^q with odd m < 2^25. If the two are equal, both ways of
+// reading give the same float; otherwise their relative distance is at least 1 / (m 5^j), which is
+// more for j <= 12. Nine digits from 10^-4 on have at most 12 behind the point. Up to 10^10 the
+// same argument holds for n 10^j.
 bool may_be_misread(float number) {
   const float magnitude = std::abs(number);
   return !(magnitude >= 1e-4F && magnitude <= 1e10F);
@@ -46,8 +46,8 @@ template <class T>
 char* finite_to(char* at, T number) {
   char* const end = std::to_chars(at, at + number_bytes, number).ptr;
   if constexpr (std::is_same_v<T, float>) {
-    // For a few floats (7.038531e-26 is one) the shortest text is as a double half-way between two
-    // floats and would then be rounded to the wrong one.
+    // For a few floats, such as 7.038531e-26, the shortest text is, as a double, half-way between
+    // two floats and would be rounded to the wrong one.
     double read = number;
     if (may_be_misread(number)) std::from_chars(at, end, read);
     if (static_cast<float>(read) != number) {
@@ -65,7 +65,7 @@ char* number_to(char* at, T number) {
   } else if constexpr (std::is_floating_point_v<T>) {
     if (std::isnan(number)) return copy_text(at, "\"nan\"");
     if (std::isinf(number)) return copy_text(at, number > 0 ? "\"inf\"" : "\"-inf\"");
-    // Many readers take "-0" for the integer 0.
+    // Many readers read "-0" as the integer 0.
     if (number == 0 && std::signbit(number)) return copy_text(at, "-0.0");
     return finite_to(at, number);
   } else {
@@ -94,7 +94,7 @@ std::string json_string(std::string_view text) {
       result += "\\r";
     } else if (const auto last = static_cast<unsigned char>(text[length - 1]);
                static_cast<unsigned char>(c) < 0x20 || c == 0x7F || (c == '\xC2' && last < 0xA0)) {
-      // Controls, those up to U+009F too: some terminals take U+009B for the start of a command.
+      // Control characters up to U+009F: some terminals take U+009B for the start of a command.
       result += "\\u00";
       result += digits[last >> 4];
       result += digits[last & 15];
@@ -109,11 +109,11 @@ std::string json_string(std::string_view text) {
 
 namespace {
 
-// The elements of a tensor as nested arrays, each innermost row on a line of its own.
+// Text of a tensor as nested arrays, with each innermost row on a line of its own.
 template <class T>
 class NestedText {
  public:
-  // The whole stands `depth` levels deep.
+  // `depth` is the number of open arrays and objects around the tensor.
   NestedText(const Tensor& tensor, std::size_t depth, JsonLayout layout)
       : values_(tensor.values<T>()), rank_(tensor.rank()), depth_(depth), layout_(layout) {
     steps_.resize(rank_ + 1, 1);
@@ -121,8 +121,8 @@ class NestedText {
       steps_[axis] = steps_[axis + 1] * tensor.shape()[axis];
   }
 
-  // What is written of the elements from `begin` up to `end`, with the brackets that open before
-  // and close behind them.
+  // Text of the elements from `begin` up to `end` with the brackets that open before and close
+  // behind them.
   std::string part(std::size_t begin, std::size_t end) const {
     std::string text;
     std::size_t used = 0;
@@ -155,7 +155,7 @@ class NestedText {
   char* open(char* at, std::size_t element) const {
     std::size_t axis = rank_ - 1;
     while (axis > 0 && element % steps_[axis - 1] == 0) --axis;
-    // Axis 0 opens once, behind nothing.
+    // The bracket of axis 0 opens once and follows no element.
     if (element > 0) *at++ = ',';
     for (; axis < rank_; ++axis) {
       if (axis > 0) at = new_line(at, depth_ + axis);
@@ -175,7 +175,7 @@ class NestedText {
   std::span<const T> values_;
   std::size_t rank_, depth_;
   JsonLayout layout_;
-  std::vector<std::size_t> steps_;  // elements of one array of each axis
+  std::vector<std::size_t> steps_;  // elements in one array of each axis
 };
 
 }  // namespace
@@ -215,7 +215,7 @@ struct JsonWriter::State {
     used = static_cast<std::size_t>(number_to(piece.data() + used, number) - piece.data());
   }
 
-  // Between two values, if `comma`, or else between a bracket and a value.
+  // New line between two values (`comma`) or between a bracket and a value.
   void new_line(std::size_t depth, bool comma) {
     if (comma) put(",");
     if (layout == JsonLayout::line) {
@@ -226,7 +226,7 @@ struct JsonWriter::State {
     for (std::size_t i = 0; i < depth; ++i) put("  ");
   }
 
-  // What stands between the last value and the next one.
+  // Separator between the last value and the next one.
   void separate() {
     if (after_key) {
       after_key = false;
@@ -273,7 +273,7 @@ struct JsonWriter::State {
       put(text.part(0, tensor.size()));
       return;
     }
-    // Parts are made by all threads, a few at a time, while those before them are handed on.
+    // All threads write a few parts while the parts before them go to the sink.
     hand_on();
     const std::size_t parts = (tensor.size() + part_elements - 1) / part_elements;
     const std::size_t at_once = 8 * thread_count(threads);

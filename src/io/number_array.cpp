@@ -15,15 +15,14 @@
 #include <fast_float/fast_float.h>
 
 #include "io/raw_array.hpp"
-#include "support/large_block.hpp"
+#include "support/memory.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"
 
 namespace attn {
 namespace {
 
-// Of a text that starts like an array of numbers but is none, shorter arrays inside are left to the
-// other parser.
+// Shorter arrays inside an array that is no array of numbers are left to nlohmann's parser.
 constexpr std::size_t least_inner_bytes = 256;
 constexpr std::size_t elements_a_mark = std::size_t{1} << 15;
 
@@ -47,7 +46,7 @@ const Word* word_at(std::string_view text) {
 
 static_assert(std::endian::native == std::endian::little, "the first character is the lowest byte");
 
-// Eight characters from `at` on, zeros in place of those beyond the end.
+// Eight characters from `at` on, with zeros beyond the end.
 std::uint64_t eight_characters(const char* at, const char* end) {
   std::uint64_t word = 0;
   std::memcpy(&word, at, std::min<std::size_t>(8, static_cast<std::size_t>(end - at)));
@@ -58,8 +57,8 @@ constexpr std::uint64_t each_byte(unsigned byte) {
   return 0x0101010101010101U * byte;
 }
 
-// Bytes that are none of white space, "+,-./", digits and 'e': the highest bit of each, right up to
-// the first such byte.
+// Highest bit of each byte that is no white space, none of "+,-./", no digit and no 'e'. Correct up
+// to and including the first such byte.
 std::uint64_t odd_bytes(std::uint64_t word) {
   constexpr std::uint64_t highest = each_byte(0x80), rest = each_byte(0x7F);
   const std::uint64_t low = word & rest;
@@ -70,32 +69,24 @@ std::uint64_t odd_bytes(std::uint64_t word) {
   return (word | (above_space & (below_plus | above_nine) & (not_e + rest))) & highest;
 }
 
-// The highest bit of each comma.
+// Highest bit of each comma.
 std::uint64_t commas(std::uint64_t word) {
   constexpr std::uint64_t rest = each_byte(0x7F);
   const std::uint64_t others = word ^ each_byte(',');
   return ~(((others & rest) + rest) | others | rest);
 }
 
-// How many bytes have their highest bit set; no other bit may be.
+// Number of bytes with their highest bit set; all other bits must be 0.
 std::size_t count_bytes(std::uint64_t highest_bits) {
   return (highest_bits >> 7) * each_byte(1) >> 56;
 }
 
-bool is_space(char c) {
-  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-// Follows one array of numbers from its opening bracket.
+// Reads one array of numbers from its opening bracket, without its numbers.
 class Follower {
  public:
   explicit Follower(std::string_view text) : text_(text) {}
 
-  // Whether there is one; `end()` is where it ends, or where it was found to be none.
+  // False if it is no number array. end() is its end, or the place that shows this.
   bool follow(std::size_t begin) {
     begin_ = at_ = begin;
     do {
@@ -124,15 +115,15 @@ class Follower {
     return result;
   }
 
-  // The inner arrays that are number arrays: where they begin.
+  // Offsets of inner arrays that may be number arrays.
   const std::vector<std::size_t>& inner() const { return inner_; }
 
  private:
-  // The depth at which elements stand; before the first of them, wherever one may stand.
+  // Depth of the elements; before the first element, any depth.
   std::size_t leaf_depth() const { return axes_ > 0 ? axes_ : depth_; }
 
   void skip_space() {
-    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+    while (at_ < text_.size() && is_json_space(text_[at_])) ++at_;
   }
 
   bool open() {
@@ -145,7 +136,7 @@ class Follower {
     return true;
   }
 
-  // The elements of an innermost array, up to its closing bracket.
+  // Reads the elements of an innermost array up to its closing bracket.
   bool follow_row() {
     if (text_[at_] == ']') return false;
     if (axes_ == 0) axes_ = depth_;
@@ -187,8 +178,8 @@ class Follower {
     marks_.push_back({at_ - begin_, last_mark_});
   }
 
-  // At a closing bracket: closes that array, and those around it that end here too. Stops at what
-  // stands where the next element should.
+  // Closes the array of a closing bracket and the arrays around it that end here, and stops at the
+  // next element.
   bool close() {
     while (true) {
       --depth_;
@@ -222,18 +213,18 @@ class Follower {
 };
 
 const char* skip_to_element(const char* at, const char* end) {
-  while (at < end && (is_space(*at) || *at == ',' || *at == '[' || *at == ']')) ++at;
+  while (at < end && (is_json_space(*at) || *at == ',' || *at == '[' || *at == ']')) ++at;
   return at;
 }
 
 const char* skip_space(const char* at, const char* end) {
-  while (at < end && is_space(*at)) ++at;
+  while (at < end && is_json_space(*at)) ++at;
   return at;
 }
 
 enum class Read { valid, unusual, invalid };
 
-// One element, which `at` is moved behind. Some character that is part of no number follows.
+// Reads one element and moves `at` behind it. A character that is part of no number follows.
 template <class T>
 Read read_element(const char*& at, const char* end, T& element) {
   const auto take = [&](double value) {
@@ -245,13 +236,13 @@ Read read_element(const char*& at, const char* end, T& element) {
     element = static_cast<T>(value);
     return Read::valid;
   };
-  // 1. The whole digits, by the grammar of JSON (RFC 8259, section 6), which the library's is wider
-  // than.
+  // 1. Digits before the point by the grammar of JSON (RFC 8259, section 6), which is stricter than
+  // fast_float's.
   const char* const begin = at;
   at += *at == '-' ? 1 : 0;
   const char* const digits = at;
   std::uint64_t whole = 0;
-  for (; is_digit(*at); ++at) whole = whole * 10 + static_cast<unsigned>(*at - '0');
+  for (; is_json_digit(*at); ++at) whole = whole * 10 + static_cast<unsigned>(*at - '0');
   if (at == digits) {
     const Word* const word = word_at({begin, static_cast<std::size_t>(end - begin)});
     if (word == nullptr) return Read::invalid;
@@ -260,15 +251,15 @@ Read read_element(const char*& at, const char* end, T& element) {
     return take(word->value);
   }
   if (*digits == '0' && at - digits > 1) return Read::invalid;
-  // 2. Integers, up to those that a double may not hold; "-0" is 0, as an integer has no sign.
+  // 2. Integers that a double holds for sure; "-0" is the integer 0.
   const bool integral = *at != '.' && (*at | 0x20) != 'e';
   constexpr std::ptrdiff_t exact_digits = 15;
   if (integral && at - digits <= exact_digits) {
     const auto number = static_cast<std::int64_t>(whole);
     return take(static_cast<double>(digits == begin ? number : -number));
   }
-  if (*at == '.' && !is_digit(at[1])) return Read::invalid;
-  // 3. All others.
+  if (*at == '.' && !is_json_digit(at[1])) return Read::invalid;
+  // 3. All other numbers.
   if constexpr (std::is_same_v<T, float>) {
     at = fast_float::from_chars(begin, end, element).ptr;
     if (!std::isinf(element)) return integral ? Read::unusual : Read::valid;
@@ -280,7 +271,7 @@ Read read_element(const char*& at, const char* end, T& element) {
   return take(value);
 }
 
-// The elements between two marks.
+// Reads the elements between two marks.
 template <class T>
 Read read_part(const NumberArray& array, std::size_t part, std::span<T> elements) {
   const bool last = part + 1 == array.marks.size();
@@ -289,15 +280,15 @@ Read read_part(const NumberArray& array, std::size_t part, std::span<T> elements
   const char* at = text + array.marks[part].offset;
   const char* const stop = last ? end : text + array.marks[part + 1].offset;
   Read outcome = Read::valid;
-  // Brackets were followed before: behind one that closes, the next element of all is meant. The
-  // last character is such a bracket, so that nothing below runs beyond the end.
+  // Brackets were checked before, so all of them are skipped. The text ends with one, so that
+  // nothing below reads beyond the end.
   at = skip_space(at, end);
   for (std::size_t i = 0; i < elements.size(); ++i) {
     if (i > 0) {
       if (*at == ',') {
         ++at;
         at += *at == ' ' ? 1 : 0;
-        if (is_space(*at)) at = skip_space(at, end);
+        if (is_json_space(*at)) at = skip_space(at, end);
       } else if (*at == ']') {
         at = skip_to_element(at, end);
         if (at == end) return Read::invalid;
@@ -308,7 +299,7 @@ Read read_part(const NumberArray& array, std::size_t part, std::span<T> elements
     const Read read = read_element(at, end, elements[i]);
     if (read == Read::invalid) return read;
     if (read == Read::unusual) outcome = read;
-    if (is_space(*at)) at = skip_space(at, end);
+    if (is_json_space(*at)) at = skip_space(at, end);
   }
   if (*at != ',' && *at != ']') return Read::invalid;
   if (skip_to_element(at, end) != skip_to_element(stop, end)) return Read::invalid;
@@ -343,7 +334,7 @@ std::vector<NumberArray> find_number_arrays(std::string_view text) {
   while (at < text.size()) {
     const char c = text[at];
     if (c == '"') {
-      // Past the string: a quote behind a backslash does not end it.
+      // Skips the string; a quote behind a backslash does not end it.
       ++at;
       while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;
       ++at;
@@ -367,6 +358,29 @@ std::vector<NumberArray> find_number_arrays(std::string_view text) {
 
 NumberArrayContent read_number_array(const NumberArray& array, DType dtype, std::size_t threads) {
   return with_element_type(dtype, [&]<class T>() { return read_as<T>(array, threads); });
+}
+
+NumberBlock::NumberBlock(NumberArray array, std::shared_ptr<const void> owner)
+    : array_(std::move(array)), owner_(std::move(owner)) {}
+
+NumberBlock::~NumberBlock() = default;
+
+bool NumberBlock::read(DType dtype, std::size_t threads) {
+  threads_ = threads;
+  NumberArrayContent content = read_number_array(array_, dtype, threads);
+  elements_ = std::move(content.tensor);
+  return content.valid;
+}
+
+Tensor NumberBlock::as(DType dtype) const {
+  if (elements_ && elements_.dtype() == dtype) return elements_;
+  return read_number_array(array_, dtype, threads_).tensor;
+}
+
+const JsonValue& NumberBlock::by_element() const {
+  std::call_once(split_,
+                 [&] { by_element_ = parse_json_by_element(array_.text, array_.shape.size()); });
+  return by_element_;
 }
 
 }  // namespace attn

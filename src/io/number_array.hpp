@@ -1,40 +1,82 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
 #include "attn/tensor.hpp"
 
+#include "io/json_value.hpp"
+
 namespace attn {
 
-/// Nested arrays of numbers in a JSON text, all rows of one length: the text of a tensor. Numbers
-/// may be mixed with true, false, "inf", "-inf" and "nan".
+/// White space and digits of JSON's grammar (RFC 8259).
+constexpr bool is_json_space(char c) noexcept {
+  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+constexpr bool is_json_digit(char c) noexcept {
+  return c >= '0' && c <= '9';
+}
+
+/// Nested arrays of numbers in a JSON text, with rows of one length: the text of a tensor. Elements
+/// may also be true, false, "inf", "-inf" and "nan".
 struct NumberArray {
   std::string_view text;  ///< from '[' to ']'
   Shape shape;
-  /// Where every so many elements start in the text, so that several threads can read it.
+  /// Places of elements at regular distances in the text, from which threads begin to read.
   struct Mark {
     std::size_t offset, element;
   };
   std::vector<Mark> marks;
 };
 
-/// The number arrays of a JSON text, none inside another, in the order of the text. Only their
-/// brackets, commas and words are looked at; whether all else is numbers is told when they are
-/// read. Of what is not in them nothing is checked.
+/// Outermost number arrays of a JSON text in its order. Only brackets, commas and words are checked
+/// here; read_number_array() checks the numbers. The rest of the text is not checked.
 std::vector<NumberArray> find_number_arrays(std::string_view text);
 
-/// The elements, or why they cannot be told here.
+/// Result of reading a number array.
 struct NumberArrayContent {
-  /// Absent if a number does not fit the dtype, or is an integer of more than 15 digits.
+  /// The elements; absent if a number does not fit the dtype or is an integer of over 15 digits.
   Tensor tensor;
-  bool valid = true;  ///< whether all are numbers of JSON at all, in the range of doubles
+  bool valid = true;  ///< whether all elements are numbers of JSON in the range of doubles
 };
 
-/// Reads them on up to `threads` threads (0 = as many as the machine has). Floats are the nearest
-/// to the numbers, not to the doubles nearest to them; int64 takes integers alone, booleans 0
-/// and 1.
+/// Reads the elements on up to `threads` threads (0 = as many as the machine has). A float is
+/// nearest to the number in the text, not to its nearest double. int64 takes integers only, boolean
+/// 0 and 1.
 NumberArrayContent read_number_array(const NumberArray& array, DType dtype, std::size_t threads);
+
+/// Number array of a JSON text with its elements in one type. Other types and single elements are
+/// read from the text on request, also by several threads at once.
+class NumberBlock {
+ public:
+  /// `owner` keeps the array's text alive.
+  NumberBlock(NumberArray array, std::shared_ptr<const void> owner);
+  ~NumberBlock();
+  NumberBlock(const NumberBlock&) = delete;
+  NumberBlock& operator=(const NumberBlock&) = delete;
+
+  /// Reads and keeps the elements in this type if all of them fit it. False if some are no numbers
+  /// of JSON in the range of doubles; then nothing else may be called.
+  bool read(DType dtype, std::size_t threads);
+
+  const Shape& shape() const noexcept { return array_.shape; }
+
+  /// Elements in this type; absent if not all of them fit it.
+  Tensor as(DType dtype) const;
+
+  /// The array with one value per element.
+  const JsonValue& by_element() const;
+
+ private:
+  NumberArray array_;
+  Tensor elements_;
+  std::size_t threads_ = 1;
+  std::shared_ptr<const void> owner_;
+  mutable std::once_flag split_;
+  mutable JsonValue by_element_;
+};
 
 }  // namespace attn

@@ -10,7 +10,7 @@
 
 #include "attn/error.hpp"
 
-#include "support/memory_limit.hpp"
+#include "support/memory.hpp"
 #include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
 
@@ -35,7 +35,7 @@ struct Boolean {
   explicit operator std::uint8_t() const { return bits != 0; }
 };
 
-// What elements stored as such become; integers, unless said otherwise.
+// C++ type of tensors with elements of the stored C++ type; int64 for integers.
 template <class Stored>
 struct Widened {
   using type = std::int64_t;
@@ -61,7 +61,7 @@ struct Widened<Boolean> {
   using type = std::uint8_t;
 };
 
-// Calls `use` with a null pointer of the C++ type that stores such elements.
+// Calls `use` with a null pointer of the C++ type that stores elements of this type.
 template <class Use>
 auto with_stored_type(ElementType type, Use use) {
   switch (type) {
@@ -95,8 +95,8 @@ auto with_stored_type(ElementType type, Use use) {
   return use(static_cast<Boolean*>(nullptr));
 }
 
-// Calls `use(source, i)` for every element: its index in the file's order and in row-major order, i
-// from 0 upwards.
+// Calls use(source, i) for each element with its index in the file's order and, from 0 upwards, in
+// row-major order.
 template <class Use>
 void for_each_element(const RawArray& array, std::size_t count, Use use) {
   if (!array.column_major) {
@@ -157,7 +157,7 @@ Tensor convert(const RawArray& array, std::size_t count) {
   return Tensor(array.shape, std::move(elements));
 }
 
-// Whether a tensor stores the elements just as the file does.
+// True if a tensor stores the elements in the same way as the file.
 bool stored_alike(const RawArray& array, DType dtype) {
   if (array.big_endian || array.column_major) return false;
   const auto address = std::bit_cast<std::uintptr_t>(array.bytes.data());

@@ -10,13 +10,13 @@
 
 namespace attn {
 
-/// NumPy's own limit; it also bounds the recursion over nested arrays.
+/// Most axes of a tensor, as in NumPy. Also bounds the recursion over nested arrays.
 constexpr std::size_t most_axes = 32;
 
-/// Throws Error(input) at `where` beyond it.
+/// Throws Error(input) at `where` for more than `most_axes`.
 void check_axes(std::size_t axes, const std::string& where);
 
-/// The types of elements that files of tensors hold.
+/// Types of elements in files of tensors.
 enum class ElementType : std::uint8_t {
   float16,
   bfloat16,
@@ -33,17 +33,16 @@ enum class ElementType : std::uint8_t {
   boolean,
 };
 
-/// "float16", "uint8", "bool"…
+/// Name of the type: "float16", "uint8", "bool"…
 const char* name(ElementType type) noexcept;
 
 /// Bytes of one element.
 std::size_t size_of(ElementType type) noexcept;
 
-/// The type a tensor of such elements has here: widened, never narrowed.
+/// Type of tensors with such elements, which holds all their numbers: float16 → float32…
 DType widened(ElementType type) noexcept;
 
-/// An array as a file holds it. `bytes` are exactly those of the elements, and `owner` keeps them
-/// alive.
+/// Array as it is stored in a file. `bytes` are the elements alone, and `owner` keeps them alive.
 struct RawArray {
   Shape shape;
   ElementType type = ElementType::float32;
@@ -53,14 +52,13 @@ struct RawArray {
   std::shared_ptr<const void> owner;
 };
 
-/// `count` elements, in the machine's byte order, as other numbers.
+/// Converts `count` elements, stored in the machine's byte order.
 void widen(ElementType type, const std::byte* from, std::size_t count, float* to);
 void widen(ElementType type, const std::byte* from, std::size_t count, double* to);
 
-/// The array as a tensor: borrowed where the elements are stored as a tensor stores them, converted
-/// otherwise. Throws Error(input) for an axis of size 0, for more than 32 axes, for elements that
-/// take more than the memory once converted, and for an unsigned integer that int64 cannot hold,
-/// whose place is the element's index.
+/// Tensor of the array. Refers to the stored elements if a tensor stores them in the same way, else
+/// converts them. Throws Error(input) for an axis of size 0, for more than 32 axes, for converted
+/// elements that take more than the memory, and for an unsigned integer beyond int64 at its index.
 Tensor tensor_from(const RawArray& array);
 
 }  // namespace attn

@@ -9,18 +9,18 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
-#include "io/json_object.hpp"
 #include "io/json_tensor.hpp"
+#include "io/json_value.hpp"
 #include "io/json_writer.hpp"
 #include "io/raw_array.hpp"
-#include "support/in_quotes.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
 constexpr std::size_t length_bytes = 8;
-// The format's own limit.
+// Limit of the format.
 constexpr std::size_t longest_header = 100'000'000;
 constexpr const char* write_again = to_translate("write the file again");
 

@@ -16,15 +16,14 @@
 
 namespace attn {
 
-/// Whether the bytes start as a .safetensors file does, whole or cut off.
+/// True if the bytes start like a .safetensors file, whole or cut off.
 bool looks_like_safetensors(std::span<const std::byte> bytes) noexcept;
 
-/// What stands before the elements of the tensors: the first bytes of safetensors_bytes(). Reads
-/// names, shapes and types alone.
+/// First bytes of safetensors_bytes(), before the elements. Reads names, shapes and types only.
 std::string safetensors_header(std::span<const NamedTensor> tensors);
 
-/// A .safetensors file: eight bytes that give the length of a JSON header, the header, the elements
-/// of all tensors.
+/// A .safetensors file: eight bytes with the length of the JSON header, the header, and the
+/// elements of all tensors (https://huggingface.co/docs/safetensors).
 class Safetensors {
  public:
   static constexpr std::string_view format_name = "safetensors";
@@ -33,12 +32,12 @@ class Safetensors {
   /// overlap or gap. Throws Error(input) whose place is a byte or "header, " and a JSON pointer.
   Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
 
-  /// In the order of the header.
+  /// Names in the order of the header.
   const std::vector<std::string>& names() const noexcept { return names_; }
 
   const Shape& shape(std::size_t index) const noexcept { return entries_[index].shape; }
 
-  /// The elements as they are stored. Throws Error(input) for a type that is unknown.
+  /// Elements as they are stored. Throws Error(input) for an unknown type.
   RawArray raw(std::size_t index) const;
   /// Throws as raw() and tensor_from() do.
   Tensor read(std::size_t index) const;

@@ -1,5 +1,6 @@
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
@@ -8,16 +9,54 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
-#include "io/json_tensor_file.hpp"
-#include "io/npy.hpp"
-#include "io/npz.hpp"
+#include "io/json_tensor.hpp"
+#include "io/numpy.hpp"
 #include "io/safetensors.hpp"
-#include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
-#include "support/nearest_name.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "tensor/elements.hpp"
+#include "tensor/narrow_number.hpp"
 
 namespace attn {
+namespace {
+
+template <class T>
+std::string comma_separated(const Tensor& matrix) {
+  const std::span<const T> values = matrix.values<T>();
+  const std::size_t columns = matrix.shape()[1];
+  std::string result;
+  char buffer[32];
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const T number = values[i];
+    char* end = buffer;
+    if constexpr (std::is_floating_point_v<T>) {
+      // Without the sign of a NaN.
+      end = std::isnan(number)
+                ? std::to_chars(buffer, buffer + sizeof buffer, std::fabs(number)).ptr
+                : std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
+    } else {
+      end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
+    }
+    result.append(buffer, static_cast<std::size_t>(end - buffer));
+    result += (i + 1) % columns == 0 ? '\n' : ',';
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string csv_text(const Tensor& matrix) {
+  if (matrix.rank() != 2 || matrix.size() == 0) {
+    throw input_error(translated("a tensor of shape {1} cannot be written as comma-separated "
+                                 "values, which hold one matrix",
+                                 text(matrix.shape())),
+                      "", translated("choose another format, or one matrix of the tensor"));
+  }
+  const Tensor wide = matrix.converted(widened(matrix.dtype()));
+  return with_element_type(wide.dtype(), [&]<class T>() { return comma_separated<T>(wide); });
+}
+
 namespace {
 
 constexpr const char* known_formats = to_translate("known formats: .npy, .npz, .safetensors, JSON");
@@ -40,7 +79,7 @@ constexpr std::array<Signature, 12> other_formats = {{
     {"MATLAB", to_translate("a MATLAB file")},
 }};
 
-// What bytes of no known format seem to be.
+// Guess at the format of bytes in no known format, for the help of an error.
 std::string guess(std::string_view bytes) {
   for (const auto& [start, what] : other_formats) {
     if (bytes.starts_with(start)) return translated(what);
@@ -87,14 +126,14 @@ Parsed parse(std::span<const std::byte> bytes, std::shared_ptr<const void> owner
 
 class TensorFile::Content {
  public:
-  // `folder` is where the files that it refers to are looked for; nowhere if absent.
+  // `folder` holds the files that this file refers to; absent = it may refer to none.
   Content(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name,
           std::optional<std::filesystem::path> folder, FileAccess access)
       : name_(std::move(name)),
         folder_(std::move(folder)),
         access_(std::move(access)),
         parsed_(parse_named(bytes, std::move(owner))) {
-    // The first of several of one name is meant.
+    // Of several tensors of one name, the first.
     for (std::size_t i = 0; i < names().size(); ++i) index_.try_emplace(names()[i], i);
   }
 
@@ -120,7 +159,7 @@ class TensorFile::Content {
     return std::get_if<JsonTensorFile>(&parsed_)->names();
   }
 
-  // `references` counts the files that led here.
+  // `references` is the number of files that led here by references.
   Tensor read(std::string_view name, int references) const {
     try {
       const std::size_t index = find(name);

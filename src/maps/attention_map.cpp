@@ -2,7 +2,7 @@
 
 #include "attn/error.hpp"
 
-#include "support/names_option.hpp"
+#include "support/errors.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 

@@ -14,10 +14,9 @@
 #include "maps/map_selection.hpp"
 #include "maps/selected_map.hpp"
 #include "result/tensor_names.hpp"
-#include "support/in_english.hpp"
-#include "support/in_quotes.hpp"
+#include "support/errors.hpp"
 #include "support/mapped_file.hpp"
-#include "support/nearest_name.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 

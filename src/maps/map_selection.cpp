@@ -10,7 +10,6 @@
 #include "attn/error.hpp"
 
 #include "plot/text/token_labels.hpp"
-#include "support/nearest_name.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 

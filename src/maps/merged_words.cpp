@@ -9,7 +9,6 @@
 #include "attn/error.hpp"
 
 #include "document/labels.hpp"
-#include "io/json_object.hpp"
 #include "io/json_value.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"

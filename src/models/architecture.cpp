@@ -9,8 +9,8 @@
 
 #include "models/configuration_reader.hpp"
 #include "models/family_row.hpp"
-#include "support/in_quotes.hpp"
 #include "support/number_text.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

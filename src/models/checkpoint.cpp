@@ -7,9 +7,8 @@
 
 #include "attention/attention_name.hpp"
 #include "io/json_value.hpp"
-#include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
-#include "support/nearest_name.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

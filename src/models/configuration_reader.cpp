@@ -7,9 +7,8 @@
 
 #include "attn/error.hpp"
 
-#include "support/in_quotes.hpp"
-#include "support/nearest_name.hpp"
 #include "support/number_text.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -11,11 +11,10 @@
 #include "models/checkpoint.hpp"
 #include "models/model_folder.hpp"
 #include "models/pass.hpp"
-#include "support/display_width.hpp"
-#include "support/in_english.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 
 namespace attn {
 namespace {

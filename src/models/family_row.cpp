@@ -7,10 +7,10 @@
 
 #include "attn/error.hpp"
 
-#include "io/json_object.hpp"
+#include "io/json_value.hpp"
 #include "models/configuration_reader.hpp"
-#include "support/in_quotes.hpp"
-#include "support/nearest_name.hpp"
+#include "support/errors.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -9,8 +9,8 @@
 #include "io/json_writer.hpp"
 #include "models/configuration_reader.hpp"
 #include "models/family_row.hpp"
-#include "support/in_quotes.hpp"
-#include "support/nearest_name.hpp"
+#include "support/errors.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -6,8 +6,8 @@
 
 #include "io/json_value.hpp"
 #include "models/family_row.hpp"
-#include "support/in_quotes.hpp"
 #include "support/mapped_file.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -9,7 +9,7 @@
 #include "attn/error.hpp"
 
 #include "models/configuration_reader.hpp"
-#include "support/in_quotes.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

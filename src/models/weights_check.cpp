@@ -9,8 +9,8 @@
 
 #include "attention/attention_name.hpp"
 #include "models/checkpoint.hpp"
-#include "support/in_quotes.hpp"
-#include "support/nearest_name.hpp"
+#include "support/errors.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -9,7 +9,6 @@
 #include "document/mask_reader.hpp"
 #include "document/reader.hpp"
 #include "pictures/drawing.hpp"
-#include "support/nearest_name.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 

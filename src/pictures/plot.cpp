@@ -18,7 +18,6 @@
 #include "result/provenance.hpp"
 #include "result/result_reader.hpp"
 #include "support/atomic_file.hpp"
-#include "support/in_english.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"
 

@@ -13,7 +13,6 @@
 #include "models/checkpoint.hpp"
 #include "pictures/drawing.hpp"
 #include "result/result_reader.hpp"
-#include "support/nearest_name.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 #include "tokens/embedding.hpp"

@@ -225,8 +225,10 @@ struct Boxes {
     }
     if (title_room > 0) {
       const Box all = bounds();
-      write(lines, title_size, {all.middle(), all.top - figure.pixels(title_pad)},
-            {Horizontal::centre, Vertical::bottom}, typesetter, texts);
+      const auto above =
+          placed_lines(lines, title_size, {all.middle(), all.top - figure.pixels(title_pad)},
+                       {Horizontal::centre, Vertical::bottom}, typesetter);
+      texts.insert(texts.end(), above.begin(), above.end());
     }
     constexpr double beyond = 1.005, least_down = 0.3;
     const Box all = bounds();

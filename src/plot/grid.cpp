@@ -265,7 +265,7 @@ ColourBar GridFigure::bar_beside(const Panel& panel, double width, const ColourS
   Box place = panel.axes.box;
   place.left = place.right + panel_bar_gap * width;
   place.right = place.left + panel_bar_width * width;
-  return {place, "", scale, options_.colors.norm, figure_, figure_.standard()};
+  return {place, "", scale, options_.colors.norm, figure_.style(), figure_};
 }
 
 // Writes lines below a panel and all that is written around it.
@@ -294,7 +294,7 @@ Axes GridFigure::axes_in(const Box& box, std::size_t index) {
   const Heatmap& below = grid_.panels[lowest];
   Axes axes;
   axes.box = box;
-  axes.whole_names = figure_.standard();
+  axes.style = figure_.style();
   const Heatmap& panel = grid_.panels[index];
   axes.x.labelled = last_row || panel.key_labels != below.key_labels;
   axes.y.labelled = first_column || panel.query_labels != left.query_labels;
@@ -367,8 +367,8 @@ void GridFigure::lay_out_as_matplotlib() {
   const bool shared_bar = !each_panel_its_range() && options_.colors.bar;
   if (shared_bar) {
     bar_.emplace(bar_within(with_height(split.colour_bar, colour_bar_height)),
-                 options_.colors.bar_label.value_or(""), scales_[0], options_.colors.norm, figure_,
-                 figure_.standard());
+                 options_.colors.bar_label.value_or(""), scales_[0], options_.colors.norm,
+                 figure_.style(), figure_);
   }
   const Box area = shared_bar ? split.axes : whole;
   auto places = subplot_places(area, grid_.rows, grid_.columns);
@@ -384,8 +384,9 @@ void GridFigure::lay_out_as_matplotlib() {
   if (options_.figure.title && !options_.figure.title->empty()) {
     const Box bounds = all_bounds();
     const Point anchor = {bounds.middle(), bounds.top - figure_.pixels(title_pad)};
-    write(figure_.title(*options_.figure.title, title_size, figure_.width()), title_size, anchor,
-          {Horizontal::centre, Vertical::bottom}, figure_.typesetter(), texts_);
+    texts_ =
+        placed_lines(figure_.title(*options_.figure.title, title_size, figure_.width()), title_size,
+                     anchor, {Horizontal::centre, Vertical::bottom}, figure_.typesetter());
   }
 }
 

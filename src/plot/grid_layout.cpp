@@ -184,14 +184,21 @@ void GridFigure::add_around(const Box& panels) {
   brackets_.clear();
   bar_.reset();
   key_.reset();
+  const auto add = [&](const std::string& text, double size, Point anchor,
+                       const Alignment& alignment) {
+    if (text.empty()) return Box{anchor.x, anchor.y, anchor.x, anchor.y};
+    const auto lines = placed_lines(text, size, anchor, alignment, typesetter);
+    texts_.insert(texts_.end(), lines.begin(), lines.end());
+    return bounds_of(lines);
+  };
   Box texts = panels;
   for (const Panel& panel : panels_) texts = united(texts, panel.bounds());
 
   if (shown_(Part::axis_labels)) {
     const std::string below = figure_.label(options_.figure.xlabel.value_or(translated("Keys")),
                                             outer_label_size, panels.width());
-    texts.bottom = write(below, outer_label_size, {panels.middle(), texts.bottom + gap},
-                         {Horizontal::centre, Vertical::top}, typesetter, texts_)
+    texts.bottom = add(below, outer_label_size, {panels.middle(), texts.bottom + gap},
+                       {Horizontal::centre, Vertical::top})
                        .bottom;
   }
   add_row_titles(panels, texts.left - gap);
@@ -199,26 +206,31 @@ void GridFigure::add_around(const Box& panels) {
   if (shown_(Part::axis_labels)) {
     const std::string beside = figure_.label(options_.figure.ylabel.value_or(translated("Queries")),
                                              outer_label_size, panels.height());
-    texts.left = write(beside, outer_label_size, {texts.left - gap, panels.centre()},
-                       {Horizontal::centre, Vertical::bottom, 90, true}, typesetter, texts_)
+    texts.left = add(beside, outer_label_size, {texts.left - gap, panels.centre()},
+                     {Horizontal::centre, Vertical::bottom, 90, true})
                      .left;
   }
+  const auto above = [&](const std::string& text, double size, double pad) {
+    if (text.empty()) return;
+    texts.top =
+        add(text, size, {panels.middle(), texts.top - pad}, {Horizontal::centre, Vertical::bottom})
+            .top;
+  };
   std::string prefix = column_prefix_;
   if (prefix.ends_with(' ')) prefix.pop_back();
-  if (!prefix.empty()) {
-    texts.top = write(prefix, Axes().title_size, {panels.middle(), texts.top - gap},
-                      {Horizontal::centre, Vertical::bottom}, typesetter, texts_)
-                    .top;
-  }
+  above(prefix, Axes().title_size, gap);
   add_brackets(texts.top - gap);
   if (!texts_.empty()) texts.top = std::min(texts.top, bounds_of(texts_).top);
   if (options_.colors.bar || !key_entries_.empty()) {
     add_bar(panels, texts.right + figure_.pixels_beside_text(bar_gap));
   }
   if (options_.figure.title && !options_.figure.title->empty() && shown_(Part::title)) {
-    write(figure_.title(*options_.figure.title, title_size, figure_.width()), title_size,
-          {all_bounds().middle(), texts.top - figure_.pixels(title_pad)},
-          {Horizontal::centre, Vertical::bottom}, typesetter, texts_);
+    const Box all = all_bounds();
+    const std::string title = figure_.title(*options_.figure.title, title_size, figure_.width());
+    const auto lines =
+        placed_lines(title, title_size, {all.middle(), texts.top - figure_.pixels(title_pad)},
+                     {Horizontal::centre, Vertical::bottom}, typesetter);
+    texts_.insert(texts_.end(), lines.begin(), lines.end());
   }
 }
 
@@ -232,12 +244,14 @@ void GridFigure::add_row_titles(const Box& panels, double right) {
     const Box& box = panels_[index].axes.box;
     const std::string title = grid_.row_titles[row].substr(row_prefix_.size());
     const bool level = !row_prefix_.empty();
-    const Box written = write(level ? title : figure_.label(title, row_title_size, box.height()),
-                              row_title_size, {right, box.centre()},
-                              level ? Alignment{Horizontal::right, Vertical::centre_of_capitals}
-                                    : Alignment{Horizontal::centre, Vertical::bottom, 90, true},
-                              typesetter, texts_);
-    left = std::min(left, written.left);
+    const auto lines =
+        placed_lines(level ? title : figure_.label(title, row_title_size, box.height()),
+                     row_title_size, {right, box.centre()},
+                     level ? Alignment{Horizontal::right, Vertical::centre_of_capitals}
+                           : Alignment{Horizontal::centre, Vertical::bottom, 90, true},
+                     typesetter);
+    texts_.insert(texts_.end(), lines.begin(), lines.end());
+    left = std::min(left, bounds_of(lines).left);
   }
   if (row_prefix_.empty()) return;
   const std::string word = row_prefix_.substr(0, row_prefix_.size() - 1);
@@ -261,9 +275,11 @@ void GridFigure::add_brackets(double bottom) {
     brackets_.push_back({{right, top}, 0, foot});
     const std::size_t group = first / size;
     if (group >= grid_.group_titles.size()) continue;
-    write(figure_.title(grid_.group_titles[group], group_size, right - left), group_size,
-          {(left + right) / 2, top - figure_.pixels(text_gap) / 2},
-          {Horizontal::centre, Vertical::bottom}, figure_.typesetter(), texts_);
+    const auto lines =
+        placed_lines(figure_.title(grid_.group_titles[group], group_size, right - left), group_size,
+                     {(left + right) / 2, top - figure_.pixels(text_gap) / 2},
+                     {Horizontal::centre, Vertical::bottom}, figure_.typesetter());
+    texts_.insert(texts_.end(), lines.begin(), lines.end());
   }
 }
 
@@ -285,7 +301,7 @@ void GridFigure::add_bar(const Box& panels, double left) {
     label =
         shown_(Part::axis_labels) ? figure_.label(label, Axis().label_size, panels.height()) : "";
     bar_.emplace(Box{left, middle - half, left + width, middle + half}, label, scales_[0],
-                 options_.colors.norm, figure_, figure_.standard());
+                 options_.colors.norm, figure_.style(), figure_);
     corner.y = bar_->bounds().bottom + figure_.pixels(key_gap);
   }
   if (!key_entries_.empty()) key_.emplace(key_entries_, corner, figure_);

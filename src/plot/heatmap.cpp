@@ -128,7 +128,7 @@ struct SumBars {
     // Both sides have bars as thick, whatever the map's sides are.
     const double thick = sum_share * std::max(map.width(), map.height());
     const double gap = sum_gap_on(figure);
-    axes.whole_names = figure.standard();
+    axes.style = figure.style();
     axes.box = above ? Box{map.left, map.top - gap - thick, map.right, map.top - gap}
                      : Box{map.right + gap, map.top, map.right + gap + thick, map.bottom};
     axes.title = title;
@@ -265,7 +265,7 @@ Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, Pict
       }
       const std::string label = bar_label(map, place.height(), shown, on);
       place.bottom = std::max(place.bottom, place.top + 1);
-      all.bar.emplace(bar_within(place), label, scale, options.colors.norm, on, on.standard());
+      all.bar.emplace(bar_within(place), label, scale, options.colors.norm, on.style(), on);
       key_corner = {all.bar->axes.box.left, all.bar->axes.box.bottom + on.pixels(key_gap)};
     }
     if (!key.empty()) all.legend.emplace(key, key_corner, on);

@@ -211,9 +211,12 @@ Picture draw_lines(const HeadLines& lines, const LinesOptions& options, PictureF
     const Box tokens = all.decorations.bounds;
     const auto above = [&](const std::string& text, double size, Point at, Horizontal alignment) {
       if (text.empty()) return;
-      all.decorations.grow(write(on.title(text, size, on.width()), size, at,
-                                 {alignment, Vertical::bottom}, on.typesetter(),
-                                 all.decorations.texts));
+      const auto placed = placed_lines(on.title(text, size, on.width()), size, at,
+                                       {alignment, Vertical::bottom}, on.typesetter());
+      for (const PlacedText& line : placed) {
+        all.decorations.texts.push_back(line);
+        all.decorations.grow(line.bounds);
+      }
     };
     const double top_of_frame = frame.top - on.pixels(text_gap);
     above(queries, label_size, {frame.left, top_of_frame}, Horizontal::right);

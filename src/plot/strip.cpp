@@ -86,7 +86,8 @@ ColourBar bar_beside(const Box& tokens, const std::string& label, const ColourSc
   const double left = figure.width() * (1 - bar_room) + figure.pixels_beside_text(bar_gap);
   const Box box = {left, tokens.top, left + figure.pixels_beside_text(bar_width),
                    tokens.top + height};
-  return {box, figure.label(label, Axis().label_size, height), scale, norm, figure, true};
+  return {box,   figure.label(label, Axis().label_size, height), scale, norm, PlotStyle::standard,
+          figure};
 }
 
 }  // namespace
@@ -134,9 +135,9 @@ Picture draw_strip(const TokenStrip& strip, const StripOptions& options, Picture
     }
     if (!title.empty() && shown(Part::title)) {
       const Box around = bounds();
-      write(figure.title(title, title_size, figure.width()), title_size,
-            {around.middle(), around.top - figure.pixels(title_pad)},
-            {Horizontal::centre, Vertical::bottom}, figure.typesetter(), title_lines);
+      title_lines = placed_lines(figure.title(title, title_size, figure.width()), title_size,
+                                 {around.middle(), around.top - figure.pixels(title_pad)},
+                                 {Horizontal::centre, Vertical::bottom}, figure.typesetter());
     }
     const Box whole = bounds();
     constexpr double beyond = 1.005;

@@ -12,10 +12,10 @@
 #include "plot/numbers/matrix.hpp"
 #include "plot/numbers/value_format.hpp"
 #include "plot/terminal_text.hpp"
-#include "support/display_width.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 
 namespace attn {
 namespace plot {

@@ -5,7 +5,6 @@
 #include <limits>
 #include <string_view>
 
-#include "support/display_width.hpp"
 #include "support/utf8.hpp"
 
 namespace attn::plot {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "support/display_width.hpp"
+#include "support/utf8.hpp"
 
 namespace attn {
 

@@ -6,8 +6,8 @@
 #include "attn/error.hpp"
 
 #include "support/atomic_file.hpp"
-#include "support/in_quotes.hpp"
 #include "support/parallel_for.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -9,7 +9,7 @@
 
 #include "kernels/cpu_target.hpp"
 #include "support/number_text.hpp"
-#include "support/path_text.hpp"
+#include "support/printable.hpp"
 
 namespace attn {
 

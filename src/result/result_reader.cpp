@@ -8,9 +8,8 @@
 
 #include "attention/attention_name.hpp"
 #include "document/tensor_source.hpp"
-#include "io/json_object.hpp"
 #include "io/json_tensor.hpp"
-#include "io/json_tensor_file.hpp"
+#include "io/json_value.hpp"
 #include "result/seen_keys.hpp"
 #include "support/translated.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "attn/error.hpp"
 
-#include "io/json_object.hpp"
+#include "io/json_value.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -11,10 +11,10 @@
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
 #include "result/result_writer.hpp"
-#include "support/display_width.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {

@@ -16,7 +16,6 @@
 #include "run/document_run.hpp"
 #include "run/kind_run.hpp"
 #include "support/atomic_file.hpp"
-#include "support/in_english.hpp"
 #include "support/mapped_file.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"

@@ -15,42 +15,15 @@
 
 #include "attn/error.hpp"
 
-#include "support/in_quotes.hpp"
+#include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string help_to_write(int reason) {
-  switch (reason) {
-    case ENOENT:
-    case ENOTDIR:
-      return translated("create the folder first, or check its name");
-    case EISDIR:
-      return translated("name a file, not a folder");
-    case EACCES:
-    case EPERM:
-      return translated("check the permissions of the folder and the file, or write elsewhere");
-    case EROFS:
-      return translated("write to another place");
-    case ENOSPC:
-    case EDQUOT:
-      return translated("free some space, or write to another disk");
-    case EFBIG:
-      return translated("raise the limit of file sizes (ulimit -f), or write less");
-    case EMFILE:
-      return translated("raise the limit of open files (ulimit -n)");
-    case ENAMETOOLONG:
-      return translated("choose a shorter name");
-    case ELOOP:
-      return translated("the symbolic links lead in a circle: remove one");
-    default:
-      return "";
-  }
-}
 
 fs::path folder_of(const fs::path& file) {
   return file.has_parent_path() ? file.parent_path() : fs::path(".");
@@ -60,7 +33,7 @@ std::string descriptor_path(int descriptor) {
   return "/proc/self/fd/" + std::to_string(descriptor);
 }
 
-// The number of this process's own open file that the path names, as /dev/stdout and /dev/fd/3 do.
+// Descriptor of an open file of this process that a path names, as /dev/stdout and /dev/fd/3 do.
 std::optional<int> own_descriptor(const fs::path& path) {
   std::error_code ignored;
   const fs::path folder = fs::canonical(folder_of(path), ignored);
@@ -72,7 +45,7 @@ std::optional<int> own_descriptor(const fs::path& path) {
   return number;
 }
 
-// Where the chain of symbolic links from `path` ends; the last one may lead to what does not exist.
+// End of the chain of symbolic links from `path`, which need not exist.
 struct Destination {
   fs::path target;
   std::optional<int> descriptor;
@@ -93,15 +66,14 @@ Destination follow_links(fs::path path) {
 
 constexpr std::string_view hidden_start = ".attn-", hidden_end = ".part";
 
-// A name no other file of the folder is likely to have; hidden, so that what a killed program
-// leaves is out of sight.
+// Hidden name that no other file of the folder is likely to have.
 fs::path hidden_name(const fs::path& target) {
   std::random_device random;
   const std::string digits = hexadecimal(random(), 8) + hexadecimal(random(), 8);
   return folder_of(target) / (std::string(hidden_start) + digits).append(hidden_end);
 }
 
-// While it is held, the file is one that a living program writes. Not every file system has locks.
+// Marks a file as one that a running program writes. Not every file system has locks.
 bool lock(int descriptor) {
   return flock(descriptor, LOCK_EX | LOCK_NB) == 0;
 }
@@ -121,7 +93,7 @@ AtomicFile::AtomicFile(fs::path path, Existing existing) : path_(std::move(path)
     if (S_ISDIR(status.st_mode)) fail(EISDIR);
     replaces_ = true;
     if (S_ISREG(status.st_mode)) {
-      // The folder's permissions alone decide on a rename; a file set read-only is meant to stay.
+      // A rename needs permissions of the folder only, but read-only files must stay.
       if (faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno);
       kept_mode_ = status.st_mode & 0777;
     } else if (existing == Existing::followed) {
@@ -144,15 +116,15 @@ bool AtomicFile::find_target() {
   if (destination.reason != 0) fail(destination.reason);
   target_ = std::move(destination.target);
   if (!destination.descriptor) return true;
-  // A copy of the open file, not a second opening, which would start again at its beginning.
+  // Opening the file again would start at its beginning.
   descriptor_ = fcntl(*destination.descriptor, F_DUPFD_CLOEXEC, 0);
   if (descriptor_ < 0) fail(errno);
   return false;
 }
 
 void AtomicFile::open_temporary() {
-  // Without a name, the file vanishes with the program. Not every file system has this, and giving
-  // it a name later takes /proc.
+  // A file without a name vanishes with the program. Not every file system has such files, and
+  // naming it later needs /proc.
   const fs::path folder = folder_of(target_);
   descriptor_ = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   if (descriptor_ >= 0 && access(descriptor_path(descriptor_).c_str(), F_OK) != 0) {
@@ -168,7 +140,7 @@ void AtomicFile::open_temporary() {
       temporary_.clear();
       fail(reason);
     }
-    // Before it was locked, remove_leftovers() may have taken it away.
+    // remove_leftovers() may have removed it before it was locked.
     if (descriptor_ >= 0 && lock(descriptor_) && !has_a_name(descriptor_)) {
       close(std::exchange(descriptor_, -1));
     }
@@ -196,8 +168,8 @@ void AtomicFile::write(std::string_view bytes) {
 }
 
 void AtomicFile::commit() {
-  // Some file systems report a full disk only when a descriptor is closed; a copy of it leaves the
-  // file open for the link.
+  // Some file systems report a full disk only when a descriptor is closed. Closing a copy leaves
+  // the file open for the link.
   const int copy = fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
   if (copy < 0 || close(copy) != 0) fail(errno);
   if (!target_.empty()) link_into_place();
@@ -228,7 +200,7 @@ void AtomicFile::link_into_place() {
 void AtomicFile::fail(int reason) const {
   throw Error(ErrorKind::file,
               translated("cannot write {1}: {2}", in_quotes(path_.native()), std::strerror(reason)),
-              "", help_to_write(reason));
+              "", help_for_file(reason, FileUse::write));
 }
 
 void write_whole_file(const fs::path& path, std::string_view bytes, Existing existing) {

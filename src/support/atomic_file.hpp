@@ -7,23 +7,22 @@
 
 namespace attn {
 
-/// What becomes of what has the name of a file already, but for a regular one, which is replaced,
-/// and a folder, which is an error.
+/// Treatment of links, devices and pipes that already have the name of a new file. A regular file
+/// is always replaced; a folder is an error.
 enum class Existing {
-  /// It gives way too: in a folder of results nobody is to have a link followed or a pipe waited
-  /// for by planting it.
+  /// They are replaced too: nobody can redirect results by planting a link or a pipe.
   replaced,
-  /// For a file that the user named: a symbolic link is followed; a device, a pipe, /dev/stdout is
+  /// For files that the user named: a symbolic link is followed; a device, a pipe or /dev/stdout is
   /// written to at once.
   followed,
 };
 
-/// A file that appears whole, under its name, when committed, or not at all: whatever ends the
-/// program before that leaves an existing file as it was. Every failure is an Error(file) that
-/// names the path and the system's reason.
+/// File that gets its name when it is whole, at commit(); before that, whatever ends the program
+/// leaves an existing file unchanged. All functions throw Error(file) with the path and the
+/// system's reason.
 ///
-/// A new file has the permissions the umask leaves, an existing one keeps its own, but for the bits
-/// that would let others run it as its owner.
+/// A new file has the permissions that the umask leaves. A replaced file keeps its permissions
+/// without the set-user-ID and set-group-ID bits.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path, Existing existing = Existing::replaced);
@@ -41,19 +40,19 @@ class AtomicFile {
   [[noreturn]] void fail(int reason) const;
 
   std::filesystem::path path_;         // as the caller named it, for messages
-  std::filesystem::path target_;       // what it is to be; empty if the file is written to directly
-  std::filesystem::path temporary_;    // the file under way, if it has a name
-  bool replaces_ = false;              // something is at the target
-  std::optional<unsigned> kept_mode_;  // its permissions, if it is a file
+  std::filesystem::path target_;       // final path; empty if the file is written to directly
+  std::filesystem::path temporary_;    // hidden name of the unfinished file, if it has one
+  bool replaces_ = false;              // whether the target exists
+  std::optional<unsigned> kept_mode_;  // permissions of a replaced file
   int descriptor_ = -1;
 };
 
-/// AtomicFile of one piece.
+/// Writes and commits an AtomicFile.
 void write_whole_file(const std::filesystem::path& path, std::string_view bytes,
                       Existing existing = Existing::replaced);
 
-/// Takes away what programs that were killed while they replaced a file left in the folder; what a
-/// living one is writing there stays.
+/// Removes unfinished files of killed programs from a folder. Files that a running program is
+/// writing stay.
 void remove_leftovers(const std::filesystem::path& folder);
 
 }  // namespace attn

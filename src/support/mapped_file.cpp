@@ -16,10 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "support/descriptor.hpp"
-#include "support/in_quotes.hpp"
-#include "support/memory_limit.hpp"
+#include "support/memory.hpp"
 #include "support/number_text.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -27,26 +26,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string help_to_read(int reason) {
-  switch (reason) {
-    case ENOENT:
-    case ENOTDIR:
-      return translated("check the name, and the folder it is looked for in");
-    case EACCES:
-    case EPERM:
-      return translated("check the permissions of the file and its folders");
-    case EISDIR:
-      return translated("name a file, not a folder");
-    case EMFILE:
-      return translated("raise the limit of open files (ulimit -n)");
-    default:
-      return "";
-  }
-}
-
 [[noreturn]] void fail(const char* problem, const std::string& name, int reason) {
   throw Error(ErrorKind::file, translated(problem, name, std::strerror(reason)), "",
-              help_to_read(reason));
+              help_for_file(reason, FileUse::read));
 }
 
 [[noreturn]] void refuse_size(const std::string& name, const std::string& size,
@@ -56,7 +38,7 @@ std::string help_to_read(int reason) {
                     "", translated("make it smaller, or raise the limit with Limits::file_bytes"));
 }
 
-// Devices that give bytes, as /dev/zero does, never stop; a terminal's person does.
+// Refuses devices such as /dev/zero, which have no end. A terminal has one.
 void refuse_endless(int descriptor, const std::string& name) {
   struct stat status {};
   if (fstat(descriptor, &status) != 0 || !S_ISCHR(status.st_mode) || isatty(descriptor) == 1)
@@ -92,15 +74,15 @@ fs::path real_folder(const fs::path& folder) {
   return real;
 }
 
-// Opens a file that must be inside the folder. The place is looked at before, so that nothing
-// outside is touched, and again afterwards, as links may have changed in between.
+// Opens a file that must be inside the folder. Its place is checked before, so that nothing outside
+// is touched, and again afterwards, because links may have changed in between.
 int open_inside(const fs::path& path, const std::string& name, const fs::path& folder) {
   const fs::path real = real_folder(folder);
   std::error_code error;
   if (path == "-" || !is_inside(fs::weakly_canonical(path, error), real) || error) {
     refuse_place(name, folder);
   }
-  // Without O_NONBLOCK the opening of a named pipe would wait for a writer.
+  // Without O_NONBLOCK, opening a named pipe would wait for a writer.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (descriptor < 0) return descriptor;
   Descriptor file(descriptor);
@@ -113,7 +95,7 @@ int open_inside(const fs::path& path, const std::string& name, const fs::path& f
         translated("{1} is no regular file, and FileAccess::restrict_to allows no others", name),
         "", translated("name a regular file"));
   }
-  // A second name may stand anywhere, and whoever made the link need not be allowed to read it.
+  // Another hard link may be outside the folder, made by a user without permission to read.
   if (S_ISREG(status.st_mode) && status.st_nlink > 1) {
     throw input_error(
         translated("{1} has several names (hard links), and FileAccess::restrict_to allows but one",
@@ -123,8 +105,8 @@ int open_inside(const fs::path& path, const std::string& name, const fs::path& f
   return file.release();
 }
 
-// A part of the address space and the flag of the file that is mapped there. A signal handler reads
-// it while others change it: it takes the values only of an even version that stays the same.
+// Part of the address space and the flag of the file that is mapped there. A signal handler reads
+// it while others change it: values are valid if the version is even and the same before and after.
 struct Mapping {
   std::atomic<bool> taken{false};
   std::atomic<std::uint64_t> version{0};
@@ -144,7 +126,44 @@ std::array<Mapping, 1024> mappings;
 
 }  // namespace
 
-/// Lets the handler find a mapping as long as it is there.
+std::string help_for_file(int reason, FileUse use) {
+  const bool read = use == FileUse::read;
+  switch (reason) {
+    case ENOENT:
+    case ENOTDIR:
+      return read ? translated("check the name, and the folder it is looked for in")
+                  : translated("create the folder first, or check its name");
+    case EISDIR:
+      return translated("name a file, not a folder");
+    case EACCES:
+    case EPERM:
+      return read ? translated("check the permissions of the file and its folders")
+                  : translated(
+                        "check the permissions of the folder and the file, or write elsewhere");
+    case EMFILE:
+      return translated("raise the limit of open files (ulimit -n)");
+    default:
+      break;
+  }
+  if (read) return "";
+  switch (reason) {
+    case EROFS:
+      return translated("write to another place");
+    case ENOSPC:
+    case EDQUOT:
+      return translated("free some space, or write to another disk");
+    case EFBIG:
+      return translated("raise the limit of file sizes (ulimit -f), or write less");
+    case ENAMETOOLONG:
+      return translated("choose a shorter name");
+    case ELOOP:
+      return translated("the symbolic links lead in a circle: remove one");
+    default:
+      return "";
+  }
+}
+
+/// Registers a mapping for the signal handler during its lifetime.
 class MappedFile::Watch {
  public:
   Watch(std::span<const std::byte> bytes, std::shared_ptr<std::atomic<bool>> shortened)
@@ -162,7 +181,7 @@ class MappedFile::Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  /// Whether there was room for one more.
+  /// False if there was no room for this mapping.
   bool found() const { return mapping_ != mappings.end(); }
 
  private:
@@ -214,7 +233,7 @@ void MappedFile::Free::operator()(std::byte* block) const noexcept {
 std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& path, const FileAccess& access) {
   const bool standard_input = path == "-";
   const std::string name = standard_input ? translated("standard input") : in_quotes(path.native());
-  // The system would open the file of the name up to there.
+  // The system would open the file whose name ends at the zero byte.
   if (path.native().find('\0') != std::string::npos) {
     throw input_error(translated("the file name {1} holds a zero byte", name), "",
                       translated("check the name"));
@@ -233,12 +252,12 @@ std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& path, const F
   if (S_ISREG(status.st_mode) && std::cmp_greater(status.st_size, most)) {
     refuse_size(name, bytes_text(static_cast<double>(status.st_size)), most);
   }
-  // Standard input may have been read in part by someone else, and a mapping knows nothing of that.
+  // Another program may have read a part of standard input, which a mapping would show again.
   if (S_ISREG(status.st_mode) && status.st_size > 0 && !standard_input) {
     result->map(file.get(), static_cast<std::size_t>(status.st_size), name, access.mapped.get());
   }
   if (!result->mapped_) {
-    // The size that a file states is that of its end; what is no file has none.
+    // Only regular files have a size.
     result->read_all(file.get(), name, S_ISREG(status.st_mode) ? most : access.limits.stream_bytes);
   }
   if (access.opened) access.opened(path, result->bytes_);
@@ -258,7 +277,7 @@ void MappedFile::read_all(int descriptor, const std::string& name, std::uint64_t
   constexpr std::size_t piece = std::size_t{64} << 10;
   std::size_t room = 0;
   std::size_t used = 0;
-  // A large block is moved to a larger place without being copied, so that it is never there twice.
+  // The system moves large blocks without a copy, so that the memory is never needed twice.
   const auto resize = [&](std::size_t size) {
     void* const moved = std::realloc(read_.get(), size);
     if (moved == nullptr) throw std::bad_alloc();

@@ -11,17 +11,45 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 #include "attn/error.hpp"
 #include "attn/file_access.hpp"
 
 namespace attn {
 
-/// The files that were mapped for one piece of work, and whether another program shortened one
-/// meanwhile (cover_shortened_file). Several threads may use it at once.
+/// File descriptor that is closed at the end of its lifetime if it is owned; below 0 = none.
+class Descriptor {
+ public:
+  explicit Descriptor(int number, bool owned = true) : number_(number), owned_(owned) {}
+  ~Descriptor() {
+    if (owned_ && number_ >= 0) close(number_);
+  }
+  Descriptor(Descriptor&& other) noexcept
+      : number_(std::exchange(other.number_, -1)), owned_(other.owned_) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    std::swap(owned_, other.owned_);
+    return *this;
+  }
+
+  int get() const { return number_; }
+  int release() { return std::exchange(number_, -1); }
+
+ private:
+  int number_;
+  bool owned_;
+};
+
+/// Help for an error number of the system when a file is read or written; empty for rare ones.
+enum class FileUse { read, write };
+std::string help_for_file(int reason, FileUse use);
+
+/// Files that were mapped for one piece of work, which may be shortened meanwhile by other programs
+/// (see cover_shortened_file()). Several threads may use it at once.
 class MappedFiles {
  public:
-  /// Throws Error(file) naming the first file that was shortened. What was made from its bytes is
-  /// worth nothing.
+  /// Throws Error(file) naming the first file that was shortened: results made from it are invalid.
   void check() const;
 
  private:
@@ -32,8 +60,8 @@ class MappedFiles {
   std::vector<std::pair<std::string, std::shared_ptr<std::atomic<bool>>>> files_;
 };
 
-/// The value of work(access), in which a file that is shortened while it is read is the error,
-/// whatever follows from its bytes.
+/// Returns work(access). If a file was shortened during it, throws the Error(file) of
+/// MappedFiles::check() instead of an error that follows from the missing bytes.
 template <class Work>
 auto with_whole_files(FileAccess access, const Work& work) {
   access.mapped = std::make_shared<MappedFiles>();
@@ -47,10 +75,9 @@ auto with_whole_files(FileAccess access, const Work& work) {
   }
 }
 
-/// A file's bytes, memory-mapped where the file can be (a regular file), read otherwise (a pipe,
-/// "-" for standard input). Throws Error(file) that names the path and the system's reason; a
-/// folder is no file. Throws Error(input) for a file that is larger than it may be, or outside the
-/// folder it may be in.
+/// Bytes of a file: memory-mapped if it is a regular file, read into memory if it is a pipe or "-",
+/// standard input. Throws Error(file) with the path and the system's reason, also for a folder, and
+/// Error(input) for a file larger than Limits or outside FileAccess::restrict_to.
 class MappedFile {
  public:
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path,
@@ -62,7 +89,7 @@ class MappedFile {
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
   std::string_view text() const noexcept;
 
-  /// Whether its bytes stay where it is: a pipe's do not.
+  /// False for pipes, whose bytes can be read once only.
   bool can_be_read_again() const noexcept { return mapped_; }
 
  private:
@@ -76,7 +103,7 @@ class MappedFile {
   void read_all(int descriptor, const std::string& name, std::uint64_t most);
 
   std::span<const std::byte> bytes_;
-  std::unique_ptr<std::byte, Free> read_;  // the bytes of what cannot be mapped
+  std::unique_ptr<std::byte, Free> read_;  // bytes of a file that cannot be mapped
   bool mapped_ = false;
   std::unique_ptr<Watch> watch_;
 };

@@ -6,7 +6,7 @@
 namespace attn {
 namespace {
 
-// std::to_chars shows the sign of a NaN.
+// std::to_chars alone would show the sign of a NaN.
 template <class Number>
 std::string shortest_text(Number number) {
   if (std::isnan(number)) return "nan";

@@ -2,7 +2,7 @@
 
 namespace attn {
 
-/// One function of several types for std::visit: a case that is missing does not compile.
+/// Function object made of one function per type, for std::visit. A missing case does not compile.
 template <class... Functions>
 struct Overloaded : Functions... {
   using Functions::operator()...;

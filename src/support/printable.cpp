@@ -20,17 +20,17 @@ std::string escape(char byte) {
   return "\\x" + hexadecimal(static_cast<unsigned char>(byte), 2);
 }
 
-// Some terminals take U+009B, among those from U+0080 to U+009F, for the start of a command.
+// Some terminals take U+009B, one of the controls U+0080 to U+009F, for the start of a command.
 bool is_control(char32_t character) {
   return character < 0x20 || (character >= 0x7F && character < 0xA0);
 }
 
-// Unicode keeps them out of text, and readers of XML and PDF refuse them.
+// Characters that Unicode excludes from text; readers of XML and PDF refuse them.
 bool is_noncharacter(char32_t character) {
   return (character & 0xFFFE) == 0xFFFE || (character >= 0xFDD0 && character <= 0xFDEF);
 }
 
-// Ends of lines and paragraphs, and what changes the direction of what follows it.
+// Ends of lines and paragraphs, and changes of the direction of text.
 bool is_arranging(char32_t character) {
   return (character >= 0x2028 && character <= 0x202E) ||
          (character >= 0x2066 && character <= 0x2069);
@@ -58,6 +58,49 @@ std::string printable(std::string_view text) {
     text.remove_prefix(letter.size());
   }
   return result;
+}
+
+std::string in_quotes(std::string_view text) {
+  return '"' + printable(text) + '"';
+}
+
+namespace {
+
+constexpr std::string_view digits = "0123456789abcdef";
+constexpr std::size_t escape_size = 4;
+
+bool starts_with_escape(std::string_view text) {
+  return text.size() >= escape_size && text.starts_with("\\x") &&
+         digits.find(text[2]) != std::string_view::npos &&
+         digits.find(text[3]) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::string path_text(std::string_view path) {
+  std::string text;
+  while (!path.empty()) {
+    const std::size_t length = utf8_length(path);
+    if (length == 0 || starts_with_escape(path)) {
+      const auto byte = static_cast<unsigned char>(path[0]);
+      text += {'\\', 'x', digits[byte >> 4U], digits[byte & 15U]};
+    } else {
+      text += path.substr(0, length);
+    }
+    path.remove_prefix(length == 0 ? 1 : length);
+  }
+  return text;
+}
+
+std::string path_of_text(std::string_view text) {
+  std::string path;
+  while (!text.empty()) {
+    const bool escaped = starts_with_escape(text);
+    path +=
+        escaped ? static_cast<char>(digits.find(text[2]) << 4U | digits.find(text[3])) : text[0];
+    text.remove_prefix(escaped ? escape_size : 1);
+  }
+  return path;
 }
 
 }  // namespace attn

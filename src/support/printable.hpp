@@ -5,9 +5,19 @@
 
 namespace attn {
 
-/// The text as valid UTF-8 on one line with nothing in it that a terminal obeys or that no text may
-/// hold: control characters, changes of direction, noncharacters and bytes that are no UTF-8 become
-/// escapes such as \n, \x07, \u202e, \uffff or \xff.
+/// Text as one line of valid UTF-8 that is safe to show in a terminal: control characters, changes
+/// of direction, noncharacters and bytes that are no UTF-8 become escapes such as \n, \x07, \u202e,
+/// \uffff or \xff.
 std::string printable(std::string_view text);
+
+/// Printable text in double quotes.
+std::string in_quotes(std::string_view text);
+
+/// Text of a path as valid UTF-8 for JSON, with other bytes as escapes such as \xff. A backslash
+/// that would begin such an escape becomes \x5c, so that different paths have different texts.
+std::string path_text(std::string_view path);
+
+/// Path of a text that path_text() made.
+std::string path_of_text(std::string_view text);
 
 }  // namespace attn

@@ -9,7 +9,7 @@
 
 #include "attn/tensor.hpp"
 
-#include "support/large_block.hpp"
+#include "support/memory.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {

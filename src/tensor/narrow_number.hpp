@@ -9,19 +9,19 @@
 
 namespace attn {
 
-/// Whether the type has 16 bits: bfloat16, the upper half of a float, or float16, IEEE 754's
-/// binary16.
+/// True for the 16-bit types, called narrow here: bfloat16, the upper half of a float32, and
+/// float16, IEEE 754's binary16.
 constexpr bool is_narrow(DType dtype) noexcept {
   return dtype == DType::bfloat16 || dtype == DType::float16;
 }
 
-/// The type that numbers of a document or a file are read as, and wider steps of a computation are
-/// made in: float32 for the narrow types, else the same.
+/// Type in which numbers of a dtype are read and computed: float32 for the 16-bit types, else the
+/// dtype itself.
 constexpr DType widened(DType dtype) noexcept {
   return is_narrow(dtype) ? DType::float32 : dtype;
 }
 
-/// The number of a narrow type that is nearest to x, halves to even; beyond the range infinity.
+/// Number of a 16-bit type nearest to x, halves to even; infinity beyond the type's range.
 inline double nearest_narrow(double x, DType dtype) {
   const bool brain = dtype == DType::bfloat16;
   const int digits = brain ? 8 : 11, least_exponent = brain ? -126 : -14;
@@ -34,7 +34,7 @@ inline double nearest_narrow(double x, DType dtype) {
   return std::abs(nearest) > largest ? std::copysign(HUGE_VAL, x) : nearest;
 }
 
-/// The bits of such a number, and the number of such bits.
+/// Bits of the number of a 16-bit type nearest to x.
 inline std::uint16_t narrow_bits(double x, DType dtype) {
   const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(nearest_narrow(x, dtype)));
   if (dtype == DType::bfloat16) {
@@ -55,7 +55,8 @@ inline std::uint16_t narrow_bits(double x, DType dtype) {
   return static_cast<std::uint16_t>(sign | steps);
 }
 
-/// The same of floats, many at a time: what compilers make vectors of.
+/// Bits of the bfloat16 or float16 nearest to a float, without branches, so that compilers turn
+/// loops over them into vector code.
 inline std::uint16_t bfloat16_bits(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t nearest = (bits + 0x7FFFU + (bits >> 16U & 1U)) >> 16U;

@@ -26,7 +26,8 @@ const std::byte* bytes_of(const Tensor& tensor) {
   return static_cast<const std::byte*>(tensor.bytes());
 }
 
-// A tensor whose elements fill(bytes) writes; a shape alone if `like`, which has its dtype, is one.
+// New tensor with the dtype of `like`, whose elements fill(bytes) writes; a shape alone if `like`
+// is one.
 template <class Fill>
 Tensor made(Shape shape, const Tensor& like, const Fill& fill) {
   if (is_shape_only(like)) return shape_only(std::move(shape), like.dtype());
@@ -41,7 +42,8 @@ std::size_t product(const Shape& shape, std::size_t first, std::size_t end) {
   return count;
 }
 
-// Copies `from` of this shape to the start of each axis of a tensor of the shape `of`.
+// Copies elements of the shape `shape`, from `axis` on, to the starts of the axes of a tensor of
+// the shape `of`.
 void copy_block(const std::byte* from, const Shape& shape, std::byte* to, const Shape& of,
                 std::size_t axis, std::size_t element_bytes) {
   const std::size_t from_bytes = product(shape, axis + 1, shape.size()) * element_bytes;
@@ -153,7 +155,7 @@ Tensor permuted(const Tensor& tensor, const Shape& order) {
     shape.push_back(from[axis]);
     strides.push_back(product(from, axis + 1, from.size()) * size_of(tensor.dtype()));
   }
-  // Last axes that stay in place are copied as one piece.
+  // The last axes that keep their places are copied as one piece.
   std::size_t moved = order.size();
   while (moved > 0 && order[moved - 1] == moved - 1) --moved;
   const std::size_t piece = product(shape, moved, shape.size()) * size_of(tensor.dtype());

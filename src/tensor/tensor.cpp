@@ -13,17 +13,16 @@
 namespace attn {
 namespace {
 
-// What stands for the elements where there are none, because a null pointer stands for an absent
-// tensor.
+// Address of the elements of tensors of size 0. A null pointer marks an absent tensor.
 constexpr std::uint64_t no_elements = 0;
 
-// The same where only a shape is known.
+// Address that marks a tensor with a shape alone.
 constexpr std::uint64_t unknown_elements = 0;
 
 template <class From>
 std::int64_t nearest_integer(From number) {
-  // The limits are powers of two, exact in both floating-point types; comparing keeps the
-  // conversion defined.
+  // The limits are powers of two, which are exact in both types. A conversion beyond them would be
+  // undefined.
   if (std::isnan(number)) return 0;
   if (number >= From{0x1p63}) return std::numeric_limits<std::int64_t>::max();
   if (number < From{-0x1p63}) return std::numeric_limits<std::int64_t>::min();
@@ -46,7 +45,7 @@ Tensor convert(const Tensor& from) {
   return Tensor(from.shape(), std::move(elements));
 }
 
-// to[i] = convert(from[i]), in memory that is not set to zero first.
+// to[i] = convert(from[i]) in new memory, which is not set to zero first.
 template <class To, class From, class Convert>
 std::shared_ptr<To[]> each(const From* from, std::size_t count, const Convert& convert) {
   auto to = std::make_shared_for_overwrite<To[]>(count);
@@ -55,7 +54,7 @@ std::shared_ptr<To[]> each(const From* from, std::size_t count, const Convert& c
   return to;
 }
 
-// The numbers of a narrow type, which float32 holds exactly.
+// Numbers of a 16-bit type as float32, which holds them exactly.
 Tensor widened_numbers(const Tensor& narrow) {
   const auto* bits = static_cast<const std::uint16_t*>(narrow.bytes());
   const auto numbers =
@@ -118,8 +117,7 @@ std::size_t size_of(DType dtype) noexcept {
 }
 
 std::size_t element_count(const Shape& shape) {
-  // Eight bytes is the widest element, and a signed difference of pointers must be able to span
-  // them all.
+  // The widest element has eight bytes, and a signed difference of pointers must span all bytes.
   constexpr std::size_t most =
       static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / 8;
   bool empty = false;

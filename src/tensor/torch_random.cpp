@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t group = 16;
 
-// Turns 16 uniform numbers into 16 normal ones: numbers j and j + 8 are the two coordinates of one
-// Box–Muller pair.
+// Turns 16 uniform numbers into 16 normal ones by Box and Muller, 1958. Numbers j and j + 8 are the
+// coordinates of one pair.
 void box_muller(std::span<float> numbers) {
   constexpr std::size_t half = group / 2;
   for (std::size_t j = 0; j < half; ++j) {
@@ -47,7 +47,7 @@ void TorchRandom::normal(std::span<float> numbers) {
   std::size_t done = 0;
   for (; done + group <= numbers.size(); done += group) box_muller(numbers.subspan(done, group));
   if (done < numbers.size()) {
-    // The last 16 places are drawn anew, those that already held normal numbers included.
+    // The last 16 numbers are drawn again, including those that were normal already.
     const std::span<float> last = numbers.last(group);
     uniform(last);
     box_muller(last);
@@ -97,8 +97,8 @@ Tensor torch_linear_bias(TorchRandom& random, std::size_t outputs, std::size_t i
 Tensor torch_linear_weight(TorchRandom& random, std::size_t outputs, std::size_t inputs) {
   Shape shape{outputs, inputs};
   std::vector<float> numbers(element_count(shape));
-  // gain √(2 / (1 + a²)) with a = √5, standard deviation gain / √inputs, bound √3 of it, rounded as
-  // PyTorch does.
+  // Gain √(2 / (1 + a²)) with a = √5, standard deviation gain / √inputs, bound √3 times that, with
+  // PyTorch's roundings.
   const double gain = std::sqrt(2.0 / (1 + std::sqrt(5.0) * std::sqrt(5.0)));
   const double bound = std::sqrt(3.0) * (gain / std::sqrt(static_cast<double>(inputs)));
   random.uniform(numbers, static_cast<float>(-bound), static_cast<float>(bound));

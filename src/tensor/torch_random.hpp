@@ -10,25 +10,24 @@
 
 namespace attn {
 
-/// The numbers CPU PyTorch draws in float32 after torch.manual_seed: the uniform ones are the same,
-/// the normal ones differ by up to 2e-6, because their logarithm and cosine come from another
-/// mathematical library. Source:
-/// aten/src/ATen/native/cpu/DistributionTemplates.h and ATen/core/DistributionsHelper.h of
-/// PyTorch 1.13.
+/// Random numbers of CPU PyTorch in float32 after torch.manual_seed. Uniform numbers are equal to
+/// the bit; normal numbers differ by up to 2e-6, because logarithm and cosine come from another
+/// library. Source: aten/src/ATen/native/cpu/DistributionTemplates.h and
+/// ATen/core/DistributionsHelper.h of PyTorch 1.13.
 class TorchRandom {
  public:
-  /// Only the low 32 bits of the seed count, as in PyTorch.
+  /// Only the low 32 bits of the seed are used, as in PyTorch.
   explicit TorchRandom(std::uint64_t seed);
 
-  /// torch.rand, Tensor.uniform_(low, high): 24 random bits a number.
+  /// torch.rand and Tensor.uniform_(low, high), from 24 random bits per number.
   void uniform(std::span<float> numbers, float low = 0, float high = 1);
 
-  /// torch.randn. Sixteen numbers and more are made sixteen at a time, fewer one after the other
-  /// with the second number of a pair kept for the next such draw.
+  /// torch.randn. Sixteen numbers or more are drawn in groups of sixteen. Fewer are drawn one by
+  /// one, and the second number of a pair is kept for the next such draw.
   void normal(std::span<float> numbers);
 
-  /// torch.nn.functional.dropout without MKL: which numbers are kept, each with the probability
-  /// `keep`, from 53 random bits.
+  /// torch.nn.functional.dropout without MKL: 1 with the probability `keep`, else 0, from 53 random
+  /// bits per number.
   void bernoulli(std::span<std::uint8_t> kept, double keep);
 
  private:
@@ -39,15 +38,15 @@ class TorchRandom {
   std::optional<double> kept_;
 };
 
-/// A tensor of the shape filled by torch.randn or torch.rand.
+/// float32 tensor of this shape from torch.randn or torch.rand.
 Tensor torch_randn(TorchRandom& random, Shape shape);
 Tensor torch_rand(TorchRandom& random, Shape shape);
 
-/// The weight [outputs, inputs] of a new torch.nn.Linear: uniform in ±1/√inputs (kaiming_uniform_
-/// with a = √5).
+/// Weight [outputs,inputs] of a new torch.nn.Linear: uniform in ±1/√inputs (kaiming_uniform_ with
+/// a = √5).
 Tensor torch_linear_weight(TorchRandom& random, std::size_t outputs, std::size_t inputs);
 
-/// The bias [outputs] of a new torch.nn.Linear, drawn after its weight: uniform in ±1/√inputs.
+/// Bias [outputs] of a new torch.nn.Linear, drawn after its weight: uniform in ±1/√inputs.
 Tensor torch_linear_bias(TorchRandom& random, std::size_t outputs, std::size_t inputs);
 
 }  // namespace attn

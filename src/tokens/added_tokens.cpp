@@ -6,7 +6,7 @@
 
 #include "attn/error.hpp"
 
-#include "support/in_quotes.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 

@@ -5,8 +5,8 @@
 
 #include "attn/error.hpp"
 
-#include "support/in_quotes.hpp"
 #include "support/parallel_for.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tokens/characters.hpp"
 #include "tokens/token_models.hpp"

@@ -11,7 +11,7 @@
 
 #include "attn/error.hpp"
 
-#include "support/memory_limit.hpp"
+#include "support/memory.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"

@@ -8,7 +8,7 @@
 
 #include "attn/error.hpp"
 
-#include "support/in_quotes.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tokens/tokenizer_config.hpp"
 #include "tokens/tokenizer_parts.hpp"

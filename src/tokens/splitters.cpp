@@ -2,8 +2,7 @@
 
 #include "attn/error.hpp"
 
-#include "support/in_quotes.hpp"
-#include "support/nearest_name.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 #include "tokens/stages.hpp"

@@ -4,8 +4,8 @@
 
 #include "attn/error.hpp"
 
-#include "support/in_quotes.hpp"
-#include "support/nearest_name.hpp"
+#include "support/errors.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/json_object.hpp"
+#include "io/json_value.hpp"
 #include "tokens/aligned_text.hpp"
 #include "tokens/regular_expression.hpp"
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "support/in_quotes.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

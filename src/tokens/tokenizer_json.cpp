@@ -11,7 +11,7 @@
 #include "attn/error.hpp"
 
 #include "io/json_events.hpp"
-#include "support/in_quotes.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tokens/tokenizer_parts.hpp"
 

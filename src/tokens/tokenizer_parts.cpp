@@ -5,7 +5,7 @@
 #include "attn/error.hpp"
 
 #include "io/json_value.hpp"
-#include "support/in_quotes.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

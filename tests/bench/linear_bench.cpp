@@ -10,7 +10,7 @@
 #include "bench/fma_peak.hpp"
 #include "bench/threads.hpp"
 #include "kernels/matrix_product.hpp"
-#include "support/large_block.hpp"
+#include "support/memory.hpp"
 
 namespace {
 

@@ -16,7 +16,7 @@
 
 #include "chinese.hpp"
 #include "error_from.hpp"
-#include "support/display_width.hpp"
+#include "support/utf8.hpp"
 #include "temporary_folder.hpp"
 
 namespace {

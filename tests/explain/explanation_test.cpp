@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "support/display_width.hpp"
+#include "support/utf8.hpp"
 
 namespace {
 

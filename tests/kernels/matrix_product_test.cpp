@@ -10,7 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels/every_target.hpp"
-#include "support/large_block.hpp"
+#include "support/memory.hpp"
 
 namespace kernels = attn::kernels;
 

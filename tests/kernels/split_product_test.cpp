@@ -14,7 +14,7 @@
 #include "kernels/cpu_target.hpp"
 #include "kernels/matrix_product.hpp"
 #include "kernels/matrix_tile.hpp"
-#include "support/large_block.hpp"
+#include "support/memory.hpp"
 
 namespace kernels = attn::kernels;
 

@@ -1,5 +1,8 @@
 #include "support/printable.hpp"
 
+#include <set>
+#include <string>
+
 #include <doctest/doctest.h>
 
 namespace {
@@ -35,3 +38,43 @@ TEST_CASE("what changes the direction of text or ends lines and paragraphs is es
 }
 
 }  // namespace
+
+using namespace attn;
+
+TEST_CASE("text in quotes keeps what can be printed") {
+  CHECK(in_quotes("") == "\"\"");
+  CHECK(in_quotes("größe 注意 \"x\" a\\b") == "\"größe 注意 \"x\" a\\b\"");
+}
+
+TEST_CASE("text in quotes shows what would act on a terminal") {
+  CHECK(in_quotes("a\x1b[31m\n\x7f") == "\"a\\x1b[31m\\n\\x7f\"");
+  CHECK(in_quotes(std::string_view("\0", 1)) == "\"\\x00\"");
+  CHECK(in_quotes("a\xC2\x9B[m") == "\"a\\x9b[m\"");
+}
+
+TEST_CASE("text in quotes shows bytes that are not UTF-8") {
+  CHECK(in_quotes("a\xff\xc3") == "\"a\\xff\\xc3\"");
+  CHECK(in_quotes("\xed\xa0\x80") == "\"\\xed\\xa0\\x80\"");  // half of a surrogate pair
+}
+
+using attn::path_of_text;
+using attn::path_text;
+
+TEST_CASE("a path that is UTF-8 is its own text, and other bytes stand as escapes") {
+  CHECK(path_text("docs/größe 注意.json") == "docs/größe 注意.json");
+  CHECK(path_text(R"(back\slash \xFF \x5)") == R"(back\slash \xFF \x5)");
+  CHECK(path_text("a\xff/\xc3.json") == R"(a\xff/\xc3.json)");
+}
+
+TEST_CASE("different paths have different texts, which lead back to them") {
+  std::set<std::string> texts;
+  const std::set<std::string> paths{"a\xff",       R"(a\xff)",  R"(a\x5cxff)",
+                                    "a\\\xff",     R"(a\\xff)", "\xed\xa0\x80",
+                                    R"(\x5c\xff)", "",          "\n"};
+  for (const std::string& path : paths) {
+    CAPTURE(path);
+    CHECK(path_of_text(path_text(path)) == path);
+    texts.insert(path_text(path));
+  }
+  CHECK(texts.size() == paths.size());
+}

@@ -11,7 +11,6 @@
 
 #include "chinese.hpp"
 #include "error_from.hpp"
-#include "support/catalogue.hpp"
 #include "temporary_folder.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include "attn/error.hpp"
 
 #include "error_from.hpp"
-#include "support/in_quotes.hpp"
+#include "support/printable.hpp"
 
 namespace attn {
 namespace {

@@ -29,7 +29,7 @@ Box map_box(const Box& place, std::size_t rows, std::size_t columns, const Figur
 Axes chart_axes(const Box& box, const ChartTexts& texts, const Shown& shown, Figure& figure) {
   Axes axes;
   axes.box = box;
-  axes.whole_names = figure.standard();
+  axes.style = figure.style();
   if (shown(Part::title)) axes.title = figure.title(texts.title, title_size, figure.width());
   axes.title_size = title_size;
   axes.title_pad = title_pad;

@@ -37,11 +37,18 @@ class Decorator {
     return placed;
   }
 
+  // Adds a text of several lines and returns the box around all of them.
+  Box add_lines(const std::string& text, double size, Point anchor, const Alignment& alignment) {
+    const auto placed = placed_lines(text, size, anchor, alignment, typesetter_);
+    result_.texts.insert(result_.texts.end(), placed.begin(), placed.end());
+    return bounds_of(placed);
+  }
+
   void grow(const Box& box) { result_.grow(box); }
   void grow(const Box& box, const Box& layout_box) { result_.grow(box, layout_box); }
 
   void grow_by_label(const Box& box, const Box& layout_box) {
-    grow(axes_.whole_names ? box : layout_box, layout_box);
+    grow(axes_.style == PlotStyle::matplotlib ? layout_box : box, layout_box);
   }
 
   void add_x_axis() {
@@ -64,8 +71,8 @@ class Decorator {
     grow(taken);
     if (!axis.label.empty()) {
       const Point anchor = {frame_.middle(), taken.bottom + pixels(label_pad)};
-      const Box box = write(axis.label, axis.label_size, anchor,
-                            {Horizontal::centre, Vertical::top}, typesetter_, result_.texts);
+      const Box box =
+          add_lines(axis.label, axis.label_size, anchor, {Horizontal::centre, Vertical::top});
       grow_by_label(box, {box.middle(), box.top, box.middle(), box.bottom});
     }
   }
@@ -90,9 +97,8 @@ class Decorator {
       const double pad = pixels(label_pad);
       const Point anchor = {right ? taken.right + pad : taken.left - pad, frame_.centre()};
       const Box box =
-          write(axis.label, axis.label_size, anchor,
-                {Horizontal::centre, right ? Vertical::top : Vertical::bottom, 90, true},
-                typesetter_, result_.texts);
+          add_lines(axis.label, axis.label_size, anchor,
+                    {Horizontal::centre, right ? Vertical::top : Vertical::bottom, 90, true});
       grow_by_label(box, {box.left, box.centre(), box.right, box.centre()});
     }
     if (!axis.offset.empty()) {
@@ -274,14 +280,6 @@ std::vector<PlacedText> placed_lines(const std::string& text, double points, Poi
   std::vector<const Text*> lines;
   for (const std::string& line : lines_of(text)) lines.push_back(&typesetter.text(line, points));
   return place_lines(lines, typesetter.text("lp", points), anchor, alignment);
-}
-
-Box write(const std::string& text, double points, Point anchor, const Alignment& alignment,
-          Typesetter& typesetter, std::vector<PlacedText>& texts) {
-  if (text.empty()) return {anchor.x, anchor.y, anchor.x, anchor.y};
-  const auto lines = placed_lines(text, points, anchor, alignment, typesetter);
-  texts.insert(texts.end(), lines.begin(), lines.end());
-  return bounds_of(lines);
 }
 
 Box bounds_of(const std::vector<PlacedText>& texts) {

@@ -42,9 +42,7 @@ struct Axis {
 struct Axes {
   Box box;                          ///< pixels
   double line_width = frame_width;  ///< points; of the frame and the ticks
-  /// Whether the names of axes count in the bounds with their whole lengths; otherwise those longer
-  /// than their axis may be cut off, as in the matplotlib style.
-  bool whole_names = true;
+  PlotStyle style = PlotStyle::standard;
   Axis x;  ///< below the box
   Axis y;  ///< left of the box
   bool y_on_right = false;
@@ -58,7 +56,9 @@ struct Axes {
 /// The texts around an axes at their places, in pixels.
 struct Decorations {
   std::vector<PlacedText> texts;
-  Box bounds;  ///< the box around the frame, its ticks and all texts, as Axes::whole_names says
+  /// The box around the frame, its ticks and all texts. The matplotlib style takes no account of
+  /// the lengths of axis labels, so that those longer than their axis may be cut off.
+  Box bounds;
   /// The box without the lengths of axis labels and title, which no change of the frame can mend.
   Box layout_bounds;
 
@@ -69,10 +69,6 @@ struct Decorations {
 /// A text of one or more lines at its place.
 std::vector<PlacedText> placed_lines(const std::string& text, double points, Point anchor,
                                      const Alignment& alignment, Typesetter& typesetter);
-/// Appends a text of one or more lines to `texts` and returns the box around it; an empty text is
-/// the anchor alone.
-Box write(const std::string& text, double points, Point anchor, const Alignment& alignment,
-          Typesetter& typesetter, std::vector<PlacedText>& texts);
 /// The box around texts; at least one.
 Box bounds_of(const std::vector<PlacedText>& texts);
 

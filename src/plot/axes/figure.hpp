@@ -13,7 +13,7 @@
 #include "plot/canvas/canvas.hpp"
 #include "plot/colour/colour.hpp"
 #include "plot/text/text.hpp"
-#include "support/in_english.hpp"
+#include "support/translated.hpp"
 
 namespace attn::plot {
 

@@ -196,10 +196,10 @@ Box bar_within(const Box& place) {
 }
 
 ColourBar::ColourBar(const Box& box, const std::string& label, const ColourScale& scale,
-                     const ColorNorm& norm, Figure& figure, bool whole_name)
+                     const ColorNorm& norm, PlotStyle style, Figure& figure)
     : scale_(&scale) {
   axes.box = box;
-  axes.whole_names = whole_name;
+  axes.style = style;
   axes.x.drawn = false;
   axes.y_on_right = true;
   axes.y.label = label;

@@ -55,10 +55,9 @@ void draw_hatches(Canvas& canvas, const std::vector<Box>& boxes,
 /// A bar of colours with the values that they stand for on its right, its first colour at the
 /// bottom, and an arrow at an end that values lie beyond.
 struct ColourBar {
-  /// A bar in its box. `label` is fitted to it already; empty = none. `whole_name` is
-  /// Axes::whole_names.
+  /// A bar in its box. `label` is fitted to it already; empty = none.
   ColourBar(const Box& box, const std::string& label, const ColourScale& scale,
-            const ColorNorm& norm, Figure& figure, bool whole_name);
+            const ColorNorm& norm, PlotStyle style, Figure& figure);
 
   /// The box around bar, texts and arrows; `of` is bounds or layout_bounds.
   Box bounds(Box Decorations::*of = &Decorations::bounds) const;

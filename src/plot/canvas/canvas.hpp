@@ -18,7 +18,7 @@
 #include "plot/colour/colour.hpp"
 #include "plot/text/fonts.hpp"
 #include "plot/text/text.hpp"
-#include "support/large_block.hpp"
+#include "support/memory.hpp"
 
 namespace attn::plot {
 

@@ -13,7 +13,7 @@
 #include <libdeflate.h>
 
 #include "plot/canvas/picture_files.hpp"
-#include "support/large_block.hpp"
+#include "support/memory.hpp"
 
 namespace {
 
@@ -32,11 +32,11 @@ unsigned char* compress(unsigned char* data, int size, int* packed_size, int) {
   try {
     const std::string stream =
         next_compression.stream({data, static_cast<std::size_t>(size)}, next_compression.rows);
-    auto* const block = static_cast<unsigned char*>(attn::allocate_block(stream.size()));
+    void* const block = std::malloc(stream.size());
     if (block == nullptr) return nullptr;
-    std::copy(stream.begin(), stream.end(), block);
+    std::memcpy(block, stream.data(), stream.size());
     *packed_size = static_cast<int>(stream.size());
-    return block;
+    return static_cast<unsigned char*>(block);
   } catch (const std::bad_alloc&) {
     return nullptr;
   }

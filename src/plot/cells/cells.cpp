@@ -5,7 +5,7 @@
 
 #include "attn/error.hpp"
 
-#include "support/display_width.hpp"
+#include "support/utf8.hpp"
 
 namespace attn::plot {
 namespace {

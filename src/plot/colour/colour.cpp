@@ -9,7 +9,7 @@
 
 #include "attn/error.hpp"
 
-#include "support/nearest_name.hpp"
+#include "support/errors.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

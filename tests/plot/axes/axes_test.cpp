@@ -68,7 +68,7 @@ TEST_CASE("the length of a label along the frame does not count in the layout") 
   const auto standard = decorate(axes, typesetter);
   CHECK(standard.layout_bounds.right == doctest::Approx(300));
   CHECK(standard.bounds.right > 500);
-  axes.whole_names = false;
+  axes.style = attn::PlotStyle::matplotlib;
   CHECK(decorate(axes, typesetter).bounds.right == doctest::Approx(300));
 }
 

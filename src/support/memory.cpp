@@ -1,4 +1,4 @@
-#include "support/large_block.hpp"
+#include "support/memory.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,15 +9,21 @@
 #include <malloc.h>
 #endif
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include "attn/error.hpp"
 #include "attn/memory.hpp"
+
+#include "support/number_text.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
 constexpr std::size_t large_page = std::size_t{2} << 20U;
 
-// How large a block is that malloc gave; 0 where that is not told, and nothing is kept.
+// Size of a block from malloc in bytes; 0 where malloc does not give it, so that no block is kept.
 std::size_t size_of(void* block) noexcept {
 #ifdef __GLIBC__
   return malloc_usable_size(block);
@@ -27,8 +33,8 @@ std::size_t size_of(void* block) noexcept {
 #endif
 }
 
-// Blocks that were freed and are kept: few, as they are large. What is smaller than the least, the
-// C library keeps well enough by itself.
+// Freed blocks that are kept for later use. They are few, because the C library itself keeps blocks
+// below the least size well enough.
 class KeptBlocks {
  public:
   static constexpr std::size_t least = 4 * large_page;
@@ -39,7 +45,8 @@ class KeptBlocks {
     if (bytes_ > limit_) give_back();
   }
 
-  // The smallest that holds so much and not half as much again, or null after all were given back.
+  // Smallest block of at least `bytes` and less than 1.5 times as much. Otherwise frees all blocks
+  // and returns null.
   void* take(std::size_t bytes) noexcept {
     const std::lock_guard lock(guard_);
     if (count_ == 0) return nullptr;
@@ -84,7 +91,7 @@ class KeptBlocks {
   std::size_t count_ = 0, bytes_ = 0, limit_ = 0;
 };
 
-// Never destroyed: tensors may be freed until the last.
+// Never destroyed, because tensors may be freed until the end of the process.
 KeptBlocks& kept_blocks() noexcept {
   alignas(KeptBlocks) static std::array<unsigned char, sizeof(KeptBlocks)> room;
   static KeptBlocks* const blocks = new (room.data()) KeptBlocks;
@@ -102,14 +109,14 @@ void* allocate_block(std::size_t bytes) noexcept {
   if (bytes >= KeptBlocks::least) {
     if (void* const kept = kept_blocks().take(bytes)) return kept;
   }
-  // Blocks of several large pages begin with one and end with one, so that none of them is made of
-  // small pages; among smaller ones the gaps that this leaves would weigh more.
+  // Blocks of several large pages begin and end at large pages, so that no part uses small pages.
+  // For smaller blocks the gaps between them would cost more.
   const std::size_t unit = bytes >= 2 * large_page ? large_page : line;
   if (bytes > SIZE_MAX - unit) return nullptr;
   const std::size_t size = (bytes + unit - 1) / unit * unit;
   void* block = std::aligned_alloc(unit, size);
   if (block == nullptr || bytes < large_page) return block;
-  // Whole pages of the block. A system without large pages says so; the block is as good.
+  // Only a hint for the whole pages of the block: without large pages it is as usable.
   const std::size_t before = reinterpret_cast<std::uintptr_t>(block) % small_page;
   madvise(static_cast<char*>(block) - before, before + size, MADV_HUGEPAGE);
   return block;
@@ -120,6 +127,49 @@ void free_block(void* block) noexcept {
   const std::size_t size = size_of(block);
   if (size >= KeptBlocks::least && kept_blocks().keep(block, size)) return;
   std::free(block);
+}
+
+namespace {
+
+// Memory of the machine in bytes; 0 if unknown. Asked once, which takes longer than most checks.
+double machine_memory() {
+  static const double memory = [] {
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? static_cast<double>(pages) * static_cast<double>(page) : 0;
+  }();
+  return memory;
+}
+
+}  // namespace
+
+void check_memory(std::size_t elements, std::size_t bytes_each, const std::string& what,
+                  const std::string& where, const std::string& help) {
+  check_memory(static_cast<double>(elements) * static_cast<double>(bytes_each), what, where, help);
+}
+
+void check_memory(double bytes, const std::string& what, const std::string& where,
+                  const std::string& help) {
+  const auto refuse = [&](const std::string& limit, double memory) {
+    throw input_error(translated("{1} would take {2}, more than {3}{4}", what, bytes_text(bytes),
+                                 limit, bytes_text(memory)),
+                      where, translated(help));
+  };
+  if (const double memory = machine_memory(); memory > 0 && bytes > memory) {
+    refuse(translated("the memory of this machine, "), memory);
+  }
+  if (const auto limit = address_space_limit(); limit && bytes > static_cast<double>(*limit))
+    refuse(translated("the memory that this program may use, "), static_cast<double>(*limit));
+}
+
+std::optional<std::size_t> address_space_limit() noexcept {
+  rlimit own{};
+  if (getrlimit(RLIMIT_AS, &own) != 0 || own.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return own.rlim_cur;
+}
+
+bool can_be_mapped(std::size_t bytes) noexcept {
+  void* const block = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return block != MAP_FAILED && munmap(block, bytes) == 0;
 }
 
 }  // namespace attn

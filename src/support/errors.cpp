@@ -1,20 +1,37 @@
-#include "support/nearest_name.hpp"
+#include "support/errors.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
-#include "attn/error.hpp"
-
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
+
+Error::Error(ErrorKind kind, std::string problem, std::string where, std::string help)
+    : kind_(kind), problem_(std::move(problem)), where_(std::move(where)), help_(std::move(help)) {
+  // The parts may quote documents from anywhere.
+  text_ = printable(problem_);
+  if (!where_.empty()) text_ += translated("\n  where: {1}", printable(where_));
+  if (!help_.empty()) text_ += translated("\n  help:  {1}", printable(help_));
+}
+
+Error Error::inside(const std::string& container) const {
+  return Error(kind_, problem_, where_.empty() ? container : container + ", " + where_, help_);
+}
+
+Error input_error(std::string problem, std::string where, std::string help) {
+  return Error(ErrorKind::input, std::move(problem), std::move(where), std::move(help));
+}
+
 namespace {
 
 char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-// Optimal string alignment distance (Damerau 1964, with no substring edited twice), by dynamic
+// Optimal string alignment distance (Damerau 1964, no substring edited twice) by dynamic
 // programming over three rows.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
@@ -38,7 +55,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
-  // Beyond this length a name is no typing error, and the distance would cost quadratic time.
+  // Longer names are no typing errors, and the distance takes quadratic time.
   constexpr std::size_t longest = 64;
   if (name.size() > longest) return {};
   std::string_view best;

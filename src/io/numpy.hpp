@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/file_access.hpp"
+#include "attn/tensor.hpp"
+
+#include "io/raw_array.hpp"
+
+namespace attn {
+
+constexpr std::string_view npy_magic = "\x93NUMPY";
+
+/// Tensor of a whole .npy file of version 1, 2 or 3 (numpy.lib.format). Throws Error(input), at
+/// "byte 12" where possible, for damaged files and, with their names, for objects, structures,
+/// complex numbers, strings and dates. `type`, if given, receives the type of the elements in the
+/// file.
+Tensor parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                 ElementType* type = nullptr);
+
+/// Header of a .npy file of version 1 for elements that follow in row-major order, little-endian.
+std::string npy_header(const Shape& shape, DType dtype);
+
+/// Zip archive of .npy files, as numpy.savez and numpy.savez_compressed write it.
+class Npz {
+ public:
+  static constexpr std::string_view format_name = "npz";
+
+  /// Reads the table of contents. Throws Error(input) if it is damaged, if the archive is a PyTorch
+  /// checkpoint, or if it holds other files but no .npy file.
+  Npz(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+      const Limits& limits = {});
+
+  /// Names without ".npy", in the order of the archive.
+  const std::vector<std::string>& names() const noexcept { return names_; }
+
+  /// Throws Error(input) with the member's name if it is damaged, encrypted, larger than the limit,
+  /// or no .npy file. Several threads may read at once. `type` as for parse_npy().
+  Tensor read(std::size_t index, ElementType* type = nullptr) const;
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::shared_ptr<const void> owner_;
+  Limits limits_;
+  std::vector<std::string> names_;
+  std::vector<std::uint64_t> members_;  // indices in the archive
+};
+
+}  // namespace attn

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+
+namespace attn {
+
+/// Candidate with the smallest edit distance to `name`, ignoring case; an exchange of neighbours is
+/// one edit. Empty if that distance is more than 2 and more than a third of the longer name.
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
+
+/// True if an error's place is a field of a function's options, such as "MapSelection::keys", and
+/// not a place in a file.
+constexpr bool names_option(std::string_view where) {
+  const std::size_t end = where.find("::");
+  if (end == std::string_view::npos || end == 0 || where[0] < 'A' || where[0] > 'Z') return false;
+  for (const char c : where.substr(0, end)) {
+    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))) return false;
+  }
+  return true;
+}
+
+/// Several errors of one input. As an Error it is the first of them.
+class SeveralErrors : public Error {
+ public:
+  /// `errors` are not empty.
+  explicit SeveralErrors(std::vector<Error> errors)
+      : Error(errors.front()), errors_(std::move(errors)) {}
+
+  const std::vector<Error>& errors() const noexcept { return errors_; }
+
+ private:
+  std::vector<Error> errors_;
+};
+
+}  // namespace attn
