@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -163,8 +162,8 @@ struct RowField {
   void (*read_keys)(Part& part, const JsonValue& value, const std::string& place) = nullptr;
 };
 
-template <class Part>
-void read_members(Part& to, std::span<const RowField<Part>> fields, const JsonValue& value,
+template <class Part, std::size_t count>
+void read_members(Part& to, const std::array<RowField<Part>, count>& fields, const JsonValue& value,
                   const std::string& place) {
   for (const JsonMember& own : expect_object(value, place, help()).members()) {
     const std::string at = pointer_to(place, own.key);
@@ -184,13 +183,6 @@ void read_members(Part& to, std::span<const RowField<Part>> fields, const JsonVa
   }
 }
 
-void read(RowStack& to, const JsonValue& value, const std::string& place);
-void read(RowRotary& to, const JsonValue& value, const std::string& place);
-void read(RowWindow& to, const JsonValue& value, const std::string& place);
-void read(RowBuckets& to, const JsonValue& value, const std::string& place);
-void read(RowExperts& to, const JsonValue& value, const std::string& place);
-void read(RowHead& to, const JsonValue& value, const std::string& place);
-
 template <class T>
 void read(std::optional<T>& to, const JsonValue& value, const std::string& place) {
   read(to.emplace(), value, place);
@@ -206,6 +198,15 @@ using PartOf = decltype(part_of_member(member));
 template <auto member>
 void put(PartOf<member>& part, const JsonValue& value, const std::string& place) {
   read(part.*member, value, place);
+}
+// A member that is an object with fields of its own.
+template <auto member, const auto& fields>
+void put_part(PartOf<member>& part, const JsonValue& value, const std::string& place) {
+  if constexpr (requires { (part.*member).emplace(); }) {
+    read_members((part.*member).emplace(), fields, value, place);
+  } else {
+    read_members(part.*member, fields, value, place);
+  }
 }
 template <auto member>
 void own(PartOf<member>& part, const JsonValue& value, const std::string& place) {
@@ -287,9 +288,9 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
     {{"like", check<std::string>},
      {"prefixes", put<&FamilyRow::prefixes>},
      {"names", read_own_names},
-     {"encoder", put<&FamilyRow::encoder>},
-     {"decoder", put<&FamilyRow::decoder>},
-     {"head", put<&FamilyRow::head>},
+     {"encoder", put_part<&FamilyRow::encoder, stack_fields>},
+     {"decoder", put_part<&FamilyRow::decoder, stack_fields>},
+     {"head", put_part<&FamilyRow::head, head_fields>},
      {"optional", put<&FamilyRow::optional>},
      {"defaults", put<&FamilyRow::defaults>},
      {"part_sizes", check<JsonValue>},
@@ -302,13 +303,13 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"whole_width_norms", put<&FamilyRow::whole_width_norms>},
      {"activation", own<&FamilyRow::activation>, keys<&FamilyRow::activation>},
      {"feed_forward_keys", put<&FamilyRow::feed_forward_keys>},
-     {"experts", put<&FamilyRow::experts>},
+     {"experts", put_part<&FamilyRow::experts, expert_fields>},
      {"positions", put<&FamilyRow::positions>},
      {"position_offset", put<&FamilyRow::position_offset>},
      {"alibi_scaled", put<&FamilyRow::alibi_scaled>},
-     {"rotary", put<&FamilyRow::rotary>},
-     {"window", put<&FamilyRow::window>},
-     {"buckets", put<&FamilyRow::buckets>},
+     {"rotary", put_part<&FamilyRow::rotary, rotary_fields>},
+     {"window", put_part<&FamilyRow::window, window_fields>},
+     {"buckets", put_part<&FamilyRow::buckets, bucket_fields>},
      {"parallel", own<&FamilyRow::parallel>, keys<&FamilyRow::parallel>},
      {"residual_after_norm", own<&FamilyRow::residual_after_norm>,
       keys<&FamilyRow::residual_after_norm>},
@@ -323,25 +324,6 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"tied_logits_by_root_of_width", put<&FamilyRow::tied_logits_by_root_of_width>},
      {"embedding_scale", read_embedding_scale},
      {"embedding_scale_keys", put<&FamilyRow::embedding_scale_keys>}});
-
-void read(RowStack& to, const JsonValue& value, const std::string& place) {
-  read_members<RowStack>(to, stack_fields, value, place);
-}
-void read(RowRotary& to, const JsonValue& value, const std::string& place) {
-  read_members<RowRotary>(to, rotary_fields, value, place);
-}
-void read(RowWindow& to, const JsonValue& value, const std::string& place) {
-  read_members<RowWindow>(to, window_fields, value, place);
-}
-void read(RowBuckets& to, const JsonValue& value, const std::string& place) {
-  read_members<RowBuckets>(to, bucket_fields, value, place);
-}
-void read(RowExperts& to, const JsonValue& value, const std::string& place) {
-  read_members<RowExperts>(to, expert_fields, value, place);
-}
-void read(RowHead& to, const JsonValue& value, const std::string& place) {
-  read_members<RowHead>(to, head_fields, value, place);
-}
 
 // A part of a row that holds for configurations whose member `key` is `is`. row_of() merges it into
 // the row; here it is only checked.
@@ -363,7 +345,7 @@ void read_case_value(RowCase& to, const JsonValue& value, const std::string& pla
 
 void read_case_row(RowCase& to, const JsonValue& value, const std::string& place) {
   FamilyRow ignored;
-  read_members<FamilyRow>(ignored, row_fields, value, place);
+  read_members(ignored, row_fields, value, place);
   to.row = true;
 }
 
@@ -375,7 +357,7 @@ void read_cases(FamilyRow&, const JsonValue& value, const std::string& place) {
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string at = pointer_to(place, i);
     RowCase there;
-    read_members<RowCase>(there, case_fields, value.element(i), at);
+    read_members(there, case_fields, value.element(i), at);
     for (const auto& [name, found] :
          {std::pair("key", there.key), std::pair("is", there.is), std::pair("row", there.row)}) {
       if (!found) throw input_error(translated("the case has no \"{1}\"", name), at, help());
@@ -391,7 +373,7 @@ FamilyRow read_row(const JsonValue& row) {
                       translated("model_row() gives one"));
   }
   FamilyRow read;
-  read_members<FamilyRow>(read, row_fields, row, "");
+  read_members(read, row_fields, row, "");
   return read;
 }
 
