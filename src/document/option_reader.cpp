@@ -160,6 +160,10 @@ constexpr auto relative_bias_fields = [](const auto& visit, RelativeBias& bias) 
   visit({"max_distance"}, bias.max_distance);
   visit({"bidirectional"}, bias.bidirectional);
 };
+// The norm of heads, an RMS norm unless the document has another kind.
+struct HeadNorm : Norm {
+  HeadNorm() { kind = NormKind::rms; }
+};
 constexpr auto head_norm_fields = [](const auto& visit, Norm& norm) {
   visit({"weight", {}, true}, norm.weight);
   visit({"bias"}, norm.bias);
@@ -276,7 +280,7 @@ constexpr auto definitions = std::to_array<SchemaDefinition>({
               "}]";
      }},
     {"relative_bias", +[] { return object_schema<RelativeBias>(relative_bias_fields); }},
-    {"head_norm", +[] { return object_schema<Norm>(head_norm_fields); }},
+    {"head_norm", +[] { return object_schema<HeadNorm>(head_norm_fields); }},
     {"dropout", +[] { return object_schema<GivenDropout>(dropout_fields); }},
 });
 
@@ -339,7 +343,7 @@ RelativeBias read_relative_bias(const JsonValue& value, const std::string& place
 Norm read_head_norm(const JsonValue& value, const std::string& place, DType dtype,
                     TensorSource& tensors) {
   const ObjectReader::Tensors from{tensors, dtype};
-  return read_object<Norm>(head_norm_fields, value, place, After::problem_goes_on, &from);
+  return read_object<HeadNorm>(head_norm_fields, value, place, After::problem_goes_on, &from);
 }
 
 Window read_window(const JsonValue& value, const std::string& place) {
