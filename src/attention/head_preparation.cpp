@@ -427,8 +427,8 @@ void HeadPreparation::prepare_rows_of(const float* from, std::size_t count, std:
 Sequences HeadPreparation::prepared(const Sequences& sequences, DType precision) const {
   const auto rows = [&](const Tensor& tensor, const std::optional<Norm>& norm,
                         const Positions& positions, std::size_t heads) {
-    return precision == DType::float32 ? prepared_rows<float>(tensor, norm, positions, heads)
-                                       : prepared_rows<double>(tensor, norm, positions, heads);
+    return with_float_type(
+        precision, [&]<class T>() { return prepared_rows<T>(tensor, norm, positions, heads); });
   };
   Sequences result = sequences;
   result.value = sequences.value_or_key();

@@ -80,8 +80,8 @@ Tensor apply(const Norm& norm, const Tensor& x, double eps, std::size_t threads)
 
 Tensor apply_to_sum(const Norm& norm, const Tensor& x, const Tensor& change, double eps,
                     std::size_t threads) {
-  return x.dtype() == DType::float32 ? normalised<float>(norm, x, change, eps, threads)
-                                     : normalised<double>(norm, x, change, eps, threads);
+  return with_float_type(x.dtype(),
+                         [&]<class T>() { return normalised<T>(norm, x, change, eps, threads); });
 }
 
 void check_layer_norm(const Norm& norm, std::size_t width, const std::string& prefix,

@@ -384,13 +384,12 @@ std::vector<Tensor> products(std::span<const Product> all, const Tensor& x, std:
 }  // namespace
 
 Tensor apply(const Linear& linear, const Tensor& x, std::size_t threads, const Epilogue& epilogue) {
-  return x.dtype() == DType::float32 ? product<float>(linear, x, threads, epilogue)
-                                     : product<double>(linear, x, threads, epilogue);
+  return with_float_type(x.dtype(),
+                         [&]<class T>() { return product<T>(linear, x, threads, epilogue); });
 }
 
 std::vector<Tensor> apply(std::span<const Product> all, const Tensor& x, std::size_t threads) {
-  return x.dtype() == DType::float32 ? products<float>(all, x, threads)
-                                     : products<double>(all, x, threads);
+  return with_float_type(x.dtype(), [&]<class T>() { return products<T>(all, x, threads); });
 }
 
 double activated(double x, const ActivationCurve& by) {

@@ -343,8 +343,8 @@ TermNorms term_norms(const Layer& layer, const LayerStep& step) {
                       layer.weights.after_attention,
                       {}};
   if (!layer.spec.parallel) block.sum_norm = layer.weights.after_attention_sum;
-  return block.weights.dtype() == DType::float32 ? TermReader<float>(block, eps, threads).read()
-                                                 : TermReader<double>(block, eps, threads).read();
+  return with_float_type(block.weights.dtype(),
+                         [&]<class T>() { return TermReader<T>(block, eps, threads).read(); });
 }
 
 }  // namespace attn

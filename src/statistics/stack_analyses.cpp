@@ -186,8 +186,8 @@ Tensor HeadDistances::distances() const {
   for (const Tensor& maps : layers_) {
     columns = maps.shape()[3];
     for (std::size_t h = 0; h < maps.shape()[1]; ++h) {
-      heads.push_back(maps.dtype() == DType::float32 ? smooth_rows<float>(maps, h)
-                                                     : smooth_rows<double>(maps, h));
+      heads.push_back(
+          with_float_type(maps.dtype(), [&]<class T>() { return smooth_rows<T>(maps, h); }));
     }
   }
   const std::size_t count = heads.size();
