@@ -132,7 +132,7 @@ struct SchemaDefinition {
   std::string_view name;
   Schema schema;
 };
-/// The definitions of each part of documents, each beside its reader.
+/// The definitions of each part of documents, next to its reader.
 std::span<const SchemaDefinition> tensor_definitions() noexcept;
 std::span<const SchemaDefinition> token_definitions() noexcept;
 std::span<const SchemaDefinition> parameter_definitions() noexcept;

@@ -23,7 +23,7 @@
 namespace attn {
 namespace {
 
-// A form of tensors as objects: its fields, the first of which decides the form.
+// A form of tensors as objects. Its first field decides the form.
 struct Form {
   std::array<Field, 4> all;  // those without a key are none
   bool viewed = false;       // whether the object may have members of a view too

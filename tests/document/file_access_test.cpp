@@ -53,7 +53,7 @@ TEST_CASE("a restricted document may name files in the folder and below, and non
   CHECK(verdict(folder, query_in("out.npy"), access) == refused("out.npy"));
   CHECK(verdict(folder, query_in("in/../out.npy"), access) == refused("in/../out.npy"));
   CHECK(verdict(folder, query_in("inside.npy"), access) == refused("inside.npy"));
-  // Whether a file outside exists is not told either.
+  // The error does not reveal whether a file outside exists.
   CHECK(verdict(folder, query_in("none.npy"), access) == refused("none.npy"));
   CHECK(verdict(folder, query_in("/etc/passwd"), access).starts_with("\"/etc/passwd\" is not in"));
 }

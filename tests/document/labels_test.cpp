@@ -13,7 +13,7 @@ namespace {
 using List = std::vector<std::string>;
 using Lists = std::vector<List>;
 
-// Of two samples, each of 2 queries and 3 keys; the file holds a label a line.
+// Labels for two samples with 2 queries and 3 keys each; the file has a label on each line.
 Labels labels_of(const std::string& json, const LabelledSizes& sizes = {2, 2, 3}) {
   return read_labels(parse_json(json), "/labels", sizes, [](const std::string& name) {
     return name == "two.txt" ? "a\r\nb\r\n\r\n" : "\xEF\xBB\xBFx\n\nz";

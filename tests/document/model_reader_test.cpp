@@ -38,7 +38,7 @@ constexpr const char* words = R"({
             "vocab": {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "one": 4, "two": 5,
                       "three": 6}}})";
 
-// A checkpoint with that tokenizer beside it.
+// A checkpoint with that tokenizer.
 struct WithWords : TemporaryFolder {
   explicit WithWords(const std::string& whole) {
     for (const char* name : {"config.json", "model.safetensors"}) {

@@ -93,7 +93,7 @@ TEST_CASE("maps of rank 3 count heads only where there are heads but no samples"
 
 namespace {
 
-// What read_plans() says to a document under a limit of elements; "read" if it takes it.
+// The error of read_plans() for a document under a limit of elements; "read" if there is none.
 std::string verdict(const std::string& document, std::uint64_t elements) {
   FileAccess access;
   access.limits.elements = elements;

@@ -239,7 +239,7 @@ TEST_CASE("padding of the document and of the tokens hold together") {
       is(united_padding(flags({2, 3}, {1, 0, 0, 0, 1, 0}), tokens, 0), {2, 3}, {1, 0, 1, 0, 1, 0}));
   CHECK(is(united_padding(flags({1, 3}, {1, 0, 0}), tokens, 0), {2, 3}, {1, 0, 1, 1, 0, 0}));
   CHECK(is(united_padding(flags({3}, {0, 1, 0}), flags({3}, {0, 0, 1}), 0), {3}, {0, 1, 1}));
-  // What does not fit is left for the mask's own check.
+  // A padding that does not fit is left for the mask's own check.
   CHECK(is(united_padding(flags({4}, {0, 1, 0, 1}), tokens, 0), {4}, {0, 1, 0, 1}));
   CHECK(is(united_padding(flags({1, 3}, {1, 0, 0}), {}, 0), {1, 3}, {1, 0, 0}));
 }
