@@ -1,5 +1,3 @@
-#include "batch/items.hpp"
-
 #include <array>
 #include <atomic>
 #include <limits>
@@ -8,6 +6,8 @@
 
 #include <doctest/doctest.h>
 #include <unistd.h>
+
+#include "batch/items.hpp"
 
 namespace {
 
@@ -93,7 +93,7 @@ TEST_CASE("many lines come through as they are") {
   CHECK(next(lines) == "end");
 }
 
-TEST_CASE("who is told to stop waits for no line, and takes none that is not whole") {
+TEST_CASE("after a stop, no line is awaited and no partial line is taken") {
   Pipe pipe;
   std::atomic<bool> stop = false;
   attn::ArrivingLines lines(pipe.reading(), no_limit, &stop);

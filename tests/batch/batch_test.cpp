@@ -129,7 +129,7 @@ TEST_CASE("a pattern names its matches from its first part that varies") {
         "no document: nothing matches \"" + pattern + "\"\n  help:  check the pattern");
 }
 
-TEST_CASE("backslashes of a pattern are no part of the names of its matches") {
+TEST_CASE("names of matches lack the backslashes of their pattern") {
   const TemporaryFolder folder;
   fs::create_directories(folder / "abcdefgh");
   folder.write("abcdefgh/a.json", good);
@@ -233,7 +233,7 @@ TEST_CASE("a shard that has no items is done at once, and one that cannot be is 
         "first of them");
 }
 
-TEST_CASE("resuming does what is new, changed, failed, incomplete or asked for in another way") {
+TEST_CASE("resuming computes items that are new, changed, failed, incomplete or of other options") {
   const TemporaryFolder folder;
   write_documents(folder);
   folder.write("q.npy", npy_bytes(Tensor({2, 2}, std::vector<float>{1, 2, 3, 4})));
@@ -265,7 +265,7 @@ TEST_CASE("resuming does what is new, changed, failed, incomplete or asked for i
   CHECK(done_again() == Names{"lines.000004"});
 }
 
-TEST_CASE("resuming with other shards finds what the former ones did") {
+TEST_CASE("resuming with other shards skips items of the former ones") {
   const TemporaryFolder folder;
   write_documents(folder);
   BatchOptions options = options_for(folder, {"docs"});
@@ -276,7 +276,7 @@ TEST_CASE("resuming with other shards finds what the former ones did") {
   CHECK(run_batch(options).counts.skipped == done);
 }
 
-TEST_CASE("what a killed program left under a hidden name is taken away") {
+TEST_CASE("hidden files of a killed program are removed") {
   const TemporaryFolder folder;
   folder.write("a.json", good);
   fs::create_directories(folder / "out/a");
@@ -302,7 +302,7 @@ TEST_CASE("with fail_fast no item is begun after one has failed") {
   CHECK(!outcome.interrupted);
 }
 
-TEST_CASE("a batch that is told to stop begins nothing more and can be resumed") {
+TEST_CASE("a stopped batch begins no new item and can be resumed") {
   const TemporaryFolder folder;
   std::string lines;
   for (int i = 0; i < 50; ++i) lines += good + "\n";
@@ -361,7 +361,7 @@ TEST_CASE("summaries that are not there cannot be merged") {
                        Error);
 }
 
-TEST_CASE("validation takes what a batch takes, and tells each document's problems") {
+TEST_CASE("validation takes the inputs of a batch and lists each document's problems") {
   const TemporaryFolder folder;
   write_documents(folder);
   std::vector<std::string> told;

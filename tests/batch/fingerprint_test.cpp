@@ -129,7 +129,7 @@ TEST_CASE("a file that changes has another hash, even if it stays as long") {
   CHECK(hashes.hash(path, FileAccess{}) != one);
 }
 
-TEST_CASE("what is no regular file, or may not be read, has no hash and is not waited for") {
+TEST_CASE("pipes and forbidden files have no hash and do not block") {
   const TemporaryFolder folder;
   FileHashes hashes;
   REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);

@@ -158,7 +158,7 @@ TEST_CASE("resuming waits for no pipe and reads nothing outside the allowed fold
   CHECK(failure_of(run_batch(options), "a").find("is no regular file") != std::string::npos);
 }
 
-TEST_CASE("a broken line of the summary is told when resuming, and its item is done again") {
+TEST_CASE("a broken line of a summary is a warning when resuming, and its item is computed again") {
   const TemporaryFolder folder;
   folder.write("lines.jsonl", two_by_two + "\n" + two_by_two + "\n" + two_by_two + "\n");
   BatchOptions options = batch_options(folder, {"lines.jsonl"});

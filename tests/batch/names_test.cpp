@@ -1,10 +1,10 @@
-#include "batch/items.hpp"
-
 #include <set>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include "batch/items.hpp"
 
 namespace {
 
@@ -33,7 +33,7 @@ TEST_CASE("a document's name is where it stands, without its extension") {
         Names{"notes.txt", ".json"});
 }
 
-TEST_CASE("documents of one name are told apart by their whole paths") {
+TEST_CASE("documents of one name are named by their whole paths") {
   CHECK(unlike_names(
             {{"a.json", "x/a.json", ""}, {"a.json", "y/a.json", ""}, {"b.json", "y/b.json", ""}}) ==
         Names{"x/a", "y/a", "b"});
@@ -60,7 +60,7 @@ TEST_CASE("no name is that of a summary") {
         Names{"summary.jsonl.json", "summary.0-of-2.jsonl.json", "sub/summary.jsonl"});
 }
 
-TEST_CASE("a name that looks like a line of another document is told apart from it") {
+TEST_CASE("a name that looks like a line of another document stays unique") {
   const Names names =
       unlike_names({{"d.jsonl", "d.jsonl", ".000001"}, {"d.000001.json", "d.000001.json", ""}});
   CHECK(names.size() == 2);

@@ -58,7 +58,7 @@ TEST_CASE("a line of a summary is one line of JSON that reads back") {
   CHECK(record_line(read_record(failed)) == failed);
 }
 
-TEST_CASE("the summaries of a folder are the last line of each item, in whatever file it is") {
+TEST_CASE("the summaries of a folder hold the last line of each item in any file") {
   const TemporaryFolder folder;
   const std::string old_a = record_line(record("a", "2024-01-01T00:00:01.000000Z"));
   const std::string new_a = record_line(record("a", "2024-01-01T00:00:03.000000Z"));
@@ -85,7 +85,7 @@ TEST_CASE("a last line that was cut off is left out when read and taken away whe
   CHECK(read_text(path) == "new\n");
 }
 
-TEST_CASE("a line that is none of a summary is left out, and told with its file and number") {
+TEST_CASE("a malformed line of a summary is left out, with a warning of its file and number") {
   const TemporaryFolder folder;
   const std::string a = record_line(record("a", "2024-01-01T00:00:01.000000Z"));
   const std::string b = record_line(record("b", "2024-01-01T00:00:02.000000Z"));
@@ -157,7 +157,7 @@ TEST_CASE("a line that cannot be written whole is not there, and none follows it
   CHECK(read_text(path) == "0123456789\n");
 }
 
-TEST_CASE("what somebody put in the place of a summary is replaced, not followed or waited for") {
+TEST_CASE("links and pipes in the place of a summary are replaced") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "summary.jsonl";
   const auto other = folder.write("other", "kept\n");

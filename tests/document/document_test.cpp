@@ -26,7 +26,7 @@ TEST_CASE("a sound document has no problems") {
           .empty());
 }
 
-TEST_CASE("what is no JSON is refused with line and column") {
+TEST_CASE("malformed JSON is refused with line and column") {
   CHECK(problems_of("{\"attention\": \"sdpa\",\n \"query\": [[1,2],]}") ==
         "not valid JSON: expected a value, found ']'\n"
         "  where: doc.json, line 2, column 18\n"
@@ -141,7 +141,7 @@ TEST_CASE("a key of another kind is refused") {
         "  help:  leave it out: softmax takes \"scores\" and, if wanted, \"value\"");
 }
 
-TEST_CASE("of many unknown keys a thousand are told") {
+TEST_CASE("at most a thousand unknown keys are listed") {
   std::string members;
   for (int i = 0; i < 1500; ++i) members += R"("unknown_)" + std::to_string(i) + R"(":1,)";
   members.pop_back();
@@ -159,7 +159,7 @@ TEST_CASE("labels must fit the queries and keys") {
         "  help:  give one label for each of the queries");
 }
 
-TEST_CASE("what a flag overrides is blamed on the flag") {
+TEST_CASE("errors of overridden values name the flag") {
   attn::Document document = attn::Document::parse(with(""), "doc.json", {});
   attn::JsonValue lens;
   lens.data = attn::JsonValue::Array{attn::parse_json("5")};

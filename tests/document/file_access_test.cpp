@@ -121,7 +121,7 @@ TEST_CASE("a folder of restriction that is not there is an error of the flag") {
             ", /query/file, FileAccess::restrict_to\n  help:  name a folder that exists");
 }
 
-TEST_CASE("limits of size, elements and nesting are told with the flags that raise them") {
+TEST_CASE("errors of limits of size, elements and nesting name the flags that raise them") {
   const TemporaryFolder folder;
   const std::string doc = folder / "doc.json";
   FileAccess access;

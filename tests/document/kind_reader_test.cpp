@@ -13,7 +13,7 @@ struct Refused {
   std::string document, said;
 };
 
-TEST_CASE("what has no meaning for a document's kind is told with its place") {
+TEST_CASE("keys without a meaning for a document's kind are problems at their place") {
   const std::string sdpa = R"({"attention":"sdpa","query":{"zeros":[2,3,4]})";
   const std::string layer =
       R"({"attention":"encoder_layer","feed_forward":3,"x":{"zeros":[1,2,4]},"seed":1,)"

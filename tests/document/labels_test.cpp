@@ -112,7 +112,7 @@ TEST_CASE("a file of labels is JSON or has a label a line") {
         "  help:  give one list of strings, one list a sample, or {\"file\": …}");
 }
 
-TEST_CASE("what begins like JSON is told from lines") {
+TEST_CASE("JSON is distinguished from lines by its beginning") {
   for (const char* json : {"{", " \n[\"a\"]", "[", "[ [1]]", "[{", "[]", "[-1", "[3", "[null,"}) {
     CAPTURE(json);
     CHECK(begins_like_json(json));

@@ -28,7 +28,7 @@ std::string told(const std::string& keys) {
   return lines;
 }
 
-TEST_CASE("all members of a position that cannot be read are told") {
+TEST_CASE("all unreadable members of positions are problems") {
   CHECK(told(R"("rotary":{"theta":"x","width":0,"interleaved":1,"turns":2,"scaling":{"type":"yarm"},
                 "positions":[[1],[2,3]]},
               "relative_bias":{"buckets":0,"max_distance":-1,"table":"x"},
@@ -50,7 +50,7 @@ TEST_CASE("all members of a position that cannot be read are told") {
         "row 1 has 2 numbers, but the row before it has 1 @ /sinks/1\n");
 }
 
-TEST_CASE("all that does not fit together with the heads is told") {
+TEST_CASE("all members that do not fit the heads are problems") {
   CHECK(told(R"("rotary":{"width":6,"theta":-1,"scaling":{"type":"linear","factor":0},
                           "positions":[1,2],"key_positions":[1]},
                 "query_norm":{"weight":[1]}, "key_norm":{"weight":[1,2]},
@@ -75,7 +75,7 @@ TEST_CASE("a position that cannot be read does not hide one that does not fit") 
         "sinks [2] does not fit 1 query head @ /sinks\n");
 }
 
-TEST_CASE("positions, norms and sinks that no attention can have are told at their place") {
+TEST_CASE("impossible positions, norms and sinks are problems at their place") {
   struct Wrong {
     std::string keys, said;
   };
@@ -110,7 +110,7 @@ TEST_CASE("positions, norms and sinks that no attention can have are told at the
   }
 }
 
-TEST_CASE("forms of positions that are left to what is usual are accepted") {
+TEST_CASE("positions without optional members are accepted") {
   for (const char* keys :
        {R"("rotary":{"scaling":{"type":"linear","factor":2}})",
         R"("rotary":{"scaling":{"rope_type":"yarn","factor":2,"truncate":false,)"
@@ -132,7 +132,7 @@ TEST_CASE("dropout outside of training needs no seed") {
 }
 
 TEST_CASE(
-    "dropout refuses what is no probability, what it does not know, and training without seed") {
+    "dropout refuses numbers that are no probability, unknown keys, and training without a seed") {
   const std::string help =
       "\n  where: doc.json, /dropout/p\n"
       "  help:  give the probability to drop a weight, such as 0.1";

@@ -49,7 +49,7 @@ TEST_CASE("the weights of a file may be stored the other way round, and its bias
   CHECK(run_document(self_attention(R"({"file":"stored.npz"})"), folder).bytes != expected);
 }
 
-TEST_CASE("what says where a file's parameters are has the right types and keys") {
+TEST_CASE("the members that locate parameters in a file have the right types and keys") {
   const TemporaryFolder folder;
   folder.write("w.npz", attn::npz_bytes(self_weights("", usual_numbers)));
   struct Wrong {
@@ -86,7 +86,7 @@ TEST_CASE("what says where a file's parameters are has the right types and keys"
   CHECK(problems_of(self_attention(R"({"file":"w.npz"})"), folder.path()).empty());
 }
 
-TEST_CASE("a tensor of the parameters' file that cannot be read is told with both places") {
+TEST_CASE("an unreadable tensor in a file of parameters is a problem with both places") {
   const TemporaryFolder folder;
   std::string bytes = attn::npz_bytes(self_weights("", usual_numbers));
   const std::size_t element = bytes.find("NUMPY") + 127;
@@ -100,7 +100,7 @@ TEST_CASE("a tensor of the parameters' file that cannot be read is told with bot
             "  help:  copy or download the file again");
 }
 
-TEST_CASE("a weight by the name of its Linear alone is what may have been meant") {
+TEST_CASE("a weight with the name of its Linear layer alone is suggested") {
   CHECK(problems_of(self_attention(
             R"({"W_q":[[1,0],[0,1]],"W_k.weight":[[1,0],[0,1]],"W_v.weight":[[1,0],[0,1]]})")) ==
         "the parameter W_q.weight is missing\n"
@@ -114,7 +114,7 @@ TEST_CASE("a weight by the name of its Linear alone is what may have been meant"
         "  help:  did you mean \"value.weight\" by \"value\"?");
 }
 
-TEST_CASE("of a file of many tensors the first eight are named") {
+TEST_CASE("errors name the first eight tensors of a file") {
   const TemporaryFolder folder;
   std::vector<attn::NamedTensor> strangers;
   for (int i = 0; i < 9; ++i) {
@@ -136,7 +136,7 @@ TEST_CASE("of a file of many tensors the first eight are named") {
         problem + "blk.3, blk.4, blk.5, blk.6, blk.7, blk.8, W_q.weight, W_k.weight");
 }
 
-TEST_CASE("names without the prefix are not what may have been meant") {
+TEST_CASE("names without the prefix are not suggested") {
   const TemporaryFolder folder;
   std::vector<attn::NamedTensor> tensors = self_weights("a.", usual_numbers);
   tensors[0].name = "W_qq.weight";
@@ -166,7 +166,7 @@ TEST_CASE("a stack draws new parameters for each of its layers") {
   CHECK(first.values<float>()[0] != second.values<float>()[0]);
 }
 
-TEST_CASE("an initialisation says what it lacks or does not know") {
+TEST_CASE("an initialisation refuses missing and unknown members") {
   CHECK(problems_of(start + R"("parameters":{"init":"torch"}})") ==
         "the initialisation needs a seed\n"
         "  where: doc.json, /parameters/init\n"

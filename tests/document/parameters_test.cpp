@@ -236,7 +236,7 @@ TEST_CASE("a norm without its weight is one whose weights are 1") {
   CHECK(output_of(neither) != output_of(both));
 }
 
-TEST_CASE("a tensor that has a use of its own is not what another was misnamed as") {
+TEST_CASE("a tensor with a use of its own is not suggested for another") {
   CHECK(problems_of(encoder(without(encoder_layer(), "linear1.weight"))) ==
         "the parameter linear1.weight is missing\n"
         "  where: doc.json, /parameters/linear1.weight\n"
@@ -258,7 +258,7 @@ TEST_CASE("a gated feed-forward needs its third Linear") {
   CHECK(problems_of(encoder(gated, R"("activation":"swiglu",)")).empty());
 }
 
-TEST_CASE("what a file holds beyond the layers that are computed is told") {
+TEST_CASE("layers of a file that are not computed are a warning") {
   const TemporaryFolder folder;
   std::vector<attn::NamedTensor> tensors = tensors_of(encoder_layer("layers.0."), "");
   for (attn::NamedTensor& second : tensors_of(encoder_layer("layers.1."), ""))

@@ -125,7 +125,7 @@ TEST_CASE("a demand counts inputs, weights and output of an attention") {
   CHECK(counted.bytes == 4 * (counted.read + counted.computed));
 }
 
-TEST_CASE("a demand counts drawn parameters, projections and what the feed-forward part widens") {
+TEST_CASE("a demand counts drawn parameters, projections and the states of the feed-forward part") {
   const Demand counted = demand(
       R"({"attention":"encoder_layer","layers":3,"seed":1,"feed_forward":64,"x":{"ones":[5,4]},)"
       R"("parameters":{"init":"torch"}})");
@@ -134,7 +134,7 @@ TEST_CASE("a demand counts drawn parameters, projections and what the feed-forwa
   CHECK(counted.computed == 3 * (5 * 5 + 5 * 4) + 2 * 5 * 64);
 }
 
-TEST_CASE("a demand counts what a mask, stages, a softcap and dropout add, each element once") {
+TEST_CASE("a demand counts the elements of masks, stages, softcaps and dropout once") {
   const std::string document =
       R"({"attention":"sdpa","seed":1,"query":{"ones":[3,4]},"softcap":2,"mask":{"causal":true},)"
       R"("dropout":{"p":0.1,"training":true}})";
@@ -148,7 +148,7 @@ TEST_CASE("a demand counts what a mask, stages, a softcap and dropout add, each 
   CHECK(counted.bytes == 4 * (12 + 5 * 9 + 3 + 12) + 2 * 9);
 }
 
-TEST_CASE("what a document asks for in all is held against the limit before anything is drawn") {
+TEST_CASE("the demand of a whole document is checked before anything is drawn") {
   CHECK(verdict(R"({"attention":"sdpa","weights":false,"query":{"zeros":[100000,1]},)"
                 R"("key":{"zeros":[1,1]},"value":{"zeros":[1,1000000]}})",
                 1'000'000'000) == refused("100001100001", "1100001", "1e+11", "1000000000"));

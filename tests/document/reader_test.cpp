@@ -218,7 +218,7 @@ TEST_CASE("a decoder's labels name its own sequence on both sides of the self-at
 
 }  // namespace
 
-TEST_CASE("every problem of a document is told, with its pointer") {
+TEST_CASE("validation finds every problem of a document, with its pointer") {
   const TemporaryFolder folder;
   const auto path = folder.write(
       "doc.json", R"({"attention":"sdpa","query":[[1,2],[3]],"scale":"x","heads":0,"maks":1})");
@@ -269,7 +269,8 @@ std::vector<std::string> problems_in(const std::string& document) {
 
 }  // namespace
 
-TEST_CASE("lengths, masks and labels that do not fit are told together, beside what is no number") {
+TEST_CASE(
+    "validation finds lengths, masks and labels that do not fit together with malformed numbers") {
   CHECK(problems_in(R"({"attention":"sdpa","query":{"ones":[3,2,2]},"valid_lens":[1,1],)"
                     R"("mask":{"allow":[[1,1,1]]},"labels":{"query":["a"]},"scale":"x"})") ==
         std::vector<std::string>{
@@ -281,7 +282,7 @@ TEST_CASE("lengths, masks and labels that do not fit are told together, beside w
             "/labels/query: 1 label for 2 queries; give one label for each of the queries"});
 }
 
-TEST_CASE("a seed that is no number leaves what is drawn with its sizes, for all kinds") {
+TEST_CASE("a malformed seed does not prevent the check of sizes, for all kinds") {
   for (const attn::KindInfo& kind : attn::kinds()) {
     CAPTURE(kind.name);
     std::string document = attn::example_document(kind.kind);
@@ -310,7 +311,8 @@ TEST_CASE("valid lengths of one sample do not count for several") {
   CHECK(problems_in(R"({"attention":"sdpa","query":{"ones":[1,2,2]},"valid_lens":[1]})").empty());
 }
 
-TEST_CASE("what is made or drawn for positions, biases and sinks is checked by its shape alone") {
+TEST_CASE(
+    "tensors that are made or drawn for positions, biases and sinks are checked by their shapes") {
   CHECK(
       problems_in(R"({"attention":"sdpa","query":{"ones":[1,64,5000,4]},"seed":1,"weights":false,)"
                   R"("rotary":{"positions":{"arange":5000}},"sinks":{"randn":[64]},)"
@@ -319,7 +321,7 @@ TEST_CASE("what is made or drawn for positions, biases and sinks is checked by i
           .empty());
 }
 
-TEST_CASE("keys of other libraries and other ways to write a mask are told what to write") {
+TEST_CASE("help for keys of other libraries and other forms of masks") {
   CHECK(problems_in(R"({"attention":"sdpa","query":[[1]],"num_heads":1,"is_causal":true,)"
                     R"("embed_dim":1})") ==
         std::vector<std::string>{
@@ -353,7 +355,7 @@ TEST_CASE("a problem quotes nothing of a document that a terminal obeys") {
   CHECK(text.find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("a problem that several kinds share is told once") {
+TEST_CASE("a problem of several kinds is listed once") {
   const TemporaryFolder folder;
   const auto path =
       folder.write("doc.json", R"({"attention":["sdpa","dot_product"],"query":[[1],[2,3]]})");
@@ -375,7 +377,7 @@ TEST_CASE("a document that is not there is a problem of its file") {
   CHECK(validation.problems[0].kind() == attn::ErrorKind::file);
 }
 
-TEST_CASE("usual slips are told with what to write instead") {
+TEST_CASE("help for usual mistakes") {
   const TemporaryFolder folder;
   const auto help_for = [&](const std::string& document) {
     const attn::Validation validation = attn::validate(folder.write("slip.json", document));

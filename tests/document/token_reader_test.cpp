@@ -85,7 +85,7 @@ TEST_CASE("text is cut into the pieces of a vocabulary file") {
         Shape{5, 5});
 }
 
-TEST_CASE("an embedding without tokens is told to do nothing") {
+TEST_CASE("an embedding without tokens is a warning") {
   const DocumentResult result =
       run_document(R"({"attention":"sdpa","query":[[1]],"embedding":{"table":[[1]]}})");
   REQUIRE(result.reports[0].warnings.size() == 1);
@@ -143,7 +143,7 @@ TEST_CASE("sequences that are none are refused") {
         "  help:  add \"tokenizer\": {\"wordpiece\": \"vocab.txt\"}");
 }
 
-TEST_CASE("an embedding that lacks what it needs is refused") {
+TEST_CASE("an embedding with missing members is refused") {
   const auto embedding = [](const std::string& members) {
     return problems_of(R"({"attention":"sdpa","tokens":["a"],"embedding":{)" + members + "}}");
   };
