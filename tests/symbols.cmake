@@ -1,5 +1,5 @@
 # Fails if the library names a function that prints or one that ends the program.
-#   cmake -D LIBRARY=<libattn> -D NM=<nm> -D JOINED=<folder of files that include several> [-D LESS=ON] -P symbols.cmake
+#   cmake -D LIBRARY=<libattn> -D NM=<nm> [-D LESS=ON] -P symbols.cmake
 # LESS is for builds other than GCC's optimised one: there every function that is noexcept and stands on its own names
 # std::terminate, and where NDEBUG is not set libraries check their own promises.
 
@@ -42,21 +42,7 @@ foreach(line ${found})
   string(REGEX MATCH "^([^ :]*) ?: ([^ @]*)" matched "${line}")
   set(object "${CMAKE_MATCH_1}")
   set(name "${CMAKE_MATCH_2}")
-  # An object of files that are compiled together has the symbols of all of them.
-  set(objects "${object}")
-  string(REGEX REPLACE "\\.o$" "" source "${object}")
-  if(EXISTS "${JOINED}/${source}")
-    file(STRINGS "${JOINED}/${source}" objects)
-    list(TRANSFORM objects REPLACE ".*/([^/]+\\.cpp)\"$" "\\1.o")
-  endif()
-  list(TRANSFORM objects APPEND ":${name}")
-  set(with_reason NO)
-  foreach(known ${objects})
-    if(known IN_LIST allowed)
-      set(with_reason YES)
-    endif()
-  endforeach()
-  if(NOT with_reason)
+  if(NOT "${object}:${name}" IN_LIST allowed)
     list(APPEND violations "${object} names ${name}")
   endif()
 endforeach()
