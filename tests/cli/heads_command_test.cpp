@@ -59,27 +59,17 @@ TEST_CASE("heads reads a document, its result and the result's tensors to the sa
   CHECK(whole.starts_with("attention,head,previous,next,self,first,separators,"));
 }
 
-TEST_CASE("heads reads numbered tensors, axes of layers and a file for each layer") {
+TEST_CASE("heads finds layers in five axes, and orders files by the numbers in their names") {
   const TemporaryFolder folder;
   const std::string own = "[[1,0],[0,1]]", even = "[[0.5,0.5],[0.5,0.5]]";
-  const auto csv = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), "heads");
-    words.insert(words.end(), {"--statistics", "self", "--csv"});
-    const Outcome outcome = attn_cli(words, folder.path());
-    CHECK(outcome.errors == "");
-    return outcome.output;
-  };
-  write_text(folder / "names.json", "{\"layer1\":" + own + ",\"layer2\":" + even + "}");
-  CHECK(csv({"names.json", "--name", "layer{n}"}) ==
-        "attention,head,self\nlayer1,0,1\nlayer2,0,0.5\n");
-  const std::string layers = "attention,head,self\nlayers.0,0,1\nlayers.1,0,0.5\n";
-  write_text(folder / "axes.json", "{\"weights\":[[" + own + "," + even + "]]}");
-  CHECK(csv({"axes.json", "--axes", "head,layer"}) == layers);
   write_text(folder / "deep.json", "{\"deep\":[[[" + own + "]],[[" + even + "]]]}");
-  CHECK(csv({"deep.json"}) == layers);
+  CHECK(attn_cli({"heads", "deep.json", "--statistics", "self", "--csv"}, folder.path()).output ==
+        "attention,head,self\nlayers.0,0,1\nlayers.1,0,0.5\n");
   write_text(folder / "l2.json", even);
   write_text(folder / "l10.json", own);
-  CHECK(csv({"l10.json", "l2.json"}) == "attention,head,self\nlayers.2,0,0.5\nlayers.10,0,1\n");
+  const Outcome files =
+      attn_cli({"heads", "l10.json", "l2.json", "--statistics", "self", "--csv"}, folder.path());
+  CHECK(files.output == "attention,head,self\nlayers.2,0,0.5\nlayers.10,0,1\n");
 }
 
 TEST_CASE("heads writes tables, tensors and pictures into a folder") {
