@@ -32,7 +32,7 @@ struct CompareRequest {
   std::vector<std::pair<std::string, std::string>> renamed;
   bool strict = false;   ///< whether a tensor that only one file has counts as different
   bool overlap = false;  ///< whether tensors of other lengths are compared where both have elements
-  /// What the axes of the tensors are, for `layers` and `heads`, as PlotRequest takes them. Tensors
+  /// Axes of the tensors, for `layers` and `heads`, as PlotRequest takes them. Tensors
   /// of other ranks are compared whole.
   std::vector<MapAxis> axes;
   std::optional<std::vector<PositionRange>> layers, heads;
@@ -62,8 +62,8 @@ struct TensorComparison {
     Shape index;
     Number a, b;
   };
-  /// Of |a − b| over all elements, and of the tensors as vectors; infinite where a NaN or an
-  /// infinity has no equal.
+  /// Statistics of |a − b| over all elements, and norms of the tensors as vectors; infinite where a
+  /// NaN or an infinity has no equal.
   struct Spread {
     double mean = 0, median = 0, percent90 = 0, percent99 = 0;
     double relative_norm = 0;  ///< ‖a − b‖₂ / ‖b‖₂; infinite if b alone is all zeros
@@ -103,7 +103,7 @@ Comparison compare(const CompareRequest& request);
 
 /// The comparison to read: a line a tensor, then what differs.
 std::string comparison_text(const Comparison& comparison);
-/// The same as one JSON object.
+/// The comparison as one JSON object.
 std::string comparison_json(const Comparison& comparison);
 
 }  // namespace attn

@@ -15,8 +15,8 @@ namespace attn {
 /// each step.
 enum class ExplanationFormat { text, markdown, json };
 
-/// What to explain: of one input document every step from the query to its output, with all
-/// numbers; of maps that are there already (a result, a file of tensors, {"weights":…}) what a
+/// Choice of an explanation: every step of one input document from the query to its output, with
+/// all numbers; of maps that are there already (a result, a file of tensors, {"weights":…}) what a
 /// query's row of weights tells.
 struct ExplainOptions {
   DocumentOptions document;                     ///< its input may also be a result's folder
@@ -28,7 +28,7 @@ struct ExplainOptions {
   /// Which attention of an encoder-decoder model: "encoder", "decoder", or "cross", the decoder's
   /// over what the encoder gives; default the encoder's. Empty for all else.
   std::string stack;
-  /// Of a model: rollout, norms or lens, told of the query at the end.
+  /// Analyses of a model at the query, at the end: rollout, norms or lens.
   std::vector<HeadAnalysis> analyses;
   /// Selection of maps that are there already. Its `input`, `sample`, `head` and `files` are
   /// ignored: those of `document` and the ones above count.

@@ -22,7 +22,7 @@ struct ViewCommands {
   std::vector<std::string> compute, result, input;
 };
 
-/// What a page shows: the maps of a document, of a model and its texts, or of files.
+/// Contents of a page: the maps of a document, of a model and its texts, or of files.
 struct ViewOptions {
   DocumentOptions document;
   /// Files of the other layers, where `document.input` is one of maps.
@@ -42,7 +42,7 @@ struct ViewOptions {
   ViewCommands commands;
 };
 
-/// What a page holds.
+/// Numbers of a page that was made.
 struct ViewOutcome {
   std::size_t attentions = 0, maps = 0;  ///< maps of a head, a sample and a tensor
   std::size_t cells = 0;                 ///< that are in the page
@@ -57,13 +57,13 @@ struct ViewOutcome {
 /// run() and draw() do.
 ViewOutcome view(const ViewOptions& options, const std::function<void(std::string_view)>& page);
 
-/// The same into a file that appears whole or not at all.
+/// Writes the page into a file that appears whole or not at all.
 ViewOutcome view(const ViewOptions& options, const std::filesystem::path& page);
 
 /// run(), and beside each result view.html with its maps, of which nothing is computed again.
 RunOutcome run_and_view(const RunOptions& options, const ViewOptions& view);
 
-/// What was made of it, to read, and as one JSON object.
+/// Report of a page: text to read, and one JSON object.
 std::string view_text(const ViewOutcome& outcome);
 std::string view_json(const ViewOutcome& outcome);
 

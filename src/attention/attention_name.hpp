@@ -8,10 +8,10 @@
 namespace attn {
 
 /// Name of one attention of a computation or file: "" where there is only one, "self", "cross",
-/// "layers.3.self", "encoder.layers.0.self", "decoder.layers.2.cross". A name of another program,
-/// such as "blocks.7.attn" or "layers.foo", keeps its text; it has a layer only where digits follow
-/// "layers.". Names of tensors are an attention's name, a point and a quantity:
-/// "layers.3.self.weights".
+/// `layers.3.self`, "encoder.layers.0.self", "decoder.layers.2.cross". A name of another program,
+/// such as "blocks.7.attn" or `layers.foo`, keeps its text; it has a layer only where digits follow
+/// `layers.`. Names of tensors are an attention's name, a point and a quantity:
+/// `layers.3.self.weights`.
 class AttentionName {
  public:
   AttentionName() = default;
@@ -25,9 +25,9 @@ class AttentionName {
 
   const std::string& text() const noexcept { return text_; }
   bool empty() const noexcept { return text_.empty(); }
-  /// Name of one of its tensors: "layers.3.self.weights" of "weights".
+  /// Name of one of its tensors: `layers.3.self.weights` of "weights".
   std::string tensor(std::string_view quantity) const { return prefix() + std::string(quantity); }
-  /// Text before the names of its tensors: "layers.3.self.", or "" of a single attention.
+  /// Text before the names of its tensors: `layers.3.self.`, or "" of a single attention.
   std::string prefix() const { return text_.empty() ? "" : text_ + "."; }
 
   /// Number of its layer, from 0.
@@ -40,7 +40,7 @@ class AttentionName {
   bool is_cross() const noexcept;
   bool in_decoder() const noexcept { return stack() == "decoder"; }
 
-  /// The other attention of its layer: "layers.3.cross" of "layers.3.self" and "cross".
+  /// The other attention of its layer: `layers.3.cross` of `layers.3.self` and "cross".
   AttentionName with_part(std::string_view part) const;
 
   /// Name without the layer's number: "encoder.layers.self". Attentions that follow one another in
@@ -51,7 +51,7 @@ class AttentionName {
   /// Pattern of the names of its stack: "encoder.layers.{n}.self"; nothing without a layer.
   std::optional<std::string> pattern() const;
   /// Name whose layer's number has leading zeros up to `digits`, so that names of files sort in
-  /// the order of layers: "layers.02.self".
+  /// the order of layers: `layers.02.self`.
   std::string padded(std::size_t digits) const;
   /// Number of digits of the layer's number; 0 without one.
   std::size_t layer_digits() const noexcept { return digits_; }
@@ -74,7 +74,7 @@ class AttentionName {
   std::size_t first_ = 0, digits_ = 0;  // place of the layer's digits in the text
 };
 
-/// Text before the names of what belongs to a layer, from 0: "layers.3.", "encoder.layers.3.".
+/// Text before the names of what belongs to a layer, from 0: `layers.3.`, "encoder.layers.3.".
 std::string layer_prefix(std::string_view stack, std::size_t layer);
 
 }  // namespace attn

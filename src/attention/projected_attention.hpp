@@ -17,7 +17,7 @@ void round_to(DType dtype, AttentionResult& result);
 Tensor heads_apart(const Tensor& past, const Shape& shape);
 
 /// Checks hidden states, parameters, options and mask. `prefix` goes before the names of parameters
-/// ("layers.0.self_attn."). Returns the sizes of the attention and, in `output`, the shape of the
+/// (`layers.0.self_attn.`). Returns the sizes of the attention and, in `output`, the shape of the
 /// result. Throws Error(input) as attend_projected() does.
 Geometry check_projected(const ProjectedAttentionRequest& request, const std::string& prefix,
                          Shape& output);

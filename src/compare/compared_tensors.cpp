@@ -18,7 +18,7 @@
 namespace attn {
 namespace {
 
-// Of each axis the positions that are taken.
+// Positions that are taken of each axis.
 using Places = std::vector<std::vector<std::size_t>>;
 
 std::vector<std::size_t> counted(std::size_t count) {
@@ -92,7 +92,7 @@ namespace {
 constexpr std::size_t chunk_elements = std::size_t{1} << 20;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// What elements of both are compared as.
+// Type that elements of both are compared in.
 template <class A, class B>
 using Common = std::conditional_t<std::is_integral_v<typename A::value_type> &&
                                       std::is_integral_v<typename B::value_type>,

@@ -38,7 +38,7 @@ struct ElementDifferences {
   Largest absolute, relative;
   std::size_t beyond = 0;
   std::optional<std::size_t> first_beyond;
-  /// Of |a − b|, of (a − b)² and of b²: infinite where a NaN or an infinity has no equal; those
+  /// Sums of |a − b|, (a − b)² and b²: infinite where a NaN or an infinity has no equal; those
   /// that have are left out. Wider than a double, as squares are.
   long double sum = 0, squares = 0, squares_of_b = 0;
 };

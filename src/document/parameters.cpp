@@ -201,7 +201,7 @@ TransformerLayer given_layer(ParameterSet& parameters, const std::string& prefix
   return layer;
 }
 
-// Reads the layers "layers.0.…", "layers.1.…"; a single one may have bare names.
+// Reads the layers `layers.0.…`, `layers.1.…`; a single one may have bare names.
 std::vector<TransformerLayer> given_layers(ParameterSet& parameters, const LayerForm& form,
                                            std::size_t layers, std::vector<std::string>& warnings) {
   if (parameters.has(layer_prefix("", layers) + "linear1.weight")) {

@@ -100,7 +100,7 @@ class KindExplanation {
     return options_.layer.value_or(0);
   }
 
-  // Of a model's samples that were padded, only their own tokens.
+  // Padded samples of a model end with their own tokens.
   std::size_t queries() const {
     const std::size_t all = chosen_attention().geometry.queries;
     const auto* model = std::get_if<ModelRequest>(&plan_.computation);
@@ -293,7 +293,7 @@ ExplainOutcome explained_input(const ExplainOptions& options) {
   return explained_document(options, open_document(document, file));
 }
 
-// What stands in a folder that a run has written.
+// Result in a folder that a run has written.
 std::filesystem::path file_of(const std::filesystem::path& input) {
   std::error_code none;
   const std::filesystem::path result = input / "result.json";

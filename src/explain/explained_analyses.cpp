@@ -19,7 +19,7 @@
 namespace attn {
 namespace {
 
-/// What norms say of one position in a layer.
+/// Norms of the terms of one position in a layer.
 struct NormsOfPosition {
   std::vector<double> heads, block;  ///< of each token: of all heads together, of the whole block
   double mixing = 0;
@@ -221,7 +221,7 @@ class AnalysedPosition {
     return token.text.empty() ? std::to_string(token.id) : "\"" + one_line(token.text) + "\"";
   }
 
-  // Of many layers the first, some between and the last.
+  // The first, some between and the last of many layers.
   bool shows_layer(std::size_t n) const {
     constexpr std::size_t most = 4;
     const std::size_t last = rollout_.size() - 1;

@@ -1,5 +1,3 @@
-#include "explain/explained_steps.hpp"
-
 #include <cstddef>
 #include <span>
 #include <string>
@@ -8,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "explain/explained_steps.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
 
@@ -137,7 +136,7 @@ class Cost {
     if (dv_.value > 0) table.add(translated("output"), std::vector{B_, H_, Lq_, dv_, s_});
   }
 
-  // How it grows with the lengths.
+  // Growth with the lengths.
   void growth(bool two_sequences) const {
     const bool same = !two_sequences && Lq_.value == Lk_.value;
     std::string letters = same ? "L²" : "La·Lb";

@@ -15,7 +15,7 @@
 
 namespace attn {
 
-/// What is said of a choice that is not there, {1} being how many there are and {2} the choice.
+/// Texts about a choice that does not exist; {1} is the number of choices, {2} the choice.
 struct ChoiceTexts {
   const char *field, *one, *many;
 };
@@ -24,7 +24,7 @@ extern const ChoiceTexts of_samples, of_heads, of_queries, of_layers;
 /// Throws Error(input) naming the field of ExplainOptions unless `index` is one of so many.
 void check_choice(const ChoiceTexts& texts, std::size_t index, std::size_t count);
 
-/// The same of how many decimals numbers are shown with.
+/// Throws Error(input) for a number of decimals that cannot be shown.
 void check_digits(int digits);
 
 /// Which query of which sample and head is explained, from 0.
@@ -72,7 +72,7 @@ class ExplainedQuery {
   const HeadPreparation& preparation() const noexcept { return preparation_; }
   const PositionBias& position_bias() const noexcept { return position_bias_; }
 
-  // As they are compared, after norms and rotation; not of given scores.
+  // Vectors that are compared, after norms and rotation; absent for given scores.
   std::span<const double> query() const;             ///< q [d_q]
   std::span<const double> key(std::size_t j) const;  ///< k[j] [d_k]
   // Before any of these, and the query between norm and rotation.

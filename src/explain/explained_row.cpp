@@ -1,11 +1,10 @@
-#include "explain/explained_steps.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <string>
 #include <utility>
 
+#include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "support/translated.hpp"
 
@@ -18,7 +17,7 @@ constexpr std::size_t most_in_order = 10;
 /// Sums of weights that were rounded to bfloat16 are as near to one as this.
 constexpr double rounding = 0.01;
 
-/// What is counted of a row once.
+/// Counts of a row, made once.
 struct RowCount {
   double sum = 0;
   std::size_t nan = 0, negative = 0, positive = 0;
@@ -107,7 +106,7 @@ std::size_t rank_of(const RowCount& count, std::size_t key) {
          1;
 }
 
-// What lies on the positions that heads often look at.
+// Weights on the positions that heads often look at.
 void explain_positions(const MapRow& row, const RowCount& count, Explanation& to) {
   if (!row.same_positions) return;
   const std::size_t last = row.weights.size() - 1, own = row.query;
@@ -134,7 +133,7 @@ std::size_t fewest_with(double share, const MapRow& row, const RowCount& count) 
 
 void explain_order(const MapRow& row, const RowCount& count, Explanation& to) {
   to.step(translated("The keys in the order of their weights"));
-  // Of 11 keys the last one takes no more room than the line that would count it.
+  // The last of 11 keys takes no more room than the line that would count it.
   const Excerpt ranks = to.excerpt(count.order.size(), most_in_order + 1, most_in_order, 0);
   Explanation::Column key{translated("key"), {}, false, {}};
   Numbers rank, weights, so_far;

@@ -16,7 +16,7 @@
 
 namespace attn {
 
-/// How the token of the query became its hidden state, and those of the keys theirs. Nothing where
+/// Steps from the tokens of the query and the keys to their hidden states. Nothing where
 /// the plan has no tokens.
 void explain_embedding(const Plan& plan, QueryChoice choice, Explanation& explanation);
 
@@ -42,7 +42,7 @@ void explain_weights(const ExplainedQuery& query, Explanation& explanation);
 /// each beside its formula with the sizes put in, and how they grow.
 void explain_cost(const Plan& plan, DType dtype, Explanation& explanation);
 
-/// What analyses of a whole model say of one position of a sample, in words: from where its state
+/// Analyses of a whole model at one position of a sample, in words: from where its state
 /// comes by rollout and by norms, and what each layer would say there. `labels` are the sample's
 /// tokens. Throws Error(usage) for other analyses and for a model with an encoder and a decoder,
 /// Error(input) for a lens without a head.
@@ -68,7 +68,7 @@ void explain_row(const MapRow& row, Explanation& explanation);
 /// be read at all it is not told.
 bool holds_maps(const MappedFile& file, const Limits& limits);
 
-/// What the rows of the chosen query tell, in each layer and head that is chosen; `file` is that of
+/// Explains the row of the chosen query in each layer and head that is chosen; `file` is that of
 /// the input. Throws Error as explain() does.
 ExplainOutcome explained_maps(const ExplainOptions& options,
                               const std::shared_ptr<const MappedFile>& file);

@@ -120,7 +120,7 @@ bool is_left(double masked) {
   return masked != -infinity;
 }
 
-// What makes a row of weights unlike the usual one, in words.
+// Exceptions of a row of weights, in words.
 void explain_exceptions(const ExplainedQuery& query, std::span<const double> masked, double largest,
                         Explanation& to) {
   const auto first = [&](const auto& condition) {

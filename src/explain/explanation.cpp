@@ -13,7 +13,7 @@ namespace {
 
 constexpr double largest_fixed = 1e6, smallest_fixed = 1e-3;
 
-// Of the explanation that this thread writes.
+// Decimals of the explanation that this thread writes.
 thread_local int most_decimals = usual_decimals;
 
 // The decimals that lose nothing that float32 could hold; more than `most_decimals` if there are

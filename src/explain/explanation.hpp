@@ -15,7 +15,8 @@
 
 namespace attn {
 
-/// Of more keys than so many, the first and the last are shown, and the heaviest beside them.
+/// Numbers of keys that are shown: all up to `most_keys`; of more the first, the last and the
+/// heaviest ones.
 inline constexpr std::size_t most_keys = 16, first_keys = 8, last_keys = 4, heaviest_keys = 4;
 
 /// Which of many things are shown: all of a few, else the first and the last ones and those that
@@ -42,7 +43,8 @@ class Excerpt {
   const std::vector<std::size_t>& indices() const noexcept { return indices_; }
   std::size_t total() const noexcept { return total_; }
 
-  /// How many are left out before the shown one of that number; after the last for their count.
+  /// Number of indices left out before shown index `number`, or after the last one if `number` is
+  /// their count.
   std::size_t skipped_before(std::size_t number) const {
     const std::size_t from = number == 0 ? 0 : indices_[number - 1] + 1;
     return (number < indices_.size() ? indices_[number] : total_) - from;
@@ -76,7 +78,7 @@ std::string shown_number(double number);
 /// Numbers of one column: as many decimals for all as the one that needs most.
 std::vector<std::string> shown_column(std::span<const double> numbers);
 
-/// What is said of rows that are left out, {1} being how many they are.
+/// Texts about rows that are left out; {1} is their number.
 struct RowNoun {
   const char *one = "", *many = "";  ///< of one, of several; empty where the rows have no name
 };
@@ -85,7 +87,7 @@ inline constexpr RowNoun keys_left_out{to_translate("… {1} more key …"),
 inline constexpr RowNoun components_left_out{to_translate("… {1} more component …"),
                                              to_translate("… {1} more components …")};
 
-/// What there is to read about a computation, step by step, whatever it is set as.
+/// Text about a computation, step by step, independent of its format.
 struct Explanation {
   struct Paragraph {
     std::string text;
@@ -149,7 +151,7 @@ struct Explanation {
   Excerpt excerpt(std::size_t total, std::size_t most, std::size_t first, std::size_t last) const {
     return full ? Excerpt::all(total) : Excerpt(total, most, first, last);
   }
-  /// Of the components of a head.
+  /// Excerpt of the components of a head.
   Excerpt components(std::size_t total) const { return excerpt(total, 8, 4, 2); }
 
   /// Begins a step; blocks are put into the last one, or into the introduction before the first.

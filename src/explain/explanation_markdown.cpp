@@ -43,7 +43,7 @@ std::string plain(std::string_view text) {
   return result;
 }
 
-// The same at the beginning of a line, where it could begin a list.
+// Escapes the beginning of a line, where a sign could begin a list.
 std::string plain_line(std::string_view text) {
   const bool mark =
       !text.empty() && std::string_view("-+=").find(text[0]) != std::string_view::npos;

@@ -15,7 +15,7 @@ constexpr std::size_t most_lines_of_a_sum = 3, lines_of_a_shortened_sum = 2;
 
 constexpr std::string_view no_break_space = "\u00a0";
 
-// What must not begin a line of Chinese text.
+// Punctuation that must not begin a line of Chinese text.
 bool closes(std::string_view character) {
   constexpr std::string_view closing[]{"，", "。", "；", "：", "、", "！",
                                        "？", "）", "”",  "》", "」"};

@@ -126,7 +126,7 @@ class CorpusReading {
     return next_hash(texts.text(index, run_.document.files));
   }
 
-  // What an earlier reading left, if its options were these and the lines are still the same.
+  // Sums of an earlier reading, if its options and the lines it read are unchanged.
   void resume(const DocumentList& texts) {
     std::error_code none;
     if (!std::filesystem::exists(path_, none)) return;

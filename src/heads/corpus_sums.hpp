@@ -38,25 +38,25 @@ struct KeptText {
   }
 };
 
-/// What is kept of a head.
+/// Sums of one head over the texts.
 struct HeadSums {
   std::array<Moments, head_statistic_count> statistics;
   std::array<std::vector<KeptText>, head_statistic_count> most;
   std::vector<ExactSum> by_offset;  ///< of the mean weight at key − query = −reach … reach, by text
 };
 
-/// What is kept of an attention.
+/// Sums of one attention over the texts.
 struct AttentionSums {
   std::string name;
   std::vector<std::uint64_t> texts_by_offset;  ///< that are long enough to have it
   std::vector<HeadSums> heads;
 };
 
-/// What one text says of an attention.
+/// Numbers of one attention in one text.
 struct TextNumbers {
   std::string name;
   std::vector<HeadValues> values;  ///< of each head
-  /// Of each head, the mean weight at key − query = −reach … reach; NaN where no query has such a
+  /// Mean weight of each head at key − query = −reach … reach; NaN where no query has such a
   /// key. Empty where queries and keys are different tokens.
   std::vector<std::vector<double>> by_offset;
 };
@@ -86,7 +86,7 @@ struct CorpusSums {
   void add(const CorpusSums& other, const HeadsCorpusOptions& options);
 };
 
-/// As the text of a file; `fingerprint` tells the options and the model that they were made with.
+/// Text of a file of sums; `fingerprint` stands for the options and the model behind them.
 std::string sums_text(const CorpusSums& sums, const std::string& fingerprint, const Shard& shard);
 
 struct StoredSums {

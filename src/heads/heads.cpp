@@ -26,7 +26,7 @@
 namespace attn {
 namespace {
 
-// Tensor of the rollout of a layer: "layers.0.rollout" of "layers.0.self", "rollout" of a single
+// Tensor of the rollout of a layer: `layers.0.rollout` of `layers.0.self`, "rollout" of a single
 // attention.
 std::string rollout_name(const AttentionName& attention) {
   return attention.is_self() ? attention.with_part("rollout").text() : attention.tensor("rollout");

@@ -41,7 +41,7 @@ std::string token_text(const ModelFolder& folder, std::size_t id) {
   return written_tokens(folder, {own, own}).back();
 }
 
-// What is predicted at every position of every sample, as logarithms.
+// Logarithms of the predicted probabilities at every position of every sample.
 std::vector<std::vector<double>> predicted(const ModelRequest& request) {
   std::vector<std::vector<double>> all;
   run_model(

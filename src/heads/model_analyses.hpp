@@ -16,8 +16,8 @@ namespace attn {
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 /// Asks a model's pass for the norms of terms of every layer; the tensors are put into `tensors`
-/// while it runs: "layers.0.self.norms" [B,H,L,L], "layers.0.self.norms_of_all_heads" [B,L,L],
-/// "layers.0.self.block_norms" [B,L,L], "layers.0.self.mixing" [B,L].
+/// while it runs: `layers.0.self.norms` [B,H,L,L], `layers.0.self.norms_of_all_heads` [B,L,L],
+/// `layers.0.self.block_norms` [B,L,L], `layers.0.self.mixing` [B,L].
 void watch_norms(ModelRequest& request, NamedTensors& tensors);
 
 /// Asks a model's pass for what each layer's states would say: "lens.ids" and
@@ -43,7 +43,7 @@ class Lens {
 std::vector<InductionHeads> induction_test(const ModelRequest& request,
                                            const HeadsOptions& options);
 
-/// What becomes of the predictions without each head of some layers.
+/// Predictions without each head of some layers, beside those with all heads.
 std::vector<HeadDifference> head_differences(const ModelRequest& request,
                                              const std::vector<std::size_t>& layers);
 

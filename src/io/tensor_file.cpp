@@ -133,7 +133,7 @@ class TensorFile::Content {
         folder_(std::move(folder)),
         access_(std::move(access)),
         parsed_(parse_named(bytes, std::move(owner))) {
-    // Of several tensors of one name, the first.
+    // The first of several tensors of one name.
     for (std::size_t i = 0; i < names().size(); ++i) index_.try_emplace(names()[i], i);
   }
 

@@ -50,7 +50,7 @@ struct ModelOptions : AttentionOptions {
   /// Heads whose outputs are set to zeros before the output projection: of the self-attention of
   /// the first or only stack, of a decoder's self-attention, and of its cross-attention.
   HeadsByLayer heads_off, decoder_heads_off, cross_heads_off;
-  /// Called for each sample after each wanted layer, "layers.0.", with all that was computed inside
+  /// Called for each sample after each wanted layer, `layers.0.`, with all that was computed inside
   /// the layer.
   std::function<void(std::size_t sample, const std::string& name, const Layer& layer,
                      const LayerStep& step)>
@@ -67,8 +67,8 @@ struct ModelOptions : AttentionOptions {
   }
 };
 
-/// Called with each result as soon as it is complete: "layers.0.self.weights" [B,H,L,L], "embedded"
-/// [B,L,D], "layers.0.output", "output", "logits" [B,L,V]; in an encoder-decoder with "encoder."
+/// Called with each result as soon as it is complete: `layers.0.self.weights` [B,H,L,L], "embedded"
+/// [B,L,D], `layers.0.output`, "output", "logits" [B,L,V]; in an encoder-decoder with "encoder."
 /// and "decoder." before them, and "decoder.layers.0.cross.weights". Each sample is computed alone;
 /// what lies beyond its length is zeros.
 using TakeTensor = std::function<void(const std::string& name, Tensor tensor)>;

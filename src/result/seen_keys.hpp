@@ -14,7 +14,7 @@ namespace attn {
 /// The keys that the queries of some attentions see, where each sees one range of them, as with the
 /// masks of models: a shorter form of `allowed` in result.json.
 struct SeenKeys {
-  std::vector<std::string> attentions;  ///< prefixes of their tensors' names, "layers.0.self."
+  std::vector<std::string> attentions;  ///< prefixes of their tensors' names, `layers.0.self.`
   Tensor ranges;  ///< int64 [B,Lq,2]: the first key of each query and the one behind its last
 };
 

@@ -17,7 +17,7 @@ enum class TensorMeaning {
   positions,  ///< positions and dimensions
 };
 
-/// Meaning of a tensor by its name in a result: "weights", "layers.0.self.scores"…
+/// Meaning of a tensor by its name in a result: "weights", `layers.0.self.scores`…
 TensorMeaning meaning_of(std::string_view name);
 
 /// Whether rows of a tensor of that name are queries and columns keys.
@@ -45,7 +45,7 @@ std::vector<NumberedName> names_of_pattern(const std::vector<std::string>& names
 /// Name with "{n}" in place of its last digits; nothing if it has none.
 std::optional<std::string> pattern_of(std::string_view name);
 
-/// Makes numbers that begin with 1 begin with 0, but for names such as "layers.1.self": programs
+/// Makes numbers that begin with 1 begin with 0, but for names such as `layers.1.self`: programs
 /// count these from 0 and may have left layer 0 out.
 void count_from_zero(std::vector<NumberedName>& names);
 

@@ -219,8 +219,8 @@ void turn_rows(double* a, double* b, std::size_t count, double cosine, double si
   }
 }
 
-// Of a symmetric matrix a [n,n], in O(n³). Eigenvalues are within a small multiple of n·2⁻⁵³ of the
-// largest.
+// Takes a symmetric matrix a [n,n], in O(n³). Eigenvalues are within a small multiple of n·2⁻⁵³ of
+// the largest.
 Spectrum spectrum_of(std::vector<double> a, std::size_t n) {
   Spectrum result{std::vector<double>(n), std::vector<double>(n * n)};
   auto& [diagonal, vectors] = result;

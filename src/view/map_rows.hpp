@@ -58,7 +58,7 @@ struct ReducedMap {
 };
 ReducedMap pooled(const MapRows& map, std::size_t rows, std::size_t columns, bool diverging);
 
-/// Of each query the keys of the largest values, largest first, that are neither hidden nor NaN.
+/// Keys of the largest values of each query, largest first, that are neither hidden nor NaN.
 struct StrongestKeys {
   static constexpr std::uint32_t none = 0xFFFFFFFF;
   std::vector<std::uint32_t> keys;  ///< [Lq,count]

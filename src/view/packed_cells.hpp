@@ -12,7 +12,7 @@
 
 namespace attn {
 
-/// How the page holds cells: as they are, or as codes of a row that stand for shares of the row's
+/// Types of cells in the page: values, or codes that stand for shares of their row's
 /// largest value.
 enum class CellType { float32, float64, uint8, uint16 };
 std::string_view name(CellType type) noexcept;
@@ -45,7 +45,7 @@ class CellRows {
  public:
   CellRows(CellType type, bool diverging) noexcept : type_(type), diverging_(diverging) {}
 
-  /// As many places each as there are columns; hidden is 0 or 1.
+  /// Adds a row: a value and a 0 or 1 of `hidden` for each column.
   void add(std::span<const double> values, std::span<const std::uint8_t> hidden);
   CellBytes finish() &&;
 
@@ -65,7 +65,7 @@ void append_float(std::string& bytes, float number);
 void append_double(std::string& bytes, double number);
 void append_word(std::string& bytes, std::uint32_t number);
 
-/// How all maps of a page are held, so that the page stays within its budget of cells.
+/// Plan by which all maps of a page stay within its budget of cells.
 struct CellPlan {
   /// Whether values are kept as they are; else as codes of this type.
   bool exact = true;
@@ -74,7 +74,7 @@ struct CellPlan {
   std::size_t side = 0;            ///< more queries or keys than so many are pooled; 0 = none are
   std::size_t strongest_keys = 0;  ///< kept of each query of a pooled map
 
-  /// How many rows or columns a map keeps of so many positions: those that evenly sized bins of
+  /// Number of rows or columns that a map keeps of `positions`: those that evenly sized bins of
   /// them leave.
   std::size_t kept(std::size_t positions) const noexcept;
 };

@@ -21,7 +21,7 @@ unsigned int digit_of(char hexadecimal) {
   return static_cast<unsigned int>(hexadecimal <= '9' ? hexadecimal - '0' : hexadecimal - 'a' + 10);
 }
 
-// As content security policies write a hash given in hexadecimal digits.
+// Hash in the form of content security policies, of one in hexadecimal digits.
 std::string policy_hash(std::string_view digits) {
   std::string bytes;
   for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {

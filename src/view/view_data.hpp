@@ -12,7 +12,7 @@
 
 namespace attn {
 
-/// What stands in the page beside the numbers, as page/data.d.ts describes it.
+/// Data of the page without its blocks of numbers, as page/data.d.ts describes them.
 struct ViewData {
   struct Cells {
     CellType type = CellType::float32;
@@ -60,7 +60,7 @@ struct ViewData {
   FiniteRange& range(const std::string& tensor);
 };
 
-/// As JSON in which nothing ends an element of HTML or a line of JavaScript.
+/// JSON in which nothing ends an element of HTML or a line of JavaScript.
 std::string view_data_json(const ViewData& data);
 
 }  // namespace attn

@@ -58,7 +58,7 @@ export interface Tokens {
 }
 
 export interface Attention {
-  /** The name of the tensor without its last part, as "layers.0.self"; "" of a single one. */
+  /** The name of the tensor without its last part, as `layers.0.self`; "" of a single one. */
   name: string;
   /** "Layer 1, Self-Attention". */
   title: string;
