@@ -285,6 +285,10 @@ constexpr std::array<DocumentKey, 54> keys{{
      [](const KeyValue& given, PlainValues& values) { read_value(given, values.plan.description); },
      true},
 }};
+// No row is left empty by a number of rows that is too large.
+static_assert(std::all_of(keys.begin(), keys.end(), [](const DocumentKey& key) {
+  return !key.name.empty() && key.takes != nullptr;
+}));
 
 }  // namespace
 
