@@ -114,6 +114,17 @@ TEST_CASE("every statistic has a row in its place") {
   CHECK(head_statistics().size() == head_statistic_count);
 }
 
+TEST_CASE("every statistic has a number where tokens, separators and positions are known") {
+  const MapTokens tokens{{7, 8, 7}, {0, 0, 0}, {0, 1, 0}};
+  CountedMap map = map_of(3, 3, {0.5, 0.25, 0.25, 0.25, 0.5, 0.25, 0.25, 0.25, 0.5});
+  map.queries = map.keys = &tokens;
+  const HeadValues values = head_values(map, HeadCounting());
+  for (const HeadStatisticInfo& info : head_statistics()) {
+    CAPTURE(info.name);
+    CHECK(std::isfinite(of(values, info.statistic)));
+  }
+}
+
 TEST_CASE("means by offset are over the rows that have such a key") {
   OffsetMeans means(3, 3);
   const std::vector<std::vector<double>> rows{{1, 0, 0}, {0.25, 0.75, 0}, {0.5, 0.125, 0.375}};
