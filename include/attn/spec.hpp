@@ -144,7 +144,7 @@ struct Mask {
   std::optional<Window> window = {};
   std::vector<std::size_t> global = {};  ///< with a window: positions that see all keys and are
                                          ///< seen by all (Longformer, Beltagy et al. 2020, §3.1)
-  Tensor padding = {};            ///< bool [B,Lk]; true = not seen
+  Tensor padding = {};                   ///< bool [B,Lk]; true = not seen
   Tensor allow = {}, block = {};  ///< bool, broadcast against the weights; true = seen / not seen
   Tensor bias = {};  ///< broadcast against the weights, added to the scores; −inf hides
   std::optional<Alibi> alibi = {};  ///< added with the bias

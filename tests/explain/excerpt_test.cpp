@@ -1,6 +1,6 @@
-#include "explain/explanation.hpp"
-
 #include <doctest/doctest.h>
+
+#include "explain/explanation.hpp"
 
 namespace {
 

@@ -1,11 +1,11 @@
-#include "explain/explanation.hpp"
-
 #include <array>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include "explain/explanation.hpp"
 
 using attn::shown_column;
 using attn::shown_number;

@@ -1,6 +1,3 @@
-#include "heads/corpus_sums.hpp"
-#include "heads/head_maps.hpp"
-
 #include <cmath>
 #include <filesystem>
 #include <string>
@@ -9,6 +6,8 @@
 #include <doctest/doctest.h>
 
 #include "document/document.hpp"
+#include "heads/corpus_sums.hpp"
+#include "heads/head_maps.hpp"
 
 // Statistics of rows as they come against those of whole maps.
 
@@ -40,7 +39,7 @@ TEST_CASE("statistics of rows are those of whole maps") {
     CHECK_FALSE(reads_by_rows(plan));
     std::vector<TextNumbers> expected, found;
     compute_maps(plan, options.heads.counting,
-              [&](const HeadMaps& maps) { expected.push_back(text_numbers(maps, options)); });
+                 [&](const HeadMaps& maps) { expected.push_back(text_numbers(maps, options)); });
     ask_for_rows(plan);
     walk_rows(plan, options.heads.counting, options.reach,
               [&](const TextNumbers& numbers) { found.push_back(numbers); });

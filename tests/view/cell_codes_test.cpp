@@ -1,5 +1,3 @@
-#include "view/packed_cells.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,6 +6,8 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include "view/packed_cells.hpp"
 
 namespace attn {
 namespace {

@@ -1,10 +1,10 @@
-#include "view/packed_cells.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include "view/packed_cells.hpp"
 
 namespace attn {
 

@@ -1,5 +1,3 @@
-#include "view/viewed_attention.hpp"
-
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -8,6 +6,7 @@
 
 #include "attention/visibility.hpp"
 #include "document/mask_reader.hpp"
+#include "view/viewed_attention.hpp"
 
 namespace attn {
 namespace {
