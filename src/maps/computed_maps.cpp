@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 #include <variant>
@@ -205,14 +207,25 @@ Tensor allowed_by(const PlannedAttention& attention,
   return {{sizes.batch, 1, sizes.queries, sizes.keys}, std::move(seen)};
 }
 
-// Whether two masks of a model, which are causal or have a window, hide the same keys.
+bool same_elements(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
+  const std::size_t size = a.size() * size_of(a.dtype());
+  return size == 0 || std::memcmp(a.bytes(), b.bytes(), size) == 0;
+}
+
+// Whether two masks have the same parts. A new part does not compile until it is compared here.
 bool alike(const Mask& a, const Mask& b) {
-  const auto window = [](const Mask& mask) {
-    return mask.window ? std::pair(mask.window->left, mask.window->right)
-                       : std::pair<std::optional<std::size_t>, std::optional<std::size_t>>();
+  const auto& [causal, align, window, global, padding, allow, block, bias, alibi, lens, fill] = a;
+  const auto sides = [](const std::optional<Window>& one) {
+    return one ? std::optional(std::pair(one->left, one->right)) : std::nullopt;
   };
-  return a.causal == b.causal && a.window.has_value() == b.window.has_value() &&
-         window(a) == window(b);
+  const auto slopes = [](const std::optional<Alibi>& one) {
+    return one ? std::optional(std::pair(one->slopes, one->symmetric)) : std::nullopt;
+  };
+  return causal == b.causal && align == b.align && sides(window) == sides(b.window) &&
+         global == b.global && same_elements(padding, b.padding) && same_elements(allow, b.allow) &&
+         same_elements(block, b.block) && same_elements(bias, b.bias) &&
+         slopes(alibi) == slopes(b.alibi) && same_elements(lens, b.valid_lens) && fill == b.fill;
 }
 
 /// Maps of a model's attentions. Layers that see the same keys share the tensor of these.

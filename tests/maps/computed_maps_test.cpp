@@ -85,3 +85,23 @@ TEST_CASE("layers of a model that see the same keys share the tensor of these") 
   CHECK(maps[0].heads_per_group > 1);
   CHECK(facts.shapes.size() > maps.size());
 }
+
+TEST_CASE("layers of a model whose masks differ in any part have seen keys of their own") {
+  Plan plan = plan_of(model_document(), true);
+  REQUIRE(plan.attentions.size() > 1);
+  const std::size_t keys = plan.attentions[1].geometry.keys;
+  const Mask shared = plan.attentions[1].mask;
+  std::vector<Mask> others(4, shared);
+  others[0].padding = Tensor({1, keys}, std::vector<std::uint8_t>(keys, 1));
+  others[1].block = Tensor({keys}, std::vector<std::uint8_t>(keys, 1));
+  others[2].valid_lens = Tensor({1}, std::vector<std::int64_t>{1});
+  others[3].window = Window{0, std::nullopt};
+  for (const Mask& other : others) {
+    plan.attentions[1].mask = other;
+    std::vector<Tensor> seen;
+    compute(plan, {.tensor = {}, .map = [&](const AttentionMap& map, std::size_t) {
+                     seen.push_back(map.allowed);
+                   }});
+    CHECK(seen[0].bytes() != seen[1].bytes());
+  }
+}
