@@ -69,6 +69,16 @@ void check_is_map(const AttentionMap& map) {
       translated("draw it as a heatmap, or say with PlotRequest::axes that it is a map"));
 }
 
+void check_allowed(const AttentionMap& map) {
+  Shape once_for_heads = map.numbers.shape();
+  if (once_for_heads.size() == 4) once_for_heads[1] = 1;
+  if (map.allowed.shape() != map.numbers.shape() && map.allowed.shape() != once_for_heads) {
+    throw input_error(translated("allowed {1} does not have the shape of the weights {2}",
+                                 text(map.allowed.shape()), text(map.numbers.shape())),
+                      "/allowed", translated("give both the same shape"));
+  }
+}
+
 Error placed(const Error& error, const AttentionMap& map) {
   return names_option(error.where()) ? error : error.inside(map.file);
 }

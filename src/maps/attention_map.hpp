@@ -71,6 +71,9 @@ void check_place(std::size_t sample, std::size_t samples, std::size_t head, std:
 /// Throws Error(input) if rows and columns are no queries and keys.
 void check_is_map(const AttentionMap& map);
 
+/// Throws Error(input) if the seen keys have neither the shape of the numbers nor [B,1,Lq,Lk].
+void check_allowed(const AttentionMap& map);
+
 /// The error with the name of the map's file, unless it is one of the request.
 Error placed(const Error& error, const AttentionMap& map);
 

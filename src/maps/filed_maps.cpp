@@ -96,6 +96,13 @@ std::vector<MapAxis> whole(std::vector<MapAxis> axes) {
   return axes;
 }
 
+// Seen cells of each head, of the shape of the numbers.
+Tensor allowed_of_heads(const AttentionMap& map) {
+  check_allowed(map);
+  if (map.allowed.shape() == map.numbers.shape()) return map.allowed;
+  return picked(map.allowed, std::vector<std::size_t>(map.numbers.shape()[1]), 1);
+}
+
 std::string axes_text(const std::vector<MapAxis>& axes) {
   std::string text;
   for (const MapAxis axis : axes) {
@@ -460,7 +467,8 @@ AttentionMap FiledMaps::together(const std::vector<Layer>& layers) {
     }
     hides = hides && one.allowed;
     if (!hides) continue;
-    const auto seen = one.allowed.values<std::uint8_t>();
+    const Tensor mask = allowed_of_heads(one);
+    const auto seen = mask.values<std::uint8_t>();
     allowed.resize(seen.size());
     for (std::size_t i = 0; i < seen.size(); ++i) allowed[i] |= seen[i];
   }
@@ -473,14 +481,18 @@ AttentionMap FiledMaps::together(const std::vector<Layer>& layers) {
   if (attention_of(all.tensor).empty()) all.name = AttentionName("", 0, "");
   all.place = largest ? translated("Largest of {1}", taken) : translated("Mean of {1}", taken);
   all.numbers = Tensor(all.numbers.shape(), std::move(sum));
-  all.allowed = hides ? Tensor(all.allowed.shape(), std::move(allowed)) : Tensor();
+  all.allowed = hides ? Tensor(all.numbers.shape(), std::move(allowed)) : Tensor();
   all.scores = all.capped = all.masked = Tensor();
   return all;
 }
 
+AttentionMap FiledMaps::read(const std::vector<Layer>& layers) {
+  return takes_together() ? together(layers) : read(layers[0]);
+}
+
 void FiledMaps::each(const std::function<void(AttentionMap map)>& take) {
   const std::vector<Layer> layers = wanted_layers();
-  if (request_.selection.layers_together != MapSelection::Layers::each) {
+  if (takes_together()) {
     take(together(layers));
     return;
   }
@@ -499,7 +511,7 @@ AttentionMap FiledMaps::named(const std::string& tensor) {
 
 AttentionMap FiledMaps::one() {
   const std::vector<Layer> layers = wanted_layers();
-  if (request_.selection.layers_together != MapSelection::Layers::each) return together(layers);
+  if (takes_together()) return together(layers);
   if (files_.size() > 1 && !request_.selection.layers) {
     throw input_error(
         translated("such a picture shows one layer, and there are {1} files", files_.size()),
@@ -551,20 +563,26 @@ std::vector<FiledMaps> all_stacks(const MapRequest& request, MapContents content
 void each_of(std::vector<FiledMaps>& stacks, const std::function<void(AttentionMap map)>& take) {
   struct Place {
     FiledMaps* stack;
-    FiledMaps::Layer layer;
+    std::vector<FiledMaps::Layer> layers;  // one, or those that are taken together
     std::ptrdiff_t in_file;
   };
   std::vector<Place> places;
   for (FiledMaps& stack : stacks) {
     const std::vector<std::string>& names = stack.names();
-    for (const FiledMaps::Layer& layer : stack.wanted_layers()) {
-      const auto at = std::find(names.begin(), names.end(), layer.tensor);
-      places.push_back({&stack, layer, at - names.begin()});
+    std::vector<FiledMaps::Layer> layers = stack.wanted_layers();
+    const auto add = [&](std::vector<FiledMaps::Layer> of) {
+      const auto at = std::find(names.begin(), names.end(), of[0].tensor);
+      places.push_back({&stack, std::move(of), at - names.begin()});
+    };
+    if (stack.takes_together()) {
+      add(std::move(layers));
+    } else {
+      for (FiledMaps::Layer& layer : layers) add({std::move(layer)});
     }
   }
   std::stable_sort(places.begin(), places.end(),
                    [](const Place& a, const Place& b) { return a.in_file < b.in_file; });
-  for (const Place& place : places) take(place.stack->read(place.layer));
+  for (const Place& place : places) take(place.stack->read(place.layers));
 }
 
 bool is_samples_of_one_head(const AttentionMap& map) {

@@ -86,7 +86,12 @@ class FiledMaps {
   Tensor arranged(const Tensor& tensor, const Layer& layer) const;
   TensorMeaning meaning_of_numbers(const AttentionMap& map, const ResultReader& file) const;
   Labels labels_of(const AttentionMap& map, ResultReader& file) const;
+  bool takes_together() const {
+    return request_.selection.layers_together != MapSelection::Layers::each;
+  }
   AttentionMap read(const Layer& layer);
+  /// One layer, or all of them taken together.
+  AttentionMap read(const std::vector<Layer>& layers);
   AttentionMap together(const std::vector<Layer>& layers);
 
   MapRequest request_;

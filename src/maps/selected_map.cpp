@@ -169,13 +169,7 @@ std::optional<Maps> allowed_of(const AttentionMap& map, const Maps& numbers) {
   if (!map.is_map()) return std::nullopt;
   check_labels(map.labels, numbers);
   if (!map.allowed) return std::nullopt;
-  Shape once_for_heads = map.numbers.shape();
-  if (once_for_heads.size() == 4) once_for_heads[1] = 1;
-  if (map.allowed.shape() != map.numbers.shape() && map.allowed.shape() != once_for_heads) {
-    throw input_error(translated("allowed {1} does not have the shape of the weights {2}",
-                                 text(map.allowed.shape()), text(map.numbers.shape())),
-                      "/allowed", translated("give both the same shape"));
-  }
+  check_allowed(map);
   return Maps(map.allowed, map.heads_only);
 }
 

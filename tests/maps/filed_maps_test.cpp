@@ -183,6 +183,37 @@ TEST_CASE("layers together hide a cell that every layer hides") {
   CHECK(!chosen(request(""))[0].allowed);
 }
 
+TEST_CASE("layers together join a mask of all heads with masks of each head") {
+  const TemporaryFolder folder;
+  const std::string head = "[[1,0],[0.5,0.5]]", two = "[[" + head + "," + head + "]]";
+  const std::string lower = "[[1,0],[1,1]]", upper = "[[1,1],[0,1]]";
+  const auto joined = [&](const std::string& first, const std::string& second) {
+    PlotRequest request = request_for(folder.write(
+        "w.json", R"({"tensors":{"layers.0.weights":)" + two + R"(,"layers.0.allowed":)" + first +
+                      R"(,"layers.1.weights":)" + two + R"(,"layers.1.allowed":)" + second + "}}"));
+    request.selection.layers_together = MapSelection::Layers::mean;
+    return chosen(request)[0].allowed;
+  };
+  const std::string once = "[[" + lower + "]]", each = "[[" + lower + "," + upper + "]]";
+  const std::vector<std::uint8_t> either{1, 0, 1, 1, 1, 1, 1, 1};
+  CHECK(tensor_is<std::uint8_t>(joined(once, each), {1, 2, 2, 2}, either));
+  CHECK(tensor_is<std::uint8_t>(joined(each, once), {1, 2, 2, 2}, either));
+  CHECK(error_from([&] { joined(each, "[[1,1]]"); }) ==
+        "allowed [1,2] does not have the shape of the weights [1,2,2,2]\n  where: /allowed\n"
+        "  help:  give both the same shape");
+}
+
+TEST_CASE("stacks in the order of their file take their layers together") {
+  const TemporaryFolder folder;
+  const std::vector<NamedTensor> tensors{{"a1", layer(1)}, {"other", layer(2)}, {"a2", layer(3)}};
+  PlotRequest request = request_for(folder.write("a.npz", npz_bytes(tensors)));
+  request.selection.layers_together = MapSelection::Layers::max;
+  std::vector<FiledMaps> stacks = all_stacks(request, MapContents::weights);
+  Texts found;
+  each_of(stacks, [&](const AttentionMap& map) { found.push_back(map.tensor + " " + map.place); });
+  CHECK(found == Texts{"a1 Largest of 2 Layers", "other Largest of 1 Layer"});
+}
+
 TEST_CASE("heads that are chosen keep their numbers, alone and together") {
   const TemporaryFolder folder;
   PlotRequest request =
