@@ -14,7 +14,8 @@ namespace attn {
 /// that their searches share. For one thread at a time.
 class MatchBudget {
  public:
-  /// A budget for a text of this length: about half a second of matching, and more for long texts.
+  /// A budget for a text of this length: up to a second of the thread's time, which begins now, and
+  /// more for long texts.
   explicit MatchBudget(std::size_t bytes);
   MatchBudget(const MatchBudget&) = delete;
   MatchBudget& operator=(const MatchBudget&) = delete;
@@ -39,7 +40,7 @@ class RegularExpression {
 
   /// Appends all matches from left to right and the stretches between them, which together cover
   /// the text. An empty match at the end of the match before it does not count. Throws Error(input)
-  /// without a place if the budget is exhausted or matching takes more than 256 MiB of memory.
+  /// without a place if the budget is exhausted or matching takes more than 128 MiB of memory.
   void find(std::string_view text, MatchBudget& budget, std::vector<Stretch>& stretches) const;
 
  private:

@@ -106,14 +106,16 @@ TEST_CASE("ids of a vocabulary may have holes, which added tokens may fill") {
       "the added token \"d\" has the id 2, but the vocabulary gives it 4"));
 }
 
-TEST_CASE("a pattern that takes too long on a text is an error at the text") {
+TEST_CASE(
+    "a pattern that needs too many steps on a text is named with its file in an error at the "
+    "text") {
   TokenizerFiles files;
   files.tokenizer_json = R"({"pre_tokenizer": {"type": "Split", "behavior": "Isolated",
       "pattern": {"Regex": "(?:a|a){1,18}[bc]"}, "invert": false},
       "model": {"type": "WordLevel", "unk_token": "u", "vocab": {"u": 0, "a": 1}}})";
   CHECK(error_from([&] { tokens_of(files, std::string(20'000, 'a')); }) ==
-        "the pattern \"(?:a|a){1,18}[bc]\" takes too long on this text: "
-        "retry-limit-in-search over\n  where: /text\n"
+        "the pattern \"(?:a|a){1,18}[bc]\" of tokenizer.json, /pre_tokenizer/pattern/Regex, "
+        "needs too many steps on this text\n  where: /text\n"
         "  help:  use a pattern with fewer ways to match the same text");
 }
 
