@@ -1,39 +1,59 @@
 # Installs the program, the library with its CMake and pkg-config files, the manual page, completions and examples,
-# and packs all of it for Debian.
+# and packs all of it: cpack makes two packages for Debian and an archive that runs without its libraries.
 
+# Where the compiler looks in a folder of its own for each processor, as Debian's does, packages are looked for there too.
+if(CMAKE_LIBRARY_ARCHITECTURE)
+  set(CMAKE_INSTALL_LIBDIR lib/${CMAKE_LIBRARY_ARCHITECTURE} CACHE PATH "Folder of libraries")
+endif()
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(attn_doc_folder ${CMAKE_INSTALL_DATADIR}/doc/attn-cli)
+set(attn_generated ${PROJECT_BINARY_DIR}/generated)
+file(MAKE_DIRECTORY ${attn_generated})
 
-# The program.
+# Installs into the program's package and into the portable archive.
+macro(attn_install)
+  install(${ARGV} COMPONENT program)
+  install(${ARGV} COMPONENT portable EXCLUDE_FROM_ALL)
+endmacro()
+
+# The program. Its run path is for the portable archive: cmake --install removes it.
+set_target_properties(attn-cli PROPERTIES BUILD_RPATH "$ORIGIN/../lib/attn-cli")
+target_link_options(attn-cli PRIVATE LINKER:--disable-new-dtags)
 install(TARGETS attn-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+install(CODE "set(attn_program \"$<TARGET_FILE:attn-cli>\")
+  set(attn_architecture \"${CMAKE_LIBRARY_ARCHITECTURE}\")
+  set(attn_strip \"${CMAKE_STRIP}\")
+  set(attn_fonts \"${CMAKE_CURRENT_LIST_DIR}/fonts.conf\")
+  set(attn_headers libcli11-dev libfast-float-dev libhwy-dev libstb-dev libxtensor-dev nlohmann-json3-dev)"
+  COMPONENT portable EXCLUDE_FROM_ALL)
+install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/portable.cmake COMPONENT portable EXCLUDE_FROM_ALL)
+
 file(GLOB attn_examples CONFIGURE_DEPENDS data/*.json data/*.txt data/README.md)
-install(FILES ${attn_examples} DESTINATION ${CMAKE_INSTALL_DATADIR}/attn-cli/examples COMPONENT program)
-install(DIRECTORY data/animal data/speeches DESTINATION ${CMAKE_INSTALL_DATADIR}/attn-cli/examples COMPONENT program)
-install(FILES ${attn_catalogue} DESTINATION ${CMAKE_INSTALL_LOCALEDIR}/zh_CN/LC_MESSAGES COMPONENT program)
-install(FILES LICENSE DESTINATION ${attn_doc_folder} COMPONENT program RENAME copyright)
-install(FILES README.md DESTINATION ${attn_doc_folder} COMPONENT program)
-install(DIRECTORY docs/ DESTINATION ${attn_doc_folder}/docs COMPONENT program)
+attn_install(FILES ${attn_examples} DESTINATION ${CMAKE_INSTALL_DATADIR}/attn-cli/examples)
+attn_install(DIRECTORY data/animal data/speeches DESTINATION ${CMAKE_INSTALL_DATADIR}/attn-cli/examples)
+attn_install(FILES ${attn_catalogue} DESTINATION ${CMAKE_INSTALL_LOCALEDIR}/zh_CN/LC_MESSAGES)
+attn_install(FILES LICENSE DESTINATION ${attn_doc_folder} RENAME copyright)
+attn_install(FILES README.md DESTINATION ${attn_doc_folder})
+attn_install(DIRECTORY docs/ DESTINATION ${attn_doc_folder}/docs)
 
 # The program knows its own flags, so it writes its manual page and its completions itself.
-set(attn_generated ${PROJECT_BINARY_DIR}/generated)
 add_custom_command(
-  OUTPUT ${attn_generated}/attn-cli.1 ${attn_generated}/attn-cli.bash ${attn_generated}/_attn-cli
+  OUTPUT ${attn_generated}/attn-cli.1.gz ${attn_generated}/attn-cli.bash ${attn_generated}/_attn-cli
          ${attn_generated}/attn-cli.fish
-  COMMAND ${CMAKE_COMMAND} -E make_directory ${attn_generated}
   COMMAND attn-cli manual > ${attn_generated}/attn-cli.1
+  COMMAND gzip -9nf ${attn_generated}/attn-cli.1
   COMMAND attn-cli completion bash > ${attn_generated}/attn-cli.bash
   COMMAND attn-cli completion zsh > ${attn_generated}/_attn-cli
   COMMAND attn-cli completion fish > ${attn_generated}/attn-cli.fish
   DEPENDS attn-cli VERBATIM)
-add_custom_target(attn-manual ALL DEPENDS ${attn_generated}/attn-cli.1)
-install(FILES ${attn_generated}/attn-cli.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
-install(FILES ${attn_generated}/attn-cli.bash RENAME attn-cli
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
-install(FILES ${attn_generated}/_attn-cli DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
-install(FILES ${attn_generated}/attn-cli.fish
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
+add_custom_target(attn-manual ALL DEPENDS ${attn_generated}/attn-cli.1.gz)
+attn_install(FILES ${attn_generated}/attn-cli.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+attn_install(FILES ${attn_generated}/attn-cli.bash RENAME attn-cli
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+attn_install(FILES ${attn_generated}/_attn-cli DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+attn_install(FILES ${attn_generated}/attn-cli.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
 # The library. Where it is static, its own libraries are linked by whoever links it.
 install(TARGETS attn EXPORT attn-targets
@@ -41,19 +61,23 @@ install(TARGETS attn EXPORT attn-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT program)
 install(DIRECTORY include/attn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 set(attn_find_modules "")
-set(attn_modules "")
+set(attn_link_flags "")
 foreach(module IN LISTS attn_pkg_modules)
   string(REPLACE "=" ";" module "${module}")
   list(POP_FRONT module target)
   string(REPLACE "," " " packages "${module}")
   string(APPEND attn_find_modules "pkg_check_modules(${target} QUIET REQUIRED IMPORTED_TARGET ${packages})\n")
-  string(APPEND attn_modules " ${packages}")
+  list(APPEND attn_link_flags ${${target}_LDFLAGS})
 endforeach()
-string(STRIP "${attn_modules}" attn_modules)
+# Flags instead of `Requires`, which pkg-config --static would resolve down to the C library, naming each many times.
+list(APPEND attn_link_flags -lhwy)
+list(FILTER attn_link_flags EXCLUDE REGEX "^-L/usr/lib")
+list(REMOVE_DUPLICATES attn_link_flags)
+list(JOIN attn_link_flags " " attn_link_flags)
 get_target_property(attn_type attn TYPE)
-set(attn_private "")
+set(attn_private " ")
 if(attn_type STREQUAL "SHARED_LIBRARY")
-  set(attn_private ".private")
+  set(attn_private "\nLibs.private: ")
 endif()
 set(attn_cmake_folder ${CMAKE_INSTALL_LIBDIR}/cmake/attn)
 install(EXPORT attn-targets NAMESPACE attn:: DESTINATION ${attn_cmake_folder} COMPONENT development)
@@ -66,26 +90,44 @@ file(RELATIVE_PATH attn_prefix_from_pkgconfig ${CMAKE_INSTALL_FULL_LIBDIR}/pkgco
 configure_file(${CMAKE_CURRENT_LIST_DIR}/attn.pc.in attn.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/attn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
-# Debian packages: cpack -G DEB
+# Both packages have the list of changes and the license that Debian asks for.
+add_custom_command(OUTPUT ${attn_generated}/changelog.gz
+  COMMAND gzip -9nc ${CMAKE_CURRENT_LIST_DIR}/changelog > ${attn_generated}/changelog.gz
+  DEPENDS data/packaging/changelog VERBATIM)
+add_custom_target(attn-changelog ALL DEPENDS ${attn_generated}/changelog.gz)
+install(FILES ${attn_generated}/changelog.gz DESTINATION ${attn_doc_folder} COMPONENT program)
+install(FILES ${attn_generated}/changelog.gz DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libattn-dev COMPONENT development)
+install(FILES LICENSE RENAME copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libattn-dev COMPONENT development)
+
+# The last line of the list of changes names who maintains the packages.
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/changelog attn_maintainer REGEX "^ -- ")
+list(GET attn_maintainer 0 attn_maintainer)
+string(REGEX REPLACE "^ -- ([^>]*>).*" "\\1" attn_maintainer "${attn_maintainer}")
+
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/generator.cmake)
+set(CPACK_PACKAGE_CHECKSUM SHA256)
 set(CPACK_PACKAGE_NAME attn-cli)
-set(CPACK_PACKAGE_CONTACT "attn-cli developers <attn-cli@localhost>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Computes attention exactly and draws it")
-set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_PACKAGE_CONTACT "${attn_maintainer}")
 set(CPACK_STRIP_FILES ON)
+set(CPACK_ARCHIVE_PORTABLE_FILE_NAME attn-cli-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
 set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_COMPONENTS_ALL program development)
+set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME attn-cli)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "fonts-dejavu-core")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "fonts-wqy-zenhei")
-set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
-  "Reads queries, keys and values, hidden states or tokens, computes the attention
+set(CPACK_DEBIAN_PROGRAM_DESCRIPTION
+  "computes attention exactly and draws it
+Reads queries, keys and values, hidden states or tokens, computes the attention
 asked for, and writes weights, output and pictures.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libattn-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ${attn_development_packages})
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "The library attn: headers, archive, CMake and pkg-config files.")
+set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION
+  "library that computes attention exactly and draws it: development files
+The library of the program attn-cli for programs in C++20: headers, a static
+archive, and files for CMake and pkg-config.")
 include(CPack)

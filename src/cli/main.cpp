@@ -38,6 +38,7 @@ int main(int count, char** words) {
   // A write to a reader that has gone away fails instead of ending the program.
   std::signal(SIGPIPE, SIG_IGN);
   occupy_closed_streams();
+  offer_own_fonts();
   try {
     choose_language(count, words);
     survive_shortened_files();

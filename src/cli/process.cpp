@@ -102,6 +102,14 @@ void add_language(Flags& flags) {
   flag.words.assign(names.begin(), names.end());
 }
 
+void offer_own_fonts() {
+  std::error_code none;
+  const std::filesystem::path settings = installed_file("share/attn-cli/fonts.conf");
+  if (!std::filesystem::exists(settings, none)) return;
+  constexpr int replacing = 0;                               // a setting of the user's is kept
+  ::setenv("FONTCONFIG_FILE", settings.c_str(), replacing);  // NOLINT: no thread has begun
+}
+
 void keep_freed_memory() noexcept {
   constexpr std::size_t most_kept = std::size_t{256} << 20U;
   keep_freed_tensors(most_kept);

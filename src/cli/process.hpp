@@ -22,6 +22,11 @@ void choose_language(int count, const char* const* words);
 /// Adds --lang, whose value choose_language() has read before flags are parsed.
 void add_language(Flags& flags);
 
+/// Points Fontconfig to share/attn-cli/fonts.conf of the portable archive, whose system may have
+/// neither settings nor fonts, unless FONTCONFIG_FILE is set. Does nothing where the program was
+/// installed in another way.
+void offer_own_fonts();
+
 /// Lets the allocator keep freed memory for the next blocks: blocks up to 14 MB, as long as no more
 /// than 256 MB at the end of the heap are unused, and 256 MB of larger tensors. The system clears
 /// every page that it hands out, so layers that are computed one after the other write to the same

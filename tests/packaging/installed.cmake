@@ -12,13 +12,22 @@ run(${CMAKE_COMMAND} -G Ninja -S ${FOLDER}/programs -B ${FOLDER}/build -DCMAKE_P
 run(${CMAKE_COMMAND} --build ${FOLDER}/build)
 run_programs(${FOLDER}/build)
 
-set(ENV{PKG_CONFIG_PATH} ${FOLDER}/prefix/lib/pkgconfig)
+file(GLOB_RECURSE settings ${FOLDER}/prefix/lib/attn.pc)
+get_filename_component(settings ${settings} DIRECTORY)
+set(ENV{PKG_CONFIG_PATH} ${settings})
+run(pkg-config --static --libs attn)
+string(REGEX MATCHALL "[^ \n]+" flags "${output}")
+set(different ${flags})
+list(REMOVE_DUPLICATES different)
+if(NOT flags STREQUAL different)
+  message(FATAL_ERROR "pkg-config --static repeats flags:\n${output}")
+endif()
 run(pkg-config --cflags --libs attn)
 separate_arguments(flags UNIX_COMMAND "${output}")
 run(c++ -std=c++20 ${FOLDER}/programs/program1.cpp -o ${FOLDER}/by_pkg_config ${flags})
 run(${FOLDER}/by_pkg_config)
 
-foreach(file bin/attn-cli share/man/man1/attn-cli.1 share/bash-completion/completions/attn-cli
+foreach(file bin/attn-cli share/man/man1/attn-cli.1.gz share/bash-completion/completions/attn-cli
         share/zsh/vendor-completions/_attn-cli share/fish/vendor_completions.d/attn-cli.fish
         share/attn-cli/examples/causal.json share/locale/zh_CN/LC_MESSAGES/attn.mo share/doc/attn-cli/README.md include/attn/attn.hpp)
   if(NOT EXISTS ${FOLDER}/prefix/${file})
@@ -31,6 +40,42 @@ run(${FOLDER}/prefix/bin/attn-cli explain ${FOLDER}/prefix/share/attn-cli/exampl
 if(NOT output MATCHES "值的加权和")
   message(FATAL_ERROR "the installed program speaks no Chinese:\n${output}")
 endif()
+
+# Documents are installed with all that they link to.
+set(documents ${FOLDER}/prefix/share/doc/attn-cli)
+file(GLOB pages ${documents}/*.md ${documents}/docs/*.md)
+foreach(page IN LISTS pages)
+  file(READ ${page} text)
+  get_filename_component(folder ${page} DIRECTORY)
+  string(REPLACE "](" "<link>" text "${text}")  # brackets would join the elements of a list
+  string(REGEX MATCHALL "<link>[^)#: ]+[)#]" links "${text}")
+  foreach(link IN LISTS links)
+    string(REGEX REPLACE "^<link>|[)#]$" "" link "${link}")
+    if(NOT EXISTS "${folder}/${link}")
+      message(FATAL_ERROR "${page} links to ${link}, which is not installed")
+    endif()
+  endforeach()
+endforeach()
+
+# The portable archive: the program with its libraries, of which it takes none from the system but the C library's, and
+# with a font for a system that has none.
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${FOLDER}/archive --component portable)
+file(RENAME ${FOLDER}/archive ${FOLDER}/portable)
+run(ldd ${FOLDER}/portable/bin/attn-cli)
+string(REGEX MATCHALL "=> [^ \n]+" libraries "${output}")
+list(LENGTH libraries count)
+list(FILTER libraries EXCLUDE REGEX "^=> ${FOLDER}/portable/|/lib[cm]\\.so\\.6$")
+if(libraries OR count LESS 20)
+  message(FATAL_ERROR "of ${count} libraries the portable program takes from the system: ${libraries}")
+endif()
+run(${CMAKE_COMMAND} -E env --unset=FONTCONFIG_FILE ${FOLDER}/portable/bin/attn-cli run
+    ${FOLDER}/portable/share/attn-cli/examples/causal.json --quiet --out ${FOLDER}/drawn)
+foreach(file drawn/heatmap.png portable/share/doc/attn-cli/libraries/libpango-1.0-0.copyright
+        portable/share/attn-cli/fonts/DejaVuSans.ttf portable/share/man/man1/attn-cli.1.gz)
+  if(NOT EXISTS ${FOLDER}/${file})
+    message(FATAL_ERROR "the portable archive has or draws no ${file}")
+  endif()
+endforeach()
 
 # Every command of every document, in an empty folder, with the program as it is installed.
 set(ENV{ATTN_TESTED} ${FOLDER}/prefix/bin/attn-cli)
