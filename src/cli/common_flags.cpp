@@ -182,7 +182,7 @@ Words document_words(DocumentOptions& options, const std::string& command) {
         if (inputs.empty() && options.model) return;
         if (inputs.empty()) {
           throw Error(ErrorKind::usage, translated("no input document given"), command,
-                      translated("name a document, or - for standard input; data/ has examples"));
+                      translated("name a document, or - for standard input; attn-cli example KIND prints one"));
         }
         if (inputs.size() > 1) {
           throw Error(

@@ -64,7 +64,7 @@ TEST_CASE("no command, no input and too many inputs are told apart") {
   CHECK(wrong({"run"}).errors ==
         "attn-cli: no input document given\n"
         "  where: attn-cli run\n"
-        "  help:  name a document, or - for standard input; data/ has examples\n");
+        "  help:  name a document, or - for standard input; attn-cli example KIND prints one\n");
   CHECK(wrong({"run", "a", "b"}).errors ==
         "attn-cli: more than one input document given: \"b\" is the second\n"
         "  where: attn-cli run\n"

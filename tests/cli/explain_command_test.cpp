@@ -118,7 +118,7 @@ TEST_CASE("explain refuses a query that is not there with exit 3, a wrong flag w
   CHECK(none.errors ==
         "attn-cli: no input document given\n"
         "  where: attn-cli explain\n"
-        "  help:  name a document, or - for standard input; data/ has examples\n");
+        "  help:  name a document, or - for standard input; attn-cli example KIND prints one\n");
 }
 
 TEST_CASE("explain takes maps of files as plot does") {
