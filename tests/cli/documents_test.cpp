@@ -88,6 +88,43 @@ std::set<std::string> flags_in(const std::string& text) {
   return flags;
 }
 
+/// Sentences of a cell of a table: a sentence ends with a full stop, a question or an exclamation
+/// mark before a space, a bracket or the cell's end, which need not have one.
+std::size_t sentences_in(const std::string& cell) {
+  std::size_t count = 0, since = 0;
+  bool code = false;
+  for (std::size_t i = 0; i < cell.size(); ++i) {
+    if (cell[i] == '`') code = !code;
+    const bool chinese = cell.compare(i, 3, "。") == 0;
+    const bool western = !code && (cell[i] == '.' || cell[i] == '?' || cell[i] == '!') &&
+                         (i + 1 == cell.size() || cell[i + 1] == ' ');
+    if (chinese || western) {
+      ++count;
+      since = i + (chinese ? 3 : 1);
+    }
+  }
+  return count + (cell.find_first_not_of(' ', since) != std::string::npos ? 1 : 0);
+}
+
+/// The cells of all tables of a document.
+std::vector<std::string> cells_of(const std::string& document) {
+  std::vector<std::string> cells;
+  std::istringstream lines(document);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with('|')) continue;
+    std::string cell;
+    for (std::size_t i = 1; i < line.size(); ++i) {
+      if (line[i] == '|' && line[i - 1] != '\\') {
+        cells.push_back(cell);
+        cell.clear();
+      } else {
+        cell += line[i];
+      }
+    }
+  }
+  return cells;
+}
+
 /// The text without its blocks of code.
 std::string prose(std::string text) {
   for (std::size_t at; (at = text.find("\n```")) != std::string::npos;) {
@@ -299,4 +336,16 @@ TEST_CASE("every Chinese document and its English one link to each other") {
     CHECK(read_document(name).find(english + ")") != std::string::npos);
   }
   CHECK(count >= 7);
+}
+
+TEST_CASE("no cell of a table in a document has more than two sentences") {
+  CHECK(sentences_in("One. Two, e.g.`a. b.` and more") == 2);
+  CHECK(sentences_in("一。二。 三") == 3);
+  for (const std::string& name : all_documents()) {
+    CAPTURE(name);
+    for (const std::string& cell : cells_of(prose(read_document(name)))) {
+      CAPTURE(cell);
+      CHECK(sentences_in(cell) <= 2);
+    }
+  }
 }
