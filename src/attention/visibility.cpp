@@ -24,33 +24,96 @@ std::string described(const char* name, const Tensor& tensor) {
   return std::string(name) + " " + text(tensor.shape());
 }
 
+// The number of bits that hidden_by() has for parts.
+constexpr std::size_t most_parts = 32;
+
 }  // namespace
+
+struct Visibility::Row : HidingPart {
+  /// Sets seen[j] = 0 for the keys first + j that the part hides, and keeps the others.
+  void (*hide)(const Visibility& self, const Keys& keys, std::span<std::uint8_t> seen);
+
+  static void hide_later(const Visibility&, const Keys& keys, std::span<std::uint8_t> seen) {
+    const auto end = static_cast<std::size_t>(std::max<std::ptrdiff_t>(keys.position + 1, 0));
+    for (std::size_t j = end > keys.first ? end - keys.first : 0; j < seen.size(); ++j) seen[j] = 0;
+  }
+
+  static void hide_outside_window(const Visibility& self, const Keys& keys,
+                                  std::span<std::uint8_t> seen) {
+    if (self.is_global(keys.position)) return;
+    const Interval window = self.window_of(keys.position);
+    for (std::size_t j = 0; j < seen.size(); ++j) {
+      const std::size_t key = keys.first + j;
+      seen[j] &= (key >= window.first && key < window.end) || self.is_global_[key];
+    }
+  }
+
+  static void hide_invalid(const Visibility& self, const Keys& keys, std::span<std::uint8_t> seen) {
+    const std::size_t end = self.valid_keys(keys.batch, keys.query);
+    for (std::size_t j = end > keys.first ? end - keys.first : 0; j < seen.size(); ++j) seen[j] = 0;
+  }
+
+  static void hide_padding(const Visibility& self, const Keys& keys, std::span<std::uint8_t> seen) {
+    const auto padding = self.mask_.padding.values<std::uint8_t>().subspan(
+        keys.batch * self.padding_stride_ + keys.first, seen.size());
+    for (std::size_t j = 0; j < seen.size(); ++j) seen[j] &= !padding[j];
+  }
+
+  static void hide_not_allowed(const Visibility& self, const Keys& keys,
+                               std::span<std::uint8_t> seen) {
+    const auto allow = self.allow_.tensor.values<std::uint8_t>();
+    const std::size_t at =
+        self.allow_.at(keys.batch, keys.head, keys.query) + keys.first * self.allow_.key;
+    for (std::size_t j = 0; j < seen.size(); ++j) seen[j] &= allow[at + j * self.allow_.key];
+  }
+
+  static void hide_blocked(const Visibility& self, const Keys& keys, std::span<std::uint8_t> seen) {
+    const auto block = self.block_.tensor.values<std::uint8_t>();
+    const std::size_t at =
+        self.block_.at(keys.batch, keys.head, keys.query) + keys.first * self.block_.key;
+    for (std::size_t j = 0; j < seen.size(); ++j) seen[j] &= !block[at + j * self.block_.key];
+  }
+
+  static void hide_infinite_bias(const Visibility& self, const Keys& keys,
+                                 std::span<std::uint8_t> seen) {
+    const auto bias = self.bias_.tensor.values<double>();
+    const std::size_t at =
+        self.bias_.at(keys.batch, keys.head, keys.query) + keys.first * self.bias_.key;
+    constexpr double hidden = -std::numeric_limits<double>::infinity();
+    for (std::size_t j = 0; j < seen.size(); ++j)
+      seen[j] &= bias[at + j * self.bias_.key] != hidden;
+  }
+};
 
 // A part that hides single keys needs a row and its function; one that leaves an interval also a
 // line in interval().
-const std::array<Visibility::Row, 7> Visibility::rows{{
-    {{"causal", [](const Mask& mask) { return mask.causal; }, true}, &Visibility::hide_later},
-    {{"window", [](const Mask& mask) { return mask.window.has_value(); }, true},
-     &Visibility::hide_outside_window},
-    {{"valid_lens", [](const Mask& mask) { return bool(mask.valid_lens); }, true},
-     &Visibility::hide_invalid},
-    {{"padding", [](const Mask& mask) { return bool(mask.padding); }, false},
-     &Visibility::hide_padding},
-    {{"allow", [](const Mask& mask) { return bool(mask.allow); }, false},
-     &Visibility::hide_not_allowed},
-    {{"block", [](const Mask& mask) { return bool(mask.block); }, false},
-     &Visibility::hide_blocked},
-    {{"bias", [](const Mask& mask) { return bool(mask.bias); }, false},
-     &Visibility::hide_infinite_bias},
-}};
+std::span<const Visibility::Row> Visibility::rows() noexcept {
+  static constexpr auto all = std::to_array<Row>({
+      {{"causal", [](const Mask& mask) { return mask.causal; }, true}, &Row::hide_later},
+      {{"window", [](const Mask& mask) { return mask.window.has_value(); }, true},
+       &Row::hide_outside_window},
+      {{"valid_lens", [](const Mask& mask) { return bool(mask.valid_lens); }, true},
+       &Row::hide_invalid},
+      {{"padding", [](const Mask& mask) { return bool(mask.padding); }, false}, &Row::hide_padding},
+      {{"allow", [](const Mask& mask) { return bool(mask.allow); }, false}, &Row::hide_not_allowed},
+      {{"block", [](const Mask& mask) { return bool(mask.block); }, false}, &Row::hide_blocked},
+      {{"bias", [](const Mask& mask) { return bool(mask.bias); }, false}, &Row::hide_infinite_bias},
+  });
+  static_assert(std::ranges::all_of(all, [](const Row& row) {
+    return !row.name.empty() && row.present != nullptr && row.hide != nullptr;
+  }));
+  static_assert(all.size() <= most_parts);
+  return all;
+}
 
 std::span<const HidingPart* const> hiding_parts() noexcept {
   static const auto parts = [] {
-    std::array<const HidingPart*, Visibility::rows.size()> result{};
-    for (std::size_t i = 0; i < result.size(); ++i) result[i] = &Visibility::rows[i];
+    std::array<const HidingPart*, most_parts> result{};
+    std::ranges::transform(Visibility::rows(), result.begin(),
+                           [](const Visibility::Row& row) { return &row; });
     return result;
   }();
-  return parts;
+  return {parts.data(), Visibility::rows().size()};
 }
 
 bool Mask::hides() const noexcept {
@@ -90,7 +153,7 @@ Visibility::Visibility(const Mask& mask, const Geometry& geometry)
       !is_shape_only(mask.valid_lens)) {
     for (std::size_t b = 0; b < geometry.batch; ++b) offsets_.push_back(find_offset(b));
   }
-  for (const Row& row : rows) {
+  for (const Row& row : rows()) {
     if (row.present(mask)) present_.push_back(&row);
   }
 }
@@ -244,50 +307,6 @@ Visibility::Keys Visibility::keys_of(std::size_t batch, std::size_t head, std::s
   return {batch, head, query, static_cast<std::ptrdiff_t>(query) + offset(batch), first};
 }
 
-void Visibility::hide_later(const Keys& keys, std::span<std::uint8_t> seen) const {
-  const auto end = static_cast<std::size_t>(std::max<std::ptrdiff_t>(keys.position + 1, 0));
-  for (std::size_t j = end > keys.first ? end - keys.first : 0; j < seen.size(); ++j) seen[j] = 0;
-}
-
-void Visibility::hide_outside_window(const Keys& keys, std::span<std::uint8_t> seen) const {
-  if (is_global(keys.position)) return;
-  const Interval window = window_of(keys.position);
-  for (std::size_t j = 0; j < seen.size(); ++j) {
-    const std::size_t key = keys.first + j;
-    seen[j] &= (key >= window.first && key < window.end) || is_global_[key];
-  }
-}
-
-void Visibility::hide_invalid(const Keys& keys, std::span<std::uint8_t> seen) const {
-  const std::size_t end = valid_keys(keys.batch, keys.query);
-  for (std::size_t j = end > keys.first ? end - keys.first : 0; j < seen.size(); ++j) seen[j] = 0;
-}
-
-void Visibility::hide_padding(const Keys& keys, std::span<std::uint8_t> seen) const {
-  const auto padding = mask_.padding.values<std::uint8_t>().subspan(
-      keys.batch * padding_stride_ + keys.first, seen.size());
-  for (std::size_t j = 0; j < seen.size(); ++j) seen[j] &= !padding[j];
-}
-
-void Visibility::hide_not_allowed(const Keys& keys, std::span<std::uint8_t> seen) const {
-  const auto allow = allow_.tensor.values<std::uint8_t>();
-  const std::size_t at = allow_.at(keys.batch, keys.head, keys.query) + keys.first * allow_.key;
-  for (std::size_t j = 0; j < seen.size(); ++j) seen[j] &= allow[at + j * allow_.key];
-}
-
-void Visibility::hide_blocked(const Keys& keys, std::span<std::uint8_t> seen) const {
-  const auto block = block_.tensor.values<std::uint8_t>();
-  const std::size_t at = block_.at(keys.batch, keys.head, keys.query) + keys.first * block_.key;
-  for (std::size_t j = 0; j < seen.size(); ++j) seen[j] &= !block[at + j * block_.key];
-}
-
-void Visibility::hide_infinite_bias(const Keys& keys, std::span<std::uint8_t> seen) const {
-  const auto bias = bias_.tensor.values<double>();
-  const std::size_t at = bias_.at(keys.batch, keys.head, keys.query) + keys.first * bias_.key;
-  constexpr double hidden = -std::numeric_limits<double>::infinity();
-  for (std::size_t j = 0; j < seen.size(); ++j) seen[j] &= bias[at + j * bias_.key] != hidden;
-}
-
 void Visibility::see(std::size_t batch, std::size_t head, std::size_t query,
                      std::span<std::uint8_t> seen) const {
   see_from(batch, head, query, 0, seen);
@@ -297,7 +316,7 @@ void Visibility::see_from(std::size_t batch, std::size_t head, std::size_t query
                           std::size_t first_key, std::span<std::uint8_t> seen) const {
   const Keys keys = keys_of(batch, head, query, first_key);
   std::fill(seen.begin(), seen.end(), std::uint8_t{1});
-  for (const Row* row : present_) (this->*row->hide)(keys, seen);
+  for (const Row* row : present_) row->hide(*this, keys, seen);
 }
 
 template <class T>
@@ -339,7 +358,7 @@ std::vector<std::string_view> Visibility::hidden_by(std::size_t batch, std::size
   std::vector<std::string_view> parts;
   for (const Row* row : present_) {
     std::uint8_t seen = 1;
-    (this->*row->hide)(keys_of(batch, head, query, key), {&seen, 1});
+    row->hide(*this, keys_of(batch, head, query, key), {&seen, 1});
     if (!seen) parts.push_back(row->name);
   }
   return parts;
@@ -350,9 +369,9 @@ void Visibility::hidden_by(std::size_t batch, std::size_t head, std::size_t quer
   std::fill(parts.begin(), parts.end(), std::uint32_t{0});
   std::vector<std::uint8_t> seen(parts.size());
   for (const Row* row : present_) {
-    const std::uint32_t bit = std::uint32_t{1} << static_cast<unsigned>(row - rows.data());
+    const std::uint32_t bit = std::uint32_t{1} << static_cast<unsigned>(row - rows().data());
     std::fill(seen.begin(), seen.end(), std::uint8_t{1});
-    (this->*row->hide)(keys_of(batch, head, query, 0), seen);
+    row->hide(*this, keys_of(batch, head, query, 0), seen);
     for (std::size_t j = 0; j < parts.size(); ++j) parts[j] |= seen[j] ? 0 : bit;
   }
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -102,22 +101,12 @@ class Visibility {
     std::ptrdiff_t position;  ///< of the query among the keys
     std::size_t first;
   };
-  /// A hiding part with its function, which sets seen[j] = 0 for the keys first + j that it hides
-  /// and keeps the others.
-  struct Row : HidingPart {
-    void (Visibility::*hide)(const Keys& keys, std::span<std::uint8_t> seen) const;
-  };
-  static const std::array<Row, 7> rows;
+  /// A hiding part with the function that finds its keys, and all of them in the order in which
+  /// they are named.
+  struct Row;
+  static std::span<const Row> rows() noexcept;
   friend std::span<const HidingPart* const> hiding_parts() noexcept;
   Keys keys_of(std::size_t batch, std::size_t head, std::size_t query, std::size_t first) const;
-
-  void hide_later(const Keys& keys, std::span<std::uint8_t> seen) const;
-  void hide_outside_window(const Keys& keys, std::span<std::uint8_t> seen) const;
-  void hide_invalid(const Keys& keys, std::span<std::uint8_t> seen) const;
-  void hide_padding(const Keys& keys, std::span<std::uint8_t> seen) const;
-  void hide_not_allowed(const Keys& keys, std::span<std::uint8_t> seen) const;
-  void hide_blocked(const Keys& keys, std::span<std::uint8_t> seen) const;
-  void hide_infinite_bias(const Keys& keys, std::span<std::uint8_t> seen) const;
 
   template <class T>
   void add_terms(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
