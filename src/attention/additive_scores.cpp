@@ -24,7 +24,8 @@ double sum_of_sizes(const Tensor& w_v) {
 double length_of(const Tensor& w_v) {
   const Tensor w = w_v.converted(DType::float64);
   double squares = 0;
-  for (const double weight : w.values<double>()) squares += weight * weight;
+  for (const double weight : w.values<double>())
+    squares += std::isfinite(weight) ? weight * weight : 0;
   return std::sqrt(squares);
 }
 
@@ -59,6 +60,7 @@ AdditiveScores<T>::AdditiveScores(const Additive& score, const AttentionRequest&
   queries_ = project(score.query, {}, score.W_q, geometry.heads, request.threads);
   keys_ =
       project(score.key_or_query(), score.past_key, score.W_k, geometry.kv_heads, request.threads);
+  if (!precise_) return;
   make_query_powers(request.threads);
   make_key_powers(request.threads);
 }
@@ -68,7 +70,7 @@ typename AdditiveScores<T>::Projected AdditiveScores<T>::project(const Tensor& s
                                                                  const Tensor& past,
                                                                  const Tensor& weight,
                                                                  std::size_t heads,
-                                                                 std::size_t threads) const {
+                                                                 std::size_t threads) {
   Projected result;
   result.heads = heads;
   const std::size_t rank = states.rank();
@@ -78,7 +80,8 @@ typename AdditiveScores<T>::Projected AdditiveScores<T>::project(const Tensor& s
   const std::size_t past_length = past ? past.shape()[past.rank() - 2] : 0;
   result.length = past_length + states.shape()[rank - 2];
   const auto rows_of = [&](const Tensor& from) {
-    return attn::projected_rows(from, weight, steepness_, dtype_of<T>(), threads);
+    return projected_rows(
+        from, weight, [this] { return steepness_; }, dtype_of<T>(), threads, precise_);
   };
   if (!past && (rank == 4 || heads == 1)) {
     const auto projected = std::make_shared<Tensor>(rows_of(states));

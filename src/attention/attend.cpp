@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -27,13 +28,16 @@ bool normal(double x) {
 }
 
 // k Wᵀ, with which qᵀ W k is a product of queries and keys. Rows of all heads are as wide as W,
-// whether heads are apart or side by side.
-Tensor projected_keys(const Tensor& key, const Tensor& W, double steepness, DType dtype,
-                      std::size_t threads) {
+// whether heads are apart or side by side. Absent if they are not finite or not precise enough.
+Tensor projected_keys(const Tensor& key, const Tensor& W, const std::function<double()>& steepness,
+                      DType dtype, std::size_t threads) {
   const std::size_t width = W.shape()[1];
   Shape shape = key.shape();
   shape.back() = shape.back() / width * W.shape()[0];
-  return projected_rows(key, W, steepness, dtype, threads).reshaped(std::move(shape));
+  bool precise = true;
+  const Tensor rows = projected_rows(key, W, steepness, dtype, threads, precise);
+  // Projections of finite keys may leave the range.
+  return precise && all_finite(rows) ? rows.reshaped(std::move(shape)) : Tensor();
 }
 
 // One zero for each row of each head, in the layout of `rows`.
@@ -68,10 +72,9 @@ class FastScore {
   std::optional<AttentionResult> operator()(const General& score) const {
     return products([&](DType dtype) -> std::optional<Sequences> {
       // A score changes by at most the query's length per unit of length of the projected key.
-      const double steepness =
-          dtype == DType::float64
-              ? 0
-              : std::abs(scale_) * longest_row(score.query, score.W.shape()[0], request_.threads);
+      const auto steepness = [&] {
+        return std::abs(scale_) * longest_row(score.query, score.W.shape()[0], request_.threads);
+      };
       const auto projected = [&](const Tensor& key) {
         return projected_keys(key, score.W, steepness, dtype, request_.threads);
       };
@@ -79,10 +82,8 @@ class FastScore {
       sequences.value = score.value_or_key();
       sequences.key = projected(score.key_or_query());
       if (score.past_key) sequences.past_key = projected(score.past_key);
-      // Projections of finite keys may leave the range.
-      if (!all_finite(sequences.key)) return std::nullopt;
-      if (score.past_key && !all_finite(sequences.past_key)) return std::nullopt;
-      return sequences;
+      const bool fit = sequences.key && (sequences.past_key || !score.past_key);
+      return fit ? std::optional(sequences) : std::nullopt;
     });
   }
 
@@ -126,6 +127,7 @@ class FastScore {
   std::optional<AttentionResult> added(const Additive& score) const {
     if (!additive_scores_fit<T>(score, scale_)) return std::nullopt;
     const AdditiveScores<T> scores(score, request_, geometry_);
+    if (!scores.precise()) return std::nullopt;
     Sequences sequences = score;
     sequences.value = score.value_or_key();
     sequences.query = zeros_like(score.query, geometry_.heads);

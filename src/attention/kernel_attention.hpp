@@ -33,6 +33,9 @@ class AdditiveScores {
   /// Projects queries and keys of the score of a request that has been checked.
   AdditiveScores(const Additive& score, const AttentionRequest& request, const Geometry& geometry);
 
+  /// Whether rounding the projections to T leaves the scores precise; else there are no scores.
+  bool precise() const { return precise_; }
+
   /// Numbers between the rows that compute() writes: all keys, padded.
   std::size_t stride() const { return panels_ * panel_keys_; }
 
@@ -50,7 +53,7 @@ class AdditiveScores {
     bool repeated = false;  ///< whether there is one sample for all
   };
   Projected project(const Tensor& states, const Tensor& past, const Tensor& weight,
-                    std::size_t heads, std::size_t threads) const;
+                    std::size_t heads, std::size_t threads);
   const T* row(const Projected& projected, std::size_t batch, std::size_t head,
                std::size_t i) const;
   void make_query_powers(std::size_t threads);
@@ -58,6 +61,7 @@ class AdditiveScores {
 
   std::size_t units_, row_count_, panel_keys_, panels_, group_;
   T scale_, softcap_;
+  bool precise_ = true;
   double steepness_;  ///< change of a score per unit of length of a projected row, at most
   std::vector<T> numbers_, inverses_;  ///< w_v; AdditiveWeights::inverses
   kernels::AdditiveWeights<T> weights_{};

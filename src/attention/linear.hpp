@@ -77,12 +77,23 @@ Shape check_linear(const Linear& linear, const Shape& x, const std::string& pref
 
 // projected_rows.cpp
 
-/// Rows x Wᵀ that scores are computed from, [n,out] from x [n,in] and W [out,in], in `dtype`,
-/// float32 or float64. `steepness` bounds the change of a score per unit of length that a row
-/// changes by. float32 is computed in double precision and rounded where cancelling products could
-/// move a score by more than 5·10⁻⁵ (docs/numerics.md).
-Tensor projected_rows(const Tensor& x, const Tensor& W, double steepness, DType dtype,
-                      std::size_t threads);
+/// Bounds of the change of a score per unit of length that a row it is computed from changes by.
+struct Steepness {
+  double most = 0;           ///< of all rows
+  std::vector<double> rows;  ///< of each row; empty = `most` for all
+};
+
+/// Makes rows y = x Wᵀ + b [n,out] that scores are computed from as precise as these need: where
+/// rounding may move a score by more than 5·10⁻⁵ (docs/numerics.md), rows are computed in double
+/// precision and rounded once. x and y are float32. False if a score needs y in double precision.
+bool make_precise(Tensor& y, const Linear& linear, const Tensor& x, const Steepness& steepness,
+                  std::size_t threads);
+
+/// Rows x Wᵀ of keys or queries [..,in] as [n,out] in `dtype`, float32 or float64; float32 is made
+/// precise for scores. Sets `precise` to false if float32 does not do. `steepness` is called after
+/// the product, for float32 alone.
+Tensor projected_rows(const Tensor& x, const Tensor& W, const std::function<double()>& steepness,
+                      DType dtype, std::size_t threads, bool& precise);
 
 /// The length of the longest row of `width` numbers, in single precision from above. Rows that are
 /// not finite are left out.

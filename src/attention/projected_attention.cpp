@@ -1,8 +1,11 @@
 #include "attention/projected_attention.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <span>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "attn/error.hpp"
@@ -10,6 +13,8 @@
 #include "attention/layer_norm.hpp"
 #include "attention/linear.hpp"
 #include "attention/positions.hpp"
+#include "attention/visibility.hpp"
+#include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/narrow_number.hpp"
 #include "tensor/operations.hpp"
@@ -221,32 +226,132 @@ double multiply_adds(const Linear& linear, const Tensor& states) {
   return static_cast<double>(states.size()) * static_cast<double>(linear.weight.shape()[0]);
 }
 
-// Nothing is rounded to the dtype before the last step.
-AttentionResult attend_in(DType precision, const ProjectedAttentionRequest& request) {
-  const AttentionWeights weights = request.projections;
-  AttentionResult result = attend(project(request, request.states, weights, precision));
+// The largest factor by which cosines and sines change the length of a row.
+double largest_stretch(const AttentionOptions& options, const Geometry& geometry) {
+  if (!options.rotary) return 1;
+  if (!options.rotary->cos) {
+    if (std::holds_alternative<std::monostate>(options.rotary->scaling)) return 1;
+    const HeadPreparation preparation(options, geometry, Visibility(options.mask, geometry));
+    return std::abs(preparation.frequencies()->amplitude);
+  }
+  const Tensor cos = options.rotary->cos.converted(DType::float64),
+               sin = options.rotary->sin.converted(DType::float64);
+  double largest = 1;
+  for (std::size_t i = 0; i < cos.size(); ++i) {
+    largest = std::max(largest, std::hypot(cos.values<double>()[i], sin.values<double>()[i]));
+  }
+  return largest;
+}
+
+double largest_size(const Tensor& numbers) {
+  const Tensor doubles = numbers.converted(DType::float64);
+  double largest = 0;
+  for (const double x : doubles.values<double>()) largest = std::max(largest, std::abs(x));
+  return largest;
+}
+
+// Projected queries or keys [..,heads·width], and what becomes of them before they are compared.
+struct ProjectedHeads {
+  const Tensor& rows;
+  std::size_t width;
+  const std::optional<Norm>& norm;
+  double eps;
+  std::size_t threads;
+
+  // A bound of the length of a head's row, normed.
+  double longest() const {
+    if (!norm) return longest_row(rows, width, threads);
+    const double bias = norm->bias ? largest_size(norm->bias) : 0;
+    return std::sqrt(static_cast<double>(width)) * (largest_size(norm->weight) + bias);
+  }
+
+  // `slope` bounds the change of a score per unit of length of a normed row.
+  Steepness steepness(double slope) const {
+    if (!norm) return {slope, {}};
+    const std::size_t count = rows.size() / rows.shape().back();
+    const std::size_t heads = rows.shape().back() / width;
+    const std::span<const float> numbers = rows.values<float>();
+    Steepness result;
+    result.rows.resize(count);
+    const double weight = largest_size(norm->weight);
+    parallel_for(count, threads, [&](std::size_t i) {
+      double least = HUGE_VAL;
+      for (std::size_t h = 0; h < heads; ++h) {
+        least = std::min(least, divisor(numbers.subspan((i * heads + h) * width, width)));
+      }
+      result.rows[i] = slope * weight / least;
+    });
+    result.most = *std::max_element(result.rows.begin(), result.rows.end());
+    return result;
+  }
+
+ private:
+  // The number that the norm divides a head's row by.
+  double divisor(std::span<const float> row) const {
+    const auto count = static_cast<double>(row.size());
+    double mean = 0, squares = 0;
+    if (norm->kind == NormKind::layer) mean = std::accumulate(row.begin(), row.end(), 0.0) / count;
+    for (const float x : row) squares += (x - mean) * (x - mean);
+    return std::sqrt(squares / count + eps);
+  }
+};
+
+// Makes projected queries and keys in float32 as precise as their scores need. False if these need
+// double precision.
+bool fits_single_precision(AttentionRequest& inner, const ProjectedAttentionRequest& request,
+                           const Geometry& geometry) {
+  Sequences& sequences = *sequences_of(inner.score);
+  const std::size_t width = geometry.query_width;
+  const ProjectedHeads query{sequences.query, width, inner.query_norm, inner.eps, inner.threads};
+  const ProjectedHeads key{sequences.key, width, inner.key_norm, inner.eps, inner.threads};
+  const double stretch = largest_stretch(inner, geometry);
+  const double scale = std::abs(scale_of(inner, geometry)) * stretch * stretch;
+  double longest_key = key.longest();
+  if (sequences.past_key) {
+    longest_key = std::max(longest_key, longest_row(sequences.past_key, width, inner.threads));
+  }
+  const Steepness by_queries = query.steepness(scale * longest_key),
+                  by_keys = key.steepness(scale * query.longest());
+  const Projections& linear = request.projections;
+  const auto precise = [&](Tensor& y, const Linear& of, const Tensor& x, const Steepness& slopes) {
+    return make_precise(y, of, x.converted(DType::float32), slopes, inner.threads);
+  };
+  return precise(sequences.query, linear.query, request.states.query, by_queries) &&
+         precise(sequences.key, linear.key, request.states.key_or_query(), by_keys);
+}
+
+AttentionResult finished(const AttentionRequest& inner, const AttentionWeights& weights) {
+  AttentionResult result = attend(inner);
   if (weights.output) {
-    result.output = apply_in(precision, weights.output, result.output, request.threads);
+    result.output = apply_in(inner.dtype, weights.output, result.output, inner.threads);
   }
   return result;
 }
 
 }  // namespace
 
+// Nothing is rounded to the dtype before the last step but in 16-bit types.
 AttentionResult attend_projected(const ProjectedAttentionRequest& request) {
   Shape output;
-  check_projected(request, "", output);
-  if (is_narrow(request.dtype)) return attend_in(request.dtype, request);
+  const Geometry geometry = check_projected(request, "", output);
+  const AttentionWeights weights = request.projections;
+  const auto projected_in = [&](DType precision) {
+    return project(request, request.states, weights, precision);
+  };
+  if (is_narrow(request.dtype)) return finished(projected_in(request.dtype), weights);
   const Projections& p = request.projections;
   const double work = multiply_adds(p.query, request.states.query) +
                       multiply_adds(p.key, request.states.key_or_query()) +
                       multiply_adds(p.value, request.states.value_or_key());
   if (single_precision_pays(request, work)) {
-    AttentionResult result = attend_in(DType::float32, request);
-    // Numbers may leave the range of single precision on their way to a result within it.
-    if (all_finite(result.output)) return result;
+    AttentionRequest inner = projected_in(DType::float32);
+    if (fits_single_precision(inner, request, geometry)) {
+      AttentionResult result = finished(inner, weights);
+      // Numbers may leave the range of single precision on their way to a result within it.
+      if (all_finite(result.output)) return result;
+    }
   }
-  AttentionResult result = attend_in(DType::float64, request);
+  AttentionResult result = finished(projected_in(DType::float64), weights);
   round_to(request.dtype, result);
   return result;
 }

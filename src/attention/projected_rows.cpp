@@ -1,146 +1,188 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
+#include <functional>
+#include <random>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "attention/linear.hpp"
+#include "kernels/projection_errors.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
 
-constexpr double endless = std::numeric_limits<double>::infinity();
+using kernels::error_probes;
+using kernels::RowSquares;
 
-// Σ x² of a row, at least in single precision. Independent lanes, so that compilers use vectors.
-double squares_of(const float* row, std::size_t width) {
-  constexpr std::size_t lanes = 16;
-  std::array<float, lanes> sums{};
-  std::size_t k = 0;
-  for (; k + lanes <= width; k += lanes) {
-    for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += row[k + lane] * row[k + lane];
-  }
-  double sum = 0;
-  for (const float part : sums) sum += static_cast<double>(part);
-  for (; k < width; ++k) sum += static_cast<double>(row[k]) * static_cast<double>(row[k]);
-  return sum;
+constexpr double most_error = 5e-5;  // of a score
+
+// Numbers that one thread reads in less time than another takes to begin.
+constexpr std::size_t few_numbers = std::size_t{1} << 18U;
+
+// Rows per task when there are more.
+std::size_t rows_of_task(std::size_t width) {
+  return std::max<std::size_t>(1, few_numbers / 4 / width);
 }
 
-// y = W x, or Wᵀ x.
-void multiply(std::span<const double> W, const std::vector<double>& x, bool transposed,
-              std::vector<double>& y) {
-  const std::size_t columns = transposed ? y.size() : x.size();
-  std::fill(y.begin(), y.end(), 0.0);
-  for (std::size_t i = 0; i < W.size() / columns; ++i) {
-    for (std::size_t j = 0; j < columns; ++j) {
-      (transposed ? y[j] : y[i]) += W[i * columns + j] * (transposed ? x[i] : x[j]);
-    }
-  }
-}
-
-double length_of(const std::vector<double>& x) {
-  double squares = 0;
-  for (const double number : x) squares += number * number;
-  return std::sqrt(squares);
-}
-
-// The largest singular value of W [out,in] by powers of W Wᵀ, from its longest row on (Golub & Van
-// Loan 2013, section 7.3): at least the length of that row, and within a tenth after a few steps
-// unless several values are as large.
-double spectral_norm(const Tensor& weight) {
-  const Tensor doubles = weight.converted(DType::float64);
-  const std::span<const double> W = doubles.values<double>();
-  const std::size_t columns = weight.shape()[1];
-  std::vector<double> x(columns), y(weight.shape()[0]);
-  double norm = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    std::vector<double> row(W.begin() + static_cast<std::ptrdiff_t>(i * columns),
-                            W.begin() + static_cast<std::ptrdiff_t>((i + 1) * columns));
-    const double length = length_of(row);
-    if (!std::isfinite(length)) return endless;
-    if (length <= norm) continue;
-    norm = length;
-    x = std::move(row);
-  }
-  constexpr int steps = 8;
-  for (int step = 0; step < steps && norm > 0; ++step) {
-    const double length = length_of(x);
-    if (!(length > 0 && length < endless)) return length > 0 ? endless : norm;
-    for (double& number : x) number /= length;
-    multiply(W, x, false, y);
-    norm = std::max(norm, length_of(y));
-    multiply(W, y, true, x);
-  }
-  return norm;
-}
-
-// The lengths of rows of `width` numbers, in single precision from above; infinity for those that
-// are not finite.
-std::vector<double> lengths_of(const Tensor& rows, std::size_t width, std::size_t threads) {
-  const Tensor floats = rows.converted(DType::float32);
-  const std::span<const float> numbers = floats.values<float>();
-  std::vector<double> lengths(numbers.size() / width);
-  constexpr std::size_t share = 1024;
-  parallel_for((lengths.size() + share - 1) / share, threads, [&](std::size_t part) {
-    const std::size_t end = std::min(lengths.size(), (part + 1) * share);
-    for (std::size_t i = part * share; i < end; ++i) {
-      const double squares = squares_of(numbers.data() + i * width, width);
-      lengths[i] = std::isfinite(squares) ? 1.001 * std::sqrt(squares) : endless;
-    }
+RowSquares squares_of(std::span<const float> numbers, std::size_t width, std::size_t threads) {
+  const std::size_t count = numbers.size() / width;
+  if (numbers.size() <= few_numbers) return kernels::row_squares(numbers.data(), count, width);
+  const std::size_t share = rows_of_task(width);
+  std::vector<RowSquares> parts((count + share - 1) / share);
+  parallel_for(parts.size(), threads, [&](std::size_t part) {
+    const std::size_t first = part * share;
+    parts[part] =
+        kernels::row_squares(numbers.data() + first * width, std::min(share, count - first), width);
   });
-  return lengths;
+  RowSquares result;
+  for (const RowSquares& part : parts) {
+    result.largest = std::max(result.largest, part.largest);
+    result.finite = result.finite && part.finite;
+  }
+  return result;
 }
+
+// From above: squares are rounded, and those below the range of floats are lost.
+double length_of(const RowSquares& squares) {
+  return 1.001 * std::sqrt(static_cast<double>(squares.largest)) + 1e-18;
+}
+
+double length_of(const Tensor& vector) {
+  return vector ? length_of(squares_of(vector.values<float>(), vector.size(), 1)) : 0;
+}
+
+// Products of random signs with a Linear layer of floats, of one seed: the same ones each time.
+class Probes {
+ public:
+  Probes(const Linear& linear, std::size_t threads)
+      : linear_(linear), width_(linear.weight.shape()[1]), outputs_(linear.weight.shape()[0]) {
+    std::minstd_rand random;
+    signs_.resize(error_probes * outputs_);
+    for (float& sign : signs_) sign = (random() >> 8U & 1U) != 0 ? 1.0F : -1.0F;
+    mixed_.resize(error_probes * width_);
+    probes_ = {width_, outputs_, signs_.data(), mixed_.data(), {}};
+    for (std::size_t i = 0; linear.bias && i < signs_.size(); ++i) {
+      probes_.constant[i / outputs_] +=
+          static_cast<double>(signs_[i]) *
+          static_cast<double>(linear.bias.values<float>()[i % outputs_]);
+    }
+    const std::size_t workers = width_ * outputs_ <= few_numbers / 8 ? 1 : threads;
+    constexpr std::size_t columns = 256;
+    parallel_for((width_ + columns - 1) / columns, workers, [&](std::size_t part) {
+      const std::size_t first = part * columns;
+      kernels::mix_columns(weight(), probes_, first, std::min(columns, width_ - first));
+    });
+  }
+  Probes(const Probes&) = delete;
+  Probes& operator=(const Probes&) = delete;
+
+  // An estimate of (Σ σ⁴)^¼ with the singular values σ of W, which is at least the largest of them
+  // and four times less than (Σ σ²)^½ for 128 rows without a direction in common.
+  double norm() const {
+    std::vector<double> lengths(outputs_);
+    kernels::measure_errors(probes_, weight(), nullptr, outputs_, lengths.data());
+    double squares = 0;
+    for (const double length : lengths) squares += length * length;
+    return std::sqrt(std::sqrt(squares));
+  }
+
+  // Estimates of the lengths of the errors of all rows y.
+  std::vector<double> errors(const Tensor& x, const Tensor& y, std::size_t threads) const {
+    std::vector<double> errors(x.size() / width_);
+    const std::size_t share = rows_of_task(4 * (width_ + outputs_));
+    parallel_for((errors.size() + share - 1) / share, threads, [&](std::size_t part) {
+      const std::size_t first = part * share;
+      kernels::measure_errors(probes_, x.values<float>().data() + first * width_,
+                              y.values<float>().data() + first * outputs_,
+                              std::min(share, errors.size() - first), errors.data() + first);
+    });
+    return errors;
+  }
+
+ private:
+  const float* weight() const { return linear_.weight.values<float>().data(); }
+
+  const Linear& linear_;
+  std::size_t width_, outputs_;
+  std::vector<float> signs_;
+  std::vector<double> mixed_;
+  kernels::ErrorProbes probes_{};
+};
 
 }  // namespace
 
 double longest_row(const Tensor& rows, std::size_t width, std::size_t threads) {
-  double longest = 0;
-  for (const double length : lengths_of(rows, width, threads)) {
-    if (length < endless) longest = std::max(longest, length);
-  }
-  return longest;
+  return length_of(squares_of(rows.converted(DType::float32).values<float>(), width, threads));
 }
 
-// With u = 2⁻²⁴ each of `width` partial sums of a row's component is rounded by 0.42 u times its
+// 1. With u = 2⁻²⁴ each of `width` partial sums of a row's component is rounded by 0.42 u times its
 // size, root of the mean square. Products of about equal sizes that cancel have partial sums up to
 // half of |W_i| |x|, evenly rising and falling, whose squares add up to width / 12 times those of
-// |W_i| |x|. Errors of components are independent but for alike rows of W, so that the length of a
-// row's error is at most ‖W‖₂ |x| times one of them. Five standard deviations are kept below
-// 5·10⁻⁵. Each row is judged by itself, so that hidden ones change no bit of the others.
-Tensor projected_rows(const Tensor& x, const Tensor& W, double steepness, DType dtype,
-                      std::size_t threads) {
-  const std::size_t width = W.shape()[1];
-  const Tensor rows = x.reshaped({x.size() / width, width});
-  const auto project = [&](const Tensor& some, DType precision) {
-    return apply(Linear{W, {}}, some.converted(precision), threads);
-  };
-  const Tensor projected = project(rows, dtype);
-  if (dtype == DType::float64) return projected;
+// |W_i| |x|. Errors of components are independent but for alike rows of W, so that they move a
+// score by at most ‖W‖₂ |x| times one of them. If five standard deviations of that are small for
+// the longest row, all are precise. ‖W‖₂ is at most the length of W as a vector; with many rows x a
+// better bound takes little time.
+// 2. Else the length of each row's error is measured (kernels::measure_errors). Of one error in 25
+// less than 0.4 is seen.
+// Each row is judged by itself, so that hidden ones change no bit of the others.
+bool make_precise(Tensor& y, const Linear& linear, const Tensor& x, const Steepness& steepness,
+                  std::size_t threads) {
+  const Linear floats{linear.weight.converted(DType::float32),
+                      linear.bias.converted(DType::float32)};
+  const std::size_t width = floats.weight.shape()[1], outputs = floats.weight.shape()[0];
   const double roundings = 5 * 0.42 * 0x1p-24 * std::sqrt(static_cast<double>(width) / 12 + 1);
-  const std::vector<double> lengths = lengths_of(x, width, threads);
+  const std::size_t count = x.size() / width;
+  const bool bounded = width * outputs < few_numbers;  // more rows are seldom within the bound
+  const RowSquares squares = bounded ? squares_of(x.values<float>(), width, threads) : RowSquares();
+  const auto small = [&](double norm) {
+    const double largest = norm * length_of(squares) + length_of(floats.bias);
+    return squares.finite && roundings * largest * steepness.most <= most_error;
+  };
+  if (bounded && small(length_of(floats.weight))) return true;
+  const Probes probes(floats, threads);
+  if (bounded && count >= 4 * outputs && small(probes.norm())) return true;
+
+  const std::vector<double> errors = probes.errors(x, y, threads);
+  const auto steepness_of = [&](std::size_t row) {
+    return steepness.rows.empty() ? steepness.most : steepness.rows[row];
+  };
   std::vector<std::size_t> imprecise;
-  // ‖W‖₂ is at most the length of W as a vector, which takes less time.
-  for (const bool exact_norm : {false, true}) {
-    const double norm = exact_norm ? spectral_norm(W) : lengths_of(W, W.size(), 1).front();
-    imprecise.clear();
-    for (std::size_t i = 0; i < lengths.size(); ++i) {
-      if (lengths[i] < endless && !(roundings * steepness * norm * lengths[i] <= 5e-5)) {
-        imprecise.push_back(i);
-      }
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    if (std::isfinite(errors[i]) && errors[i] * steepness_of(i) > 0.4 * most_error) {
+      imprecise.push_back(i);
     }
-    if (imprecise.empty()) return projected;
   }
-  const Tensor precise = project(picked(rows, imprecise), DType::float64).converted(dtype);
-  const std::span<const float> from = precise.values<float>(), others = projected.values<float>();
-  const std::size_t outputs = W.shape()[0];
+  if (imprecise.empty()) return true;
+  const Tensor rows = x.reshaped({count, width});
+  const Tensor exact = apply(linear, picked(rows, imprecise).converted(DType::float64), threads);
+  const Tensor precise = exact.converted(DType::float32);
+  const std::span<const float> from = precise.values<float>(), others = y.values<float>();
   std::vector<float> numbers(others.begin(), others.end());
   for (std::size_t i = 0; i < imprecise.size(); ++i) {
-    std::copy_n(from.data() + i * outputs, outputs, numbers.data() + imprecise[i] * outputs);
+    const float* const row = from.data() + i * outputs;
+    const double length = length_of(kernels::row_squares(row, 1, outputs));
+    // The rounding of the row itself.
+    if (0x1p-25 * length * steepness_of(imprecise[i]) > most_error) return false;
+    std::copy_n(row, outputs, numbers.data() + imprecise[i] * outputs);
   }
-  return {projected.shape(), std::move(numbers)};
+  y = Tensor(y.shape(), std::move(numbers));
+  return true;
+}
+
+Tensor projected_rows(const Tensor& x, const Tensor& W, const std::function<double()>& steepness,
+                      DType dtype, std::size_t threads, bool& precise) {
+  const std::size_t width = W.shape()[1];
+  const Linear linear{W, {}};
+  const Tensor rows = x.converted(dtype).reshaped({x.size() / width, width});
+  Tensor y = apply(linear, rows, threads);
+  if (dtype == DType::float32 && !make_precise(y, linear, rows, {steepness(), {}}, threads)) {
+    precise = false;
+  }
+  return y;
 }
 
 }  // namespace attn

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "attn/attention.hpp"
+#include "attn/layers.hpp"
 
 #include "attention/random_request.hpp"
 #include "kernels/every_target.hpp"
@@ -21,19 +22,23 @@ namespace {
 constexpr std::size_t length = 512, width = 16, window = 7;
 constexpr double bound = 1e-4;  // docs/numerics.md, "Parts that cancel each other"
 
+// The largest relative error of weights, but for those that are nearly nothing.
+double largest_error(const std::vector<double>& found, const std::vector<double>& exact) {
+  double largest = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    if (exact[i] < 1e-30) continue;
+    const double error = std::abs(found[i] / exact[i] - 1);
+    largest = error <= largest ? largest : error;  // NaN stays
+  }
+  return largest;
+}
+
 // The largest relative error of the weights in single precision.
 double worst_error(AttentionRequest request) {
   request.dtype = DType::float32;
   const std::vector<double> single = numbers(attend(request).weights);
   request.dtype = DType::float64;
-  const std::vector<double> exact = numbers(attend(request).weights);
-  double worst = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    if (exact[i] < 1e-30) continue;
-    const double error = std::abs(single[i] / exact[i] - 1);
-    worst = error <= worst ? worst : error;  // NaN stays
-  }
-  return worst;
+  return largest_error(single, numbers(attend(request).weights));
 }
 
 AttentionRequest plain_request(RandomRequests& random) {
@@ -185,6 +190,68 @@ TEST_CASE("projections whose products cancel are as precise as their scores need
   });
 }
 
+TEST_CASE("heads whose projections cancel are as precise as their scores need") {
+  constexpr std::size_t wide = 128, heads = 4;
+  RandomRequests random(65);
+  const auto single = [](Tensor tensor) { return tensor.converted(DType::float32); };
+  for (const double size : {1.0, 30.0, 1e3}) {
+    for (const bool with_norm : {false, true}) {
+      CAPTURE(size);
+      CAPTURE(with_norm);
+      // Equal rows of ±size, and states of nearly equal numbers.
+      std::vector<double> weight(wide * wide), states = numbers(random.normal({length, wide}));
+      for (std::size_t i = 0; i < weight.size(); ++i) {
+        weight[i] = i % wide < wide / 2 ? size : -size;
+      }
+      for (double& number : states) number = 1 + 1e-3 * number;
+      ProjectedAttentionRequest request;
+      request.states.query = single(random.normal({length, wide}));
+      request.states.key = single(doubles({length, wide}, std::move(states)));
+      request.states.heads = heads;
+      std::vector<double> plain = numbers(random.normal({wide, wide}));
+      for (double& x : plain) x /= std::sqrt(static_cast<double>(wide));
+      request.projections.query.weight = single(doubles({wide, wide}, std::move(plain)));
+      request.projections.key.weight = single(doubles({wide, wide}, weight));
+      request.projections.value.weight = request.projections.query.weight;
+      if (with_norm) {
+        request.key_norm.emplace().kind = NormKind::rms;
+        request.key_norm->weight = single(random.normal({wide / heads}));
+      }
+      request.dtype = DType::float32;
+      const std::vector<double> found = numbers(attend_projected(request).weights);
+      request.dtype = DType::float64;
+      CHECK(largest_error(found, numbers(attend_projected(request).weights)) <= bound);
+    }
+  }
+}
+
+TEST_CASE(
+    "projected queries and keys of additive scores that cancel each other leave no rounding") {
+  RandomRequests random(66);
+  constexpr std::size_t units = 32;
+  for (const double size : {1.0, 1e3, 1e5}) {
+    CAPTURE(size);
+    // W q = size + small numbers, W k = −size + small numbers.
+    std::vector<double> to_query = numbers(random.normal({units, width})), to_key = to_query;
+    for (std::size_t u = 0; u < units; ++u) {
+      to_query[u * width] = size;
+      to_key[u * width] = -size;
+    }
+    std::vector<double> query = numbers(random.normal({length, width})), key = query;
+    for (std::size_t i = 0; i < length; ++i) query[i * width] = key[i * width] = 1;
+    const auto single = [](Shape shape, std::vector<double> elements) {
+      return doubles(std::move(shape), std::move(elements)).converted(DType::float32);
+    };
+    AttentionRequest request;
+    request.score =
+        Additive{{.query = single({length, width}, query), .key = single({length, width}, key)},
+                 single({units, width}, to_key),
+                 single({units, width}, to_query),
+                 single({1, units}, numbers(random.normal({1, units})))};
+    CHECK(worst_error(request) <= bound);
+  }
+}
+
 TEST_CASE("additive scores that a bias cancels are as precise as others") {
   on_every_target([] {
     RandomRequests random(64);
@@ -212,6 +279,70 @@ TEST_CASE("additive scores that a bias cancels are as precise as others") {
       CHECK(worst_error(request) <= bound);
     }
   });
+}
+
+namespace {
+
+// Whole eighths, whose products and sums are exact in every type.
+Tensor eighths(RandomRequests& random, Shape shape) {
+  std::vector<double> elements = numbers(random.normal(shape));
+  for (double& x : elements) x = std::round(8 * x) / 8;
+  return doubles(std::move(shape), std::move(elements));
+}
+
+// Two parts that cancel each other, and what else meets them.
+AttentionRequest drawn_request(RandomRequests& random, DType dtype) {
+  AttentionRequest request;
+  request.dtype = dtype;
+  const auto likely = [&](std::size_t one_in) { return random.number(1, one_in) == 1; };
+  sequences(request).query = eighths(random, {length, width});
+  sequences(request).key = eighths(random, {length, width});
+  const std::size_t first = random.number(0, parts.size() - 1);
+  const std::size_t second = (first + random.number(1, parts.size() - 1)) % parts.size();
+  // The numbers of float16 end at 65504.
+  const std::size_t most = dtype == DType::float16 ? 3 : 8;
+  const double size = std::ldexp(1.0, static_cast<int>(random.number(0, most)));
+  parts[first].add(request, size);
+  parts[second].add(request, -size);
+  request.mask.causal = true;
+  request.mask.window = Window{window, 0};
+  if (likely(3)) request.mask.padding = random.flags({length}, 0.2);
+  if (likely(3)) request.sinks = random.normal({1}).converted(DType::float32);
+  if (likely(6)) request.softcap = std::ldexp(1.0, static_cast<int>(random.number(3, 20)));
+  if (likely(6)) request.rotary.emplace();
+  if (likely(6)) {
+    const std::size_t columns = sequences(request).query.shape()[1];
+    request.key_norm.emplace().kind = NormKind::rms;
+    request.key_norm->weight = random.normal({columns}).converted(DType::float32);
+  }
+  return request;
+}
+
+}  // namespace
+
+// The bound of each type: float32 as above; 16-bit types, whose sums are exact here, one unit of a
+// weight more or less.
+TEST_CASE("parts that are drawn to cancel each other stay within the bound of every type") {
+  constexpr int cases = 24;
+  RandomRequests random(67);
+  for (int i = 0; i < cases; ++i) {
+    CAPTURE(i);
+    AttentionRequest request =
+        drawn_request(random, i % 2 == 0 ? DType::bfloat16 : DType::float16);
+    CHECK(worst_error(request) <= bound);
+    // These leave no sum of 16-bit numbers exact.
+    request.rotary.reset();
+    request.key_norm.reset();
+    const Tensor found = attend(request).weights;
+    request.stages = true;  // by the reference
+    const Tensor exact = attend(request).weights;
+    const double unit = exact.dtype() == DType::bfloat16  ? 0x1p-7
+                        : exact.dtype() == DType::float16 ? 0x1p-10
+                                                          : bound;
+    std::vector<double> of_exact = numbers(exact);
+    for (double& weight : of_exact) weight = weight < 1e-4 ? 0 : weight;  // float16 keeps no digits
+    CHECK(largest_error(numbers(found), of_exact) <= unit);
+  }
 }
 
 }  // namespace attn::testing
