@@ -14,7 +14,7 @@
 #include "attention/positions.hpp"
 #include "attention/visibility.hpp"
 #include "support/overloaded.hpp"
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {
@@ -88,7 +88,7 @@ class FastScore {
   }
 
   std::optional<AttentionResult> operator()(const Additive& score) const {
-    if (is_narrow(request_.dtype)) return std::nullopt;
+    if (is_half(request_.dtype)) return std::nullopt;
     if (request_.dtype == DType::float64) return added<double, double>(score);
     if (!exact_) {
       if (auto single = added<float, float>(score)) return single;
@@ -108,7 +108,7 @@ class FastScore {
   // one of them; absent if it cannot.
   template <class MakeSequences>
   std::optional<AttentionResult> products(const MakeSequences& make) const {
-    if (is_narrow(request_.dtype)) return computed<float, float>(make(DType::float32));
+    if (is_half(request_.dtype)) return computed<float, float>(make(DType::float32));
     if (request_.dtype == DType::float64) return computed<double, double>(make(DType::float64));
     if (!exact_) {
       if (auto single = computed<float, float>(make(DType::float32))) return single;
@@ -154,7 +154,7 @@ bool supported(const AttentionOptions& options) {
     return options.dtype == DType::float64 ? normal<double>(x) : normal<float>(x);
   };
   // Bins of rounded weights are left to the reference.
-  if (is_narrow(options.dtype) && options.pool) return false;
+  if (is_half(options.dtype) && options.pool) return false;
   return !options.stages && !options.dropout && !options.mask.fill &&
          holds(options.scale.value_or(1)) && holds(options.softcap.value_or(0));
 }
@@ -197,7 +197,7 @@ std::optional<AttentionResult> exact_fast_attention(const AttentionRequest& requ
 
 namespace {
 
-// Rounds all tensors that are compared and weighted to a narrow type.
+// Rounds all tensors that are compared and weighted to a 16-bit type.
 void round_inputs(Score& score, DType dtype) {
   std::visit(Overloaded{[&](GivenScores& given) {
                           given.scores = given.scores.converted(dtype);
@@ -221,8 +221,8 @@ AttentionResult attend(const AttentionRequest& given) {
   check_options(request, geometry);
   const Visibility visibility(request.mask, geometry);
   const Shape from = request.pool ? Shape{geometry.queries, geometry.keys} : Shape();
-  const bool narrow = is_narrow(request.dtype);
-  if (narrow) round_inputs(request.score, request.dtype);
+  const bool half = is_half(request.dtype);
+  if (half) round_inputs(request.score, request.dtype);
   const auto fast = [&]() -> std::optional<AttentionResult> {
     const bool large = fast_path_pays(geometry);
     if (!large && !exact_path_pays(request, geometry)) return std::nullopt;
@@ -232,9 +232,9 @@ AttentionResult attend(const AttentionRequest& given) {
     if (result) result->pooled_from = from;
     return result;
   };
-  // Kernels of single precision include the preparation of heads. Those of narrow types take the
+  // Kernels of single precision include the preparation of heads. Those of 16-bit types take the
   // reference's, rounded.
-  if (!narrow) {
+  if (!half) {
     if (auto result = fast()) return *std::move(result);
   }
   if (const HeadPreparation preparation(request, geometry, visibility); preparation) {
@@ -243,9 +243,9 @@ AttentionResult attend(const AttentionRequest& given) {
     request.rotary.reset();
     request.query_norm.reset();
     request.key_norm.reset();
-    if (narrow) round_inputs(request.score, request.dtype);
+    if (half) round_inputs(request.score, request.dtype);
   }
-  if (narrow) {
+  if (half) {
     if (auto result = fast()) return *std::move(result);
   }
   AttentionResult result = reference_attention(request, geometry, visibility);

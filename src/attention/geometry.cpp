@@ -12,7 +12,7 @@
 #include "support/memory.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 
 namespace attn {
 namespace {
@@ -124,7 +124,7 @@ void check_groups(const Geometry& geometry, const char* queries, const char* key
 void check_compared_by_products(const AttentionRequest& request) {
   const Kind kind = kind_of(request.score);
   if (kind == Kind::dot_product || kind == Kind::scaled_dot_product) return;
-  if (is_narrow(request.dtype) && kind != Kind::softmax) {
+  if (is_half(request.dtype) && kind != Kind::softmax) {
     throw input_error(
         translated("{1} attention is not computed in {2}", info(kind).name, name(request.dtype)),
         "/dtype", translated("choose float32 or float64, or a kind of dot products"));

@@ -15,7 +15,7 @@
 #include "attention/pooled_map.hpp"
 #include "attention/positions.hpp"
 #include "support/parallel_for.hpp"
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 
 namespace attn {
 namespace {
@@ -66,7 +66,7 @@ class KernelAttention {
   std::optional<AttentionResult> compute() {
     const Shape output_shape = geometry_.output_shape(), map_shape = geometry_.weights_shape();
     output_ = new_elements<T>(element_count(output_shape));
-    const bool rounded = is_narrow(request_.dtype);
+    const bool rounded = is_half(request_.dtype);
     if (rounded && !inputs_finite()) return std::nullopt;
     if (request_.weights) {
       weights_ = new_elements<R>(element_count(map_shape));
@@ -401,7 +401,7 @@ class KernelAttention {
       case KernelKind::rounded_pairs:
         if constexpr (std::is_same_v<T, float> && std::is_same_v<R, float>) {
           const kernels::StepRounding rounding{rounded_type(request_.dtype),
-                                               !is_narrow(weights_type_)};
+                                               !is_half(weights_type_)};
           note(kernels::attend_rounded_block(task.block, packed, rounding,
                                              weights_ ? weights_.get() + weights_at : nullptr,
                                              scratch));

@@ -85,8 +85,8 @@ enum class KernelKind {
   rounded_pairs  ///< attend_rounded_block() with pairs of bfloat16
 };
 
-/// The kernels' name of a narrow type.
-kernels::StepRounding::Type rounded_type(DType narrow);
+/// The kernels' name of a 16-bit type.
+kernels::StepRounding::Type rounded_type(DType half);
 
 /// The kernel for the sizes. `products`: whether scores are products of queries and keys; `single`:
 /// whether they are floats.
@@ -139,9 +139,9 @@ class HeadPacking {
   kernels::PackedHead<T> head_{};
 };
 
-/// One attention of products by the kernels, computed in T for results in R; for narrow types in
+/// One attention of products by the kernels, computed in T for results in R; for 16-bit types in
 /// float, each step rounded. `scores` unless null are added to the products before the mask. Absent
-/// if numbers leave the range in which T is precise, or that of a narrow type.
+/// if numbers leave the range in which T is precise, or that of a 16-bit type.
 template <class T, class R = T>
 std::optional<AttentionResult> kernel_attention(const AttentionOptions& options,
                                                 const Sequences& sequences, double scale,

@@ -1,16 +1,16 @@
 #include "attention/kernel_attention.hpp"
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 
 namespace attn {
 
-kernels::StepRounding::Type rounded_type(DType narrow) {
+kernels::StepRounding::Type rounded_type(DType half) {
   using Type = kernels::StepRounding::Type;
-  return narrow == DType::bfloat16 ? Type::bfloat16 : Type::float16;
+  return half == DType::bfloat16 ? Type::bfloat16 : Type::float16;
 }
 
 KernelKind kernel_for(const AttentionOptions& options, const Geometry& geometry, bool products,
                       bool single) {
-  if (is_narrow(options.dtype)) {
+  if (is_half(options.dtype)) {
     return kernels::multiplies_pairs(rounded_type(options.dtype)) ? KernelKind::rounded_pairs
                                                                   : KernelKind::rounded;
   }

@@ -10,7 +10,7 @@
 #include "attn/error.hpp"
 
 #include "support/translated.hpp"
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {

@@ -196,7 +196,7 @@ class DistanceTerms {
 };
 
 /// The type of the weights and of masked scores. Biases, terms by distance and sinks are float32 in
-/// narrow types too, and so are sums with them, by PyTorch's promotion.
+/// 16-bit types too, and so are sums with them, by PyTorch's promotion.
 DType weights_dtype(const AttentionOptions& options);
 
 }  // namespace attn

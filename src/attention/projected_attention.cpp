@@ -16,7 +16,7 @@
 #include "attention/visibility.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {
@@ -156,9 +156,9 @@ AttentionWeights::AttentionWeights(const Projections& projections)
 
 namespace {
 
-// In a narrow type rows, weight and bias are rounded to it, and so is their sum.
-Tensor apply_in_narrow(DType type, const StoredLinear& linear, const Tensor& rows,
-                       std::size_t threads) {
+// In a 16-bit type rows, weight and bias are rounded to it, and so is their sum.
+Tensor apply_in_half(DType type, const StoredLinear& linear, const Tensor& rows,
+                     std::size_t threads) {
   const auto rounded = [&](const Tensor& tensor) {
     return tensor.converted(type).converted(DType::float64);
   };
@@ -170,11 +170,11 @@ Tensor apply_in_narrow(DType type, const StoredLinear& linear, const Tensor& row
 // y for each of the Linear layers.
 std::vector<Tensor> apply_in(DType precision, std::span<const StoredLinear* const> all,
                              const Tensor& rows, std::size_t threads) {
-  if (!is_narrow(precision)) return apply(all, rows.converted(precision), threads);
+  if (!is_half(precision)) return apply(all, rows.converted(precision), threads);
   std::vector<Tensor> results;
   results.reserve(all.size());
   for (const StoredLinear* linear : all) {
-    results.push_back(apply_in_narrow(precision, *linear, rows, threads));
+    results.push_back(apply_in_half(precision, *linear, rows, threads));
   }
   return results;
 }
@@ -338,7 +338,7 @@ AttentionResult attend_projected(const ProjectedAttentionRequest& request) {
   const auto projected_in = [&](DType precision) {
     return project(request, request.states, weights, precision);
   };
-  if (is_narrow(request.dtype)) return finished(projected_in(request.dtype), weights);
+  if (is_half(request.dtype)) return finished(projected_in(request.dtype), weights);
   const Projections& p = request.projections;
   const double work = multiply_adds(p.query, request.states.query) +
                       multiply_adds(p.key, request.states.key_or_query()) +

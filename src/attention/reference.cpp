@@ -14,7 +14,7 @@
 #include "attention/pooled_map.hpp"
 #include "attention/positions.hpp"
 #include "support/parallel_for.hpp"
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 
 namespace attn {
 namespace {
@@ -126,22 +126,22 @@ Matrix weighted_sum(const Matrix& weights, const Matrix& masked, const Matrix& v
 }
 
 // Rounding of each step to the type of a computation. float32 and float64 round nothing before the
-// result; in a narrow type each step's sum is one of float32 and then rounded to the type.
+// result; in a 16-bit type each step's sum is one of float32 and then rounded to the type.
 class Rounding {
  public:
-  explicit Rounding(DType dtype) : dtype_(dtype), narrow_(is_narrow(dtype)) {}
+  explicit Rounding(DType dtype) : dtype_(dtype), half_(is_half(dtype)) {}
 
   double operator()(double x) const {
-    return narrow_ ? nearest_narrow(static_cast<double>(static_cast<float>(x)), dtype_) : x;
+    return half_ ? nearest_half(static_cast<double>(static_cast<float>(x)), dtype_) : x;
   }
   void operator()(Matrix& numbers) const {
-    if (!narrow_) return;
+    if (!half_) return;
     for (double& x : numbers) x = (*this)(x);
   }
 
  private:
   DType dtype_;
-  bool narrow_;
+  bool half_;
 };
 
 // c·tanh(s/c), each step rounded.

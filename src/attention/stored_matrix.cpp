@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "attention/linear.hpp"
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {

@@ -63,12 +63,12 @@ std::vector<BenchRequest> requests_of(const GivenToBench& given) {
   if (!requests.empty()) return requests;
   requests = usual_shapes(request);
   if (given.kind) return requests;
-  const bool narrow = request.dtype == DType::bfloat16 || request.dtype == DType::float16;
+  const bool half = request.dtype == DType::bfloat16 || request.dtype == DType::float16;
   if (!request.weights) {
     requests.push_back(requests[1]);
     requests.back().weights = true;
   }
-  if (narrow) return requests;  // in which additive attention is not computed
+  if (half) return requests;  // in which additive attention is not computed
   BenchRequest additive = request;
   additive.kind = Kind::additive;
   for (const BenchRequest& usual : usual_shapes(additive)) requests.push_back(usual);

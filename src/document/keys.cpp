@@ -10,7 +10,7 @@
 #include "document/option_reader.hpp"
 #include "io/json_value.hpp"
 #include "support/translated.hpp"
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 
 namespace attn {
 namespace {

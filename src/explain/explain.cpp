@@ -21,7 +21,7 @@
 #include "support/mapped_file.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 
 namespace attn {
 namespace {
@@ -171,7 +171,7 @@ class KindExplanation {
                      : translated("Numbers are rounded to {1} decimals to be shown, but computed "
                                   "in double precision. What is shown as 0 is exactly 0.",
                                   options_.digits));
-    if (is_narrow(dtype)) {
+    if (is_half(dtype)) {
       to.paragraph(
           translated("A run computes this in {1} and rounds inputs, scores, weights and "
                      "output to it; here no step is rounded.",

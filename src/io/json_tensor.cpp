@@ -14,7 +14,7 @@
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 
 namespace attn {
 namespace {
@@ -254,9 +254,9 @@ void check_stated(const JsonValue& reference, const Tensor& tensor, const std::s
                                    "\"float16\", \"int64\" and \"bool\""));
     }
     // Numbers of 16-bit types are read as float32.
-    const bool narrow =
+    const bool half =
         dtype->string() == name(DType::bfloat16) || dtype->string() == name(DType::float16);
-    if (dtype->string() != name(tensor.dtype()) && !(narrow && tensor.dtype() == DType::float32)) {
+    if (dtype->string() != name(tensor.dtype()) && !(half && tensor.dtype() == DType::float32)) {
       throw input_error(translated("the tensor in the file is of {1}, not {2}",
                                    name(tensor.dtype()), in_quotes(dtype->string())),
                         at, help);
@@ -397,7 +397,7 @@ JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void
     for (const DType known : {DType::float32, DType::bfloat16, DType::float16}) {
       if (dtype->string() != name(known)) continue;
       dtype_ = DType::float32;
-      if (is_narrow(known)) narrow_ = known;
+      if (is_half(known)) half_ = known;
     }
   }
   const JsonValue* tensors = root.find("tensors");
@@ -418,13 +418,13 @@ JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void
 }
 
 DType JsonTensorFile::stored_type(const Tensor& read) const {
-  if (!narrow_ || read.dtype() != DType::float32) return read.dtype();
+  if (!half_ || read.dtype() != DType::float32) return read.dtype();
   const auto numbers = read.values<float>();
   const bool holds = std::all_of(numbers.begin(), numbers.end(), [&](float x) {
     const auto exact = static_cast<double>(x);
-    return std::isnan(x) || nearest_narrow(exact, *narrow_) == exact;
+    return std::isnan(x) || nearest_half(exact, *half_) == exact;
   });
-  return holds ? *narrow_ : read.dtype();
+  return holds ? *half_ : read.dtype();
 }
 
 Tensor JsonTensorFile::read(std::size_t index, const OpenTensor& open) const {

@@ -72,7 +72,7 @@ class JsonTensorFile {
  private:
   std::unique_ptr<const JsonValue> root_;
   DType dtype_ = DType::float64;
-  std::optional<DType> narrow_;
+  std::optional<DType> half_;
   std::vector<std::string> names_, pointers_;
   std::vector<const JsonValue*> values_;  // in *root_
 };

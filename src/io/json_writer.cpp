@@ -15,7 +15,7 @@
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 #include "tensor/elements.hpp"
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 
 namespace attn {
 namespace {

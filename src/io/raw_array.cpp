@@ -12,7 +12,7 @@
 
 #include "support/memory.hpp"
 #include "support/translated.hpp"
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 
 namespace attn {
 namespace {

@@ -16,7 +16,7 @@
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 
 namespace attn {
 namespace {

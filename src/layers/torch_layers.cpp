@@ -9,7 +9,7 @@
 #include "attention/layer_norm.hpp"
 #include "attention/linear.hpp"
 #include "support/translated.hpp"
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {
@@ -111,7 +111,7 @@ std::vector<LayerGeometry> check_transformer(const TransformerRequest& request) 
     throw input_error(translated("eps is not a finite positive number"), "/eps",
                       translated("give a small positive number such as 1e-5"));
   }
-  if (is_narrow(request.dtype)) {
+  if (is_half(request.dtype)) {
     throw input_error(translated("layers are not computed in {1}", name(request.dtype)), "/dtype",
                       translated("choose float32 or float64"));
   }

@@ -17,7 +17,7 @@
 #include "models/model_folder.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {

@@ -7,7 +7,7 @@
 
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {
@@ -55,16 +55,16 @@ std::shared_ptr<To[]> each(const From* from, std::size_t count, const Convert& c
 }
 
 // Numbers of a 16-bit type as float32, which holds them exactly.
-Tensor widened_numbers(const Tensor& narrow) {
-  const auto* bits = static_cast<const std::uint16_t*>(narrow.bytes());
+Tensor widened_numbers(const Tensor& half) {
+  const auto* bits = static_cast<const std::uint16_t*>(half.bytes());
   const auto numbers =
-      narrow.dtype() == DType::bfloat16
-          ? each<float>(bits, narrow.size(), [](std::uint16_t x) { return bfloat16_number(x); })
-          : each<float>(bits, narrow.size(), [](std::uint16_t x) { return float16_number(x); });
-  return Tensor::borrowed(narrow.shape(), DType::float32, numbers.get(), numbers);
+      half.dtype() == DType::bfloat16
+          ? each<float>(bits, half.size(), [](std::uint16_t x) { return bfloat16_number(x); })
+          : each<float>(bits, half.size(), [](std::uint16_t x) { return float16_number(x); });
+  return Tensor::borrowed(half.shape(), DType::float32, numbers.get(), numbers);
 }
 
-Tensor narrowed(const Tensor& from, DType dtype) {
+Tensor rounded_to_half(const Tensor& from, DType dtype) {
   std::shared_ptr<std::uint16_t[]> bits;
   if (from.dtype() == DType::float32) {
     const float* const numbers = from.values<float>().data();
@@ -74,7 +74,7 @@ Tensor narrowed(const Tensor& from, DType dtype) {
   } else {
     const Tensor numbers = from.converted(DType::float64);
     bits = each<std::uint16_t>(numbers.values<double>().data(), from.size(),
-                               [dtype](double x) { return narrow_bits(x, dtype); });
+                               [dtype](double x) { return half_bits(x, dtype); });
   }
   return Tensor::borrowed(from.shape(), dtype, bits.get(), bits);
 }
@@ -155,8 +155,8 @@ Tensor Tensor::borrowed(Shape shape, DType dtype, const void* elements,
 Tensor Tensor::converted(DType dtype) const {
   if (!*this || dtype == dtype_) return *this;
   if (is_shape_only(*this)) return shape_only(shape_, dtype);
-  if (is_narrow(dtype_)) return widened_numbers(*this).converted(dtype);
-  if (is_narrow(dtype)) return narrowed(*this, dtype);
+  if (is_half(dtype_)) return widened_numbers(*this).converted(dtype);
+  if (is_half(dtype)) return rounded_to_half(*this, dtype);
   return with_element_type(dtype, [&]<class To>() {
     return with_element_type(dtype_, [&]<class From>() { return convert<To, From>(*this); });
   });

@@ -270,9 +270,9 @@ TEST_CASE("what gradients are not offered for is refused") {
         "there are no gradients through norms of queries\n"
         "  where: /query_norm\n"
         "  help:  leave it out, or the gradient");
-  AttentionRequest narrow = request;
-  narrow.dtype = DType::bfloat16;
-  CHECK(error(narrow, gradient) ==
+  AttentionRequest half = request;
+  half.dtype = DType::bfloat16;
+  CHECK(error(half, gradient) ==
         "there are no gradients in bfloat16\n"
         "  where: /dtype\n"
         "  help:  choose float32 or float64");

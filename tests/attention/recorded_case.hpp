@@ -116,9 +116,9 @@ struct RecordedCase {
 
   /// The case with all its tensors in float32.
   RecordedCase in_float32() const {
-    RecordedCase narrow = *this;
-    for (auto& [tensor_name, tensor] : narrow.tensors) tensor = tensor.converted(DType::float32);
-    return narrow;
+    RecordedCase single = *this;
+    for (auto& [tensor_name, tensor] : single.tensors) tensor = tensor.converted(DType::float32);
+    return single;
   }
 };
 

@@ -104,7 +104,7 @@ void check_as_reference(AttentionRequest request) {
 const std::vector<Sizes> all_sizes{{1, 5, 3, 2},    {2, 33, 64, 64},   {13, 32, 31, 17},
                                    {33, 65, 8, 40}, {97, 131, 40, 33}, {40, 1600, 16, 20}};
 
-TEST_CASE("narrow types are computed by kernels as the reference rounds them") {
+TEST_CASE("16-bit types are computed by kernels as the reference rounds them") {
   on_every_target([] {
     RandomRequests random(61);
     for (const DType dtype : {DType::bfloat16, DType::float16}) {
@@ -130,7 +130,7 @@ TEST_CASE("narrow types are computed by kernels as the reference rounds them") {
   });
 }
 
-TEST_CASE("biases and sinks leave the weights of narrow types in float32") {
+TEST_CASE("biases and sinks leave the weights of 16-bit types in float32") {
   on_every_target([] {
     RandomRequests random(62);
     for (const DType dtype : {DType::bfloat16, DType::float16}) {
@@ -181,7 +181,7 @@ TEST_CASE("scores that are rounded to the neighbour change weights by no more th
   });
 }
 
-TEST_CASE("the number of threads changes no bit of a narrow type") {
+TEST_CASE("the number of threads changes no bit of a 16-bit type") {
   RandomRequests random(64);
   AttentionRequest request = attention(random, {150, 200, 32, 32}, DType::bfloat16);
   request.threads = 1;
@@ -193,7 +193,7 @@ TEST_CASE("the number of threads changes no bit of a narrow type") {
   CHECK(same_bits(one->output, five->output));
 }
 
-TEST_CASE("what leaves the range of a narrow type is left to the reference") {
+TEST_CASE("what leaves the range of a 16-bit type is left to the reference") {
   RandomRequests random(65);
   AttentionRequest request = attention(random, {40, 50, 8, 8}, DType::float16);
   const attn::Sequences kept = sequences(request);

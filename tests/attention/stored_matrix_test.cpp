@@ -8,7 +8,7 @@
 #include "attention/linear.hpp"
 #include "attention/random_request.hpp"
 #include "attention/recorded_case.hpp"
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"
 
 namespace {

@@ -294,7 +294,7 @@ TEST_CASE("a matrix is written a row a line, each number in its shortest form") 
   CHECK(csv_text(Tensor({1, 2}, std::vector<std::uint8_t>{1, 0})) == "1,0\n");
 }
 
-TEST_CASE("numbers of the narrow types are written as the float32 of the same value") {
+TEST_CASE("numbers of the 16-bit types are written as the float32 of the same value") {
   // 0.1 is 0.10009765625 in bfloat16 and 0.0999755859375 in float16.
   const Tensor matrix({2, 2}, std::vector<float>{1, 0.1F, -0.0F, 2.5F});
   CHECK(csv_text(matrix.converted(DType::bfloat16)) == "1,0.100097656\n-0,2.5\n");

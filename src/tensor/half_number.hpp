@@ -9,20 +9,20 @@
 
 namespace attn {
 
-/// True for the 16-bit types, called narrow here: bfloat16, the upper half of a float32, and
-/// float16, IEEE 754's binary16.
-constexpr bool is_narrow(DType dtype) noexcept {
+/// True for the 16-bit types, halves of a float32 in size: bfloat16, the upper half of a float32,
+/// and float16, IEEE 754's binary16.
+constexpr bool is_half(DType dtype) noexcept {
   return dtype == DType::bfloat16 || dtype == DType::float16;
 }
 
 /// Type in which numbers of a dtype are read and computed: float32 for the 16-bit types, else the
 /// dtype itself.
 constexpr DType widened(DType dtype) noexcept {
-  return is_narrow(dtype) ? DType::float32 : dtype;
+  return is_half(dtype) ? DType::float32 : dtype;
 }
 
 /// Number of a 16-bit type nearest to x, halves to even; infinity beyond the type's range.
-inline double nearest_narrow(double x, DType dtype) {
+inline double nearest_half(double x, DType dtype) {
   const bool brain = dtype == DType::bfloat16;
   const int digits = brain ? 8 : 11, least_exponent = brain ? -126 : -14;
   const double largest = brain ? 0x1.FEp127 : 65504.0;
@@ -35,15 +35,15 @@ inline double nearest_narrow(double x, DType dtype) {
 }
 
 /// Bits of the number of a 16-bit type nearest to x.
-inline std::uint16_t narrow_bits(double x, DType dtype) {
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(nearest_narrow(x, dtype)));
+inline std::uint16_t half_bits(double x, DType dtype) {
+  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(nearest_half(x, dtype)));
   if (dtype == DType::bfloat16) {
     // A NaN keeps a digit.
     return static_cast<std::uint16_t>(std::isnan(x) ? bits >> 16U | 0x40U : bits >> 16U);
   }
   const std::uint32_t sign = bits >> 16U & 0x8000U;
   if (std::isnan(x)) return static_cast<std::uint16_t>(sign | 0x7E00U);
-  if (std::isinf(static_cast<float>(nearest_narrow(x, dtype)))) {
+  if (std::isinf(static_cast<float>(nearest_half(x, dtype)))) {
     return static_cast<std::uint16_t>(sign | 0x7C00U);
   }
   const int exponent = static_cast<int>(bits >> 23U & 0xFFU) - 127;
@@ -51,7 +51,7 @@ inline std::uint16_t narrow_bits(double x, DType dtype) {
     return static_cast<std::uint16_t>(sign | static_cast<std::uint32_t>(exponent + 15) << 10U |
                                       (bits >> 13U & 0x3FFU));
   }
-  const auto steps = static_cast<std::uint32_t>(std::abs(nearest_narrow(x, dtype)) * 0x1p24);
+  const auto steps = static_cast<std::uint32_t>(std::abs(nearest_half(x, dtype)) * 0x1p24);
   return static_cast<std::uint16_t>(sign | steps);
 }
 
