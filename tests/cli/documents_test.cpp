@@ -338,6 +338,36 @@ TEST_CASE("every Chinese document and its English one link to each other") {
   CHECK(count >= 7);
 }
 
+TEST_CASE("a Chinese document has the sections, tables, lists and blocks of its English one") {
+  constexpr std::string_view ending = ".zh-CN.md";
+  for (const std::string& name : all_documents()) {
+    if (!name.ends_with(ending) || name.starts_with("README")) continue;
+    CAPTURE(name);
+    const std::string chinese = '\n' + read_document(name);
+    const std::string english =
+        '\n' + read_document(name.substr(0, name.size() - ending.size()) + ".md");
+    for (const char* begin : {"\n#", "\n|", "\n* ", "\n```"}) {
+      CAPTURE(begin);
+      CHECK(between(chinese, begin, "").size() == between(english, begin, "").size());
+    }
+  }
+}
+
+TEST_CASE("lines of Chinese documents are short outside of tables and blocks") {
+  constexpr std::ptrdiff_t longest = 170;  // letters
+  for (const std::string& name : all_documents()) {
+    if (!name.ends_with(".zh-CN.md")) continue;
+    CAPTURE(name);
+    std::istringstream lines(prose(read_document(name)));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with('|') || line.starts_with("    ")) continue;
+      CAPTURE(line);
+      CHECK(std::ranges::count_if(line, [](char byte) { return (byte & 0xc0) != 0x80; }) <=
+            longest);
+    }
+  }
+}
+
 TEST_CASE("no cell of a table in a document has more than two sentences") {
   CHECK(sentences_in("One. Two, e.g.`a. b.` and more") == 2);
   CHECK(sentences_in("一。二。 三") == 3);
