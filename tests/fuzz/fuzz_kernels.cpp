@@ -106,6 +106,54 @@ void choose_distance_terms(AttentionRequest& request, std::size_t heads, Choices
   request.mask.bias = shifted(request.mask.bias, -size);
 }
 
+// Tensors [..,D] with one more column of that number.
+Tensor with_column(const Tensor& tensor, float number) {
+  const std::size_t width = tensor.shape().back();
+  const auto from = tensor.values<float>();
+  std::vector<float> elements;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    elements.push_back(from[i]);
+    if ((i + 1) % width == 0) elements.push_back(number);
+  }
+  Shape shape = tensor.shape();
+  ++shape.back();
+  return {std::move(shape), std::move(elements)};
+}
+
+// A product that is the same for all keys and that the bias takes away again.
+void choose_large_product(AttentionRequest& request, Choices& choices) {
+  if (!request.mask.bias || !choices.flag()) return;
+  const auto size = static_cast<float>(std::pow(10.0, static_cast<double>(choices.upto(3))));
+  Sequences& compared = *sequences_of(request.score);
+  compared.query = with_column(compared.query, 1);
+  compared.key = with_column(compared.key, size);
+  if (compared.past_key) compared.past_key = with_column(compared.past_key, size);
+  const double scale = request.scale.value_or(0.25);
+  request.scale = scale;
+  request.mask.bias = shifted(request.mask.bias, static_cast<float>(-scale * double{size}));
+}
+
+// Rows of W that are nearly alike, and keys whose products with them cancel.
+void choose_large_projection(Sequences& compared, Tensor& W, Choices& choices) {
+  if (!choices.flag()) return;
+  const auto size = static_cast<float>(std::pow(10.0, static_cast<double>(choices.upto(2))));
+  const std::size_t width = W.shape()[1];
+  if (width < 2) return;
+  const auto weights = W.values<float>();
+  std::vector<float> elements(weights.begin(), weights.end());
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const std::size_t column = i % width;
+    elements[i] = column == 0 ? size : column == 1 ? -size : elements[i] / 16;
+  }
+  W = {W.shape(), std::move(elements)};
+  const auto keys = compared.key.values<float>();
+  elements.assign(keys.begin(), keys.end());
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (i % width < 2) elements[i] = 1 + elements[i] / 1024;
+  }
+  compared.key = {compared.key.shape(), std::move(elements)};
+}
+
 AttentionRequest choose(Choices& choices) {
   AttentionRequest request;
   request.threads = 1;
@@ -142,12 +190,19 @@ AttentionRequest choose(Choices& choices) {
   const Kind chosen = kind_of(request.score);
   if (chosen == Kind::dot_product || chosen == Kind::scaled_dot_product) {
     choose_distance_terms(request, heads, choices);
+    choose_large_product(request, choices);
   }
   const std::vector<Tensor*> parameters = parameters_of(request.score);
   const std::size_t hidden = parameters.empty() ? 1 : 1 + choices.upto(19);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Shape shape = shape_of(info(kind_of(request.score)).parameters[i], width, width, hidden);
     *parameters[i] = numbers(shape, choices);
+  }
+  if (auto* const general = std::get_if<General>(&request.score)) {
+    choose_large_projection(*general, general->W, choices);
+  }
+  if (auto* const additive = std::get_if<Additive>(&request.score)) {
+    choose_large_projection(*additive, additive->W_k, choices);
   }
   if (choices.flag()) {
     const auto reduction = choices.flag() ? Pooling::Reduction::max : Pooling::Reduction::mean;
@@ -170,15 +225,16 @@ double largest_score(const Tensor& masked) {
 // Each term of a score is rounded to a relative 2^-24 and so is each of up to 36·36 sums, whose
 // errors mostly cancel; a weight's relative error is the score's absolute one. The factor is that
 // of the unit tests, 2e-5 for scores up to 20, spread over the size of the scores. Biases and terms
-// by distance are added in double precision, and may cancel each other.
+// by distance are added in double precision, and may cancel each other; products and projections
+// that are larger than the scores add at most 1e-4 (docs/numerics.md).
 //
 // An additive score is within (44 + h / 2) 2^-24 Σ|w_v| of the definition's for the same
 // projections (kernels/additive_scores.hpp), and these, sums of D products of numbers up to 2, are
 // within (D + 1) D 4 2^-24; tanh grows no faster than its argument. A weight is off by twice the
 // error of a score.
 double tolerance_of(const AttentionRequest& request, const Tensor& masked) {
-  constexpr double softmax = 2e-5;
-  const double of_products = softmax * std::max(1.0, largest_score(masked) / 20);
+  constexpr double softmax = 2e-5, cancelling = 1e-4;
+  const double of_products = softmax * std::max(1.0, largest_score(masked) / 20) + cancelling;
   const auto of_units = [&](const Additive& additive) {
     double weights = 0;
     for (const float w : additive.w_v.values<float>()) weights += std::abs(w);
@@ -187,7 +243,7 @@ double tolerance_of(const AttentionRequest& request, const Tensor& masked) {
     const double scale = std::abs(request.scale.value_or(1));
     const double score =
         (44 + units / 2 + 2 * (width + 1) * width * 4 + 4) * 0x1p-24 * weights * scale;
-    return std::expm1(2 * score) + softmax;
+    return std::expm1(2 * score) + softmax + cancelling;
   };
   return std::visit(Overloaded{[&](const GivenScores&) { return of_products; },
                                [&](const DotProduct&) { return of_products; },
