@@ -1,12 +1,12 @@
-"""How far results are from each other."""
+"""Distances of results from each other."""
 import sys
 
-# Of the largest number: sums of thousands of products in other orders differ by far less.
+# A part of the largest number: sums of thousands of products in other orders differ by far less.
 TOLERANCE = 1e-4
 
 
 def largest_difference(ours, theirs):
-    """Of a million numbers of two arrays, evenly spread, as a part of the largest one. Ends the program where results are not
+    """The largest difference among a million evenly spread numbers of two arrays, as a part of the largest one. Ends the program where results are not
     the same."""
     if len(ours) != len(theirs):
         sys.exit("results have %d and %d numbers" % (len(ours), len(theirs)))

@@ -5,7 +5,7 @@
 
 namespace attn::bench {
 
-/// What benchmarks mean by all cores from now on, where it is not 0.
+/// Sets the number of threads that benchmarks take for all cores; 0 = the machine's.
 void set_all_threads(std::size_t count) noexcept;
 
 /// The number of threads that a benchmark's argument means: 0 = all cores.

@@ -51,7 +51,7 @@ class Choices {
   std::size_t at_ = 0;
 };
 
-// What a stranger puts in the place of a number or of anything else.
+// Words that a stranger puts in the place of a number or of anything else.
 constexpr std::array<std::string_view, 44> values{
     "0",
     "1",
@@ -157,7 +157,7 @@ void write(const std::filesystem::path& path, std::string_view text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// What a flag may be given: its own words, a value of its kind, something wild.
+// A value for a flag: one of its own words, a value of its kind, something wild.
 std::string value_for(const cli::Flag& flag, Choices& choices) {
   if (!flag.words.empty() && !choices.one_in(4)) {
     std::string text = choices.of(flag.words);

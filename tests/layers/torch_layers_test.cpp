@@ -119,7 +119,7 @@ TransformerRequest large() {
   request.mask.causal = true;
   request.decoder = true;
   request.memory = random.normal({2, 110, width});
-  // As layers are initialised: what goes through them keeps its size.
+  // Weights of the size that layers are initialised with: states keep their size.
   const auto linear = [&](std::size_t outputs, std::size_t inputs) {
     std::vector<double> weight = numbers(random.normal({outputs, inputs}));
     for (double& w : weight) w /= std::sqrt(static_cast<double>(3 * inputs));

@@ -106,7 +106,7 @@ TEST_CASE("a folder without weights, or with a pickle, says what to do") {
 const std::filesystem::path stored_models =
     std::filesystem::path(ATTN_TEST_DATA) / "models" / "cases";
 
-// What a checkpoint says whose header has `to` instead of `from`; FOLDER stands for its place.
+// The error of a checkpoint whose header has `to` instead of `from`; FOLDER stands for its place.
 std::string refusal_with(const std::string& name, const std::string& from, const std::string& to) {
   const TemporaryFolder folder;
   for (const char* part : {"config.json", "model.safetensors"}) {
