@@ -293,7 +293,7 @@ Geometry check_given_scores(const GivenScores& request) {
                                  translated_count(value.length, "{1} row", "{1} rows"),
                                  described("scores", request.scores),
                                  translated_count(geometry.keys, "{1} key", "{1} keys")),
-                      "/value", translated("give the value one row a key"));
+                      "/value", translated("give the value one row per key"));
   }
   return geometry;
 }
@@ -356,7 +356,7 @@ Geometry check_sequences(const Sequences& sequences, const Score& score) {
       throw input_error(translated("{1} and {2} have different lengths",
                                    described("past_key", sequences.past_key),
                                    described("past_value", sequences.past_value)),
-                        "/past_value", translated("give the past value one row a past key"));
+                        "/past_value", translated("give the past value one row per past key"));
     }
     samples.join(sequences.past_key, "past_key");
     samples.join(sequences.past_value, "past_value");
@@ -457,7 +457,7 @@ void check_sequences_together(const Sequences& sequences) {
   if (keys != values) {
     throw input_error(translated("{1} and {2} have different lengths: {3} and {4}",
                                  described("key", key), described("value", value), keys, values),
-                      "/value", translated("give the value one row a key"));
+                      "/value", translated("give the value one row per key"));
   }
 }
 

@@ -39,7 +39,7 @@ std::optional<Norm> checked_norm(const std::optional<Norm>& given, std::size_t w
   };
   if (!norm.weight) {
     throw input_error(translated("{1} has no weight", name), "/" + name + "/weight",
-                      translated("give one number a column of a head, {1}", text({width})));
+                      translated("give one number per column of a head, {1}", text({width})));
   }
   adopt(norm.weight, "weight");
   if (norm.bias) adopt(norm.bias, "bias");
@@ -240,7 +240,7 @@ void HeadPreparation::adopt_rotary(const Geometry& geometry, const Visibility& v
                                    translated_count(geometry.queries, "{1} query", "{1} queries"),
                                    translated_count(new_keys, "{1} new key", "{1} new keys")),
                         "/rotary/key_positions",
-                        translated("give \"key_positions\", one a new key"));
+                        translated("give \"key_positions\", one per new key"));
     }
     key_positions_ = query_positions_;
   } else {
@@ -284,7 +284,7 @@ void HeadPreparation::adopt_tables(const Geometry& geometry) {
   if (!axes || rotary.cos.size() == 0) {
     throw input_error(translated("cos {1} is not [N,width/2] or [B,N,width/2] of {2}", text(shape),
                                  translated_count(geometry.batch, "{1} sample", "{1} samples")),
-                      "/rotary/cos", translated("give a row of cosines a position"));
+                      "/rotary/cos", translated("give one row of cosines per position"));
   }
   if (rotary.sin.shape() != shape) {
     throw input_error(translated("cos {1} and sin {2} have different shapes", text(shape),

@@ -461,7 +461,7 @@ Shape check_linear(const Linear& linear, const Shape& x, const std::string& pref
     throw input_error(translated("{1}{2}.bias {3} does not fit: expected {4}", prefix, name,
                                  text(linear.bias.shape()), text({shape[0]})),
                       "/parameters/" + prefix + name + ".bias",
-                      translated("give it one number a row of {1}", weight));
+                      translated("give it one number per row of {1}", weight));
   }
   Shape result = x;
   result.back() = shape[0];

@@ -44,7 +44,7 @@ void check_sinks(const Tensor& given, std::size_t heads) {
   if (given.shape() != Shape{heads}) {
     throw input_error(translated("sinks {1} does not fit {2}", text(given.shape()),
                                  translated_count(heads, "{1} query head", "{1} query heads")),
-                      "/sinks", translated("give one number a query head, {1}", text({heads})));
+                      "/sinks", translated("give one number per query head, {1}", text({heads})));
   }
   if (is_shape_only(given)) return;
   const Tensor sinks = given.converted(DType::float64);

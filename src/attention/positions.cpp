@@ -63,7 +63,7 @@ void check_slopes(const std::vector<double>& slopes, std::size_t heads) {
                                  heads == 1 ? translated("is ") : translated("are "),
                                  translated_count(heads, "{1} query head", "{1} query heads")),
                       "/mask/alibi",
-                      translated("give one slope a query head, or true for those of the paper"));
+                      translated("give one slope per query head, or true for those of the paper"));
   }
   for (const double slope : slopes) {
     if (std::isfinite(slope)) continue;
@@ -97,7 +97,7 @@ void check_table(const RelativeBias& bias, std::size_t heads) {
   if (!bias.table) {
     throw input_error(
         translated("the relative bias has no table"), "/relative_bias/table",
-        translated("give the biases {1}, one a bucket and query head", text(expected)));
+        translated("give the biases {1}, one per bucket and query head", text(expected)));
   }
   if (bias.table.shape() == expected) return;
   throw input_error(translated("the table {1} does not fit {2} and {3}", text(bias.table.shape()),

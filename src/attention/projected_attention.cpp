@@ -48,7 +48,8 @@ void check_same_width(std::size_t query, std::size_t key, const std::string& pre
       translated("{1}W_q.weight makes heads of width {2}, {1}W_k.weight of width {3}", prefix,
                  query, key),
       "/parameters/" + prefix + "W_k.weight",
-      translated("give both the same rows a head; fewer key heads are set by \"kv_heads\""));
+      translated(
+          "give both the same number of rows per head; fewer key heads are set by \"kv_heads\""));
 }
 
 // A past is projected already: as wide as the projected rows it continues, or with an axis of

@@ -183,14 +183,14 @@ void Visibility::adopt_valid_lens(const Geometry& geometry) {
   const bool one_a_sample = shape == each_sample(geometry, {}) || shape == Shape{1};
   const bool one_a_query = !one_a_sample && (shape == each_query || shape == Shape{1, queries_});
   if (!one_a_sample && !one_a_query) {
-    const std::string sample = geometry.batch_axis
-                                   ? translated("one number a sample, {1}", text({geometry.batch}))
-                                   : translated("one number");
+    const std::string sample =
+        geometry.batch_axis ? translated("one number per sample, {1}", text({geometry.batch}))
+                            : translated("one number");
     throw input_error(
         translated("{1} does not fit {2} of {3}", described("valid_lens", mask_.valid_lens),
                    translated_count(geometry.batch, "{1} sample", "{1} samples"),
                    translated_count(queries_, "{1} query", "{1} queries")),
-        "/valid_lens", translated("give {1}, or one a query, {2}", sample, text(each_query)));
+        "/valid_lens", translated("give {1}, or one per query, {2}", sample, text(each_query)));
   }
   if (mask_.valid_lens.dtype() != DType::int64) {
     throw input_error(translated("valid_lens holds {1}, not int64", name(mask_.valid_lens.dtype())),

@@ -241,7 +241,7 @@ class Batch {
     if (!first) {
       throw Error(ErrorKind::file, translated("there are no documents in what was given"),
                   "BatchOptions::inputs",
-                  translated("documents end in .json, files with a document a line in .jsonl"));
+                  translated("documents end in .json, files with one document per line in .jsonl"));
     }
     prepare_folder();
     std::mutex taking;

@@ -332,7 +332,7 @@ DocumentList::DocumentList(const BatchOptions& options) {
   if (count_ == 0) {
     throw Error(ErrorKind::file, translated("there are no documents in what was given"),
                 "BatchOptions::inputs",
-                translated("documents end in .json, files with a document a line in .jsonl"));
+                translated("documents end in .json, files with one document per line in .jsonl"));
   }
   names_ =
       UnlikeNames({count_, [this](std::size_t index) { return path_text(source_of(index).below); },

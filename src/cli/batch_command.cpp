@@ -140,21 +140,20 @@ int compute(const GivenToBatch& given) {
 Command batch_command() {
   const auto given = std::make_shared<GivenToBatch>();
   BatchOptions& options = given->options;
-  Command command{
-      "batch",
-      translated("Compute many input documents"),
-      {"INPUT",
-       translated(
-           "Documents, folders, patterns, .jsonl files; - for a document a line on standard input"),
-       [&options](const std::vector<std::string>& inputs) { options.inputs = inputs; },
-       {},
-       true},
-      {},
-      [given] { return compute(*given); }};
+  Command command{"batch",
+                  translated("Compute many input documents"),
+                  {"INPUT",
+                   translated("Documents, folders, patterns, .jsonl files; - for standard input, "
+                              "one document per line"),
+                   [&options](const std::vector<std::string>& inputs) { options.inputs = inputs; },
+                   {},
+                   true},
+                  {},
+                  [given] { return compute(*given); }};
   Flags& flags = command.flags;
   add_document(flags, options.run.document);
   flags.text("--files-from", options.files_from, "LIST",
-             translated("File with an input a line, - for standard input"));
+             translated("File with one input per line, - for standard input"));
   flags.count("--jobs", options.jobs, "N", translated("Documents at a time (default: all cores)"),
               1);
   flags.toggle("--resume", options.resume,

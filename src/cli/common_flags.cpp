@@ -155,7 +155,7 @@ void add_document(Flags& flags, DocumentOptions& options) {
            [&](Kind kind) { options.attention.push_back(kind); })
       .repeats = true;
   flags.toggle("--causal", options.causal, translated("Hide the keys after each query"));
-  flags.add("--valid-lens", "N,N,…", translated("Valid keys, one number a sample"),
+  flags.add("--valid-lens", "N,N,…", translated("Valid keys, one number per sample"),
             [&](const std::string& text) {
               options.valid_lens.emplace();
               for (const std::string& part : comma_separated(text)) {

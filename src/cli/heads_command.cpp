@@ -141,7 +141,7 @@ Command heads_command() {
                   {},
                   [given] { return read(*given); }};
   command.words.help = translated(
-      "Document, result or file of tensors, - for standard input; of tensors also a file per "
+      "Document, result or file of tensors, - for standard input; for tensors also one file per "
       "layer");
   command.words.take = [given = given.get(),
                         take = command.words.take](const std::vector<std::string>& words) {
@@ -159,7 +159,7 @@ Command heads_command() {
            [&](std::size_t at) { options.analyses.push_back(head_analyses()[at].analysis); });
   add_rollout(flags, options.rollout);
   flags.count("--lens-tokens", options.lens_tokens, "N",
-              translated("Lens: likeliest tokens a position (default 5)"), 1);
+              translated("Lens: likeliest tokens per position (default 5)"), 1);
   flags.count("--induction-length", options.induction_length, "N",
               translated("Induction: random tokens that are repeated (default 50)"), 2);
   flags.count("--induction-samples", options.induction_samples, "N",
@@ -174,7 +174,7 @@ Command heads_command() {
       });
   add_map_files(flags, options.name, options.axes, options.labels);
   flags.add("--corpus", "FILE",
-            translated("Texts for the model, a line each, or .jsonl with {\"text\": …}"),
+            translated("Texts for the model, one per line, or .jsonl with {\"text\": …}"),
             [&](const std::string& text) { corpus.corpus = text; });
   flags.add("--shard", "I/N", translated("Read only part I of N of the corpus, from 0"),
             [&](const std::string& text) { corpus.shard = shard_of(text); });

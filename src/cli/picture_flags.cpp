@@ -173,13 +173,14 @@ void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads) 
                translated("Divide the rows of the keys that are left by their sums"));
   flags.toggle("--merge-pieces", selection.merge_pieces,
                translated("Join pieces of words: keys are summed, queries averaged"));
-  flags.add("--words", "FILE",
-            translated(
-                "Join pieces to these words: a list of them, of [first, end], or a number a piece"),
-            [&](const std::string& text) {
-              selection.words = read_piece_words(text);
-              selection.merge_pieces = true;
-            });
+  flags.add(
+      "--words", "FILE",
+      translated(
+          "Join pieces to these words: a list of words, of [first, end], or one number per piece"),
+      [&](const std::string& text) {
+        selection.words = read_piece_words(text);
+        selection.merge_pieces = true;
+      });
   flags.toggle("--hide-mask", selection.hide_mask, translated("Draw hidden cells as plain zeros"));
 }
 
@@ -196,7 +197,7 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
   flags.text("--xlabel", options.figure.xlabel, "TEXT", translated("Name of the key axis"));
   flags.text("--ylabel", options.figure.ylabel, "TEXT", translated("Name of the query axis"));
   flags.count("--columns", options.columns, "N",
-              translated("For grids of one sample: so many heads a row"), 1);
+              translated("For grids of one sample: heads per row"), 1);
   flags.add("--titles", "A,B,…",
             translated("Titles of a grid's columns, or none; \"…\" may hold commas"),
             [&](const std::string& text) {
@@ -246,7 +247,7 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
 }
 
 void add_dpi(Flags& flags, double& dpi) {
-  flags.add("--dpi", "N", translated("Pixels an inch (default 300)"),
+  flags.add("--dpi", "N", translated("Pixels per inch (default 300)"),
             [&dpi](const std::string& text) {
               dpi = number_between("--dpi", text, 1, 10000,
                                    translated("a number from 1 to 10000, such as 300"));
@@ -310,7 +311,7 @@ void add_map_files(Flags& flags, std::optional<std::string>& name, std::vector<M
   add_axes(flags, axes);
   flags.text("--labels", labels, "FILE",
              translated("Labels to use instead of the input's: {\"query\": […], \"key\": […]}, one "
-                        "list for both, or a label a line"));
+                        "list for both, or one label per line"));
 }
 
 void add_chosen_heads(Flags& flags, std::optional<std::vector<PositionRange>>& heads) {
@@ -355,11 +356,9 @@ void add_map_source(Flags& flags, MapRequest& request, std::size_t& head) {
       selection.heads = MapSelection::Heads::all;
     }
   };
-  flags.text(
-      "--labels", request.labels, "FILE",
-      translated(
-          "Labels to use instead of the input's: {\"query\": […], \"key\": […]}, one list for "
-          "both, or a label a line"));
+  flags.text("--labels", request.labels, "FILE",
+             translated("Labels to use instead of the input's: {\"query\": […], \"key\": […]}, one "
+                        "list for both, or one label per line"));
 }
 
 void add_view(Flags& flags, ViewOptions& options) {

@@ -70,9 +70,8 @@ Command plot_command() {
       "plot",
       translated("Draw numbers that already exist"),
       {"WORDS",
-       translated("KIND ({1}) and FILE, - for standard input; for steps, comparison and difference "
-                  "several, for "
-                  "weights one a layer",
+       translated("KIND ({1}) and FILE, - for standard input; several for steps, comparison and "
+                  "difference, one per layer for weights",
                   list),
        [given = given.get()](const std::vector<std::string>& words) { take_words(words, *given); },
        {kinds.begin(), kinds.end()},

@@ -54,7 +54,7 @@ Command show_command() {
       "show",
       translated("Draw a heatmap in the terminal"),
       {"FILE",
-       translated("Result or file of tensors, - for standard input; or a file a layer"),
+       translated("Result or file of tensors, - for standard input; or one file per layer"),
        [given = given.get()](const std::vector<std::string>& words) { take_words(words, *given); },
        {},
        true},

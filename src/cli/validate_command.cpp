@@ -64,7 +64,7 @@ Command validate_command() {
                   [given] { return check(*given); }};
   command.flags.text("--model", given->folder, "DIR", translated("Check a checkpoint folder too"));
   command.flags.text("--files-from", given->batch.files_from, "LIST",
-                     translated("File with an input a line, - for standard input"));
+                     translated("File with one input per line, - for standard input"));
   add_files(command.flags, given->batch.run.document.files);
   add_common(command.flags, given->common);
   return command;

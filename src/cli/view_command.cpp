@@ -92,8 +92,8 @@ Command view_command() {
       "view",
       translated("Make one page, to open in a browser, in which all maps can be looked through"),
       {"INPUT",
-       translated("Document, result, its folder or file of tensors, - for standard input; of "
-                  "tensors also a file a layer"),
+       translated("Document, result, its folder or file of tensors, - for standard input; for "
+                  "tensors also one file per layer"),
        [given = given.get()](const std::vector<std::string>& words) { take_words(words, *given); },
        {},
        true},

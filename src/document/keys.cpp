@@ -203,7 +203,7 @@ constexpr std::array<DocumentKey, 54> keys{{
            read_relative_bias(given.value, given.place, values.numbers(), *given.tensors);
      }},
     {"sinks", products,
-     to_translate("[H]: one more logit a head in the softmax's sum, without a value"),
+     to_translate("[H]: one more logit per head in the softmax's sum, without a value"),
      R"("$ref": "#/$defs/tensor")", Reading::in_turn,
      [](const KeyValue& given, PlainValues& values) {
        values.options.sinks = given.tensors->read(given.value, values.numbers(), given.place);

@@ -57,7 +57,7 @@ std::vector<std::vector<std::string>> read_lists(const JsonValue& value, const s
     if (!name || !file) {
       throw input_error(
           translated("this object is no list of labels"), pointer,
-          translated("give one list of strings, one list a sample, or {\"file\": …}"));
+          translated("give one list of strings, one list per sample, or {\"file\": …}"));
     }
     const std::string at = pointer_to(pointer, "file");
     const auto read = [&] {
@@ -76,7 +76,7 @@ std::vector<std::vector<std::string>> read_lists(const JsonValue& value, const s
     throw input_error(translated("expected a list of labels, found {1}",
                                  value.is(JsonValue::Type::array) ? translated("an empty array")
                                                                   : translated(type_text(value))),
-                      pointer, translated("give one list of strings, or one list a sample"));
+                      pointer, translated("give one list of strings, or one list per sample"));
   }
   const bool one_a_sample = value.element(0).is(JsonValue::Type::array);
   if (!one_a_sample) return {read_list(value, pointer, length, axis)};
@@ -84,7 +84,7 @@ std::vector<std::vector<std::string>> read_lists(const JsonValue& value, const s
     throw input_error(
         translated("{1} of labels for {2}", translated_count(value.size(), "{1} list", "{1} lists"),
                    translated_count(batch, "{1} sample", "{1} samples")),
-        pointer, translated("give one list for all samples, or one list a sample"));
+        pointer, translated("give one list for all samples, or one list per sample"));
   }
   std::vector<std::vector<std::string>> lists;
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -93,7 +93,7 @@ std::vector<std::vector<std::string>> read_lists(const JsonValue& value, const s
     if (!list.is(JsonValue::Type::array)) {
       throw input_error(
           translated("expected a list of labels, found {1}", translated(type_text(list))), at,
-          translated("give one list of strings, or one list a sample"));
+          translated("give one list of strings, or one list per sample"));
     }
     lists.push_back(read_list(list, at, length, axis));
   }
@@ -131,7 +131,7 @@ Labels read_labels(const JsonValue& value, const std::string& pointer, const Lab
     throw input_error(translated("expected labels, found {1}", translated(type_text(value))),
                       pointer,
                       translated("give {\"query\": […], \"key\": […]}, one list for both, or "
-                                 "{\"file\": \"tokens.txt\"} with a label a line"));
+                                 "{\"file\": \"tokens.txt\"} with one label per line"));
   }
   expect_known_keys(value, known_keys(label_fields), pointer);
   Labels labels;
@@ -151,7 +151,7 @@ Labels labels_in(std::string_view text, std::size_t nesting) {
   const std::vector<std::vector<std::string>> lines{lines_of(text)};
   if (lines[0].empty()) {
     throw input_error(translated("there is no label"), "",
-                      translated("give a label a line, or a list of them in JSON"));
+                      translated("give one label per line, or a JSON list of labels"));
   }
   return {lines, lines, true};
 }

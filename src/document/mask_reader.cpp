@@ -379,7 +379,7 @@ Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::st
     problems.attempt([&] {
       if (valid_lens->is(JsonValue::Type::number)) {
         throw input_error(translated("expected a list of lengths, found a number"), lens_pointer,
-                          translated("give one number a sample, such as [3], or one a query"));
+                          translated("give one number per sample, such as [3], or one per query"));
       }
       result.valid_lens = tensors.read(*valid_lens, DType::int64, lens_pointer);
     });

@@ -142,7 +142,7 @@ class ModelReader {
       throw input_error(translated("expected a list of ids, found {1}",
                                    found.is(JsonValue::Type::array) ? translated("an empty array")
                                                                     : translated(type_text(found))),
-                        where, translated("give a list of whole numbers, or one list a sample"));
+                        where, translated("give a list of whole numbers, or one list per sample"));
     };
     if (!value.is(JsonValue::Type::array) || value.size() == 0) refuse(value, at);
     const auto list = [&](const JsonValue& row, const std::string& where) {

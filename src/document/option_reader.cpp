@@ -45,7 +45,7 @@ std::vector<double> read_slopes(const JsonValue& given, const std::string& place
                                  given.is(JsonValue::Type::array) ? translated("an empty one")
                                                                   : translated(type_text(given))),
                       place,
-                      translated("give true, or one slope a query head such as [0.5, 0.25]"));
+                      translated("give true, or one slope per query head such as [0.5, 0.25]"));
   }
   for (std::size_t i = 0; i < given.size(); ++i) {
     slopes.push_back(expect_number(given.element(i), pointer_to(place, i)));

@@ -102,7 +102,7 @@ void give_stacked_bias(ParameterSet& parameters, const std::string& prefix, Proj
     throw input_error(translated("{1} {2} does not fit: expected {3}", parameters.shown(name),
                                  text(bias.shape()), text({q + k + v})),
                       parameters.place(name),
-                      translated("give it one number a row of the query, key and value weights"));
+                      translated("give it one number per row of the query, key and value weights"));
   }
   for (const char* part : {"W_q.bias", "W_k.bias", "W_v.bias"}) {
     parameters.comes_from(prefix + part, name);

@@ -47,7 +47,7 @@ class PlanAssembly {
       if (!lens || lens.rank() == 0 || lens.shape()[0] == samples || samples == 1) return;
       throw input_error(
           translated("{1} {2} does not fit {3} samples", at + 1, text(lens.shape()), samples), at,
-          translated("give one number a sample, [{1}]", samples));
+          translated("give one number per sample, [{1}]", samples));
     };
     parts_.problems.attempt([&] { check_lens(parts_.options.mask.valid_lens, "/valid_lens"); });
     parts_.problems.attempt(

@@ -79,7 +79,7 @@ constexpr std::array<ExampleTopic, 8> topics{{
   "relative_bias": {"table": {"randn": [8, 2]}, "buckets": 8, "max_distance": 16}
 }
 )"},
-    {"sinks", to_translate("one more logit a head, which takes weight and gives nothing"), R"({
+    {"sinks", to_translate("one more logit per head, which takes weight and gives nothing"), R"({
   "attention": "scaled_dot_product",
   "seed": 3,
   "query": {"randn": [1, 2, 6, 8]},

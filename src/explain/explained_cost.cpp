@@ -93,12 +93,12 @@ class Cost {
     add(Lk_, translated_count(Lk_.value, "{1} key", "{1} keys"));
     if (G_.letter == "G") add(G_, translated_count(G_.value, "{1} key head", "{1} key heads"));
     if (own_query_width_)
-      add(dq_, translated_count(dq_.value, "{1} number a query", "{1} numbers a query"));
+      add(dq_, translated_count(dq_.value, "{1} number per query", "{1} numbers per query"));
     if (dk_.value > 0)
-      add(dk_, translated_count(dk_.value, "{1} number a key", "{1} numbers a key"));
+      add(dk_, translated_count(dk_.value, "{1} number per key", "{1} numbers per key"));
     if (dv_.value > 0)
-      add(dv_, translated_count(dv_.value, "{1} number a value", "{1} numbers a value"));
-    add(s_, translated_count(s_.value, "{1} byte a number", "{1} bytes a number"));
+      add(dv_, translated_count(dv_.value, "{1} number per value", "{1} numbers per value"));
+    add(s_, translated_count(s_.value, "{1} byte per number", "{1} bytes per number"));
     to_.paragraph(text +
                   translated(". All samples, heads and queries are counted, and hidden keys too."));
   }

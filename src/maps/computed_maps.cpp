@@ -58,8 +58,8 @@ void name_bins(AttentionMap& map, const Pooling& pooling, const Shape& from) {
   name_bins(map.labels.key, "K_", from[1], keys);
   if (from[0] == queries && from[1] == keys) return;
   const bool largest = pooling.reduction == Pooling::Reduction::max;
-  map.cells = translated(largest ? to_translate("Largest of {1} × {2} Weights a Cell")
-                                 : to_translate("Mean of {1} × {2} Weights a Cell"),
+  map.cells = translated(largest ? to_translate("Largest of {1} × {2} Weights per Cell")
+                                 : to_translate("Mean of {1} × {2} Weights per Cell"),
                          bin_size(from[0], queries), bin_size(from[1], keys));
 }
 

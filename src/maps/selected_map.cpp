@@ -34,7 +34,7 @@ void check_labels(const Labels& labels, const Maps& maps) {
                                    translated_count(lists.size(), "{1} list", "{1} lists"),
                                    translated_count(maps.samples(), "{1} sample", "{1} samples")),
                         std::string("/labels/") + axis,
-                        translated("give one list for all samples, or one list a sample"));
+                        translated("give one list for all samples, or one list per sample"));
     }
     for (const auto& list : lists) check_label_count(list.size(), length, axis);
   };

@@ -34,11 +34,10 @@ double needed(const JsonValue& scaling, const char* key) {
 std::vector<double> factors(const JsonValue& scaling, const char* key, std::size_t pairs) {
   const JsonValue* list = present_member(scaling, key);
   if (list == nullptr || !list->is(JsonValue::Type::array) || list->size() != pairs) {
-    throw input_error(
-        translated(
-            "the scaling of positions needs {1} numbers in \"{2}\", one a pair of turned columns",
-            pairs, key),
-        "/rope_scaling", translated("the configuration is not complete"));
+    throw input_error(translated("the scaling of positions needs {1} numbers in \"{2}\", one per "
+                                 "pair of rotated columns",
+                                 pairs, key),
+                      "/rope_scaling", translated("the configuration is not complete"));
   }
   std::vector<double> numbers;
   for (std::size_t i = 0; i < pairs; ++i) {

@@ -247,7 +247,7 @@ Picture draw_lines(const HeadLines& lines, const LinesOptions& options, PictureF
   }
   if (!chosen.all) {
     picture.warnings.push_back(
-        translated("only the {1} strongest lines are drawn: choose fewer keys a query, stronger "
+        translated("only the {1} strongest lines are drawn: choose fewer keys per query, stronger "
                    "weights, or a part of the positions",
                    most_drawn));
   }

@@ -103,7 +103,7 @@ Shape padded_shape(const TokenRows& rows, std::optional<std::int64_t> pad,
   for (const auto& row : rows) longest = std::max(longest, row.size());
   if (longest == 0) {
     throw input_error(translated("there are no tokens"), where,
-                      translated("give one row of tokens a sample"));
+                      translated("give one row of tokens per sample"));
   }
   for (std::size_t row = 1; row < rows.size(); ++row) {
     if (pad || rows[row].size() == rows[row - 1].size()) continue;
@@ -153,7 +153,7 @@ void check_embedding_table(const Tensor& table, std::optional<std::size_t> token
                            const std::string& where) {
   if (table.rank() != 2 || table.size() == 0) {
     throw input_error(translated("the embedding table has shape {1}", text(table.shape())), where,
-                      translated("give a table [V,E]: one row a token"));
+                      translated("give a table [V,E]: one row per token"));
   }
   if (table.dtype() != DType::float32 && table.dtype() != DType::float64) {
     throw input_error(translated("the embedding table holds {1}", name(table.dtype())), where,
@@ -162,7 +162,7 @@ void check_embedding_table(const Tensor& table, std::optional<std::size_t> token
   if (tokens && table.shape()[0] != *tokens) {
     throw input_error(translated("the embedding table {1} has {2} rows for {3} tokens",
                                  text(table.shape()), table.shape()[0], *tokens),
-                      where, translated("give one row a token of the vocabulary"));
+                      where, translated("give one row per token of the vocabulary"));
   }
 }
 

@@ -57,7 +57,7 @@ void read_token_ids(JsonEvents& events, TokenTable& tokens, const std::string& w
     }
     if (id >= most) {
       throw input_error(translated("the id {1} is greater than a vocabulary of this size has", id),
-                        pointer_to(where, token), translated("give every id from 0 on a token"));
+                        pointer_to(where, token), translated("give a token to every id from 0 on"));
     }
     add_token(tokens, token, id, where);
   }

@@ -83,7 +83,7 @@ Vocabulary Vocabulary::from_text(std::string_view text, const std::string& where
   std::vector<std::string> tokens = lines_of(text);
   if (tokens.empty()) {
     throw input_error(translated("the vocabulary is empty"), where,
-                      translated("write one token a line"));
+                      translated("write one token per line"));
   }
   const auto index = std::make_shared<Index>(std::move(tokens));
   if (const auto duplicate = index->first_duplicate()) {

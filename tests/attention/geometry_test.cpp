@@ -256,10 +256,10 @@ TEST_CASE("key and value belong together row by row and head by head") {
         "  help:  give key and value the same heads");
   CHECK(error_of(request({3, 4}, {5, 4}, {6, 4})) ==
         "key [5,4] and value [6,4] have different lengths: 5 and 6\n  where: /value\n"
-        "  help:  give the value one row a key");
+        "  help:  give the value one row per key");
   CHECK(error_of(given_scores({3, 5}, {1, 2})) ==
         "value [1,2] has 1 row, but scores [3,5] has 5 keys\n  where: /value\n"
-        "  help:  give the value one row a key");
+        "  help:  give the value one row per key");
 }
 
 TEST_CASE("dot products need query and key of one width") {
@@ -354,7 +354,7 @@ TEST_CASE("past keys and values come together and continue the present ones") {
   sequences(past).past_value = zeros({2, 7, 5});
   CHECK(error_of(past) ==
         "past_key [2,6,4] and past_value [2,7,5] have different lengths\n  where: /past_value\n"
-        "  help:  give the past value one row a past key");
+        "  help:  give the past value one row per past key");
 }
 
 TEST_CASE("the past of a tensor with 4 axes has its heads") {

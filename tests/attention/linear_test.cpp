@@ -183,7 +183,7 @@ TEST_CASE("a Linear layer refuses parameters that do not fit, naming the shape i
   CHECK(refusal({random.normal({5, 4}), random.normal({4})}, {3, 4}) ==
         "self_attn.W_q.bias [4] does not fit: expected [5]\n"
         "  where: /parameters/self_attn.W_q.bias\n"
-        "  help:  give it one number a row of self_attn.W_q.weight");
+        "  help:  give it one number per row of self_attn.W_q.weight");
 }
 
 }  // namespace

@@ -139,8 +139,8 @@ TEST_CASE("projections that do not make the heads are an error") {
   request.projections.key.weight = random.normal({4, 4});
   CHECK(error_of(request) ==
         "W_q.weight makes heads of width 3, W_k.weight of width 2\n"
-        "  where: /parameters/W_k.weight\n  help:  give both the same rows a head; fewer key "
-        "heads are set by \"kv_heads\"");
+        "  where: /parameters/W_k.weight\n  help:  give both the same number of rows per head; "
+        "fewer key heads are set by \"kv_heads\"");
   request.projections.key.weight = random.normal({6, 5});
   CHECK(error_of(request) ==
         "W_k.weight [6,5] does not fit: expected [out,4]\n  where: /parameters/W_k.weight\n"

@@ -321,15 +321,15 @@ TEST_CASE("valid lengths of other sizes are an error") {
   mask.valid_lens = integers({3}, {1, 1, 1});
   CHECK(error_of(mask, batched(2, 4, 5)) ==
         "valid_lens [3] does not fit 2 samples of 4 queries\n  where: /valid_lens\n"
-        "  help:  give one number a sample, [2], or one a query, [2,4]");
+        "  help:  give one number per sample, [2], or one per query, [2,4]");
   mask.valid_lens = integers({2, 1}, {1, 1});
   CHECK(error_of(mask, batched(2, 4, 5)) ==
         "valid_lens [2,1] does not fit 2 samples of 4 queries\n  where: /valid_lens\n"
-        "  help:  give one number a sample, [2], or one a query, [2,4]");
+        "  help:  give one number per sample, [2], or one per query, [2,4]");
   mask.valid_lens = integers({3}, {1, 1, 1});
   CHECK(error_of(mask, single(4, 5)) ==
         "valid_lens [3] does not fit 1 sample of 4 queries\n  where: /valid_lens\n"
-        "  help:  give one number, or one a query, [4]");
+        "  help:  give one number, or one per query, [4]");
 }
 
 TEST_CASE("valid lengths beyond the keys are an error at their own place") {

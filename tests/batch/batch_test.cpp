@@ -171,7 +171,7 @@ TEST_CASE("a batch without documents is an error") {
   fs::create_directories(folder / "empty");
   CHECK(error_of(options_for(folder, {"empty"})) ==
         "there are no documents in what was given\n  where: BatchOptions::inputs\n"
-        "  help:  documents end in .json, files with a document a line in .jsonl");
+        "  help:  documents end in .json, files with one document per line in .jsonl");
   CHECK(
       error_of(options_for(folder, {})) ==
       "no input documents given\n  where: BatchOptions::inputs\n  help:  name documents, folders, "

@@ -36,10 +36,10 @@ TEST_CASE("keys without a meaning for a document's kind are problems at their pl
             "\"mask\""},
            {sdpa + R"(,"valid_lens":[1,2,3]})",
             "valid_lens [3] does not fit 2 samples of 3 queries\n  where: doc.json, /valid_lens\n"
-            "  help:  give one number a sample, [2], or one a query, [2,3]"},
+            "  help:  give one number per sample, [2], or one per query, [2,3]"},
            {sdpa + R"(,"mask":{"bias":{"zeros":[2,3,5]}},"valid_lens":[1,2,3]})",
             "valid_lens [3] does not fit 2 samples of 3 queries\n  where: doc.json, /valid_lens\n"
-            "  help:  give one number a sample, [2], or one a query, [2,3]\n\n"
+            "  help:  give one number per sample, [2], or one per query, [2,3]\n\n"
             "bias [2,3,5] does not broadcast against the weights [2,3,3]\n"
             "  where: doc.json, /mask/bias\n"
             "  help:  each axis, counted from the last, must be 1 or that of the weights"},
@@ -65,7 +65,7 @@ TEST_CASE("keys without a meaning for a document's kind are problems at their pl
             "  where: doc.json, /rotary/theta\n  help:  leave it out: the tables say all angles"},
            {sdpa + R"(,"mask":{"alibi":false}})",
             "expected true or an array of slopes, found false\n  where: doc.json, /mask/alibi\n"
-            "  help:  give true, or one slope a query head such as [0.5, 0.25]"},
+            "  help:  give true, or one slope per query head such as [0.5, 0.25]"},
            {sdpa + R"(,"mask":{"sinks":7}})",
             "unknown key \"sinks\"\n  where: doc.json, /mask/sinks\n"
             "  help:  known: causal, align, window, global, padding, allow, block, bias, alibi, "

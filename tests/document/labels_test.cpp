@@ -54,13 +54,14 @@ TEST_CASE("labels that are none, or not as many as there are queries and keys, a
   struct Wrong {
     std::string labels, said;
   };
-  const std::string one_of = "\n  help:  give one list of strings, or one list a sample";
+  const std::string one_of = "\n  help:  give one list of strings, or one list per sample";
   const std::string forms =
-      "\n  help:  give one list of strings, one list a sample, or {\"file\": …}";
+      "\n  help:  give one list of strings, one list per sample, or {\"file\": …}";
   for (const Wrong& wrong : std::vector<Wrong>{
            {R"(7)",
             "expected labels, found a number\n  where: /labels\n  help:  give {\"query\": […], "
-            "\"key\": […]}, one list for both, or {\"file\": \"tokens.txt\"} with a label a line"},
+            "\"key\": […]}, one list for both, or {\"file\": \"tokens.txt\"} with one label per "
+            "line"},
            {R"({"qery":["a"]})",
             "unknown key \"qery\"\n  where: /labels/qery\n  help:  did you mean \"query\"?"},
            {R"([])", "expected a list of labels, found an empty array\n  where: /labels" + one_of},
@@ -82,7 +83,7 @@ TEST_CASE("labels that are none, or not as many as there are queries and keys, a
             "keys"},
            {R"({"key":[["a"],["b"],["c"]]})",
             "3 lists of labels for 2 samples\n  where: /labels/key\n  help:  give one list for all "
-            "samples, or one list a sample"},
+            "samples, or one list per sample"},
            {R"({"key":[["x","y","z"],"u"]})",
             "expected a list of labels, found a string\n  where: /labels/key/1" + one_of},
            {R"({"key":{}})", "this object is no list of labels\n  where: /labels/key" + forms},
@@ -106,10 +107,10 @@ TEST_CASE("a file of labels is JSON or has a label a line") {
                   100)
             .key == Lists{{"a"}});
   CHECK(error_from([] { labels_in("\n\n", 100); }) ==
-        "there is no label\n  help:  give a label a line, or a list of them in JSON");
+        "there is no label\n  help:  give one label per line, or a JSON list of labels");
   CHECK(error_from([] { labels_in("{\"file\":\"more.txt\"}", 100); }) ==
         "this object is no list of labels\n"
-        "  help:  give one list of strings, one list a sample, or {\"file\": …}");
+        "  help:  give one list of strings, one list per sample, or {\"file\": …}");
 }
 
 TEST_CASE("JSON is distinguished from lines by its beginning") {

@@ -116,7 +116,7 @@ TEST_CASE("a model reads texts or ids, and types only with ids that have them") 
 }
 
 TEST_CASE("ids are a list of whole numbers, or one list a sample") {
-  const std::string help = "give a list of whole numbers, or one list a sample";
+  const std::string help = "give a list of whole numbers, or one list per sample";
   check_all(
       gpt2,
       {{R"("token_ids": {})", "expected a list of ids, found an object", "/token_ids", help},

@@ -352,7 +352,7 @@ TEST_CASE("parameters of wrong shapes are named as the document names them") {
             object(with(linears({"Q", "K", "V", "linear"}), "V.bias", drawn("[3]", 1))))) ==
         "V.bias [3] does not fit: expected [4]\n"
         "  where: doc.json, /parameters/V.bias\n"
-        "  help:  give it one number a row of V.weight");
+        "  help:  give it one number per row of V.weight");
   CHECK(problems_of(document(R"({"in_proj_weight":)" + drawn("[12,3]", 1) + "}")) ==
         "the query part of in_proj_weight [4,3] does not fit: expected [out,4]\n"
         "  where: doc.json, /parameters/in_proj_weight\n"
@@ -378,7 +378,7 @@ TEST_CASE("parameters of wrong shapes are named as the document names them") {
                              drawn("[8]", 1) + "}")) ==
         "in_proj_bias [8] does not fit: expected [12]\n"
         "  where: doc.json, /parameters/in_proj_bias\n"
-        "  help:  give it one number a row of the query, key and value weights");
+        "  help:  give it one number per row of the query, key and value weights");
   Parameters stack_of_one = encoder_layer("layers.0.");
   CHECK(problems_of(encoder(with(stack_of_one, "layers.0.linear1.weight", drawn("[6,3]", 1)))) ==
         "layers.0.linear1.weight [6,3] does not fit: expected [out,4]\n"
@@ -391,7 +391,8 @@ TEST_CASE("parameters of wrong shapes are named as the document names them") {
   CHECK(problems_of(document(object(ours), R"("kv_heads":1,)")) ==
         "W_q.weight makes heads of width 2, W_k.weight of width 4\n"
         "  where: doc.json, /parameters/W_k.weight\n"
-        "  help:  give both the same rows a head; fewer key heads are set by \"kv_heads\"");
+        "  help:  give both the same number of rows per head; fewer key heads are set by "
+        "\"kv_heads\"");
 }
 
 TEST_CASE("parameters of a file are named as the file names them") {

@@ -275,8 +275,8 @@ TEST_CASE(
                     R"("mask":{"allow":[[1,1,1]]},"labels":{"query":["a"]},"scale":"x"})") ==
         std::vector<std::string>{
             "/scale: expected a number, found a string; give a number",
-            "/valid_lens: valid_lens [2] does not fit 3 samples of 2 queries; give one number a "
-            "sample, [3], or one a query, [3,2]",
+            "/valid_lens: valid_lens [2] does not fit 3 samples of 2 queries; give one number per "
+            "sample, [3], or one per query, [3,2]",
             "/mask/allow: allow [1,3] does not broadcast against the weights [3,2,2]; each axis, "
             "counted from the last, must be 1 or that of the weights",
             "/labels/query: 1 label for 2 queries; give one label for each of the queries"});
@@ -299,15 +299,15 @@ TEST_CASE("a malformed seed does not prevent the check of sizes, for all kinds")
                     R"("labels":["a"],"parameters":{"init":"torch"}})") ==
         std::vector<std::string>{
             "/seed: expected a number, found an array; give a number",
-            "/valid_lens: valid_lens [3] does not fit 2 samples of 3 queries; give one number a "
-            "sample, [2], or one a query, [2,3]",
+            "/valid_lens: valid_lens [3] does not fit 2 samples of 3 queries; give one number per "
+            "sample, [2], or one per query, [2,3]",
             "/labels: 1 label for 3 queries and 3 keys; give one label for each of them"});
 }
 
 TEST_CASE("valid lengths of one sample do not count for several") {
   CHECK(problems_in(R"({"attention":"sdpa","query":{"ones":[3,2,2]},"valid_lens":[1]})") ==
         std::vector<std::string>{
-            "/valid_lens: valid_lens [1] does not fit 3 samples; give one number a sample, [3]"});
+            "/valid_lens: valid_lens [1] does not fit 3 samples; give one number per sample, [3]"});
   CHECK(problems_in(R"({"attention":"sdpa","query":{"ones":[1,2,2]},"valid_lens":[1]})").empty());
 }
 
@@ -396,11 +396,10 @@ TEST_CASE("help for usual mistakes") {
         "write {\"left\": …, \"right\": …}, the keys seen before and after a query; -1 is all of "
         "them");
   CHECK(help_for(start + R"("valid_lens":3})") ==
-        "give one number a sample, such as [3], or one a query");
-  CHECK(
-      help_for(start + R"("labels":"a b"})") ==
-      "give {\"query\": […], \"key\": […]}, one list for both, or {\"file\": \"tokens.txt\"} with "
-      "a label a line");
+        "give one number per sample, such as [3], or one per query");
+  CHECK(help_for(start + R"("labels":"a b"})") ==
+        "give {\"query\": […], \"key\": […]}, one list for both, or {\"file\": \"tokens.txt\"} "
+        "with one label per line");
   CHECK(
       help_for(R"({"attention":"self","x":[[1,2,3]],"parameters":{"W_q.weight":[[1,2],[1,2],[1,2]],
     "W_k.weight":[[1,2],[1,2],[1,2]],"W_v.weight":[[1,2],[1,2],[1,2]]}})") ==

@@ -186,7 +186,7 @@ TEST_CASE("an embedding with missing members is refused") {
   CHECK(embedding(vocabulary + R"(,"table":[[1],[2],[3]])") ==
         "the embedding table [3,1] has 3 rows for 2 tokens\n"
         "  where: doc.json, /embedding/table\n"
-        "  help:  give one row a token of the vocabulary");
+        "  help:  give one row per token of the vocabulary");
   CHECK(embedding(vocabulary + R"(,"table":[[1],[2]],"position":"sinusoid")") ==
         "unknown position \"sinusoid\"\n"
         "  where: doc.json, /embedding/position\n"

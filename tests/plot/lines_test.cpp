@@ -87,8 +87,8 @@ TEST_CASE("of very many lines the strongest are drawn, and a warning says so") {
   const Picture picture = draw_lines(heads(1, 200, 200), options, PictureFormat::png);
   REQUIRE(picture.warnings.size() == 1);
   CHECK(picture.warnings[0] ==
-        "only the 4000 strongest lines are drawn: choose fewer keys a query, stronger weights, or "
-        "a part of the positions");
+        "only the 4000 strongest lines are drawn: choose fewer keys per query, stronger weights, "
+        "or a part of the positions");
   CHECK(draw_lines(heads(1, 60, 60), options, PictureFormat::png).warnings.empty());
 }
 

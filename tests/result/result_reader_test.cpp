@@ -73,7 +73,7 @@ TEST_CASE("what is wrong with a result is told with its file and place") {
             ", /title\n  help:  give a string");
   CHECK(error_from([&] { result.labels("weights"); }) ==
         "expected a list of labels, found an empty array\n  where: " + path.string() +
-            ", /labels\n  help:  give one list of strings, or one list a sample");
+            ", /labels\n  help:  give one list of strings, or one list per sample");
   CHECK(error_from([&] { result.shapes(); }) ==
         "the shape [4] has fewer than 2 axes\n  where: " + path.string() +
             ", /shapes/query\n  help:  give at least the length and the width");

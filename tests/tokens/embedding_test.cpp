@@ -78,7 +78,7 @@ TEST_CASE("Rows that make no batch are errors") {
         "  help:  name a \"pad\" token in the embedding, or give rows of one length");
   for (const TokenRows& rows : {TokenRows{}, TokenRows{{}, {}}}) {
     CHECK(error_from([&] { padded(rows, 0, "/tokens"); }) ==
-          "there are no tokens\n  where: /tokens\n  help:  give one row of tokens a sample");
+          "there are no tokens\n  where: /tokens\n  help:  give one row of tokens per sample");
   }
 }
 
@@ -153,11 +153,11 @@ TEST_CASE("An embedding table fits its vocabulary") {
   check_embedding_table(three_rows(), std::nullopt, "/embedding/table");
   CHECK(error_from([] { check_embedding_table(three_rows(), 4, "/embedding/table"); }) ==
         "the embedding table [3,2] has 3 rows for 4 tokens\n  where: /embedding/table\n"
-        "  help:  give one row a token of the vocabulary");
+        "  help:  give one row per token of the vocabulary");
   CHECK(error_from(
             [] { check_embedding_table(three_rows().reshaped({6}), 6, "/embedding/table"); }) ==
         "the embedding table has shape [6]\n  where: /embedding/table\n"
-        "  help:  give a table [V,E]: one row a token");
+        "  help:  give a table [V,E]: one row per token");
   CHECK(error_from([] {
           check_embedding_table(ids({1, 1}, {0}), 1, "/embedding/table");
         }) ==

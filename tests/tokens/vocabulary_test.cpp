@@ -49,7 +49,7 @@ TEST_CASE("A vocabulary holds at least one token, each once, in UTF-8") {
         "the vocabulary is empty\n  where: /embedding/vocabulary\n"
         "  help:  list the tokens in order of their ids");
   CHECK(error_from([] { Vocabulary::from_text("\xEF\xBB\xBF", "vocab.txt"); }) ==
-        "the vocabulary is empty\n  where: vocab.txt\n  help:  write one token a line");
+        "the vocabulary is empty\n  where: vocab.txt\n  help:  write one token per line");
   CHECK(error_from([] {
           Vocabulary::from_list({"x", "a\n", "y", "a\n", "x"}, "/v");
         }) ==

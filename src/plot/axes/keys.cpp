@@ -253,8 +253,8 @@ std::string pixel_note(const Matrix& matrix, const Box& box, const CellColours& 
   const CellsShown shown = cells_shown(matrix, box, colours, figure);
   if (!figure.standard() || (shown.down <= 1 && shown.across <= 1)) return "";
   return colours.pixels == PixelShows::max
-             ? translated("largest of up to {1} × {2} cells a pixel", shown.down, shown.across)
-             : translated("mean of up to {1} × {2} cells a pixel", shown.down, shown.across);
+             ? translated("largest of up to {1} × {2} cells per pixel", shown.down, shown.across)
+             : translated("mean of up to {1} × {2} cells per pixel", shown.down, shown.across);
 }
 
 std::optional<Interval> range_of_means(const Matrix& matrix, const Box& box,
