@@ -113,7 +113,7 @@ void check_groups(const Geometry& geometry, const char* queries, const char* key
                   const char* where) {
   if (geometry.heads % geometry.kv_heads == 0) return;
   throw input_error(
-      translated("{1} has {2}, no multiple of the {3} of {4}", queries,
+      translated("{1} has {2}, not a multiple of the {3} of {4}", queries,
                  translated_count(geometry.heads, "{1} head", "{1} heads"), geometry.kv_heads,
                  keys),
       where,
@@ -169,7 +169,7 @@ std::vector<std::string_view> axes_of(const ParameterInfo& parameter) {
 std::size_t check_parameters(Score score, const Geometry& geometry) {
   const std::string widths =
       translated("the query is {1} wide, the key {2}{3}", geometry.query_width, geometry.key_width,
-                 geometry.head_axis ? translated(" a head") : "");
+                 geometry.head_axis ? translated(" per head") : "");
   const auto parameters = info(kind_of(score)).parameters;
   const std::vector<Tensor*> tensors = parameters_of(score);
   std::size_t hidden = 0;

@@ -178,8 +178,8 @@ std::string FileHashes::hash(const std::filesystem::path& path, std::span<const 
 std::string FileHashes::hash(const std::filesystem::path& path, const FileAccess& access) {
   const std::optional<Identity> identity = identity_of(path);
   if (!identity) {
-    throw Error(ErrorKind::file, translated("{1} is no regular file", in_quotes(path.native())), "",
-                translated("name a regular file"));
+    throw Error(ErrorKind::file, translated("{1} is not a regular file", in_quotes(path.native())),
+                "", translated("name a regular file"));
   }
   if (const auto known = find(identity)) return *known;
   return keep(identity, path, MappedFile::open(path, access)->bytes());

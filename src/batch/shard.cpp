@@ -24,10 +24,10 @@ class Variables {
     const char* const end = text + std::strlen(text);
     const auto [stop, error] = std::from_chars(text, end, number);
     if (error != std::errc() || stop != end) {
-      throw Error(ErrorKind::usage,
-                  translated("the variable {1} is \"{2}\", which is no whole number", name, text),
-                  name,
-                  translated("correct it, or say which part this is with BatchOptions::shard"));
+      throw Error(
+          ErrorKind::usage,
+          translated("the variable {1} is \"{2}\", which is not a whole number", name, text), name,
+          translated("correct it, or say which part this is with BatchOptions::shard"));
     }
     return number;
   }

@@ -36,7 +36,7 @@ Fact facts_of(const FileValues<Value>& files) {
   return members;
 }
 
-constexpr const char* no_summary = to_translate("this is no summary of a batch");
+constexpr const char* no_summary = to_translate("this is not the summary of a batch");
 constexpr JsonObject::Texts texts_of_errors = {.missing = to_translate("the line has no \"{1}\""),
                                                .missing_help = no_summary,
                                                .type_help = no_summary,

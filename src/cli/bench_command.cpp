@@ -26,7 +26,7 @@ void set_shape(const std::string& text, BenchRequest& request) {
   const std::vector<std::string> sizes = comma_separated(text);
   if (sizes.size() != 5) {
     throw Error(
-        ErrorKind::usage, translated("\"{1}\" is not what {2} takes", text, "--shape"), "--shape",
+        ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--shape"), "--shape",
         translated("give five sizes B,H,Lq,Lk,D: samples, heads, queries, keys, width of a head"));
   }
   request.batch = whole_number("--shape", sizes[0], 1);
@@ -43,7 +43,7 @@ Window window_of(const std::string& text) {
     reach = {integer("--window", sides[0]), integer("--window", sides[1])};
   }
   if (sides.size() != 2 || reach[0] < -1 || reach[1] < -1) {
-    throw Error(ErrorKind::usage, translated("\"{1}\" is not what {2} takes", text, "--window"),
+    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--window"),
                 "--window", translated("give the keys to each side as L,R; -1 = unbounded"));
   }
   Window window;

@@ -297,7 +297,7 @@ void add_results(Flags& flags, RunOptions& options, bool* page) {
 Shard shard_of(const std::string& text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) {
-    throw Error(ErrorKind::usage, translated("\"{1}\" is not what {2} takes", text, "--shard"),
+    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--shard"),
                 "--shard",
                 translated("give the part, from 0, and the number of parts, such as 0/4"));
   }

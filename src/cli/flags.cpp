@@ -11,7 +11,7 @@
 namespace attn::cli {
 
 Error wrong_value(const std::string& flag, const std::string& text, const std::string& expected) {
-  return {ErrorKind::usage, translated("\"{1}\" is not what {2} takes", text, flag), flag,
+  return {ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
           translated("give {1}", expected)};
 }
 
@@ -123,7 +123,7 @@ std::size_t choice(const std::string& flag, const std::string& text,
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] == text) return i;
   }
-  throw Error(ErrorKind::usage, translated("\"{1}\" is not what {2} takes", text, flag), flag,
+  throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
               suggestion(text, names));
 }
 

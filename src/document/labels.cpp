@@ -56,7 +56,7 @@ std::vector<std::vector<std::string>> read_lists(const JsonValue& value, const s
     const JsonValue* name = value.find("file");
     if (!name || !file) {
       throw input_error(
-          translated("this object is no list of labels"), pointer,
+          translated("this object is not a list of labels"), pointer,
           translated("give one list of strings, one list per sample, or {\"file\": …}"));
     }
     const std::string at = pointer_to(pointer, "file");

@@ -212,7 +212,7 @@ class ModelReader {
           continue;
         }
         if (one.size() != 2) {
-          throw input_error(translated("{1} where a pair should stand",
+          throw input_error(translated("expected a pair, found {1}",
                                        translated_count(one.size(), "{1} text", "{1} texts")),
                             where, translated("give a string, or a pair [first, second]"));
         }
@@ -339,7 +339,7 @@ class ModelReader {
       const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), layer);
       if (!known || error != std::errc() || end != name.data() + name.size()) {
         throw input_error(
-            translated("{1} is no layer of the model", in_quotes(member.key)), at,
+            translated("{1} is not a layer of the model", in_quotes(member.key)), at,
             both ? translated("name layers such as \"encoder.0\", \"decoder.0\" or \"cross.0\"")
                  : translated("name layers by their numbers, such as \"0\""));
       }

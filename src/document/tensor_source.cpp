@@ -100,7 +100,7 @@ const Form& form_of(const JsonValue& object, const std::string& pointer) {
   expect_known_keys(object, known, pointer);
   if (object.find("shape")) return forms[0];
   throw input_error(
-      translated("this object is no tensor"), pointer,
+      translated("this object is not a tensor"), pointer,
       translated("give nested arrays, or an object with \"shape\" and \"data\", or with one of "
                  "\"file\", \"zeros\", \"ones\", \"full\", \"arange\", \"randn\", \"rand\""));
 }
@@ -147,7 +147,7 @@ Tensor checked_conversion(const Tensor& tensor, DType dtype, const std::string& 
   if (tensor.dtype() == dtype) return tensor;
   const auto refuse = [&](double number, const std::string& expected) {
     throw input_error(
-        translated("the number {1} is no {2}", number_text(number), expected), pointer,
+        translated("the number {1} is not a {2}", number_text(number), expected), pointer,
         translated("give {1}", dtype == DType::boolean ? translated("only 0 and 1")
                                                        : translated("only whole numbers")));
   };

@@ -62,7 +62,7 @@ std::string layout_in(const JsonValue& value, const std::string& at) {
   std::sort(sorted.begin(), sorted.end());
   const bool repeats = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
   if (layout.empty() || repeats || layout.find_first_not_of(usual_layout) != std::string::npos) {
-    throw input_error(translated("\"{1}\" is no layout", layout), at,
+    throw input_error(translated("\"{1}\" is not a layout", layout), at,
                       translated("give the letters B (samples), H (heads), L (positions) and D "
                                  "(components) in the order of the axes, such as \"BLHD\""));
   }

@@ -361,7 +361,7 @@ std::string help_for_punctuation(std::string_view text) {
     const std::size_t at = text.find(mark);
     if (at >= first) continue;
     first = at;
-    help = translated("{1} is no punctuation of JSON: write {2}", mark, instead);
+    help = translated("{1} is not punctuation of JSON: write {2}", mark, instead);
   }
   return help;
 }
@@ -529,7 +529,7 @@ class Search {
       refuse(translated("a key"), help.empty() ? translated(help_quotes) : help);
     }
     if (!word_.empty() && !is_value_)
-      fail(translated("{1} is no JSON value", found()), begin_, help);
+      fail(translated("{1} is not a JSON value", found()), begin_, help);
     if (expected == Expected::colon) refuse(translated("':' after the key"), help);
     if (expected == Expected::comma)
       refuse(open_.back() == '[' ? "',' or ']'" : "',' or '}'", help);

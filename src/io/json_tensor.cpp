@@ -98,7 +98,7 @@ class Reader {
 
   [[noreturn]] void throw_not_a_row(const JsonValue& value, std::size_t axis) const {
     const std::size_t axes = shape_.size() - axis;
-    throw input_error(translated("{1} stands where a {2} of {3} should", described(value),
+    throw input_error(translated("expected a {2} of {3}, found {1}", described(value),
                                  noun(axes).one, counted(shape_[axis], axes - 1)),
                       place(axis), translated("nest all parts of a tensor equally deep"));
   }
@@ -112,7 +112,7 @@ class Reader {
     }
     if (value.is(JsonValue::Type::boolean)) return static_cast<T>(value.boolean());
     if (value.is(JsonValue::Type::array)) {
-      throw input_error(translated("an array stands where a number should"), place(axis),
+      throw input_error(translated("expected a number, found an array"), place(axis),
                         translated("nest all parts of a tensor equally deep"));
     }
     if (value.is(JsonValue::Type::string)) {
@@ -120,7 +120,7 @@ class Reader {
         if constexpr (std::is_floating_point_v<T>) return static_cast<T>(*number);
       }
     }
-    throw input_error(translated("{1} stands where a number should", described(value)), place(axis),
+    throw input_error(translated("expected a number, found {1}", described(value)), place(axis),
                       std::is_floating_point_v<T>
                           ? R"(numbers, true, false, "inf", "-inf" and "nan" can stand in a tensor)"
                       : std::is_same_v<T, std::int64_t>
@@ -147,7 +147,7 @@ class Reader {
             place(shape_.size()), translated("integers alone can stand here"));
       }
       if (std::trunc(number) != number) {
-        throw input_error(translated("the number {1} is no integer", number_text(number)),
+        throw input_error(translated("the number {1} is not an integer", number_text(number)),
                           place(shape_.size()), translated("integers alone can stand here"));
       }
       return static_cast<std::int64_t>(number);
@@ -220,9 +220,8 @@ Tensor read_flat(const JsonValue& value, DType dtype, const std::string& pointer
   Shape shape = shape_from_json(*given_shape, pointer_to(pointer, "shape"));
   const std::string data_pointer = pointer_to(pointer, "data");
   if (!data.is(JsonValue::Type::array)) {
-    throw input_error(
-        translated("{1} stands where a flat array of numbers should", described(data)),
-        data_pointer, "");
+    throw input_error(translated("expected a flat array of numbers, found {1}", described(data)),
+                      data_pointer, "");
   }
   const std::size_t count = element_count(shape);
   if (data.size() != count) {
@@ -249,7 +248,7 @@ void check_stated(const JsonValue& reference, const Tensor& tensor, const std::s
   if (const JsonValue* dtype = reference.find("dtype")) {
     const std::string at = pointer_to(pointer, "dtype");
     if (!dtype->is(JsonValue::Type::string)) {
-      throw input_error(translated("{1} is no type of elements", described(*dtype)), at,
+      throw input_error(translated("{1} is not a type of elements", described(*dtype)), at,
                         translated("the types are \"float32\", \"float64\", \"bfloat16\", "
                                    "\"float16\", \"int64\" and \"bool\""));
     }
@@ -269,7 +268,7 @@ Tensor read_reference(const JsonValue& value, const std::string& pointer, const 
     const JsonValue* const text = value.find(key);
     if (text == nullptr) return std::string();
     if (text->is(JsonValue::Type::string)) return text->string();
-    throw input_error(translated("{1} stands where a name should", described(*text)),
+    throw input_error(translated("expected a name, found {1}", described(*text)),
                       pointer_to(pointer, key), "");
   };
   const std::string file = string_in("file"), name = string_in("name");
@@ -319,7 +318,7 @@ Tensor tensor_from_json(const JsonValue& value, DType dtype, const std::string& 
                           value.string().find_last_of('.') != std::string::npos &&
                           value.string().find(' ') == std::string::npos;
   throw input_error(
-      translated("{1} is no tensor", described(value)), pointer,
+      translated("{1} is not a tensor", described(value)), pointer,
       names_file ? translated("give nested arrays of numbers, such as [[1,2],[3,4]], or a file, "
                               "{\"file\": …}")
                  : translated("give nested arrays of numbers, such as [[1,2],[3,4]]"));
@@ -328,7 +327,7 @@ Tensor tensor_from_json(const JsonValue& value, DType dtype, const std::string& 
 std::vector<std::size_t> sizes_from_json(const JsonValue& value, std::int64_t least,
                                          const std::string& pointer) {
   if (!value.is(JsonValue::Type::array)) {
-    throw input_error(translated("{1} stands where an array of sizes should", described(value)),
+    throw input_error(translated("expected an array of sizes, found {1}", described(value)),
                       pointer, translated("give an array of whole numbers, such as [2,3,4]"));
   }
   check_axes(value.size(), pointer);
@@ -337,7 +336,7 @@ std::vector<std::size_t> sizes_from_json(const JsonValue& value, std::int64_t le
     const JsonValue& element = value.element(i);
     constexpr std::int64_t most = std::int64_t{1} << 53;
     if (!element.is_integer() || element.integer() < least || element.integer() > most) {
-      throw input_error(translated("{1} is no size", described(element)), pointer_to(pointer, i),
+      throw input_error(translated("{1} is not a size", described(element)), pointer_to(pointer, i),
                         translated("give whole numbers from {1} to 2^53", least));
     }
     sizes.push_back(static_cast<std::size_t>(element.integer()));

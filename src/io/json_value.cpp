@@ -168,7 +168,7 @@ bool expect_boolean(const JsonValue& value, const std::string& place, const std:
 double expect_number(const JsonValue& value, const std::string& place, const std::string& help) {
   if (value.is(JsonValue::Type::string) &&
       (value.string() == "nan" || value.string() == "inf" || value.string() == "-inf")) {
-    throw input_error(translated("\"{1}\" is no finite number", value.string()), place,
+    throw input_error(translated("\"{1}\" is not a finite number", value.string()), place,
                       help.empty() ? translated("give a finite number") : help);
   }
   if (!value.is(JsonValue::Type::number)) refuse(value, place, translated("a number"), help);

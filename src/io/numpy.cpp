@@ -83,10 +83,11 @@ Descriptor descriptor_of(const std::string& text, std::size_t offset) {
     if (type == name) return {element, big_endian};
   }
   const std::string kind = type.empty() ? "" : refused_kind(type[0]);
-  throw input_error(translated("the array holds {1} (dtype {2}), which are no tensor elements",
-                               kind.empty() ? translated("elements") : kind, in_quotes(text)),
-                    byte_place(offset),
-                    translated("convert it first, for example with array.astype(numpy.float32)"));
+  throw input_error(
+      translated("the array holds {1} (dtype {2}), which cannot be elements of a tensor",
+                 kind.empty() ? translated("elements") : kind, in_quotes(text)),
+      byte_place(offset),
+      translated("convert it first, for example with array.astype(numpy.float32)"));
 }
 
 // Reads the Python dictionary of a header: {'descr': '<f4', 'fortran_order': False, 'shape': (3,
@@ -105,9 +106,9 @@ class HeaderReader {
       const std::size_t value_at = position();
       if (key == "descr" && !header.descriptor) {
         if (peek() == '[') {
-          throw input_error(translated("the array holds structures, which are no tensor elements"),
-                            byte_place(value_at),
-                            translated("save its fields as arrays of their own"));
+          throw input_error(
+              translated("the array holds structures, which cannot be elements of a tensor"),
+              byte_place(value_at), translated("save its fields as arrays of their own"));
         }
         header.descriptor = descriptor_of(string(), value_at);
       } else if (key == "fortran_order" && !header.column_major) {
@@ -239,7 +240,7 @@ Tensor parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> o
                  ElementType* type) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(npy_magic)) {
-    throw input_error(translated("this is no .npy file"), byte_place(0),
+    throw input_error(translated("this is not a .npy file"), byte_place(0),
                       translated(save_array_again));
   }
   constexpr std::size_t version_at = npy_magic.size();

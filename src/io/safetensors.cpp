@@ -108,14 +108,14 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
     throw error.inside("header");
   }
   if (!header.is(JsonValue::Type::object)) {
-    throw input_error(translated("the header of the .safetensors file is no JSON object"), "byte 8",
-                      translated(write_again));
+    throw input_error(translated("the header of the .safetensors file is not a JSON object"),
+                      "byte 8", translated(write_again));
   }
   for (const JsonMember& tensor : header.members()) {
     if (tensor.key == "__metadata__") continue;
     const std::string pointer = pointer_to("", tensor.key);
     if (!tensor.value.is(JsonValue::Type::object)) {
-      fail(translated("{1} stands where a tensor should", translated(type_text(tensor.value))),
+      fail(translated("expected a tensor, found {1}", translated(type_text(tensor.value))),
            pointer);
     }
     const JsonObject members(tensor.value, header_place(pointer),
@@ -125,7 +125,7 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
     Entry entry;
     const JsonValue& dtype = members.member("dtype");
     if (!dtype.is(JsonValue::Type::string)) {
-      fail(translated("{1} is no dtype", translated(type_text(dtype))),
+      fail(translated("{1} is not a dtype", translated(type_text(dtype))),
            pointer_to(pointer, "dtype"));
     }
     entry.dtype = dtype.string();
@@ -134,7 +134,8 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
     const std::string offsets_pointer = pointer_to(pointer, "data_offsets");
     const auto offsets = sizes(members, "data_offsets");
     if (offsets.size() != 2 || offsets[0] > offsets[1]) {
-      fail(translated("data_offsets must be a begin and an end that is no less"), offsets_pointer);
+      fail(translated("data_offsets must be a start and an end that is not before it"),
+           offsets_pointer);
     }
     entry.begin = offsets[0];
     entry.end = offsets[1];

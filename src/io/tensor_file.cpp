@@ -117,7 +117,7 @@ Parsed parse(std::span<const std::byte> bytes, std::shared_ptr<const void> owner
     throw input_error(translated("the file is empty"), "", translated(known_formats));
   const std::string what = guess(text);
   throw input_error(
-      translated("this is no file of tensors that can be read{1}",
+      translated("this is not a readable file of tensors{1}",
                  what.empty() ? std::string() : translated("; it seems to be {1}", what)),
       "", translated(known_formats));
 }

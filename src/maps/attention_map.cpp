@@ -65,7 +65,7 @@ void check_place(std::size_t sample, std::size_t samples, std::size_t head, std:
 void check_is_map(const AttentionMap& map) {
   if (map.is_map()) return;
   throw input_error(
-      translated("\"{1}\" is no map of queries and keys", map.tensor), "PlotRequest::name",
+      translated("\"{1}\" is not a map of queries and keys", map.tensor), "PlotRequest::name",
       translated("draw it as a heatmap, or say with PlotRequest::axes that it is a map"));
 }
 

@@ -339,8 +339,8 @@ class ArchitectureReader {
 Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
   if (!config.is(JsonValue::Type::object)) {
     throw input_error(
-        translated("the configuration is {1}, no object", translated(type_text(config))), "",
-        translated("this is no config.json of a model"));
+        translated("the configuration is {1}, not an object", translated(type_text(config))), "",
+        translated("this is not the config.json of a model"));
   }
   refuse_unsupported(config);
   const JsonValue& part = language_part(config);

@@ -95,7 +95,7 @@ CheckpointWeights CheckpointWeights::open(const fs::path& folder, const FileAcce
     refuse_pointer(part, access);
     const auto file = MappedFile::open(part, access);
     if (!looks_like_safetensors(file->bytes())) {
-      throw input_error(translated("the weights are no .safetensors file"), part.string(),
+      throw input_error(translated("the weights are not a .safetensors file"), part.string(),
                         translated("fetch the file again"));
     }
     const auto tensors = [&] {
@@ -281,7 +281,7 @@ StoredLinear StackWeights::linear(WeightPurpose purpose, std::size_t layer) cons
   }
   Tensor stored = weights_.stored(*weight);
   if (stored.rank() != 2) {
-    throw input_error(translated("{1} {2} is no matrix", *weight, text(stored.shape())),
+    throw input_error(translated("{1} {2} is not a matrix", *weight, text(stored.shape())),
                       weights_.place(), translated("the weights do not fit the configuration"));
   }
   return {StoredMatrix(std::move(stored), model_.stored_transposed), find(purpose, layer, "bias")};

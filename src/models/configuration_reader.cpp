@@ -26,15 +26,15 @@ void refuse_key(const std::string& key, const std::string& problem, const std::s
 void refuse_type(const std::string& key, const JsonValue& value, const std::string& wanted) {
   throw input_error(
       translated("expected {1}, found {2}", translated(wanted), translated(type_text(value))),
-      pointer_to("", key), translated("this is no configuration as the libraries write it"));
+      pointer_to("", key), translated("this is not a configuration as the libraries write it"));
 }
 
 double positive(const std::string& key, double number, const std::string& part) {
   if (number > 0 && std::isfinite(number)) return number;
   throw input_error(
-      translated("{1} is {2}, which is no positive number", in_quotes(key), number_text(number)),
+      translated("{1} is {2}, which is not a positive number", in_quotes(key), number_text(number)),
       pointer_to(part, key),
-      translated("the states would be no numbers: take the configuration as it was published"));
+      translated("the states would not be numbers: use the configuration as published"));
 }
 
 std::vector<std::string> strings_of(const JsonValue& value) {

@@ -369,7 +369,7 @@ void read_cases(FamilyRow&, const JsonValue& value, const std::string& place) {
 
 FamilyRow read_row(const JsonValue& row) {
   if (!row.is(JsonValue::Type::object)) {
-    throw input_error(translated("the row is {1}, no object", translated(type_text(row))), "",
+    throw input_error(translated("the row is {1}, not an object", translated(type_text(row))), "",
                       translated("model_row() gives one"));
   }
   FamilyRow read;

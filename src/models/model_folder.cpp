@@ -36,7 +36,7 @@ void expect_files(const fs::path& folder) {
                          extension == ".txt" || extension == ".model" || extension == ".spm";
     if (!is_read || !entry.is_other(error)) continue;
     throw Error(ErrorKind::file,
-                translated("{1} is no regular file", in_quotes(entry.path().native())), "",
+                translated("{1} is not a regular file", in_quotes(entry.path().native())), "",
                 translated("put the file itself there"));
   }
 }
@@ -110,7 +110,7 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   if (!fs::is_directory(path, error)) {
     const bool there = is_there(path);
     throw Error(ErrorKind::file,
-                there ? translated("{1} is no folder", in_quotes(path.native()))
+                there ? translated("{1} is not a folder", in_quotes(path.native()))
                       : translated("there is no folder {1}", in_quotes(path.native())),
                 "", translated("name the folder of a checkpoint, which holds config.json"));
   }

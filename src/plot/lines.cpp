@@ -235,9 +235,9 @@ Picture draw_lines(const HeadLines& lines, const LinesOptions& options, PictureF
 
   const auto warn = [&](std::size_t count, const std::string& what) {
     if (count == 0) return;
-    picture.warnings.push_back(
-        translated_count(count, "{1} weight", "{1} weights") + " " + what +
-        (count == 1 ? translated(": it is no line") : translated(": they are no lines")));
+    picture.warnings.push_back(translated_count(count, "{1} weight", "{1} weights") + " " + what +
+                               (count == 1 ? translated(": it cannot be drawn as a line")
+                                           : translated(": they cannot be drawn as lines")));
   };
   warn(chosen.negative, translated("below zero"));
   warn(chosen.not_finite, translated("not finite"));

@@ -105,7 +105,7 @@ ExactSum ExactSum::from_text(std::string_view text) {
   ExactSum sum;
   if (text == "0") return sum;
   const auto refuse = [&] {
-    throw input_error(translated("\"{1}\" is no exact sum", text), "",
+    throw input_error(translated("\"{1}\" is not an exact sum", text), "",
                       translated("the file was changed or is not whole: begin anew without it"));
   };
   const bool negative = text.starts_with('-');

@@ -92,7 +92,7 @@ int open_inside(const fs::path& path, const std::string& name, const fs::path& f
   if (fstat(descriptor, &status) != 0) fail(to_translate("cannot open {1}: {2}"), name, errno);
   if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
     throw input_error(
-        translated("{1} is no regular file, and FileAccess::restrict_to allows no others", name),
+        translated("{1} is not a regular file, and FileAccess::restrict_to allows no others", name),
         "", translated("name a regular file"));
   }
   // Another hard link may be outside the folder, made by a user without permission to read.

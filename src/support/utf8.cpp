@@ -35,7 +35,7 @@ std::u32string characters_of(std::string_view utf8, std::string_view where) {
   for (std::size_t i = 0; i < utf8.size();) {
     const Utf8Character character = first_character(utf8.substr(i));
     if (character.bytes == 0) {
-      throw input_error(translated("byte {1} of the text is no UTF-8", i), std::string(where),
+      throw input_error(translated("byte {1} of the text is not UTF-8", i), std::string(where),
                         translated("write the text in UTF-8"));
     }
     characters.push_back(character.code);

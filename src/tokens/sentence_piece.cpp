@@ -19,7 +19,7 @@ namespace {
 // The model, cut by its library.
 
 Error no_model() {
-  return input_error(translated("this is no SentencePiece model, or not the whole of one"), "",
+  return input_error(translated("this is not a SentencePiece model, or not a complete one"), "",
                      translated("take the file as it was published"));
 }
 

@@ -234,19 +234,19 @@ TEST_CASE("heads that contradict a tensor of 4 axes are an error") {
 
 TEST_CASE("query heads that are no multiple of the key heads are an error") {
   CHECK(error_of(request({1, 4, 3, 2}, {1, 3, 3, 2})) ==
-        "query has 4 heads, no multiple of the 3 of key\n  where: /key\n"
+        "query has 4 heads, not a multiple of the 3 of key\n  where: /key\n"
         "  help:  make the number of heads of query a multiple of that of key");
   CHECK(error_of(request({1, 1, 3, 2}, {1, 2, 3, 2})) ==
-        "query has 1 head, no multiple of the 2 of key\n  where: /key\n"
+        "query has 1 head, not a multiple of the 2 of key\n  where: /key\n"
         "  help:  make the number of heads of query a multiple of that of key");
   AttentionRequest split = request({3, 12});
   sequences(split).heads = 4;
   sequences(split).kv_heads = 3;
   CHECK(error_of(split) ==
-        "query has 4 heads, no multiple of the 3 of key\n  where: /kv_heads\n"
+        "query has 4 heads, not a multiple of the 3 of key\n  where: /kv_heads\n"
         "  help:  make the number of heads of query a multiple of that of key");
   CHECK(error_of(given_scores({1, 4, 3, 2}, {1, 3, 2, 5})) ==
-        "scores has 4 heads, no multiple of the 3 of value\n  where: /value\n"
+        "scores has 4 heads, not a multiple of the 3 of value\n  where: /value\n"
         "  help:  make the number of heads of scores a multiple of that of value");
 }
 
@@ -290,7 +290,7 @@ TEST_CASE("the matrix of general attention joins the two widths") {
   sequences(general).heads = 2;
   CHECK(error_of(general) ==
         "W [4,6] does not fit: expected [2,3]\n  where: /parameters/W\n"
-        "  help:  give it the shape [2,3]: the query is 2 wide, the key 3 a head");
+        "  help:  give it the shape [2,3]: the query is 2 wide, the key 3 per head");
 }
 
 TEST_CASE("the parameters of additive attention share the hidden width of W_k.weight") {

@@ -135,7 +135,7 @@ TEST_CASE("pipes and forbidden files have no hash and do not block") {
   REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
   const std::string pipe = folder / "pipe";
   CHECK(error_from([&] { hashes.hash(pipe, FileAccess{}); }, ErrorKind::file) ==
-        "\"" + pipe + "\" is no regular file\n  help:  name a regular file");
+        "\"" + pipe + "\" is not a regular file\n  help:  name a regular file");
   const auto path = folder.write("a", "one");
   FileAccess access;
   access.restrict_to = folder / "inside";

@@ -86,7 +86,7 @@ TEST_CASE("variables of an engine that make no sense are errors, not a batch of 
         "  where: PMI_RANK, PMI_SIZE\n"
         "  help:  say which part this is with BatchOptions::shard");
   CHECK(found({{"PMI_RANK", "one"}, {"PMI_SIZE", "4"}}) ==
-        "the variable PMI_RANK is \"one\", which is no whole number\n"
+        "the variable PMI_RANK is \"one\", which is not a whole number\n"
         "  where: PMI_RANK\n"
         "  help:  correct it, or say which part this is with BatchOptions::shard");
   CHECK(

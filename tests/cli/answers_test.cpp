@@ -223,7 +223,7 @@ TEST_CASE("titles and keys with commas stand in quotes") {
       attn_cli({"plot", "grid", "w.json", "--titles", "\"left", "--out", "g.svg"}, folder.path());
   CHECK(open.exit_code == 2);
   CHECK(open.errors ==
-        "attn-cli: \"\"left\" is not what --titles takes\n"
+        "attn-cli: invalid value \"\"left\" for --titles\n"
         "  where: --titles\n"
         "  help:  give texts whose quotes are closed\n");
 }

@@ -51,7 +51,7 @@ TEST_CASE("every command that takes a number of threads checks it") {
        {"run", "batch", "plot", "show", "explain", "compare", "validate", "bench", "list"}) {
     CAPTURE(command);
     CHECK(wrong({command, "--threads", "0"}).errors ==
-          "attn-cli: \"0\" is not what --threads takes\n"
+          "attn-cli: invalid value \"0\" for --threads\n"
           "  where: --threads\n"
           "  help:  give a whole number of at least 1\n");
   }
@@ -77,16 +77,16 @@ TEST_CASE("no command, no input and too many inputs are told apart") {
 
 TEST_CASE("a value that a flag does not take is refused with what it takes") {
   CHECK(wrong({"run", "doc.json", "--sample", "-1"}).errors ==
-        "attn-cli: \"-1\" is not what --sample takes\n"
+        "attn-cli: invalid value \"-1\" for --sample\n"
         "  where: --sample\n"
         "  help:  give a whole number of at least 0\n");
   CHECK(wrong({"run", "doc.json", "--plots", "heatmpa"}).errors ==
-        "attn-cli: \"heatmpa\" is not what --plots takes\n"
+        "attn-cli: invalid value \"heatmpa\" for --plots\n"
         "  where: --plots\n"
         "  help:  did you mean \"heatmap\"?\n");
   CHECK(wrong({"run", "doc.json", "--scale", "nan"}).exit_code == 2);
   CHECK(wrong({"plot", "heatmap", "w.json", "--out", "w.png", "--figsize", "8"}).errors ==
-        "attn-cli: \"8\" is not what --figsize takes\n"
+        "attn-cli: invalid value \"8\" for --figsize\n"
         "  where: --figsize\n"
         "  help:  give width and height in inches, such as 8x6\n");
   CHECK(wrong({"plot", "heatmap", "w.json", "--out", "w.png", "--cmap", "YlOrR"})
@@ -97,11 +97,11 @@ TEST_CASE("a value that a flag does not take is refused with what it takes") {
 
 TEST_CASE("numbers of keys beyond those of any tensor and folders without a name are refused") {
   CHECK(wrong({"run", "doc.json", "--valid-lens", "3,18446744073709551615"}).errors ==
-        "attn-cli: \"18446744073709551615\" is not what --valid-lens takes\n"
+        "attn-cli: invalid value \"18446744073709551615\" for --valid-lens\n"
         "  where: --valid-lens\n"
         "  help:  give a whole number of at least 0 and below 2^63\n");
   CHECK(wrong({"run", "doc.json", "--pool", "18446744073709551615"}).errors ==
-        "attn-cli: \"18446744073709551615\" is not what --pool takes\n"
+        "attn-cli: invalid value \"18446744073709551615\" for --pool\n"
         "  where: --pool\n"
         "  help:  give a whole number of at least 1 and below 2^63\n");
   const TemporaryFolder folder;

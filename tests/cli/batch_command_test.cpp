@@ -161,13 +161,13 @@ TEST_CASE("wrong uses of batch are told") {
     return run.errors;
   };
   CHECK(errors({"a.json", "--shard", "1"}) ==
-        "attn-cli: \"1\" is not what --shard takes\n  where: --shard\n"
+        "attn-cli: invalid value \"1\" for --shard\n  where: --shard\n"
         "  help:  give the part, from 0, and the number of parts, such as 0/4\n");
   CHECK(errors({"a.json", "--shard", "3/3"}) ==
         "attn-cli: there is no part 3 of 3: parts count from 0\n  where: --shard\n"
         "  help:  give 0/3 for the first of them\n");
   CHECK(errors({"a.json", "--jobs", "0"}) ==
-        "attn-cli: \"0\" is not what --jobs takes\n  where: --jobs\n"
+        "attn-cli: invalid value \"0\" for --jobs\n  where: --jobs\n"
         "  help:  give a whole number of at least 1\n");
   CHECK(errors({"a.json", "--merge", "r"}) ==
         "attn-cli: --merge takes no documents\n  where: --merge\n"

@@ -100,11 +100,11 @@ TEST_CASE("bench says what its flags take") {
     CHECK(outcome.errors == message);
   };
   refused({"--shape", "1,2,3"}, 2,
-          "attn-cli: \"1,2,3\" is not what --shape takes\n"
+          "attn-cli: invalid value \"1,2,3\" for --shape\n"
           "  where: --shape\n"
           "  help:  give five sizes B,H,Lq,Lk,D: samples, heads, queries, keys, width of a head\n");
   refused({"--shape", "1,2,3,0,5"}, 2,
-          "attn-cli: \"0\" is not what --shape takes\n"
+          "attn-cli: invalid value \"0\" for --shape\n"
           "  where: --shape\n"
           "  help:  give a whole number of at least 1\n");
   refused(
@@ -113,15 +113,15 @@ TEST_CASE("bench says what its flags take") {
       "  where: --shape\n"
       "  help:  check the shape for a misplaced digit\n");
   refused({"--shape", "18446744073709551615,2,3,4,5"}, 2,
-          "attn-cli: \"18446744073709551615\" is not what --shape takes\n"
+          "attn-cli: invalid value \"18446744073709551615\" for --shape\n"
           "  where: --shape\n"
           "  help:  give a whole number of at least 1 and below 2^63\n");
   refused({"--window", "1,-2"}, 2,
-          "attn-cli: \"1,-2\" is not what --window takes\n"
+          "attn-cli: invalid value \"1,-2\" for --window\n"
           "  where: --window\n"
           "  help:  give the keys to each side as L,R; -1 = unbounded\n");
   refused({"--dtype", "float8"}, 2,
-          "attn-cli: \"float8\" is not what --dtype takes\n"
+          "attn-cli: invalid value \"float8\" for --dtype\n"
           "  where: --dtype\n"
           "  help:  did you mean \"float32\"?\n");
   refused({"--attention", "additiv"}, 3,

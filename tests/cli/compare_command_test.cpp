@@ -101,7 +101,7 @@ TEST_CASE("a tensor that only one file has counts where it is asked for") {
   const Outcome no_name = compared({"--map", "out"});
   CHECK(no_name.exit_code == 2);
   CHECK(no_name.errors ==
-        "attn-cli: \"out\" is not what --map takes\n"
+        "attn-cli: invalid value \"out\" for --map\n"
         "  where: --map\n"
         "  help:  give their name and ours, such as out=output\n");
 }
@@ -268,7 +268,7 @@ TEST_CASE("compare tells wrong use, bad input and unreadable files apart") {
   const Outcome negative = attn_cli({"compare", "a.json", "b.json", "--rtol=-1"}, folder.path());
   CHECK(negative.exit_code == 2);
   CHECK(negative.errors ==
-        "attn-cli: \"-1\" is not what --rtol takes\n"
+        "attn-cli: invalid value \"-1\" for --rtol\n"
         "  where: --rtol\n"
         "  help:  give a number of at least 0\n");
   CHECK(attn_cli({"compare", "a.json", "-"}, folder.path(), "{").exit_code == 3);

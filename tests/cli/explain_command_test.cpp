@@ -104,7 +104,7 @@ TEST_CASE("explain refuses a query that is not there with exit 3, a wrong flag w
   const Outcome word = attn_cli({"explain", "words.json", "--query", "last"}, explanations);
   CHECK(word.exit_code == 2);
   CHECK(word.errors ==
-        "attn-cli: \"last\" is not what --query takes\n"
+        "attn-cli: invalid value \"last\" for --query\n"
         "  where: --query\n"
         "  help:  give a whole number of at least 0\n");
   const Outcome both = attn_cli({"explain", "words.json", "--json", "--markdown"}, explanations);

@@ -301,7 +301,7 @@ TEST_CASE("an empty configuration and what is no file say what to do") {
   fs::remove(folder / "config.json");
   REQUIRE(mkfifo((folder / "config.json").c_str(), 0600) == 0);
   CHECK(folder.error() ==
-        "attn-cli: \"FOLDER/config.json\" is no regular file\n"
+        "attn-cli: \"FOLDER/config.json\" is not a regular file\n"
         "  where: standard input\n"
         "  help:  put the file itself there\n");
 }

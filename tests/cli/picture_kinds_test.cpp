@@ -62,7 +62,7 @@ TEST_CASE("plot compares files, takes any tensor and names the nearest of an unk
       {"plot", "heatmap", "r/result.json", "--name", "outputs", "--out", "o.png"}, folder.path());
   CHECK(unknown.exit_code == 3);
   CHECK(unknown.errors ==
-        "attn-cli: there is no tensor \"outputs\"\n"
+        "attn-cli: there is not a tensor \"outputs\"\n"
         "  where: --name\n"
         "  help:  did you mean \"output\"?\n");
   CHECK(attn_cli({"plot", "comparison", "r/result.json", "--out", "c.png"}, folder.path())
@@ -191,7 +191,7 @@ TEST_CASE("labels that do not fit a tensor that is no map neither stop nor break
                  folder.path());
     CHECK(refused.exit_code == 3);
     CHECK(refused.errors ==
-          "attn-cli: \"x_weights\" is no map of queries and keys\n"
+          "attn-cli: \"x_weights\" is not a map of queries and keys\n"
           "  where: --name\n"
           "  help:  draw it as a heatmap, or say with --axes that it is a map\n");
   }
@@ -219,7 +219,7 @@ TEST_CASE("what is no head and no range is refused with what the flag takes") {
       attn_cli({"plot", "heatmap", "x.json", "--out", "x.png", "--head", "meen"}, ".");
   CHECK(head.exit_code == 2);
   CHECK(head.errors ==
-        "attn-cli: \"meen\" is not what --head takes\n"
+        "attn-cli: invalid value \"meen\" for --head\n"
         "  where: --head\n"
         "  help:  give a whole number, mean, max or all; did you mean \"mean\"?\n");
   const Outcome range =
@@ -227,7 +227,7 @@ TEST_CASE("what is no head and no range is refused with what the flag takes") {
   CHECK(range.exit_code == 2);
   CHECK(
       range.errors ==
-      "attn-cli: \"3\" is not what --keys takes\n"
+      "attn-cli: invalid value \"3\" for --keys\n"
       "  where: --keys\n"
       "  help:  give the first position and the one behind the last, such as 10:40, 10: or :40\n");
 }

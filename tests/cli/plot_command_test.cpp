@@ -115,13 +115,13 @@ TEST_CASE("scales of colours and sizes of letters that are none are exit 2") {
     return plot.errors;
   };
   CHECK(errors("--norm", "power:0") ==
-        "attn-cli: \"power:0\" is not what --norm takes\n"
+        "attn-cli: invalid value \"power:0\" for --norm\n"
         "  where: --norm\n"
         "  help:  give a power above 0, such as power:0.5\n");
-  CHECK(errors("--norm", "lo").starts_with("attn-cli: \"lo\" is not what --norm takes\n"));
-  CHECK(errors("--pixels", "min").starts_with("attn-cli: \"min\" is not what --pixels takes\n"));
+  CHECK(errors("--norm", "lo").starts_with("attn-cli: invalid value \"lo\" for --norm\n"));
+  CHECK(errors("--pixels", "min").starts_with("attn-cli: invalid value \"min\" for --pixels\n"));
   CHECK(errors("--font-scale", "0") ==
-        "attn-cli: \"0\" is not what --font-scale takes\n"
+        "attn-cli: invalid value \"0\" for --font-scale\n"
         "  where: --font-scale\n"
         "  help:  give a number from 0.1 to 20, such as 1.5\n");
 }

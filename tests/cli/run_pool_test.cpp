@@ -104,12 +104,12 @@ TEST_CASE("a document asks for pooled weights too, and the flag goes before it")
 
 TEST_CASE("what --pool does not take, and what does not go with bins, is told") {
   CHECK(errors({"--pool", "0"}) ==
-        "attn-cli: \"0\" is not what --pool takes\n  where: --pool\n"
+        "attn-cli: invalid value \"0\" for --pool\n  where: --pool\n"
         "  help:  give a whole number of at least 1\n");
   CHECK(errors({"--pool", "max"}) ==
-        "attn-cli: \"max\" is not what --pool takes\n  where: --pool\n"
+        "attn-cli: invalid value \"max\" for --pool\n  where: --pool\n"
         "  help:  give a number of bins, and mean or max if wanted, such as 1024,max\n");
-  CHECK(errors({"--pool", "4,5"}).starts_with("attn-cli: \"5\" is not what --pool takes\n"));
+  CHECK(errors({"--pool", "4,5"}).starts_with("attn-cli: invalid value \"5\" for --pool\n"));
   CHECK(errors({"--pool", "4", "--keys", "0:3"}) ==
         "attn-cli: --keys chooses positions, and pooled weights have bins\n  where: --keys\n"
         "  help:  leave out --keys, or the document's \"pool\" and --pool\n");

@@ -79,7 +79,7 @@ TEST_CASE("an entry of a result is a tensor of a document, and what it says is c
         "  where: standard input, /query/dtype\n"
         "  help:  name the file that was written with this entry, or leave this out\n");
   CHECK(run(document("[2,2]", "7")).errors ==
-        "attn-cli: the number 7 is no type of elements\n"
+        "attn-cli: the number 7 is not a type of elements\n"
         "  where: standard input, /query/dtype\n"
         "  help:  the types are \"float32\", \"float64\", \"bfloat16\", \"float16\", \"int64\" and "
         "\"bool\"\n");
@@ -132,7 +132,7 @@ TEST_CASE("a format of tensors that is not known is a wrong use") {
   const Outcome run = run_small(folder, "nzp");
   CHECK(run.exit_code == 2);
   CHECK(run.errors ==
-        "attn-cli: \"nzp\" is not what --tensors takes\n"
+        "attn-cli: invalid value \"nzp\" for --tensors\n"
         "  where: --tensors\n"
         "  help:  did you mean \"npz\"?\n");
 }

@@ -151,11 +151,11 @@ TEST_CASE("show tells wrong use apart") {
         "  where: attn-cli show\n"
         "  help:  write attn-cli show FILE\n");
   CHECK(attn_cli({"show", "-", "--width", "5"}, ".", weights).errors ==
-        "attn-cli: \"5\" is not what --width takes\n"
+        "attn-cli: invalid value \"5\" for --width\n"
         "  where: --width\n"
         "  help:  give a whole number of at least 20\n");
   CHECK(attn_cli({"show", "-", "--color", "alway"}, ".", weights).errors ==
-        "attn-cli: \"alway\" is not what --color takes\n"
+        "attn-cli: invalid value \"alway\" for --color\n"
         "  where: --color\n"
         "  help:  did you mean \"always\"?\n");
   CHECK(attn_cli({"show", "-", "--color", "always", "--no-color"}, ".", weights).errors ==

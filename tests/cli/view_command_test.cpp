@@ -128,7 +128,7 @@ TEST_CASE("what view cannot show is an error that leaves no file") {
         "attn-cli: cannot open \"none.json\": No such file or directory\n"
         "  help:  check the name, and the folder it is looked for in\n");
   fails({"maps.json", "--name", "weight"}, 3,
-        "attn-cli: there is no tensor \"weight\"\n"
+        "attn-cli: there is not a tensor \"weight\"\n"
         "  where: --name\n"
         "  help:  did you mean \"weights\"?\n");
   fails({"maps.json", "--heads", "2"}, 3,
@@ -136,11 +136,11 @@ TEST_CASE("what view cannot show is an error that leaves no file") {
         "  where: --heads\n"
         "  help:  give 0 to 1\n");
   fails({"maps.json", "--color-range", "shared"}, 2,
-        "attn-cli: \"shared\" is not what --color-range takes\n"
+        "attn-cli: invalid value \"shared\" for --color-range\n"
         "  where: --color-range\n"
         "  help:  give the lowest and highest value, such as 0,1\n");
   fails({"maps.json", "--cells", "0"}, 2,
-        "attn-cli: \"0\" is not what --cells takes\n"
+        "attn-cli: invalid value \"0\" for --cells\n"
         "  where: --cells\n"
         "  help:  give a whole number of at least 1, such as 500000 or 500k, 2M, 2G\n");
 }

@@ -93,14 +93,14 @@ TEST_CASE("a random tensor without a seed is refused") {
 
 TEST_CASE("a number that must be finite is refused otherwise") {
   CHECK(problems_of(with(R"("scale":"nan")")) ==
-        "\"nan\" is no finite number\n"
+        "\"nan\" is not a finite number\n"
         "  where: doc.json, /scale\n"
         "  help:  give a finite number");
 }
 
 TEST_CASE("axes of size zero and shapes that overflow are refused before anything is allocated") {
   CHECK(problems_of(R"({"attention":"sdpa","query":{"zeros":[0,2]}})") ==
-        "the number 0 is no size\n"
+        "the number 0 is not a size\n"
         "  where: doc.json, /query/zeros/0\n"
         "  help:  give whole numbers from 1 to 2^53");
   CHECK(

@@ -105,7 +105,7 @@ TEST_CASE("a restricted document can neither wait for a named pipe nor read stan
   access.restrict_to = folder / "in";
   CHECK(verdict(folder, query_in("in/pipe"), access) ==
         "\"" + (folder / "in/pipe").string() +
-            "\" is no regular file, and FileAccess::restrict_to allows no others\n  where: " +
+            "\" is not a regular file, and FileAccess::restrict_to allows no others\n  where: " +
             (folder / "doc.json").string() + ", /query/file\n  help:  name a regular file");
   CHECK_THROWS_AS(TensorFile::open("-", access), Error);
 }

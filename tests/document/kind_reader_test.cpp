@@ -83,7 +83,7 @@ TEST_CASE("keys without a meaning for a document's kind are problems at their pl
             "\"full\" is given without a \"value\"\n  where: doc.json, /query\n"
             "  help:  add \"value\", the number of every element"},
            {R"({"attention":"sdpa","query":{}})",
-            "this object is no tensor\n  where: doc.json, /query\n"
+            "this object is not a tensor\n  where: doc.json, /query\n"
             "  help:  give nested arrays, or an object with \"shape\" and \"data\", or with one of "
             "\"file\", \"zeros\", \"ones\", \"full\", \"arange\", \"randn\", \"rand\""},
            {R"({"attention":"sdpa","text":"a","tokenizer":{}})",

@@ -86,7 +86,7 @@ TEST_CASE("labels that are none, or not as many as there are queries and keys, a
             "samples, or one list per sample"},
            {R"({"key":[["x","y","z"],"u"]})",
             "expected a list of labels, found a string\n  where: /labels/key/1" + one_of},
-           {R"({"key":{}})", "this object is no list of labels\n  where: /labels/key" + forms},
+           {R"({"key":{}})", "this object is not a list of labels\n  where: /labels/key" + forms},
            {R"({"key":{"file":3}})",
             "expected a string, found a number\n  where: /labels/key/file\n  help:  give a string"},
            {R"(["a","b","c","d"])",
@@ -109,7 +109,7 @@ TEST_CASE("a file of labels is JSON or has a label a line") {
   CHECK(error_from([] { labels_in("\n\n", 100); }) ==
         "there is no label\n  help:  give one label per line, or a JSON list of labels");
   CHECK(error_from([] { labels_in("{\"file\":\"more.txt\"}", 100); }) ==
-        "this object is no list of labels\n"
+        "this object is not a list of labels\n"
         "  help:  give one list of strings, one list per sample, or {\"file\": …}");
 }
 

@@ -133,9 +133,9 @@ TEST_CASE("texts are a string, or a list of strings and of pairs of strings") {
   check_all(folder.path().string(),
             {{R"("text": 5)", "expected texts, found a number", "/text", help},
              {R"("text": [])", "expected texts, found an empty array", "/text", help},
-             {R"("text": ["one", ["two"]])", "1 text where a pair should stand", "/text/1",
+             {R"("text": ["one", ["two"]])", "expected a pair, found 1 text", "/text/1",
               "give a string, or a pair [first, second]"},
-             {R"("text": ["one", ["one", "two", "three"]])", "3 texts where a pair should stand",
+             {R"("text": ["one", ["one", "two", "three"]])", "expected a pair, found 3 texts",
               "/text/1", "give a string, or a pair [first, second]"},
              {R"("text": ["one", " "], "special_tokens": false)", "the text has no tokens",
               "/text/1", "give a text with at least a word"}});
@@ -168,24 +168,24 @@ TEST_CASE("layers are all, a number, or a list of numbers") {
 TEST_CASE("heads that are switched off are named by their layer") {
   const std::string ids = R"("token_ids": [1], )";
   const std::string help = "name layers by their numbers, such as \"0\"";
-  check_all(gpt2, {{ids + R"("heads_off": {"first": [0]})", "\"first\" is no layer of the model",
+  check_all(gpt2, {{ids + R"("heads_off": {"first": [0]})", "\"first\" is not a layer of the model",
                     "/heads_off/first", help},
-                   {ids + R"("heads_off": {"1x": [0]})", "\"1x\" is no layer of the model",
+                   {ids + R"("heads_off": {"1x": [0]})", "\"1x\" is not a layer of the model",
                     "/heads_off/1x", help},
                    {ids + R"("heads_off": {"decoder.0": [0]})",
-                    "\"decoder.0\" is no layer of the model", "/heads_off/decoder.0", help},
+                    "\"decoder.0\" is not a layer of the model", "/heads_off/decoder.0", help},
                    {ids + R"("heads_off": {"3": [0]})",
                     "there is no layer 3: the model has 3 layers", "/heads_off/3", "give 0 to 2"},
                    {ids + R"("heads_off": {"0": 1})", "expected a list of heads, found a number",
                     "/heads_off/0", "give a list of numbers such as [0, 3]"}});
   const std::string both = "name layers such as \"encoder.0\", \"decoder.0\" or \"cross.0\"";
-  check_all(
-      bart,
-      {{ids + R"("heads_off": {"0": [0]})", "\"0\" is no layer of the model", "/heads_off/0", both},
-       {ids + R"("heads_off": {"encoder.1": [0]})", "there is no layer 1: the model has 1 layer",
-        "/heads_off/encoder.1", "give 0 to 0"},
-       {ids + R"("heads_off": {"cross.2": [0]})", "there is no layer 2: the model has 2 layers",
-        "/heads_off/cross.2", "give 0 to 1"}});
+  check_all(bart,
+            {{ids + R"("heads_off": {"0": [0]})", "\"0\" is not a layer of the model",
+              "/heads_off/0", both},
+             {ids + R"("heads_off": {"encoder.1": [0]})",
+              "there is no layer 1: the model has 1 layer", "/heads_off/encoder.1", "give 0 to 0"},
+             {ids + R"("heads_off": {"cross.2": [0]})",
+              "there is no layer 2: the model has 2 layers", "/heads_off/cross.2", "give 0 to 1"}});
 }
 
 TEST_CASE("logits need a head") {

@@ -44,7 +44,7 @@ TEST_CASE("all unreadable members of positions are problems") {
         "row 1 has 2 numbers, but the row before it has 1 @ /rotary/positions/1\n"
         "expected a whole number of at least 1, found 0 @ /relative_bias/buckets\n"
         "expected a whole number of at least 1, found -1 @ /relative_bias/max_distance\n"
-        "the string \"x\" is no tensor @ /relative_bias/table\n"
+        "the string \"x\" is not a tensor @ /relative_bias/table\n"
         "row 1 has 2 numbers, but the row before it has 1 @ /query_norm/weight/1\n"
         "unknown kind of norm \"l2\" @ /query_norm/kind\n"
         "row 1 has 2 numbers, but the row before it has 1 @ /sinks/1\n");

@@ -184,7 +184,7 @@ TEST_CASE("options of layers are checked") {
             {x, R"("heads":4)", R"("kv_heads":3)",
              R"("parameters":{"W_q.weight":)"
              R"({"ones":[4,4]},"W_k.weight":{"ones":[3,4]},"W_v.weight":{"ones":[3,4]}})"})) ==
-        "query has 4 heads, no multiple of the 3 of key\n  where: doc.json, /kv_heads\n"
+        "query has 4 heads, not a multiple of the 3 of key\n  where: doc.json, /kv_heads\n"
         "  help:  make the number of heads of query a multiple of that of key");
 }
 
@@ -384,10 +384,11 @@ TEST_CASE("help for usual mistakes") {
     return validation.problems.empty() ? "valid" : validation.problems[0].help();
   };
   const std::string start = R"({"attention":"sdpa","query":[[1,2]],)";
-  CHECK(help_for(start + R"("mask"：{"causal":true}})") == "： is no punctuation of JSON: write :");
+  CHECK(help_for(start + R"("mask"：{"causal":true}})") ==
+        "： is not punctuation of JSON: write :");
   CHECK(help_for(R"({"attention":"sdpa","query":[[1，2]]})") ==
-        "， is no punctuation of JSON: write ,");
-  CHECK(help_for(R"({“attention”:"sdpa"})") == "“ is no punctuation of JSON: write \"");
+        "， is not punctuation of JSON: write ,");
+  CHECK(help_for(R"({“attention”:"sdpa"})") == "“ is not punctuation of JSON: write \"");
   CHECK(help_for(R"({"attention":"sdpa","query":"q.npy"})") ==
         "give nested arrays of numbers, such as [[1,2],[3,4]], or a file, {\"file\": …}");
   CHECK(help_for(start + R"("dropout":0.1})") ==

@@ -93,12 +93,12 @@ TEST_CASE("numbers that do not fit the dtype are refused, wherever they come fro
         "  where: /query/value\n"
         "  help:  set \"dtype\" to \"float64\"");
   CHECK(refusal(R"({"full":[2],"value":2})", attn::DType::boolean) ==
-        "the number 2 is no truth value\n"
+        "the number 2 is not a truth value\n"
         "  where: /query/value\n"
         "  help:  give only 0 and 1");
 }
 
-TEST_CASE("an object of no or two forms is no tensor") {
+TEST_CASE("an object of no or two forms is not a tensor") {
   CHECK(refusal(R"({"zeroes":[2]})") ==
         "unknown key \"zeroes\"\n"
         "  where: /query/zeroes\n"
@@ -131,7 +131,7 @@ TEST_CASE("the tensors that a document has made are counted together") {
         "  where: /key/ones\n"
         "  help:  make it smaller, or raise the limit with Limits::elements");
   CHECK(refusal(R"({"zeros":[1e18]})") ==
-        "the number 1e+18 is no size\n"
+        "the number 1e+18 is not a size\n"
         "  where: /query/zeros/0\n"
         "  help:  give whole numbers from 1 to 2^53");
 }

@@ -149,7 +149,7 @@ TEST_CASE("views that do not fit are refused") {
         "the layout \"BLHD\" has 4 axes, but the tensor [2,3,4] has 3\n  where: /query/layout\n"
         "  help:  give one letter for each axis");
   CHECK(refused_view(R"("layout":"BXD")") ==
-        "\"BXD\" is no layout\n  where: /query/layout\n"
+        "\"BXD\" is not a layout\n  where: /query/layout\n"
         "  help:  give the letters B (samples), H (heads), L (positions) and D (components) in the "
         "order of the axes, such as \"BLHD\"");
   CHECK(refused_view(R"("transpose":true,"layout":"BLD")") ==
@@ -177,7 +177,7 @@ TEST_CASE("sizes, axes and layouts that no tensor has are refused") {
     CAPTURE(layout);
     CHECK(refused_view(R"("layout":")" + layout + R"(")") ==
           "\"" + layout +
-              "\" is no layout\n  where: /query/layout\n"
+              "\" is not a layout\n  where: /query/layout\n"
               "  help:  give the letters B (samples), H (heads), L (positions) and D (components) "
               "in the order of the axes, such as \"BLHD\"");
   }

@@ -114,17 +114,17 @@ TEST_CASE("the first row of another length is an error") {
 
 TEST_CASE("parts nested unequally deep are an error") {
   CHECK(error_in("[[1,2],3]") ==
-        std::string("the number 3 stands where a row of 2 numbers should\n  where: /query/1") +
+        std::string("expected a row of 2 numbers, found the number 3\n  where: /query/1") +
             equally_deep);
   CHECK(error_in("[1,[2]]") ==
-        std::string("an array stands where a number should\n  where: /query/1") + equally_deep);
+        std::string("expected a number, found an array\n  where: /query/1") + equally_deep);
   CHECK(error_in("[[[1],[2]],[3,4,5]]") ==
-        std::string("the number 3 stands where a row of 1 number should\n  where: /query/1/0") +
+        std::string("expected a row of 1 number, found the number 3\n  where: /query/1/0") +
             equally_deep);
   CHECK(error_in("[[1,2],[[3],4]]") ==
-        std::string("an array stands where a number should\n  where: /query/1/0") + equally_deep);
+        std::string("expected a number, found an array\n  where: /query/1/0") + equally_deep);
   CHECK(error_in("[[1,2],\"x\"]") ==
-        std::string("the string \"x\" stands where a row of 2 numbers should\n  where: /query/1") +
+        std::string("expected a row of 2 numbers, found the string \"x\"\n  where: /query/1") +
             equally_deep);
 }
 
@@ -139,27 +139,26 @@ TEST_CASE("what is no number is an error that names it") {
   const std::string floats =
       "\n  help:  numbers, true, false, \"inf\", \"-inf\" and \"nan\" can stand in a tensor";
   CHECK(error_in("[1, \"NaN\"]") ==
-        "the string \"NaN\" stands where a number should\n  where: /query/1" + floats);
-  CHECK(error_in("[[1], [null]]") ==
-        "null stands where a number should\n  where: /query/1/0" + floats);
-  CHECK(error_in("[{}]") == "an object stands where a number should\n  where: /query/0" + floats);
+        "expected a number, found the string \"NaN\"\n  where: /query/1" + floats);
+  CHECK(error_in("[[1], [null]]") == "expected a number, found null\n  where: /query/1/0" + floats);
+  CHECK(error_in("[{}]") == "expected a number, found an object\n  where: /query/0" + floats);
   CHECK(error_in("[1, \"inf\"]", DType::int64) ==
-        "the string \"inf\" stands where a number should\n  where: /query/1"
-        "\n  help:  integers alone can stand here");
+        "expected a number, found the string \"inf\"\n  where: /query/1\n  help:  integers alone "
+        "can stand here");
   CHECK(error_in("[true, \"nan\"]", DType::boolean) ==
-        "the string \"nan\" stands where a number should\n  where: /query/1"
-        "\n  help:  true, false, 1 and 0 alone can stand here");
+        "expected a number, found the string \"nan\"\n  where: /query/1\n  help:  true, false, 1 "
+        "and 0 alone can stand here");
 }
 
-TEST_CASE("a value that is no array is no tensor") {
+TEST_CASE("a value that is no array is not a tensor") {
   const std::string help = "\n  help:  give nested arrays of numbers, such as [[1,2],[3,4]]";
-  CHECK(error_in("1.5") == "the number 1.5 is no tensor\n  where: /query" + help);
-  CHECK(error_in("\"a\"") == "the string \"a\" is no tensor\n  where: /query" + help);
-  CHECK(error_in("{}") == "an object is no tensor\n  where: /query" + help);
+  CHECK(error_in("1.5") == "the number 1.5 is not a tensor\n  where: /query" + help);
+  CHECK(error_in("\"a\"") == "the string \"a\" is not a tensor\n  where: /query" + help);
+  CHECK(error_in("{}") == "an object is not a tensor\n  where: /query" + help);
   CHECK(error_in("\"see a.npy\"") ==
-        "the string \"see a.npy\" is no tensor\n  where: /query" + help);
-  CHECK(error_in("\"a.npy\"") ==
-        "the string \"a.npy\" is no tensor\n  where: /query" + help + ", or a file, {\"file\": …}");
+        "the string \"see a.npy\" is not a tensor\n  where: /query" + help);
+  CHECK(error_in("\"a.npy\"") == "the string \"a.npy\" is not a tensor\n  where: /query" + help +
+                                     ", or a file, {\"file\": …}");
 }
 
 TEST_CASE("a number beyond the dtype's range is an error that names both") {
@@ -173,7 +172,7 @@ TEST_CASE("a number beyond the dtype's range is an error that names both") {
         "the number 9223372036854775808 is beyond the range of int64\n  where: /query/1\n"
         "  help:  integers alone can stand here");
   CHECK(error_in("[1, 2.5]", DType::int64) ==
-        "the number 2.5 is no integer\n  where: /query/1\n"
+        "the number 2.5 is not an integer\n  where: /query/1\n"
         "  help:  integers alone can stand here");
   CHECK(error_in("[true, 2]", DType::boolean) ==
         "the number 2 is neither true nor false\n  where: /query/1\n"
@@ -218,13 +217,12 @@ TEST_CASE("a flat array of another size than its shape's is an error") {
         "the shape [2,3] takes 6 numbers, but there are 0\n  where: /query/data\n"
         "  help:  make the product of the sizes equal to the number of elements");
   CHECK(error("[2]", "[1, [2]]") ==
-        std::string("an array stands where a number should\n  where: /query/data/1") +
-            equally_deep);
+        std::string("expected a number, found an array\n  where: /query/data/1") + equally_deep);
   CHECK(error("[2]", "[1, 1e39]") ==
         "the number 1e+39 is beyond the range of float32\n  where: /query/data/1\n"
         "  help:  use the dtype \"float64\", or write \"inf\" and \"-inf\" for infinities");
   CHECK(error("[2]", "\"ab\"") ==
-        "the string \"ab\" stands where a flat array of numbers should\n  where: /query/data");
+        "expected a flat array of numbers, found the string \"ab\"\n  where: /query/data");
 }
 
 TEST_CASE("a shape is an array of integers from 1") {
@@ -235,15 +233,15 @@ TEST_CASE("a shape is an array of integers from 1") {
   CHECK(shape_from_json(parse_json("[2, 3.0]"), "") == Shape{2, 3});
   CHECK(shape_from_json(parse_json("[9007199254740992]"), "") == Shape{9007199254740992});
   CHECK(shape_from_json(parse_json("[]"), "").empty());
-  CHECK(error("[2, 0]") == "the number 0 is no size\n  where: /zeros/1" + help);
-  CHECK(error("[-1]") == "the number -1 is no size\n  where: /zeros/0" + help);
-  CHECK(error("[1.5]") == "the number 1.5 is no size\n  where: /zeros/0" + help);
-  CHECK(error("[1e18]") == "the number 1e+18 is no size\n  where: /zeros/0" + help);
-  CHECK(error("[1e300]") == "the number 1e+300 is no size\n  where: /zeros/0" + help);
-  CHECK(error("[2, \"3\"]") == "the string \"3\" is no size\n  where: /zeros/1" + help);
-  CHECK(error("[2, [3]]") == "an array is no size\n  where: /zeros/1" + help);
+  CHECK(error("[2, 0]") == "the number 0 is not a size\n  where: /zeros/1" + help);
+  CHECK(error("[-1]") == "the number -1 is not a size\n  where: /zeros/0" + help);
+  CHECK(error("[1.5]") == "the number 1.5 is not a size\n  where: /zeros/0" + help);
+  CHECK(error("[1e18]") == "the number 1e+18 is not a size\n  where: /zeros/0" + help);
+  CHECK(error("[1e300]") == "the number 1e+300 is not a size\n  where: /zeros/0" + help);
+  CHECK(error("[2, \"3\"]") == "the string \"3\" is not a size\n  where: /zeros/1" + help);
+  CHECK(error("[2, [3]]") == "an array is not a size\n  where: /zeros/1" + help);
   CHECK(error("6") ==
-        "the number 6 stands where an array of sizes should\n  where: /zeros\n"
+        "expected an array of sizes, found the number 6\n  where: /zeros\n"
         "  help:  give an array of whole numbers, such as [2,3,4]");
   CHECK(error("[4294967296, 4294967296]") ==
         "the shape [4294967296,4294967296] has more elements than memory can address\n"
@@ -270,7 +268,7 @@ TEST_CASE("a tensor of another file is what stands there, if it is what is said 
   CHECK(error_from([&] { from(R"({"file": "b"})"); }) ==
         "there is no such file\n  where: /query/file");
   CHECK(error_from([&] { from(R"({"file": ["b"]})"); }) ==
-        "an array stands where a name should\n  where: /query/file");
+        "expected a name, found an array\n  where: /query/file");
 }
 
 TEST_CASE("a tensor of another file has the type that is said, or one that holds its numbers") {
@@ -292,7 +290,7 @@ TEST_CASE("a tensor of another file has the type that is said, or one that holds
   CHECK(error_from([&] { from(R"("int64")", singles); }) ==
         "the tensor in the file is of float32, not \"int64\"" + other);
   CHECK(error_from([&] { from("32", singles); }) ==
-        "the number 32 is no type of elements\n  where: /query/dtype\n"
+        "the number 32 is not a type of elements\n  where: /query/dtype\n"
         "  help:  the types are \"float32\", \"float64\", \"bfloat16\", \"float16\", \"int64\" and "
         "\"bool\"");
 }
@@ -312,7 +310,7 @@ TEST_CASE("what looks like a tensor is an array down to its first number, or has
   }
 }
 
-TEST_CASE("an object that is no tensor says what it lacks") {
+TEST_CASE("an object that is not a tensor says what it lacks") {
   CHECK(error_in(R"({"shape": [2]})") ==
         "\"shape\" is given without \"data\"\n  where: /query\n"
         "  help:  add \"data\", the numbers as one flat array");

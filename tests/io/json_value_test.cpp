@@ -383,33 +383,37 @@ TEST_CASE("a text that goes on after its value is told so") {
 
 TEST_CASE("NaN and infinities as Python writes them get advice") {
   check_errors({
-      {"[NaN]", std::string("\"NaN\" is no JSON value\n  where: line 1, column 2") + special_help},
+      {"[NaN]",
+       std::string("\"NaN\" is not a JSON value\n  where: line 1, column 2") + special_help},
       {"[1,-Infinity]",
-       std::string("\"-Infinity\" is no JSON value\n  where: line 1, column 4") + special_help},
+       std::string("\"-Infinity\" is not a JSON value\n  where: line 1, column 4") + special_help},
       {"{\"a\": Infinity}",
-       std::string("\"Infinity\" is no JSON value\n  where: line 1, column 7") + special_help},
-      {"[nan]", std::string("\"nan\" is no JSON value\n  where: line 1, column 2") + special_help},
-      {"[inf]", std::string("\"inf\" is no JSON value\n  where: line 1, column 2") + special_help},
-      {"[-inf", std::string("\"-inf\" is no JSON value\n  where: line 1, column 2") + special_help},
+       std::string("\"Infinity\" is not a JSON value\n  where: line 1, column 7") + special_help},
+      {"[nan]",
+       std::string("\"nan\" is not a JSON value\n  where: line 1, column 2") + special_help},
+      {"[inf]",
+       std::string("\"inf\" is not a JSON value\n  where: line 1, column 2") + special_help},
+      {"[-inf",
+       std::string("\"-inf\" is not a JSON value\n  where: line 1, column 2") + special_help},
   });
 }
 
 TEST_CASE("bare words get advice") {
   check_errors({
       {"[True]",
-       "\"True\" is no JSON value\n  where: line 1, column 2\n"
+       "\"True\" is not a JSON value\n  where: line 1, column 2\n"
        "  help:  JSON writes true, false and null, in small letters"},
       {"[None]",
-       "\"None\" is no JSON value\n  where: line 1, column 2\n"
+       "\"None\" is not a JSON value\n  where: line 1, column 2\n"
        "  help:  JSON writes true, false and null, in small letters"},
       {"[truefalse]",
-       std::string("\"truefalse\" is no JSON value\n  where: line 1, column 2") + quotes_help},
+       std::string("\"truefalse\" is not a JSON value\n  where: line 1, column 2") + quotes_help},
       {"[“a”]",
-       "\"“a”\" is no JSON value\n  where: line 1, column 2\n"
-       "  help:  “ is no punctuation of JSON: write \""},
+       "\"“a”\" is not a JSON value\n  where: line 1, column 2\n"
+       "  help:  “ is not punctuation of JSON: write \""},
       {"[1，2]",
-       "\"1，2\" is no JSON value\n  where: line 1, column 2\n"
-       "  help:  ， is no punctuation of JSON: write ,"},
+       "\"1，2\" is not a JSON value\n  where: line 1, column 2\n"
+       "  help:  ， is not punctuation of JSON: write ,"},
       {"['a']",
        std::string("expected a value, found \"'\"\n  where: line 1, column 2") + quotes_help},
       {"{a: 1}",
@@ -424,7 +428,7 @@ TEST_CASE("bare words get advice") {
        "expected a value, found '/'\n  where: line 1, column 1\n  help:  JSON has no comments"},
   });
   const std::string long_word(100000, 'x');
-  const std::string error = "\"" + std::string(40, 'x') + "…\" is no JSON value\n" +
+  const std::string error = "\"" + std::string(40, 'x') + "…\" is not a JSON value\n" +
                             "  where: line 1, column 2" + quotes_help;
   check_errors({{"[" + long_word + "]", error}});
 }
@@ -436,16 +440,16 @@ TEST_CASE("numbers that are none get advice") {
       {"[1e]", "\"1e\" has no digit in its exponent\n  where: line 1, column 2"},
       {"[1e+]", "\"1e+\" has no digit in its exponent\n  where: line 1, column 2"},
       {"[01]",
-       "\"01\" is no JSON value\n  where: line 1, column 2\n  help:  a number has no leading "
+       "\"01\" is not a JSON value\n  where: line 1, column 2\n  help:  a number has no leading "
        "zeros"},
       {"[+1]",
-       "\"+1\" is no JSON value\n  where: line 1, column 2\n"
+       "\"+1\" is not a JSON value\n  where: line 1, column 2\n"
        "  help:  a number starts with a digit or '-'"},
       {"[.5]",
-       "\".5\" is no JSON value\n  where: line 1, column 2\n"
+       "\".5\" is not a JSON value\n  where: line 1, column 2\n"
        "  help:  a number starts with a digit or '-'"},
-      {"[1_000]", "\"1_000\" is no JSON value\n  where: line 1, column 2"},
-      {"[0x10]", "\"0x10\" is no JSON value\n  where: line 1, column 2"},
+      {"[1_000]", "\"1_000\" is not a JSON value\n  where: line 1, column 2"},
+      {"[0x10]", "\"0x10\" is not a JSON value\n  where: line 1, column 2"},
   });
 }
 

@@ -141,26 +141,30 @@ TEST_CASE("elements that are no real numbers are refused by name") {
       "\n  where: byte 20\n"
       "  help:  convert it first, for example with array.astype(numpy.float32)";
   CHECK(error_in(read_text(files + "refused_complex.npy")) ==
-        "the array holds complex numbers (dtype \"<c16\"), which are no tensor elements" + help);
+        "the array holds complex numbers (dtype \"<c16\"), which cannot be elements of a tensor" +
+            help);
   CHECK(error_in(read_text(files + "refused_object.npy")) ==
-        "the array holds Python objects (dtype \"|O\"), which are no tensor elements" + help);
+        "the array holds Python objects (dtype \"|O\"), which cannot be elements of a tensor" +
+            help);
   CHECK(error_in(read_text(files + "refused_string.npy")) ==
-        "the array holds strings (dtype \"<U3\"), which are no tensor elements" + help);
+        "the array holds strings (dtype \"<U3\"), which cannot be elements of a tensor" + help);
   CHECK(error_in(read_text(files + "refused_date.npy")) ==
-        "the array holds dates and times (dtype \"<M8[D]\"), which are no tensor elements" + help);
+        "the array holds dates and times (dtype \"<M8[D]\"), which cannot be elements of a tensor" +
+            help);
   CHECK(error_in(read_text(files + "refused_structure.npy")) ==
-        "the array holds structures, which are no tensor elements\n  where: byte 20\n"
+        "the array holds structures, which cannot be elements of a tensor\n  where: byte 20\n"
         "  help:  save its fields as arrays of their own");
   CHECK(header_error("{'descr': '|V8', 'fortran_order': False, 'shape': (1,)}") ==
-        "the array holds structures (dtype \"|V8\"), which are no tensor elements" + help);
+        "the array holds structures (dtype \"|V8\"), which cannot be elements of a tensor" + help);
   CHECK(header_error("{'descr': '|S8', 'fortran_order': False, 'shape': (1,)}") ==
-        "the array holds strings (dtype \"|S8\"), which are no tensor elements" + help);
+        "the array holds strings (dtype \"|S8\"), which cannot be elements of a tensor" + help);
   CHECK(header_error("{'descr': '<m8[s]', 'fortran_order': False, 'shape': (1,)}") ==
-        "the array holds dates and times (dtype \"<m8[s]\"), which are no tensor elements" + help);
+        "the array holds dates and times (dtype \"<m8[s]\"), which cannot be elements of a tensor" +
+            help);
   CHECK(header_error("{'descr': '<f16', 'fortran_order': False, 'shape': (1,)}") ==
-        "the array holds elements (dtype \"<f16\"), which are no tensor elements" + help);
+        "the array holds elements (dtype \"<f16\"), which cannot be elements of a tensor" + help);
   CHECK(header_error("{'descr': '', 'fortran_order': False, 'shape': (1,)}") ==
-        "the array holds elements (dtype \"\"), which are no tensor elements" + help);
+        "the array holds elements (dtype \"\"), which cannot be elements of a tensor" + help);
 }
 
 TEST_CASE("sizes of zero are an error") {
@@ -176,7 +180,7 @@ TEST_CASE("a file cut off anywhere is an error, never a tensor") {
     CHECK(error_in(whole.substr(0, size)) != "no error");
   }
   CHECK(error_in(whole.substr(0, 4)) ==
-        std::string("this is no .npy file\n  where: byte 0") + again);
+        std::string("this is not a .npy file\n  where: byte 0") + again);
   CHECK(error_in(whole.substr(0, 7)) ==
         std::string("the .npy file is cut off in its header\n  where: byte 7") + again);
   CHECK(error_in(whole.substr(0, 9)) ==
@@ -391,7 +395,7 @@ TEST_CASE("a member that is no .npy file does not hinder the others") {
   REQUIRE(npz.names() == std::vector<std::string>{"float32_one_axis", "notes.txt"});
   CHECK(tensor_is<float>(npz.read(0), {3}, {1, 2, 3}));
   CHECK(read_error(bytes, 1) ==
-        "this is no .npy file\n  where: member \"notes.txt\", byte 0\n"
+        "this is not a .npy file\n  where: member \"notes.txt\", byte 0\n"
         "  help:  save the array again with numpy.save");
 }
 

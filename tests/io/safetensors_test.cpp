@@ -127,7 +127,7 @@ TEST_CASE("a header that is no JSON object is an error at its line") {
   CHECK(header_error("{\"a\":}", 0) ==
         "not valid JSON: expected a value, found '}'\n  where: header, line 1, column 6");
   CHECK(header_error("[1]", 0) ==
-        std::string("the header of the .safetensors file is no JSON object\n  where: byte 8") +
+        std::string("the header of the .safetensors file is not a JSON object\n  where: byte 8") +
             again);
   CHECK(header_error(R"({"a":1,"a":2})", 0) ==
         "the key \"a\" is given twice\n  where: header, /a\n  help:  remove one of the two");
@@ -138,27 +138,27 @@ TEST_CASE("a malformed entry is an error at its pointer") {
     const std::string error = header_error("{\"a\":" + entry + "}", 8);
     return error.substr(0, error.find("\n  help"));
   };
-  CHECK(problem("1") == "a number stands where a tensor should\n  where: header, /a");
+  CHECK(problem("1") == "expected a tensor, found a number\n  where: header, /a");
   CHECK(problem("{}") == "the tensor has no \"dtype\"\n  where: header, /a");
-  CHECK(problem(R"({"dtype":1})") == "a number is no dtype\n  where: header, /a/dtype");
+  CHECK(problem(R"({"dtype":1})") == "a number is not a dtype\n  where: header, /a/dtype");
   CHECK(problem(R"({"dtype":"F32"})") == "the tensor has no \"shape\"\n  where: header, /a");
   CHECK(problem(R"({"dtype":"F32","shape":[2]})") ==
         "the tensor has no \"data_offsets\"\n  where: header, /a");
   CHECK(problem(R"({"dtype":"F32","shape":2})") ==
-        "the number 2 stands where an array of sizes should\n  where: header, /a/shape");
+        "expected an array of sizes, found the number 2\n  where: header, /a/shape");
   CHECK(problem(R"({"dtype":"F32","shape":[-2]})") ==
-        "the number -2 is no size\n  where: header, /a/shape/0");
+        "the number -2 is not a size\n  where: header, /a/shape/0");
   CHECK(problem(R"({"dtype":"F32","shape":[2,"3"]})") ==
-        "the string \"3\" is no size\n  where: header, /a/shape/1");
+        "the string \"3\" is not a size\n  where: header, /a/shape/1");
   CHECK(problem(R"({"dtype":"F32","shape":[1.5]})") ==
-        "the number 1.5 is no size\n  where: header, /a/shape/0");
+        "the number 1.5 is not a size\n  where: header, /a/shape/0");
   CHECK(problem(R"({"dtype":"F32","shape":[18446744073709551615]})") ==
-        "the number 18446744073709551616 is no size\n  where: header, /a/shape/0");
+        "the number 18446744073709551616 is not a size\n  where: header, /a/shape/0");
   CHECK(problem(R"({"dtype":"F32","shape":[2],"data_offsets":[0]})") ==
-        "data_offsets must be a begin and an end that is no less\n"
+        "data_offsets must be a start and an end that is not before it\n"
         "  where: header, /a/data_offsets");
   CHECK(problem(R"({"dtype":"F32","shape":[2],"data_offsets":[8,0]})") ==
-        "data_offsets must be a begin and an end that is no less\n"
+        "data_offsets must be a start and an end that is not before it\n"
         "  where: header, /a/data_offsets");
   CHECK(problem(R"({"dtype":"F32","shape":[3],"data_offsets":[0,8]})") ==
         "the shape [3] of F32 takes 12 bytes, but data_offsets span 8\n"

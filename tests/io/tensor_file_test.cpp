@@ -97,10 +97,10 @@ TEST_CASE("copies of a file read the same") {
 
 TEST_CASE("an unknown name is an error with the nearest one") {
   CHECK(read_error(TensorFile::open(files + "stored.npz"), "wieghts") ==
-        "there is no tensor \"wieghts\"\n  where: " + files +
+        "there is not a tensor \"wieghts\"\n  where: " + files +
             "stored.npz\n  help:  did you mean \"weights\"?");
   CHECK(read_error(TensorFile::open(files + "stored.npz"), "temperature") ==
-        "there is no tensor \"temperature\"\n  where: " + files +
+        "there is not a tensor \"temperature\"\n  where: " + files +
             "stored.npz\n  help:  known: weights, mask, größe");
   CHECK(read_error(TensorFile::open(files + "float32.npy"), "q") ==
         "a .npy file holds one array without a name, not \"q\"\n  where: " + files +
@@ -168,11 +168,11 @@ TEST_CASE("a result's tensors may stand in files beside it") {
                               "/result.json, /tensors/c/file\n"
                               "  help:  check the name, and the folder it is looked for in";
   CHECK_THROWS_WITH_AS(file.read("c"), missing.c_str(), Error);
-  CHECK(read_error(file, "d") == "there is no tensor \"maks\"\n  where: " + place +
+  CHECK(read_error(file, "d") == "there is not a tensor \"maks\"\n  where: " + place +
                                      "/result.json, /tensors/d/file, " + place +
                                      "/all.npz\n  help:  did you mean \"mask\"?");
-  CHECK(read_error(file, "e") == "the number 1 stands where a name should\n  where: " + place +
-                                     "/result.json, /tensors/e/file");
+  CHECK(read_error(file, "e") ==
+        "expected a name, found the number 1\n  where: " + place + "/result.json, /tensors/e/file");
   CHECK(read_error(file, "f").starts_with(
       "the files refer to one another in a circle\n  where: " + place + "/result.json, "));
 }
@@ -194,7 +194,7 @@ TEST_CASE("faults in JSON tensors are told with file and pointer") {
         "the shape [3] takes 3 numbers, but there is 1\n  where: memory, /data\n"
         "  help:  make the product of the sizes equal to the number of elements");
   CHECK(read_error(from_memory(R"({"tensors": {"a": "x"}})"), "a") ==
-        "the string \"x\" is no tensor\n  where: memory, /tensors/a\n"
+        "the string \"x\" is not a tensor\n  where: memory, /tensors/a\n"
         "  help:  give nested arrays of numbers, such as [[1,2],[3,4]]");
   CHECK(
       open_error(R"({"title": "x"})") ==
@@ -209,7 +209,7 @@ TEST_CASE("faults in binary files are told with file and byte") {
         "the .npy file is cut off: the shape [3,3] of float32 takes 36 bytes, but there are 35\n"
         "  where: memory, byte 163\n  help:  save the array again with numpy.save");
   CHECK(read_error(TensorFile::open(files + "with_text.npz"), "notes.txt") ==
-        "this is no .npy file\n  where: " + files +
+        "this is not a .npy file\n  where: " + files +
             "with_text.npz, member \"notes.txt\", byte 0\n"
             "  help:  save the array again with numpy.save");
 }

@@ -134,7 +134,7 @@ TEST_CASE("a name with {n} takes the tensors of all layers, which may count from
         "  help:  give 0 to 1");
   request.name = "head{n}";
   CHECK(error_from([&] { shares(request); }) ==
-        "there is no tensor \"head{n}\"\n  where: PlotRequest::name\n"
+        "there is not a tensor \"head{n}\"\n  where: PlotRequest::name\n"
         "  help:  known: layer1, layer2, other1");
 }
 

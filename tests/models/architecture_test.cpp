@@ -137,9 +137,9 @@ TEST_CASE("values that would make no numbers are refused at their key") {
     return at == std::string::npos ? text : text.substr(at + 7, text.find('\n', at) - at - 7);
   };
   CHECK(refusal_of(with_sizes("llama", R"("rope_theta": 0)")) ==
-        "\"rope_theta\" is 0, which is no positive number\n"
+        "\"rope_theta\" is 0, which is not a positive number\n"
         "  where: /rope_theta\n"
-        "  help:  the states would be no numbers: take the configuration as it was published");
+        "  help:  the states would not be numbers: use the configuration as published");
   CHECK(key_of(R"("rope_theta": -10000)") == "/rope_theta");
   CHECK(key_of(R"("rms_norm_eps": -1)") == "/rms_norm_eps");
   CHECK(key_of(R"("rope_scaling": "linear")") == "/rope_scaling");
@@ -171,8 +171,8 @@ TEST_CASE("sizes that make no model are refused at their key") {
   };
   for (const Refused& refused : std::vector<Refused>{
            {"[]",
-            "the configuration is an array, no object\n"
-            "  help:  this is no config.json of a model"},
+            "the configuration is an array, not an object\n"
+            "  help:  this is not the config.json of a model"},
            {with_sizes("bart", R"("decoder_attention_heads": 2)"),
             "encoder and decoder have different numbers of heads\n"
             "  where: /decoder_attention_heads\n"
@@ -205,7 +205,7 @@ TEST_CASE("sizes that make no model are refused at their key") {
            {with_sizes("llama", R"("hidden_act": 5)"),
             "expected a string, found a number\n"
             "  where: /hidden_act\n"
-            "  help:  this is no configuration as the libraries write it"}}) {
+            "  help:  this is not a configuration as the libraries write it"}}) {
     CAPTURE(refused.config);
     CHECK(refusal_of(refused.config) == refused.said);
   }
@@ -245,7 +245,7 @@ TEST_CASE("what a row says with false is not so") {
 }
 
 TEST_CASE("lists of layers that are no lists of numbers are refused") {
-  const std::string help = "\n  help:  this is no configuration as the libraries write it";
+  const std::string help = "\n  help:  this is not a configuration as the libraries write it";
   CHECK(refusal_of(with_sizes("smollm3", R"("no_rope_layers": 4)")) ==
         "expected a list of numbers, found a number\n  where: /no_rope_layers" + help);
   CHECK(refusal_of(with_sizes("smollm3", R"("no_rope_layers": [1, true])")) ==
@@ -354,7 +354,7 @@ TEST_CASE("what is not known or not computed is refused by its key") {
   CHECK(refusal_of(with_sizes("llama", R"("rms_norm_eps": "small")")) ==
         "expected a number, found a string\n"
         "  where: /rms_norm_eps\n"
-        "  help:  this is no configuration as the libraries write it");
+        "  help:  this is not a configuration as the libraries write it");
 }
 
 TEST_CASE("every row of the table is one that users may write") {
@@ -409,7 +409,7 @@ TEST_CASE("values of a row that have another type than they must are refused whe
               "\n  help:  model_row() gives a row as it should be");
   }
   CHECK(error_from([] { read_row(parse_json("[]")); }) ==
-        "the row is an array, no object\n  help:  model_row() gives one");
+        "the row is an array, not an object\n  help:  model_row() gives one");
 }
 
 TEST_CASE("a member that no row has is refused with the nearest that there is") {

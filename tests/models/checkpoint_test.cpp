@@ -77,7 +77,7 @@ TEST_CASE("a part that is missing, a pointer to one, and an index that lies are 
 TEST_CASE("a file of weights of another format, and a tensor that is not there, are named") {
   const TemporaryFolder folder;
   const std::string file = folder.write("model.safetensors", "PK and no more").string();
-  CHECK(error_from([&] { open(folder); }) == "the weights are no .safetensors file\n  where: " +
+  CHECK(error_from([&] { open(folder); }) == "the weights are not a .safetensors file\n  where: " +
                                                  file + "\n  help:  fetch the file again");
   folder.write("model.safetensors", numbers({"wte.weight"}));
   const CheckpointWeights weights = open(folder);

@@ -113,7 +113,7 @@ TEST_CASE("kinds of pictures that need queries and keys refuse a tensor that is 
       request.selection.keys = PositionRange{2, 3};
       CHECK(error_from([&] { draw(request); }) ==
             "\"" + std::string(name) +
-                "\" is no map of queries and keys\n  where: PlotRequest::name\n"
+                "\" is not a map of queries and keys\n  where: PlotRequest::name\n"
                 "  help:  draw it as a heatmap, or say with PlotRequest::axes that it is a map");
     }
   }

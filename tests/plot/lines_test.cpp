@@ -121,8 +121,8 @@ TEST_CASE("what cannot be lines is counted in a warning") {
   lines.heads[0].weights = Tensor({1, 4}, std::vector<double>{0.5, -0.5, -0.1, nan});
   const Picture picture = draw_lines(lines, small(), PictureFormat::png);
   REQUIRE(picture.warnings.size() == 2);
-  CHECK(picture.warnings[0] == "2 weights below zero: they are no lines");
-  CHECK(picture.warnings[1] == "1 weight not finite: it is no line");
+  CHECK(picture.warnings[0] == "2 weights below zero: they cannot be drawn as lines");
+  CHECK(picture.warnings[1] == "1 weight not finite: it cannot be drawn as a line");
 }
 
 TEST_CASE("what has no weights, or weights of several shapes, is refused") {

@@ -71,7 +71,7 @@ TEST_CASE("what is no catalogue is refused, and the language stays") {
         whole.substr(0, 27), whole.substr(0, whole.size() / 2)}) {
     const auto file = folder.write("attn.mo", bytes);
     CHECK(error_from([&] { attn::speak(file); }) ==
-          "the file is no catalogue of translations\n  where: " + file.string() +
+          "the file is not a catalogue of translations\n  where: " + file.string() +
               "\n  help:  make it with msgfmt, or install the program anew");
   }
   CHECK(attn::translated("The weighted sum of the values") == "The weighted sum of the values");

@@ -161,7 +161,7 @@ TEST_CASE("damaged models, other files and unknown classes are errors that name 
   Folder folder("bpe.model", "llama");
   const std::string whole = folder.bytes;
   const char* wrong =
-      "this is no SentencePiece model, or not the whole of one\n"
+      "this is not a SentencePiece model, or not a complete one\n"
       "  where: tokenizer.model\n"
       "  help:  take the file as it was published";
   // A piece without text, for which the library's trie throws.

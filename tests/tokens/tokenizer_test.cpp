@@ -165,11 +165,11 @@ TEST_CASE("WordPiece reads a special token only where the vocabulary has it") {
 
 TEST_CASE("WordPiece rejects text that is not UTF-8") {
   CHECK(error_from([] { lower_casing().encode("[CLS]ab\xE9", std::nullopt, true, "/text/0"); }) ==
-        "byte 7 of the text is no UTF-8\n  where: /text/0\n  help:  write the text in UTF-8");
+        "byte 7 of the text is not UTF-8\n  where: /text/0\n  help:  write the text in UTF-8");
   // A surrogate, an overlong form, a character cut off, one beyond U+10FFFF.
   for (const char* text : {"\xED\xA0\x80", "\xC0\xAF", "\xE4\xBD", "\xF4\x90\x80\x80"}) {
     CHECK(error_from([&] { lower_casing().encode(text, std::nullopt, true, "/text/1"); }) ==
-          "byte 0 of the text is no UTF-8\n  where: /text/1\n  help:  write the text in UTF-8");
+          "byte 0 of the text is not UTF-8\n  where: /text/1\n  help:  write the text in UTF-8");
   }
 }
 

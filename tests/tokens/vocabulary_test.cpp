@@ -59,10 +59,10 @@ TEST_CASE("A vocabulary holds at least one token, each once, in UTF-8") {
         "the vocabulary holds \"b\" twice: on lines 2 and 4\n  where: vocab.txt, line 4\n"
         "  help:  give every token one id: remove one of the two");
   CHECK(error_from([] { Vocabulary::from_text("a\nb\xFF\n", "vocab.txt"); }) ==
-        "byte 3 of the text is no UTF-8\n  where: vocab.txt\n  help:  write the text in UTF-8");
+        "byte 3 of the text is not UTF-8\n  where: vocab.txt\n  help:  write the text in UTF-8");
   CHECK(error_from([] {
           Vocabulary::from_list({"a", "\xFF"}, "/v");
-        }) == "byte 0 of the text is no UTF-8\n  where: /v/1\n  help:  write the text in UTF-8");
+        }) == "byte 0 of the text is not UTF-8\n  where: /v/1\n  help:  write the text in UTF-8");
 }
 
 TEST_CASE("A token the vocabulary lacks is an error that helps") {
