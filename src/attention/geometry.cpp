@@ -238,7 +238,7 @@ std::size_t check_past(const Tensor& past, const char* past_name, const Tensor& 
                    described(name, present)),
         std::string("/") + past_name,
         apart ? translated("give it the axes [B,{1},P,{2}]", *split_heads, expected.back())
-              : translated("give both the same axes but the length, the second last one"));
+              : translated("give both the same axes, except for the length, the second to last"));
   }
   return past.shape()[length_axis];
 }

@@ -85,14 +85,14 @@ Positions counted_positions(std::size_t length, std::size_t samples,
 
 void check_number(double number, bool fits, const char* name, const char* help) {
   if (fits && std::isfinite(number)) return;
-  throw input_error(translated("the {1} of the rotary scaling does not do", name),
+  throw input_error(translated("the {1} of the rotary scaling is not possible", name),
                     std::string("/rotary/scaling/") + name, translated(help));
 }
 
 void check_factors(const std::vector<double>& factors, std::size_t pairs, const char* name) {
   const auto positive = [](double factor) { return std::isfinite(factor) && factor > 0; };
   if (factors.size() == pairs && std::all_of(factors.begin(), factors.end(), positive)) return;
-  throw input_error(translated("the {1} of the rotary scaling does not do", name),
+  throw input_error(translated("the {1} of the rotary scaling is not possible", name),
                     std::string("/rotary/scaling/") + name,
                     translated("give {1}, one per pair of columns",
                                translated_count(pairs, "{1} finite positive number",
@@ -261,7 +261,7 @@ void HeadPreparation::adopt_rotary(const Geometry& geometry, const Visibility& v
   const std::size_t width = std::min(geometry.query_width, geometry.key_width);
   if (2 * pairs_ > width) {
     throw input_error(
-        translated("{1} are to be turned, but a head has {2}",
+        translated("{1} are to be rotated, but a head has {2}",
                    translated_count(2 * pairs_, "{1} column", "{1} columns"), width),
         rotary.cos ? "/rotary/cos" : "/rotary/width",
         rotary.cos
@@ -273,7 +273,7 @@ void HeadPreparation::adopt_rotary(const Geometry& geometry, const Visibility& v
 void HeadPreparation::adopt_tables(const Geometry& geometry) {
   Rotary& rotary = *rotary_;
   if (rotary.width || !std::holds_alternative<std::monostate>(rotary.scaling)) {
-    throw input_error(translated("{1} has no meaning beside given cosines and sines",
+    throw input_error(translated("{1} has no meaning where cosines and sines are given",
                                  rotary.width ? "width" : "scaling"),
                       rotary.width ? "/rotary/width" : "/rotary/scaling",
                       translated("leave it out"));
@@ -333,8 +333,8 @@ void HeadPreparation::adopt_frequencies(const Geometry& geometry) {
   if (width == 0 || width % 2 != 0) {
     throw input_error(rotary.width
                           ? translated("the width {1} is not an even number above 0", width)
-                          : translated("a head of width {1} cannot be turned in pairs", width),
-                      "/rotary/width", translated("give an even number of columns to turn"));
+                          : translated("a head of width {1} cannot be rotated in pairs", width),
+                      "/rotary/width", translated("give an even number of columns to rotate"));
   }
   check_scaling(rotary.scaling, width / 2);
   if (std::holds_alternative<YarnScaling>(rotary.scaling) && rotary.theta <= 1) {

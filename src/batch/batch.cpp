@@ -414,7 +414,7 @@ BatchOutcome run_batch(const BatchOptions& options, const BatchObserver& observe
   if (options.answer) {
     if (options.resume) {
       throw Error(ErrorKind::usage,
-                  translated("answers leave nothing behind that could be gone on with"),
+                  translated("answers on standard output leave nothing to continue from"),
                   "BatchOptions::resume",
                   translated("leave it out, or name a folder with RunOptions::out"));
     }

@@ -126,7 +126,7 @@ Error error_of(const std::exception& exception) {
         translated("make the tensors smaller, run fewer jobs, or raise the memory limit"));
   }
   return {ErrorKind::internal, exception.what(), "",
-          translated("this is a bug of attn-cli: please report it with the input that shows it")};
+          translated("this is a bug in attn-cli: please report it with the input that shows it")};
 }
 
 void reword(BatchItem& item, const BatchOptions& options) {

@@ -84,8 +84,8 @@ std::optional<FoundShard> find_array_task(const Variables& variables) {
                          last >= first && (last - first) / step + 1 == count;
     if (!regular) {
       throw Error(ErrorKind::usage,
-                  translated("the tasks of the Slurm array are not evenly spaced, so that their "
-                             "numbers do not tell the parts"),
+                  translated("the tasks of the Slurm array are not evenly spaced, so their numbers "
+                             "do not identify the parts"),
                   source, translated("say which part this is with BatchOptions::shard"));
     }
     return checked((id - first) / step, count, source);
@@ -94,7 +94,7 @@ std::optional<FoundShard> find_array_task(const Variables& variables) {
     if (!variables.has("JOB_COMPLETIONS")) {
       throw Error(ErrorKind::usage,
                   translated("this is a pod of an indexed Kubernetes Job, which does not tell its "
-                             "pods how many they are"),
+                             "pods how many there are"),
                   "JOB_COMPLETION_INDEX",
                   translated("set the variable JOB_COMPLETIONS in the Job to what spec.completions "
                              "is, or say which part this is with BatchOptions::shard"));

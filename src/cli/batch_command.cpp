@@ -154,15 +154,15 @@ Command batch_command() {
   add_document(flags, options.run.document);
   flags.text("--files-from", options.files_from, "LIST",
              translated("File with one input per line, - for standard input"));
-  flags.count("--jobs", options.jobs, "N", translated("Documents at a time (default: all cores)"),
-              1);
-  flags.toggle("--resume", options.resume,
-               translated("Leave alone what an earlier batch finished"));
+  flags.count("--jobs", options.jobs, "N",
+              translated("Documents to compute at the same time (default: all cores)"), 1);
+  flags.toggle("--resume", options.resume, translated("Skip what an earlier batch finished"));
   flags.toggle("--fail-fast", options.fail_fast,
                translated("Stop at the first document that fails"));
-  flags.add("--shard", "I/N",
-            translated("Do only part I of N, from 0 (default: as Slurm, MPI or Kubernetes say)"),
-            [given = given.get()](const std::string& text) { given->shard = shard_of(text); });
+  flags.add(
+      "--shard", "I/N",
+      translated("Do only part I of N, counted from 0 (default: as Slurm, MPI or Kubernetes say)"),
+      [given = given.get()](const std::string& text) { given->shard = shard_of(text); });
   flags.text("--merge", given->merge, "DIR", translated("Join the summaries of all shards in DIR"));
   add_results(flags, options.run);
   add_common(flags, given->common, translated("Threads for each document (default 1)"));

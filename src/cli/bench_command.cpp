@@ -95,15 +95,15 @@ int time_all(const GivenToBench& given) {
 Command bench_command() {
   const auto given = std::make_shared<GivenToBench>();
   BenchRequest& request = given->request;
-  Command command{"bench", translated("Time attentions on random tensors"), {}, {}, [given] {
-                    return time_all(*given);
-                  }};
+  Command command{
+      "bench", translated("Measure the speed of attentions on random tensors"), {}, {}, [given] {
+        return time_all(*given);
+      }};
   Flags& flags = command.flags;
   flags
       .add("--shape", "B,H,Lq,Lk,D",
-           translated("Samples, heads, queries, keys, width of a head; again for several (default: "
-                      "a list of "
-                      "usual ones)"),
+           translated("Samples, heads, queries, keys, width of a head; repeatable (default: a list "
+                      "of usual ones)"),
            [given = given.get()](const std::string& text) { given->shapes.push_back(text); })
       .repeats = true;
   add_kind(flags, translated("Kind of attention (default scaled_dot_product)"),
@@ -112,9 +112,11 @@ Command bench_command() {
              given->kind = true;
            });
   flags.toggle("--causal", request.causal, translated("Hide the keys after each query"));
-  flags.add("--window", "L,R", translated("Keys seen around each query; -1 = all"),
+  flags.add("--window", "L,R",
+            translated("Keys that a query sees before and after itself; -1 = all"),
             [&](const std::string& text) { request.window = window_of(text); });
-  flags.toggle("--rotary", request.rotary, translated("Turn queries and keys by their positions"));
+  flags.toggle("--rotary", request.rotary,
+               translated("Rotate queries and keys by their positions"));
   flags.toggle("--norms", request.norms, translated("Give queries and keys RMS norms"));
   flags.toggle("--alibi", request.alibi, translated("Add linear biases by distance"));
   flags.toggle("--relative-bias", request.relative_bias,

@@ -44,7 +44,7 @@ int print_examples_folder() {
   if (!std::filesystem::is_directory(folder, none)) {
     throw Error(ErrorKind::file, translated("there is no folder \"{1}\"", folder.string()),
                 "attn-cli example",
-                translated("install the program anew: the examples come with it"));
+                translated("install the program again: the examples come with it"));
   }
   print(folder.string() + "\n");
   return 0;
@@ -72,7 +72,7 @@ Command example_command() {
       [given, folder] { return *folder ? print_examples_folder() : print_example(*given); }};
   command.flags.toggle(
       "--folder", *folder,
-      translated("Print where the examples are that are installed with the program"));
+      translated("Print the folder of the examples that are installed with the program"));
   return command;
 }
 

@@ -50,9 +50,9 @@ void add_limits(Flags& flags, Limits& limits) {
             });
   flags.add(
       "--max-elements", "N",
-      translated("Most numbers of a document, read and computed (default 1G)"),
+      translated("Limit of the numbers that a document reads and computes (default 1G)"),
       [&](const std::string& text) { limits.elements = large_number("--max-elements", text); });
-  flags.add("--max-nesting", "N", translated("Deepest nesting of arrays and objects (default 512)"),
+  flags.add("--max-nesting", "N", translated("Limit of nested arrays and objects (default 512)"),
             [&](const std::string& text) {
               limits.nesting = whole_number("--max-nesting", text, 1);
               if (limits.nesting > deepest_nesting) {
@@ -63,9 +63,8 @@ void add_limits(Flags& flags, Limits& limits) {
 }
 
 void add_files(Flags& flags, FileAccess& access) {
-  flags.text(
-      "--restrict", access.restrict_to, "DIR",
-      translated("Let documents name only files in this folder, for documents of strangers"));
+  flags.text("--restrict", access.restrict_to, "DIR",
+             translated("Let documents name only files in this folder, for untrusted documents"));
   add_limits(flags, access.limits);
 }
 
@@ -111,15 +110,17 @@ void add_model(Flags& flags, DocumentOptions& options) {
   flags.text("--model", options.model, "DIR",
              translated("Checkpoint folder of a model that reads the texts"));
   flags.text("--architecture", options.architecture, "FILE",
-             translated("Row that describes the model, instead of a known one"));
+             translated("File with a row of the table of models, instead of the known one"));
   flags
-      .add("--text", "TEXT", translated("Text for the model to read; again for several"),
+      .add("--text", "TEXT", translated("Text for the model to read; repeatable"),
            [&](const std::string& text) {
              options.texts.push_back({text, std::nullopt});
            })
       .repeats = true;
   flags
-      .add("--pair", "TEXT", translated("Second text of a pair: of the first --text, the second…"),
+      .add("--pair", "TEXT",
+           translated(
+               "Second text of a pair: the first --pair belongs to the first --text, and so on"),
            [&, next = std::size_t{0}](const std::string& text) mutable {
              if (next >= options.texts.size()) {
                throw Error(ErrorKind::usage, translated("there are more --pair than --text"),
@@ -130,7 +131,7 @@ void add_model(Flags& flags, DocumentOptions& options) {
       .repeats = true;
   flags
       .add("--heads-off", "LAYER.HEAD",
-           translated("Head whose output is zeros, such as 5.1; again for several"),
+           translated("Head whose output is set to zeros, such as 5.1; repeatable"),
            [&](const std::string& text) { options.heads_off.push_back(layer_head(text)); })
       .repeats = true;
 }
@@ -138,7 +139,8 @@ void add_model(Flags& flags, DocumentOptions& options) {
 }  // namespace
 
 void add_model_results(Flags& flags, DocumentOptions& options) {
-  flags.add("--layers", "N,N,…", translated("Layers of the model whose weights are wanted, from 0"),
+  flags.add("--layers", "N,N,…",
+            translated("Layers of the model whose weights are wanted, counted from 0"),
             [&](const std::string& text) {
               options.layers.reset();
               if (text == "all") return;
@@ -151,7 +153,7 @@ void add_model_results(Flags& flags, DocumentOptions& options) {
 }
 
 void add_document(Flags& flags, DocumentOptions& options) {
-  add_kind(flags, translated("Kind of attention, instead of the document's; again for several"),
+  add_kind(flags, translated("Kind of attention, instead of the document's; repeatable"),
            [&](Kind kind) { options.attention.push_back(kind); })
       .repeats = true;
   flags.toggle("--causal", options.causal, translated("Hide the keys after each query"));
@@ -165,7 +167,7 @@ void add_document(Flags& flags, DocumentOptions& options) {
             });
   flags.count("--heads", options.heads, "N",
               translated("Heads to split tensors without a head axis into"), 1);
-  flags.add("--scale", "X", translated("Factor of the scores"),
+  flags.add("--scale", "X", translated("Scale of the scores"),
             [&](const std::string& text) { options.scale = finite_number("--scale", text); });
   flags.add("--seed", "N", translated("Seed of random tensors"),
             [&](const std::string& text) { options.seed = integer("--seed", text); });
@@ -260,7 +262,7 @@ bool answers(const RunOptions& options, bool json, const std::string& command) {
   if (options.out != "-") return false;
   const auto refuse = [&](const std::string& what, const std::string& flag) {
     throw Error(ErrorKind::usage,
-                translated("{1} cannot go to standard output beside the result", what), flag,
+                translated("{1} cannot go to standard output together with the result", what), flag,
                 translated("leave out {1}, or give {2} a folder with --out", flag, command));
   };
   if (json) refuse(translated("the report"), "--json");

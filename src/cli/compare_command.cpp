@@ -28,7 +28,7 @@ void take_words(const std::vector<std::string>& words, CompareRequest& request) 
     return Error(ErrorKind::usage, problem, "attn-cli compare",
                  translated("write {1}", "attn-cli compare A B"));
   };
-  if (words.size() < 2) throw usage(translated("two files to compare are needed"));
+  if (words.size() < 2) throw usage(translated("two files are needed to compare"));
   if (words.size() > 2) throw usage(translated("more than two files to compare given"));
   if (words[0] == "-" && words[1] == "-")
     throw usage(translated("standard input can be only one of the files"));
@@ -106,22 +106,23 @@ Command compare_command() {
             [&](const std::string& text) { request.rtol = finite_size("--rtol", text); });
   flags.add("--atol", "X", translated("Absolute tolerance (default 1e-6; 0 for integers)"),
             [&](const std::string& text) { request.atol = finite_size("--atol", text); });
-  flags.add("--tolerances", "TYPE",
-            translated(
-                "Tolerances for numbers of a type, as torch.testing has them: bf16, f16, f32, f64"),
-            [&](const std::string& text) { take_tolerances(text, request); });
+  flags.add(
+      "--tolerances", "TYPE",
+      translated(
+          "Tolerances for numbers of a type, the same as in torch.testing: bf16, f16, f32, f64"),
+      [&](const std::string& text) { take_tolerances(text, request); });
   flags.add("--only", "NAME,…",
             translated("Tensors to compare: output, lse, layer{n}…; a last part of a name too"),
             [&](const std::string& text) { request.only = comma_separated(text); });
   flags
       .add("--map", "THEIRS=OURS",
-           translated("Name that a tensor goes by instead of its own; again for more"),
+           translated("Name that a tensor goes by instead of its own; repeatable"),
            [&](const std::string& text) { request.renamed.push_back(renaming(text)); })
       .repeats = true;
   flags.toggle("--strict", request.strict,
-               translated("Count a tensor that only one file has as different"));
+               translated("Count a tensor that only one file has as a difference"));
   flags.toggle("--overlap", request.overlap,
-               translated("Compare tensors of other lengths where both have elements"));
+               translated("Compare tensors of different lengths where both have elements"));
   add_axes(flags, request.axes);
   add_chosen_layers(flags, request.layers);
   add_chosen_heads(flags, request.heads);

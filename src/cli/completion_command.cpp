@@ -222,7 +222,7 @@ Command completion_command() {
   const auto given = std::make_shared<Strings>();
   const auto names = names_of(shells);
   return {"completion",
-          translated("Print what a shell needs to complete commands and flags"),
+          translated("Print the script with which a shell completes commands and flags"),
           {"SHELL",
            alternatives(names),
            [&given = *given](const Strings& words) { given = words; },

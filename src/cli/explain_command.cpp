@@ -60,15 +60,16 @@ void add_maps(Flags& flags, ExplainOptions& options) {
   for (Flag& flag : flags) {
     if (flag.name == "--heads") {
       flag.help = translated(
-          "Of a document: heads to split tensors without a head axis into; of maps: heads "
-          "to take, from 0");
+          "For a document: heads to split tensors without a head axis into; for maps: heads to "
+          "use, counted from 0");
       flag.take = [split, take = flag.take](const std::string& text) {
         take(text);
         if (is_digits(text) && text.find_first_not_of('0') != std::string::npos) split(text);
       };
     }
     if (flag.name == "--layers") {
-      flag.help = translated("Of maps: layers to take, from 0, and mean or max of them if wanted");
+      flag.help =
+          translated("For maps: layers to use, counted from 0, and optionally their mean or max");
       flag.take = [take = flag.take, &selection = options.maps.selection](const std::string& text) {
         take(text);
         if (!selection.layers) selection.layers.emplace(1);  // all of them
@@ -94,10 +95,10 @@ Command explain_command() {
   };
   Flags& flags = command.flags;
   add_document(flags, options.document);
-  flags.count("--sample", options.sample, "N", translated("Sample to explain, from 0"));
+  flags.count("--sample", options.sample, "N", translated("Sample to explain, counted from 0"));
   add_head(flags, options.maps.selection, options.head, true,
-           translated("Head to explain, from 0; of maps also mean, max or all"));
-  flags.add("--query", "N", translated("Query to explain, from 0; all: each of them"),
+           translated("Head to explain, counted from 0; for maps also mean, max or all"));
+  flags.add("--query", "N", translated("Query to explain, counted from 0, or all"),
             [&](const std::string& text) {
               options.every_query = text == "all";
               if (!options.every_query) options.query = whole_number("--query", text);
@@ -109,18 +110,17 @@ Command explain_command() {
               options.digits =
                   static_cast<int>(std::min<std::size_t>(whole_number("--digits", text), 99));
             });
-  flags.add(
-      "--layer", "LAYER",
-      translated(
-          "Layer to explain, from 0; of an encoder-decoder model encoder.N, decoder.N or cross.N"),
-      [&](const std::string& text) {
-        const std::size_t point = text.rfind('.');
-        options.stack = point == std::string::npos ? "" : text.substr(0, point);
-        options.layer =
-            whole_number("--layer", point == std::string::npos ? text : text.substr(point + 1));
-      });
+  flags.add("--layer", "LAYER",
+            translated("Layer to explain, counted from 0; for an encoder-decoder model encoder.N, "
+                       "decoder.N or cross.N"),
+            [&](const std::string& text) {
+              const std::size_t point = text.rfind('.');
+              options.stack = point == std::string::npos ? "" : text.substr(0, point);
+              options.layer = whole_number(
+                  "--layer", point == std::string::npos ? text : text.substr(point + 1));
+            });
   Flag& analyses = flags.add(
-      "--analyses", "LIST", translated("Of a model, for that query: rollout, norms, lens"),
+      "--analyses", "LIST", translated("For a model, analyses of that query: rollout, norms, lens"),
       [&](const std::string& text) {
         for (const std::string& part : comma_separated(text)) {
           const std::size_t at = choice("--analyses", part, names_of(head_analyses()));

@@ -112,8 +112,8 @@ PositionRange position_range(const std::string& flag, const std::string& text, b
     throw wrong_value(
         flag, text,
         single ? translated("numbers from 0 and ranges of them, such as 0,5,11 or 0:6")
-               : translated("the first position and the one behind the last, such as 10:40, "
-                            "10: or :40"));
+               : translated(
+                     "the first position and the one after the last, such as 10:40, 10: or :40"));
   }
   return range;
 }

@@ -135,11 +135,12 @@ Command heads_command() {
   const auto given = std::make_shared<GivenHeads>();
   HeadsCorpusOptions& corpus = given->corpus;
   HeadsOptions& options = corpus.heads;
-  Command command{"heads",
-                  translated("Tell what each head of a stack of maps does, over one text or many"),
-                  document_words(options.document, "attn-cli heads"),
-                  {},
-                  [given] { return read(*given); }};
+  Command command{
+      "heads",
+      translated("Report what each head of a stack of maps does, over one text or many"),
+      document_words(options.document, "attn-cli heads"),
+      {},
+      [given] { return read(*given); }};
   command.words.help = translated(
       "Document, result or file of tensors, - for standard input; for tensors also one file per "
       "layer");
@@ -151,48 +152,51 @@ Command heads_command() {
   };
   Flags& flags = command.flags;
   add_document(flags, options.document);
-  add_list(flags, "--statistics", head_statistics(), translated("Statistics to tell (default all)"),
+  add_list(flags, "--statistics", head_statistics(),
+           translated("Statistics to report (default all)"),
            [&](std::size_t at) { options.statistics.push_back(head_statistics()[at].statistic); });
   add_counting(flags, options.counting);
   add_list(flags, "--analyses", head_analyses(),
-           translated("What to compute beside them: rollout, norms, lens, distances, induction"),
+           translated("Further analyses to compute: rollout, norms, lens, distances, induction"),
            [&](std::size_t at) { options.analyses.push_back(head_analyses()[at].analysis); });
   add_rollout(flags, options.rollout);
   flags.count("--lens-tokens", options.lens_tokens, "N",
               translated("Lens: likeliest tokens per position (default 5)"), 1);
   flags.count("--induction-length", options.induction_length, "N",
-              translated("Induction: random tokens that are repeated (default 50)"), 2);
+              translated("Induction: number of random tokens that are repeated (default 50)"), 2);
   flags.count("--induction-samples", options.induction_samples, "N",
-              translated("Induction: such texts (default 4)"), 1);
-  flags.add(
-      "--without-heads-of", "N,N,…",
-      translated("Layers whose heads are left out one by one, to see what the predictions become"),
-      [&](const std::string& text) {
-        for (const std::string& part : comma_separated(text)) {
-          options.without_heads_of.push_back(whole_number("--without-heads-of", part));
-        }
-      });
+              translated("Induction: number of such texts (default 4)"), 1);
+  flags.add("--without-heads-of", "N,N,…",
+            translated(
+                "Layers whose heads are left out one at a time, to see how the predictions change"),
+            [&](const std::string& text) {
+              for (const std::string& part : comma_separated(text)) {
+                options.without_heads_of.push_back(whole_number("--without-heads-of", part));
+              }
+            });
   add_map_files(flags, options.name, options.axes, options.labels);
   flags.add("--corpus", "FILE",
             translated("Texts for the model, one per line, or .jsonl with {\"text\": …}"),
             [&](const std::string& text) { corpus.corpus = text; });
-  flags.add("--shard", "I/N", translated("Read only part I of N of the corpus, from 0"),
+  flags.add("--shard", "I/N", translated("Read only part I of N of the corpus, counted from 0"),
             [&](const std::string& text) { corpus.shard = shard_of(text); });
   flags.toggle("--resume", corpus.resume,
-               translated("Go on where an earlier reading of the corpus ended"));
+               translated("Continue where an earlier reading of the corpus stopped"));
   flags.text("--merge", given->merge, "DIR", translated("Join the sums of all shards in DIR"));
   flags.count(
       "--kept", corpus.kept, "N",
-      translated("Texts to keep for each head and statistic, where it is most (default 3)"));
-  flags.count("--reach", corpus.reach, "N",
-              translated("Weights by relative position: so far from the query (default 32)"));
+      translated(
+          "Texts to list for each head and statistic, those with the largest values (default 3)"));
+  flags.count(
+      "--reach", corpus.reach, "N",
+      translated("Weights by relative position: up to this distance from the query (default 32)"));
   flags.text(
       "--out", options.out, "DIR",
       translated(
           "Folder of tables, tensors and pictures (default attention_heads, if there are any)"));
   flags
       .add("--plots", "LIST",
-           translated("heads, all or none: pictures of all that is told (default none)"),
+           translated("heads, all or none: pictures of everything reported (default none)"),
            [&](const std::string& text) {
              constexpr std::array<std::string_view, 3> words{"heads", "all", "none"};
              for (const std::string& part : comma_separated(text)) {
@@ -201,7 +205,8 @@ Command heads_command() {
            })
       .words = {"heads", "all", "none"};
   flags.choice("--format", options.format, picture_formats(), "FORMAT");
-  flags.count("--sample", options.sample, "N", translated("Sample that pictures show, from 0"));
+  flags.count("--sample", options.sample, "N",
+              translated("Sample that pictures show, counted from 0"));
   add_dpi(flags, options.plot.figure.dpi);
   add_colour_map(flags, options.plot.colors.cmap);
   flags.toggle("--csv", given->csv, translated("Print the table as comma-separated values"));

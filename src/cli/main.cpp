@@ -58,7 +58,7 @@ int main(int count, char** words) {
   } catch (const std::exception& error) {
     complain(error.what());
     complain(attn::translated(
-        "this is a bug of attn-cli: please report it with the input that shows it"));
+        "this is a bug in attn-cli: please report it with the input that shows it"));
     return static_cast<int>(attn::ErrorKind::internal);
   }
 }

@@ -22,7 +22,7 @@ struct GivenToModel {
 int describe(const GivenToModel& given) {
   if (given.row && given.common.json) {
     throw Error(ErrorKind::usage, translated("--row and --json are given together"),
-                "attn-cli model", translated("a row is JSON by itself: leave out --json"));
+                "attn-cli model", translated("a row already is JSON: leave out --json"));
   }
   const std::string text = given.row           ? model_row(given.folder)
                            : given.common.json ? model_json(given.folder)
@@ -56,9 +56,9 @@ Command model_command() {
       [given] { return describe(*given); }};
   Flags& flags = command.flags;
   flags.toggle("--row", given->row,
-               translated("Print the row of the table that the model is computed by"));
+               translated("Print the row of the table of models that the model is computed by"));
   flags.text("--architecture", folder.architecture, "FILE",
-             translated("Row that describes the model, instead of a known one"));
+             translated("File with a row of the table of models, instead of the known one"));
   add_files(flags, folder.files);
   add_common(flags, given->common);
   return command;

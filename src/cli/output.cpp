@@ -105,7 +105,7 @@ TerminalColors colors(const TerminalChoice& choice, const Common& common) {
 
 void add_terminal(Flags& flags, TerminalChoice& choice) {
   flags.choice("--color", choice.colors, when, "WHEN", translated(": colours in the terminal"));
-  flags.add("--width", "N", translated("Columns to draw on (default: the terminal's)"),
+  flags.add("--width", "N", translated("Width in columns (default: the terminal's)"),
             [&](const std::string& text) {
               choice.width = whole_number("--width", text, least_width);
               if (*choice.width > most_width) {

@@ -151,18 +151,18 @@ void add_head(Flags& flags, MapSelection& selection, std::size_t& head, bool all
 
 void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads) {
   MapSelection& selection = picture.selection;
-  flags.add("--sample", "N", translated("Sample to draw, from 0"),
+  flags.add("--sample", "N", translated("Sample to draw, counted from 0"),
             [&selection, &sample = picture.sample](const std::string& text) {
               sample = whole_number("--sample", text);
               selection.one_sample = true;
             });
   add_head(flags, selection, picture.head, all_heads,
-           all_heads ? translated("Head to draw, from 0, or mean, max, or all side by side")
-                     : translated("Head to draw, from 0, or mean, or max"));
+           all_heads ? translated("Head to draw, counted from 0, or mean, max, or all side by side")
+                     : translated("Head to draw, counted from 0, or mean or max"));
   flags.add(
-      "--queries", "A:B", translated("Queries to draw, from A up to before B"),
+      "--queries", "A:B", translated("Queries to draw, from A up to but not including B"),
       [&](const std::string& text) { selection.queries = position_range("--queries", text); });
-  flags.add("--keys", "A:B", translated("Keys to draw, from A up to before B"),
+  flags.add("--keys", "A:B", translated("Keys to draw, from A up to but not including B"),
             [&](const std::string& text) { selection.keys = position_range("--keys", text); });
   flags.count("--drop-first", selection.drop_first, "N",
               translated("Leave out the first N keys, as those of an attention sink"));
@@ -170,7 +170,7 @@ void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads) 
             translated("Leave out keys, each by its position from 0 or its label"),
             [&](const std::string& text) { selection.drop = quoted_list("--drop", text); });
   flags.toggle("--renormalize", selection.renormalize,
-               translated("Divide the rows of the keys that are left by their sums"));
+               translated("Divide each row of the remaining keys by its sum"));
   flags.toggle("--merge-pieces", selection.merge_pieces,
                translated("Join pieces of words: keys are summed, queries averaged"));
   flags.add(
@@ -192,14 +192,14 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
   flags.add("--threshold", "X", translated("For lines: only weights of at least X"),
             [&](const std::string& text) { options.threshold = finite_size("--threshold", text); });
   flags.choice("--style", options.figure.style, styles, "NAME");
-  flags.back().help = translated("standard, or matplotlib for its look to the letter");
+  flags.back().help = translated("standard, or matplotlib for its look pixel for pixel");
   flags.text("--title", options.figure.title, "TEXT", translated("Title of the picture"));
   flags.text("--xlabel", options.figure.xlabel, "TEXT", translated("Name of the key axis"));
   flags.text("--ylabel", options.figure.ylabel, "TEXT", translated("Name of the query axis"));
   flags.count("--columns", options.columns, "N",
-              translated("For grids of one sample: heads per row"), 1);
+              translated("For grids of one sample: number of heads per row"), 1);
   flags.add("--titles", "A,B,…",
-            translated("Titles of a grid's columns, or none; \"…\" may hold commas"),
+            translated("Titles of a grid's columns, or none; \"…\" may contain commas"),
             [&](const std::string& text) {
               options.titles =
                   text == "none" ? std::vector<std::string>{} : quoted_list("--titles", text);
@@ -232,18 +232,17 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
   complete(flags.add("--color-range", "RANGE", translated("shared, panel or LO,HI"),
                      [&](const std::string& text) { options.colors.range = color_range(text); }),
            scopes);
-  complete(
-      flags.add("--norm", "NORM", translated("linear, log or power[:GAMMA]: how colours spread"),
-                [&](const std::string& text) { options.colors.norm = color_norm(text); }),
-      norms);
+  complete(flags.add("--norm", "NORM",
+                     translated("linear, log or power[:GAMMA]: how values become colours"),
+                     [&](const std::string& text) { options.colors.norm = color_norm(text); }),
+           norms);
   flags.choice("--pixels", options.colors.pixels, pixels_show, "WHAT",
                translated(": what a pixel shows of many cells"));
-  flags.add("--font-scale", "X", translated("Factor of all sizes of letters"),
-            [&](const std::string& text) {
-              options.figure.font_scale =
-                  number_between("--font-scale", text, 0.1, 20,
-                                 translated("a number from 0.1 to 20, such as 1.5"));
-            });
+  flags.add(
+      "--font-scale", "X", translated("Scale of all font sizes"), [&](const std::string& text) {
+        options.figure.font_scale = number_between(
+            "--font-scale", text, 0.1, 20, translated("a number from 0.1 to 20, such as 1.5"));
+      });
 }
 
 void add_dpi(Flags& flags, double& dpi) {
@@ -289,16 +288,16 @@ void add_colour_map(Flags& flags, std::optional<std::string>& target) {
 }
 
 void add_axes(Flags& flags, std::vector<MapAxis>& axes) {
-  Flag& flag =
-      flags.add("--axes", "LIST",
-                translated("What the axes of the tensor are: layer, batch, head, query, key; the "
-                           "last two may be left out"),
-                [&](const std::string& text) {
-                  axes.clear();
-                  for (const std::string& axis : comma_separated(text)) {
-                    axes.push_back(chosen("--axes", axis, map_axes()).value);
-                  }
-                });
+  Flag& flag = flags.add(
+      "--axes", "LIST",
+      translated(
+          "Axes of the tensor: layer, batch, head, query, key; the last two may be left out"),
+      [&](const std::string& text) {
+        axes.clear();
+        for (const std::string& axis : comma_separated(text)) {
+          axes.push_back(chosen("--axes", axis, map_axes()).value);
+        }
+      });
   complete(flag, map_axes());
   flag.list = true;
 }
@@ -315,7 +314,7 @@ void add_map_files(Flags& flags, std::optional<std::string>& name, std::vector<M
 }
 
 void add_chosen_heads(Flags& flags, std::optional<std::vector<PositionRange>>& heads) {
-  flags.add("--heads", "N,A:B,…", translated("Heads to take, from 0"),
+  flags.add("--heads", "N,A:B,…", translated("Heads to use, counted from 0"),
             [&](const std::string& text) {
               heads.emplace();
               for (const std::string& part : comma_separated(text)) {
@@ -325,7 +324,7 @@ void add_chosen_heads(Flags& flags, std::optional<std::vector<PositionRange>>& h
 }
 
 void add_chosen_layers(Flags& flags, std::optional<std::vector<PositionRange>>& layers) {
-  flags.add("--layers", "N,A:B,…", translated("Layers to take, from 0"),
+  flags.add("--layers", "N,A:B,…", translated("Layers to use, counted from 0"),
             [&](const std::string& text) {
               layers.emplace();
               for (const std::string& part : comma_separated(text)) {
@@ -342,7 +341,7 @@ void add_map_source(Flags& flags, MapRequest& request, std::size_t& head) {
                  "layers"));
   add_axes(flags, request.axes);
   complete(flags.add("--layers", "N,A:B,…",
-                     translated("Layers to take, from 0, and mean or max of them if wanted"),
+                     translated("Layers to use, counted from 0, and optionally their mean or max"),
                      [&selection](const std::string& text) { take_layers(text, selection); }),
            std::span(layer_words));
   add_chosen_heads(flags, selection.chosen_heads);
@@ -362,14 +361,14 @@ void add_map_source(Flags& flags, MapRequest& request, std::size_t& head) {
 }
 
 void add_view(Flags& flags, ViewOptions& options) {
-  flags.add("--cells", "N",
-            translated("Cells to keep of all maps together (default 48M); larger maps are reduced"),
-            [&](const std::string& text) {
-              options.cells = static_cast<std::size_t>(large_number("--cells", text));
-            });
+  flags.add(
+      "--cells", "N",
+      translated("Limit of the cells of all maps together (default 48M); larger maps are reduced"),
+      [&](const std::string& text) {
+        options.cells = static_cast<std::size_t>(large_number("--cells", text));
+      });
   add_colour_map(flags, options.cmap);
-  flags.add("--color-range", "LO,HI",
-            translated("Lowest and highest weight that colours stand for"),
+  flags.add("--color-range", "LO,HI", translated("Lowest and highest weight of the colour scale"),
             [&](const std::string& text) { options.color_range = given_range(text); });
 }
 

@@ -157,7 +157,7 @@ void on_signal(int) {
 
 const std::atomic<bool>& stop_at_interrupt() {
   interrupt_message =
-      translated("\nattn-cli: finishing what is under way; once more stops at once\n");
+      translated("\nattn-cli: finishing the current work; interrupt again to stop at once\n");
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   return interrupted;

@@ -61,7 +61,8 @@ int compute(const GivenToRun& given) {
   }
   if (answering && given.page) {
     throw Error(ErrorKind::usage,
-                translated("pictures cannot go to standard output beside the result"), "--plots",
+                translated("pictures cannot go to standard output together with the result"),
+                "--plots",
                 translated("leave out --plots, or give {1} a folder with --out", "attn-cli run"));
   }
   if (answering) options.answer = [](std::string_view piece) { print(piece); };
@@ -103,9 +104,9 @@ Command run_command() {
                   [given] { return compute(*given); }};
   add_document(command.flags, given->options.document);
   add_results(command.flags, given->options, &given->page);
-  command.flags.text(
-      "--gradient", given->options.document.gradient, "FILE",
-      translated("Gradient of the output: write those of all that it was computed from too"));
+  command.flags.text("--gradient", given->options.document.gradient, "FILE",
+                     translated("Gradient of the output; the gradients of everything it was "
+                                "computed from are written too"));
   command.flags.toggle("--show", given->show, translated("Draw the heatmap in the terminal too"));
   add_terminal(command.flags, given->terminal);
   add_common(command.flags, given->common);

@@ -66,7 +66,8 @@ int make_page(const GivenToView& given) {
   const bool to_standard_output = given.out == "-";
   if (to_standard_output && common.json) {
     throw Error(ErrorKind::usage,
-                translated("the report cannot go to standard output beside the page"), "--json",
+                translated("the report cannot go to standard output together with the page"),
+                "--json",
                 translated("leave out --json, or give {1} a file with --out", "attn-cli view"));
   }
   options.document.threads = common.threads;
@@ -90,7 +91,7 @@ Command view_command() {
   ViewOptions& options = given->options;
   Command command{
       "view",
-      translated("Make one page, to open in a browser, in which all maps can be looked through"),
+      translated("Make one page for browsers that shows all maps"),
       {"INPUT",
        translated("Document, result, its folder or file of tensors, - for standard input; for "
                   "tensors also one file per layer"),

@@ -83,7 +83,7 @@ void keep_layers(const CompareRequest& request, std::vector<ComparedNames>& pair
     if (const auto layer = layer_of(pair.name, request)) count = std::max(count, *layer + 1);
   }
   if (count == 0) {
-    throw input_error(translated("no tensor's name tells its layer"), "CompareRequest::layers",
+    throw input_error(translated("no tensor's name gives its layer"), "CompareRequest::layers",
                       translated("name the tensors with CompareRequest::only, such as layer{n}, or "
                                  "the axis of the layers with CompareRequest::axes"));
   }

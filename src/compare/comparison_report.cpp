@@ -109,7 +109,7 @@ std::string error_table(const Comparison& comparison) {
                    {translated("type")},
                    {translated("largest |a − b|")},
                    {translated("largest |a − b| / |b|")},
-                   {translated("beyond")}}};
+                   {translated("out of tolerance")}}};
   for (const TensorComparison& tensor : comparison.tensors) {
     if (!is_compared(tensor)) continue;
     table.add({shown(tensor.name), shape_text(tensor), types_text(tensor),
@@ -122,11 +122,11 @@ std::string error_table(const Comparison& comparison) {
 std::string difference_text(const TensorComparison& tensor, const Comparison& comparison) {
   switch (tensor.outcome) {
     case Outcome::beyond:
-      return translated("the first beyond the tolerance is at {1}: {2} against {3}",
+      return translated("the first one out of tolerance is at {1}: {2} and {3}",
                         text(tensor.first_beyond->index), value_text(tensor.first_beyond->a),
                         value_text(tensor.first_beyond->b));
     case Outcome::shapes_differ:
-      return translated("the shape is {1} against {2}", text(tensor.a.shape), text(tensor.b.shape));
+      return translated("the shapes are {1} and {2}", text(tensor.a.shape), text(tensor.b.shape));
     case Outcome::only_in_a:
       return translated("only in {1}", comparison.a);
     case Outcome::only_in_b:
@@ -195,7 +195,7 @@ Fact facts_of(const TensorComparison& tensor) {
 }  // namespace
 
 std::string comparison_text(const Comparison& comparison) {
-  std::string text = translated("{1} against {2}, tolerance {3}", comparison.a, comparison.b,
+  std::string text = translated("{1} and {2}, tolerance {3}", comparison.a, comparison.b,
                                 "|a − b| ≤ " + number_text(comparison.atol) + " + " +
                                     number_text(comparison.rtol) + "·|b|") +
                      "\n";

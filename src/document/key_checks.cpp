@@ -27,7 +27,7 @@ constexpr std::string_view write_kv_heads = to_translate("write \"kv_heads\"");
 constexpr std::string_view write_feed_forward = to_translate("write \"feed_forward\"");
 constexpr std::string_view write_layers = to_translate("write \"layers\"");
 constexpr std::string_view write_width =
-    to_translate("leave it out: the tensors tell how wide they are");
+    to_translate("leave it out: the widths follow from the tensors");
 constexpr std::string_view write_query = to_translate("write \"query\"");
 constexpr std::string_view write_key = to_translate("write \"key\"");
 constexpr std::string_view write_value = to_translate("write \"value\"");
@@ -38,7 +38,8 @@ constexpr std::string_view write_dropout =
     to_translate("write \"dropout\": {\"p\": …, \"training\": true}");
 constexpr std::string_view write_window = to_translate("write \"mask\": {\"window\": …}");
 constexpr std::string_view write_eps = to_translate("write \"eps\"");
-constexpr std::string_view write_scale = to_translate("write \"scale\", the factor of the scores");
+constexpr std::string_view write_scale =
+    to_translate("write \"scale\", which multiplies the scores");
 constexpr std::string_view write_softcap = to_translate("write \"softcap\"");
 constexpr std::string_view write_rotary = to_translate("write \"rotary\": {\"theta\": …}");
 constexpr std::string_view write_pre_norm = to_translate("write \"norm\": \"pre\" or \"post\"");
@@ -150,8 +151,8 @@ std::string help_for(const DocumentKey& key, Kind kind) {
   if (kind == Kind::model) {
     return name == "mask" || name == "valid_lens"
                ? translated(
-                     "leave it out: a model has its own mask, and shorter texts are padded by "
-                     "themselves")
+                     "leave it out: a model has its own mask, and shorter texts are padded "
+                     "automatically")
                : translated(
                      "leave it out: a model takes \"text\" or \"token_ids\", and its configuration "
                      "says the rest");

@@ -164,8 +164,9 @@ constexpr auto parts = std::to_array<Part>({
      [](const Mask& mask) { return mask.causal ? "causal" + aligned(mask) : ""; },
      causal_sentence,
      {own_name, [](const Mask&) { return translated("causal: keys after the query"); }}},
-    {{"align", to_translate("upper_left: offset = past keys; lower_right: the last query stands at "
-                            "the last valid key")},
+    {{"align",
+      to_translate(
+          "upper_left: offset = past keys; lower_right: the last query is at the last valid key")},
      +[] { return names_schema(alignments); },
      [](const JsonValue& value, const Reading& from, Mask& mask) {
        mask.align = expect_choice(value, from.at, "alignment", alignments);

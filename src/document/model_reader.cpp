@@ -102,7 +102,7 @@ class ModelReader {
       if (types != nullptr) {
         throw input_error(translated("\"text\" and \"token_types\" cannot both be given"),
                           "/token_types",
-                          translated("leave it out: the tokenizer tells the types"));
+                          translated("leave it out: the types follow from the tokenizer"));
       }
       read_sequences(*text, "/text", request_.texts.ids, report_.tokens, true);
       request_.texts.place = "/text";
@@ -274,7 +274,7 @@ class ModelReader {
   void refuse_decoder_texts() {
     for (const char* key : {"decoder_text", "decoder_token_ids"}) {
       if (!root_.find(key)) continue;
-      problems_.add(input_error(translated("the model has no decoder beside an encoder"),
+      problems_.add(input_error(translated("the model does not have both an encoder and a decoder"),
                                 pointer_to("", key), translated("leave it out")));
     }
   }
@@ -380,7 +380,7 @@ class ModelReader {
     throw input_error(
         translated("the checkpoint has no head that gives logits: no tensor {1}",
                    in_quotes((head.dense.empty() ? head.weight : head.dense) + ".weight")),
-        "/logits", translated("leave the logits out, or take the folder of the whole model"));
+        "/logits", translated("leave the logits out, or use the folder of the whole model"));
   }
 
   // 3. The plan.

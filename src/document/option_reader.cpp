@@ -194,7 +194,7 @@ constexpr auto gradient_fields = [](const auto& visit, Gradient& gradient) {
          {},
          true,
          to_translate("the gradient has no output"),
-         to_translate("give that of the output, of its shape")},
+         to_translate("give the gradient of the output, in its shape")},
         gradient.output);
 };
 struct GivenDropout {
@@ -317,8 +317,9 @@ Rotary read_rotary(const JsonValue& value, const std::string& place, DType dtype
   for (const char* name : {"theta", "width", "scaling"}) {
     if (!tables || reader.find(name) == nullptr) continue;
     reader.attempt([&] {
-      throw input_error(translated("\"{1}\" has no meaning beside given cosines and sines", name),
-                        reader.place(name), translated("leave it out: the tables say all angles"));
+      throw input_error(
+          translated("\"{1}\" has no meaning where cosines and sines are given", name),
+          reader.place(name), translated("leave it out: the tables say all angles"));
     });
   }
   Rotary rotary;

@@ -148,13 +148,13 @@ std::string ParameterSet::help_for(std::span<const std::string> names) const {
     for (const std::string_view stranger : strangers) {
       const std::string_view nearest = nearest_name(stranger, wanted);
       if (!nearest.empty())
-        return translated("did you mean {1} by {2}?", in_quotes(nearest), in_quotes(stranger));
+        return translated("did you write {2} for {1}?", in_quotes(nearest), in_quotes(stranger));
     }
     for (const std::string& name : names) {
       for (const std::string_view stranger : strangers) {
         // The name of a Linear layer without ".weight".
         if (name == std::string(stranger) + ".weight")
-          return translated("did you mean {1} by {2}?", in_quotes(name), in_quotes(stranger));
+          return translated("did you write {2} for {1}?", in_quotes(name), in_quotes(stranger));
       }
     }
     return translated(of_that_name);

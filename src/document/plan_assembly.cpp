@@ -202,7 +202,8 @@ class PlanAssembly {
       if (!parts_.feed_forward || *parts_.feed_forward == rows) continue;
       throw input_error(translated("feed_forward is {1}, but linear1.weight {2} has {3} rows",
                                    *parts_.feed_forward, text(layer.linear1.weight.shape()), rows),
-                        "/feed_forward", translated("leave it out: the parameters tell it"));
+                        "/feed_forward",
+                        translated("leave it out: it follows from the parameters"));
     }
   }
 

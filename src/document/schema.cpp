@@ -55,7 +55,7 @@ std::string document_schema() {
 namespace {
 
 constexpr std::array<ExampleTopic, 8> topics{{
-    {"rotary", to_translate("queries and keys turned by their positions"), R"({
+    {"rotary", to_translate("queries and keys rotated by their positions"), R"({
   "attention": "scaled_dot_product",
   "description": "One row repeated: turned by their positions, rows that are alike compare by distance alone.",
   "query": [[1, 0, 1, 0], [1, 0, 1, 0], [1, 0, 1, 0], [1, 0, 1, 0], [1, 0, 1, 0], [1, 0, 1, 0]],
@@ -106,7 +106,7 @@ constexpr std::array<ExampleTopic, 8> topics{{
   "value": {"full": [6, 1], "value": 0.125}
 }
 )"},
-    {"gradient", to_translate("derivatives by all that goes into an attention"), R"({
+    {"gradient", to_translate("derivatives with respect to all inputs of an attention"), R"({
   "attention": "scaled_dot_product",
   "query": [[1.0, 0.0], [0.0, 1.0]],
   "key": [[1.0, 1.0], [2.0, 0.0], [0.0, 3.0]],
@@ -115,7 +115,7 @@ constexpr std::array<ExampleTopic, 8> topics{{
   "gradient": {"output": [[1.0], [-1.0]]}
 }
 )"},
-    {"llama", to_translate("a layer as today's decoders have it: rotary, RMS norms, a gate"), R"({
+    {"llama", to_translate("a layer of a modern decoder: rotary, RMS norms, a gate"), R"({
   "attention": "encoder_layer",
   "heads": 2,
   "kv_heads": 1,

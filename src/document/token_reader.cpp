@@ -231,7 +231,7 @@ void TokenReader::read_table(const JsonValue& embedding, DType dtype, TensorSour
     if (dimension && width() != given.shape()[1]) {
       throw input_error(
           translated("the dimension is not that of the table {1}", text(given.shape())),
-          at("dimension"), translated("leave it out: the table's second axis tells it"));
+          at("dimension"), translated("leave it out: it follows from the table's second axis"));
     }
     table_ = given.converted(DType::float64);
     return;
@@ -243,7 +243,7 @@ void TokenReader::read_table(const JsonValue& embedding, DType dtype, TensorSour
   constexpr std::array<std::string_view, 1> inits{"torch"};
   const std::string& way = expect_string(*init, at("init"));
   if (way != inits[0])
-    throw input_error(translated("unknown initialisation \"{1}\"", way), at("init"),
+    throw input_error(translated("unknown initialization \"{1}\"", way), at("init"),
                       suggestion(way, inits));
   if (!dimension) {
     throw input_error(translated("the embedding has no dimension"), at("dimension"),
@@ -251,12 +251,12 @@ void TokenReader::read_table(const JsonValue& embedding, DType dtype, TensorSour
   }
   if (!tokens) {
     throw input_error(translated("the embedding has no vocabulary"), at("vocabulary"),
-                      translated("give \"vocabulary\", a list of tokens or {\"file\": …}: it tells "
-                                 "how many rows to draw"));
+                      translated("give \"vocabulary\", a list of tokens or {\"file\": …}: it "
+                                 "determines how many rows to draw"));
   }
   tensors.check_elements(static_cast<double>(*tokens) * static_cast<double>(width()),
                          translated("the embedding table"), at("dimension"));
-  TorchRandom& random = tensors.generator(at("init"), translated("the initialisation"));
+  TorchRandom& random = tensors.generator(at("init"), translated("the initialization"));
   table_ = tensors.drawn({*tokens, width()}, DType::float64, at("dimension"), [&] {
     return torch_embedding_table(random, *tokens, width(), at("dimension"))
         .converted(DType::float64);

@@ -68,12 +68,12 @@ TorchRandom& generator_for(const JsonValue& value, const std::string& pointer, c
   constexpr std::array<std::string_view, 1> ways{"torch"};
   const std::string& way = expect_string(*value.find("init"), at);
   if (way != ways[0])
-    throw input_error(translated("unknown initialisation \"{1}\"", way), at, suggestion(way, ways));
+    throw input_error(translated("unknown initialization \"{1}\"", way), at, suggestion(way, ways));
   if (kind.family == Family::score && !drawn(kind)) {
     throw input_error(translated("the parameter of {1} attention cannot be drawn", kind.name), at,
                       translated("give {1} itself", kind.parameters[0].name));
   }
-  return tensors.generator(at, translated("the initialisation"));
+  return tensors.generator(at, translated("the initialization"));
 }
 
 }  // namespace
@@ -176,7 +176,7 @@ void TorchInitialisation::check_size(std::size_t layers, Family family) const {
   // Each layer has its own tensors, which take memory even if they are small.
   constexpr std::size_t most_layers = 1000;
   if (family == Family::transformer && layers > most_layers) {
-    throw input_error(translated("layers is {1}, and the most is {2}", layers, most_layers),
+    throw input_error(translated("layers is {1}, but the maximum is {2}", layers, most_layers),
                       "/layers", translated("give fewer layers"));
   }
 }

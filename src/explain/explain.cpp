@@ -92,7 +92,7 @@ class KindExplanation {
   void check_analyses() const {
     if (options_.analyses.empty() || std::holds_alternative<ModelRequest>(plan_.computation))
       return;
-    throw Error(ErrorKind::usage, translated("analyses are explained of models alone"),
+    throw Error(ErrorKind::usage, translated("analyses are explained for models only"),
                 "ExplainOptions::analyses", translated("leave them out, or name a model"));
   }
   std::size_t chosen_layer(std::size_t layers) const {
@@ -166,10 +166,10 @@ class KindExplanation {
       to.item(tensor + " " + text(shape) +
               (tensor == plan_.shapes[0].first ? std::string(", ") + name(dtype) : ""));
     to.paragraph(options_.digits == usual_decimals
-                     ? translated("Numbers are rounded to four decimals to be shown, but computed "
-                                  "in double precision. What is shown as 0 is exactly 0.")
-                     : translated("Numbers are rounded to {1} decimals to be shown, but computed "
-                                  "in double precision. What is shown as 0 is exactly 0.",
+                     ? translated("Numbers are shown rounded to four decimals, but computed in "
+                                  "double precision. A number shown as 0 is exactly 0.")
+                     : translated("Numbers are shown rounded to {1} decimals, but computed in "
+                                  "double precision. A number shown as 0 is exactly 0.",
                                   options_.digits));
     if (is_half(dtype)) {
       to.paragraph(
@@ -230,14 +230,12 @@ void refuse_choice_of_maps(const ExplainOptions& options) {
   const auto refuse = [](bool given, const char* field) {
     if (!given) return;
     throw Error(ErrorKind::usage,
-                translated("a document is computed, and {1} chooses among maps that are there "
-                           "already",
-                           field),
+                translated("a document is computed, and {1} chooses among existing maps", field),
                 field, translated("leave it out, or give a result or a file of maps"));
   };
   if (!maps.others.empty()) {
     throw Error(ErrorKind::usage, translated("more than one input document given"), "explain()",
-                translated("explain one after the other; only maps are taken of several files"));
+                translated("explain one after the other; only maps can be in several files"));
   }
   refuse(maps.name.has_value(), "PlotRequest::name");
   refuse(!maps.axes.empty(), "PlotRequest::axes");

@@ -73,11 +73,12 @@ class AnalysedPosition {
     const ModelFolder& folder = *request_.folder;
     for (const HeadAnalysis analysis : {HeadAnalysis::distances, HeadAnalysis::induction}) {
       if (!wants(analysis)) continue;
-      throw Error(ErrorKind::usage,
-                  translated("the analysis {1} is of heads, not of one position",
-                             head_analyses()[static_cast<std::size_t>(analysis)].name),
-                  "ExplainOptions::analyses",
-                  translated("give rollout, norms or lens; heads has tables of all others"));
+      throw Error(
+          ErrorKind::usage,
+          translated("the analysis {1} is of heads, not of one position",
+                     head_analyses()[static_cast<std::size_t>(analysis)].name),
+          "ExplainOptions::analyses",
+          translated("give rollout, norms or lens; attn-cli heads has tables of all others"));
     }
     if (folder.architecture.encoder_decoder()) {
       throw Error(ErrorKind::usage,
@@ -89,7 +90,7 @@ class AnalysedPosition {
       throw input_error(
           translated("the checkpoint has no head that gives logits, through which a lens looks"),
           "ExplainOptions::analyses",
-          translated("leave the lens out, or take the folder of the whole model"));
+          translated("leave the lens out, or use the folder of the whole model"));
     }
   }
 
@@ -133,8 +134,8 @@ class AnalysedPosition {
     const std::vector<double>& last = rollout_.back();
     const std::vector<std::size_t> shown = shown_of(last);
     to_.paragraph(translated(
-        "If values were all alike, so much of what arrives at {1} would come from each token of "
-        "the input (Abnar & Zuidema 2020). After layer {2} the most is of {3}: {4} of 1.",
+        "If all values were alike, this much of what arrives at {1} would come from each input "
+        "token (Abnar & Zuidema 2020). After layer {2} the largest share is that of {3}: {4} of 1.",
         names_.in_prose(query_), rollout_.size(), names_.in_prose(shown.front()),
         shown_number(last[shown.front()])));
     Explanation::Table table{{tokens_column(shown)}, Excerpt::all(shown.size()), {}};
@@ -147,18 +148,17 @@ class AnalysedPosition {
     tell_left_out(last, shown);
     to_.paragraph(
         translated("It knows neither what values hold nor what feed-forward layers do; under a "
-                   "causal mask first tokens gather much for that alone."));
+                   "causal mask the first tokens gather much for that reason alone."));
   }
 
   void explain_norms() {
     to_.step(translated("Where the state comes from, by the length of vectors"));
     to_.formula("||Σ_h A_h[i,j]·f_h(x_j)||,  f_h(x) = W_O,h (W_V x + b_V)",
                 R"(\Big\|\sum_h A_h[i,j]\,f_h(x_j)\Big\|,\quad f_h(x) = W_{O,h}(W_V x + b_V))");
-    to_.paragraph(
-        translated("How long the vectors are that each layer's attention adds up at {1} (Kobayashi "
-                   "et al. 2020), and how much of other tokens is then mixed into it, 0 to 1 "
-                   "(Kobayashi et al. 2021):",
-                   names_.in_prose(query_)));
+    to_.paragraph(translated(
+        "The lengths of the vectors that each layer's attention adds up at {1} (Kobayashi et al. "
+        "2020), and how much of other tokens is then mixed in, 0 to 1 (Kobayashi et al. 2021):",
+        names_.in_prose(query_)));
     Explanation::Column layers{translated("layer"), {}, true, ""};
     Explanation::Column first{translated("longest of"), {}, false, ""}, second = first;
     second.header = translated("then of");
@@ -180,20 +180,21 @@ class AnalysedPosition {
                                {}});
     to_.paragraph(
         translated("A sink with a large weight often has a short vector. Long vectors can cancel "
-                   "one another, and the feed-forward layers between are not in it."));
+                   "one another, and the feed-forward layers in between are not included."));
   }
 
   void explain_lens() {
     const bool next = request_.folder->architecture.stacks.back().causal;
-    to_.step(translated("What each layer would say"));
-    to_.paragraph(next ? translated("What the state at {1} would say comes next, if it left the "
-                                    "model after that layer, through the last norm and the logits "
-                                    "(nostalgebraist 2020):",
-                                    names_.in_prose(query_))
-                       : translated("What the state at {1} would say stands there, if it left the "
-                                    "model after that layer, through the last norm and the logits "
-                                    "(nostalgebraist 2020):",
-                                    names_.in_prose(query_)));
+    to_.step(translated("What each layer would predict"));
+    to_.paragraph(
+        next ? translated(
+                   "What the state at {1} would predict to come next, if it left the model after "
+                   "that layer, through the last norm and the logits (nostalgebraist 2020):",
+                   names_.in_prose(query_))
+             : translated(
+                   "What the state at {1} would predict to be there, if it left the model after "
+                   "that layer, through the last norm and the logits (nostalgebraist 2020):",
+                   names_.in_prose(query_)));
     constexpr std::size_t most = 3;
     Explanation::Column layers{translated("layer"), {}, true, ""};
     std::vector<Explanation::Column> columns{layers};

@@ -213,27 +213,27 @@ void explain_cost(const Plan& plan, DType dtype, Explanation& to) {
   std::visit(
       Overloaded{
           [&](const AttentionRequest&) {
-            to.step(translated("What it costs"));
+            to.step(translated("Cost"));
             explain(first, nullptr, false);
           },
           [&](const ProjectedAttentionRequest& request) {
-            to.step(translated("What it costs"));
+            to.step(translated("Cost"));
             explain(first, &request.projections, static_cast<bool>(request.states.key));
           },
           [&](const TransformerRequest& request) {
             const TransformerLayer& layer = request.layers[0];
             const bool several = request.layers.size() > 1;
             to.part(translated("Cost"));
-            to.step(several ? translated("What the self-attention of a layer costs")
-                            : translated("What the self-attention costs"));
+            to.step(several ? translated("Cost of a layer's self-attention")
+                            : translated("Cost of the self-attention"));
             explain(first, &layer.self_attn, false);
             if (request.decoder) {
-              to.step(several ? translated("What the cross-attention of a layer costs")
-                              : translated("What the cross-attention costs"));
+              to.step(several ? translated("Cost of a layer's cross-attention")
+                              : translated("Cost of the cross-attention"));
               explain(plan.attentions[1], &layer.multihead_attn, true);
             }
-            to.step(several ? translated("What the feed-forward of a layer costs")
-                            : translated("What the feed-forward costs"));
+            to.step(several ? translated("Cost of a layer's feed-forward network")
+                            : translated("Cost of the feed-forward network"));
             CostTable multiplications(translated("multiplications"));
             Cost(plan.kind, first.geometry, element, to).feed_forward(layer, multiplications);
             to.put(std::move(multiplications).finish());

@@ -131,23 +131,21 @@ class LayerWalk {
   std::string residual_text(const Part& part, const SubLayer& states) const {
     if (spec_.parallel && &states != step_.sublayers.data()) {
       return translated(
-          "What the attention has given is added to what came out: both read what entered the "
-          "layer.");
+          "The output of the attention is added to that of the feed-forward network: both read the "
+          "input of the layer.");
     }
     if (part.before && !spec_.residual_after_norm) {
-      return translated("What went into the sub-layer is added to what came out, past the norm.");
+      return translated("The input of the sub-layer, before the norm, is added to its output.");
     }
-    return translated("What went into the sub-layer is added to what came out.");
+    return translated("The input of the sub-layer is added to its output.");
   }
 
   void attention(bool self, const SubLayer& states) {
     if (self ? !explained_.self : !explained_.cross) {
       to_.step(self ? translated("The attention over the layer's own states")
-                    : translated("The attention over what the encoder gives"));
-      to_.paragraph(
-          translated("Its steps are left out here; they can be asked for by the stack "
-                     "\"{1}\".",
-                     self ? "decoder" : "cross"));
+                    : translated("The attention over the encoder's output"));
+      to_.paragraph(translated("Its steps are left out here; they are shown for the stack \"{1}\".",
+                               self ? "decoder" : "cross"));
       return;
     }
     AttentionRequest request = self ? step_.self_request : step_.cross_request;
@@ -198,7 +196,7 @@ class LayerWalk {
     if (weights_.gate) {
       to_.step(translated("The gate"));
       to_.paragraph(
-          translated("What {1} makes of x is multiplied by the activated h, number by number.",
+          translated("What {1} makes of x is multiplied by the activated h, element by element.",
                      explained_.of_document ? "linear3" : "W3"));
       const bool bias = weights_.up.bias || explained_.of_document;
       to_.formula("g = x W3ᵀ" + std::string(bias ? " + b3" : "") + ", a = " + called + " · g",
@@ -265,9 +263,9 @@ void explain_all_layers(std::span<const Tensor> states, QueryChoice choice, std:
   const std::size_t layers = states.size() - 1;
   if (layers < 2) return;
   explanation.part(translated("All layers"));
-  explanation.step(translated("What each layer makes of this hidden state"));
-  explanation.paragraph(
-      translated("The walk above is through layer {1}; any other can be asked for.", layer + 1));
+  explanation.step(translated("What each layer does to this hidden state"));
+  explanation.paragraph(translated(
+      "The steps above are those of layer {1}; any other layer can be chosen.", layer + 1));
   Explanation::Vectors block{
       {},
       explanation.excerpt(layers, most_layers, first_layers, last_layers),

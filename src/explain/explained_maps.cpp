@@ -31,8 +31,7 @@ void refuse_settings(const DocumentOptions& options) {
     // A number alone may be meant as the head that is chosen.
     if (setting.field == "DocumentOptions::heads") continue;
     throw Error(ErrorKind::usage,
-                translated("maps that are there already are not computed, so {1} has no meaning",
-                           setting.field),
+                translated("existing maps are not computed, so {1} has no meaning", setting.field),
                 setting.field,
                 translated("leave it out, or explain the document that the maps come from"));
   }
@@ -171,7 +170,7 @@ void introduce(const MapOfLayer& layer, const HeadRowsExplained& head, const Map
   to.item(translated("sample {1} of {2}, {3}, {4} (words count from 1)", options.sample + 1,
                      layer.samples(), head.head_of_all(), query));
   to.paragraph(
-      translated("A map tells where each query looks, but not why: the scores, the projections and "
+      translated("A map shows where each query looks, but not why: the scores, the projections and "
                  "the values are not in it. Explain the document or the model for them."));
 }
 

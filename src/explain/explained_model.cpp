@@ -71,10 +71,10 @@ class ModelWalk {
       to_.step(translated("What enters {1}", layer));
       if (layer_ == 1) {
         to_.paragraph(
-            translated("Layer 1 is left out here; each layer can be asked for by its number."));
+            translated("Layer 1 is left out here; each layer can be chosen by its number."));
       } else {
         to_.paragraph(translated(
-            "Layers 1 to {1} are left out here; each can be asked for by its number.", layer_));
+            "Layers 1 to {1} are left out here; each can be chosen by its number.", layer_));
       }
       show("x", output_of(layer_ - 1));
     }
@@ -125,13 +125,12 @@ class ModelWalk {
   void encoder_output() {
     const Tensor& states = states_.at("encoder.output");
     const std::size_t width = states.shape().back();
-    to_.step(translated("What the encoder gives"));
-    to_.paragraph(translated_count(
-        key_labels_.size(),
-        "Keys and values are made of what leaves the encoder, one for each of its {1} token. Of "
-        "the first:",
-        "Keys and values are made of what leaves the encoder, one for each of its {1} tokens. Of "
-        "the first:"));
+    to_.step(translated("The encoder's output"));
+    to_.paragraph(translated_count(key_labels_.size(),
+                                   "Keys and values are made from the encoder's output, one for "
+                                   "each of its {1} token. The first:",
+                                   "Keys and values are made from the encoder's output, one for "
+                                   "each of its {1} tokens. The first:"));
     show_vectors({named_vector("m", states.values<double>().first(width))}, to_);
   }
 
@@ -168,10 +167,11 @@ class ModelWalk {
   void answer() {
     const bool next = request_.folder->architecture.stacks.back().causal;
     to_.step(translated("The likeliest tokens"));
-    to_.paragraph(next ? translated("The state becomes one logit for each token of the vocabulary, "
-                                    "and a softmax over them says what comes next:")
-                       : translated("The state becomes one logit for each token of the vocabulary, "
-                                    "and a softmax over them says what stands here:"));
+    to_.paragraph(
+        next ? translated("The state becomes one logit for each token of the vocabulary, and a "
+                          "softmax over them gives the probabilities of the next token:")
+             : translated("The state becomes one logit for each token of the vocabulary, and a "
+                          "softmax over them gives the probabilities of the token here:"));
     const Prediction prediction = prediction_of(choice_.query, *logits_, *request_.folder);
     Explanation::Column tokens{translated("token"), {}, false, ""},
         ids{translated("id"), {}, true, ""};

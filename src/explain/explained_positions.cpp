@@ -63,8 +63,8 @@ void show_query(const Plan& plan, const EmbeddedSample& embedding, QueryChoice c
   for (std::size_t d = 0; d < x.size(); ++d) row.push_back(x[d] - place[d]);
   show_vectors({named_vector(translated("row"), row)}, to);
   to.paragraph(
-      translated("What tells its place, p = {1}, is added, E = {2} numbers (Vaswani et al. 2017, "
-                 "section 3.5):",
+      translated("The encoding of its position, p = {1}, is added: E = {2} numbers (Vaswani et al. "
+                 "2017, section 3.5):",
                  choice.query, embedding.width()));
   to.formula("PE[p,2i] = sin(p / 10000^(2i/E)), PE[p,2i+1] = cos(p / 10000^(2i/E))",
              "PE_{p,2i} = \\sin\\left(p / 10000^{2i/E}\\right), \\qquad PE_{p,2i+1} = "
@@ -194,12 +194,12 @@ void explain_angles(const ExplainedQuery& query, Explanation& to) {
 void explain_rotary(const ExplainedQuery& query, Explanation& to) {
   const HeadPreparation& preparation = query.preparation();
   const QueryChoice& choice = query.choice();
-  to.step(translated("The query and the keys are turned by their positions"));
+  to.step(translated("The query and the keys are rotated by their positions"));
   const std::int64_t position = preparation.query_positions().at(choice.sample, choice.query);
-  std::string text = translated("The query stands at position {1}, counted from 0. ", position);
+  std::string text = translated("The query is at position {1}, counted from 0. ", position);
   if (preparation.frequencies()) {
     text += translated(
-        "Each pair of columns (a, b) is turned by the angle position · frequency, in radians");
+        "Each pair of columns (a, b) is rotated by the angle position · frequency, in radians");
     const double amplitude = preparation.frequencies()->amplitude;
     if (amplitude != 1) {
       text += translated("; cosines and sines are multiplied by {1}", shown_number(amplitude));
@@ -213,7 +213,7 @@ void explain_rotary(const ExplainedQuery& query, Explanation& to) {
              "\\\\ \\sin & \\cos \\end{pmatrix} \\begin{pmatrix} a \\\\ b \\end{pmatrix}");
   explain_angles(query, to);
   const Numbers before = query.normed_query();
-  show_vectors({named_vector("q", before), named_vector(translated("q turned"), query.query())},
+  show_vectors({named_vector("q", before), named_vector(translated("q rotated"), query.query())},
                to);
 }
 
@@ -255,9 +255,9 @@ void explain_position_bias(const ExplainedQuery& query, Explanation& to) {
       static_cast<std::ptrdiff_t>(choice.query) + query.visibility().offset(choice.sample);
   const AttentionRequest& request = query.request();
   to.step(translated("What distances add"));
-  to.paragraph(translated(
-      "The query stands at position p = {1} among the keys; the distance of key j is j - p.",
-      place + 1));
+  to.paragraph(
+      translated("The query is at position p = {1} among the keys; the distance of key j is j - p.",
+                 place + 1));
   if (request.mask.alibi) {
     const double slope = bias.slope(choice.head);
     to.formula(translated("ALiBi adds -slope · |distance|, the slope of head {1} being {2}",

@@ -60,16 +60,15 @@ std::string sum_text(const RowCount& count) {
                             sum);
   }
   if (count.sum == 0) {
-    return translated(
-        "All weights are 0: no key is left for this query, or it stands in the padding.");
+    return translated("All weights are 0: no key is left for this query, or it is padding itself.");
   }
   if (std::abs(count.sum - 1) <= rounding) {
     return translated("The weights sum to {1}, as those of a softmax do.", sum);
   }
   return count.sum < 1
              ? translated(
-                   "The weights sum to {1}. What is missing to 1, {2}, went to a sink or to "
-                   "dropout, or to keys that are not in the map.",
+                   "The weights sum to {1}. The rest, {2}, went to a sink or to dropout, or to "
+                   "keys that are not in the map.",
                    sum, shown_number(1 - count.sum))
              : translated(
                    "The weights sum to {1}, more than those of a softmax: as after dropout, "
@@ -117,7 +116,7 @@ void explain_positions(const MapRow& row, const RowCount& count, Explanation& to
   };
   item(to_translate("its own position"), own);
   if (own > 0) item(to_translate("the one before"), own - 1);
-  if (own < last) item(to_translate("the one behind"), own + 1);
+  if (own < last) item(to_translate("the one after"), own + 1);
   if (own > 1) item(to_translate("the first"), 0);
 }
 
@@ -168,7 +167,7 @@ void explain_spread(const MapRow& row, const RowCount& count, Explanation& to) {
   const std::size_t hidden =
       static_cast<std::size_t>(std::count(row.allowed.begin(), row.allowed.end(), 0));
   const std::size_t seen = std::max(row.weights.size() - hidden, count.positive);
-  to.step(translated("How spread the weights are"));
+  to.step(translated("How spread out the weights are"));
   to.formula(translated("H = -Σ p[j]·ln p[j], p[j] = weight[j] / sum"),
              "H = -\\sum_j p_j \\ln p_j, \\qquad p_j = \\frac{w_j}{\\sum_t w_t}");
   double entropy = 0;
@@ -188,8 +187,8 @@ void explain_spread(const MapRow& row, const RowCount& count, Explanation& to) {
     return;
   }
   to.paragraph(translated(
-      "The most that {1} keys allow is ln({1}) = {2}, where all weigh the same, {3}: here it is "
-      "{4} of that. It is as spread as exp(H) = {5} keys of the same weight.",
+      "The largest entropy of {1} keys is ln({1}) = {2}, where all weigh the same, {3}: here it is "
+      "{4} of that. The weights are as spread out as exp(H) = {5} keys of equal weight.",
       seen, shown_number(most), shown_number(count.sum / keys), shown_number(entropy / most),
       shown_number(std::exp(entropy))));
   to.paragraph(translated_count(above, "{1} of the {2} keys has more than its equal share.",
@@ -224,16 +223,16 @@ void explain_hidden(const MapRow& row, Explanation& to) {
   const auto hiding = static_cast<std::size_t>(std::count(hidden.begin(), hidden.end(), true));
   const auto zeros = static_cast<std::size_t>(std::count(zero.begin(), zero.end(), true));
   if (row.allowed.empty()) {
-    to.paragraph(zeros == 0
-                     ? translated("The file does not tell which keys a mask hides. No weight is "
-                                  "exactly 0, so none is hidden unless its score was filled with "
-                                  "a finite number.")
-                     : translated_count(zeros,
-                                        "The file does not tell which keys a mask hides. {1} "
-                                        "weight is exactly 0, as of a hidden key: {2}.",
-                                        "The file does not tell which keys a mask hides. {1} "
-                                        "weights are exactly 0, as of hidden keys: {2}.",
-                                        listed(row, zero)));
+    to.paragraph(
+        zeros == 0
+            ? translated("The file does not say which keys a mask hides. No weight is exactly 0, "
+                         "so none is hidden unless its score was filled with a finite number.")
+            : translated_count(zeros,
+                               "The file does not say which keys a mask hides. {1} weight is "
+                               "exactly 0, like that of a hidden key: {2}.",
+                               "The file does not say which keys a mask hides. {1} weights are "
+                               "exactly 0, like those of hidden keys: {2}.",
+                               listed(row, zero)));
     return;
   }
   to.paragraph(hiding == 0 ? translated("The mask hides no key from this query.")
@@ -242,8 +241,8 @@ void explain_hidden(const MapRow& row, Explanation& to) {
                                               row.weights.size(), listed(row, hidden)));
   if (held != 0) {
     to.paragraph(
-        translated("They have weights all the same, {1} in sum: their scores were filled "
-                   "with a finite number.",
+        translated("They have weights nevertheless, {1} in sum: their scores were filled with a "
+                   "finite number.",
                    shown_number(held)));
   }
   if (zeros > 0) {

@@ -22,16 +22,16 @@ void explain_place(const ExplainedQuery& query, std::ptrdiff_t offset, Explanati
                           std::to_string(position);
   if (query.request().mask.align == Alignment::lower_right) {
     explanation.paragraph(
-        translated("The query stands at position i + offset = {1} among the keys: lower_right puts "
-                   "the last query at the last valid key.",
+        translated("The query is at position i + offset = {1} among the keys: lower_right puts the "
+                   "last query at the last valid key.",
                    sum));
   } else if (query.geometry().past > 0) {
     explanation.paragraph(
-        translated("The query stands at position i + offset = {1} among the keys: the offset is "
-                   "the number of past keys.",
+        translated("The query is at position i + offset = {1} among the keys: the offset is the "
+                   "number of past keys.",
                    sum));
   } else {
-    explanation.paragraph(translated("The query stands at position {1} among the keys.", position));
+    explanation.paragraph(translated("The query is at position {1} among the keys.", position));
   }
 }
 

@@ -133,7 +133,8 @@ class CorpusReading {
     const StoredSums stored = stored_in(path_);
     if (stored.fingerprint != fingerprint_) {
       throw input_error(
-          translated("the sums were made with another model or other options"), path_.string(),
+          translated("the sums were made with a different model or different options"),
+          path_.string(),
           translated("give the same as before, or another folder with HeadsOptions::out"));
     }
     const std::string wanted = stored.sums.lines_hash;
@@ -143,7 +144,7 @@ class CorpusReading {
     if (before_.lines_hash != wanted || stored.sums.lines > texts.size()) {
       throw input_error(translated("the lines that were read already have changed since"),
                         options_.corpus.string(),
-                        translated("begin anew, into another folder with HeadsOptions::out"));
+                        translated("start again, in another folder with HeadsOptions::out"));
     }
     before_ = stored.sums;
   }

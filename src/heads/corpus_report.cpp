@@ -134,8 +134,8 @@ void report_corpus(const HeadsCorpusOptions& options, const CorpusSums& sums,
     put("by_offset" + extension(options.heads.format), offsets_picture(sums, options.heads).bytes);
   }
   means.counted = translated(
-      "Means over {1} texts; heads.csv has deviations, standard errors and the texts where each is "
-      "most, by_offset.csv weights by relative position.",
+      "Means over {1} texts; heads.csv has deviations, standard errors and the texts with the "
+      "largest values, by_offset.csv weights by relative position.",
       sums.texts);
   outcome.table = heads_text(means);
 }

@@ -27,13 +27,14 @@ void keep(std::vector<KeptText>& most, const KeptText& text, std::size_t count) 
 }
 
 [[noreturn]] void refuse_other_attentions() {
-  throw input_error(translated("the documents of the corpus have different attentions"), "",
-                    translated("give documents of one kind, with as many layers and heads"));
+  throw input_error(
+      translated("the documents of the corpus have different attentions"), "",
+      translated("give documents of one kind, with the same numbers of layers and heads"));
 }
 
 constexpr JsonObject::Texts texts_of_errors = {
     .missing = to_translate("there is no \"{1}\""),
-    .missing_help = to_translate("the file was changed or is not whole: begin anew without it")};
+    .missing_help = to_translate("the file was changed or is incomplete: start again without it")};
 
 ExactSum sum_of(const JsonValue& value, const std::string& place) {
   return ExactSum::from_text(expect_string(value, place));

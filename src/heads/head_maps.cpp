@@ -199,7 +199,7 @@ Plan plan_of_maps(const HeadsOptions& options, const Document& document, bool* r
   }
   if (plans[0].options().pool) {
     throw Error(ErrorKind::usage,
-                translated("pooled weights have no single positions to tell statistics of"),
+                translated("pooled weights have no single positions for statistics"),
                 "DocumentOptions::pool", translated("leave the pooling out"));
   }
   choose(plans[0]);

@@ -143,7 +143,7 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
       map.groups.push_back(map.group_names.size() - 1);
       map.names.push_back(std::to_string(map.group_names.size()) + "." + std::to_string(++head));
     }
-    map.title = translated("Heads with Like Maps Stand Near Each Other");
+    map.title = translated("Heads with Similar Maps Are Near Each Other");
     pictures.add("head_map", draw_points(map, options.plot.figure, options.format));
   }
   if (const Tensor* lens = find(tensors, "lens.probabilities")) {
@@ -173,7 +173,7 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
         plot.figure.title =
             translated("Logit Lens: the Likeliest Token and Its Probability{1}", sample);
       }
-      if (!plot.figure.xlabel) plot.figure.xlabel = translated("Token That Was Read");
+      if (!plot.figure.xlabel) plot.figure.xlabel = translated("Input Token");
       if (!plot.figure.ylabel) plot.figure.ylabel = translated("Layer");
       if (!plot.colors.bar_label) plot.colors.bar_label = translated("Probability");
       pictures.add("lens", draw_heatmap(heatmap, plot.heatmap(), options.format));

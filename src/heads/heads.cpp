@@ -37,8 +37,8 @@ std::string in_words(const HeadCounting& counting) {
                          ? translated("Rows of special tokens do not count.")
                          : translated("Rows of all tokens count, also of special ones.");
   text += translated(
-      " Rows without any weight, as those of padding, never count; keys that a mask hides have no "
-      "weight, and the largest possible entropy is that of the keys that are seen.");
+      " Rows without any weight, such as those of padding, never count; keys that a mask hides "
+      "have no weight, and the largest possible entropy is that of the keys that are seen.");
   text += translated(" Separators: ");
   if (counting.separators.empty()) {
     text += translated("those of the tokenizer or, without one, [SEP], </s> and the like.");
@@ -137,7 +137,7 @@ class Reading {
 
   void compute(const Document& document) {
     if (!options_.others.empty()) {
-      throw Error(ErrorKind::usage, translated("only files of maps are layers of one stack"),
+      throw Error(ErrorKind::usage, translated("only files of maps can be layers of one stack"),
                   "HeadsOptions::others", translated("give one document"));
     }
     const bool whole = wants(HeadAnalysis::rollout) || wants(HeadAnalysis::norms) ||
@@ -213,7 +213,7 @@ class Reading {
     if (!wants(HeadAnalysis::distances)) return;
     if (heads_on_map_.empty()) {
       outcome_.warnings.emplace_back(
-          translated("no map of heads is made: there is no attention of a text over itself"));
+          translated("the map of heads is left out: there is no attention of a text over itself"));
       return;
     }
     const Tensor distances = distances_.distances();

@@ -166,18 +166,18 @@ std::string heads_text(const HeadsOutcome& outcome) {
   text += "\n" + outcome.counted + "\n";
   if (!outcome.induction.empty()) {
     text += translated(
-        "\nRandom tokens repeated once: weight on the previous token, on the same token in the "
+        "\nRandom tokens, repeated once: weight on the previous token, on the same token in the "
         "first half (duplicate) and on the one after that (induction)\n\n{1}",
         induction_table(outcome));
   }
   if (!outcome.differences.empty()) {
     text += translated(
-        "\nWithout a head: the probability of what was likeliest, and how far all predictions move "
-        "(Kullback-Leibler, nats)\n\n{1}",
+        "\nEach head left out: the probability of the token that was likeliest, and how far all "
+        "predictions move (Kullback-Leibler divergence, nats)\n\n{1}",
         differences_table(outcome));
   }
   if (!outcome.lens.empty()) {
-    text += translated("\nWhat each layer's states would say\n\n{1}", lens_table(outcome));
+    text += translated("\nWhat each layer's states would predict\n\n{1}", lens_table(outcome));
   }
   for (const auto& file : outcome.files) text += "\n  " + printable(file.string());
   return outcome.files.empty() ? text : text + "\n";

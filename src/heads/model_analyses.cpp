@@ -57,7 +57,7 @@ std::vector<std::vector<double>> predicted(const ModelRequest& request) {
                  "mask token"),
       "HeadsOptions::without_heads_of",
       translated(
-          "take the folder of the whole model, and of a masked one a text with its mask token"));
+          "use the folder of the whole model, and for a masked one a text with its mask token"));
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ Lens::Lens(ModelRequest& request, std::size_t likeliest)
     throw input_error(
         translated("the checkpoint has no head that gives logits, through which a lens looks"),
         "HeadsOptions::analyses",
-        translated("leave the lens out, or take the folder of the whole model"));
+        translated("leave the lens out, or use the folder of the whole model"));
   }
   const std::size_t samples = request.texts.read_by(folder.architecture.stacks.back()).size();
   ids_.assign(samples * layers_ * longest_ * likeliest_, -1);

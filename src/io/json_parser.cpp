@@ -261,7 +261,7 @@ namespace {
 
 constexpr std::string_view white_space = " \t\r\n";
 constexpr const char* help_quotes =
-    to_translate("strings and keys stand in straight double quotes");
+    to_translate("strings and keys are written in straight double quotes");
 constexpr const char* help_backslash = "write a backslash itself as \\\\";
 constexpr const char* help_utf8 = to_translate("save the text as UTF-8");
 
@@ -462,7 +462,7 @@ class Search {
         return;
       }
       if (c == '\n') {
-        fail(translated("a string runs over the end of its line"), at_,
+        fail(translated("a string continues past the end of its line"), at_,
              "close the string, or write the line break as \\n");
       }
       if (static_cast<unsigned char>(c) < 0x20) {
@@ -488,7 +488,7 @@ class Search {
     if (text_[at_] != 'u') {
       constexpr std::string_view escapes = "\"\\/bfnrt";
       if (escapes.find(text_[at_]) != std::string_view::npos) return;
-      fail(translated("a string has a backslash before a character that takes none"), at_,
+      fail(translated("a string has a backslash before a character that cannot be escaped"), at_,
            help_backslash);
     }
     unsigned code = 0;

@@ -124,8 +124,8 @@ class Reader {
                       std::is_floating_point_v<T>
                           ? R"(numbers, true, false, "inf", "-inf" and "nan" can stand in a tensor)"
                       : std::is_same_v<T, std::int64_t>
-                          ? translated("integers alone can stand here")
-                          : translated("true, false, 1 and 0 alone can stand here"));
+                          ? translated("only integers are allowed here")
+                          : translated("only true, false, 1 and 0 are allowed here"));
   }
 
   T converted(double number) const {
@@ -144,18 +144,18 @@ class Reader {
       if (!(number >= -0x1p63 && number < 0x1p63)) {
         throw input_error(
             translated("the number {1} is beyond the range of int64", number_text(number)),
-            place(shape_.size()), translated("integers alone can stand here"));
+            place(shape_.size()), translated("only integers are allowed here"));
       }
       if (std::trunc(number) != number) {
         throw input_error(translated("the number {1} is not an integer", number_text(number)),
-                          place(shape_.size()), translated("integers alone can stand here"));
+                          place(shape_.size()), translated("only integers are allowed here"));
       }
       return static_cast<std::int64_t>(number);
     } else {
       if (number != 0 && number != 1) {
         throw input_error(
             translated("the number {1} is neither true nor false", number_text(number)),
-            place(shape_.size()), translated("true, false, 1 and 0 alone can stand here"));
+            place(shape_.size()), translated("only true, false, 1 and 0 are allowed here"));
       }
       return number == 1;
     }
@@ -307,7 +307,7 @@ Tensor tensor_from_json(const JsonValue& value, DType dtype, const std::string& 
   if (open && value.find("file") != nullptr) return read_reference(value, pointer, open);
   if (value.find("files") != nullptr) {
     throw input_error(
-        translated("the tensor stands in comma-separated files, which are not read back"), pointer,
+        translated("the tensor is in comma-separated files, which are not read back"), pointer,
         translated("write the result with RunOptions::tensors json, npy, npz or safetensors"));
   }
   if (value.find("shape") != nullptr || value.find("data") != nullptr) {

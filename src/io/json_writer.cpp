@@ -319,7 +319,7 @@ void JsonWriter::end_array() {
 void JsonWriter::key(std::string_view name) {
   State& state = *state_;
   if (state.open.empty() || !state.open.back().object || state.after_key) {
-    throw Error(ErrorKind::internal, translated("a JSON key stands where none can"), "", "");
+    throw Error(ErrorKind::internal, translated("a JSON key where none is allowed"), "", "");
   }
   state.new_line(state.open.size(), !state.open.back().empty);
   state.open.back().empty = false;

@@ -446,7 +446,8 @@ class ArchiveWriter {
 
  private:
   [[noreturn]] static void fail(const std::string& reason) {
-    throw Error(ErrorKind::internal, translated("cannot make a zip archive: {1}", reason), "", "");
+    throw Error(ErrorKind::internal, translated("cannot create a zip archive: {1}", reason), "",
+                "");
   }
   [[noreturn]] void fail_and_free(const std::string& reason) {
     zip_source_free(source_);

@@ -149,7 +149,7 @@ Tensor convert(const RawArray& array, std::size_t count) {
     if constexpr (std::is_same_v<Stored, std::uint64_t>) {
       if (!std::in_range<std::int64_t>(stored)) {
         throw input_error(translated("the number {1} is beyond the range of int64", stored),
-                          "element " + std::to_string(i), translated("save it as a float64"));
+                          "element " + std::to_string(i), translated("save it as float64"));
       }
     }
     elements[i] = static_cast<To>(stored);  // NOLINT(bugprone-signed-char-misuse): a number

@@ -235,7 +235,7 @@ class TensorFile::Content {
     if (!folder_) {
       throw input_error(
           translated(
-              "a tensor stands in the file {1}, but what is read from memory can refer to no file",
+              "a tensor is in the file {1}, but what is read from memory cannot refer to files",
               in_quotes(file)),
           "", "");
     }

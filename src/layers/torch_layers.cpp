@@ -40,7 +40,7 @@ void check_gate(const TransformerRequest& request, const TransformerLayer& layer
       translated(
           "{1} {2} and {3}linear1.weight {4}, which it is multiplied with, have different shapes",
           name, text(layer.linear3.weight.shape()), prefix, text(layer.linear1.weight.shape())),
-      "/parameters/" + name, translated("give both as many rows"));
+      "/parameters/" + name, translated("give both the same number of rows"));
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {

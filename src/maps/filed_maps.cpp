@@ -514,13 +514,13 @@ AttentionMap FiledMaps::one() {
   if (takes_together()) return together(layers);
   if (files_.size() > 1 && !request_.selection.layers) {
     throw input_error(
-        translated("such a picture shows one layer, and there are {1} files", files_.size()),
+        translated("such a picture shows one layer, but there are {1} files", files_.size()),
         "PlotRequest::others",
         translated("choose one with MapSelection::layers, or mean, or draw them as a grid"));
   }
   if (request_.selection.layers && layers.size() > 1) {
     throw input_error(
-        translated("such a picture shows one layer, and {1} are chosen", layers.size()),
+        translated("such a picture shows one layer, but {1} are chosen", layers.size()),
         layers_field, translated("choose one, take their mean, or draw them as a grid"));
   }
   return read(layers[0]);

@@ -96,7 +96,7 @@ Positions positions_in(const std::optional<PositionRange>& range, std::size_t co
   if (first >= end) {
     throw input_error(translated("the range {1} holds none of the {2}", range_text(*range),
                                  count_text(count, noun, nouns)),
-                      field, translated("give a start that stands before the end"));
+                      field, translated("give a start before the end"));
   }
   return {static_cast<std::size_t>(first), static_cast<std::size_t>(end)};
 }
@@ -211,7 +211,7 @@ std::string keys_text(const MapSelection& selection) {
                          : translated(" and {1}", dropped_text(selection));
   }
   if (selection.renormalize) {
-    text += (text.empty() ? "" : translated(", ")) + translated("Renormalised");
+    text += (text.empty() ? "" : translated(", ")) + translated("Renormalized");
   }
   return text;
 }

@@ -200,7 +200,7 @@ PieceWords words_in(std::string_view text, const FileAccess& access) {
 WordsOfAxes merged_words(const std::optional<PieceWords>& given, const ShownAxis& queries,
                          const ShownAxis& keys) {
   if (!given && queries.labels.empty() && keys.labels.empty()) {
-    throw input_error(translated("there are no labels that tell which pieces make a word"),
+    throw input_error(translated("there are no labels that show which pieces make a word"),
                       "MapSelection::merge_pieces",
                       translated("give the tokens as labels: {\"query\": […], \"key\": […]}"));
   }

@@ -353,7 +353,7 @@ std::optional<std::string> merging_warning(const AttentionMap& map, const MapCho
   const Heatmap pieces = selected_heatmap(SelectedMap(map, apart));
   if (merged.weights.shape() != pieces.weights.shape()) return std::nullopt;
   return translated(
-      "nothing was merged: no label bears the mark of a piece of a word, such as ##, Ġ or ▁; "
+      "nothing was merged: no label has the mark of a piece of a word, such as ##, Ġ or ▁; "
       "MapSelection::words says which pieces make a word where there are no marks");
 }
 

@@ -27,8 +27,8 @@ void expect_numbers(const std::string& key, const JsonValue& list) {
 void refuse_unsupported(const JsonValue& config) {
   if (present_member(config, "quantization_config") != nullptr) {
     refuse_key("quantization_config",
-               translated("the weights are quantised, and what they stand for is not known"),
-               translated("take the model's unquantised folder"));
+               translated("the weights are quantized, and their meaning is not known"),
+               translated("use the model's unquantized folder"));
   }
   if (const JsonValue* type = present_member(config, "position_embedding_type")) {
     if (type->is(JsonValue::Type::string) && type->string() != "absolute") {
@@ -44,7 +44,7 @@ void refuse_unsupported(const JsonValue& config) {
     const char* wrong;
   };
   constexpr std::array<Neutral, 9> neutral{
-      {{"num_hidden_groups", 1, to_translate("all layers would be taken for one")},
+      {{"num_hidden_groups", 1, to_translate("all layers would be treated as one")},
        {"inner_group_num", 1, to_translate("layers within layers would be left out")},
        {"residual_multiplier", 1, to_translate("branches would be added as they are")},
        {"embedding_multiplier", 1, to_translate("embeddings would stay as they are")},
@@ -206,7 +206,7 @@ class ArchitectureReader {
       refuse_key("pad_token_id",
                  translated("positions cannot begin at {1}",
                             static_cast<std::ptrdiff_t>(model_.first_position)),
-                 translated("they begin behind the id of the padding token"));
+                 translated("they begin after the id of the padding token"));
     }
     if (!row_.buckets) return;
     ModelBuckets& buckets = model_.buckets;
@@ -237,14 +237,14 @@ class ArchitectureReader {
       if (own.chosen == 0 || own.chosen > own.count) {
         refuse_key("num_experts_per_tok",
                    translated("each token takes {1} of {2} experts", own.chosen, own.count),
-                   translated("from one to all of them can be taken"));
+                   translated("from one to all of them can be used"));
       }
       model_.experts = own;
     } else if (const auto other = reader_.first_count({"num_local_experts", "num_experts"});
                other && *other > 1) {
       refuse_key("num_local_experts",
                  translated("feed-forwards that choose among experts are not computed"),
-                 translated("of this kind gpt_oss alone is known"));
+                 translated("of this kind only gpt_oss is known"));
     }
   }
 

@@ -52,12 +52,12 @@ CheckpointWeights CheckpointWeights::open(const fs::path& folder, const FileAcce
       const JsonValue* map = root.is(JsonValue::Type::object) ? root.find("weight_map") : nullptr;
       if (map == nullptr || !map->is(JsonValue::Type::object)) {
         throw input_error(translated("the index has no object \"weight_map\""), "/weight_map",
-                          translated("it tells which part holds which tensor"));
+                          translated("it says which part holds which tensor"));
       }
       for (const JsonMember& entry : map->members()) {
         if (!entry.value.is(JsonValue::Type::string) ||
             fs::path(entry.value.string()).filename() != entry.value.string()) {
-          throw input_error(translated("no name of a part of the weights stands here"),
+          throw input_error(translated("this does not name a part of the weights"),
                             pointer_to("/weight_map", entry.key),
                             translated("parts are files in the same folder"));
         }
@@ -90,13 +90,13 @@ CheckpointWeights CheckpointWeights::open(const fs::path& folder, const FileAcce
       throw Error(
           ErrorKind::file,
           translated("the part {1} of the weights is missing", in_quotes(part.filename().native())),
-          weights.place_, translated("fetch it too: the index names it"));
+          weights.place_, translated("download it too: the index names it"));
     }
     refuse_pointer(part, access);
     const auto file = MappedFile::open(part, access);
     if (!looks_like_safetensors(file->bytes())) {
       throw input_error(translated("the weights are not a .safetensors file"), part.string(),
-                        translated("fetch the file again"));
+                        translated("download the file again"));
     }
     const auto tensors = [&] {
       try {

@@ -69,7 +69,7 @@ std::optional<double> ConfigurationReader::number(const std::string& key) const 
 }
 
 std::optional<std::size_t> ConfigurationReader::count(const std::string& key) const {
-  constexpr const char* wanted = to_translate("a whole number from 0 on");
+  constexpr const char* wanted = to_translate("a whole number of at least 0");
   const JsonValue* value = find(key, JsonValue::Type::number, wanted);
   if (value == nullptr) return std::nullopt;
   if (!value->is_integer() || value->integer() < 0) refuse_type(key, *value, wanted);
@@ -100,7 +100,7 @@ std::size_t ConfigurationReader::required(const std::string& meaning,
   if (found && *found > 0) return *found;
   std::string names;
   for (const char* key : keys) names += (names.empty() ? "" : ", ") + std::string(key);
-  throw input_error(translated("the configuration does not say the {1}", meaning), "",
+  throw input_error(translated("the configuration does not give the {1}", meaning), "",
                     translated("it is looked for under {1}", names));
 }
 

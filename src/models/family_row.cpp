@@ -50,7 +50,7 @@ void read(double& to, const JsonValue& value, const std::string& place) {
 }
 
 void read(std::size_t& to, const JsonValue& value, const std::string& place) {
-  if (!is_count(value)) refuse(value, to_translate("a whole number from 0 on"), place);
+  if (!is_count(value)) refuse(value, to_translate("a whole number of at least 0"), place);
   to = static_cast<std::size_t>(value.integer());
 }
 
@@ -148,7 +148,7 @@ void read(RowOffset& to, const JsonValue& value, const std::string& place) {
   } else if (value.is(JsonValue::Type::string)) {
     to.behind_padding = meaning_of(value, place, words);
   } else {
-    refuse(value, to_translate("a whole number from 0 on or a rule"), place);
+    refuse(value, to_translate("a whole number of at least 0 or a rule"), place);
   }
 }
 

@@ -421,7 +421,7 @@ JsonValue row_of(const JsonValue& config, const JsonValue* row) {
   const std::string family = family_of(config);
   if (row == nullptr) {
     if (family.empty()) {
-      refuse_key("model_type", translated("the configuration does not say its model_type"),
+      refuse_key("model_type", translated("the configuration does not give its model_type"),
                  translated("give one of the families that are known, or a row of your own"));
     }
     return with_cases(complete_row(family), config);

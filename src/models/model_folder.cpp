@@ -23,7 +23,7 @@ JsonValue read_json(const fs::path& path, const FileAccess& access) {
     const Error placed = error.inside(path.string());
     if (!placed.help().empty()) throw placed;
     throw Error(placed.kind(), placed.problem(), placed.where(),
-                translated("fetch the file again"));
+                translated("download the file again"));
   }
 }
 
@@ -122,7 +122,7 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
     throw Error(
         ErrorKind::file,
         translated("there is no config.json in the folder {1}", in_quotes(path.native())), "",
-        adapter ? translated("it holds an adapter alone: merge it into its model and save that")
+        adapter ? translated("it holds only an adapter: merge it into its model and save that")
                 : translated("name the folder of a checkpoint"));
   }
   const JsonValue config = read_json(configuration, access);

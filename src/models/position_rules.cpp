@@ -68,7 +68,7 @@ RotaryReader::RotaryReader(const ConfigurationReader& reader, std::size_t head_w
   if (const auto whole = reader.value(row_.width)) width_ = *whole;
   if (width_ == 0 || width_ % 2 != 0 || width_ > head_width) {
     throw input_error(
-        translated("of heads {1} wide {2} columns cannot be turned", head_width, width_), "",
+        translated("{2} columns of heads {1} wide cannot be rotated", head_width, width_), "",
         translated("an even number up to the width of a head can"));
   }
 }
@@ -215,7 +215,7 @@ void WindowReader::read_types() {
       }
       if (entry.size() != 2 || !entry.element(0).is(JsonValue::Type::array) ||
           !entry.element(1).is(JsonValue::Type::number) || !entry.element(1).is_integer()) {
-        refuse_type(key, entry, translated("a list of types and how often they come"));
+        refuse_type(key, entry, translated("a list of types and how often they occur"));
       }
       for (std::int64_t time = 0; time < entry.element(1).integer() && time < 1000; ++time) {
         for (std::size_t j = 0; j < entry.element(0).size(); ++j) {

@@ -178,7 +178,7 @@ class StackCheck {
     throw input_error(
         translated("the weights have biases for {1} in some layers and not in layer {2}",
                    in_quotes(names_.name(purpose, 0)), bias ? 0 : *layer),
-        weights_.place(), translated("the file is not whole: fetch it again"));
+        weights_.place(), translated("the file is incomplete: download it again"));
   }
 
   void take(const std::string& name) {
@@ -189,7 +189,7 @@ class StackCheck {
                    attn::name(weights_.type(name))),
         weights_.place(),
         translated(
-            "what such elements stand for is not known: take the model's unquantised folder"));
+            "the meaning of such elements is not known: use the model's unquantized folder"));
   }
 
   // 0 = any number.

@@ -124,7 +124,8 @@ Picture draw_difference(const Drawing& drawing) {
   if (sides[0].size() != sides[1].size() ||
       sides[0][0].weights.shape() != sides[1][0].weights.shape()) {
     throw placed(
-        input_error(translated("the weights have another shape than those of {1}", a.map.file), "",
+        input_error(translated("the weights have a different shape from those of {1}", a.map.file),
+                    "",
                     translated("give maps of one shape, or choose equal parts with "
                                "MapSelection::queries and MapSelection::keys")),
         b.map);

@@ -86,7 +86,7 @@ TokenStrip token_strip(const SelectedMap& selected) {
   }
   const std::string query = map.query_labels.empty() ? "Q_" + std::to_string(map.first_query + 1)
                                                      : "\"" + map.query_labels[0] + "\"";
-  const std::string what = queries == 1 ? translated("What {1} Looks at", query)
+  const std::string what = queries == 1 ? translated("What {1} Looks At", query)
                                         : translated("Mean Weight that Each Token Gets");
   const std::string& title = selected.map.title;
   strip.title = (title.empty() ? "" : title + "\n") + what + " " + place_text(selected);
@@ -209,11 +209,11 @@ Picture draw_comparison(const Drawing& drawing) {
       }
       if (columns.back().size() != columns[0].size() ||
           columns.back()[0].weights.shape() != columns[0][0].weights.shape()) {
-        throw input_error(
-            translated("the weights have another shape than those of {1}", drawing.of[0].map.file),
-            "",
-            translated("compare weights of one shape, or choose equal parts with "
-                       "MapSelection::queries and MapSelection::keys"));
+        throw input_error(translated("the weights have a different shape from those of {1}",
+                                     drawing.of[0].map.file),
+                          "",
+                          translated("compare weights of one shape, or choose equal parts with "
+                                     "MapSelection::queries and MapSelection::keys"));
       }
     } catch (const Error& error) {
       throw placed(error, drawn.map);

@@ -101,7 +101,7 @@ std::vector<std::string> read_maps(const PlotRequest& request, const FileAccess&
     if (!request.others.empty()) {
       throw Error(ErrorKind::usage, translated("more than one file to draw given"),
                   "PlotRequest::others",
-                  translated("give one: only weights are drawn of several files"));
+                  translated("give one: only weights can be in several files"));
     }
     auto opened = std::make_shared<ResultReader>(request.input, access);
     ResultReader& file = *opened;

@@ -44,7 +44,8 @@ std::vector<Matrix> matrices_of(const HeadLines& lines) {
     matrices.emplace_back(lines.heads[i], "head " + std::to_string(i + 1));
     if (lines.heads[i].weights.shape() != lines.heads[0].weights.shape()) {
       throw input_error(translated("the heads' weights differ in shape"),
-                        "head " + std::to_string(i + 1), translated("all must have one shape"));
+                        "head " + std::to_string(i + 1),
+                        translated("all must have the same shape"));
     }
   }
   return matrices;

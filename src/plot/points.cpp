@@ -38,7 +38,8 @@ std::vector<Point> places_of(const PointMap& map) {
   for (std::size_t i = 0; i < shape[0]; ++i) {
     places.push_back({numbers[2 * i], numbers[2 * i + 1]});
     if (std::isfinite(places[i].x) && std::isfinite(places[i].y)) continue;
-    throw input_error(translated("a point has no finite place"), "", translated("leave it out"));
+    throw input_error(translated("a point has a position that is not finite"), "",
+                      translated("leave it out"));
   }
   return places;
 }

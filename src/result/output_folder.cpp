@@ -24,7 +24,7 @@ void make_folder(const fs::path& folder, const std::string& help) {
   if (error || !fs::is_directory(folder, ignored)) {
     const std::string reason = error ? error.message() : translated("it is not a folder");
     throw Error(ErrorKind::file,
-                translated("cannot make the folder {1}: {2}", in_quotes(folder.native()), reason),
+                translated("cannot create the folder {1}: {2}", in_quotes(folder.native()), reason),
                 "RunOptions::out", help);
   }
 }

@@ -39,7 +39,7 @@ Tensor read_seen_keys(const JsonValue& seen, const std::string& prefix, const Sh
     if (good) return;
     throw input_error(
         translated("the keys that queries see do not fit the weights {1}", text(weights)), at,
-        translated("give for each sample and query the first key and the one behind the last"));
+        translated("give for each sample and query the first key and the one after the last"));
   };
   fit(seen.is(JsonValue::Type::array), pointer);
   for (std::size_t i = 0; i < seen.size(); ++i) {

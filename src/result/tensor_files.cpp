@@ -29,8 +29,8 @@ std::string_view bytes_of(const Tensor& tensor) {
 }
 
 [[noreturn]] void fail(const std::string& name) {
-  throw Error(ErrorKind::internal, translated("a result has other tensors than were foreseen"),
-              name, "");
+  throw Error(ErrorKind::internal, translated("a result has other tensors than expected"), name,
+              "");
 }
 
 }  // namespace

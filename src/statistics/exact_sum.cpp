@@ -106,7 +106,7 @@ ExactSum ExactSum::from_text(std::string_view text) {
   if (text == "0") return sum;
   const auto refuse = [&] {
     throw input_error(translated("\"{1}\" is not an exact sum", text), "",
-                      translated("the file was changed or is not whole: begin anew without it"));
+                      translated("the file was changed or is incomplete: start again without it"));
   };
   const bool negative = text.starts_with('-');
   const std::size_t colon = text.find(':');

@@ -53,14 +53,11 @@ constexpr std::array<HeadStatisticInfo, head_statistic_count> statistics{{
      to_translate(
          "1 if the mean weight on the first key is above the threshold, else 0; a mean is a rate"),
      true},
-    {HeadStatistic::previous_score, "previous_score",
-     to_translate("Score of the Previous-Token Pattern"),
+    {HeadStatistic::previous_score, "previous_score", to_translate("Previous-Token Score"),
      to_translate("share of all weights that lies on the key before the query"), true},
-    {HeadStatistic::duplicate_score, "duplicate_score",
-     to_translate("Score of the Duplicate-Token Pattern"),
+    {HeadStatistic::duplicate_score, "duplicate_score", to_translate("Duplicate-Token Score"),
      to_translate("share of all weights that lies on earlier keys of the query's token"), true},
-    {HeadStatistic::induction_score, "induction_score",
-     to_translate("Score of the Induction Pattern"),
+    {HeadStatistic::induction_score, "induction_score", to_translate("Induction Score"),
      to_translate(
          "share of all weights that lies on keys just after earlier ones of the query's token"),
      true},
@@ -80,17 +77,16 @@ static_assert(std::all_of(statistics.begin(), statistics.end(),
 
 constexpr std::array<HeadAnalysisInfo, static_cast<std::size_t>(HeadAnalysis::last) + 1> analyses{{
     {HeadAnalysis::rollout, "rollout",
-     to_translate("how much of each token at the input arrives at each position, layer by layer")},
+     to_translate("how much of each input token arrives at each position, layer by layer")},
     {HeadAnalysis::norms, "norms",
-     to_translate(
-         "how long the vectors are that an attention adds up, and what of others is mixed in; of "
-         "models")},
+     to_translate("lengths of the vectors that an attention adds up, and how much of other tokens "
+                  "is mixed in; for models")},
     {HeadAnalysis::lens, "lens",
-     to_translate("what each layer's states would say as logits; of models")},
+     to_translate("what each layer's states would predict; for models")},
     {HeadAnalysis::distances, "distances",
-     to_translate("how unlike the heads are, and their places on a map of them")},
+     to_translate("how different the heads are, and their positions on a map")},
     {HeadAnalysis::induction, "induction",
-     to_translate("what heads look at in random tokens that are repeated; of models")},
+     to_translate("what heads look at in random tokens that are repeated; for models")},
 }};
 
 }  // namespace

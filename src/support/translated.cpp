@@ -69,7 +69,7 @@ Catalogue::Catalogue(std::string bytes, const std::string& where) : bytes_(std::
                      [](const Entry& a, const Entry& b) { return a.english < b.english; });
   if (bytes_.size() < header_bytes || found != magic || !read.whole() || !sorted) {
     throw input_error(translated("the file is not a catalogue of translations"), where,
-                      translated("make it with msgfmt, or install the program anew"));
+                      translated("make it with msgfmt, or install the program again"));
   }
 }
 

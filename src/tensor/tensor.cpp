@@ -197,8 +197,8 @@ void Tensor::check_stored(DType dtype) const {
 }
 
 void refuse_element_type(DType dtype) {
-  throw Error(ErrorKind::internal, translated("elements of {1} are not computed with", name(dtype)),
-              "", "");
+  throw Error(ErrorKind::internal,
+              translated("elements of {1} cannot be computed with", name(dtype)), "", "");
 }
 
 Tensor shape_only(Shape shape, DType dtype) {

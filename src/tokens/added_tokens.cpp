@@ -23,7 +23,7 @@ std::string normalized_content(const AddedToken& token, const std::vector<Normal
   if (!text.text.empty()) return text.text;
   throw input_error(
       translated("normalization leaves nothing of the added token {1}", in_quotes(token.content)),
-      token.place.empty() ? where : token.place, translated("say \"normalized\": false for it"));
+      token.place.empty() ? where : token.place, translated("write \"normalized\": false for it"));
 }
 
 bool ends_in_word(std::string_view text) {
@@ -97,7 +97,7 @@ void number_added_tokens(std::vector<AddedToken>& added, const TokenTable& token
           translated("the added token {1} has the id {2}, but the vocabulary gives it {3}",
                      in_quotes(content), *stated[i], *id),
           added[i].place,
-          translated("the ids of a vocabulary and its added tokens are 0, 1, … without a hole"));
+          translated("the ids of a vocabulary and its added tokens are 0, 1, … without a gap"));
     }
     added[i].id = *id;
   }

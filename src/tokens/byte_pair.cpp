@@ -163,8 +163,7 @@ std::shared_ptr<const MergeTable> MergeList::table(
       }
       throw input_error(
           translated("the merge needs {1}, which is not in the vocabulary", in_quotes(missing)),
-          place_of(i),
-          translated("take the vocabulary and the merges as they were published together"));
+          place_of(i), translated("use the vocabulary and the merges as published together"));
     }
     result->add(left, right, {static_cast<std::uint32_t>(i), both});
   }

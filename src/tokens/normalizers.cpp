@@ -138,7 +138,7 @@ std::uint32_t little_endian(std::string_view bytes) {
 
 Error damaged(const std::string& where) {
   return input_error(translated("the precompiled table of characters is damaged"), where,
-                     translated("take the file as it was published"));
+                     translated("use the file as published"));
 }
 
 // The end in bytes of the grapheme cluster that begins at `begin`.

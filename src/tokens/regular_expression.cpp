@@ -146,7 +146,8 @@ RegularExpression::RegularExpression(std::string_view pattern, const std::string
   if (result != ONIG_NORMAL) {
     throw input_error(translated("the pattern {1} cannot be compiled: {2}", in_quotes(pattern),
                                  message_of(result, &info)),
-                      where, translated("mend the pattern, or use one that Oniguruma can match"));
+                      where,
+                      translated("correct the pattern, or use one that Oniguruma can match"));
   }
   compiled_ = std::make_shared<const Compiled>(
       Compiled{std::string(pattern), where, std::unique_ptr<regex_t, Free>(code)});

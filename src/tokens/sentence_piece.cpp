@@ -20,7 +20,7 @@ namespace {
 
 Error no_model() {
   return input_error(translated("this is not a SentencePiece model, or not a complete one"), "",
-                     translated("take the file as it was published"));
+                     translated("use the file as published"));
 }
 
 bool loads(sentencepiece::SentencePieceProcessor& processor, std::string_view bytes) {
@@ -300,7 +300,7 @@ TextTemplate template_of(const Kind& kind, const TokenizerConfig& config,
     const std::string token = config.token(key).value_or(std::string(otherwise));
     if (const auto found = parts.find(token)) return *found;
     throw input_error(translated("the token {1} is not in the vocabulary", in_quotes(token)), file,
-                      translated("take the files of the folder as they were published together"));
+                      translated("use the files of the folder as published together"));
   };
   using Part = TextTemplate::Part;
   TextTemplate result;
@@ -361,9 +361,8 @@ TextTemplate template_of(const Kind& kind, const TokenizerConfig& config,
 SentencePieceModel::SentencePieceModel(std::string_view bytes) {
   constexpr std::size_t most = std::size_t{64} << 20;
   if (bytes.size() > most) {
-    throw input_error(
-        translated("the file has {1} bytes, more than 64 MiB", bytes.size()), "",
-        translated("no SentencePiece model is so large: take the file as it was published"));
+    throw input_error(translated("the file has {1} bytes, more than 64 MiB", bytes.size()), "",
+                      translated("no SentencePiece model is so large: use the file as published"));
   }
   auto processor = std::make_shared<sentencepiece::SentencePieceProcessor>();
   if (!loads(*processor, bytes) || processor->GetPieceSize() <= 0) throw no_model();
@@ -421,7 +420,7 @@ std::optional<TokenizerParts> parts_from_sentence_piece(const TokenizerFiles& fi
   if (kind->numbering == Numbering::vocabulary) {
     if (!files.vocab_json) {
       throw input_error(translated("there is a {1}, but no vocab.json", files.sentencepiece_name),
-                        "", translated("take the folder's files as they were published together"));
+                        "", translated("use the folder's files as published together"));
     }
     tokens = in_file("vocab.json", [&] { return read_vocab_json(*files.vocab_json); });
   }

@@ -23,7 +23,7 @@ TokenId read_id(const JsonValue& value, std::size_t tokens, const std::string& w
                                  (value.is(JsonValue::Type::number) && value.is_integer()
                                       ? std::to_string(value.integer())
                                       : translated(type_text(value)))),
-                      where, translated("take the file as it was published"));
+                      where, translated("use the file as published"));
   }
   return static_cast<TokenId>(value.integer());
 }
@@ -46,7 +46,7 @@ std::vector<TokenId> read_special(const Stage& stage, const std::string& name, s
     throw input_error(
         translated("the template puts {1} around texts, which is not among its special tokens",
                    in_quotes(name)),
-        list.place(), translated("take the file as it was published"));
+        list.place(), translated("use the file as published"));
   }
   std::vector<TokenId> ids;
   Stage(*special, list.place(name)).each("ids", [&](const JsonValue& id, const std::string& place) {
@@ -170,16 +170,14 @@ const std::vector<StageType<Decoder>>& decoder_types() {
 }  // namespace
 
 Stage::Stage(const JsonValue& value, std::string place)
-    : JsonObject(
-          value, std::move(place),
-          {.missing = to_translate("the key \"{1}\" is missing"),
-           .missing_help = to_translate("take the file as it was published, or write it again"),
-           .type_help = to_translate("take the file as it was published, or write it again"),
-           .missing_in_object = true}) {}
+    : JsonObject(value, std::move(place),
+                 {.missing = to_translate("the key \"{1}\" is missing"),
+                  .missing_help = to_translate("use the file as published, or write it again"),
+                  .type_help = to_translate("use the file as published, or write it again"),
+                  .missing_in_object = true}) {}
 
 const std::string& Stage::type() const {
-  expect_object(value(), place(),
-                translated("take the file as it was published, or write it again"));
+  expect_object(value(), place(), translated("use the file as published, or write it again"));
   return string("type");
 }
 
@@ -215,7 +213,7 @@ std::int64_t Stage::integer(std::string_view key, std::int64_t most) const {
     throw input_error(
         translated("expected {1}, found {2}", translated("an integer from 0 to {1}", most),
                    translated(type_text(found))),
-        place(key), translated("take the file as it was published, or write it again"));
+        place(key), translated("use the file as published, or write it again"));
   }
   return found.integer();
 }

@@ -21,7 +21,7 @@ ModelToken whole(std::string_view word, const TokenTable& tokens, const std::str
       translated(
           "there is no token for the word {1}, and the unknown token {2} is not in the vocabulary",
           in_quotes(word), in_quotes(unknown)),
-      "", translated("leave the word out, or take the tokenizer as it was published"));
+      "", translated("leave the word out, or use the tokenizer as published"));
 }
 
 constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
@@ -112,10 +112,10 @@ void UnigramModel::cut(std::string_view word, std::vector<ModelToken>& result) c
     });
     if (has_own) return;
     if (!unknown) {
-      throw input_error(
-          translated("there is no token for the character {1}, and no unknown token",
-                     in_quotes(word.substr(begin, end - begin))),
-          "", translated("leave the character out, or take the tokenizer as it was published"));
+      throw input_error(translated("there is no token for the character {1}, and no unknown token",
+                                   in_quotes(word.substr(begin, end - begin))),
+                        "",
+                        translated("leave the character out, or use the tokenizer as published"));
     }
     offer(end, unknown_score, *unknown);
   });

@@ -15,7 +15,7 @@ JsonValue object_of(std::optional<std::string_view> text) {
   JsonValue root = parse_json_by_element(*text, 512);
   if (root.is(JsonValue::Type::object)) return root;
   throw input_error(translated("expected an object, found {1}", translated(type_text(root))), "",
-                    translated("take the file as it was published"));
+                    translated("use the file as published"));
 }
 
 bool present_in(const JsonValue& object, std::string_view key) {
@@ -85,7 +85,7 @@ void TokenizerConfig::append_named(std::vector<std::pair<TokenId, AddedToken>>& 
     const bool whole = member.value.is(JsonValue::Type::number) && member.value.is_integer();
     if (!whole || member.value.integer() < 0 || member.value.integer() > 0x7FFFFFFF) {
       throw input_error(translated("expected the id of a token"), where,
-                        translated("take the file as it was published"));
+                        translated("use the file as published"));
     }
     AddedToken token;
     token.content = member.key;
@@ -103,7 +103,7 @@ void TokenizerConfig::append_listed(std::vector<std::pair<TokenId, AddedToken>>&
   const std::string where = "/added_tokens_decoder";
   if (!list.is(JsonValue::Type::object)) {
     throw input_error(translated("expected an object, found {1}", translated(type_text(list))),
-                      where, translated("take the file as it was published"));
+                      where, translated("use the file as published"));
   }
   for (const JsonMember& member : list.members()) {
     const Stage entry(member.value, pointer_to(where, member.key));
@@ -112,7 +112,7 @@ void TokenizerConfig::append_listed(std::vector<std::pair<TokenId, AddedToken>>&
     const auto [read_to, error] = std::from_chars(member.key.data(), end, id);
     if (error != std::errc() || read_to != end) {
       throw input_error(translated("expected the id of a token"), entry.place(),
-                        translated("take the file as it was published"));
+                        translated("use the file as published"));
     }
     AddedToken token = read_added_token(entry, false);
     token.place = tokenizer_config_name + ", " + entry.place();
@@ -164,7 +164,7 @@ AddedTokens added_tokens_of(const TokenizerConfig& config, const TokenTable& tok
 TokenId id_of(const TokenTable& tokens, const std::string& token, const std::string& where) {
   if (const auto id = tokens.find(token)) return *id;
   throw input_error(translated("the token {1} is not in the vocabulary", in_quotes(token)), where,
-                    translated("take the files of the folder as they were published together"));
+                    translated("use the files of the folder as published together"));
 }
 
 }  // namespace attn

@@ -93,7 +93,7 @@ std::shared_ptr<const MergeTable> read_merges_txt(std::string_view text, const T
     if (!merges.add_line(line)) {
       throw input_error(
           translated("expected two tokens with a space between them, found {1}", in_quotes(line)),
-          place_of(number), translated("take the file as it was published"));
+          place_of(number), translated("use the file as published"));
     }
     numbers.push_back(number);
   }
@@ -196,7 +196,7 @@ TokenizerParts parts_from_files(const TokenizerFiles& files) {
   if (files.vocab_txt) return parts_from_vocab_txt(files);
   if (files.vocab_json) {
     throw input_error(translated("there is a vocab.json, but no merges.txt"), "",
-                      translated("take the folder's files as they were published together"));
+                      translated("use the folder's files as published together"));
   }
   throw input_error(
       translated("the folder has no tokenizer"), "",

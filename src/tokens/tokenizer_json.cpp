@@ -22,7 +22,7 @@ const std::string model_at = "/model", vocabulary_at = "/model/vocab", merges_at
 
 Error misshapen(const std::string& wanted, const std::string& where) {
   return input_error(translated("expected {1}", wanted), where,
-                     translated("take the file as it was published"));
+                     translated("use the file as published"));
 }
 
 // A score as serde_json reads it, rounded twice: the digits to a double, and the double divided by
@@ -121,7 +121,7 @@ class Reader {
     events_.expect_end();
     if (!values_.contains("model")) {
       throw input_error(translated("there is no model"), model_at,
-                        translated("take the file as it was published"));
+                        translated("use the file as published"));
     }
     for (const auto& [key, value] : values_) {
       constexpr std::array<std::string_view, 9> known = {
@@ -294,7 +294,7 @@ class Reader {
     if (dropout != nullptr && !(dropout->is(JsonValue::Type::number) && dropout->number() == 0)) {
       throw input_error(
           translated("merges are dropped at random, which gives other tokens each time"),
-          options.place("dropout"), translated("say \"dropout\": null"));
+          options.place("dropout"), translated("write \"dropout\": null"));
     }
     BytePairModel model;
     model.tokens = model_.tokens;
@@ -303,7 +303,7 @@ class Reader {
       if (!model.unknown) {
         throw input_error(
             translated("the unknown token {1} is not in the vocabulary", in_quotes(*unknown)),
-            options.place("unk_token"), translated("take the file as it was published"));
+            options.place("unk_token"), translated("use the file as published"));
       }
     }
     model.fuse_unknown = options.boolean("fuse_unk", false);
@@ -324,8 +324,8 @@ class Reader {
     if (list == values_.end() || list->second.is(JsonValue::Type::null)) return {};
     std::vector<AddedToken> added;
     std::vector<std::optional<TokenId>> stated;
-    const JsonValue& all = expect_array(
-        list->second, at, translated("take the file as it was published, or write it again"));
+    const JsonValue& all =
+        expect_array(list->second, at, translated("use the file as published, or write it again"));
     for (std::size_t i = 0; i < all.size(); ++i) {
       const Stage entry(all.element(i), pointer_to(at, i));
       AddedToken token = read_added_token(entry, true);

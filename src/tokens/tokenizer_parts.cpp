@@ -30,12 +30,12 @@ std::string_view TokenizerParts::token(TokenId id) const {
 void expect_tokens(const TokenTable& tokens, const std::string& where) {
   if (tokens.size() > 0) return;
   throw input_error(translated("the vocabulary is empty"), where,
-                    translated("take the file as it was published"));
+                    translated("use the file as published"));
 }
 
 void add_token(TokenTable& tokens, std::string_view token, TokenId id, const std::string& where) {
   if (tokens.has(id)) {
-    throw input_error(translated("{1} and {2} have one id, {3}", in_quotes(tokens.token(id)),
+    throw input_error(translated("{1} and {2} have the same id, {3}", in_quotes(tokens.token(id)),
                                  in_quotes(token), id),
                       pointer_to(where, token), translated("give every token its own id"));
   }
@@ -53,7 +53,7 @@ void read_token_ids(JsonEvents& events, TokenTable& tokens, const std::string& w
     TokenId id = 0;
     if (!events.small_integer(id)) {
       throw input_error(translated("expected the id of a token"), pointer_to(where, token),
-                        translated("take the file as it was published"));
+                        translated("use the file as published"));
     }
     if (id >= most) {
       throw input_error(translated("the id {1} is greater than a vocabulary of this size has", id),
@@ -69,7 +69,7 @@ std::shared_ptr<TokenTable> read_vocab_json(std::string_view text) {
   JsonEvents events(text);
   if (events.peek() != JsonValue::Type::object) {
     throw input_error(translated("expected an object of tokens and ids"), "",
-                      translated("take the file as it was published"));
+                      translated("use the file as published"));
   }
   read_token_ids(events, *tokens, "", text.size());
   events.expect_end();

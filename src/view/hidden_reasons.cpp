@@ -57,7 +57,7 @@ class Hidden {
       if (there) sentences.push_back(translated(sentence));
     };
     add(causal, to_translate("causal: keys after the query"));
-    add(keys, to_translate("keys that no query sees, as those of padding"));
+    add(keys, to_translate("keys that no query sees, such as those of padding"));
     add(queries, to_translate("queries that see no key"));
     add(others, to_translate("other keys that the mask hides"));
     return sentences;

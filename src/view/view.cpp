@@ -35,7 +35,7 @@ ViewOutcome view_plan(const Plan& plan, const ViewOptions& options, const Sink& 
 
 void refuse_several(const ViewOptions& options) {
   if (options.others.empty()) return;
-  throw Error(ErrorKind::usage, translated("only files of maps are layers of one page"),
+  throw Error(ErrorKind::usage, translated("only files of maps can be layers of one page"),
               "ViewOptions::others", translated("give one document"));
 }
 
@@ -123,7 +123,7 @@ ViewOutcome view(const ViewOptions& options, const std::filesystem::path& page) 
 
 std::string view_text(const ViewOutcome& outcome) {
   std::string text =
-      translated("{1} of {2} in {3} cells, {4} bytes",
+      translated("{1} of {2}, {3} cells, {4} bytes",
                  translated_count(outcome.maps, "{1} map", "{1} maps"),
                  translated_count(outcome.attentions, "{1} attention", "{1} attentions"),
                  outcome.cells, outcome.bytes) +

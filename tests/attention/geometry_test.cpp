@@ -342,7 +342,7 @@ TEST_CASE("past keys and values come together and continue the present ones") {
   sequences(past).past_key = zeros({2, 6, 3});
   CHECK(error_of(past) ==
         "past_key [2,6,3] does not continue key [2,3,4]\n  where: /past_key\n"
-        "  help:  give both the same axes but the length, the second last one");
+        "  help:  give both the same axes, except for the length, the second to last");
   sequences(past).past_key = zeros({6, 4});
   CHECK(error_of(past) ==
         "key [2,3,4] and past_key [6,4] have different numbers of axes\n  where: /past_key\n"
@@ -350,7 +350,7 @@ TEST_CASE("past keys and values come together and continue the present ones") {
   sequences(past).past_key = zeros({2, 6, 4});
   CHECK(error_of(past) ==
         "past_value [2,6,4] does not continue value [2,3,5]\n  where: /past_value\n"
-        "  help:  give both the same axes but the length, the second last one");
+        "  help:  give both the same axes, except for the length, the second to last");
   sequences(past).past_value = zeros({2, 7, 5});
   CHECK(error_of(past) ==
         "past_key [2,6,4] and past_value [2,7,5] have different lengths\n  where: /past_value\n"
@@ -363,7 +363,7 @@ TEST_CASE("the past of a tensor with 4 axes has its heads") {
   sequences(past).past_value = zeros({2, 2, 1, 4});
   CHECK(error_of(past) ==
         "past_key [2,4,1,4] does not continue key [2,2,3,4]\n  where: /past_key\n"
-        "  help:  give both the same axes but the length, the second last one");
+        "  help:  give both the same axes, except for the length, the second to last");
 }
 
 TEST_CASE("scale and softcap are finite, the softcap positive") {

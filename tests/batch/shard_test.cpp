@@ -52,7 +52,7 @@ TEST_CASE("an array of Slurm may start anywhere and go in steps, if they are eve
   Variables uneven = array;
   uneven["SLURM_ARRAY_TASK_STEP"] = "1";
   CHECK(found(uneven) ==
-        "the tasks of the Slurm array are not evenly spaced, so that their numbers do not tell the "
+        "the tasks of the Slurm array are not evenly spaced, so their numbers do not identify the "
         "parts\n"
         "  where: SLURM_ARRAY_TASK_ID, SLURM_ARRAY_TASK_COUNT\n"
         "  help:  say which part this is with BatchOptions::shard");
@@ -89,10 +89,10 @@ TEST_CASE("variables of an engine that make no sense are errors, not a batch of 
         "the variable PMI_RANK is \"one\", which is not a whole number\n"
         "  where: PMI_RANK\n"
         "  help:  correct it, or say which part this is with BatchOptions::shard");
-  CHECK(
-      found({{"JOB_COMPLETION_INDEX", "1"}}) ==
-      "this is a pod of an indexed Kubernetes Job, which does not tell its pods how many they are\n"
-      "  where: JOB_COMPLETION_INDEX\n"
-      "  help:  set the variable JOB_COMPLETIONS in the Job to what spec.completions is, or say "
-      "which part this is with BatchOptions::shard");
+  CHECK(found({{"JOB_COMPLETION_INDEX", "1"}}) ==
+        "this is a pod of an indexed Kubernetes Job, which does not tell its pods how many there "
+        "are\n"
+        "  where: JOB_COMPLETION_INDEX\n"
+        "  help:  set the variable JOB_COMPLETIONS in the Job to what spec.completions is, or say "
+        "which part this is with BatchOptions::shard");
 }

@@ -169,7 +169,7 @@ TEST_CASE("a folder that cannot be written to is told") {
       shell(user + "\"$ATTN\" run a.json --plots none --out locked/r", folder.path());
   CHECK(run.exit_code == 4);
   CHECK(run.errors ==
-        "attn-cli: cannot make the folder \"locked/r\": Permission denied\n  where: --out\n"
+        "attn-cli: cannot create the folder \"locked/r\": Permission denied\n  where: --out\n"
         "  help:  name a folder whose parent folder exists and can be written to\n");
   const Outcome batch =
       shell(user + "\"$ATTN\" batch a.json --plots none --out locked", folder.path());

@@ -74,15 +74,17 @@ TEST_CASE("what cannot stand beside the result on standard output is refused") {
     flags.insert(flags.begin(), {"run", "-", "--out", "-"});
     return attn_cli(flags, ".", fine).errors;
   };
-  CHECK(errors({"--plots", "grid"}) ==
-        "attn-cli: pictures cannot go to standard output beside the result\n  where: --plots\n"
-        "  help:  leave out --plots, or give attn-cli run a folder with --out\n");
+  CHECK(
+      errors({"--plots", "grid"}) ==
+      "attn-cli: pictures cannot go to standard output together with the result\n  where: --plots\n"
+      "  help:  leave out --plots, or give attn-cli run a folder with --out\n");
   CHECK(errors({"--tensors", "npy"}) ==
-        "attn-cli: files of tensors cannot go to standard output beside the result\n"
+        "attn-cli: files of tensors cannot go to standard output together with the result\n"
         "  where: --tensors\n"
         "  help:  leave out --tensors, or give attn-cli run a folder with --out\n");
   CHECK(errors({"--json"}) ==
-        "attn-cli: the report cannot go to standard output beside the result\n  where: --json\n"
+        "attn-cli: the report cannot go to standard output together with the result\n  where: "
+        "--json\n"
         "  help:  leave out --json, or give attn-cli run a folder with --out\n");
   CHECK(errors({"--show"}) ==
         "attn-cli: --show and --out - cannot both write to standard output\n  where: --show\n"
@@ -181,7 +183,7 @@ TEST_CASE("batch --out - stops at the first failure if asked, and has nothing to
         "attn-cli: unknown kind of attention \"sdpaa\"\n  where: standard input:2, /attention\n"
         "  help:  did you mean \"sdpa\"?\n");
   CHECK(attn_cli({"batch", "-", "--out", "-", "--resume"}, ".", input).errors ==
-        "attn-cli: answers leave nothing behind that could be gone on with\n  where: --resume\n"
+        "attn-cli: answers on standard output leave nothing to continue from\n  where: --resume\n"
         "  help:  leave it out, or name a folder with --out\n");
 }
 

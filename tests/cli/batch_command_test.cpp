@@ -123,7 +123,8 @@ TEST_CASE("an interrupted batch finishes what is under way, exits with 130 and c
         folder.path());
     CHECK(run.exit_code == 130);
     CHECK(run.output.find("to be done with --resume\n") != std::string::npos);
-    CHECK(run.errors.find("\nattn-cli: finishing what is under way; once more stops at once\n") !=
+    CHECK(run.errors.find(
+              "\nattn-cli: finishing the current work; interrupt again to stop at once\n") !=
           std::string::npos);
     const std::string summary = read_text(folder / "r/summary.jsonl");
     CHECK(summary.ends_with("}\n"));

@@ -29,11 +29,11 @@ TEST_CASE("compare takes the tolerances of a type, which those that are given go
   };
   const Outcome brain = compared({"--tolerances", "bf16"});
   CHECK(brain.exit_code == 0);
-  CHECK(brain.output.starts_with("a.json against b.json, tolerance |a − b| ≤ 1e-05 + 0.016·|b|\n"));
+  CHECK(brain.output.starts_with("a.json and b.json, tolerance |a − b| ≤ 1e-05 + 0.016·|b|\n"));
   CHECK(compared({"--tolerances", "f16"}).exit_code == 1);
   const Outcome wider = compared({"--rtol", "0.02", "--tolerances", "f64"});
   CHECK(wider.exit_code == 0);
-  CHECK(wider.output.starts_with("a.json against b.json, tolerance |a − b| ≤ 1e-07 + 0.02·|b|\n"));
+  CHECK(wider.output.starts_with("a.json and b.json, tolerance |a − b| ≤ 1e-07 + 0.02·|b|\n"));
   CHECK(compared({"--tolerances", "f8"}).exit_code == 2);
 }
 
@@ -43,7 +43,7 @@ TEST_CASE("compare tells tensor by tensor how results differ, and exits with 1")
   const Outcome compare = attn_cli({"compare", "a.json", "b.json"}, folder.path());
   CHECK(compare.exit_code == 1);
   CHECK(compare.errors.empty());
-  const std::string tables = R"(a.json against b.json, tolerance |a − b| ≤ 1e-06 + 1e-05·|b|
+  const std::string tables = R"(a.json and b.json, tolerance |a − b| ≤ 1e-06 + 1e-05·|b|
 
   tensor   shape  type     largest |a − b|  largest |a − b| / |b|  beyond
   weights  [2,2]  float32  0.25 at [0,1]    0.5 at [0,1]           1 of 4
@@ -53,7 +53,7 @@ TEST_CASE("compare tells tensor by tensor how results differ, and exits with 1")
   weights  0.0625        0       0.25        0.25        0.218
 
 Differences
-  weights: the first beyond the tolerance is at [0,1]: 0.75 against 0.5
+  weights: the first one out of tolerance is at [0,1]: 0.75 and 0.5
 )";
   CHECK(compare.output == tables + R"(
 Not compared
@@ -154,7 +154,7 @@ TEST_CASE("compare exits with 0 for what agrees within the tolerance given") {
   CHECK(attn_cli({"compare", "c.json", "d.json", "--rtol", "0.2"}, folder.path()).exit_code == 0);
   CHECK(attn_cli({"compare", "c.json", "d.json", "--atol", "0.5"}, folder.path()).exit_code == 0);
   CHECK(attn_cli({"compare", "c.json", "-"}, folder.path(), "[1,2]").output ==
-        "c.json against standard input, tolerance |a − b| ≤ 1e-06 + 1e-05·|b|\n"
+        "c.json and standard input, tolerance |a − b| ≤ 1e-06 + 1e-05·|b|\n"
         "\n"
         "  tensor     shape  type     largest |a − b|  largest |a − b| / |b|  beyond\n"
         "  (unnamed)  [2]    float64  0                0                      0 of 2\n"
@@ -258,7 +258,7 @@ TEST_CASE("compare tells wrong use, bad input and unreadable files apart") {
   const Outcome one = attn_cli({"compare", "a.json"}, folder.path());
   CHECK(one.exit_code == 2);
   CHECK(one.errors ==
-        "attn-cli: two files to compare are needed\n"
+        "attn-cli: two files are needed to compare\n"
         "  where: attn-cli compare\n"
         "  help:  write attn-cli compare A B\n");
   CHECK(attn_cli({"compare", "-", "-"}, folder.path()).errors ==

@@ -149,7 +149,7 @@ TEST_CASE("explain refuses what maps cannot answer, with flags in the place of f
   const Outcome scale = attn_cli({"explain", "map.json", "--scale", "2"}, folder.path());
   CHECK(scale.exit_code == 2);
   CHECK(scale.errors ==
-        "attn-cli: maps that are there already are not computed, so --scale has no meaning\n"
+        "attn-cli: existing maps are not computed, so --scale has no meaning\n"
         "  where: --scale\n"
         "  help:  leave it out, or explain the document that the maps come from\n");
   const Outcome head = attn_cli({"explain", "map.json", "--heads", "1"}, folder.path());
@@ -162,7 +162,7 @@ TEST_CASE("explain refuses what maps cannot answer, with flags in the place of f
                                     R"({"attention":"sdpa","query":[[1]]})");
   CHECK(document.exit_code == 2);
   CHECK(document.errors ==
-        "attn-cli: a document is computed, and --layers chooses among maps that are there already\n"
+        "attn-cli: a document is computed, and --layers chooses among existing maps\n"
         "  where: --layers\n"
         "  help:  leave it out, or give a result or a file of maps\n");
 }

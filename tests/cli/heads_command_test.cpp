@@ -34,10 +34,10 @@ TEST_CASE("heads prints a line a head, what counts, and the same as csv and JSON
         "  weights       0     1.000  0.500  1.000\n"
         "  weights       1     0.500  0.500  1.000\n"
         "\n"
-        "Rows of all tokens count, also of special ones. Rows without any weight, as those of "
+        "Rows of all tokens count, also of special ones. Rows without any weight, such as those of "
         "padding, never count; keys that a mask hides have no weight, and the largest possible "
-        "entropy is that of the keys that are seen. Separators: those of the tokenizer or, without "
-        "one, [SEP], </s> and the like.\n");
+        "entropy is that of the keys that are seen."
+        " Separators: those of the tokenizer or, without one, [SEP], </s> and the like.\n");
   CHECK(attn_cli({"heads", "-", "--statistics", "previous,self", "--csv"}, ".", maps).output ==
         "attention,head,previous,self\n,0,1,0.5\n,1,0.5,0.5\n");
   const Outcome json = attn_cli({"heads", "-", "--statistics", "entropy", "--json"}, ".", maps);
@@ -156,7 +156,7 @@ TEST_CASE("a corpus that changed, or other options, are no reason to go on") {
   const Outcome refused = attn_cli(other, folder.path());
   CHECK(refused.exit_code == 3);
   CHECK(refused.errors ==
-        "attn-cli: the sums were made with another model or other options\n"
+        "attn-cli: the sums were made with a different model or different options\n"
         "  where: out/corpus.json\n"
         "  help:  give the same as before, or another folder with --out\n");
   write_text(folder / "texts.txt", "Another text.\n" + texts(3));
@@ -213,7 +213,7 @@ TEST_CASE("several files of which one is a document have no heads") {
   const Outcome outcome = attn_cli({"heads", "d.json", "d.json"}, folder.path());
   CHECK(outcome.exit_code == 2);
   CHECK(outcome.errors ==
-        "attn-cli: only files of maps are layers of one stack\n"
+        "attn-cli: only files of maps can be layers of one stack\n"
         "  where: attn-cli heads\n"
         "  help:  give one document\n");
 }

@@ -148,11 +148,11 @@ TEST_CASE("all that can be wrong with what a model is to do is told at once, wit
 
   "mask" has no meaning for model attention
     where: wrong.json, /mask
-    help:  leave it out: a model has its own mask, and shorter texts are padded by themselves
+    help:  leave it out: a model has its own mask, and shorter texts are padded automatically
 
   "valid_lens" has no meaning for model attention
     where: wrong.json, /valid_lens
-    help:  leave it out: a model has its own mask, and shorter texts are padded by themselves
+    help:  leave it out: a model has its own mask, and shorter texts are padded automatically
 
   "scale" has no meaning for model attention
     where: wrong.json, /scale
@@ -166,7 +166,7 @@ TEST_CASE("all that can be wrong with what a model is to do is told at once, wit
     where: wrong.json, /token_types
     help:  leave it out
 
-  the model has no decoder beside an encoder
+  the model does not have both an encoder and a decoder
     where: wrong.json, /decoder_text
     help:  leave it out
 
@@ -297,7 +297,7 @@ TEST_CASE("an empty configuration and what is no file say what to do") {
   CHECK(folder.error() ==
         "attn-cli: not valid JSON: the text is empty\n"
         "  where: standard input, FOLDER/config.json\n"
-        "  help:  fetch the file again\n");
+        "  help:  download the file again\n");
   fs::remove(folder / "config.json");
   REQUIRE(mkfifo((folder / "config.json").c_str(), 0600) == 0);
   CHECK(folder.error() ==

@@ -82,7 +82,7 @@ TEST_CASE("plot draws a difference of two maps, and tells how many files a kind 
       attn_cli({"plot", "difference", "a.json", "wide.json", "--out", "d.png"}, folder.path());
   CHECK(other.exit_code == 3);
   CHECK(other.errors ==
-        "attn-cli: the weights have another shape than those of a.json\n"
+        "attn-cli: the weights have a different shape from those of a.json\n"
         "  where: wide.json\n"
         "  help:  give maps of one shape, or choose equal parts with --queries and --keys\n");
   const Outcome one = attn_cli({"plot", "difference", "a.json", "--out", "d.png"}, folder.path());
@@ -103,7 +103,7 @@ TEST_CASE("steps of several files, or of one, stand below each other, what is no
   const std::string drawn = read_text(folder / "s.svg");
   CHECK(drawn.find("<title>Decoding Steps (Sample 1, Head 1)</title>") != std::string::npos);
   CHECK(drawn.find("Heatmap of 2 queries × 2 keys. Values from 0.5 to 1, coloured from 0 to 1. "
-                   "Told apart: not there.") != std::string::npos);
+                   "Marked separately: not there.") != std::string::npos);
   // In the order of their numbers: the step with two keys comes first.
   CHECK(plot(folder, {"steps", "all.json"}, "all.svg") == 0);
   CHECK(read_text(folder / "all.svg").find("Heatmap of 2 queries × 3 keys.") != std::string::npos);
@@ -155,7 +155,7 @@ TEST_CASE("a strip frames the query that is chosen, and shows what all give othe
                R"({"weights":[[0.25,0.75],[1,0]],"labels":{"query":["a","b"],"key":["a","b"]}})");
   CHECK(plot(folder, {"strip", "w.json", "--queries", "1:2"}, "one.svg") == 0);
   CHECK(read_text(folder / "one.svg")
-            .find("<title>What &quot;b&quot; Looks at (Sample 1, Head 1)</title>") !=
+            .find("<title>What &quot;b&quot; Looks At (Sample 1, Head 1)</title>") !=
         std::string::npos);
   CHECK(plot(folder, {"strip", "w.json"}, "all.svg") == 0);
   CHECK(read_text(folder / "all.svg").find("Values from 0.375 to 0.625") != std::string::npos);
@@ -225,9 +225,8 @@ TEST_CASE("what is no head and no range is refused with what the flag takes") {
   const Outcome range =
       attn_cli({"plot", "heatmap", "x.json", "--out", "x.png", "--keys", "3"}, ".");
   CHECK(range.exit_code == 2);
-  CHECK(
-      range.errors ==
-      "attn-cli: invalid value \"3\" for --keys\n"
-      "  where: --keys\n"
-      "  help:  give the first position and the one behind the last, such as 10:40, 10: or :40\n");
+  CHECK(range.errors ==
+        "attn-cli: invalid value \"3\" for --keys\n"
+        "  where: --keys\n"
+        "  help:  give the first position and the one after the last, such as 10:40, 10: or :40\n");
 }

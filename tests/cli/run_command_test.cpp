@@ -231,7 +231,7 @@ TEST_CASE("results that cannot be written are exit 4 and leave nothing half writ
   const Outcome no_parent = attn_cli({"run", "-", "--out", "no/such"}, folder.path(), small);
   CHECK(no_parent.exit_code == 4);
   CHECK(no_parent.errors ==
-        "attn-cli: cannot make the folder \"no/such\": No such file or directory\n"
+        "attn-cli: cannot create the folder \"no/such\": No such file or directory\n"
         "  where: --out\n"
         "  help:  name a folder whose parent folder exists and can be written to\n");
   folder.write("file", "");

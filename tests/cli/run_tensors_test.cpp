@@ -116,7 +116,7 @@ TEST_CASE("comma-separated files are named in the result, but not read back") {
     },
 )") != std::string::npos);
   const std::string problem =
-      "attn-cli: the tensor stands in comma-separated files, which are not read back\n"
+      "attn-cli: the tensor is in comma-separated files, which are not read back\n"
       "  where: r/result.json, /tensors/weights\n"
       "  help:  write the result with --tensors json, npy, npz or safetensors\n";
   CHECK(attn_cli({"plot", "heatmap", "r/result.json", "--out", "w.png"}, folder.path()).errors ==

@@ -53,7 +53,7 @@ TEST_CASE("view gives the page to standard output, and nothing beside it") {
   const Outcome both = attn_cli({"view", "-", "--out", "-", "--json"}, ".", maps);
   CHECK(both.exit_code == 2);
   CHECK(both.errors ==
-        "attn-cli: the report cannot go to standard output beside the page\n"
+        "attn-cli: the report cannot go to standard output together with the page\n"
         "  where: --json\n"
         "  help:  leave out --json, or give attn-cli view a file with --out\n");
 }
@@ -121,7 +121,7 @@ TEST_CASE("what view cannot show is an error that leaves no file") {
         "  help:  name a document, a result or a file of maps, - for standard input, or give "
         "--model and --text\n");
   fails({"doc.json", "maps.json"}, 2,
-        "attn-cli: only files of maps are layers of one page\n"
+        "attn-cli: only files of maps can be layers of one page\n"
         "  where: attn-cli view\n"
         "  help:  give one document\n");
   fails({"none.json"}, 4,
@@ -167,7 +167,7 @@ TEST_CASE("run writes the page beside its pictures, if it is named") {
       attn_cli({"run", "doc.json", "--plots", "view", "--out", "-"}, folder.path());
   CHECK(output.exit_code == 2);
   CHECK(output.errors ==
-        "attn-cli: pictures cannot go to standard output beside the result\n"
+        "attn-cli: pictures cannot go to standard output together with the result\n"
         "  where: --plots\n"
         "  help:  leave out --plots, or give attn-cli run a folder with --out\n");
 }

@@ -21,7 +21,7 @@ TEST_CASE("keys without a meaning for a document's kind are problems at their pl
   for (const Refused& refused : std::vector<Refused>{
            {sdpa + R"(,"gradient":{}})",
             "the gradient has no output\n  where: doc.json, /gradient/output\n"
-            "  help:  give that of the output, of its shape"},
+            "  help:  give the gradient of the output, in its shape"},
            {sdpa + R"(,"gradient":{"output":{"zeros":[2,3]}}})",
             "the gradient of the output [2,3] has not the output's shape [2,3,4]\n"
             "  where: doc.json, /gradient/output\n  help:  give one number for each of the output"},
@@ -61,7 +61,7 @@ TEST_CASE("keys without a meaning for a document's kind are problems at their pl
             "expected a number, found a string\n  where: doc.json, /rotary/scaling/factor\n"
             "  help:  give a number"},
            {sdpa + R"(,"rotary":{"theta":10,"cos":{"ones":[3,2]},"sin":{"zeros":[3,2]}}})",
-            "\"theta\" has no meaning beside given cosines and sines\n"
+            "\"theta\" has no meaning where cosines and sines are given\n"
             "  where: doc.json, /rotary/theta\n  help:  leave it out: the tables say all angles"},
            {sdpa + R"(,"mask":{"alibi":false}})",
             "expected true or an array of slopes, found false\n  where: doc.json, /mask/alibi\n"
@@ -94,7 +94,7 @@ TEST_CASE("keys without a meaning for a document's kind are problems at their pl
             "  help:  give a list of tokens or {\"file\": …}"},
            {R"({"attention":"sdpa","tokens":["a"],"seed":1,)"
             R"("embedding":{"vocabulary":["a"],"dimension":2,"init":"zeros"}})",
-            "unknown initialisation \"zeros\"\n  where: doc.json, /embedding/init\n"
+            "unknown initialization \"zeros\"\n  where: doc.json, /embedding/init\n"
             "  help:  known: torch"},
            {R"({"attention":"sdpa","token_ids":[0],"embedding":{"table":[[1,2]],"pad":"_"}})",
             "there is no vocabulary to find \"_\" in\n  where: doc.json, /embedding/pad\n"

@@ -104,7 +104,7 @@ TEST_CASE("a model reads texts or ids, and types only with ids that have them") 
        {R"("text": "a", "token_ids": [1])", "\"text\" and \"token_ids\" cannot both be given",
         "/token_ids", "leave one of them out"},
        {R"("text": "a", "token_types": [0])", "\"text\" and \"token_types\" cannot both be given",
-        "/token_types", "leave it out: the tokenizer tells the types"},
+        "/token_types", "leave it out: the types follow from the tokenizer"},
        {R"("token_ids": [[1, 2], [3]], "token_types": [[0, 0], [1, 1]])",
         "2 token types for 1 token", "/token_types/1", "give one type for each token"},
        {R"("token_ids": [[1, 2]], "token_types": [[0, 0], [1]])", "1 token type for 0 tokens",
@@ -194,7 +194,7 @@ TEST_CASE("logits need a head") {
   check_all(folder.path().string(),
             {{R"("token_ids": [1], "logits": true)",
               "the checkpoint has no head that gives logits: no tensor \"lm_head.weight\"",
-              "/logits", "leave the logits out, or take the folder of the whole model"}});
+              "/logits", "leave the logits out, or use the folder of the whole model"}});
 }
 
 TEST_CASE("a decoder reads texts or ids, one for each sample of the encoder") {

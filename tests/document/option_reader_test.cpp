@@ -59,8 +59,8 @@ TEST_CASE("all members that do not fit the heads are problems") {
                 "sinks":[1,2])") ==
         "positions [2] does not fit 2 samples of 3 queries @ /rotary/positions\n"
         "theta is not a finite positive number @ /rotary/theta\n"
-        "the factor of the rotary scaling does not do @ /rotary/scaling/factor\n"
-        "6 columns are to be turned, but a head has 4 @ /rotary/width\n"
+        "the factor of the rotary scaling is not possible @ /rotary/scaling/factor\n"
+        "6 columns are to be rotated, but a head has 4 @ /rotary/width\n"
         "key_positions [1] does not fit 2 samples of 3 new keys @ /rotary/key_positions\n"
         "the weight [1] of query_norm does not fit heads of width 4 @ /query_norm/weight\n"
         "the weight [2] of key_norm does not fit heads of width 4 @ /key_norm/weight\n"

@@ -105,13 +105,13 @@ TEST_CASE("a weight with the name of its Linear layer alone is suggested") {
             R"({"W_q":[[1,0],[0,1]],"W_k.weight":[[1,0],[0,1]],"W_v.weight":[[1,0],[0,1]]})")) ==
         "the parameter W_q.weight is missing\n"
         "  where: doc.json, /parameters/W_q.weight\n"
-        "  help:  did you mean \"W_q.weight\" by \"W_q\"?");
+        "  help:  did you write \"W_q\" for \"W_q.weight\"?");
   // By another of its names.
   CHECK(problems_of(self_attention(R"({"W_q.weight":[[1,0],[0,1]],"W_k.weight":[[1,0],[0,1]],)"
                                    R"("value":[[1,0],[0,1]]})")) ==
         "the parameter W_v.weight is missing\n"
         "  where: doc.json, /parameters/W_v.weight\n"
-        "  help:  did you mean \"value.weight\" by \"value\"?");
+        "  help:  did you write \"value\" for \"value.weight\"?");
 }
 
 TEST_CASE("errors name the first eight tensors of a file") {
@@ -168,12 +168,12 @@ TEST_CASE("a stack draws new parameters for each of its layers") {
 
 TEST_CASE("an initialisation refuses missing and unknown members") {
   CHECK(problems_of(start + R"("parameters":{"init":"torch"}})") ==
-        "the initialisation needs a seed\n"
+        "the initialization needs a seed\n"
         "  where: doc.json, /parameters/init\n"
         "  help:  add a \"seed\" to the document: the same seed gives the same numbers, those of "
         "torch.manual_seed");
   CHECK(problems_of(start + R"("seed":1,"parameters":{"init":"xavier"}})") ==
-        "unknown initialisation \"xavier\"\n"
+        "unknown initialization \"xavier\"\n"
         "  where: doc.json, /parameters/init\n"
         "  help:  known: torch");
   CHECK(problems_of(start + R"("seed":1,"parameters":{"init":"torch","biass":false}})") ==

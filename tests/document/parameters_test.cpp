@@ -291,11 +291,11 @@ TEST_CASE("missing parameters are named, with the nearest name that is there") {
   CHECK(problems_of(document(object(misnamed))) ==
         "the parameter W_q.weight is missing\n"
         "  where: doc.json, /parameters/W_q.weight\n"
-        "  help:  did you mean \"W_q.weight\" by \"W_qq.weight\"?");
+        "  help:  did you write \"W_qq.weight\" for \"W_q.weight\"?");
   CHECK(problems_of(document(object(linears({"quary", "key", "value", "fc_out"})))) ==
         "the parameter W_q.weight is missing\n"
         "  where: doc.json, /parameters/W_q.weight\n"
-        "  help:  did you mean \"query.weight\" by \"quary.weight\"?");
+        "  help:  did you write \"quary.weight\" for \"query.weight\"?");
   CHECK(problems_of(document(object(without(ours, "W_o.weight")))) ==
         "the parameter W_o.weight is missing\n"
         "  where: doc.json, /parameters/W_o.weight\n"
@@ -306,8 +306,8 @@ TEST_CASE("missing parameters are named, with the nearest name that is there") {
         "the parameters self_attn.W_q.weight, self_attn.W_k.weight and self_attn.W_v.weight are "
         "missing\n"
         "  where: doc.json, /parameters\n"
-        "  help:  of self_attn.W_q.weight: did you mean \"self_attn.in_proj_weight\" by "
-        "\"self_attn.in_proj_weigth\"?");
+        "  help:  of self_attn.W_q.weight: did you write \"self_attn.in_proj_weigth\" for "
+        "\"self_attn.in_proj_weight\"?");
   CHECK(problems_of(encoder({})) ==
         "the parameters self_attn.W_q.weight, self_attn.W_k.weight, self_attn.W_v.weight, "
         "linear1.weight and linear2.weight are missing\n"

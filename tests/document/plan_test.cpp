@@ -190,7 +190,7 @@ TEST_CASE("numbers of heads and layers that no memory could hold do not overflow
   CHECK(verdict(R"({"attention":"encoder_layer","layers":1001,"seed":1,"feed_forward":1,)"
                 R"("x":[[1]],"parameters":{"init":"torch"}})",
                 1'000'000) ==
-        "layers is 1001, and the most is 1000\n"
+        "layers is 1001, but the maximum is 1000\n"
         "  where: doc.json, /layers\n"
         "  help:  give fewer layers");
 }

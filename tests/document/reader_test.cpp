@@ -171,7 +171,7 @@ TEST_CASE("options of layers are checked") {
   CHECK(problems_of(document("encoder_layer", {x, given, R"("feed_forward":6)"})).empty());
   CHECK(problems_of(document("encoder_layer", {x, given, R"("feed_forward":8)"})) ==
         "feed_forward is 8, but linear1.weight [6,4] has 6 rows\n"
-        "  where: doc.json, /feed_forward\n  help:  leave it out: the parameters tell it");
+        "  where: doc.json, /feed_forward\n  help:  leave it out: it follows from the parameters");
   CHECK(problems_of(document(
             "multi_head", {x, R"("heads":3)", R"("parameters":{"in_proj_weight":{"ones":[9,4]}})",
                            R"("kv_heads":2)"})) ==
@@ -327,8 +327,8 @@ TEST_CASE("help for keys of other libraries and other forms of masks") {
         std::vector<std::string>{
             "/num_heads: unknown key \"num_heads\"; write \"heads\"",
             "/is_causal: unknown key \"is_causal\"; write \"mask\": {\"causal\": true}",
-            "/embed_dim: unknown key \"embed_dim\"; leave it out: the tensors tell how wide they "
-            "are"});
+            "/embed_dim: unknown key \"embed_dim\"; leave it out: the widths follow from the "
+            "tensors"});
   CHECK(problems_in(R"({"attention":"sdpa","query":[[1]],"mask":"causal"})") ==
         std::vector<std::string>{
             "/mask: expected an object, found the name of one of its parts; write "

@@ -168,10 +168,10 @@ TEST_CASE("an embedding with missing members is refused") {
   CHECK(embedding(R"("init":"torch","dimension":4)") ==
         "the embedding has no vocabulary\n"
         "  where: doc.json, /embedding/vocabulary\n"
-        "  help:  give \"vocabulary\", a list of tokens or {\"file\": …}: it tells how many rows "
-        "to draw");
+        "  help:  give \"vocabulary\", a list of tokens or {\"file\": …}: it determines how many "
+        "rows to draw");
   CHECK(embedding(vocabulary + R"(,"init":"torch","dimension":4)") ==
-        "the initialisation needs a seed\n"
+        "the initialization needs a seed\n"
         "  where: doc.json, /embedding/init\n"
         "  help:  add a \"seed\" to the document: the same seed gives the same numbers, those of "
         "torch.manual_seed");
@@ -182,7 +182,7 @@ TEST_CASE("an embedding with missing members is refused") {
   CHECK(embedding(vocabulary + R"(,"table":[[1],[2]],"dimension":3)") ==
         "the dimension is not that of the table [2,1]\n"
         "  where: doc.json, /embedding/dimension\n"
-        "  help:  leave it out: the table's second axis tells it");
+        "  help:  leave it out: it follows from the table's second axis");
   CHECK(embedding(vocabulary + R"(,"table":[[1],[2],[3]])") ==
         "the embedding table [3,1] has 3 rows for 2 tokens\n"
         "  where: doc.json, /embedding/table\n"

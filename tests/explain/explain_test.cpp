@@ -389,7 +389,7 @@ TEST_CASE(
   CHECK(text.find("\n\n\nquery 2 (\"b\") of 3\n=====") != std::string::npos);
   const std::size_t last = text.find("\n\n\nquery 3 (\"c\") of 3\n=====");
   REQUIRE(last != std::string::npos);
-  CHECK(text.find("What it costs") > last);
+  CHECK(text.find("Cost") > last);
   CHECK(text.find("Numbers are rounded") == text.rfind("Numbers are rounded"));
   choice.format = attn::ExplanationFormat::json;
   const std::string json = explained(document, choice);

@@ -66,7 +66,7 @@ TEST_CASE("analyses of heads, of documents and of two stacks are refused in an e
                    ErrorKind::usage) ==
         "the analysis induction is of heads, not of one position\n"
         "  where: ExplainOptions::analyses\n"
-        "  help:  give rollout, norms or lens; heads has tables of all others");
+        "  help:  give rollout, norms or lens; attn-cli heads has tables of all others");
   CHECK(error_from([] { explain(options_of("t5_relu_tied", {HeadAnalysis::rollout})); },
                    ErrorKind::usage) ==
         "analyses of one position go through one stack of layers, and an encoder-decoder has two\n"
@@ -76,7 +76,7 @@ TEST_CASE("analyses of heads, of documents and of two stacks are refused in an e
   document.document.input = fs::path(ATTN_DATA) / "self.json";
   document.analyses = {HeadAnalysis::rollout};
   CHECK(error_from([&] { explain(document); }, ErrorKind::usage) ==
-        "analyses are explained of models alone\n"
+        "analyses are explained for models only\n"
         "  where: ExplainOptions::analyses\n"
         "  help:  leave them out, or name a model");
 }

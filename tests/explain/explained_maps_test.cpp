@@ -150,7 +150,7 @@ TEST_CASE("what is unlike a softmax is told") {
     return explained(options_for(folder.write("row.json", R"({"weights": [)" + row + "]}")));
   };
   CHECK(holds(told("[0, 0]"),
-              "All weights are 0: no key is left for this query, or it stands in the padding."));
+              "All weights are 0: no key is left for this query, or it is padding itself."));
   CHECK(holds(told("[0.25, 0.5]"), "What is missing to 1, 0.25, went to a sink"));
   CHECK(holds(told("[1, 1]"), "The weights sum to 2, more than those of a softmax"));
   CHECK(holds(told(R"(["nan", 1])"), "1 of the weights is not a number (nan)"));
@@ -192,7 +192,7 @@ TEST_CASE("what cannot be explained of maps is refused with what to do") {
   ExplainOptions causal = options_for(file);
   causal.document.causal = true;
   CHECK(error_from([&] { explained(causal); }, ErrorKind::usage) ==
-        "maps that are there already are not computed, so DocumentOptions::causal has no meaning\n"
+        "existing maps are not computed, so DocumentOptions::causal has no meaning\n"
         "  where: DocumentOptions::causal\n"
         "  help:  leave it out, or explain the document that the maps come from");
   ExplainOptions other =
@@ -210,12 +210,12 @@ TEST_CASE("a document refuses what chooses among maps") {
       options_for(folder.write("doc.json", R"({"attention":"sdpa","query":[[1]]})"));
   options.maps.name = "layer{n}";
   CHECK(error_from([&] { explained(options); }, ErrorKind::usage) ==
-        "a document is computed, and PlotRequest::name chooses among maps that are there already\n"
+        "a document is computed, and PlotRequest::name chooses among existing maps\n"
         "  where: PlotRequest::name\n"
         "  help:  leave it out, or give a result or a file of maps");
   options.maps.name.reset();
   options.maps.others = {folder / "doc.json"};
   CHECK(error_from([&] { explained(options); }, ErrorKind::usage) ==
         "more than one input document given\n  where: explain()\n"
-        "  help:  explain one after the other; only maps are taken of several files");
+        "  help:  explain one after the other; only maps can be in several files");
 }

@@ -143,11 +143,11 @@ TEST_CASE("what is no number is an error that names it") {
   CHECK(error_in("[[1], [null]]") == "expected a number, found null\n  where: /query/1/0" + floats);
   CHECK(error_in("[{}]") == "expected a number, found an object\n  where: /query/0" + floats);
   CHECK(error_in("[1, \"inf\"]", DType::int64) ==
-        "expected a number, found the string \"inf\"\n  where: /query/1\n  help:  integers alone "
-        "can stand here");
+        "expected a number, found the string \"inf\"\n  where: /query/1\n  help:  only integers "
+        "are allowed here");
   CHECK(error_in("[true, \"nan\"]", DType::boolean) ==
-        "expected a number, found the string \"nan\"\n  where: /query/1\n  help:  true, false, 1 "
-        "and 0 alone can stand here");
+        "expected a number, found the string \"nan\"\n  where: /query/1\n  help:  only true, "
+        "false, 1 and 0 are allowed here");
 }
 
 TEST_CASE("a value that is no array is not a tensor") {
@@ -170,13 +170,13 @@ TEST_CASE("a number beyond the dtype's range is an error that names both") {
         "  help:  use the dtype \"float64\", or write \"inf\" and \"-inf\" for infinities");
   CHECK(error_in("[1, 9223372036854775808]", DType::int64) ==
         "the number 9223372036854775808 is beyond the range of int64\n  where: /query/1\n"
-        "  help:  integers alone can stand here");
+        "  help:  only integers are allowed here");
   CHECK(error_in("[1, 2.5]", DType::int64) ==
         "the number 2.5 is not an integer\n  where: /query/1\n"
-        "  help:  integers alone can stand here");
+        "  help:  only integers are allowed here");
   CHECK(error_in("[true, 2]", DType::boolean) ==
         "the number 2 is neither true nor false\n  where: /query/1\n"
-        "  help:  true, false, 1 and 0 alone can stand here");
+        "  help:  only true, false, 1 and 0 are allowed here");
 }
 
 TEST_CASE("a tensor has 32 axes at most") {
@@ -318,6 +318,6 @@ TEST_CASE("an object that is not a tensor says what it lacks") {
         "\"data\" is given without \"shape\"\n  where: /query\n"
         "  help:  add \"shape\", such as [2,3,4]");
   CHECK(error_in(R"({"files": ["a.csv"]})") ==
-        "the tensor stands in comma-separated files, which are not read back\n  where: /query\n"
+        "the tensor is in comma-separated files, which are not read back\n  where: /query\n"
         "  help:  write the result with RunOptions::tensors json, npy, npz or safetensors");
 }

@@ -317,7 +317,8 @@ constexpr const char* special_help =
     "\n  help:  write NaN and infinities as the strings \"nan\", \"inf\" and \"-inf\"";
 constexpr const char* cut_off_help =
     "\n  help:  the text seems to be cut off: a bracket or a quote is not closed";
-constexpr const char* quotes_help = "\n  help:  strings and keys stand in straight double quotes";
+constexpr const char* quotes_help =
+    "\n  help:  strings and keys are written in straight double quotes";
 
 }  // namespace
 
@@ -459,13 +460,14 @@ TEST_CASE("faults inside strings are told with their place") {
        "a string has no closing quote\n  where: line 1, column 2\n"
        "  help:  add the closing quote"},
       {"[\"a\nb\"]",
-       "a string runs over the end of its line\n  where: line 1, column 4\n"
+       "a string continues past the end of its line\n  where: line 1, column 4\n"
        "  help:  close the string, or write the line break as \\n"},
       {"[\"a\tb\"]",
        "a string holds a control character\n  where: line 1, column 4\n"
        "  help:  write a tab as \\t and other control characters as \\u00XX"},
       {"[\"C:\\path\"]",
-       "a string has a backslash before a character that takes none\n  where: line 1, column 6\n"
+       "a string has a backslash before a character that cannot be escaped\n  where: line 1, "
+       "column 6\n"
        "  help:  write a backslash itself as \\\\"},
       {"[\"\\u12\"]",
        "\\u in a string is not followed by 4 hexadecimal digits\n  where: line 1, column 7\n"

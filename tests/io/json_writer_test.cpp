@@ -201,13 +201,13 @@ TEST_CASE("what is no JSON cannot be written") {
   JsonWriter unfinished(nothing);
   unfinished.begin_array();
   CHECK_THROWS_WITH_AS(unfinished.finish(), "a JSON array or object was left open", Error);
-  CHECK_THROWS_WITH_AS(unfinished.key("a"), "a JSON key stands where none can", Error);
+  CHECK_THROWS_WITH_AS(unfinished.key("a"), "a JSON key where none is allowed", Error);
   CHECK_THROWS_WITH_AS(unfinished.end_object(), "JSON brackets do not match", Error);
   JsonWriter object(nothing);
   object.begin_object();
   CHECK_THROWS_WITH_AS(object.value(1.0), "a JSON member has no key", Error);
   object.key("a");
-  CHECK_THROWS_WITH_AS(object.key("b"), "a JSON key stands where none can", Error);
+  CHECK_THROWS_WITH_AS(object.key("b"), "a JSON key where none is allowed", Error);
   CHECK_THROWS_WITH_AS(object.end_object(), "JSON brackets do not match", Error);
   CHECK_THROWS_WITH_AS(object.value(Tensor()), "an absent tensor was written as JSON", Error);
 }

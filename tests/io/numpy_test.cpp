@@ -84,7 +84,7 @@ TEST_CASE("integers of every width that NumPy wrote are int64") {
 TEST_CASE("an unsigned integer that int64 cannot hold is an error") {
   CHECK(error_in(read_text(files + "uint64_too_large.npy")) ==
         "the number 18446744073709551615 is beyond the range of int64\n"
-        "  where: element 2\n  help:  save it as a float64");
+        "  where: element 2\n  help:  save it as float64");
 }
 
 TEST_CASE("floats that NumPy wrote keep every bit") {
@@ -460,7 +460,7 @@ TEST_CASE("an archive of no tensors can be written and opened") {
 TEST_CASE("two tensors of one name cannot be written") {
   const Tensor tensor({1}, std::vector<float>{1});
   const std::vector<NamedTensor> twice{{"a", tensor}, {"a", tensor}};
-  CHECK_THROWS_WITH_AS(npz_bytes(twice), "cannot make a zip archive: File already exists", Error);
+  CHECK_THROWS_WITH_AS(npz_bytes(twice), "cannot create a zip archive: File already exists", Error);
 }
 
 TEST_CASE("a name given twice in an archive is an error") {

@@ -162,7 +162,7 @@ TEST_CASE("an unsigned integer beyond int64 is an error at its element") {
   CHECK_THROWS_WITH_AS(tensor_from(array),
                        "the number 9223372036854775808 is beyond the range of int64\n"
                        "  where: element 1\n"
-                       "  help:  save it as a float64",
+                       "  help:  save it as float64",
                        Error);
 }
 
@@ -237,6 +237,6 @@ TEST_CASE("an element that cannot be kept is named by its place in the tensor, n
   CHECK_THROWS_WITH_AS(tensor_from(array),
                        "the number 18446744073709551615 is beyond the range of int64\n"
                        "  where: element 2\n"
-                       "  help:  save it as a float64",
+                       "  help:  save it as float64",
                        Error);
 }

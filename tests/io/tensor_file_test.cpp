@@ -179,8 +179,8 @@ TEST_CASE("a result's tensors may stand in files beside it") {
 
 TEST_CASE("what is read from memory opens no files") {
   CHECK(read_error(from_memory(R"({"tensors": {"a": {"file": "/etc/passwd"}}})"), "a") ==
-        "a tensor stands in the file \"/etc/passwd\", but what is read from memory can refer to "
-        "no file\n  where: memory, /tensors/a/file");
+        "a tensor is in the file \"/etc/passwd\", but what is read from memory cannot refer to "
+        "files\n  where: memory, /tensors/a/file");
 }
 
 TEST_CASE("faults in JSON tensors are told with file and pointer") {

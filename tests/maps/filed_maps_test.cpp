@@ -148,7 +148,7 @@ TEST_CASE("files are layers by the number in their names, else as they are given
   CHECK(shares(request) == Shares{0.1, 0});
   CHECK(places(request) == Texts{"Layer 1", "Layer 2"});
   CHECK(error_from([&] { read_heatmap(request); }) ==
-        "such a picture shows one layer, and there are 2 files\n  where: PlotRequest::others\n"
+        "such a picture shows one layer, but there are 2 files\n  where: PlotRequest::others\n"
         "  help:  choose one with MapSelection::layers, or mean, or draw them as a grid");
 }
 

@@ -91,8 +91,8 @@ TEST_CASE("nothing to merge is said") {
   request.selection.merge_pieces = true;
   std::vector<std::string> warnings;
   read_heatmap(request, &warnings);
-  CHECK(warnings == Texts{"nothing was merged: no label bears the mark of a piece of a word, such "
-                          "as ##, Ġ or ▁; MapSelection::words says which pieces make a word where "
-                          "there are no marks"});
+  CHECK(warnings ==
+        Texts{"nothing was merged: no label has the mark of a piece of a word, such as ##, Ġ or ▁; "
+              "MapSelection::words says which pieces make a word where there are no marks"});
   CHECK(draw(request).warnings == warnings);
 }

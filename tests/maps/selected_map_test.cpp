@@ -112,9 +112,9 @@ TEST_CASE("ranges that are not there are refused with what there is") {
         "the range 0:9 goes beyond the 4 keys there are | MapSelection::keys | give positions from "
         "0 to 4");
   selection.keys = PositionRange{2, 2};
-  CHECK(error_of(selection) ==
-        "the range 2:2 holds none of the 4 keys | MapSelection::keys | give a start that stands "
-        "before the end");
+  CHECK(
+      error_of(selection) ==
+      "the range 2:2 holds none of the 4 keys | MapSelection::keys | give a start before the end");
   selection.keys.reset();
   selection.queries = PositionRange{-3, std::nullopt};
   CHECK(error_of(selection) ==

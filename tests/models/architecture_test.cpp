@@ -113,7 +113,7 @@ TEST_CASE("the language part of a larger model may leave sizes to its family") {
       {"model_type": "mistral", "hidden_size": 32, "num_attention_heads": 4}})");
   CHECK(mistral.kv_heads == 4);
   CHECK(refusal_of(R"({"model_type": "llama", "vocab_size": 32064})") ==
-        "the configuration does not say the width\n"
+        "the configuration does not give the width\n"
         "  help:  it is looked for under hidden_size, n_embd, n_embed, d_model, dim");
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("sizes that make no model are refused at their key") {
            {with_sizes("roberta", R"("pad_token_id": -5)"),
             "positions cannot begin at -4\n"
             "  where: /pad_token_id\n"
-            "  help:  they begin behind the id of the padding token"},
+            "  help:  they begin after the id of the padding token"},
            {with_sizes("mpnet", R"("relative_attention_num_buckets": 2)"),
             "distances up to 128 cannot be put into 2 buckets\n"
             "  where: /relative_attention_num_buckets\n"
@@ -193,11 +193,11 @@ TEST_CASE("sizes that make no model are refused at their key") {
            {with_sizes("gpt_oss", R"("num_local_experts": 4, "num_experts_per_tok": 5)"),
             "each token takes 5 of 4 experts\n"
             "  where: /num_experts_per_tok\n"
-            "  help:  from one to all of them can be taken"},
+            "  help:  from one to all of them can be used"},
            {with_sizes("llama", R"("num_local_experts": 4)"),
             "feed-forwards that choose among experts are not computed\n"
             "  where: /num_local_experts\n"
-            "  help:  of this kind gpt_oss alone is known"},
+            "  help:  of this kind only gpt_oss is known"},
            {with_sizes("gpt2", R"("add_cross_attention": true)"),
             "decoders that read another model's states are not computed\n"
             "  where: /add_cross_attention\n"
@@ -251,7 +251,7 @@ TEST_CASE("lists of layers that are no lists of numbers are refused") {
   CHECK(refusal_of(with_sizes("smollm3", R"("no_rope_layers": [1, true])")) ==
         "expected a list of numbers, found true\n  where: /no_rope_layers" + help);
   CHECK(refusal_of(with_sizes("gpt_neo", R"("attention_types": [[["global", "local"], 0.5]])")) ==
-        "expected a list of types and how often they come, found an array\n"
+        "expected a list of types and how often they occur, found an array\n"
         "  where: /attention_types" +
             help);
 }
@@ -332,9 +332,9 @@ TEST_CASE("what is not known or not computed is refused by its key") {
         "  where: /position_embedding_type\n"
         "  help:  the maps would lack the scores of their distances");
   CHECK(refusal_of(with_sizes("llama", R"("quantization_config": {"bits": 4})")) ==
-        "the weights are quantised, and what they stand for is not known\n"
+        "the weights are quantized, and their meaning is not known\n"
         "  where: /quantization_config\n"
-        "  help:  take the model's unquantised folder");
+        "  help:  use the model's unquantized folder");
   CHECK(refusal_of(with_sizes("llama", R"("hidden_act": "gleu")")) ==
         "the activation \"gleu\" is not known\n"
         "  where: /hidden_act\n"
@@ -348,7 +348,7 @@ TEST_CASE("what is not known or not computed is refused by its key") {
         "  where: /rope_scaling/rope_type\n"
         "  help:  known: default, linear, dynamic, llama3, yarn, longrope");
   CHECK(refusal_of(R"({"model_type": "llama", "hidden_size": 8})") ==
-        "the configuration does not say the number of heads\n"
+        "the configuration does not give the number of heads\n"
         "  help:  it is looked for under num_attention_heads, n_head, num_heads, n_heads, "
         "encoder_attention_heads");
   CHECK(refusal_of(with_sizes("llama", R"("rms_norm_eps": "small")")) ==
@@ -375,7 +375,7 @@ TEST_CASE("values of a row that have another type than they must are refused whe
   struct Wrong {
     std::string row, expected, where;
   };
-  const std::string count = "expected a whole number from 0 on, found ";
+  const std::string count = "expected a whole number of at least 0, found ";
   const std::string names = "expected a name or a list of names, found ";
   for (const Wrong& wrong : std::vector<Wrong>{
            {R"({"norm": 5})", "expected a string, found a number", "/norm"},
@@ -385,7 +385,7 @@ TEST_CASE("values of a row that have another type than they must are refused whe
            {R"({"kv_heads": 1.5})", count + "a number", "/kv_heads"},
            {R"({"window": {"size": true}})", count + "true", "/window/size"},
            {R"({"position_offset": [2]})",
-            "expected a whole number from 0 on or a rule, found an array", "/position_offset"},
+            "expected a whole number of at least 0 or a rule, found an array", "/position_offset"},
            {R"({"eps_keys": 7})", names + "a number", "/eps_keys"},
            {R"({"prefixes": ["model.", 3]})", "expected a name, found a number", "/prefixes/1"},
            {R"({"rotary": []})", "expected an object, found an array", "/rotary"},

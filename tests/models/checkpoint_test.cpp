@@ -50,7 +50,7 @@ TEST_CASE("a part that is missing, a pointer to one, and an index that lies are 
   const std::string index = (folder / "model.safetensors.index.json").string();
   CHECK(error_from([&] { open(folder); }, ErrorKind::file) ==
         "the part \"model-2.safetensors\" of the weights is missing\n  where: " + index +
-            "\n  help:  fetch it too: the index names it");
+            "\n  help:  download it too: the index names it");
   const auto pointer = folder.write("model-2.safetensors",
                                     "version https://git-lfs.github.com/spec/v1\noid 1\nsize 9\n");
   CHECK(error_from([&] { open(folder); }) ==
@@ -63,14 +63,14 @@ TEST_CASE("a part that is missing, a pointer to one, and an index that lies are 
             "\n  help:  the index and the parts do not belong together");
   folder.write("model.safetensors.index.json", R"({"weight_map": {"a": "../secret"}})");
   CHECK(error_from([&] { open(folder); }) ==
-        "no name of a part of the weights stands here\n  where: " + index +
+        "this does not name a part of the weights\n  where: " + index +
             ", /weight_map/a\n  help:  parts are files in the same folder");
   for (const char* text : {"[]", "{}", R"({"weight_map": ["a"]})"}) {
     CAPTURE(text);
     folder.write("model.safetensors.index.json", text);
     CHECK(error_from([&] { open(folder); }) ==
           "the index has no object \"weight_map\"\n  where: " + index +
-              ", /weight_map\n  help:  it tells which part holds which tensor");
+              ", /weight_map\n  help:  it says which part holds which tensor");
   }
 }
 
@@ -78,7 +78,7 @@ TEST_CASE("a file of weights of another format, and a tensor that is not there, 
   const TemporaryFolder folder;
   const std::string file = folder.write("model.safetensors", "PK and no more").string();
   CHECK(error_from([&] { open(folder); }) == "the weights are not a .safetensors file\n  where: " +
-                                                 file + "\n  help:  fetch the file again");
+                                                 file + "\n  help:  download the file again");
   folder.write("model.safetensors", numbers({"wte.weight"}));
   const CheckpointWeights weights = open(folder);
   CHECK(error_from([&] { weights.shape("wpe.weight"); }) ==
@@ -138,12 +138,12 @@ struct Spoilt {
 
 TEST_CASE("weights that do not fit the configuration are named before anything is computed") {
   const std::string misfit = "the configuration and the weights do not belong together";
-  const std::string cut = "the file is not whole: fetch it again";
+  const std::string cut = "the file is incomplete: download it again";
   const std::string query = "model.layers.0.self_attn.q_proj";
   const std::vector<Spoilt> all{
       {"gpt2_bare_names", R"("wte.weight":{"dtype":"F32")", R"("wte.weight":{"dtype":"I32")",
        "the weight \"wte.weight\" is stored as int32",
-       "what such elements stand for is not known: take the model's unquantised folder"},
+       "what such elements stand for is not known: use the model's unquantized folder"},
       {"gpt2_bare_names", R"("shape":[24,72])", R"("shape":[72,24])",
        "h.0.attn.c_attn.weight [72,24] does not fit the configuration: expected [24,72]", misfit},
       {"llama_grouped", R"("shape":[16,32])", R"("shape":[32,16])",

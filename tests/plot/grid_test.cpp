@@ -103,9 +103,8 @@ TEST_CASE("panels of different shapes are refused") {
   auto grid = grid_of(1, 2);
   grid.panels[1].weights = test::example_weights(4, 5);
   CHECK(error_of(grid, {}) ==
-        "3 weights of shape [4,5] stand beside weights of shape [4,4] | panel 2 | "
-        "panels "
-        "share their axes: all must have one shape");
+        "3 weights of shape [4,5] stand beside weights of shape [4,4] | panel 2 | panels share "
+        "their axes: all must have the same shape");
 }
 
 TEST_CASE("titles that do not match the columns are refused") {

@@ -129,7 +129,8 @@ TEST_CASE("what has no weights, or weights of several shapes, is refused") {
   CHECK(refusal({}) == "there are no weights to draw |  | give at least one head");
   HeadLines lines = heads(2, 2, 2);
   lines.heads[1].weights = test::example_weights(2, 3);
-  CHECK(refusal(lines) == "the heads' weights differ in shape | head 2 | all must have one shape");
+  CHECK(refusal(lines) ==
+        "the heads' weights differ in shape | head 2 | all must have the same shape");
   lines.heads[1].weights = Tensor();
   CHECK(refusal(lines) == "there are no weights to draw | head 2 | give a matrix of weights");
 }

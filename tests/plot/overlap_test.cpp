@@ -202,7 +202,7 @@ TEST_CASE("nothing written in a strip or beside curves overlaps or is cut from 1
     TokenStrip strip;
     strip.weights = heatmap_of(1, count, Names::none);
     strip.tokens = names(which == Names::none ? Names::short_words : which, count);
-    strip.title = "What \"it\" Looks at (Sample 1, Head 1)";
+    strip.title = "What \"it\" Looks At (Sample 1, Head 1)";
     CHECK(faults(draw_strip(strip, options.strip(), PictureFormat::png)) == "");
     CHECK(faults(draw_curves(heatmap_of(count, count, which), options.figure,
                              PictureFormat::png)) == "");

@@ -61,7 +61,7 @@ TEST_CASE("points without a finite place, and what are no points, are refused") 
   attn::PointMap map;
   map.points = attn::Tensor({2, 2}, std::vector<double>{0, 0, 1e300 * 1e300, 0});
   CHECK(error_from([&] { attn::draw_points(map, {}, attn::PictureFormat::png); }) ==
-        "a point has no finite place\n  help:  leave it out");
+        "a point has a position that is not finite\n  help:  leave it out");
   map.points = attn::Tensor({2, 3}, std::vector<double>{0, 0, 0, 0, 0, 0});
   CHECK(error_from([&] { attn::draw_points(map, {}, attn::PictureFormat::png); }) ==
         "points of the shape [2,3]\n  help:  give [N,2]");

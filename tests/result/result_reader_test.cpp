@@ -79,7 +79,7 @@ TEST_CASE("what is wrong with a result is told with its file and place") {
             ", /shapes/query\n  help:  give at least the length and the width");
   CHECK(error_from([&] { result.booleans("weights"); }) ==
         "the number 2 is neither true nor false\n  where: " + path.string() +
-            ", /tensors/weights/0/0\n  help:  true, false, 1 and 0 alone can stand here");
+            ", /tensors/weights/0/0\n  help:  only true, false, 1 and 0 are allowed here");
 }
 
 TEST_CASE("every file of a result is opened as its reader may open files") {

@@ -51,5 +51,5 @@ TEST_CASE("keys that queries see beyond the weights are refused with their place
   CHECK(refused ==
         "the keys that queries see do not fit the weights [1,1,2,3]\n  where: " + path.string() +
             ", /seen/0/keys\n  help:  give for each sample and query the first key and the one "
-            "behind the last");
+            "after the last");
 }

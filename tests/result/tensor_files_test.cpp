@@ -123,11 +123,11 @@ TEST_CASE("a stream refuses a tensor that was not foreseen, and leaves no file")
     stream.put("token_ids", streamed[0].second);
     constexpr auto kind = attn::ErrorKind::internal;
     CHECK(error_from([&] { stream.put("output", streamed[2].second); }, kind) ==
-          "a result has other tensors than were foreseen\n"
+          "a result has other tensors than expected\n"
           "  where: output");
     attn::FileTasks tasks;
     CHECK(error_from([&] { stream.finish(tasks); }, kind) ==
-          "a result has other tensors than were foreseen\n"
+          "a result has other tensors than expected\n"
           "  where: output");
   }
   CHECK(std::filesystem::is_empty(folder.path()));

@@ -90,7 +90,7 @@ TEST_CASE("what is no exact sum is refused") {
     CHECK_THROWS_AS(ExactSum::from_text(text), Error);
   }
   CHECK(error_from([] { ExactSum::from_text("+3:g"); }) ==
-        "\"+3:g\" is not an exact sum\n  help:  the file was changed or is not whole: begin anew "
+        "\"+3:g\" is not an exact sum\n  help:  the file was changed or is incomplete: start again "
         "without it");
 }
 

@@ -72,7 +72,7 @@ TEST_CASE("what is no catalogue is refused, and the language stays") {
     const auto file = folder.write("attn.mo", bytes);
     CHECK(error_from([&] { attn::speak(file); }) ==
           "the file is not a catalogue of translations\n  where: " + file.string() +
-              "\n  help:  make it with msgfmt, or install the program anew");
+              "\n  help:  make it with msgfmt, or install the program again");
   }
   CHECK(attn::translated("The weighted sum of the values") == "The weighted sum of the values");
 }

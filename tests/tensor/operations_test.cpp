@@ -190,7 +190,7 @@ TEST_CASE("elements are used in the type that stores them") {
     CHECK(bytes(dtype) == attn::size_of(dtype));
   }
   CHECK(error_from([&] { bytes(DType::bfloat16); }, attn::ErrorKind::internal) ==
-        "elements of bfloat16 are not computed with");
+        "elements of bfloat16 cannot be computed with");
   CHECK(attn::with_elements(counted({3}), [](auto values) { return values.size(); }) == 3);
   const Tensor squares = attn::mapped(
       2, [](double x, double y) { return x * y; }, counted({3}), counted({3}));

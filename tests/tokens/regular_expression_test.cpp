@@ -105,7 +105,7 @@ TEST_CASE("a pattern that cannot be compiled is refused with the library's messa
     CHECK(error_from([&] { RegularExpression(refused.pattern, "/pattern"); }) ==
           "the pattern " + in_quotes(refused.pattern) + " cannot be compiled: " + refused.what +
               "\n  where: /pattern\n"
-              "  help:  mend the pattern, or use one that Oniguruma can match");
+              "  help:  correct the pattern, or use one that Oniguruma can match");
   }
   CHECK(error_from([] { RegularExpression(std::string(70'000, 'a'), "/pattern"); }) ==
         "the pattern has 70000 bytes, more than 65536\n  where: /pattern\n"

@@ -125,7 +125,7 @@ TEST_CASE("Marian's pieces have the ids of vocab.json") {
   marian.files.sentencepiece_name = "source.spm";
   CHECK(error_from([&] { Tokenizer::from_files(marian.files); }) ==
         "there is a source.spm, but no vocab.json\n"
-        "  help:  take the folder's files as they were published together");
+        "  help:  use the folder's files as published together");
   marian.files.vocab_json = R"({"</s>": 0, "<unk>": 1, "▁a": 2, ">>fra<<": 3, "▁": 4, "<pad>": 5})";
   CHECK(ids_of(marian, "a") == Ids{2, 0});
   CHECK(ids_of(marian, ">>fra<<a z") == Ids{3, 2, 4, 1, 0});
@@ -139,12 +139,12 @@ TEST_CASE("added_tokens.json lists tokens after the pieces") {
   CHECK(error_from([&] { Tokenizer::from_files(llama.files); }) ==
         "the added token \"<pad>\" has the id 600, but the vocabulary gives it 500\n"
         "  where: added_tokens.json, /<pad>\n"
-        "  help:  the ids of a vocabulary and its added tokens are 0, 1, … without a hole");
+        "  help:  the ids of a vocabulary and its added tokens are 0, 1, … without a gap");
   llama.files.added_tokens = R"({"<pad>": -1})";
   CHECK(error_from([&] { Tokenizer::from_files(llama.files); }) ==
         "expected the id of a token\n"
         "  where: added_tokens.json, /<pad>\n"
-        "  help:  take the file as it was published");
+        "  help:  use the file as published");
 }
 
 TEST_CASE("ALBERT's texts lose accents and capitals, and have tokens around them") {
@@ -152,7 +152,7 @@ TEST_CASE("ALBERT's texts lose accents and capitals, and have tokens around them
   CHECK(error_from([&] { Tokenizer::from_files(albert.files); }) ==
         "the token \"[CLS]\" is not in the vocabulary\n"
         "  where: tokenizer.model\n"
-        "  help:  take the files of the folder as they were published together");
+        "  help:  use the files of the folder as published together");
   albert.files.tokenizer_config = R"({"cls_token": "<s>", "sep_token": "</s>"})";
   CHECK(ids_of(albert, "Á", "a") == Ids{1, 23, 2, 23, 2});
 }
@@ -163,7 +163,7 @@ TEST_CASE("damaged models, other files and unknown classes are errors that name 
   const char* wrong =
       "this is not a SentencePiece model, or not a complete one\n"
       "  where: tokenizer.model\n"
-      "  help:  take the file as it was published";
+      "  help:  use the file as published";
   // A piece without text, for which the library's trie throws.
   const std::string no_text =
       read_text(models + "unigram.model") + std::string("\x0A\x03\x0A\x01\x00", 5);
@@ -185,7 +185,7 @@ TEST_CASE("damaged models, other files and unknown classes are errors that name 
   const std::string huge((std::size_t{64} << 20) + 1, 'x');
   CHECK(error_from([&] { SentencePieceModel{huge}; }) ==
         "the file has 67108865 bytes, more than 64 MiB\n"
-        "  help:  no SentencePiece model is so large: take the file as it was published");
+        "  help:  no SentencePiece model is so large: use the file as published");
 }
 
 TEST_CASE(
@@ -215,7 +215,7 @@ TEST_CASE(
     CHECK(error_from([&] { Tokenizer::from_files(folder.files); }) ==
           "the precompiled table of characters is damaged\n"
           "  where: tokenizer.model\n"
-          "  help:  take the file as it was published");
+          "  help:  use the file as published");
   }
 }
 

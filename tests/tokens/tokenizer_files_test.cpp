@@ -120,7 +120,7 @@ TEST_CASE(
 }
 
 TEST_CASE("errors in a tokenizer's files name the file and the place in it") {
-  const std::string published = "take the file as it was published";
+  const std::string published = "use the file as published";
   const auto said = [](const std::string& problem, const std::string& where,
                        const std::string& help) {
     return problem + "\n  where: " + where + "\n  help:  " + help;
@@ -130,9 +130,9 @@ TEST_CASE("errors in a tokenizer's files name the file and the place in it") {
   CHECK(refusal_of(files) == said("expected two tokens with a space between them, found \"abb\"",
                                   "merges.txt, line 3", published));
   files.merges_txt = "#version: 0.2\na b\nb a\n";
-  CHECK(refusal_of(files) ==
-        said("the merge needs \"ba\", which is not in the vocabulary", "merges.txt, line 3",
-             "take the vocabulary and the merges as they were published together"));
+  CHECK(refusal_of(files) == said("the merge needs \"ba\", which is not in the vocabulary",
+                                  "merges.txt, line 3",
+                                  "use the vocabulary and the merges as published together"));
   files = merged();
   files.special_tokens_map = R"({"bos_token": 5})";
   CHECK(refusal_of(files) == said("expected a string, found a number",
@@ -143,7 +143,7 @@ TEST_CASE("errors in a tokenizer's files name the file and the place in it") {
   CHECK(refusal_of(files) ==
         said("the added token \"<new>\" has the id 20, but the vocabulary gives it 11",
              "added_tokens.json, /<new>",
-             "the ids of a vocabulary and its added tokens are 0, 1, … without a hole"));
+             "the ids of a vocabulary and its added tokens are 0, 1, … without a gap"));
   files.added_tokens.reset();
   files.tokenizer_config = R"({"added_tokens_decoder": {"99999999999": {"content": "x"}}})";
   CHECK(refusal_of(files) == said("expected the id of a token",
@@ -153,7 +153,7 @@ TEST_CASE("errors in a tokenizer's files name the file and the place in it") {
   CHECK(refusal_of(files) ==
         said("the added token \"a\" has the id 3, but the vocabulary gives it 0",
              "tokenizer_config.json, /added_tokens_decoder/3",
-             "the ids of a vocabulary and its added tokens are 0, 1, … without a hole"));
+             "the ids of a vocabulary and its added tokens are 0, 1, … without a gap"));
   files.tokenizer_config = R"({"added_tokens_decoder": []})";
   CHECK(refusal_of(files) == said("expected an object, found an array",
                                   "tokenizer_config.json, /added_tokens_decoder", published));
@@ -171,7 +171,7 @@ TEST_CASE("a folder without a tokenizer, or with half of one, is refused with th
   files.vocab_json = "{}";
   CHECK(refusal_of(files) ==
         "there is a vocab.json, but no merges.txt\n"
-        "  help:  take the folder's files as they were published together");
+        "  help:  use the folder's files as published together");
   files = merged();
   files.tokenizer_config = R"({"tokenizer_class": "CTRLTokenizer"})";
   CHECK(refusal_of(files) ==
@@ -206,7 +206,7 @@ TEST_CASE("errors in a tokenizer.json have their place") {
     files.tokenizer_json = json;
     return refusal_of(files);
   };
-  const std::string published = "\n  help:  take the file as it was published";
+  const std::string published = "\n  help:  use the file as published";
   const std::string other =
       "\n  help:  leaving it out could give other tokens: remove it only if it "
       "does not matter";
@@ -239,7 +239,7 @@ TEST_CASE("errors in a tokenizer.json have their place") {
             "expected an array of merges\n  where: tokenizer.json, /model/merges" + published},
            {R"({"model":{"type":"BPE","vocab":{"a":0},"merges":[],"dropout":0.1}})",
             "merges are dropped at random, which gives other tokens each time\n"
-            "  where: tokenizer.json, /model/dropout\n  help:  say \"dropout\": null"},
+            "  where: tokenizer.json, /model/dropout\n  help:  write \"dropout\": null"},
            {R"({"model":{"type":"BPE","vocab":{"a":0},"merges":[],"unk_token":"b"}})",
             "the unknown token \"b\" is not in the vocabulary\n"
             "  where: tokenizer.json, /model/unk_token" +

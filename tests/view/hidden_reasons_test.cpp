@@ -81,7 +81,7 @@ TEST_CASE("a mask that is known by its cells alone tells what these look like") 
   CHECK(apparent_reasons(causal, 1, false)[0] == Sentences{"other keys that the mask hides"});
   const Tensor padded = seen({2, 1, 2, 3}, {1, 1, 0, 1, 1, 0, 1, 1, 1, 0, 0, 0});
   CHECK(apparent_reasons(padded, 2, false) ==
-        std::vector<Sentences>{{"keys that no query sees, as those of padding"},
+        std::vector<Sentences>{{"keys that no query sees, such as those of padding"},
                                {"queries that see no key"}});
   CHECK(apparent_reasons({}, 1, true) == std::vector<Sentences>(1));
   CHECK(apparent_reasons(seen({1, 1, 1, 1}, {1}), 1, true)[0].empty());

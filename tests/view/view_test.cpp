@@ -415,7 +415,7 @@ TEST_CASE("what holds no maps is told, with the way out") {
   options = options_of(padded_document(folder));
   options.others = {"other.json"};
   CHECK(error_from([&] { page_of(options); }, ErrorKind::usage) ==
-        "only files of maps are layers of one page\n"
+        "only files of maps can be layers of one page\n"
         "  where: ViewOptions::others\n"
         "  help:  give one document");
   options.others.clear();

@@ -56,8 +56,8 @@ std::pair<double, double> checked_size(std::pair<double, double> size) {
 double checked_font_scale(double scale) {
   if (!(scale >= least_font_scale && scale <= most_font_scale)) {
     throw Error(ErrorKind::usage,
-                translated("letters {1} times as large are not possible", with_digits(scale, 6)),
-                "", translated("give a font scale from 0.1 to 20, such as 1.5"));
+                translated("a font scale of {1} is not possible", with_digits(scale, 6)), "",
+                translated("give a font scale from 0.1 to 20, such as 1.5"));
   }
   return scale;
 }

@@ -293,7 +293,8 @@ std::string described_colours(std::span<const Matrix> matrices, const ColourScal
     text = translated("No finite values.");
   }
   for (const LegendEntry& entry : key) {
-    text += (&entry == &key.front() ? translated(" Told apart: ") : translated(", ")) + entry.name;
+    text += (&entry == &key.front() ? translated(" Marked separately: ") : translated(", ")) +
+            entry.name;
   }
   return key.empty() ? text : text + translated(".");
 }
