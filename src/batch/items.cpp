@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <system_error>
 #include <unordered_set>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
+#include "support/system_error_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -83,7 +83,7 @@ std::string line_at(const ListedDocument& document, std::uint64_t begin, const L
   // The file may have been replaced: opening a pipe must not block.
   const Descriptor file(open(document.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (file.get() < 0) {
-    throw file_error(translated("cannot open {1}", name), std::strerror(errno),
+    throw file_error(translated("cannot open {1}", name), system_error_text(errno),
                      translated("check the file"));
   }
   // The end of the line before is read too, which shows whether the file was rewritten.
@@ -100,7 +100,7 @@ std::string line_at(const ListedDocument& document, std::uint64_t begin, const L
     const ssize_t count =
         pread(file.get(), text.data() + used, piece, static_cast<off_t>(from + used));
     if (count < 0)
-      throw file_error(translated("cannot read {1}", name), std::strerror(errno),
+      throw file_error(translated("cannot read {1}", name), system_error_text(errno),
                        translated("check the file"));
     text.resize(used + static_cast<std::size_t>(count));
     if (count == 0) break;
@@ -214,7 +214,7 @@ class DocumentList::Listing {
     };
     for (const std::string& path : paths) add_path(path, below_fixed(path), below_fixed(path));
     for (const auto& [folder, reason] : unreadable) {
-      add_unreadable(folder, below_fixed(folder), std::strerror(reason));
+      add_unreadable(folder, below_fixed(folder), system_error_text(reason));
     }
   }
 
@@ -226,7 +226,7 @@ class DocumentList::Listing {
          entry.increment(error)) {
       entries.push_back(*entry);
     }
-    if (error) add_unreadable(folder, name, error.message());
+    if (error) add_unreadable(folder, name, system_error_text(error.value()));
     std::sort(entries.begin(), entries.end(),
               [](const auto& a, const auto& b) { return a.path().native() < b.path().native(); });
     for (const fs::directory_entry& entry : entries) {

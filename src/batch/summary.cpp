@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -21,6 +20,7 @@
 #include "support/atomic_file.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
+#include "support/system_error_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -67,9 +67,10 @@ bool is_file(const Descriptor& file) {
 }
 
 [[noreturn]] void fail_to_read(const fs::path& path, int reason) {
-  throw Error(ErrorKind::file,
-              translated("cannot read {1}: {2}", in_quotes(path.native()), std::strerror(reason)),
-              "", translated("check the permissions of the file"));
+  throw Error(
+      ErrorKind::file,
+      translated("cannot read {1}: {2}", in_quotes(path.native()), system_error_text(reason)), "",
+      translated("check the permissions of the file"));
 }
 
 // The end of the last whole line. The summary is read and not mapped, since other processes may
@@ -155,10 +156,10 @@ Summaries Summaries::read(const fs::path& folder) {
     if (is_summary(entry->path().filename().native())) summaries.files_.push_back(entry->path());
   }
   if (error) {
-    throw Error(
-        ErrorKind::file,
-        translated("cannot read the folder {1}: {2}", in_quotes(folder.native()), error.message()),
-        "", translated("name the folder of a batch"));
+    throw Error(ErrorKind::file,
+                translated("cannot read the folder {1}: {2}", in_quotes(folder.native()),
+                           system_error_text(error.value())),
+                "", translated("name the folder of a batch"));
   }
   std::sort(summaries.files_.begin(), summaries.files_.end());
   for (std::uint32_t file = 0; file < summaries.files_.size(); ++file) summaries.read_file(file);
@@ -341,12 +342,12 @@ void SummaryFile::append(std::string_view line) {
 }
 
 void SummaryFile::fail(int reason) const {
-  throw Error(ErrorKind::file,
-              translated("cannot write {1}: {2}", in_quotes(path_.native()), std::strerror(reason)),
-              "",
-              reason == ENOSPC || reason == EDQUOT || reason == EFBIG
-                  ? translated("free some space, then go on with BatchOptions::resume")
-                  : translated("check the permissions of the folder and the file"));
+  throw Error(
+      ErrorKind::file,
+      translated("cannot write {1}: {2}", in_quotes(path_.native()), system_error_text(reason)), "",
+      reason == ENOSPC || reason == EDQUOT || reason == EFBIG
+          ? translated("free some space, then go on with BatchOptions::resume")
+          : translated("check the permissions of the folder and the file"));
 }
 
 }  // namespace attn

@@ -45,9 +45,10 @@ void occupy_closed_streams() noexcept {
 void print(std::string_view text) {
   const int failure = write_all(STDOUT_FILENO, text);
   if (failure == 0 || failure == EPIPE || failure == EBADF) return;
-  throw Error(ErrorKind::file,
-              translated("cannot write to standard output: {1}", std::strerror(failure)), "",
-              translated("check where the output is sent"));
+  throw Error(
+      ErrorKind::file,
+      translated("cannot write to standard output: {1}", translated(std::strerror(failure))), "",
+      translated("check where the output is sent"));
 }
 
 void warn(const std::vector<std::string>& warnings) {

@@ -8,6 +8,7 @@
 #include "support/atomic_file.hpp"
 #include "support/parallel_for.hpp"
 #include "support/printable.hpp"
+#include "support/system_error_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -22,7 +23,8 @@ void make_folder(const fs::path& folder, const std::string& help) {
   fs::create_directory(folder, error);
   std::error_code ignored;
   if (error || !fs::is_directory(folder, ignored)) {
-    const std::string reason = error ? error.message() : translated("it is not a folder");
+    const std::string reason =
+        error ? system_error_text(error.value()) : translated("it is not a folder");
     throw Error(ErrorKind::file,
                 translated("cannot create the folder {1}: {2}", in_quotes(folder.native()), reason),
                 "RunOptions::out", help);

@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <optional>
 #include <random>
 #include <system_error>
@@ -18,6 +17,7 @@
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
+#include "support/system_error_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -198,9 +198,10 @@ void AtomicFile::link_into_place() {
 }
 
 void AtomicFile::fail(int reason) const {
-  throw Error(ErrorKind::file,
-              translated("cannot write {1}: {2}", in_quotes(path_.native()), std::strerror(reason)),
-              "", help_for_file(reason, FileUse::write));
+  throw Error(
+      ErrorKind::file,
+      translated("cannot write {1}: {2}", in_quotes(path_.native()), system_error_text(reason)), "",
+      help_for_file(reason, FileUse::write));
 }
 
 void write_whole_file(const fs::path& path, std::string_view bytes, Existing existing) {

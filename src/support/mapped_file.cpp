@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 #include <string>
 #include <system_error>
@@ -19,6 +18,7 @@
 #include "support/memory.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
+#include "support/system_error_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const char* problem, const std::string& name, int reason) {
-  throw Error(ErrorKind::file, translated(problem, name, std::strerror(reason)), "",
+  throw Error(ErrorKind::file, translated(problem, name, system_error_text(reason)), "",
               help_for_file(reason, FileUse::read));
 }
 
@@ -66,10 +66,10 @@ fs::path real_folder(const fs::path& folder) {
     error = std::make_error_code(std::errc::not_a_directory);
   }
   if (error) {
-    throw Error(
-        ErrorKind::file,
-        translated("cannot open the folder {1}: {2}", in_quotes(folder.native()), error.message()),
-        "FileAccess::restrict_to", translated("name a folder that exists"));
+    throw Error(ErrorKind::file,
+                translated("cannot open the folder {1}: {2}", in_quotes(folder.native()),
+                           system_error_text(error.value())),
+                "FileAccess::restrict_to", translated("name a folder that exists"));
   }
   return real;
 }

@@ -96,6 +96,29 @@ std::string_view looked_up(std::string_view text) noexcept {
   return catalogue ? catalogue->find(text).value_or(text) : text;
 }
 
+bool is_latin(char byte) noexcept {
+  return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
+         (byte >= 'A' && byte <= 'Z');
+}
+
+// Bytes from which a Chinese character of three bytes, U+4E00 to U+9FFF, begins.
+bool begins_ideograph(char byte) noexcept {
+  return byte >= '\xE4' && byte <= '\xE9';
+}
+
+// Appends a piece of a text. A Chinese character and a Latin letter or digit that meet there get a
+// space between them, which a translator cannot write where values are now words, now numbers.
+void append(std::string& text, std::string_view piece, bool spaced) {
+  if (spaced && !text.empty() && !piece.empty()) {
+    const bool ideograph_before = text.size() >= 3 && begins_ideograph(text[text.size() - 3]);
+    if ((ideograph_before && is_latin(piece.front())) ||
+        (is_latin(text.back()) && begins_ideograph(piece.front()))) {
+      text += ' ';
+    }
+  }
+  text += piece;
+}
+
 }  // namespace
 
 void speak(const std::filesystem::path& catalogue) {
@@ -132,18 +155,20 @@ std::string translated(std::string_view text) {
 
 std::string translated_with(std::string_view text, std::initializer_list<std::string> values) {
   const std::string_view pattern = looked_up(text);
+  const bool spaced = pattern.data() != text.data();
   std::string filled;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    const bool placeholder = pattern[i] == '{' && i + 2 < pattern.size() && pattern[i + 1] >= '1' &&
-                             pattern[i + 1] <= '9' && pattern[i + 2] == '}';
+  std::size_t end = 0;  // of what is filled in already
+  for (std::size_t i = 0; i + 2 < pattern.size(); ++i) {
+    const bool placeholder = pattern[i] == '{' && pattern[i + 1] >= '1' && pattern[i + 1] <= '9' &&
+                             pattern[i + 2] == '}';
     const std::size_t number = placeholder ? static_cast<std::size_t>(pattern[i + 1] - '1') : 0;
-    if (placeholder && number < values.size()) {
-      filled += values.begin()[number];
-      i += 2;
-    } else {
-      filled += pattern[i];
-    }
+    if (!placeholder || number >= values.size()) continue;
+    append(filled, pattern.substr(end, i - end), spaced);
+    append(filled, values.begin()[number], spaced);
+    end = i + 3;
+    i = end - 1;
   }
+  append(filled, pattern.substr(end), spaced);
   return filled;
 }
 

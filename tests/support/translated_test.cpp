@@ -63,6 +63,15 @@ TEST_CASE("each Chinese text has the values of the English one") {
   }
 }
 
+TEST_CASE("a value that meets Chinese letters has a space where it is Latin, and none elsewhere") {
+  const Chinese chinese;
+  CHECK(attn::translated("{1} of sample {2}, head {3} (rows: queries, columns: keys)",
+                         "self.weights", 1,
+                         2) == "样本 1、头 2 的 self.weights（行：查询，列：键）");
+  CHECK(attn::translated("{1} of sample {2}, head {3} (rows: queries, columns: keys)", "权重", 1,
+                         2) == "样本 1、头 2 的权重（行：查询，列：键）");
+}
+
 TEST_CASE("what is no catalogue is refused, and the language stays") {
   const TemporaryFolder folder;
   const std::string whole = read_text(ATTN_CHINESE);
