@@ -19,21 +19,23 @@ std::string counts_text(const BatchOutcome& outcome) {
   std::string text;
   const auto add = [&](std::string_view name, const std::string& value) {
     constexpr std::size_t name_columns = 9;
-    text += padded_right(name, name_columns) + value + "\n";
+    text += padded_right(translated(name), name_columns) + value + "\n";
   };
   if (outcome.shard.count > 1) {
-    add("shard", std::to_string(outcome.shard.index) + " of " +
-                     std::to_string(outcome.shard.count) + ", from 0");
+    add(to_translate("shard"),
+        translated("{1} of {2}, counted from 0", outcome.shard.index, outcome.shard.count));
   }
-  add("items", std::to_string(counts.items));
-  add("done", std::to_string(counts.done));
-  if (counts.skipped > 0) add("skipped", translated("{1}, finished before", counts.skipped));
-  add("failed", std::to_string(counts.failed));
+  add(to_translate("items"), std::to_string(counts.items));
+  add(to_translate("done"), std::to_string(counts.done));
+  if (counts.skipped > 0)
+    add(to_translate("skipped"), translated("{1}, finished before", counts.skipped));
+  add(to_translate("failed"), std::to_string(counts.failed));
   if (counts.left() > 0) {
-    add("left", translated("{1}, to be done with BatchOptions::resume", counts.left()));
+    add(to_translate("left"),
+        translated("{1}, to be done with BatchOptions::resume", counts.left()));
   }
-  add("seconds", with_decimals(outcome.seconds, outcome.seconds < 10 ? 2 : 0));
-  add("summary", outcome.summary.string());
+  add(to_translate("seconds"), with_decimals(outcome.seconds, outcome.seconds < 10 ? 2 : 0));
+  add(to_translate("summary"), outcome.summary.string());
   return text;
 }
 
@@ -48,7 +50,7 @@ std::string batch_text(const BatchOutcome& outcome) {
                printable(item.error->problem())});
     if (!item.error->where().empty()) table.add({"", "", printable(item.error->where())});
   }
-  text += "\nFailed\n" + table.text();
+  text += translated("\nFailed\n") + table.text();
   if (outcome.counts.failed > outcome.failures.size()) {
     text += translated("  … and {1} more, in the summary\n",
                        outcome.counts.failed - outcome.failures.size());

@@ -76,7 +76,6 @@ struct HiddenKeys {
   std::string (*sentence)(const Mask& mask);
 };
 constexpr HiddenKeys no_keys{nullptr, nullptr};
-constexpr const char* own_name = "";  // the legend is the part's name
 
 std::string outside_window(const Mask& mask) {
   const Window window = mask.window.value_or(Window());
@@ -163,7 +162,8 @@ constexpr auto parts = std::to_array<Part>({
      },
      [](const Mask& mask) { return mask.causal ? "causal" + aligned(mask) : ""; },
      causal_sentence,
-     {own_name, [](const Mask&) { return translated("causal: keys after the query"); }}},
+     {to_translate("causal"),
+      [](const Mask&) { return translated("causal: keys after the query"); }}},
     {{"align",
       to_translate(
           "upper_left: offset = past keys; lower_right: the last query is at the last valid key")},
@@ -212,7 +212,7 @@ constexpr auto parts = std::to_array<Part>({
                   ? translated(to_translate("padding: keys that are not marked as padding"))
                   : "";
      },
-     {own_name,
+     {to_translate("padding"),
       [](const Mask&) { return translated("padding: keys that only fill the sample up"); }}},
     {{"allow", to_translate("true = seen; broadcast against the weights")},
      tensor_schema,
@@ -407,8 +407,7 @@ std::vector<std::string> mask_sentences(const Mask& mask, const MaskedQuery& que
 }
 
 std::string hidden_legend(std::string_view part) {
-  const char* legend = hidden_by(part).legend;
-  return std::string_view(legend).empty() ? std::string(part) : translated(legend);
+  return translated(hidden_by(part).legend);
 }
 
 std::string hidden_sentence(std::string_view part, const Mask& mask) {

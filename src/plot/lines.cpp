@@ -133,7 +133,7 @@ std::vector<LegendEntry> legend_of(const HeadLines& lines, double full, Colour i
     entries.back().dashes = head_dashes(i);
   }
   for (const double share : weights_in_legend) {
-    entries.push_back({"weight " + short_number(share * full), ink});
+    entries.push_back({translated("weight {1}", short_number(share * full)), ink});
     entries.back().line_width = width_of(share);
     entries.back().opacity = opacity_of(share);
   }

@@ -94,8 +94,9 @@ struct Look {
 
 Look look_of(const Reason& reason, const std::vector<std::string>& parts) {
   if (reason.parts == 0) {
-    return {
-        reason.global ? "seen (global)" : "seen", reason.global ? global_colour : seen_colour, {}};
+    return {reason.global ? translated("seen (global)") : translated("seen"),
+            reason.global ? global_colour : seen_colour,
+            {}};
   }
   Look look;
   std::vector<Colour> colours;

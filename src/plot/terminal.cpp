@@ -22,8 +22,8 @@ namespace plot {
 namespace {
 
 constexpr const char* default_title = to_translate("Attention Weight Heatmap");
-constexpr const char* axes_text = "; rows: queries, columns: keys";
-constexpr const char* plain_axes_text = "; rows: positions, columns: dimensions";
+constexpr const char* axes_text = to_translate("; rows: queries, columns: keys");
+constexpr const char* plain_axes_text = to_translate("; rows: positions, columns: dimensions");
 constexpr std::string_view shades = ".:-=+*#%@";  // from the smallest value to the largest
 constexpr std::string_view upper_half = "▀", lower_half = "▄";
 // Values without a place on the scale, in the order of ColourMap::apart.
@@ -169,7 +169,8 @@ class TerminalHeatmap {
         keys_{all_printable(labels_or(labels_.key, "K_", matrix_.columns(), heatmap.first_key)),
               !heatmap.key_labels.empty(), 0},
         gutter_(widest(queries_.labels, std::min(widest_label, columns_ / 4)) + 1),
-        title_(title_lines(heatmap.title, heatmap.of_positions ? plain_axes_text : axes_text)) {}
+        title_(title_lines(heatmap.title,
+                           translated(heatmap.of_positions ? plain_axes_text : axes_text))) {}
 
   std::string draw() {
     Layout layout = layout_below(1);
@@ -342,7 +343,8 @@ class TerminalHeatmap {
     const bool coloured = options_.colors != TerminalColors::none;
     std::string hidden;
     if (cells.has_hidden()) {
-      hidden = coloured && layout.cells_a_line == 1 ? "   · hidden" : "   blank: hidden";
+      hidden = "   " + (coloured && layout.cells_a_line == 1 ? translated("· hidden")
+                                                             : translated("blank: hidden"));
     }
     TerminalLine line(options_.colors);
     line.add(std::string(gutter_, ' '));

@@ -229,8 +229,10 @@ BenchResult bench(const BenchRequest& request) {
 }
 
 std::string bench_heading() {
-  return line("B,H,Lq,Lk,D", {"runs", "median ms", "best ms", "rate", "peak", "of peak"},
-              "attention") +
+  return line("B,H,Lq,Lk,D",
+              {translated("runs"), translated("median ms"), translated("best ms"),
+               translated("rate"), translated("peak"), translated("of peak")},
+              translated("attention")) +
          line("", {"", "", "", "GFLOP/s", "GFLOP/s", "%"},
               translated("(additive: rate in 10\u2079 tanh/s)"));
 }
