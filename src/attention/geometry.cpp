@@ -436,7 +436,7 @@ void check_weights_memory(const Geometry& geometry, std::size_t attentions,
                translated("the weights {1}{2}", text(shape),
                           attentions > 1 ? translated(" of {1} layers", attentions) : ""),
                "",
-               translated("let a map of bins take their place with AttentionRequest::pool 1024, or "
+               translated("replace them by a map of bins with AttentionRequest::pool 1024, or "
                           "leave them out with AttentionRequest::weights"));
 }
 

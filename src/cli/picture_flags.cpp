@@ -131,7 +131,7 @@ Pooling pooling(const std::string& text) {
   const std::vector<std::string> parts = comma_separated(text);
   if (parts.size() > 2 || !is_digits(parts[0])) {
     throw wrong_value("--pool", text,
-                      translated("a number of bins, and mean or max if wanted, such as 1024,max"));
+                      translated("a number of bins, and optionally mean or max, such as 1024,max"));
   }
   Pooling pooling;
   pooling.size = whole_number("--pool", parts[0], 1);
@@ -165,7 +165,7 @@ void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads) 
   flags.add("--keys", "A:B", translated("Keys to draw, from A up to but not including B"),
             [&](const std::string& text) { selection.keys = position_range("--keys", text); });
   flags.count("--drop-first", selection.drop_first, "N",
-              translated("Leave out the first N keys, as those of an attention sink"));
+              translated("Leave out the first N keys, such as those of an attention sink"));
   flags.add("--drop", "KEY,…",
             translated("Leave out keys, each by its position from 0 or its label"),
             [&](const std::string& text) { selection.drop = quoted_list("--drop", text); });

@@ -182,7 +182,7 @@ constexpr auto pooling_fields = [](const auto& visit, Pooling& pooling) {
          {},
          true,
          to_translate("pool has no size"),
-         to_translate("give the most bins of queries and keys, such as 1024")},
+         to_translate("give the largest number of bins of queries and keys, such as 1024")},
         pooling.size);
   visit({"reduction"}, pooling.reduction);
 };

@@ -42,7 +42,7 @@ void check_pooled(const RunOptions& options) {
   const MapSelection& selection = options.selection;
   const auto refuse = [](const char* field) {
     throw Error(
-        ErrorKind::usage, translated("{1} chooses positions, and pooled weights have bins", field),
+        ErrorKind::usage, translated("{1} chooses positions, but pooled weights have bins", field),
         field,
         translated("leave out {1}, or the document's \"pool\" and DocumentOptions::pool", field));
   };

@@ -393,9 +393,8 @@ TEST_CASE("weights beyond this machine's memory are refused before anything is a
   CHECK(text.substr(0, text.find("machine")) ==
         "the weights [1,20000000,20000000] would take 1.6 PB, more than the memory of this ");
   CHECK(text.substr(text.find("\n")) ==
-        "\n  help:  let a map of bins take their place with AttentionRequest::pool 1024, or leave "
-        "them out with "
-        "AttentionRequest::weights");
+        "\n  help:  replace them by a map of bins with AttentionRequest::pool 1024, or leave them "
+        "out with AttentionRequest::weights");
 }
 
 }  // namespace

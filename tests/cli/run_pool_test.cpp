@@ -108,17 +108,17 @@ TEST_CASE("what --pool does not take, and what does not go with bins, is told") 
         "  help:  give a whole number of at least 1\n");
   CHECK(errors({"--pool", "max"}) ==
         "attn-cli: invalid value \"max\" for --pool\n  where: --pool\n"
-        "  help:  give a number of bins, and mean or max if wanted, such as 1024,max\n");
+        "  help:  give a number of bins, and optionally mean or max, such as 1024,max\n");
   CHECK(errors({"--pool", "4,5"}).starts_with("attn-cli: invalid value \"5\" for --pool\n"));
   CHECK(errors({"--pool", "4", "--keys", "0:3"}) ==
-        "attn-cli: --keys chooses positions, and pooled weights have bins\n  where: --keys\n"
+        "attn-cli: --keys chooses positions, but pooled weights have bins\n  where: --keys\n"
         "  help:  leave out --keys, or the document's \"pool\" and --pool\n");
   CHECK(errors({"--pool", "4", "--plots", "stages"}) ==
         "attn-cli: the stages of pooled weights cannot be drawn\n  where: --plots\n"
         "  help:  leave out stages, or the document's \"pool\" and --pool\n");
   CHECK(errors({}, R"({"attention":"sdpa","query":[[1]],"pool":{"reduction":"max"}})") ==
         "attn-cli: pool has no size\n  where: standard input, /pool/size\n"
-        "  help:  give the most bins of queries and keys, such as 1024\n");
+        "  help:  give the largest number of bins of queries and keys, such as 1024\n");
   CHECK(errors({}, R"({"attention":"sdpa","query":[[1]],"pool":{"size":4,"reduction":"men"}})") ==
         "attn-cli: unknown reduction \"men\"\n  where: standard input, /pool/reduction\n"
         "  help:  did you mean \"mean\"?\n");

@@ -78,7 +78,7 @@ TEST_CASE("a row of a map is told in Chinese and in Markdown too") {
     const std::string text = explained(options);
     CHECK(holds(text, "头 1：权重的去向，查询 2（“cat”）"));
     CHECK(holds(text, "权重之和为 1，与 softmax 的结果相符。"));
-    CHECK(holds(text, "文件没有说明掩码遮住了哪些键。有 1 个权重恰好是 0"));
+    CHECK(holds(text, "文件没有说明掩码遮挡了哪些键。有 1 个权重恰好是 0"));
   }
   options.format = ExplanationFormat::markdown;
   const std::string markdown = explained(options);

@@ -29,7 +29,7 @@ test('everything but what the program wrote can be read in Chinese', async () =>
     await view.selectOption('#language', 'zh');
     await ready(view);
     assert.equal(await view.evaluate(() => document.documentElement.lang), 'zh-CN');
-    assert.equal(await textIn(view, 'tab-map'), '热图');
+    assert.equal(await textIn(view, 'tab-map'), '热力图');
     assert.equal(await view.locator('[role=gridcell]').first().getAttribute('aria-label'), '第 1 层第 1 头');
     assert.equal(await view.locator('#search').getAttribute('placeholder'), '查找词元或序号');
     await view.keyboard.press('Escape');
