@@ -114,7 +114,7 @@ std::string error_table(const Comparison& comparison) {
     if (!is_compared(tensor)) continue;
     table.add({shown(tensor.name), shape_text(tensor), types_text(tensor),
                largest_text(tensor.absolute), largest_text(tensor.relative),
-               translated("{1} of {2}", tensor.beyond, tensor.elements)});
+               translated("{1} of {2}", grouped(tensor.beyond), grouped(tensor.elements))});
   }
   return table.has_rows() ? table.text() : "";
 }

@@ -262,7 +262,8 @@ constexpr auto parts = std::to_array<Part>({
        mask.fill = read_fill(value, from.at);
      },
      [](const Mask& mask) {
-       return mask.fill && mask.hides() ? "fill " + number_text(*mask.fill) : "";
+       return mask.fill && mask.hides() ? "fill " + with_short_exponent(number_text(*mask.fill))
+                                        : "";
      },
      no_sentence,
      no_keys},

@@ -39,7 +39,7 @@ std::string shown_with(double number, int count) {
   if (number == 0) return "0";  // never -0; alone it is exact
   if (fixed(number)) return with_decimals(number, count);
   return std::abs(number) < 1 ? with_exponent(number, most_decimals - 2)
-                              : with_digits(number, most_decimals + 2);
+                              : with_short_exponent(with_digits(number, most_decimals + 2));
 }
 
 }  // namespace

@@ -156,7 +156,7 @@ std::string head_text(const ModelFolder& folder) {
 std::string tokenizer_text(const ModelFolder& folder) {
   if (!folder.tokenizer) return folder.no_tokenizer->problem();
   return translated("{1}, {2} tokens", folder.tokenizer->model(),
-                    with_thousands(folder.tokenizer->size(), " "));
+                    grouped(folder.tokenizer->size()));
 }
 
 std::vector<Fact> facts_of(const ModelFolder& folder) {
@@ -181,7 +181,7 @@ std::vector<Fact> facts_of(const ModelFolder& folder) {
       {to_translate("family"), model.family},
       {to_translate("layers"), heads},
       {to_translate("width"), translated("{1}, heads {2}", model.width, model.head_width)},
-      {to_translate("vocabulary"), translated("{1} tokens", with_thousands(model.vocabulary, " "))},
+      {to_translate("vocabulary"), translated("{1} tokens", grouped(model.vocabulary))},
       {to_translate("positions"), positions_text(model, folder.weights)},
       {to_translate("norm"),
        translated("{1}, ε {2}", translated(norm_text(model)), with_digits(model.eps, 6))},
@@ -190,8 +190,7 @@ std::vector<Fact> facts_of(const ModelFolder& folder) {
       {to_translate("head"), head_text(folder)},
       {to_translate("tokenizer"), tokenizer_text(folder)},
       {to_translate("parameters"),
-       translated("{1}, stored as {2}",
-                  with_thousands(parameter_count(folder.weights, ignored), " "),
+       translated("{1}, stored as {2}", grouped(parameter_count(folder.weights, ignored)),
                   types_text(folder.weights, ignored))}};
   if (!ignored.empty()) facts.push_back({to_translate("ignored"), names_text(ignored)});
   return facts;

@@ -230,11 +230,18 @@ Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, Pict
   const auto bar_label = [&](const Box& map, double height, const Shown& shown, Figure& on) {
     // Weights have one sign.
     const bool about_zero = on.standard() && scale.range.low < 0;
-    std::string label = options.colors.bar_label.value_or(about_zero ? translated("Value")
-                                                                     : translated(colour_label));
     const std::string note = pixel_note(matrix, map, colours, on);
-    if (!note.empty()) label += "\n(" + note + ")";
-    if (on.standard()) label = on.label(label, Axis().label_size, height);
+    const auto fitted = [&](std::string label) {
+      if (!note.empty()) label += "\n(" + note + ")";
+      return on.standard() ? on.label(label, Axis().label_size, height) : label;
+    };
+    std::string label = fitted(options.colors.bar_label.value_or(
+        about_zero ? translated("Value") : translated(colour_label)));
+    // Of a label that is cut nobody reads the meaning.
+    const bool cut = on.standard() && label.find("\u2026") != label.npos;
+    if (cut && !options.colors.bar_label && !about_zero) {
+      label = fitted(translated("Attention Weight"));
+    }
     return shown(Part::bar_label) ? label : "";
   };
   const auto lay_out = [&](Figure& on, const Box& area, const Shown& shown, bool) {

@@ -126,8 +126,8 @@ std::string printable_lines(std::string_view text) {
 
 std::string share_hidden(const ReportedWeights& report) {
   const double share = static_cast<double>(report.hidden) / static_cast<double>(report.cells);
-  return translated("{1} of {2} weights hidden ({3} %)", report.hidden, report.cells,
-                    with_digits(100.0 * share, 3));
+  return translated("{1} of {2} weights hidden ({3} %)", grouped(report.hidden),
+                    grouped(report.cells), with_decimals(100.0 * share, 1));
 }
 
 // The likeliest tokens by the model, one a line. A space that a token begins with is a part of it.

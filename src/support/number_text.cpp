@@ -1,5 +1,6 @@
 #include "support/number_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -44,10 +45,22 @@ std::string with_most_decimals(double number, int decimals) {
   return text == "-0" ? "0" : text;
 }
 
-std::string with_thousands(std::size_t number, std::string_view separator) {
+std::string grouped(std::size_t number) {
+  constexpr std::size_t least_digits = 5;
   std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, separator);
+  if (text.size() < least_digits) return text;
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, "\u202F");
   return text;
+}
+
+std::string with_short_exponent(std::string number) {
+  const std::size_t e = number.find('e');
+  if (e == std::string::npos || e + 1 == number.size()) return number;
+  const std::size_t digits = e + (number[e + 1] == '-' || number[e + 1] == '+' ? 2 : 1);
+  const std::size_t end = std::min(number.find_first_not_of('0', digits), number.size() - 1);
+  number.erase(digits, end - digits);
+  if (number[e + 1] == '+') number.erase(e + 1, 1);
+  return number;
 }
 
 std::string with_zeros(std::size_t number, std::size_t digits) {

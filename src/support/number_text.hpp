@@ -36,8 +36,11 @@ inline std::string with_exponent(double number, int decimals) {
 /// "0" for what rounds to zero.
 std::string with_most_decimals(double number, int decimals);
 
-/// Groups of three digits: "124 439 808" with a space as the separator.
-std::string with_thousands(std::size_t number, std::string_view separator);
+/// Digits in groups of three between narrow spaces, from five digits on: "124 439 808", "2048".
+std::string grouped(std::size_t number);
+
+/// A power of ten as documents write it: "-1e9" of "-1e+09", "1e-7" of "1e-07".
+std::string with_short_exponent(std::string number);
 
 /// A number of at least `digits` digits: "000042".
 std::string with_zeros(std::size_t number, std::size_t digits);

@@ -288,8 +288,7 @@ void PageMaker::add_notes() {
         "The maps have {1} cells in all, and the page keeps at most {2}: maps of more than {3} "
         "queries or keys are reduced to cells that show the largest value of several. Of each "
         "query the strongest keys, {4} of them, are kept with their values.",
-        with_thousands(plan_.all, ","), with_thousands(options_.cells, ","), plan_.side,
-        plan_.strongest_keys));
+        grouped(plan_.all), grouped(options_.cells), plan_.side, plan_.strongest_keys));
   }
   if (coded_ > 0) {
     data_.notes.push_back(translated(

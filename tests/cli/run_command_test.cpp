@@ -169,7 +169,7 @@ TEST_CASE("flags go before the document") {
                folder.path(), small);
   CHECK(run.exit_code == 0);
   CHECK(run.output.starts_with("dot_product attention, float64, of standard input\n"));
-  CHECK(run.output.find("Mask: causal, valid_lens; 2 of 4 weights hidden (50 %)") !=
+  CHECK(run.output.find("Mask: causal, valid_lens; 2 of 4 weights hidden (50.0 %)") !=
         std::string::npos);
 }
 

@@ -323,7 +323,7 @@ TEST_CASE("a finite fill is explained where no key can be seen") {
   const std::string text = explained(document);
   CHECK(text.find("   No key can be seen, but the fill is a finite number: all the keys that hold\n"
                   "   it weigh the same.\n") != std::string::npos);
-  CHECK(text.find("   key 1  -1e+06          0               1  0.3333\n") != std::string::npos);
+  CHECK(text.find("   key 1   -1e6          0               1  0.3333\n") != std::string::npos);
 }
 
 TEST_CASE("all three attentions of an encoder-decoder are walked through, up to the logits") {

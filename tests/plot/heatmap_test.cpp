@@ -7,6 +7,7 @@
 #include "attn/error.hpp"
 #include "attn/plot.hpp"
 
+#include "chinese.hpp"
 #include "plot/decoded_picture.hpp"
 #include "plot/example_figures.hpp"
 
@@ -352,3 +353,14 @@ TEST_CASE("figures too small for their texts, and texts too long for their figur
 }
 
 }  // namespace
+
+TEST_CASE("a flat map in Chinese takes the short label of its colours instead of a cut one") {
+  const Chinese chinese;
+  const Heatmap flat = heatmap_of({1, 12}, std::vector<double>(12, 1.0 / 12));
+  const std::string picture = draw_heatmap(flat, small(), PictureFormat::svg).bytes;
+  CHECK(picture.find(">注意力权重<") != std::string::npos);
+  CHECK(picture.find("\u2026") == std::string::npos);
+  const Heatmap high = heatmap_of({12, 12}, std::vector<double>(144, 1.0 / 12));
+  CHECK(draw_heatmap(high, small(), PictureFormat::svg).bytes.find("（0=不关注") !=
+        std::string::npos);
+}

@@ -92,13 +92,21 @@ TEST_CASE("zeros at the end of decimals are left out") {
 }
 
 TEST_CASE("whole numbers are grouped, padded and written in hexadecimal") {
-  CHECK(attn::with_thousands(7, " ") == "7");
-  CHECK(attn::with_thousands(124439808, " ") == "124 439 808");
-  CHECK(attn::with_thousands(123456, ",") == "123,456");
+  CHECK(attn::grouped(2048) == "2048");
+  CHECK(attn::grouped(124439808) == "124\u202F439\u202F808");
+  CHECK(attn::grouped(12345) == "12\u202F345");
   CHECK(attn::with_zeros(42, 6) == "000042");
   CHECK(attn::with_zeros(1234567, 6) == "1234567");
   CHECK(attn::hexadecimal(0xFF, 4) == "00ff");
   CHECK(attn::hexadecimal(0xFFFFFFFFFFFFFFFF, 1) == "ffffffffffffffff");
+}
+
+TEST_CASE("an exponent is as short as documents write it") {
+  CHECK(attn::with_short_exponent("-1e+09") == "-1e9");
+  CHECK(attn::with_short_exponent("1.5e-07") == "1.5e-7");
+  CHECK(attn::with_short_exponent("1e+20") == "1e20");
+  CHECK(attn::with_short_exponent("1e+00") == "1e0");
+  CHECK(attn::with_short_exponent("0.25") == "0.25");
 }
 
 TEST_CASE("a noun follows its number in singular or plural") {

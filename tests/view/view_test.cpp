@@ -274,7 +274,7 @@ TEST_CASE("a page of more cells than its budget says what it reduced, and keeps 
   CHECK(outcome.cells == 300);
   REQUIRE(outcome.notes.size() == 1);
   CHECK(outcome.notes[0] ==
-        "The maps have 1,200 cells in all, and the page keeps at most 300: maps of more than 9 "
+        "The maps have 1200 cells in all, and the page keeps at most 300: maps of more than 9 "
         "queries or keys are reduced to cells that show the largest value of several. Of each "
         "query the strongest keys, 1 of them, are kept with their values.");
   CHECK(strings(page.at({"notes"})) == outcome.notes);

@@ -439,7 +439,7 @@ function statusOfView(shown) {
   const group = attention?.heads_a_group ?? 1;
   if (group > 1) {
     const first = Math.floor((headNumber(attention, page.choice.head) - 1) / group) * group + 1;
-    said.push(say('said_group', { first, last: first + group - 1 }));
+    said.push(say(group === 2 ? 'said_group_of_two' : 'said_group', { first, last: first + group - 1 }));
   }
   if (!map.exactCells) {
     const sizes = { rows: map.rows, columns: map.columns, queries: map.queries, keys: map.keys };

@@ -110,7 +110,7 @@ test('heads that share keys and values are named', async () => {
   const grouped = model(1, 4, ['a', 'b']);
   grouped.attentions[0].heads_a_group = 2;
   await withPage(makePage('grouped', grouped), async (view) => {
-    assert.equal(await textIn(view, 'status'), 'Heads 3 to 4 share one key and value head.');
+    assert.equal(await textIn(view, 'status'), 'Heads 3 and 4 share one key and value head.');
   }, { hash: 'head=2' });
 });
 

@@ -151,7 +151,7 @@ test('a text that is shorter than others of its batch is shown without its paddi
   heads[0] = heads[0].map((value, at) => (at < 8 && at % 4 < 2 ? value : null));
   await withPage(makePage('padded', padded), async (view) => {
     assert.deepEqual(await view.evaluate(() => [chosenMap().queries.length, chosenMap().keys.length, thumbnailOf(0, 0).width]), [2, 2, 2]);
-    assert.equal(await textIn(view, 'status'), 'Hidden rows and columns behind the end of the text are left out.');
+    assert.equal(await textIn(view, 'status'), 'Hidden rows and columns after the end of the text are left out.');
   });
 });
 
