@@ -81,11 +81,15 @@ bool is_alone(const TensorComparison& tensor) {
   return tensor.outcome == Outcome::only_in_a || tensor.outcome == Outcome::only_in_b;
 }
 
-// "All 3 tensors agree.": `counting` tensors decide, `ignored` ones stand in one file alone.
-std::string verdict(std::size_t counting, std::size_t differing, std::size_t ignored) {
+// "All 3 tensors agree.": `counting` tensors decide, `missing` of them because one file lacks them;
+// `ignored` ones are in one file only.
+std::string verdict(std::size_t counting, std::size_t differing, std::size_t missing,
+                    std::size_t ignored) {
   std::string text;
   if (counting == 0) {
     text = translated("The files have no tensor in common.");
+  } else if (counting == 1 && missing == 1) {
+    text = translated("The tensor is only in one of the files.");
   } else if (ignored > 0) {
     text = counting == 1 ? (differing == 0 ? translated("The tensor that both files have agrees.")
                                            : translated("The tensor that both files have differs."))
@@ -195,14 +199,15 @@ Fact facts_of(const TensorComparison& tensor) {
 }  // namespace
 
 std::string comparison_text(const Comparison& comparison) {
-  std::string text = translated("{1} and {2}, tolerance {3}", comparison.a, comparison.b,
-                                "|a − b| ≤ " + number_text(comparison.atol) + " + " +
-                                    number_text(comparison.rtol) + "·|b|") +
-                     "\n";
+  std::string text =
+      translated("{1} and {2}, tolerance {3}", comparison.a, comparison.b,
+                 "|a − b| ≤ " + with_short_exponent(number_text(comparison.atol)) + " + " +
+                     with_short_exponent(number_text(comparison.rtol)) + "·|b|") +
+      "\n";
   for (const std::string& table : {error_table(comparison), spread_table(comparison)}) {
     if (!table.empty()) text += "\n" + table;
   }
-  std::size_t differing = 0, ignored = 0;
+  std::size_t differing = 0, missing = 0, ignored = 0;
   std::string alone;
   for (const TensorComparison& tensor : comparison.tensors) {
     if (tensor.outcome == Outcome::within) continue;
@@ -211,11 +216,12 @@ std::string comparison_text(const Comparison& comparison) {
       alone += "  " + shown(tensor.name) + ": " + difference_text(tensor, comparison) + "\n";
       continue;
     }
-    if (differing++ == 0) text += "\nDifferences\n";
+    if (is_alone(tensor)) ++missing;
+    if (differing++ == 0) text += translated("\nDifferences\n");
     text += "  " + shown(tensor.name) + ": " + difference_text(tensor, comparison) + "\n";
   }
-  if (!alone.empty()) text += "\nNot compared\n" + alone;
-  text += "\n" + verdict(comparison.tensors.size() - ignored, differing, ignored);
+  if (!alone.empty()) text += translated("\nNot compared\n") + alone;
+  text += "\n" + verdict(comparison.tensors.size() - ignored, differing, missing, ignored);
   return text;
 }
 

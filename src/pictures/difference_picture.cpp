@@ -88,7 +88,7 @@ Picture draw_difference(const DifferenceMap& map, PictureFormat format, double d
                         const std::string& provenance) {
   Heatmap heatmap;
   heatmap.weights = difference_of(matrix(map.a, map.index), matrix(map.b, map.index));
-  heatmap.title = "Difference A − B of " + pictured_name(map);
+  heatmap.title = translated("Difference A − B of {1}", pictured_name(map));
   heatmap.any_numbers = true;
   HeatmapOptions options;
   options.colors.cmap = "RdBu_r";
