@@ -30,8 +30,8 @@ constexpr std::array<ProductInfo, 2> general_products{
     {{"qᵀW", "B·H·Lq·d_q·d_k"}, {"qᵀW·k", "B·H·Lq·Lk·d_k"}}};
 constexpr std::array<ProductInfo, 3> additive_products{
     {{"W_q q", "B·H·Lq·d_q·h"}, {"W_k k", "B·G·Lk·d_k·h"}, {"w_v·tanh", "B·H·Lq·Lk·h"}}};
-constexpr std::string_view vaswani = "Vaswani et al. 2017, section 3.2.2";
-constexpr std::string_view layer_source = "Vaswani et al. 2017, section 3.1";
+constexpr std::string_view vaswani = to_translate("Vaswani et al. 2017, section 3.2.2");
+constexpr std::string_view layer_source = to_translate("Vaswani et al. 2017, section 3.1");
 
 constexpr std::string_view softmax_example =
     R"(  "scores": [[1.0, 0.5, 0.2], [0.3, 1.2, 0.8], [0.7, 0.1, 1.5]],
@@ -101,7 +101,7 @@ constexpr std::array<KindInfo, 11> table{{
      {},
      dot_products,
      false,
-     "Luong et al. 2015, section 3.1",
+     to_translate("Luong et al. 2015, section 3.1"),
      products_example},
     {Kind::scaled_dot_product,
      Family::score,
@@ -111,13 +111,13 @@ constexpr std::array<KindInfo, 11> table{{
      {},
      dot_products,
      true,
-     "Vaswani et al. 2017, section 3.2.1",
+     to_translate("Vaswani et al. 2017, section 3.2.1"),
      products_example},
     {Kind::general, Family::score, "general", general_aliases, "qᵀ W k", general_parameters,
-     general_products, false, "Luong et al. 2015, section 3.1", general_example},
+     general_products, false, to_translate("Luong et al. 2015, section 3.1"), general_example},
     {Kind::additive, Family::score, "additive", additive_aliases, "w_vᵀ tanh(W_q q + W_k k)",
-     additive_parameters, additive_products, false, "Bahdanau et al. 2015, appendix A.1.2",
-     additive_example},
+     additive_parameters, additive_products, false,
+     to_translate("Bahdanau et al. 2015, appendix A.1.2"), additive_example},
     {Kind::self,
      Family::projected,
      "self",

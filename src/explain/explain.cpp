@@ -161,7 +161,7 @@ class KindExplanation {
                              "elements such as q[0] from 0)",
                              choice_.sample + 1, geometry.batch, choice_.head + 1, geometry.heads,
                              query_name(choice_.query), geometry.queries));
-    to.item(translated("formula: {1} ({2})", translated(kind.score), kind.source));
+    to.item(translated("formula: {1} ({2})", translated(kind.score), translated(kind.source)));
     for (const auto& [tensor, shape] : plan_.shapes)
       to.item(tensor + " " + text(shape) +
               (tensor == plan_.shapes[0].first ? std::string(", ") + name(dtype) : ""));

@@ -68,11 +68,11 @@ std::string induction_table(const HeadsOutcome& outcome) {
 std::string differences_table(const HeadsOutcome& outcome) {
   TextTable table{{{"layer"},
                    {"head", true},
-                   {"likeliest"},
-                   {"probability", true},
-                   {"without", true},
-                   {"likeliest without"},
-                   {"divergence", true}}};
+                   {translated("likeliest")},
+                   {translated("probability"), true},
+                   {translated("without the head"), true},
+                   {translated("likeliest without the head")},
+                   {translated("divergence"), true}}};
   for (const HeadDifference& difference : outcome.differences) {
     table.add({difference.layer, std::to_string(difference.head), quoted(difference.likeliest),
                shown(difference.probability), shown(difference.probability_without),

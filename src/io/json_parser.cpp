@@ -82,7 +82,8 @@ class Builder {
     constexpr int number_overflow = 406;
     if (exception.id == number_overflow) {
       throw input_error(translated("the number {1} is beyond the range of a double", last_token),
-                        pointer(open_.size()), R"(infinities are written "inf" and "-inf")");
+                        pointer(open_.size()),
+                        translated("infinities are written \"inf\" and \"-inf\""));
     }
     throw_json_syntax_error(text_);
   }
@@ -262,7 +263,7 @@ namespace {
 constexpr std::string_view white_space = " \t\r\n";
 constexpr const char* help_quotes =
     to_translate("strings and keys are written in straight double quotes");
-constexpr const char* help_backslash = "write a backslash itself as \\\\";
+constexpr const char* help_backslash = to_translate("write a backslash itself as \\\\");
 constexpr const char* help_utf8 = to_translate("save the text as UTF-8");
 
 // True for characters of a word without quotes: a literal, a number, a name.
@@ -279,7 +280,7 @@ std::string place(std::string_view text, std::size_t offset) {
   if (line == 1 && row.starts_with(byte_order_mark)) row.remove_prefix(byte_order_mark.size());
   const auto column =
       1 + std::count_if(row.begin(), row.end(), [](char c) { return !continues_character(c); });
-  return "line " + std::to_string(line) + ", column " + std::to_string(column);
+  return translated("line {1}, column {2}", line, column);
 }
 
 // Text for a message: in quotes and not too long.
@@ -369,7 +370,7 @@ std::string help_for_punctuation(std::string_view text) {
 std::string help_for_word(std::string_view word) {
   if (std::string help = help_for_punctuation(word); !help.empty()) return help;
   if (is_special_number(word)) {
-    return R"(write NaN and infinities as the strings "nan", "inf" and "-inf")";
+    return translated("write NaN and infinities as the strings \"nan\", \"inf\" and \"-inf\"");
   }
   const std::string small = lower_case(word);
   if (small == "true" || small == "false" || small == "none") {
@@ -463,11 +464,11 @@ class Search {
       }
       if (c == '\n') {
         fail(translated("a string continues past the end of its line"), at_,
-             "close the string, or write the line break as \\n");
+             translated("close the string, or write the line break as \\n"));
       }
       if (static_cast<unsigned char>(c) < 0x20) {
         fail(translated("a string holds a control character"), at_,
-             "write a tab as \\t and other control characters as \\u00XX");
+             translated("write a tab as \\t and other control characters as \\u00XX"));
       }
       if (c == '\\') {
         read_escape();
@@ -489,7 +490,7 @@ class Search {
       constexpr std::string_view escapes = "\"\\/bfnrt";
       if (escapes.find(text_[at_]) != std::string_view::npos) return;
       fail(translated("a string has a backslash before a character that cannot be escaped"), at_,
-           help_backslash);
+           translated(help_backslash));
     }
     unsigned code = 0;
     read_digits(code);
@@ -501,8 +502,8 @@ class Search {
     }
     if (second >= 0xDC00 && second <= 0xDFFF) return;
     fail(translated("a string holds half of a surrogate pair"), begin,
-         "write \\ud800 to \\udbff and \\udc00 to \\udfff in pairs, or the character "
-         "itself");
+         translated("write \\ud800 to \\udbff and \\udc00 to \\udfff in pairs, or the character "
+                    "itself"));
   }
 
   // Reads the four digits behind the 'u'.
@@ -511,7 +512,8 @@ class Search {
       ++at_;
       const char c = at_ < text_.size() ? text_[at_] : '\0';
       if (std::isxdigit(static_cast<unsigned char>(c)) == 0) {
-        fail("\\u in a string is not followed by 4 hexadecimal digits", at_, help_backslash);
+        fail(translated("\\u in a string is not followed by 4 hexadecimal digits"), at_,
+             translated(help_backslash));
       }
       code = code * 16 + static_cast<unsigned>(is_json_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
     }
@@ -520,7 +522,7 @@ class Search {
   // Throws for a correct token in a wrong place.
   [[noreturn]] void throw_misplaced(Expected expected) const {
     const auto refuse = [&](const std::string& wanted, const std::string& help) {
-      fail(std::string("expected ") + wanted + ", found " + found(), begin_, help);
+      fail(translated("expected {1}, found {2}", wanted, found()), begin_, help);
     };
     const std::string help = help_for_token();
     if (expected == Expected::end)
@@ -532,7 +534,7 @@ class Search {
       fail(translated("{1} is not a JSON value", found()), begin_, help);
     if (expected == Expected::colon) refuse(translated("':' after the key"), help);
     if (expected == Expected::comma)
-      refuse(open_.back() == '[' ? "',' or ']'" : "',' or '}'", help);
+      refuse(translated("{1} or {2}", "','", open_.back() == '[' ? "']'" : "'}'"), help);
     refuse(translated("a value"), help);
     throw Error(ErrorKind::internal, translated("a text was refused that is JSON"), "", "");
   }

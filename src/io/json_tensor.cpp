@@ -120,12 +120,14 @@ class Reader {
         if constexpr (std::is_floating_point_v<T>) return static_cast<T>(*number);
       }
     }
-    throw input_error(translated("expected a number, found {1}", described(value)), place(axis),
-                      std::is_floating_point_v<T>
-                          ? R"(numbers, true, false, "inf", "-inf" and "nan" can stand in a tensor)"
-                      : std::is_same_v<T, std::int64_t>
-                          ? translated("only integers are allowed here")
-                          : translated("only true, false, 1 and 0 are allowed here"));
+    throw input_error(
+        translated("expected a number, found {1}", described(value)), place(axis),
+        std::is_floating_point_v<T>
+            ? translated(
+                  "numbers, true, false, \"inf\", \"-inf\" and \"nan\" are allowed in a tensor")
+        : std::is_same_v<T, std::int64_t>
+            ? translated("only integers are allowed here")
+            : translated("only true, false, 1 and 0 are allowed here"));
   }
 
   T converted(double number) const {
@@ -137,7 +139,7 @@ class Reader {
         throw input_error(
             translated("the number {1} is beyond the range of float32", number_text(number)),
             place(shape_.size()),
-            R"(use the dtype "float64", or write "inf" and "-inf" for infinities)");
+            translated("use the dtype \"float64\", or write \"inf\" and \"-inf\" for infinities"));
       }
       return rounded;
     } else if constexpr (std::is_same_v<T, std::int64_t>) {

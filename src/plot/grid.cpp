@@ -215,15 +215,15 @@ std::string GridFigure::described() const {
   if (scales_.size() == 1) {
     text += " " + described_colours(matrices_, scales_[0], key_entries_);
   }
-  const auto list = [&](const char* what, const std::vector<std::string>& titles) {
+  const auto list = [&](const std::string& what, const std::vector<std::string>& titles) {
     std::string names;
     for (const std::string& title : titles) {
-      if (!title.empty()) names += (names.empty() ? "" : ", ") + title;
+      if (!title.empty()) names += (names.empty() ? "" : translated(", ")) + title;
     }
-    if (!names.empty()) text += what + names + ".";
+    if (!names.empty()) text += what + names + translated(".");
   };
-  list(" Rows: ", grid_.row_titles);
-  list(" Panels: ", titles_);
+  list(translated(" Rows: "), grid_.row_titles);
+  list(translated(" Panels: "), titles_);
   return text;
 }
 

@@ -13,6 +13,7 @@
 #include "attn/language.hpp"
 
 #include "support/mapped_file.hpp"
+#include "support/utf8.hpp"
 
 namespace attn {
 namespace {
@@ -96,23 +97,37 @@ std::string_view looked_up(std::string_view text) noexcept {
   return catalogue ? catalogue->find(text).value_or(text) : text;
 }
 
-bool is_latin(char byte) noexcept {
-  return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
-         (byte >= 'A' && byte <= 'Z');
+bool is_ideograph(char32_t character) noexcept {
+  return character >= 0x4E00 && character <= 0x9FFF;
 }
 
-// Bytes from which a Chinese character of three bytes, U+4E00 to U+9FFF, begins.
-bool begins_ideograph(char byte) noexcept {
-  return byte >= '\xE4' && byte <= '\xE9';
+// Whether a space belongs between the character and a Chinese one: for letters, digits, signs and
+// straight quotes, not for Chinese characters and punctuation.
+bool takes_space(char32_t character) noexcept {
+  if (character < 0x80) {
+    return character > ' ' && std::string_view("(),.:;!?").find(static_cast<char>(character)) ==
+                                  std::string_view::npos;
+  }
+  constexpr char32_t middle_dot = 0xB7;
+  const bool punctuation = (character >= 0x2010 && character <= 0x2027) ||
+                           (character >= 0x3000 && character <= 0x303F) ||
+                           (character >= 0xFF00 && character <= 0xFFEF);
+  return !is_ideograph(character) && !punctuation && character != middle_dot;
 }
 
-// Appends a piece of a text. A Chinese character and a Latin letter or digit that meet there get a
-// space between them, which a translator cannot write where values are now words, now numbers.
+char32_t last_character(std::string_view text) noexcept {
+  std::size_t begin = text.size() - 1;
+  while (begin > 0 && continues_character(text[begin])) --begin;
+  return first_character(text.substr(begin)).code;
+}
+
+// Appends a piece of a text. A Chinese character and a Latin one that meet there get a space
+// between them, which a translator cannot write where values are now words, now numbers.
 void append(std::string& text, std::string_view piece, bool spaced) {
   if (spaced && !text.empty() && !piece.empty()) {
-    const bool ideograph_before = text.size() >= 3 && begins_ideograph(text[text.size() - 3]);
-    if ((ideograph_before && is_latin(piece.front())) ||
-        (is_latin(text.back()) && begins_ideograph(piece.front()))) {
+    const char32_t before = last_character(text), after = first_character(piece).code;
+    if ((is_ideograph(before) && takes_space(after)) ||
+        (takes_space(before) && is_ideograph(after))) {
       text += ' ';
     }
   }

@@ -137,7 +137,7 @@ TEST_CASE("an empty array is an error") {
 
 TEST_CASE("what is no number is an error that names it") {
   const std::string floats =
-      "\n  help:  numbers, true, false, \"inf\", \"-inf\" and \"nan\" can stand in a tensor";
+      "\n  help:  numbers, true, false, \"inf\", \"-inf\" and \"nan\" are allowed in a tensor";
   CHECK(error_in("[1, \"NaN\"]") ==
         "expected a number, found the string \"NaN\"\n  where: /query/1" + floats);
   CHECK(error_in("[[1], [null]]") == "expected a number, found null\n  where: /query/1/0" + floats);

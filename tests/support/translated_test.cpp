@@ -1,5 +1,6 @@
 #include "support/translated.hpp"
 
+#include <cctype>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "chinese.hpp"
 #include "error_from.hpp"
+#include "support/utf8.hpp"
 #include "temporary_folder.hpp"
 
 namespace {
@@ -60,6 +62,24 @@ TEST_CASE("each Chinese text has the values of the English one") {
     english.merge(placeholders(entry.plural));
     CHECK(placeholders(entry.text) == english);
     CHECK(entry.text.ends_with('\n') == entry.english.ends_with('\n'));
+  }
+}
+
+TEST_CASE("Chinese texts leave a space before and after Latin letters and digits") {
+  const attn::Catalogue catalogue(read_text(ATTN_CHINESE), ATTN_CHINESE);
+  const auto latin = [](char32_t character) {
+    return character < 0x80 && std::isalnum(static_cast<unsigned char>(character)) != 0;
+  };
+  const auto chinese = [](char32_t character) {
+    return character >= 0x4E00 && character <= 0x9FFF;
+  };
+  for (const attn::Catalogue::Entry& entry : catalogue.entries()) {
+    CAPTURE(entry.text);
+    const std::u32string characters = attn::characters_of(entry.text, "attn.mo");
+    for (std::size_t i = 1; i < characters.size(); ++i) {
+      const char32_t before = characters[i - 1], after = characters[i];
+      CHECK(!((chinese(before) && latin(after)) || (latin(before) && chinese(after))));
+    }
   }
 }
 
