@@ -178,7 +178,7 @@ TEST_CASE("view speaks Chinese if it is asked to") {
   const Outcome view =
       attn_cli({"view", "maps.json", "--lang", "zh", "--out", "page.html"}, folder.path());
   CHECK(view.errors == "");
-  CHECK(view.output.starts_with("1 个注意力的 2 张图，共 8 个格子，"));
+  CHECK(view.output.starts_with("1 个注意力的 2 张图，共 8 个单元格，"));
   CHECK(read_text(folder / "page.html").find("<title>maps.json 的注意力图</title>") !=
         std::string::npos);
 }

@@ -424,7 +424,7 @@ TEST_CASE("numbers have as many decimals as are asked for") {
   choice.digits = 9;
   const std::string text = explained(document, choice);
   CHECK(text.find("0.622459331") != std::string::npos);
-  CHECK(text.find("Numbers are rounded to 9 decimals to be shown") != std::string::npos);
+  CHECK(text.find("Numbers are shown rounded to 9 decimals") != std::string::npos);
   CHECK(explained(document).find("0.6225") != std::string::npos);
   choice.digits = 17;
   CHECK(error_of(document, choice) ==

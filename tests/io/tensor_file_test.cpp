@@ -217,7 +217,7 @@ TEST_CASE("faults in binary files are told with file and byte") {
 TEST_CASE("other formats are named where they can be told") {
   const auto check = [](const std::string& bytes, const std::string& what) {
     CAPTURE(what);
-    CHECK(open_error(bytes) == "this is no file of tensors that can be read" + what +
+    CHECK(open_error(bytes) == "this is not a readable file of tensors" + what +
                                    "\n  where: memory\n"
                                    "  help:  known formats: .npy, .npz, .safetensors, JSON");
   };

@@ -126,7 +126,7 @@ TEST_CASE("numbers of a configuration that are no sizes divide by nothing and tu
   for (const std::string share : {"1e300", "-1", "0"}) {
     CAPTURE(share);
     CHECK(refusal_of(with_sizes("gpt_neox", R"("rotary_pct": )" + share))
-              .find(" columns cannot be turned") != std::string::npos);
+              .find(" columns of heads ") != std::string::npos);
   }
 }
 
