@@ -160,7 +160,7 @@ constexpr auto parts = std::to_array<Part>({
      [](const JsonValue& value, const Reading& from, Mask& mask) {
        mask.causal = expect_boolean(value, from.at);
      },
-     [](const Mask& mask) { return mask.causal ? "causal" + aligned(mask) : ""; },
+     [](const Mask& mask) { return mask.causal ? translated("causal") + aligned(mask) : ""; },
      causal_sentence,
      {to_translate("causal"),
       [](const Mask&) { return translated("causal: keys after the query"); }}},
@@ -206,7 +206,7 @@ constexpr auto parts = std::to_array<Part>({
     {{"padding", to_translate("[B,Lk], true = padding, not seen")},
      tensor_schema,
      read_booleans<&Mask::padding>,
-     [](const Mask& mask) { return std::string(mask.padding ? "padding" : ""); },
+     [](const Mask& mask) { return mask.padding ? translated("padding") : ""; },
      [](const Mask& mask, const MaskedQuery&) {
        return mask.padding
                   ? translated(to_translate("padding: keys that are not marked as padding"))
@@ -393,7 +393,7 @@ std::string mask_text(const Mask& mask) {
   std::string text;
   for (const Part& part : parts) {
     const std::string words = part.words(mask);
-    if (!words.empty()) text += (text.empty() ? "" : ", ") + words;
+    if (!words.empty()) text += (text.empty() ? "" : translated(", ")) + words;
   }
   return text;
 }

@@ -142,11 +142,13 @@ std::string validation_text(std::span<const Validation> validations) {
   std::string text;
   for (const Validation& validation : validations) {
     if (validation.problems.empty()) {
-      text += validation.input + ": valid\n";
+      text += translated("{1}: valid\n", validation.input);
       continue;
     }
-    text += validation.input + ": " +
-            translated_count(validation.problems.size(), "{1} problem", "{1} problems") + "\n";
+    text +=
+        translated("{1}: {2}", validation.input,
+                   translated_count(validation.problems.size(), "{1} problem", "{1} problems")) +
+        "\n";
     for (const Error& problem : validation.problems) {
       for (const char c : std::string("\n") + problem.what())
         text += c == '\n' ? std::string("\n  ") : std::string(1, c);
