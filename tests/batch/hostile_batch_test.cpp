@@ -155,7 +155,7 @@ TEST_CASE("resuming waits for no pipe and reads nothing outside the allowed fold
   REQUIRE(mkfifo((folder / "q.json").c_str(), 0600) == 0);
   options.resume = true;
   options.run.document.files.restrict_to = folder.path();
-  CHECK(failure_of(run_batch(options), "a").find("is no regular file") != std::string::npos);
+  CHECK(failure_of(run_batch(options), "a").find("is not a regular file") != std::string::npos);
 }
 
 TEST_CASE("a broken line of a summary is a warning when resuming, and its item is computed again") {

@@ -82,7 +82,7 @@ TEST_CASE("an SVG file says what it shows, in words that XML can hold") {
   const std::string svg = svg_of(heatmap_of(3));
   CHECK(svg.find("<title>Tom &amp; &quot;Jerry&quot; &lt;3 (Sample 1)</title>") != svg.npos);
   CHECK(svg.find("<desc>Heatmap of 3 queries × 3 keys. Values from ") != svg.npos);
-  CHECK(svg.find("Told apart: hidden.</desc>") != svg.npos);
+  CHECK(svg.find("Marked separately: hidden.</desc>") != svg.npos);
   CHECK(draw_heatmap(heatmap_of(3), {}, PictureFormat::pdf).description.starts_with("Heatmap of"));
 }
 
