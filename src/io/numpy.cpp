@@ -13,7 +13,7 @@
 #include "attn/io.hpp"
 
 #include "io/raw_array.hpp"
-#include "support/memory.hpp"
+#include "io/zip_archive.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -354,43 +354,6 @@ namespace {
 constexpr std::string_view extension = ".npy";
 constexpr const char* save_archive_again = to_translate("save the arrays again with numpy.savez");
 
-struct Discard {
-  void operator()(zip_t* archive) const { zip_discard(archive); }
-};
-using Archive = std::unique_ptr<zip_t, Discard>;
-
-struct Close {
-  void operator()(zip_file_t* file) const { zip_fclose(file); }
-};
-using Member = std::unique_ptr<zip_file_t, Close>;
-
-// Text of a libzip error, which owns it.
-class ZipError {
- public:
-  ZipError() { zip_error_init(&error_); }
-  ~ZipError() { zip_error_fini(&error_); }
-  ZipError(const ZipError&) = delete;
-  ZipError& operator=(const ZipError&) = delete;
-  zip_error_t* get() { return &error_; }
-  std::string text() { return zip_error_strerror(&error_); }
-
- private:
-  zip_error_t error_;
-};
-
-Archive open_archive(std::span<const std::byte> bytes) {
-  ZipError error;
-  zip_source_t* source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, error.get());
-  zip_t* archive =
-      source == nullptr ? nullptr : zip_open_from_source(source, ZIP_RDONLY, error.get());
-  if (archive == nullptr) {
-    if (source != nullptr) zip_source_free(source);
-    throw input_error(translated("the zip archive cannot be read: {1}", error.text()), "",
-                      translated("the file is damaged or cut off: copy or download it again"));
-  }
-  return Archive(archive);
-}
-
 // Writes an archive into memory.
 class ArchiveWriter {
  public:
@@ -459,83 +422,11 @@ class ArchiveWriter {
   Archive archive_;
 };
 
-bool is_data_pickle(std::string_view name) {
-  return name == "data.pkl" || name.ends_with("/data.pkl");
-}
-
-// Throws unless the member can be read and its stated size is possible.
-void check_claims(const zip_stat_t& status, const Limits& limits) {
-  constexpr zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
-  if ((status.valid & needed) != needed) {
-    throw input_error(translated("the zip archive does not say how large the member is"), "",
-                      translated(save_archive_again));
-  }
-  if ((status.valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 && status.encryption_method != ZIP_EM_NONE) {
-    throw input_error(translated("the member is encrypted"), "",
-                      translated("save it without a password"));
-  }
-  if (status.comp_method != ZIP_CM_STORE && status.comp_method != ZIP_CM_DEFLATE) {
-    throw input_error(
-        translated(
-            "the member is compressed by method {1} of the zip format, which is not supported",
-            status.comp_method),
-        "", translated("save it with numpy.savez or numpy.savez_compressed"));
-  }
-  if (status.size > limits.unpacked_bytes) {
-    throw input_error(translated("the member takes {1} bytes, and the limit is {2}", status.size,
-                                 limits.unpacked_bytes),
-                      "",
-                      translated("save it as a .npy file, which need not be unpacked, or raise the "
-                                 "limit with Limits::unpacked_bytes"));
-  }
-  // Deflate unpacks one byte to at most 1032 bytes. A larger stated size is false and not worth the
-  // memory.
-  constexpr std::uint64_t highest_ratio = 1032;
-  const bool possible = status.comp_method == ZIP_CM_STORE
-                            ? status.size == status.comp_size
-                            : status.size / highest_ratio <= status.comp_size;
-  if (!possible) {
-    throw input_error(
-        translated("the member claims to be {1} bytes, which {2} compressed ones cannot be",
-                   status.size, status.comp_size),
-        "", translated("the file is damaged: copy or download it again"));
-  }
-}
-
-Tensor read_member(zip_t* archive, std::uint64_t index, const Limits& limits, ElementType* type) {
-  zip_stat_t status;
-  if (zip_stat_index(archive, index, 0, &status) != 0) {
-    throw input_error(zip_strerror(archive), "", translated(save_archive_again));
-  }
-  check_claims(status, limits);
-  check_memory(status.size, 1, translated("the unpacked member"), "",
-               translated("save it as a .npy file, which need not be unpacked"));
-  const Member member(zip_fopen_index(archive, index, 0));
-  if (!member) {
-    throw input_error(translated("the member cannot be read: {1}", zip_strerror(archive)), "",
-                      translated(save_archive_again));
-  }
-  const auto buffer =
-      std::shared_ptr<std::byte[]>(std::make_unique_for_overwrite<std::byte[]>(status.size));
-  std::uint64_t used = 0;
-  zip_int64_t count = 0;
-  // libzip compares the checksum at the end of the member, so one more byte is read.
-  std::byte beyond{};
-  do {
-    std::byte* const to = used < status.size ? buffer.get() + used : &beyond;
-    count = zip_fread(member.get(), to, used < status.size ? status.size - used : 1);
-    if (count > 0) used += static_cast<std::uint64_t>(count);
-  } while (count > 0 && used <= status.size);
-  if (count < 0) {
-    throw input_error(translated("the member is damaged: {1}", zip_file_strerror(member.get())), "",
-                      translated("copy or download the file again"));
-  }
-  if (used != status.size) {
-    throw input_error(translated("the member is not as large as the zip archive says"), "",
-                      translated("the file is damaged: copy or download it again"));
-  }
-  return parse_npy({buffer.get(), status.size}, buffer, type);
-}
+constexpr MemberAdvice advice{
+    save_archive_again, to_translate("save it with numpy.savez or numpy.savez_compressed"),
+    to_translate("save it as a .npy file, which need not be unpacked, or raise the limit with "
+                 "Limits::unpacked_bytes"),
+    to_translate("save it as a .npy file, which need not be unpacked")};
 
 }  // namespace
 
@@ -543,7 +434,7 @@ Npz::Npz(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, co
     : bytes_(bytes), owner_(std::move(owner)), limits_(limits) {
   const Archive archive = open_archive(bytes);
   const zip_int64_t entries = zip_get_num_entries(archive.get(), 0);
-  bool arrays = false, pickle = false;
+  bool arrays = false;
   std::uint64_t stored_bytes = 0;
   for (std::uint64_t i = 0; std::cmp_less(i, entries); ++i) {
     const char* const given = zip_get_name(archive.get(), i, 0);
@@ -564,18 +455,12 @@ Npz::Npz(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, co
     }
     std::string name = given;
     if (name.ends_with('/')) continue;
-    pickle = pickle || is_data_pickle(name);
     if (name.ends_with(extension)) {
       arrays = true;
       name.resize(name.size() - extension.size());
     }
     names_.push_back(std::move(name));
     members_.push_back(i);
-  }
-  if (pickle) {
-    throw input_error(
-        translated("this is a PyTorch checkpoint, whose pickles are programs and are not run"), "",
-        translated("save its tensors with safetensors.torch.save_file or numpy.savez"));
   }
   if (!arrays && !names_.empty()) {
     throw input_error(translated("this is a zip archive without a .npy file"), "",
@@ -594,7 +479,8 @@ Tensor Npz::read(std::size_t index, ElementType* type) const {
   // A libzip handle belongs to one thread at a time; opening one reads the table of contents only.
   const Archive archive = open_archive(bytes_);
   try {
-    return read_member(archive.get(), members_[index], limits_, type);
+    const UnpackedMember member = unpacked_member(archive.get(), members_[index], limits_, advice);
+    return parse_npy(member.bytes, member.owner, type);
   } catch (const Error& error) {
     throw error.inside("member " + in_quotes(names_[index]));
   }

@@ -32,8 +32,8 @@ class Npz {
  public:
   static constexpr std::string_view format_name = "npz";
 
-  /// Reads the table of contents. Throws Error(input) if it is damaged, if the archive is a PyTorch
-  /// checkpoint, or if it holds other files but no .npy file.
+  /// Reads the table of contents. Throws Error(input) if it is damaged, or if the archive holds
+  /// other files but no .npy file.
   Npz(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
       const Limits& limits = {});
 

@@ -405,23 +405,6 @@ TEST_CASE("an archive without any .npy file is an error") {
         "  help:  a .npz file is what numpy.savez writes");
 }
 
-TEST_CASE("a PyTorch checkpoint is recognised, with advice") {
-  CHECK(open_error(read_text(files + "checkpoint.pt")) ==
-        "this is a PyTorch checkpoint, whose pickles are programs and are not run\n"
-        "  help:  save its tensors with safetensors.torch.save_file or numpy.savez");
-}
-
-TEST_CASE("a PyTorch checkpoint is recognised without a folder of its own too") {
-  std::string bytes =
-      npz_bytes(std::vector<NamedTensor>{{"data", Tensor({1}, std::vector<float>{1})}});
-  for (std::size_t at = 0; (at = bytes.find("data.npy", at)) != std::string::npos;) {
-    bytes.replace(at, 8, "data.pkl");
-  }
-  CHECK(open_error(bytes) ==
-        "this is a PyTorch checkpoint, whose pickles are programs and are not run\n"
-        "  help:  save its tensors with safetensors.torch.save_file or numpy.savez");
-}
-
 TEST_CASE("the folders of an archive are no tensors") {
   std::string bytes = npz_bytes(std::vector<NamedTensor>{
       {"ab", Tensor({1}, std::vector<float>{1})}, {"all/c", Tensor({1}, std::vector<float>{2})}});
