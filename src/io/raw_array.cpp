@@ -206,12 +206,25 @@ void widen(ElementType type, const std::byte* from, std::size_t count, double* t
   widen_all(type, from, count, to);
 }
 
+std::string_view stored_type(const RawArray& array) noexcept {
+  return array.make_row ? array.stored_as : name(array.type);
+}
+
 Tensor tensor_from(const RawArray& array) {
   check_axes(array.shape.size(), "");
   const std::size_t count = element_count(array.shape);
   if (count == 0) {
     throw input_error(translated("the shape {1} has an axis of size 0", text(array.shape)), "",
                       translated("sizes of axes are 1 or more: check what was saved"));
+  }
+  if (array.make_row) {
+    check_memory(count, sizeof(float), translated("the tensor {1}", text(array.shape)), "");
+    const std::size_t width = array.shape.empty() ? 1 : array.shape.back();
+    std::vector<float> numbers(count);
+    for (std::size_t row = 0; row < count / width; ++row) {
+      array.make_row(row, numbers.data() + row * width);
+    }
+    return Tensor(array.shape, std::move(numbers));
   }
   if (count > std::numeric_limits<std::size_t>::max() / 8 ||
       array.bytes.size() != count * size_of(array.type)) {

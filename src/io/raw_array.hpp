@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "attn/tensor.hpp"
 
@@ -50,7 +52,14 @@ struct RawArray {
   bool column_major = false;  ///< the first axis runs fastest (Fortran)
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
+  /// Makes row `row` of [rows, last axis] of numbers that are stored in blocks or with scales, and
+  /// `type` is float32; `bytes` are empty then. Called by several threads at once.
+  std::function<void(std::size_t row, float* to)> make_row;
+  std::string_view stored_as;  ///< the name of that way of storing, "Q4_K"
 };
+
+/// Name of the type of the stored numbers.
+std::string_view stored_type(const RawArray& array) noexcept;
 
 /// Converts `count` elements, stored in the machine's byte order.
 void widen(ElementType type, const std::byte* from, std::size_t count, float* to);

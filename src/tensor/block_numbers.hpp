@@ -1,0 +1,41 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace attn {
+
+/// Ways of storing numbers in blocks of a few bits each with a common scale (llama.cpp's ggml).
+enum class BlockType : std::uint8_t {
+  q4_0,
+  q4_1,
+  q5_0,
+  q5_1,
+  q8_0,
+  q2_k,
+  q3_k,
+  q4_k,
+  q5_k,
+  q6_k,
+  iq4_nl,
+  iq4_xs,
+  mxfp4,
+};
+
+struct BlockForm {
+  std::string_view name;                ///< as ggml names it
+  std::size_t elements = 0, bytes = 0;  ///< of a block
+  /// Makes the numbers of `blocks` blocks that lie one after the other, bit for bit as ggml's own
+  /// code does in single precision. `from` need not be aligned.
+  void (*numbers)(const std::byte* from, std::size_t blocks, float* to) = nullptr;
+};
+
+const BlockForm& form(BlockType type) noexcept;
+
+/// The values of four-bit floating-point numbers (E2M1), twice as large.
+inline constexpr std::array<std::int8_t, 16> twice_e2m1{0, 1,  2,  3,  4,  6,  8,  12,
+                                                        0, -1, -2, -3, -4, -6, -8, -12};
+
+}  // namespace attn
