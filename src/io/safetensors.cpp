@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <functional>
+#include <map>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -15,6 +18,8 @@
 #include "io/raw_array.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "tensor/block_numbers.hpp"
+#include "tensor/byte_numbers.hpp"
 
 namespace attn {
 namespace {
@@ -22,6 +27,9 @@ namespace {
 constexpr std::size_t length_bytes = 8;
 // Limit of the format.
 constexpr std::size_t longest_header = 100'000'000;
+// Rows and columns that share a scale, and the end of the scales' name.
+constexpr std::size_t scale_block = 128;
+constexpr std::string_view scale_end = "_scale_inv";
 constexpr const char* write_again = to_translate("write the file again");
 
 constexpr std::array<std::pair<std::string_view, ElementType>, 13> element_types = {{
@@ -45,6 +53,19 @@ std::optional<ElementType> element_type(std::string_view dtype) {
     if (dtype == name) return type;
   }
   return std::nullopt;
+}
+
+std::optional<ByteNumber> byte_type(std::string_view dtype) {
+  if (dtype == "F8_E4M3") return ByteNumber::e4m3;
+  if (dtype == "F8_E5M2") return ByteNumber::e5m2;
+  return std::nullopt;
+}
+
+// Bytes of an element; absent for dtypes that are not known.
+std::optional<std::size_t> element_bytes(std::string_view dtype) {
+  if (byte_type(dtype)) return 1;
+  const auto type = element_type(dtype);
+  return type ? std::optional(size_of(*type)) : std::nullopt;
 }
 
 std::string header_place(const std::string& pointer) {
@@ -152,11 +173,10 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
     } catch (const Error& error) {
       throw error.inside(header_place(shape_pointer));
     }
-    const auto type = element_type(entry.dtype);
-    if (type && entry.end - entry.begin != count * size_of(*type)) {
+    const auto bytes_each = element_bytes(entry.dtype);
+    if (bytes_each && entry.end - entry.begin != count * *bytes_each) {
       fail(translated("the shape {1} of {2} takes {3} bytes, but data_offsets span {4}",
-                      text(entry.shape), entry.dtype, count * size_of(*type),
-                      entry.end - entry.begin),
+                      text(entry.shape), entry.dtype, count * *bytes_each, entry.end - entry.begin),
            offsets_pointer);
     }
     names_.push_back(tensor.key);
@@ -191,10 +211,148 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
                       "byte " + std::to_string(length_bytes + length + covered),
                       translated(write_again));
   }
+  join_scales();
+}
+
+// Joins numbers with their scales, which are tensors of their own in the file.
+void Safetensors::join_scales() {
+  std::map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < names_.size(); ++i) places.emplace(names_[i], i);
+  const auto find = [&](const std::string& name) -> const Entry* {
+    const auto place = places.find(name);
+    return place == places.end() ? nullptr : &entries_[place->second];
+  };
+  const auto ends = [](std::string_view name, std::string_view end) {
+    return name.size() > end.size() && name.ends_with(end);
+  };
+  std::vector<std::string> names;
+  std::vector<Entry> entries;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    const std::string& name = names_[i];
+    Entry own = entries_[i];
+    if (ends(name, scale_end)) {
+      const Entry* numbers = find(name.substr(0, name.size() - scale_end.size()));
+      if (numbers != nullptr && byte_type(numbers->dtype)) continue;
+    }
+    if (byte_type(own.dtype)) {
+      if (const Entry* scales = find(name + std::string(scale_end))) {
+        check_block_scales(own, *scales, name);
+        own.scales = std::make_shared<const Entry>(*scales);
+      }
+    }
+    const std::string stem = name.substr(0, name.rfind('_'));
+    const bool joins = find(stem) == nullptr;
+    if (joins && ends(name, "_scales") && is_four_bits(find(stem + "_blocks"), &own)) continue;
+    if (joins && ends(name, "_blocks") && is_four_bits(&own, find(stem + "_scales"))) {
+      const Entry& scales = *find(stem + "_scales");
+      own.scales = std::make_shared<const Entry>(scales);
+      own.shape = scales.shape;
+      own.shape.back() *= 32;
+      names.push_back(stem);
+    } else {
+      names.push_back(name);
+    }
+    entries.push_back(std::move(own));
+  }
+  names_ = std::move(names);
+  entries_ = std::move(entries);
+}
+
+// Sixteen bytes [..,groups,16] and a scale [..,groups] for each 32 numbers of four bits.
+bool Safetensors::is_four_bits(const Entry* blocks, const Entry* scales) {
+  if (blocks == nullptr || scales == nullptr || blocks->dtype != "U8" || scales->dtype != "U8") {
+    return false;
+  }
+  Shape wanted = scales->shape;
+  wanted.push_back(16);
+  return !scales->shape.empty() && blocks->shape == wanted;
+}
+
+void Safetensors::check_block_scales(const Entry& numbers, const Entry& scales,
+                                     const std::string& name) {
+  Shape wanted = numbers.shape;
+  for (std::size_t& size : wanted) size = (size + scale_block - 1) / scale_block;
+  const auto type = element_type(scales.dtype);
+  const bool floats =
+      type == ElementType::float32 || type == ElementType::bfloat16 || type == ElementType::float16;
+  if (numbers.shape.size() == 2 && scales.shape == wanted && floats) return;
+  fail(translated("the scales {1} of {2} do not fit the numbers {3}: one for each {4} rows and "
+                  "columns is expected",
+                  text(scales.shape), scales.dtype, text(numbers.shape), scale_block),
+       pointer_to("", name + std::string(scale_end)));
+}
+
+namespace {
+
+// Numbers of a byte each, with a scale for each block of 128 rows and columns or without.
+std::function<void(std::size_t row, float* to)> byte_rows(ByteNumber type,
+                                                          std::span<const std::byte> bytes,
+                                                          std::size_t width,
+                                                          std::vector<float> scales) {
+  const std::size_t across = (width + scale_block - 1) / scale_block;
+  return [&numbers = byte_numbers(type), bytes, width, across, scales = std::move(scales)](
+             std::size_t row, float* to) {
+    const std::byte* from = bytes.data() + row * width;
+    for (std::size_t first = 0; first < width; first += scale_block) {
+      const std::size_t end = std::min(width, first + scale_block);
+      const float scale =
+          scales.empty() ? 1 : scales[row / scale_block * across + first / scale_block];
+      for (std::size_t i = first; i < end; ++i) {
+        to[i] = numbers[std::to_integer<std::size_t>(from[i])] * scale;
+      }
+    }
+  };
+}
+
+// Rows of groups of 32 numbers of four bits (E2M1), two a byte, the lower first, with the exponent
+// of each group (OCP Microscaling Formats).
+std::function<void(std::size_t row, float* to)> four_bit_rows(std::span<const std::byte> blocks,
+                                                              std::span<const std::byte> scales,
+                                                              std::size_t groups) {
+  return [blocks, scales, groups](std::size_t row, float* to) {
+    for (std::size_t group = row * groups; group < (row + 1) * groups; ++group, to += 32) {
+      const int exponent = std::to_integer<int>(scales[group]) - 127;
+      std::array<float, 16> numbers{};
+      for (std::size_t i = 0; i < 8; ++i) {
+        numbers[i] = std::ldexp(static_cast<float>(twice_e2m1[i]), exponent - 1);
+        numbers[i + 8] = -numbers[i];
+      }
+      for (std::size_t k = 0; k < 16; ++k) {
+        const auto both = std::to_integer<std::size_t>(blocks[group * 16 + k]);
+        to[2 * k] = numbers[both & 0xFU];
+        to[2 * k + 1] = numbers[both >> 4U];
+      }
+    }
+  };
+}
+
+}  // namespace
+
+RawArray Safetensors::with_scales(const Entry& entry) const {
+  RawArray array;
+  array.shape = entry.shape;
+  array.owner = owner_;
+  const auto bytes = [&](const Entry& of) { return data_.subspan(of.begin, of.end - of.begin); };
+  const std::size_t width = entry.shape.empty() ? 1 : entry.shape.back();
+  if (const auto type = byte_type(entry.dtype)) {
+    array.stored_as = *type == ByteNumber::e4m3 ? "float8_e4m3" : "float8_e5m2";
+    std::vector<float> scales;
+    if (entry.scales) {
+      scales.resize(element_count(entry.scales->shape));
+      widen(*element_type(entry.scales->dtype), bytes(*entry.scales).data(), scales.size(),
+            scales.data());
+    }
+    array.make_row = byte_rows(*type, bytes(entry), width, std::move(scales));
+  } else {
+    array.stored_as = "MXFP4";
+    array.make_row = four_bit_rows(bytes(entry), bytes(*entry.scales), width / 32);
+  }
+  return array;
 }
 
 RawArray Safetensors::raw(std::size_t index) const {
   const Entry& entry = entries_[index];
+  if (entry.scales || byte_type(entry.dtype)) return with_scales(entry);
   const auto type = element_type(entry.dtype);
   if (!type) {
     std::string known;
@@ -202,6 +360,7 @@ RawArray Safetensors::raw(std::size_t index) const {
       known += known.empty() ? "known: " : ", ";
       known += name;
     }
+    known += ", F8_E4M3, F8_E5M2";
     throw input_error(
         translated("elements of the dtype {1} cannot be read", in_quotes(entry.dtype)),
         header_place(pointer_to(pointer_to("", names_[index]), "dtype")), known);

@@ -23,7 +23,9 @@ bool looks_like_safetensors(std::span<const std::byte> bytes) noexcept;
 std::string safetensors_header(std::span<const NamedTensor> tensors);
 
 /// A .safetensors file: eight bytes with the length of the JSON header, the header, and the
-/// elements of all tensors (https://huggingface.co/docs/safetensors).
+/// elements of all tensors (https://huggingface.co/docs/safetensors). Numbers of eight bits with
+/// scales for blocks (`W`, `W_scale_inv`) and of four bits (`X_blocks`, `X_scales`) are one tensor,
+/// `W` and `X`, with the scales applied.
 class Safetensors {
  public:
   static constexpr std::string_view format_name = "safetensors";
@@ -46,8 +48,15 @@ class Safetensors {
   struct Entry {
     std::string dtype;
     Shape shape;
-    std::size_t begin = 0, end = 0;  // in data_
+    std::size_t begin = 0, end = 0;       // in data_
+    std::shared_ptr<const Entry> scales;  // absent without
   };
+
+  void join_scales();
+  static bool is_four_bits(const Entry* blocks, const Entry* scales);
+  static void check_block_scales(const Entry& numbers, const Entry& scales,
+                                 const std::string& name);
+  RawArray with_scales(const Entry& entry) const;
 
   std::vector<std::string> names_;
   std::vector<Entry> entries_;

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/tensor.hpp"
+
+#include "io/raw_array.hpp"
+#include "tensor/block_numbers.hpp"
+
+namespace attn {
+
+/// True if the bytes start as a GGUF file.
+bool looks_like_gguf(std::span<const std::byte> bytes) noexcept;
+
+/// A GGUF file of version 2 or 3: keys with values, and tensors, whose numbers may be stored in
+/// blocks of a few bits each (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md).
+class Gguf {
+ public:
+  static constexpr std::string_view format_name = "gguf";
+
+  /// Reads keys and the list of tensors, and holds their places against the file. Throws
+  /// Error(input) at "byte N", the key or the tensor for other versions, for files of big-endian
+  /// machines, for types that are not read, and for what contradicts itself or ends too early.
+  Gguf(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
+
+  /// Names of the tensors in the order of the file.
+  const std::vector<std::string>& names() const noexcept { return names_; }
+  /// Sizes, outermost first.
+  const Shape& shape(std::size_t index) const noexcept { return entries_[index].shape; }
+  RawArray raw(std::size_t index) const;
+  /// Throws as tensor_from() does.
+  Tensor read(std::size_t index) const;
+
+  /// The value of a key; absent if there is none of that name, or of another type. Numbers of all
+  /// types are doubles, those of 32 bits as they are.
+  std::optional<std::string_view> text(std::string_view key) const;
+  std::optional<double> number(std::string_view key) const;
+  std::optional<bool> boolean(std::string_view key) const;
+  /// The items of an array; empty if there is none of that name and type.
+  std::vector<std::string_view> texts(std::string_view key) const;
+  std::vector<double> numbers(std::string_view key) const;
+
+ private:
+  friend class GgufReader;
+
+  enum class Type : std::uint32_t {
+    uint8,
+    int8,
+    uint16,
+    int16,
+    uint32,
+    int32,
+    float32,
+    boolean,
+    text,
+    array,
+    uint64,
+    int64,
+    float64,
+  };
+  /// The bytes of a value, behind its type; of an array behind the type and the number of items.
+  struct Value {
+    Type type = Type::uint8;
+    Type item = Type::uint8;  ///< of an array
+    std::uint64_t count = 0;
+    std::size_t at = 0;
+  };
+  struct Entry {
+    Shape shape;
+    ElementType type = ElementType::float32;
+    std::optional<BlockType> blocks;
+    std::span<const std::byte> bytes;
+  };
+
+  const Value* find(std::string_view key, Type type) const;
+  double number_at(Type type, std::size_t at) const;
+
+  std::map<std::string, Value, std::less<>> keys_;
+  std::vector<std::string> names_;
+  std::vector<Entry> entries_;
+  std::span<const std::byte> bytes_;
+  std::shared_ptr<const void> owner_;
+};
+
+}  // namespace attn

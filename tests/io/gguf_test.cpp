@@ -1,0 +1,173 @@
+#include "io/gguf.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+#include "attn/io.hpp"
+
+#include "error_from.hpp"
+#include "io/safetensors.hpp"
+#include "temporary_folder.hpp"
+#include "tensor_is.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path files = fs::path(ATTN_TEST_DATA) / "io" / "files" / "stored";
+
+template <class T>
+std::string raw(T value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+std::string text(const std::string& characters) {
+  return raw(std::uint64_t{characters.size()}) + characters;
+}
+
+std::string tensor(const std::string& name, const std::vector<std::uint64_t>& lengths,
+                   std::uint32_t type, std::uint64_t offset) {
+  std::string bytes = text(name) + raw(static_cast<std::uint32_t>(lengths.size()));
+  for (const std::uint64_t length : lengths) bytes += raw(length);
+  return bytes + raw(type) + raw(offset);
+}
+
+// A file of these keys and tensors, with 128 bytes of numbers.
+std::string file_of(const std::vector<std::string>& tensors,
+                    const std::vector<std::string>& keys = {}, std::uint32_t version = 3) {
+  std::string bytes =
+      "GGUF" + raw(version) + raw(std::uint64_t{tensors.size()}) + raw(std::uint64_t{keys.size()});
+  for (const std::string& key : keys) bytes += key;
+  for (const std::string& one : tensors) bytes += one;
+  bytes.resize((bytes.size() + 31) / 32 * 32);
+  for (int i = 0; i < 32; ++i) bytes += raw(static_cast<float>(i));
+  return bytes;
+}
+
+Gguf parse(const std::string& bytes) {
+  const auto owner = std::make_shared<const std::string>(bytes);
+  return {std::as_bytes(std::span(*owner)), owner};
+}
+
+std::string refusal(const std::string& bytes) {
+  return error_from([&] { parse(bytes); });
+}
+
+// The bits of both, but for the sign and the digits of NaN.
+bool same_numbers(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
+  if (a.dtype() != DType::float32) {
+    return std::memcmp(a.bytes(), b.bytes(), a.size() * size_of(a.dtype())) == 0;
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const float x = a.values<float>()[i], y = b.values<float>()[i];
+    if (std::isnan(x) && std::isnan(y)) continue;
+    if (std::memcmp(&x, &y, sizeof x) != 0) return false;
+  }
+  return true;
+}
+
+constexpr const char* damaged =
+    "\n  help:  the file is damaged or cut off: copy or download it again";
+
+}  // namespace
+
+TEST_CASE("numbers in blocks, with scales and of eight bits are read bit for bit") {
+  std::size_t count = 0;
+  for (const auto& entry : fs::directory_iterator(files)) {
+    const std::string name = entry.path().filename();
+    if (name.ends_with(".expected.safetensors")) continue;
+    CAPTURE(name);
+    const TensorFile read = TensorFile::open(entry.path());
+    const TensorFile expected = TensorFile::open(files / (name + ".expected.safetensors"));
+    REQUIRE(read.names().size() == expected.names().size());
+    for (const std::string& tensor : expected.names()) {
+      CAPTURE(tensor);
+      CHECK(same_numbers(read.read(tensor), expected.read(tensor)));
+    }
+    ++count;
+  }
+  CHECK(count == 19);
+}
+
+TEST_CASE("types of numbers in blocks have the names that people know") {
+  const TensorFile blocks = TensorFile::open(files / "Q4_K.gguf");
+  CHECK(blocks.format() == "gguf");
+  CHECK(blocks.stored_type("rows") == "Q4_K");
+  CHECK(TensorFile::open(files / "F8_E4M3.safetensors").stored_type("wide.weight") ==
+        "float8_e4m3");
+  CHECK(TensorFile::open(files / "MXFP4.safetensors").stored_type("experts.down_proj") == "MXFP4");
+}
+
+TEST_CASE("keys of a GGUF file have values of their types") {
+  const Gguf file = parse(file_of(
+      {tensor("a", {4, 2}, 0, 0)},
+      {text("name") + raw(8U) + text("llama"), text("eps") + raw(6U) + raw(1e-6F),
+       text("count") + raw(4U) + raw(7U), text("yes") + raw(7U) + raw(std::uint8_t{1}),
+       text("tokens") + raw(9U) + raw(8U) + raw(std::uint64_t{2}) + text("a") + text("bc"),
+       text("scores") + raw(9U) + raw(6U) + raw(std::uint64_t{2}) + raw(0.5F) + raw(-1.0F)}));
+  CHECK(file.text("name") == "llama");
+  CHECK(file.number("eps") == static_cast<double>(1e-6F));
+  CHECK(file.number("count") == 7);
+  CHECK(file.boolean("yes") == true);
+  CHECK(file.texts("tokens") == std::vector<std::string_view>{"a", "bc"});
+  CHECK(file.numbers("scores") == std::vector<double>{0.5, -1});
+  CHECK_FALSE(file.number("name"));
+  CHECK_FALSE(file.text("other"));
+  CHECK(tensor_is<float>(file.read(0), {2, 4}, {0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+TEST_CASE("GGUF files that are not read say why and what to do") {
+  CHECK(refusal(file_of({}, {}, 1)) ==
+        "this is version 1 of GGUF: 2 and 3 are read\n  where: byte 4\n"
+        "  help:  convert the model again with llama.cpp");
+  CHECK(refusal(file_of({}, {}, 0x03000000)) ==
+        "this GGUF file is for big-endian machines\n  where: byte 4\n"
+        "  help:  convert the model again for little-endian machines");
+  const std::string types =
+      "  help:  types that are read: F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, "
+      "Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS, MXFP4; quantise the model to one of them";
+  CHECK(refusal(file_of({tensor("a", {256}, 16, 0)})) ==
+        "numbers of the type IQ2_XXS are not read\n  where: tensor \"a\"\n" + types);
+  CHECK(refusal(file_of({tensor("a", {256}, 99, 0)})) ==
+        "the type 99 of numbers is not known\n  where: tensor \"a\"\n" + types);
+  CHECK(refusal(file_of({tensor("a", {33, 2}, 8, 0)})) ==
+        "rows of 33 numbers are not whole blocks of 32, as Q8_0 has them\n"
+        "  where: tensor \"a\"" +
+            std::string(damaged));
+  CHECK(refusal(file_of({tensor("a", {4}, 0, 0), tensor("a", {4}, 0, 32)})) ==
+        "the tensor \"a\" is there twice\n  where: tensor \"a\"" + std::string(damaged));
+  CHECK(refusal(file_of({tensor("a", {64}, 0, 0)})) ==
+        "the 256 bytes of the tensor end behind the file\n  where: tensor \"a\"" +
+            std::string(damaged));
+  CHECK(refusal(file_of({tensor("a", {4}, 0, 4)})) ==
+        "the numbers of the tensor begin at 4, no multiple of 32\n  where: tensor \"a\"" +
+            std::string(damaged));
+  CHECK(refusal(file_of({}, {text("a") + raw(13U)})) ==
+        "a value has the unknown type 13\n  where: byte 33" + std::string(damaged));
+  CHECK(refusal(file_of({}, {text("a") + raw(9U) + raw(8U) + raw(~std::uint64_t{0})}))
+            .starts_with("the file ends before "));
+  CHECK(refusal("GGUF" + raw(3U) + raw(~std::uint64_t{0}) + raw(std::uint64_t{0})) ==
+        "the file claims 18446744073709551615 tensors and 0 keys, more than its 24 bytes can "
+        "hold\n  where: byte 24" +
+            std::string(damaged));
+}
+
+TEST_CASE("scales that do not fit their numbers are refused") {
+  const std::string header =
+      R"({"W":{"dtype":"F8_E4M3","shape":[130,1],"data_offsets":[0,130]},)"
+      R"("W_scale_inv":{"dtype":"F32","shape":[1,1],"data_offsets":[130,134]}})";
+  const std::string bytes = raw(std::uint64_t{header.size()}) + header + std::string(134, '\0');
+  CHECK(error_from([&] { Safetensors(std::as_bytes(std::span(bytes)), nullptr); }) ==
+        "the scales [1,1] of F32 do not fit the numbers [130,1]: one for each 128 rows and columns "
+        "is expected\n  where: header, /W_scale_inv\n  help:  write the file again");
+}
+
+}  // namespace attn
