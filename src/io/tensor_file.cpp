@@ -9,10 +9,13 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
+#include "io/gguf.hpp"
 #include "io/json_tensor.hpp"
 #include "io/numpy.hpp"
 #include "io/safetensors.hpp"
+#include "io/torch_file.hpp"
 #include "support/mapped_file.hpp"
+#include "support/overloaded.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
@@ -59,19 +62,19 @@ std::string csv_text(const Tensor& matrix) {
 
 namespace {
 
-constexpr const char* known_formats = to_translate("known formats: .npy, .npz, .safetensors, JSON");
+constexpr const char* known_formats =
+    to_translate("known formats: .npy, .npz, .safetensors, .pt, .gguf, JSON");
 
 struct Signature {
   std::string_view start, what;
 };
-constexpr std::array<Signature, 12> other_formats = {{
+constexpr std::array<Signature, 11> other_formats = {{
     {"\x1F\x8B", to_translate("a gzip file: unpack it first")},
     {"\x89HDF", to_translate("an HDF5 file")},
-    {"\x80\x02", to_translate("a Python pickle, or a PyTorch file of the old format")},
+    {"\x80\x02", to_translate("a Python pickle")},
     {"\x80\x03", to_translate("a Python pickle")},
     {"\x80\x04", to_translate("a Python pickle")},
     {"\x80\x05", to_translate("a Python pickle")},
-    {"GGUF", to_translate("a GGUF file")},
     {"\x89PNG", to_translate("a PNG picture")},
     {"%PDF", to_translate("a PDF document")},
     {"\xFF\xFE", to_translate("a text in UTF-16: save it as UTF-8")},
@@ -98,7 +101,7 @@ struct Npy {
   std::vector<std::string> names{""};
 };
 
-using Parsed = std::variant<Npy, Npz, Safetensors, JsonTensorFile>;
+using Parsed = std::variant<Npy, Npz, Safetensors, TorchFile, Gguf, JsonTensorFile>;
 
 Parsed parse(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
              const Limits& limits) {
@@ -108,10 +111,13 @@ Parsed parse(std::span<const std::byte> bytes, std::shared_ptr<const void> owner
     npy.tensor = parse_npy(bytes, std::move(owner), &npy.type);
     return npy;
   }
+  if (looks_like_torch_archive(bytes) || looks_like_old_torch_file(bytes))
+    return TorchFile(bytes, std::move(owner), limits);
   if (text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06")) {
     return Npz(bytes, std::move(owner), limits);
   }
   if (looks_like_safetensors(bytes)) return Safetensors(bytes, std::move(owner));
+  if (looks_like_gguf(bytes)) return Gguf(bytes, std::move(owner));
   if (looks_like_json(bytes)) return JsonTensorFile(text, std::move(owner), limits.nesting);
   if (text.empty())
     throw input_error(translated("the file is empty"), "", translated(known_formats));
@@ -153,25 +159,25 @@ class TensorFile::Content {
   }
 
   const std::vector<std::string>& names() const noexcept {
-    if (const auto* npy = std::get_if<Npy>(&parsed_)) return npy->names;
-    if (const auto* npz = std::get_if<Npz>(&parsed_)) return npz->names();
-    if (const auto* safetensors = std::get_if<Safetensors>(&parsed_)) return safetensors->names();
-    return std::get_if<JsonTensorFile>(&parsed_)->names();
+    return std::visit(
+        Overloaded{
+            [](const Npy& npy) -> const std::vector<std::string>& { return npy.names; },
+            [](const auto& parsed) -> const std::vector<std::string>& { return parsed.names(); }},
+        parsed_);
   }
 
   // `references` is the number of files that led here by references.
   Tensor read(std::string_view name, int references) const {
     try {
       const std::size_t index = find(name);
-      if (const auto* npy = std::get_if<Npy>(&parsed_)) return npy->tensor;
-      if (const auto* npz = std::get_if<Npz>(&parsed_)) return npz->read(index);
-      if (const auto* safetensors = std::get_if<Safetensors>(&parsed_)) {
-        return safetensors->read(index);
-      }
       const auto open_tensor = [&](const std::string& file, const std::string& tensor) {
         return follow(file, tensor, references);
       };
-      return std::get<JsonTensorFile>(parsed_).read(index, open_tensor);
+      return std::visit(
+          Overloaded{[](const Npy& npy) { return npy.tensor; },
+                     [&](const JsonTensorFile& json) { return json.read(index, open_tensor); },
+                     [&](const auto& parsed) { return parsed.read(index); }},
+          parsed_);
     } catch (const Error& error) {
       throw error.inside(name_);
     }
@@ -180,30 +186,36 @@ class TensorFile::Content {
   std::string stored_type(std::string_view name, int references) const {
     try {
       const std::size_t index = find(name);
-      if (const auto* npy = std::get_if<Npy>(&parsed_)) return attn::name(npy->type);
-      if (const auto* npz = std::get_if<Npz>(&parsed_)) {
-        ElementType type{};
-        npz->read(index, &type);
-        return attn::name(type);
-      }
-      if (const auto* safetensors = std::get_if<Safetensors>(&parsed_)) {
-        return attn::name(safetensors->raw(index).type);
-      }
-      std::string elsewhere;
-      const auto open_tensor = [&](const std::string& file, const std::string& tensor) {
-        Tensor found = follow(file, tensor, references);
-        elsewhere = open(*folder_ / file, access_)->stored_type(tensor, references + 1);
-        return found;
-      };
-      const auto& json = std::get<JsonTensorFile>(parsed_);
-      const Tensor read = json.read(index, open_tensor);
-      return elsewhere.empty() ? attn::name(json.stored_type(read)) : elsewhere;
+      return std::visit(Overloaded{[](const Npy& npy) { return std::string(attn::name(npy.type)); },
+                                   [&](const Npz& npz) {
+                                     ElementType type{};
+                                     npz.read(index, &type);
+                                     return std::string(attn::name(type));
+                                   },
+                                   [&](const JsonTensorFile& json) {
+                                     return stored_in_json(json, index, references);
+                                   },
+                                   [&](const auto& parsed) {
+                                     return std::string(attn::stored_type(parsed.raw(index)));
+                                   }},
+                        parsed_);
     } catch (const Error& error) {
       throw error.inside(name_);
     }
   }
 
  private:
+  std::string stored_in_json(const JsonTensorFile& json, std::size_t index, int references) const {
+    std::string elsewhere;
+    const auto open_tensor = [&](const std::string& file, const std::string& tensor) {
+      Tensor found = follow(file, tensor, references);
+      elsewhere = open(*folder_ / file, access_)->stored_type(tensor, references + 1);
+      return found;
+    };
+    const Tensor read = json.read(index, open_tensor);
+    return elsewhere.empty() ? attn::name(json.stored_type(read)) : elsewhere;
+  }
+
   Parsed parse_named(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) const {
     try {
       return parse(bytes, std::move(owner), access_.limits);
@@ -268,8 +280,9 @@ TensorFile TensorFile::from_memory(std::span<const std::byte> bytes,
 }
 
 std::span<const std::string_view> TensorFile::formats() noexcept {
-  static constexpr std::array names{JsonTensorFile::format_name, Npy::format_name, Npz::format_name,
-                                    Safetensors::format_name};
+  static constexpr std::array names{
+      JsonTensorFile::format_name, Npy::format_name,         Npz::format_name,
+      TorchFile::format_name,      Safetensors::format_name, Gguf::format_name};
   return names;
 }
 
