@@ -51,7 +51,7 @@ TEST_CASE("an explanation tells the rollout, the norms and the lens that heads c
   options.format = ExplanationFormat::markdown;
   const std::string text = explain(options).text;
   CHECK(contains(text, "Through all layers"));
-  // Of the first sample the first key, and how much of others is mixed in, both in layer 2.
+  // First key of the first sample, and the share of others that is mixed in, both in layer 2.
   const std::size_t length = 14;
   CHECK(contains(text, number("layers.1.rollout", 2 * length)));
   CHECK(contains(text, number("layers.1.self.mixing", 2)));

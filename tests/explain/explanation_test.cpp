@@ -1,5 +1,7 @@
 #include "explain/explanation.hpp"
 
+#include <array>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,9 @@ namespace {
 
 using attn::Excerpt;
 using attn::Explanation;
+using attn::shown_column;
+using attn::shown_number;
+using Indices = std::vector<std::size_t>;
 
 std::string text_of(Explanation::Block block) {
   Explanation::Step step;
@@ -125,4 +130,59 @@ TEST_CASE("nothing of a text is read as Markdown") {
 TEST_CASE("text of a document is put into one line without control characters") {
   CHECK(attn::one_line("a\nb\tc") == "a b c");
   CHECK(attn::one_line("\x1b[31m") == "\\x1b[31m");
+}
+
+TEST_CASE("of few things all are shown, of many the first and the last") {
+  CHECK(Excerpt(3, 3, 1, 1).indices() == Indices{0, 1, 2});
+  CHECK(Excerpt(4, 3, 1, 1).indices() == Indices{0, 3});
+  CHECK(Excerpt(4, 2, 2, 0).indices() == Indices{0, 1});
+  CHECK(Excerpt(4, 2, 3, 3).indices() == Indices{0, 1, 2, 3});
+  CHECK(Excerpt::all(2).indices() == Indices{0, 1});
+  CHECK(Excerpt(0, 3, 1, 1).indices().empty());
+}
+
+TEST_CASE("what is left out is counted, around one that is shown in between too") {
+  Excerpt excerpt(10, 5, 2, 1);
+  CHECK(excerpt.skipped_before(2) == 7);
+  excerpt.include(5);
+  excerpt.include(0);
+  CHECK(excerpt.indices() == Indices{0, 1, 5, 9});
+  CHECK(excerpt.skipped_before(0) == 0);
+  CHECK(excerpt.skipped_before(2) == 3);
+  CHECK(excerpt.skipped_before(3) == 3);
+  CHECK(excerpt.skipped_before(4) == 0);
+  CHECK(Excerpt(4, 2, 2, 0).skipped_before(2) == 2);
+}
+
+TEST_CASE("a number with few decimals is shown as it is, any other with four") {
+  CHECK(shown_number(2) == "2");
+  CHECK(shown_number(-0.25) == "-0.25");
+  CHECK(shown_number(0.1F) == "0.1");
+  CHECK(shown_number(1.0 / 3) == "0.3333");
+  CHECK(shown_number(0.50001) == "0.5000");
+  CHECK(shown_number(999999) == "999999");
+}
+
+TEST_CASE("very large and very small numbers have an exponent, so that only 0 looks like 0") {
+  CHECK(shown_number(0) == "0");
+  CHECK(shown_number(-0.0) == "0");
+  CHECK(shown_number(-1e9) == "-1e9");
+  CHECK(shown_number(0.00012345) == "1.23e-04");
+  CHECK(shown_number(0.0005) == "0.0005");
+  CHECK(shown_number(1e-300) == "1.00e-300");
+  CHECK(shown_number(1.7e308) == "1.7e+308");
+}
+
+TEST_CASE("infinities and NaN have their names") {
+  CHECK(shown_number(INFINITY) == "inf");
+  CHECK(shown_number(-INFINITY) == "-inf");
+  CHECK(shown_number(-NAN) == "nan");
+}
+
+TEST_CASE("the numbers of a column have as many decimals as the one that needs most") {
+  using Texts = std::vector<std::string>;
+  CHECK(shown_column(std::array{1.0, 2.0}) == Texts{"1", "2"});
+  CHECK(shown_column(std::array{1.0, 2.25, 0.0}) == Texts{"1.00", "2.25", "0"});
+  CHECK(shown_column(std::array{1.0, 1.0 / 3}) == Texts{"1.0000", "0.3333"});
+  CHECK(shown_column(std::array<double, 3>{1.0, 1e-7, INFINITY}) == Texts{"1", "1.00e-07", "inf"});
 }

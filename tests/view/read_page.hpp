@@ -79,7 +79,7 @@ class ReadPage {
     return static_cast<std::size_t>(value.integer());
   }
 
-  /// What the cells of a map stand for, as data.d.ts says; hidden ones of codes are nothing.
+  /// Values of the cells of a map, as data.d.ts says; none for hidden ones of codes.
   std::vector<std::optional<double>> cells(const attn::JsonValue& map, std::size_t head) const;
 
  private:
