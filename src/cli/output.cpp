@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -165,8 +166,10 @@ std::string rate_text(double each_second) {
   std::size_t unit = 0;
   for (; each_second >= 999.5 && unit + 1 < units.size(); ++unit) each_second /= 1000;
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g%s", each_second, units[unit]);
-  return text.data();
+  char* const end = std::to_chars(text.data(), text.data() + text.size(), each_second,
+                                  std::chars_format::general, 3)
+                        .ptr;
+  return std::string(text.data(), end) + units[unit];
 }
 
 std::string progress_text(std::size_t done, std::size_t all, double seconds) {
