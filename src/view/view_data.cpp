@@ -1,7 +1,6 @@
 #include "view/view_data.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <span>
 #include <string_view>
@@ -10,7 +9,7 @@
 #include "attn/statistics.hpp"
 #include "attn/version.hpp"
 
-#include "io/json_writer.hpp"
+#include "report/facts.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -61,118 +60,104 @@ std::string escaped(std::string_view json) {
   return text;
 }
 
-void write_range(JsonWriter& json, double least, double most) {
-  json.array("range", std::array{least, most}, [&](double end) { json.value(end); });
+// Numbers as an array in the layout of the page, which a Shape would not have.
+Fact numbers(const std::vector<std::size_t>& values) {
+  return list_of(values, [](std::size_t value) { return Fact(value); });
 }
 
-void write(JsonWriter& json, const ShownTokens& tokens) {
-  json.begin_object();
-  json.member("pieces", tokens.pieces);
-  json.member("shown", tokens.shown);
-  json.array("words", tokens.words, [&](const auto& word) {
-    json.begin_array();
-    json.value(word.first);
-    json.value(word.second);
-    json.end_array();
-  });
-  json.array("special", tokens.special, [&](std::size_t at) { json.value(at); });
-  json.end_object();
+Fact range(double least, double most) {
+  return Fact::List{least, most};
 }
 
-void write(JsonWriter& json, const ViewData::Cells& cells) {
-  json.begin_object();
-  json.member("type", name(cells.type));
-  json.member("rows", cells.rows);
-  json.member("columns", cells.columns);
-  json.member("cells", cells.cells);
-  if (cells.hidden) json.member("hidden", *cells.hidden);
-  json.member("error", cells.error);
-  if (cells.strongest) {
-    json.member("strongest", *cells.strongest);
-    json.member("strongest_keys", cells.strongest_keys);
+Fact facts_of(const ShownTokens& tokens) {
+  const auto word = [](const auto& ends) { return Fact::List{ends.first, ends.second}; };
+  return object({{"pieces", tokens.pieces},
+                 {"shown", tokens.shown},
+                 {"words", list_of(tokens.words, word)},
+                 {"special", numbers(tokens.special)}});
+}
+
+Fact facts_of(const ViewData::Cells& cells) {
+  return object({{"type", name(cells.type)},
+                 {"rows", cells.rows},
+                 {"columns", cells.columns},
+                 {"cells", cells.cells},
+                 {"hidden", if_given(cells.hidden)},
+                 {"error", cells.error},
+                 {"strongest", if_given(cells.strongest)},
+                 {"strongest_keys", only_if(cells.strongest.has_value(), cells.strongest_keys)}});
+}
+
+Fact facts_of(const ViewData& data, const ViewData::Maps& maps) {
+  FiniteRange of_all;
+  for (const auto& [name, own] : data.ranges) {
+    if (name == maps.tensor) of_all = own;
   }
-  json.end_object();
+  const auto cells = [](const ViewData::Cells& head) { return facts_of(head); };
+  return object({{"tensor", maps.tensor},
+                 {"title", maps.title},
+                 {"range", of_all.empty() ? range(0, 0) : range(of_all.least, of_all.most)},
+                 {"diverging", maps.diverging},
+                 {"heads", list_of(maps.heads, cells)}});
 }
 
-void write(JsonWriter& json, const ViewData::Maps& maps, const FiniteRange& range) {
-  json.begin_object();
-  json.member("tensor", maps.tensor);
-  json.member("title", maps.title);
-  write_range(json, range.empty() ? 0 : range.least, range.empty() ? 0 : range.most);
-  json.member("diverging", maps.diverging);
-  json.array("heads", maps.heads, [&](const ViewData::Cells& cells) { write(json, cells); });
-  json.end_object();
+Fact facts_of(const ViewData& data, const ViewData::Sample& sample) {
+  const auto maps = [&](const ViewData::Maps& one) { return facts_of(data, one); };
+  return object({{"same_positions", sample.same_positions},
+                 {"queries", sample.queries},
+                 {"keys", sample.keys},
+                 {"query_tokens", sample.query_tokens},
+                 {"key_tokens", sample.key_tokens},
+                 {"hidden_because", sample.hidden_because},
+                 {"maps", list_of(sample.maps, maps)}});
 }
 
-FiniteRange range_of(const ViewData& data, const std::string& tensor) {
-  for (const auto& [name, range] : data.ranges) {
-    if (name == tensor) return range;
-  }
-  return {};
+Fact facts_of(const ViewData& data, const ViewData::Attention& attention) {
+  const auto sample = [&](const ViewData::Sample& one) { return facts_of(data, one); };
+  const auto head = [](const std::vector<double>& values) {
+    return list_of(values,
+                   [](double value) { return std::isfinite(value) ? Fact(value) : Fact(); });
+  };
+  return object({{"name", attention.name},
+                 {"title", attention.title},
+                 {"stack", attention.stack},
+                 {"heads", attention.heads},
+                 {"heads_a_group", attention.heads_a_group},
+                 {"numbers", only_if(!attention.numbers.empty(), numbers(attention.numbers))},
+                 {"samples", list_of(attention.samples, sample)},
+                 {"statistics",
+                  only_if(!attention.statistics.empty(), list_of(attention.statistics, head))}});
 }
 
-void write(JsonWriter& json, const ViewData& data, const ViewData::Sample& sample) {
-  json.begin_object();
-  json.member("same_positions", sample.same_positions);
-  json.member("queries", sample.queries);
-  json.member("keys", sample.keys);
-  json.member("query_tokens", sample.query_tokens);
-  json.member("key_tokens", sample.key_tokens);
-  json.member("hidden_because", sample.hidden_because);
-  json.array("maps", sample.maps,
-             [&](const ViewData::Maps& maps) { write(json, maps, range_of(data, maps.tensor)); });
-  json.end_object();
-}
-
-void write(JsonWriter& json, const ViewData& data, const ViewData::Attention& attention) {
-  json.begin_object();
-  json.member("name", attention.name);
-  json.member("title", attention.title);
-  json.member("stack", attention.stack);
-  json.member("heads", attention.heads);
-  json.member("heads_a_group", attention.heads_a_group);
-  if (!attention.numbers.empty()) {
-    json.array("numbers", attention.numbers, [&](std::size_t head) { json.value(head); });
-  }
-  json.array("samples", attention.samples,
-             [&](const ViewData::Sample& sample) { write(json, data, sample); });
-  if (!attention.statistics.empty()) {
-    json.array("statistics", attention.statistics, [&](const std::vector<double>& head) {
-      json.begin_array();
-      for (const double value : head) {
-        if (std::isfinite(value)) {
-          json.value(value);
-        } else {
-          json.null();
-        }
-      }
-      json.end_array();
-    });
-  }
-  json.end_object();
-}
-
-void write_statistics(JsonWriter& json, const ViewData& data) {
+Fact statistics_of(const ViewData& data) {
   const bool any = std::any_of(data.attentions.begin(), data.attentions.end(),
                                [](const auto& one) { return !one.statistics.empty(); });
   const std::span<const HeadStatisticInfo> all = head_statistics();
-  json.objects("statistics", any ? all : all.first(0), [&](const HeadStatisticInfo& info) {
-    json.member("name", info.name);
-    json.member("title", translated(info.title));
-    json.member("meaning", translated(info.meaning));
+  return list_of(any ? all : all.first(0), [&](const HeadStatisticInfo& info) {
+    return object({{"name", info.name},
+                   {"title", translated(info.title)},
+                   {"meaning", translated(info.meaning)}});
   });
 }
 
-void write_colours(JsonWriter& json, const ViewData::Colours& colours) {
-  json.object("colours", [&] {
-    json.member("weights", colours.weights);
-    json.member("diverging", colours.diverging);
-    json.member("weights_table", colours.weights_table);
-    json.member("diverging_table", colours.diverging_table);
-    json.member("hidden", colours.hidden);
-    json.member("nan", colours.nan);
-    write_range(json, colours.least, colours.most);
-  });
+Fact facts_of(const ViewData::Colours& colours) {
+  return object({{"weights", colours.weights},
+                 {"diverging", colours.diverging},
+                 {"weights_table", colours.weights_table},
+                 {"diverging_table", colours.diverging_table},
+                 {"hidden", colours.hidden},
+                 {"nan", colours.nan},
+                 {"range", range(colours.least, colours.most)}});
+}
+
+Fact commands_of(const ViewData& data) {
+  std::vector<std::string> before;
+  if (data.computed && !data.commands.compute.empty()) {
+    before.push_back(shell_line(data.commands.compute));
+  }
+  return object(
+      {{"before", before},
+       {"input", shell_line(data.computed ? data.commands.result : data.commands.input)}});
 }
 
 }  // namespace
@@ -185,37 +170,23 @@ FiniteRange& ViewData::range(const std::string& tensor) {
 }
 
 std::string view_data_json(const ViewData& data) {
+  const auto sample = [](const std::string& title) { return object({{"title", title}}); };
+  const auto tokens = [](const ShownTokens& one) { return facts_of(one); };
+  const auto attention = [&](const ViewData::Attention& one) { return facts_of(data, one); };
   return escaped(json_text(
-      [&](JsonWriter& json) {
-        json.begin_object();
-        json.member("format", std::size_t{1});
-        json.member("program", std::string("attn-cli ") + ATTN_VERSION);
-        json.member("language", data.language);
-        json.member("title", data.title);
-        json.member("description", data.description);
-        json.object("commands", [&] {
-          std::vector<std::string> before;
-          if (data.computed && !data.commands.compute.empty()) {
-            before.push_back(shell_line(data.commands.compute));
-          }
-          json.member("before", before);
-          json.member("input",
-                      shell_line(data.computed ? data.commands.result : data.commands.input));
-        });
-        json.objects("samples", data.samples,
-                     [&](const std::string& title) { json.member("title", title); });
-        json.array("tokens", data.tokens, [&](const ShownTokens& tokens) { write(json, tokens); });
-        json.array("attentions", data.attentions,
-                   [&](const ViewData::Attention& attention) { write(json, data, attention); });
-        write_statistics(json, data);
-        write_colours(json, data.colours);
-        json.member("notes", data.notes);
-        json.object("thumbnails", [&] {
-          json.member("side", data.thumbnail_side);
-          json.member("block", data.thumbnails);
-        });
-        json.end_object();
-      },
+      object({{"format", 1},
+              {"program", std::string("attn-cli ") + ATTN_VERSION},
+              {"language", data.language},
+              {"title", data.title},
+              {"description", data.description},
+              {"commands", commands_of(data)},
+              {"samples", list_of(data.samples, sample)},
+              {"tokens", list_of(data.tokens, tokens)},
+              {"attentions", list_of(data.attentions, attention)},
+              {"statistics", statistics_of(data)},
+              {"colours", facts_of(data.colours)},
+              {"notes", data.notes},
+              {"thumbnails", object({{"side", data.thumbnail_side}, {"block", data.thumbnails}})}}),
       JsonLayout::line));
 }
 
