@@ -165,8 +165,7 @@ void draw(const CompareRequest& request, const FileAccess& access, ComparedFile&
   std::optional<std::size_t> chosen;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const TensorComparison& tensor = comparison.tensors[i];
-    const bool compared = tensor.outcome == Outcome::within || tensor.outcome == Outcome::beyond;
-    if (!compared || tensor.compared.size() < 2) continue;
+    if (!is_compared(tensor) || tensor.compared.size() < 2) continue;
     if (!chosen || tensor.absolute.error > comparison.tensors[*chosen].absolute.error) chosen = i;
   }
   if (!chosen) {
@@ -192,9 +191,6 @@ void draw(const CompareRequest& request, const FileAccess& access, ComparedFile&
 }  // namespace
 
 bool Comparison::agree() const noexcept {
-  const auto is_alone = [](const TensorComparison& tensor) {
-    return tensor.outcome == Outcome::only_in_a || tensor.outcome == Outcome::only_in_b;
-  };
   // Files that have nothing in common agree in nothing.
   if (std::all_of(tensors.begin(), tensors.end(), is_alone)) return false;
   return std::all_of(tensors.begin(), tensors.end(), [&](const TensorComparison& tensor) {

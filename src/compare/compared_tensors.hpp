@@ -10,6 +10,16 @@
 
 namespace attn {
 
+inline bool is_compared(const TensorComparison& tensor) {
+  using Outcome = TensorComparison::Outcome;
+  return tensor.outcome == Outcome::within || tensor.outcome == Outcome::beyond;
+}
+/// Whether only one of the files has the tensor.
+inline bool is_alone(const TensorComparison& tensor) {
+  using Outcome = TensorComparison::Outcome;
+  return tensor.outcome == Outcome::only_in_a || tensor.outcome == Outcome::only_in_b;
+}
+
 /// The tensors that belong together, by their names in either file, and the name they go by.
 struct ComparedNames {
   std::string name;

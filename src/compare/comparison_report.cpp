@@ -1,9 +1,11 @@
-#include <array>
+#include <cstddef>
+#include <iterator>
 #include <utility>
 #include <variant>
 
 #include "attn/compare.hpp"
 
+#include "compare/compared_tensors.hpp"
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
 #include "support/number_text.hpp"
@@ -39,10 +41,6 @@ std::string shown(const std::string& name) {
   return quoted.size() == name.size() + 2 ? name : quoted;
 }
 
-bool is_compared(const TensorComparison& tensor) {
-  return tensor.outcome == Outcome::within || tensor.outcome == Outcome::beyond;
-}
-
 // "float32", "float32 and float64", or "int64, exactly".
 std::string types_text(const TensorComparison& tensor) {
   const std::string &a = tensor.a.type, &b = tensor.b.type;
@@ -75,10 +73,6 @@ std::string spread_table(const Comparison& comparison) {
                three_digits(spread.relative_norm)});
   }
   return table.has_rows() ? table.text() : "";
-}
-
-bool is_alone(const TensorComparison& tensor) {
-  return tensor.outcome == Outcome::only_in_a || tensor.outcome == Outcome::only_in_b;
 }
 
 // "All 3 tensors agree.": `counting` tensors decide, `missing` of them because one file lacks them;
@@ -142,19 +136,9 @@ std::string difference_text(const TensorComparison& tensor, const Comparison& co
 }
 
 const char* outcome_name(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::within:
-      return "within";
-    case Outcome::beyond:
-      return "beyond";
-    case Outcome::shapes_differ:
-      return "shapes_differ";
-    case Outcome::only_in_a:
-      return "only_in_a";
-    case Outcome::only_in_b:
-      return "only_in_b";
-  }
-  return "";
+  constexpr const char* names[] = {"within", "beyond", "shapes_differ", "only_in_a", "only_in_b"};
+  static_assert(static_cast<std::size_t>(Outcome::only_in_b) + 1 == std::size(names));
+  return names[static_cast<std::size_t>(outcome)];
 }
 
 Fact facts_of(const TensorComparison::Side& side) {

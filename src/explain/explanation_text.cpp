@@ -42,38 +42,6 @@ Strings breakable(std::string_view word) {
   return pieces;
 }
 
-// Lines of at most `width` columns, broken inside the words of a sentence that was translated into
-// a language without spaces.
-Strings wrapped_pieces(const Strings& words, std::size_t width) {
-  Strings lines(1);
-  std::size_t used = 0;
-  for (const std::string& word : words) {
-    bool first = true;
-    for (const std::string& piece : breakable(word)) {
-      const std::size_t needed = display_width(piece), gap = first && used > 0 ? 1 : 0;
-      if (used > 0 && used + gap + needed > width) {
-        lines.emplace_back();
-        used = 0;
-      } else if (gap > 0) {
-        lines.back() += ' ';
-        ++used;
-      }
-      for (std::string_view rest = piece; !rest.empty();) {
-        const std::string_view character = first_of(rest);
-        if (used > 0 && used + display_width(character) > width) {
-          lines.emplace_back();
-          used = 0;
-        }
-        lines.back() += character == no_break_space ? " " : character;
-        used += display_width(character);
-        rest.remove_prefix(character.size());
-      }
-      first = false;
-    }
-  }
-  return lines;
-}
-
 // Whether it is a sentence of a language without spaces; a label alone is none.
 bool without_spaces(const Strings& words) {
   return std::any_of(words.begin(), words.end(), [](const std::string& word) {
@@ -84,31 +52,35 @@ bool without_spaces(const Strings& words) {
   });
 }
 
-// Lines of at most `width` columns. A word that is wider by itself is broken, as Chinese text is.
+// Lines of at most `width` columns, which break inside the words of a language without spaces, and
+// where a word or piece is wider than a line.
 Strings wrapped(const Strings& words, std::size_t width) {
-  if (without_spaces(words)) return wrapped_pieces(words, width);
+  const bool inside_words = without_spaces(words);
   Strings lines(1);
   std::size_t used = 0;
+  const auto begin_line = [&] {
+    lines.emplace_back();
+    used = 0;
+  };
   for (const std::string& word : words) {
-    const std::size_t needed = display_width(word);
-    if (used > 0 && used + 1 + needed > width) {
-      lines.emplace_back();
-      used = 0;
-    }
-    if (used > 0) {
-      lines.back() += ' ';
-      ++used;
-    }
-    for (std::string_view rest = word; !rest.empty();) {
-      const std::string_view character = first_of(rest);
-      const std::size_t wide = display_width(character);
-      if (used + wide > width) {
-        lines.emplace_back();
-        used = 0;
+    bool first = true;
+    for (const std::string& piece : inside_words ? breakable(word) : Strings{word}) {
+      const std::size_t needed = display_width(piece), gap = first && used > 0 ? 1 : 0;
+      if (used > 0 && used + gap + needed > width) {
+        begin_line();
+      } else if (gap > 0) {
+        lines.back() += ' ';
+        ++used;
       }
-      lines.back() += character == no_break_space ? " " : character;
-      used += wide;
-      rest.remove_prefix(character.size());
+      for (std::string_view rest = piece; !rest.empty();) {
+        const std::string_view character = first_of(rest);
+        const std::size_t wide = display_width(character);
+        if (used > 0 && used + wide > width) begin_line();
+        lines.back() += character == no_break_space ? " " : character;
+        used += wide;
+        rest.remove_prefix(character.size());
+      }
+      first = false;
     }
   }
   return lines;
