@@ -74,19 +74,8 @@ std::vector<Bar> bars_of(const DimensionChart& chart) {
   return bars;
 }
 
-// The values that the axes show: places of bars across, 0, 1, …, and sizes down.
-struct BarView {
-  Interval x, y;
-
-  double across(const Box& box, double place) const {
-    return box.left + (place - x.low) / (x.high - x.low) * box.width();
-  }
-  double down(const Box& box, double value) const {
-    return box.bottom - (value - y.low) / (y.high - y.low) * box.height();
-  }
-};
-
-BarView view_of(const std::vector<Bar>& bars, bool standard) {
+// Places of bars across, 0, 1, …, and sizes down.
+View view_of(const std::vector<Bar>& bars, bool standard) {
   const double half = bar_width / 2, last = static_cast<double>(bars.size()) - 1;
   const double margin = side_margin * (last + bar_width);
   double largest = 0;
@@ -96,7 +85,7 @@ BarView view_of(const std::vector<Bar>& bars, bool standard) {
 }
 
 // The values above the bars.
-std::vector<PlacedText> values_at(const Box& box, const std::vector<Bar>& bars, const BarView& view,
+std::vector<PlacedText> values_at(const Box& box, const std::vector<Bar>& bars, const View& view,
                                   Figure& figure) {
   std::vector<PlacedText> values;
   for (std::size_t i = 0; i < bars.size(); ++i) {
@@ -225,10 +214,8 @@ struct Boxes {
     }
     if (title_room > 0) {
       const Box all = bounds();
-      const auto above =
-          placed_lines(lines, title_size, {all.middle(), all.top - figure.pixels(title_pad)},
-                       {Horizontal::centre, Vertical::bottom}, typesetter);
-      texts.insert(texts.end(), above.begin(), above.end());
+      add_lines(texts, lines, title_size, {all.middle(), all.top - figure.pixels(title_pad)},
+                {Horizontal::centre, Vertical::bottom}, typesetter);
     }
     constexpr double beyond = 1.005, least_down = 0.3;
     const Box all = bounds();
@@ -251,7 +238,7 @@ Picture draw_dimensions(const DimensionChart& chart, const FigureOptions& option
   using namespace plot;
   Figure figure(options, format, size_of_bars);
   const std::vector<Bar> bars = bars_of(chart);
-  const BarView view = view_of(bars, figure.standard());
+  const View view = view_of(bars, figure.standard());
   const ChartTexts texts{title_of(options, "", title_of_bars), options.xlabel.value_or(""),
                          options.ylabel.value_or(translated(ylabel_of_bars))};
   std::string sizes;
@@ -270,10 +257,7 @@ Picture draw_dimensions(const DimensionChart& chart, const FigureOptions& option
     }
     set_value_ticks(all.axes.y, view.y, area.height(), false, on);
     all.decorations = decorate(all.axes, on.typesetter());
-    for (const PlacedText& value : values_at(area, bars, view, on)) {
-      all.decorations.texts.push_back(value);
-      all.decorations.grow(value.bounds);
-    }
+    for (PlacedText& value : values_at(area, bars, view, on)) all.decorations.add(std::move(value));
     return all;
   };
   const Arrangement all =

@@ -187,9 +187,7 @@ void GridFigure::add_around(const Box& panels) {
   const auto add = [&](const std::string& text, double size, Point anchor,
                        const Alignment& alignment) {
     if (text.empty()) return Box{anchor.x, anchor.y, anchor.x, anchor.y};
-    const auto lines = placed_lines(text, size, anchor, alignment, typesetter);
-    texts_.insert(texts_.end(), lines.begin(), lines.end());
-    return bounds_of(lines);
+    return add_lines(texts_, text, size, anchor, alignment, typesetter);
   };
   Box texts = panels;
   for (const Panel& panel : panels_) texts = united(texts, panel.bounds());
@@ -227,10 +225,8 @@ void GridFigure::add_around(const Box& panels) {
   if (options_.figure.title && !options_.figure.title->empty() && shown_(Part::title)) {
     const Box all = all_bounds();
     const std::string title = figure_.title(*options_.figure.title, title_size, figure_.width());
-    const auto lines =
-        placed_lines(title, title_size, {all.middle(), texts.top - figure_.pixels(title_pad)},
-                     {Horizontal::centre, Vertical::bottom}, typesetter);
-    texts_.insert(texts_.end(), lines.begin(), lines.end());
+    add_lines(texts_, title, title_size, {all.middle(), texts.top - figure_.pixels(title_pad)},
+              {Horizontal::centre, Vertical::bottom}, typesetter);
   }
 }
 
@@ -244,14 +240,13 @@ void GridFigure::add_row_titles(const Box& panels, double right) {
     const Box& box = panels_[index].axes.box;
     const std::string title = grid_.row_titles[row].substr(row_prefix_.size());
     const bool level = !row_prefix_.empty();
-    const auto lines =
-        placed_lines(level ? title : figure_.label(title, row_title_size, box.height()),
-                     row_title_size, {right, box.centre()},
-                     level ? Alignment{Horizontal::right, Vertical::centre_of_capitals}
-                           : Alignment{Horizontal::centre, Vertical::bottom, 90, true},
-                     typesetter);
-    texts_.insert(texts_.end(), lines.begin(), lines.end());
-    left = std::min(left, bounds_of(lines).left);
+    const Box lines =
+        add_lines(texts_, level ? title : figure_.label(title, row_title_size, box.height()),
+                  row_title_size, {right, box.centre()},
+                  level ? Alignment{Horizontal::right, Vertical::centre_of_capitals}
+                        : Alignment{Horizontal::centre, Vertical::bottom, 90, true},
+                  typesetter);
+    left = std::min(left, lines.left);
   }
   if (row_prefix_.empty()) return;
   const std::string word = row_prefix_.substr(0, row_prefix_.size() - 1);
@@ -275,11 +270,9 @@ void GridFigure::add_brackets(double bottom) {
     brackets_.push_back({{right, top}, 0, foot});
     const std::size_t group = first / size;
     if (group >= grid_.group_titles.size()) continue;
-    const auto lines =
-        placed_lines(figure_.title(grid_.group_titles[group], group_size, right - left), group_size,
-                     {(left + right) / 2, top - figure_.pixels(text_gap) / 2},
-                     {Horizontal::centre, Vertical::bottom}, figure_.typesetter());
-    texts_.insert(texts_.end(), lines.begin(), lines.end());
+    add_lines(texts_, figure_.title(grid_.group_titles[group], group_size, right - left),
+              group_size, {(left + right) / 2, top - figure_.pixels(text_gap) / 2},
+              {Horizontal::centre, Vertical::bottom}, figure_.typesetter());
   }
 }
 

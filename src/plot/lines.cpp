@@ -148,12 +148,10 @@ void add_tokens(Arrangement& all, const CellTicks& tokens, bool right, Figure& f
   const double gap = figure.pixels(text_gap);
   const double x = right ? frame.right + gap : frame.left - gap;
   for (const Tick& tick : axis.ticks) {
-    const PlacedText text =
+    all.decorations.add(
         place(figure.typesetter().text(tick.label, axis.tick_label_size),
               {x, frame.bottom - tick.position * frame.height()},
-              {right ? Horizontal::left : Horizontal::right, Vertical::centre_of_capitals});
-    all.decorations.texts.push_back(text);
-    all.decorations.grow(text.bounds);
+              {right ? Horizontal::left : Horizontal::right, Vertical::centre_of_capitals}));
   }
 }
 
@@ -212,12 +210,8 @@ Picture draw_lines(const HeadLines& lines, const LinesOptions& options, PictureF
     const Box tokens = all.decorations.bounds;
     const auto above = [&](const std::string& text, double size, Point at, Horizontal alignment) {
       if (text.empty()) return;
-      const auto placed = placed_lines(on.title(text, size, on.width()), size, at,
-                                       {alignment, Vertical::bottom}, on.typesetter());
-      for (const PlacedText& line : placed) {
-        all.decorations.texts.push_back(line);
-        all.decorations.grow(line.bounds);
-      }
+      all.decorations.grow(add_lines(all.decorations.texts, on.title(text, size, on.width()), size,
+                                     at, {alignment, Vertical::bottom}, on.typesetter()));
     };
     const double top_of_frame = frame.top - on.pixels(text_gap);
     above(queries, label_size, {frame.left, top_of_frame}, Horizontal::right);

@@ -44,16 +44,6 @@ std::vector<Point> places_of(const PointMap& map) {
   return places;
 }
 
-// The values that the axes show.
-struct View {
-  Interval x, y;
-
-  Point on(const Box& box, const Point& place) const {
-    return {box.left + (place.x - x.low) / (x.high - x.low) * box.width(),
-            box.bottom - (place.y - y.low) / (y.high - y.low) * box.height()};
-  }
-};
-
 // All points with a margin, on one scale in both directions.
 View view_in(const Box& box, const std::vector<Point>& places) {
   Interval x{places[0].x, places[0].x}, y{places[0].y, places[0].y};
@@ -139,8 +129,8 @@ Picture draw_points(const PointMap& map, const FigureOptions& options, PictureFo
       const double half = figure.pixels(side) / 2;
       std::vector<Box> squares;
       for (std::size_t i = 0; i < places.size(); ++i) {
-        const Point at = view.on(frame, places[i]);
-        squares.push_back({at.x - half, at.y - half, at.x + half, at.y + half});
+        const double x = view.across(frame, places[i].x), y = view.down(frame, places[i].y);
+        squares.push_back({x - half, y - half, x + half, y + half});
         canvas.fill(squares[i], colour_of(i < map.groups.size() ? map.groups[i] : 0));
       }
       if (map.names.size() == places.size() && places.size() <= most_names) {

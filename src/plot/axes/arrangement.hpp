@@ -31,6 +31,18 @@ Box map_box(const Box& place, std::size_t rows, std::size_t columns, const Figur
 /// shown.
 Axes chart_axes(const Box& box, const ChartTexts& texts, const Shown& shown, Figure& figure);
 
+/// The values that the axes of a chart show, and their places in its box.
+struct View {
+  Interval x, y;
+
+  double across(const Box& box, double value) const {
+    return box.left + (value - x.low) / (x.high - x.low) * box.width();
+  }
+  double down(const Box& box, double value) const {
+    return box.bottom - (value - y.low) / (y.high - y.low) * box.height();
+  }
+};
+
 /// Everything of a figure at its place but what its chart itself shows. Sizes are in pixels.
 struct Arrangement {
   Box place;  ///< room that the chart could have had

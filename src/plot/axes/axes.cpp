@@ -39,9 +39,7 @@ class Decorator {
 
   // Adds a text of several lines and returns the box around all of them.
   Box add_lines(const std::string& text, double size, Point anchor, const Alignment& alignment) {
-    const auto placed = placed_lines(text, size, anchor, alignment, typesetter_);
-    result_.texts.insert(result_.texts.end(), placed.begin(), placed.end());
-    return bounds_of(placed);
+    return plot::add_lines(result_.texts, text, size, anchor, alignment, typesetter_);
   }
 
   void grow(const Box& box) { result_.grow(box); }
@@ -280,6 +278,13 @@ std::vector<PlacedText> placed_lines(const std::string& text, double points, Poi
   std::vector<const Text*> lines;
   for (const std::string& line : lines_of(text)) lines.push_back(&typesetter.text(line, points));
   return place_lines(lines, typesetter.text("lp", points), anchor, alignment);
+}
+
+Box add_lines(std::vector<PlacedText>& texts, const std::string& text, double points, Point anchor,
+              const Alignment& alignment, Typesetter& typesetter) {
+  const auto lines = placed_lines(text, points, anchor, alignment, typesetter);
+  texts.insert(texts.end(), lines.begin(), lines.end());
+  return bounds_of(lines);
 }
 
 Box bounds_of(const std::vector<PlacedText>& texts) {

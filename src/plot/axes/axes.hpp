@@ -64,11 +64,18 @@ struct Decorations {
 
   void grow(const Box& box, const Box& layout_box);
   void grow(const Box& box) { grow(box, box); }
+  void add(PlacedText text) {
+    grow(text.bounds);
+    texts.push_back(std::move(text));
+  }
 };
 
 /// A text of one or more lines at its place.
 std::vector<PlacedText> placed_lines(const std::string& text, double points, Point anchor,
                                      const Alignment& alignment, Typesetter& typesetter);
+/// Adds such a text to others, and returns the box around it.
+Box add_lines(std::vector<PlacedText>& texts, const std::string& text, double points, Point anchor,
+              const Alignment& alignment, Typesetter& typesetter);
 /// The box around texts; at least one.
 Box bounds_of(const std::vector<PlacedText>& texts);
 
