@@ -30,9 +30,7 @@ struct ExplainOptions {
   std::string stack;
   /// Analyses of a model at the query, at the end: rollout, norms or lens.
   std::vector<HeadAnalysis> analyses;
-  /// Selection of maps that are there already. Its `input`, `sample`, `head` and `files` are
-  /// ignored: those of `document` and the ones above count.
-  MapRequest maps;
+  MapRequest maps;  ///< choice among maps that are there already
   ExplanationFormat format = ExplanationFormat::text;
 };
 

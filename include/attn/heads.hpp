@@ -21,12 +21,10 @@ namespace attn {
 /// results or tensors), and the numbers that are wanted.
 struct HeadsOptions {
   DocumentOptions document;
-  /// Files of the other layers, where `document.input` is one of maps.
-  std::vector<std::filesystem::path> others;
-  std::optional<std::string> name;              ///< of the maps, as PlotRequest::name
-  std::vector<MapAxis> axes;                    ///< of the maps, as PlotRequest::axes
-  std::optional<std::filesystem::path> labels;  ///< of the maps, as PlotRequest::labels
-  std::vector<HeadStatistic> statistics;        ///< empty = all
+  /// Choice of the maps where `document.input` is a file of them. Of its selection the layers alone
+  /// have a meaning.
+  MapRequest maps;
+  std::vector<HeadStatistic> statistics;  ///< empty = all
   HeadCounting counting;
   std::vector<HeadAnalysis> analyses;
   RolloutOptions rollout;

@@ -58,9 +58,9 @@ struct MapSelection {
   bool plain() const;
 };
 
-/// Maps in files: results or any files of tensors. One map, or a stack of the maps of all layers.
+/// Choice among the maps of an input that is a result or any file of tensors: one map, or a stack
+/// of the maps of all layers.
 struct MapRequest {
-  std::filesystem::path input;  ///< "-" = standard input
   /// Further files: those of the other layers of a stack of weights, the others of a comparison, or
   /// the next ones of steps.
   std::vector<std::filesystem::path> others;
@@ -73,9 +73,7 @@ struct MapRequest {
   /// File that replaces the input's labels: {"query":[…],"key":[…]}, one list for both, or a label
   /// a line.
   std::optional<std::filesystem::path> labels;
-  std::size_t sample = 0, head = 0;
   MapSelection selection;
-  FileAccess files;  ///< limits of files, and which files may be opened
 };
 
 }  // namespace attn

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attn/file_access.hpp"
 #include "attn/maps.hpp"
 #include "attn/plot.hpp"
 
@@ -44,11 +45,15 @@ std::span<const PlotKindInfo> plot_kinds() noexcept;
 /// A picture of numbers that exist already: a result, any file of tensors, or JSON with
 /// {"weights":…,"labels":…} or {"shapes":…}. A picture of a mask also takes an input document, of
 /// which nothing is computed then.
-struct PlotRequest : MapRequest {
+struct PlotRequest {
   PlotKind kind = PlotKind::heatmap;
+  std::filesystem::path input;  ///< "-" = standard input
+  MapRequest maps;
+  std::size_t sample = 0, head = 0;  ///< from 0
   PictureFormat format = PictureFormat::png;
   PlotOptions options;
   bool provenance = false;  ///< whether the picture states what RunOptions::provenance adds
+  FileAccess files;         ///< limits of files, and which files may be opened
 };
 
 /// Draws the picture. Throws Error(file) if a file cannot be read, Error(input) if it holds nothing

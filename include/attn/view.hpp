@@ -25,14 +25,11 @@ struct ViewCommands {
 /// Contents of a page: the maps of a document, of a model and its texts, or of files.
 struct ViewOptions {
   DocumentOptions document;
-  /// Files of the other layers, where `document.input` is one of maps.
-  std::vector<std::filesystem::path> others;
-  bool stages = false;  ///< whether the steps of the score are shown too: scores, capped, masked
-  std::optional<std::string> name;              ///< as PlotRequest has it
-  std::vector<MapAxis> axes;                    ///< as PlotRequest has it
-  std::optional<std::filesystem::path> labels;  ///< as PlotRequest has it
-  MapSelection selection;                       ///< of which the heads and the layers are looked at
-  HeadCounting counting;                        ///< of the statistics
+  /// Choice of the maps. Of its selection the chosen heads and the layers have a meaning, which
+  /// also choose among computed maps; the rest is for an input that is a file of maps.
+  MapRequest maps;
+  bool stages = false;    ///< whether the steps of the score are shown too: scores, capped, masked
+  HeadCounting counting;  ///< of the statistics
   std::optional<std::string> title;
   std::optional<std::string> cmap;  ///< a name of colour_maps()
   ColorRange color_range;           ///< of the weights' colours; panels share it

@@ -142,10 +142,9 @@ namespace {
 
 // Structs whose fields have flags of the same name: RunOptions::valid_lens is --valid-lens.
 constexpr std::string_view structs[]{
-    "AttentionRequest", "BatchOptions",   "BenchRequest", "CompareRequest",
-    "DocumentOptions",  "ExplainOptions", "HeadCounting", "HeadsCorpusOptions",
-    "HeadsOptions",     "RolloutOptions", "FileAccess",   "Limits",
-    "MapSelection",     "PlotRequest",    "RunOptions",   "ViewOptions"};
+    "AttentionRequest", "BatchOptions", "BenchRequest",       "CompareRequest", "DocumentOptions",
+    "ExplainOptions",   "HeadCounting", "HeadsCorpusOptions", "HeadsOptions",   "RolloutOptions",
+    "FileAccess",       "Limits",       "MapRequest",         "MapSelection",   "RunOptions"};
 
 // Fields whose flags have other names. A text that is a part of another one comes after it.
 constexpr std::pair<std::string_view, std::string_view> exceptions[]{
@@ -160,10 +159,8 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"Limits::nesting", "--max-nesting"},
     {"Limits::unpacked_bytes", "--max-unpacked-size"},
     {"MapSelection::chosen_heads", "--heads"},
-    {"PlotRequest::others", "attn-cli plot"},
+    {"MapRequest::others", "INPUT"},
     {"RunOptions::weights", "--no-weights"},
-    {"ViewOptions::others", "attn-cli view"},
-    {"HeadsOptions::others", "attn-cli heads"},
     {"explain()", "attn-cli explain"},
     {"merge_summaries()", "--merge"},
     {"model_row()", "attn-cli model FOLDER --row"},

@@ -148,7 +148,7 @@ Command heads_command() {
                         take = command.words.take](const std::vector<std::string>& words) {
     if (words.empty() && (given->merge || !given->corpus.corpus.empty())) return;
     take({words.begin(), words.begin() + (words.empty() ? 0 : 1)});
-    if (words.size() > 1) given->heads().others.assign(words.begin() + 1, words.end());
+    if (words.size() > 1) given->heads().maps.others.assign(words.begin() + 1, words.end());
   };
   Flags& flags = command.flags;
   add_document(flags, options.document);
@@ -174,7 +174,7 @@ Command heads_command() {
                 options.without_heads_of.push_back(whole_number("--without-heads-of", part));
               }
             });
-  add_map_files(flags, options.name, options.axes, options.labels);
+  add_map_files(flags, options.maps);
   flags.add("--corpus", "FILE",
             translated("Texts for the model, one per line, or .jsonl with {\"text\": …}"),
             [&](const std::string& text) { corpus.corpus = text; });

@@ -139,6 +139,12 @@ Pooling pooling(const std::string& text) {
   return pooling;
 }
 
+void add_labels(Flags& flags, MapRequest& request) {
+  flags.text("--labels", request.labels, "FILE",
+             translated("Labels to use instead of the input's: {\"query\": […], \"key\": […]}, one "
+                        "list for both, or one label per line"));
+}
+
 }  // namespace
 
 void add_head(Flags& flags, MapSelection& selection, std::size_t& head, bool all_heads,
@@ -302,15 +308,12 @@ void add_axes(Flags& flags, std::vector<MapAxis>& axes) {
   flag.list = true;
 }
 
-void add_map_files(Flags& flags, std::optional<std::string>& name, std::vector<MapAxis>& axes,
-                   std::optional<std::filesystem::path>& labels) {
+void add_map_files(Flags& flags, MapRequest& request) {
   flags.text(
-      "--name", name, "NAME",
+      "--name", request.name, "NAME",
       translated("Tensor to show (default all weights); with {n} in it those of all layers"));
-  add_axes(flags, axes);
-  flags.text("--labels", labels, "FILE",
-             translated("Labels to use instead of the input's: {\"query\": […], \"key\": […]}, one "
-                        "list for both, or one label per line"));
+  add_axes(flags, request.axes);
+  add_labels(flags, request);
 }
 
 void add_chosen_heads(Flags& flags, std::optional<std::vector<PositionRange>>& heads) {
@@ -355,9 +358,7 @@ void add_map_source(Flags& flags, MapRequest& request, std::size_t& head) {
       selection.heads = MapSelection::Heads::all;
     }
   };
-  flags.text("--labels", request.labels, "FILE",
-             translated("Labels to use instead of the input's: {\"query\": […], \"key\": […]}, one "
-                        "list for both, or one label per line"));
+  add_labels(flags, request);
 }
 
 void add_view(Flags& flags, ViewOptions& options) {

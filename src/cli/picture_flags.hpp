@@ -51,8 +51,7 @@ void add_head(Flags& flags, MapSelection& selection, std::size_t& head, bool all
 void add_axes(Flags& flags, std::vector<MapAxis>& axes);
 /// Flags of files with maps: the tensor's name, its axes, and labels that take the place of its
 /// own.
-void add_map_files(Flags& flags, std::optional<std::string>& name, std::vector<MapAxis>& axes,
-                   std::optional<std::filesystem::path>& labels);
+void add_map_files(Flags& flags, MapRequest& request);
 void add_chosen_heads(Flags& flags, std::optional<std::vector<PositionRange>>& heads);
 void add_chosen_layers(Flags& flags, std::optional<std::vector<PositionRange>>& layers);
 

@@ -40,7 +40,7 @@ void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
   if (!given.out) throw usage(translated("no --out given"));
   given.request.kind = kind.kind;
   given.request.input = words[1];
-  given.request.others.assign(words.begin() + 2, words.end());
+  given.request.maps.others.assign(words.begin() + 2, words.end());
 }
 
 int draw(const GivenToPlot& given) {
@@ -85,8 +85,8 @@ Command plot_command() {
   add_provenance(flags, request.provenance, translated("the picture"));
   flags.choice("--format", request.format, picture_formats(), "FORMAT",
                translated(": of a picture on standard output (default png)"));
-  add_picture(flags, {request.options, request.selection, request.sample, request.head});
-  add_map_source(flags, request, request.head);
+  add_picture(flags, {request.options, request.maps.selection, request.sample, request.head});
+  add_map_source(flags, request.maps, request.head);
   add_files(flags, request.files);
   add_common(flags, given->common);
   return command;

@@ -25,12 +25,12 @@ void take_words(const std::vector<std::string>& words, GivenToShow& given) {
   };
   if (words.empty()) throw usage(translated("no file to show given"));
   given.request.input = words[0];
-  given.request.others.assign(words.begin() + 1, words.end());
+  given.request.maps.others.assign(words.begin() + 1, words.end());
 }
 
 int draw(const GivenToShow& given) {
   const PlotRequest& request = given.request;
-  if (request.selection.heads == MapSelection::Heads::all) {
+  if (request.maps.selection.heads == MapSelection::Heads::all) {
     throw Error(
         ErrorKind::usage, translated("a terminal shows one map, not all heads"), "--head",
         translated("give a head from 0, mean or max; attn-cli plot draws all side by side"));
@@ -61,8 +61,9 @@ Command show_command() {
       {},
       [given] { return draw(*given); }};
   Flags& flags = command.flags;
-  add_selection(flags, {request.options, request.selection, request.sample, request.head}, false);
-  add_map_source(flags, request, request.head);
+  add_selection(flags, {request.options, request.maps.selection, request.sample, request.head},
+                false);
+  add_map_source(flags, request.maps, request.head);
   add_colour_map(flags, request.options.colors.cmap);
   add_terminal(flags, given->terminal);
   add_files(flags, request.files);

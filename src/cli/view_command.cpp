@@ -42,7 +42,7 @@ void take_words(const std::vector<std::string>& words, GivenToView& given) {
   }
   document.input = input_of(words[0]);
   for (auto word = words.begin() + 1; word != words.end(); ++word) {
-    given.options.others.push_back(input_of(*word));
+    given.options.maps.others.push_back(input_of(*word));
   }
 }
 
@@ -55,7 +55,7 @@ ViewCommands commands_of(const GivenToView& given) {
   if (options.stages) run.emplace_back("--stages");
   run.insert(run.end(), {"--plots", "none", "--out", folder});
   plot.push_back(options.document.input.string());
-  for (const auto& other : options.others) plot.push_back(other.string());
+  for (const auto& other : options.maps.others) plot.push_back(other.string());
   plot.insert(plot.end(), given.of_plot.begin(), given.of_plot.end());
   return {run, {std::string(folder) + "/result.json"}, plot};
 }
@@ -110,11 +110,11 @@ Command view_command() {
   flags.toggle("--stages", options.stages,
                translated("Show the steps of the score too: scores, capped, masked"));
   Flags of_maps;
-  add_map_files(of_maps, options.name, options.axes, options.labels);
+  add_map_files(of_maps, options.maps);
   record(of_maps, given->of_plot);
   flags.insert(flags.end(), of_maps.begin(), of_maps.end());
-  add_chosen_layers(flags, options.selection.layers);
-  add_chosen_heads(flags, options.selection.chosen_heads);
+  add_chosen_layers(flags, options.maps.selection.layers);
+  add_chosen_heads(flags, options.maps.selection.chosen_heads);
   add_view(flags, options);
   flags.text("--title", options.title, "TEXT", translated("Title of the page"));
   add_common(flags, given->common);

@@ -28,7 +28,7 @@ class Document {
   /// Parses a file that is open already.
   static Document open(const std::shared_ptr<const MappedFile>& file,
                        const std::filesystem::path& path, const FileAccess& access,
-                       const JsonOptions& options);
+                       const JsonOptions& options = {.dtype = DType::float32});
   static Document parse(std::string_view text, std::string name, std::filesystem::path folder,
                         const FileAccess& access = {},
                         const JsonOptions& options = {.dtype = DType::float32});

@@ -1,8 +1,6 @@
 #include "attn/explain.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -17,8 +15,10 @@
 #include "explain/explained_query.hpp"
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
+#include "maps/opened_input.hpp"
 #include "maps/selected_map.hpp"
 #include "support/mapped_file.hpp"
+#include "support/overloaded.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/half_number.hpp"
@@ -223,31 +223,18 @@ class KindExplanation {
   std::vector<OfQuery> explanations_;
 };
 
-// Fields that choose among maps have no meaning for a document.
-void refuse_choice_of_maps(const ExplainOptions& options) {
-  const MapRequest& maps = options.maps;
-  const MapSelection& selection = maps.selection;
-  const auto refuse = [](bool given, const char* field) {
-    if (!given) return;
-    throw Error(ErrorKind::usage,
-                translated("a document is computed, and {1} chooses among existing maps", field),
-                field, translated("leave it out, or give a result or a file of maps"));
-  };
-  if (!maps.others.empty()) {
-    throw Error(ErrorKind::usage, translated("more than one input document given"), "explain()",
-                translated("explain one after the other; only maps can be in several files"));
-  }
-  refuse(maps.name.has_value(), "PlotRequest::name");
-  refuse(!maps.axes.empty(), "PlotRequest::axes");
-  refuse(maps.labels.has_value(), "PlotRequest::labels");
-  refuse(selection.layers || selection.layers_together != MapSelection::Layers::each,
-         "MapSelection::layers");
-  refuse(selection.chosen_heads && !options.document.heads, "MapSelection::chosen_heads");
-  refuse(heads_together(selection), "MapSelection::heads");
+// Fields of a selection that have no meaning for a document, beside those that open_input()
+// refuses.
+void refuse_selection(const ExplainOptions& options) {
+  const MapSelection& selection = options.maps.selection;
+  refuse_for_document(selection.layers.has_value(), "MapSelection::layers");
+  refuse_for_document(selection.chosen_heads && !options.document.heads,
+                      "MapSelection::chosen_heads");
+  refuse_for_document(heads_together(selection), "MapSelection::heads");
 }
 
 ExplainOutcome explained_document(const ExplainOptions& options, const Document& document) {
-  refuse_choice_of_maps(options);
+  refuse_selection(options);
   std::vector<Plan> plans = read_plans(document, choose_steps);
   std::vector<KindExplanation> explained;
   try {
@@ -279,26 +266,10 @@ ExplainOutcome explained_document(const ExplainOptions& options, const Document&
 ExplainOutcome explained_input(const ExplainOptions& options) {
   check_digits(options.digits);
   const ShownDecimals decimals(options.digits);
-  const DocumentOptions& document = options.document;
-  if (document.input.empty()) return explained_document(options, open_document(document));
-  FileAccess anywhere = document.files;
-  anywhere.restrict_to.reset();
-  // Standard input can be read but once.
-  const auto file = MappedFile::open(document.input, anywhere);
-  if (!document.model && holds_maps(*file, document.files.limits)) {
-    return explained_maps(options, file);
-  }
-  return explained_document(options, open_document(document, file));
-}
-
-// Result in a folder that a run has written.
-std::filesystem::path file_of(const std::filesystem::path& input) {
-  std::error_code none;
-  const std::filesystem::path result = input / "result.json";
-  return input != "-" && std::filesystem::is_directory(input, none) &&
-                 std::filesystem::exists(result, none)
-             ? result
-             : input;
+  return std::visit(
+      Overloaded{[&](const Document& document) { return explained_document(options, document); },
+                 [&](const MapFiles& files) { return explained_maps(options, files); }},
+      open_input(options.document, options.maps));
 }
 
 }  // namespace
@@ -307,7 +278,6 @@ ExplainOutcome explain(const ExplainOptions& given) {
   return with_whole_files(given.document.files, [&](const FileAccess& access) {
     ExplainOptions options = given;
     options.document.files = access;
-    options.document.input = file_of(given.document.input);
     return explained_input(options);
   });
 }

@@ -13,7 +13,6 @@
 #include "explain/explained_query.hpp"
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
-#include "io/json_tensor.hpp"
 #include "maps/filed_maps.hpp"
 #include "maps/selected_map.hpp"
 #include "plot/text/token_labels.hpp"
@@ -46,10 +45,6 @@ std::string pattern_of_stack(const std::string& stack) {
 
 MapRequest request_of(const ExplainOptions& options) {
   MapRequest request = options.maps;
-  request.input = options.document.input;
-  request.sample = options.sample;
-  request.head = options.head;
-  request.files = options.document.files;
   if (options.layer && !request.selection.layers) {
     const auto layer = static_cast<std::int64_t>(*options.layer);
     request.selection.layers = {{layer, layer + 1}};
@@ -70,10 +65,9 @@ class MapOfLayer {
  public:
   MapOfLayer(const AttentionMap& map, const MapChoice& choice) : selected_(map, choice) {
     if (map.holds_weights() || map.tensor.ends_with("dropped")) return;
-    throw input_error(translated("{1} holds no weights", in_quotes(map.tensor)),
-                      "PlotRequest::name",
+    throw input_error(translated("{1} holds no weights", in_quotes(map.tensor)), "MapRequest::name",
                       translated("name a tensor of weights; if rows are queries and columns keys, "
-                                 "say so with PlotRequest::axes"));
+                                 "say so with MapRequest::axes"));
   }
 
   std::size_t queries() const noexcept { return selected_.numbers.queries(); }
@@ -216,33 +210,13 @@ std::string left_out_text(const std::vector<std::string>& tensors) {
 
 }  // namespace
 
-bool holds_maps(const MappedFile& file, const Limits& limits) {
-  if (file.bytes().empty()) return false;
-  if (!looks_like_json(file.bytes())) return true;
-  JsonValue root;
-  try {
-    root = parse_json(file.text(), {.depth = limits.nesting});
-  } catch (const Error&) {
-    return false;  // whoever reads it as a document tells what is wrong with it
-  }
-  if (root.is(JsonValue::Type::array) || root.find("tensors")) return true;
-  if (!root.is(JsonValue::Type::object) || root.find("attention") || root.find("model"))
-    return false;
-  const auto& members = root.members();
-  return std::any_of(members.begin(), members.end(), [](const JsonMember& member) {
-    return meaning_of(member.key) == TensorMeaning::weights;
-  });
-}
-
-ExplainOutcome explained_maps(const ExplainOptions& options,
-                              const std::shared_ptr<const MappedFile>& file) {
+ExplainOutcome explained_maps(const ExplainOptions& options, const MapFiles& files) {
   refuse_settings(options.document);
   const MapRequest request = request_of(options);
-  FiledMaps stack(request, MapContents::weights,
-                  {std::make_shared<ResultReader>(file, request.input, request.files)});
+  FiledMaps stack(files, request);
   const bool chosen = chooses_layers(request);
   const std::vector<AttentionMap> layers = chosen ? stack.chosen() : std::vector{stack.one()};
-  const MapChoice choice{request.sample, request.head, request.selection};
+  const MapChoice choice{options.sample, options.head, request.selection};
   ExplainOutcome outcome;
   const bool list = options.every_query || layers.size() > 1 ||
                     request.selection.heads == MapSelection::Heads::all;

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,7 +11,7 @@
 #include "document/plan.hpp"
 #include "explain/explained_query.hpp"
 #include "explain/explanation.hpp"
-#include "support/mapped_file.hpp"
+#include "maps/filed_maps.hpp"
 
 namespace attn {
 
@@ -64,13 +63,8 @@ struct MapRow {
 /// entropy in nats), and what is hidden.
 void explain_row(const MapRow& row, Explanation& explanation);
 
-/// Whether it is a file of maps (a result, tensors, {"weights":…}) and no document. Of what cannot
-/// be read at all it is not told.
-bool holds_maps(const MappedFile& file, const Limits& limits);
-
-/// Explains the row of the chosen query in each layer and head that is chosen; `file` is that of
-/// the input. Throws Error as explain() does.
-ExplainOutcome explained_maps(const ExplainOptions& options,
-                              const std::shared_ptr<const MappedFile>& file);
+/// Explains the row of the chosen query in each layer and head that is chosen. Throws Error as
+/// explain() does.
+ExplainOutcome explained_maps(const ExplainOptions& options, const MapFiles& files);
 
 }  // namespace attn

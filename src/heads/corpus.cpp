@@ -179,7 +179,7 @@ class CorpusReading {
       const ListedDocument listed = texts[index];
       const Document document = open_batch_document(listed, text, run_.document, listed.place());
       bool rows = false;
-      Plan plan = plan_of_maps(of_a_text_, document, &rows);
+      Plan plan = plan_of_statistics(of_a_text_, document, &rows);
       if (auto* model = std::get_if<ModelRequest>(&plan.computation)) model->predicted.clear();
       // All of a text or nothing.
       std::vector<TextNumbers> numbers;
@@ -187,8 +187,8 @@ class CorpusReading {
         walk_rows(plan, options_.heads.counting, options_.reach,
                   [&](const TextNumbers& own) { numbers.push_back(own); });
       } else {
-        compute_maps(plan, options_.heads.counting, [&](const HeadMaps& maps) {
-          numbers.push_back(text_numbers(maps, options_));
+        compute_maps(plan, options_.heads.counting, [&](const AttentionMap& map) {
+          numbers.push_back(text_numbers(map, options_));
         });
       }
       sums.add(numbers, line, options_);

@@ -109,15 +109,15 @@ double Moments::error() const {
   return deviation() / std::sqrt(static_cast<double>(count));
 }
 
-TextNumbers text_numbers(const HeadMaps& maps, const HeadsCorpusOptions& options) {
-  TextNumbers numbers{maps.map.name.text(), values_of(maps, options.heads.counting, 1), {}};
-  if (!maps.same_positions) return numbers;
-  const Maps matrices(maps.map.numbers);
+TextNumbers text_numbers(const AttentionMap& map, const HeadsCorpusOptions& options) {
+  TextNumbers numbers{map.name.text(), values_of(map, options.heads.counting, 1), {}};
+  if (!map.same_positions) return numbers;
+  const Maps matrices(map.numbers);
   const std::size_t length = matrices.queries();
   for (std::size_t h = 0; h < numbers.values.size(); ++h) {
-    const Tensor map = matrices.matrix(0, h);
+    const Tensor head = matrices.matrix(0, h);
     OffsetMeans means(length, options.reach);
-    with_floats(map, [&](const auto weights) {
+    with_floats(head, [&](const auto weights) {
       for (std::size_t i = 0; i < length; ++i) means.add(weights.data() + i * length);
     });
     numbers.by_offset.push_back(means.means());

@@ -60,7 +60,7 @@ struct TextNumbers {
   /// key. Empty where queries and keys are different tokens.
   std::vector<std::vector<double>> by_offset;
 };
-TextNumbers text_numbers(const HeadMaps& maps, const HeadsCorpusOptions& options);
+TextNumbers text_numbers(const AttentionMap& map, const HeadsCorpusOptions& options);
 
 /// A text that could not be read.
 struct FailedText {

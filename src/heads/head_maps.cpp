@@ -139,27 +139,28 @@ MapTokens model_tokens(const ModelFolder& folder, const std::vector<std::int64_t
   return tokens;
 }
 
-std::vector<HeadValues> values_of(const HeadMaps& maps, const HeadCounting& counting,
+std::vector<HeadValues> values_of(const AttentionMap& map, const HeadCounting& counting,
                                   std::size_t threads) {
-  const Shape& shape = maps.map.numbers.shape();
+  const Shape& shape = map.numbers.shape();
   const std::size_t samples = shape[0], heads = shape[1];
-  const Maps matrices(maps.map.numbers);
+  const Maps matrices(map.numbers);
   std::vector<HeadValues> values(samples * heads);
   // Where one mask is for all heads it is counted once.
-  const bool alike = !maps.map.allowed || maps.map.allowed.shape()[1] == 1;
+  const bool alike = !map.allowed || map.allowed.shape()[1] == 1;
   std::vector<std::vector<std::size_t>> seen;
-  for (std::size_t b = 0; b < samples; ++b) seen.push_back(seen_keys(maps.map, b, 0));
+  for (std::size_t b = 0; b < samples; ++b) seen.push_back(seen_keys(map, b, 0));
   std::vector<MapPositions> positions;
   for (std::size_t b = 0; b < samples; ++b) {
-    positions.emplace_back(shape[2], shape[3], maps.queries.empty() ? nullptr : &maps.queries[b],
-                           maps.keys.empty() ? nullptr : &maps.keys[b], maps.same_positions);
+    positions.emplace_back(
+        shape[2], shape[3], map.query_tokens.empty() ? nullptr : &map.query_tokens[b],
+        map.key_tokens.empty() ? nullptr : &map.key_tokens[b], map.same_positions);
   }
   parallel_for(samples * heads, threads, [&](std::size_t at) {
     const std::size_t b = at / heads, h = at % heads;
-    CountedMap map;
-    map.weights = matrices.matrix(b, h);
-    map.seen = alike ? seen[b] : seen_keys(maps.map, b, h);
-    values[at] = head_values(map, positions[b], counting);
+    CountedMap head;
+    head.weights = matrices.matrix(b, h);
+    head.seen = alike ? seen[b] : seen_keys(map, b, h);
+    values[at] = head_values(head, positions[b], counting);
   });
   return means_of_samples(values, samples);
 }
@@ -184,62 +185,65 @@ std::vector<HeadValues> means_of_samples(const std::vector<HeadValues>& values,
   return means;
 }
 
-Plan plan_of_maps(const HeadsOptions& options, const Document& document, bool* rows) {
-  bool by_rows = false;
-  const auto choose = [&](Plan& plan) {
-    plan.options().weights = true;
-    plan.options().threads = options.document.threads;
-    by_rows = rows != nullptr && reads_by_rows(plan);
-    if (by_rows) ask_for_rows(plan);
-  };
+Plan plan_of_maps(const Document& document, const std::function<void(Plan&)>& choose) {
   std::vector<Plan> plans = read_plans(document, choose);
   if (plans.size() > 1) {
     throw Error(ErrorKind::usage, translated("the document asks for several kinds of attention"),
                 "DocumentOptions::attention", translated("choose one of them"));
   }
-  if (plans[0].options().pool) {
+  choose(plans[0]);
+  return std::move(plans[0]);
+}
+
+Plan plan_of_statistics(const HeadsOptions& options, const Document& document, bool* rows) {
+  bool by_rows = false;
+  Plan chosen = plan_of_maps(document, [&](Plan& plan) {
+    plan.options().weights = true;
+    plan.options().threads = options.document.threads;
+    by_rows = rows != nullptr && reads_by_rows(plan);
+    if (by_rows) ask_for_rows(plan);
+  });
+  if (chosen.options().pool) {
     throw Error(ErrorKind::usage,
                 translated("pooled weights have no single positions for statistics"),
                 "DocumentOptions::pool", translated("leave the pooling out"));
   }
-  choose(plans[0]);
   if (rows != nullptr) *rows = by_rows;
-  return std::move(plans[0]);
+  return chosen;
 }
 
-HeadMaps head_maps(AttentionMap map, const HeadCounting& counting, const ModelRequest* model) {
-  HeadMaps maps;
+AttentionMap with_tokens(AttentionMap map, const HeadCounting& counting,
+                         const ModelRequest* model) {
   const Maps sizes(map.numbers, map.heads_only);
   const std::size_t samples = sizes.samples();
   for (Tensor* tensor : {&map.numbers, &map.allowed, &map.scores, &map.capped, &map.masked}) {
     if (*tensor) *tensor = Maps(*tensor, map.heads_only).all();
   }
-  maps.same_positions = sizes.queries() == sizes.keys() && !map.name.is_cross();
+  map.same_positions = sizes.queries() == sizes.keys() && !map.name.is_cross();
   keep_fitting(map.labels.query, sizes.queries());
   keep_fitting(map.labels.key, sizes.keys());
   if (model == nullptr) {
-    maps.queries = tokens_of(map.labels.query, samples, counting);
-    maps.keys = tokens_of(map.labels.key, samples, counting);
-  } else {
-    const auto& own = map.name.in_decoder() ? model->texts.decoder_ids : model->texts.ids;
-    const auto& others = map.name.is_cross() ? model->texts.ids : own;
-    for (std::size_t b = 0; b < samples; ++b) {
-      maps.queries.push_back(tokens_of_text(*model, own[b], sizes.queries(), counting));
-      maps.keys.push_back(tokens_of_text(*model, others[b], sizes.keys(), counting));
-    }
+    map.query_tokens = tokens_of(map.labels.query, samples, counting);
+    map.key_tokens = tokens_of(map.labels.key, samples, counting);
+    return map;
   }
-  maps.map = std::move(map);
-  return maps;
+  const auto& own = map.name.in_decoder() ? model->texts.decoder_ids : model->texts.ids;
+  const auto& others = map.name.is_cross() ? model->texts.ids : own;
+  for (std::size_t b = 0; b < samples; ++b) {
+    map.query_tokens.push_back(tokens_of_text(*model, own[b], sizes.queries(), counting));
+    map.key_tokens.push_back(tokens_of_text(*model, others[b], sizes.keys(), counting));
+  }
+  return map;
 }
 
 std::vector<std::vector<Prediction>> compute_maps(
     const Plan& plan, const HeadCounting& counting,
-    const std::function<void(const HeadMaps&)>& take) {
+    const std::function<void(const AttentionMap&)>& take) {
   const auto* model = std::get_if<ModelRequest>(&plan.computation);
   return compute(plan, {.tensor = {},
                         .map =
                             [&](AttentionMap map, std::size_t) {
-                              if (map.numbers) take(head_maps(std::move(map), counting, model));
+                              if (map.numbers) take(with_tokens(std::move(map), counting, model));
                             }})
       .predictions;
 }

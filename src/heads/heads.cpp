@@ -14,12 +14,14 @@
 #include "heads/head_pictures.hpp"
 #include "heads/model_analyses.hpp"
 #include "maps/filed_maps.hpp"
+#include "maps/opened_input.hpp"
 #include "result/output_folder.hpp"
 #include "result/result_writer.hpp"
 #include "result/tensor_names.hpp"
 #include "statistics/stack_analyses.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
+#include "support/overloaded.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -66,24 +68,9 @@ class Reading {
   }
 
   HeadsOutcome read() {
-    if (options_.document.input.empty()) {
-      compute(open_document(options_.document));
-    } else {
-      // Standard input can be read but once.
-      auto file = std::make_shared<ResultReader>(options_.document.input, options_.document.files);
-      if (file->is_document() || options_.document.model) {
-        const std::filesystem::path& input = options_.document.input;
-        Document document =
-            Document::parse(file->text(), file->name(),
-                            input == "-" ? std::filesystem::path() : input.parent_path(),
-                            options_.document.files, json_options(options_.document));
-        put_options(options_.document, document);
-        compute(document);
-      } else {
-        refuse_what_takes_a_model();
-        read_files(std::move(file));
-      }
-    }
+    std::visit(Overloaded{[&](const Document& document) { compute(document); },
+                          [&](const MapFiles& files) { read_files(files); }},
+               open_input(options_.document, options_.maps));
     finish_distances();
     if (options_.out) write();
     return std::move(outcome_);
@@ -110,16 +97,9 @@ class Reading {
         "HeadsOptions::without_heads_of", translated("leave it out, or name a model and a text"));
   }
 
-  void read_files(std::shared_ptr<ResultReader> first) {
-    MapRequest request;
-    request.input = options_.document.input;
-    request.others = options_.others;
-    request.name = options_.name;
-    request.axes = options_.axes;
-    request.labels = options_.labels;
-    request.files = options_.document.files;
-    const bool is_result = first->is_result();
-    std::vector<FiledMaps> stacks = all_stacks(request, MapContents::weights, std::move(first));
+  void read_files(const MapFiles& files) {
+    refuse_what_takes_a_model();
+    std::vector<FiledMaps> stacks = all_stacks(files, options_.maps, MapContents::weights);
     bool samples_only = false;
     each_of(stacks, [&](AttentionMap map) {
       check_is_map(map);
@@ -128,22 +108,18 @@ class Reading {
       if (map.layer && !map.name.layer() && !pattern_of(map.tensor)) {
         map.name = AttentionName("", *map.layer, "");
       }
-      take(head_maps(std::move(map), options_.counting));
+      take(with_tokens(std::move(map), options_.counting));
     });
-    if (samples_only && !is_result && options_.axes.empty()) {
+    if (samples_only && !files[0]->is_result() && options_.maps.axes.empty()) {
       outcome_.warnings.push_back(samples_of_one_head_warning());
     }
   }
 
   void compute(const Document& document) {
-    if (!options_.others.empty()) {
-      throw Error(ErrorKind::usage, translated("only files of maps can be layers of one stack"),
-                  "HeadsOptions::others", translated("give one document"));
-    }
     const bool whole = wants(HeadAnalysis::rollout) || wants(HeadAnalysis::norms) ||
                        wants(HeadAnalysis::distances);
     bool rows = false;
-    Plan plan = plan_of_maps(options_, document, whole ? nullptr : &rows);
+    Plan plan = plan_of_statistics(options_, document, whole ? nullptr : &rows);
     outcome_.warnings = plan.warnings;
     auto* model = std::get_if<ModelRequest>(&plan.computation);
     std::optional<Lens> lens;
@@ -163,7 +139,7 @@ class Reading {
                 [&](const TextNumbers& numbers) { put_statistics(numbers.name, numbers.values); });
       model->rows = {};
     } else {
-      compute_maps(plan, options_.counting, [&](const HeadMaps& maps) { take(maps); });
+      compute_maps(plan, options_.counting, [&](const AttentionMap& map) { take(map); });
     }
     if (model == nullptr) return;
     if (lens) lens->finish(tensors_, outcome_.lens);
@@ -179,14 +155,13 @@ class Reading {
     for (const HeadValues& own : values) heads.heads.emplace_back(own.begin(), own.end());
   }
 
-  void take(const HeadMaps& maps) {
-    const AttentionMap& map = maps.map;
-    put_statistics(map.name.text(), values_of(maps, options_.counting, options_.document.threads));
+  void take(const AttentionMap& map) {
+    put_statistics(map.name.text(), values_of(map, options_.counting, options_.document.threads));
     for (std::size_t b = labels_.size(); b < map.numbers.shape()[0]; ++b) {
       labels_.push_back(Labels::of_sample(map.labels.query, b));
     }
-    if (wants(HeadAnalysis::rollout) && maps.same_positions) roll_out(map);
-    if (wants(HeadAnalysis::distances) && maps.same_positions) {
+    if (wants(HeadAnalysis::rollout) && map.same_positions) roll_out(map);
+    if (wants(HeadAnalysis::distances) && map.same_positions) {
       const Shape& shape = map.numbers.shape();
       if (shape_.empty()) shape_ = {shape[0], shape[2], shape[3]};
       if (shape_ == Shape{shape[0], shape[2], shape[3]}) {

@@ -30,7 +30,7 @@ Maps::Maps(const Tensor& numbers, bool heads_only) : numbers_(numbers) {
   if (rank < 2 || rank > 4) {
     throw input_error(translated("the weights have the shape {1}", text(shape)), "/weights",
                       rank > 4
-                          ? translated("say with PlotRequest::axes what the axes before queries "
+                          ? translated("say with MapRequest::axes what the axes before queries "
                                        "and keys are, such as layer,batch,head")
                           : translated("give them 2 to 4 axes: [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]"));
   }
@@ -57,6 +57,10 @@ Tensor Maps::all() const {
   return numbers_.reshaped({samples_, heads_, queries_, keys_});
 }
 
+std::string place_of(const AttentionMap& map) {
+  return map.place.empty() ? AttentionName::of_tensor(map.tensor).title() : map.place;
+}
+
 void check_place(std::size_t sample, std::size_t samples, std::size_t head, std::size_t heads) {
   check_index(sample, samples, "sample");
   check_index(head, heads, "head");
@@ -65,8 +69,8 @@ void check_place(std::size_t sample, std::size_t samples, std::size_t head, std:
 void check_is_map(const AttentionMap& map) {
   if (map.is_map()) return;
   throw input_error(
-      translated("\"{1}\" is not a map of queries and keys", map.tensor), "PlotRequest::name",
-      translated("draw it as a heatmap, or say with PlotRequest::axes that it is a map"));
+      translated("\"{1}\" is not a map of queries and keys", map.tensor), "MapRequest::name",
+      translated("draw it as a heatmap, or say with MapRequest::axes that it is a map"));
 }
 
 void check_allowed(const AttentionMap& map) {

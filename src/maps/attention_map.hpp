@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "attn/tensor.hpp"
 
@@ -10,6 +11,7 @@
 #include "document/labels.hpp"
 #include "document/plan.hpp"
 #include "result/tensor_names.hpp"
+#include "statistics/head_values.hpp"
 
 namespace attn {
 
@@ -38,6 +40,11 @@ struct AttentionMap {
   /// Mask and sizes of a computed attention, which its plan holds; null for files.
   const PlannedAttention* planned = nullptr;
 
+  // For statistics and the page, which put them there.
+  bool same_positions = false;                      ///< whether queries and keys are the same
+  std::vector<MapTokens> query_tokens, key_tokens;  ///< one per sample; empty = not known
+  std::vector<std::size_t> heads;  ///< numbers of the heads, from 0, where some are left out
+
   /// Whether rows are queries and columns keys.
   bool is_map() const { return meaning != TensorMeaning::positions; }
   bool holds_weights() const { return meaning == TensorMeaning::weights; }
@@ -64,6 +71,9 @@ class Maps {
   Tensor numbers_;
   std::size_t samples_ = 1, heads_ = 1, queries_ = 0, keys_ = 0;
 };
+
+/// Place of the map among several: "Layer 2, Self-Attention"; empty of a single one.
+std::string place_of(const AttentionMap& map);
 
 /// Throws Error(input) naming the field if there is no such sample or head.
 void check_place(std::size_t sample, std::size_t samples, std::size_t head, std::size_t heads);

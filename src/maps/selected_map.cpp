@@ -188,10 +188,10 @@ Heatmap heatmap_of_positions(const SelectedMap& selected, std::size_t head) {
   if (selection.merge_pieces || selection.renormalize || selection.drop_first > 0 ||
       !selection.drop.empty()) {
     throw input_error(
-        translated("\"{1}\" has no keys", map.tensor), "PlotRequest::name",
+        translated("\"{1}\" has no keys", map.tensor), "MapRequest::name",
         translated(
             "leave out MapSelection::drop_first, MapSelection::drop, MapSelection::renormalize and "
-            "MapSelection::merge_pieces, or say with PlotRequest::axes that it is a map"));
+            "MapSelection::merge_pieces, or say with MapRequest::axes that it is a map"));
   }
   AttentionMap unlabelled = map;
   unlabelled.labels = {};
@@ -220,7 +220,7 @@ Heatmap heatmap_of_positions(const SelectedMap& selected, std::size_t head) {
 SelectedMap::SelectedMap(const AttentionMap& of, const MapChoice& chosen)
     : map(of), choice(chosen), numbers(numbers_of(of)), allowed(allowed_of(of, numbers)) {
   check_place(choice.sample, numbers.samples(), choice.head, numbers.heads());
-  where = map.place.empty() ? AttentionName::of_tensor(map.tensor).title() : map.place;
+  where = place_of(map);
 }
 
 Heatmap heatmap_of(const SelectedMap& selected) {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "attn/error.hpp"
-#include "attn/file_access.hpp"
 #include "attn/pictures.hpp"
 #include "attn/plot.hpp"
 #include "attn/tensor.hpp"
@@ -14,6 +13,7 @@
 #include "document/plan.hpp"
 #include "maps/attention_map.hpp"
 #include "maps/selected_map.hpp"
+#include "result/result_reader.hpp"
 
 namespace attn {
 
@@ -93,13 +93,12 @@ std::string pictured_name(const DifferenceMap& map);
 Picture draw_difference(const DifferenceMap& map, PictureFormat format, double dpi,
                         const std::string& provenance);
 
-/// Mask of an input document, without computing it. Errors name the document.
-MaskMap document_mask(std::string_view text, const std::string& name, const PlotRequest& request,
-                      const FileAccess& access);
+/// Mask of a document in a file, without computing it. Errors name the document.
+MaskMap document_mask(const PlotRequest& request, const ResultReader& file);
 
 /// Encoding of positions [L,D]: of an input document what it adds to its embedded tokens,
 /// sinusoidal or learned by its model, as many as it reads; of another file the tensor that is
 /// named, or its only one. Throws Error(input) naming the file, or the field, if there is none.
-AttentionMap read_positions(const PlotRequest& request, const FileAccess& access);
+AttentionMap read_positions(const PlotRequest& request, ResultReader& file);
 
 }  // namespace attn

@@ -24,7 +24,7 @@ const PlannedAttention& named(const std::vector<PlannedAttention>& all,
     if (known.back() == *name) return attention;
   }
   const std::vector<std::string_view> names(known.begin(), known.end());
-  throw input_error(translated("there is no attention \"{1}\"", *name), "PlotRequest::name",
+  throw input_error(translated("there is no attention \"{1}\"", *name), "MapRequest::name",
                     suggestion(*name, names));
 }
 
@@ -74,19 +74,16 @@ MaskMap mask_map(const PlannedAttention& attention, std::size_t sample, std::siz
   return map;
 }
 
-MaskMap document_mask(std::string_view text, const std::string& name, const PlotRequest& request,
-                      const FileAccess& access) {
-  const bool standard_input = request.input == "-";
-  const Document document = Document::parse(
-      text, name, standard_input ? std::filesystem::path() : request.input.parent_path(), access);
+MaskMap document_mask(const PlotRequest& request, const ResultReader& file) {
+  const Document document = Document::open(file.file(), request.input, file.access());
   try {
     const std::vector<Kind> kinds = read_kinds(document.root());
     Problems problems;
     const Plan plan = read_plan(document, kinds[0], kinds, problems);
     problems.throw_first();
-    const PlannedAttention& attention = named(plan.attentions, request.name);
+    const PlannedAttention& attention = named(plan.attentions, request.maps.name);
     check_place(request.sample, attention.geometry.batch, request.head, attention.geometry.heads);
-    return mask_map(attention, request.sample, request.head, plan.title, request.selection,
+    return mask_map(attention, request.sample, request.head, plan.title, request.maps.selection,
                     request.options.figure.threads);
   } catch (const Error& error) {
     throw document.placed(error);

@@ -25,12 +25,10 @@ namespace attn {
 namespace {
 
 // Maps of the request, whose places are in English in the matplotlib style.
-FiledMaps filed_maps(const PlotRequest& request, const FileAccess& access, MapContents contents,
-                     std::vector<std::shared_ptr<ResultReader>> opened = {}) {
-  MapRequest maps = request;
-  maps.files = access;
-  return FiledMaps(std::move(maps), contents, std::move(opened),
-                   request.options.figure.style == PlotStyle::matplotlib);
+FiledMaps filed_maps(const PlotRequest& request, std::shared_ptr<ResultReader> first,
+                     MapContents contents) {
+  return {map_files(std::move(first), request.maps), request.maps, contents,
+          request.options.figure.style == PlotStyle::matplotlib};
 }
 
 // Replaces each number by a # and appends it to `numbers`.
@@ -66,8 +64,7 @@ std::pair<std::string, std::vector<std::size_t>> numbered(std::string_view tenso
 
 // Maps of the steps of decoding in a file: of tensors whose names differ from that of the wanted
 // one in numbers alone, but not in a layer's, in the order of the numbers.
-std::vector<AttentionMap> read_steps(const PlotRequest& request, const FileAccess& access) {
-  FiledMaps stack = filed_maps(request, access, MapContents::weights);
+std::vector<AttentionMap> read_steps(FiledMaps stack) {
   const auto [kind, number] = numbered(stack.first());
   std::vector<std::pair<std::vector<std::size_t>, std::string>> names;
   for (const std::string& name : stack.names()) {
@@ -94,41 +91,39 @@ std::vector<std::string> read_maps(const PlotRequest& request, const FileAccess&
                                    Drawing& drawing) {
   const PictureKind& kind = picture_kind(request.kind);
   const PictureKind::Shows shows = kind.shows;
+  const bool one_file = shows == PictureKind::Shows::mask || shows == PictureKind::Shows::sizes;
+  if (one_file && !request.maps.others.empty()) {
+    throw Error(ErrorKind::usage, translated("more than one file to draw given"),
+                "MapRequest::others", translated("give one: only weights can be in several files"));
+  }
   const auto add = [&](std::vector<AttentionMap> maps) {
     for (AttentionMap& map : maps) drawing.of.emplace_back().map = std::move(map);
   };
-  if (shows == PictureKind::Shows::mask || shows == PictureKind::Shows::sizes) {
-    if (!request.others.empty()) {
-      throw Error(ErrorKind::usage, translated("more than one file to draw given"),
-                  "PlotRequest::others",
-                  translated("give one: only weights can be in several files"));
-    }
-    auto opened = std::make_shared<ResultReader>(request.input, access);
-    ResultReader& file = *opened;
-    if (shows == PictureKind::Shows::mask && !file.is_document()) {
-      add({filed_maps(request, access, MapContents::mask, {std::move(opened)}).one()});
+  const auto file = std::make_shared<ResultReader>(request.input, access);
+  if (one_file) {
+    if (shows == PictureKind::Shows::mask && !file->is_document()) {
+      add({filed_maps(request, file, MapContents::mask).one()});
       return {};
     }
     DrawnMap& drawn = drawing.of.emplace_back();
-    drawn.map.file = file.name();
+    drawn.map.file = file->name();
     if (shows == PictureKind::Shows::sizes) {
-      drawing.shapes = file.shapes();
+      drawing.shapes = file->shapes();
     } else {
-      drawn.mask = document_mask(file.text(), file.name(), request, access);
+      drawn.mask = document_mask(request, *file);
     }
     return {};
   }
   if (shows == PictureKind::Shows::steps) {
-    add(read_steps(request, access));
+    add(read_steps(filed_maps(request, file, MapContents::weights)));
     return {};
   }
   if (shows == PictureKind::Shows::positions) {
-    add({read_positions(request, access)});
+    add({read_positions(request, *file)});
     return {};
   }
   const bool stages = shows == PictureKind::Shows::stages;
-  FiledMaps stack =
-      filed_maps(request, access, stages ? MapContents::stages : MapContents::weights);
+  FiledMaps stack = filed_maps(request, file, stages ? MapContents::stages : MapContents::weights);
   if (kind.unit != PictureKind::Unit::stack || shows != PictureKind::Shows::weights) {
     add({stack.one()});
     return {};
@@ -162,8 +157,11 @@ std::string left_out_text(const std::vector<std::string>& tensors) {
 }
 
 Drawing drawing_of(const PlotRequest& request) {
-  return {
-      {}, {}, {request.sample, request.head, request.selection}, request.options, request.format};
+  return {{},
+          {},
+          {request.sample, request.head, request.maps.selection},
+          request.options,
+          request.format};
 }
 
 Picture plotted(const PlotRequest& request, FileAccess access) {
@@ -173,13 +171,13 @@ Picture plotted(const PlotRequest& request, FileAccess access) {
   // Several files hold the layers of one picture, or are pictures of their own.
   const bool several = kind.info.most_files > 1;
   std::vector<std::filesystem::path> paths{request.input};
-  if (several) paths.insert(paths.end(), request.others.begin(), request.others.end());
+  if (several) paths.insert(paths.end(), request.maps.others.begin(), request.maps.others.end());
   const std::vector<std::string> names = names_of(paths);
   if (several && (paths.size() < kind.info.least_files || paths.size() > kind.info.most_files)) {
     throw Error(ErrorKind::usage,
                 translated("{1} for a picture of the kind {2}",
                            translated_count(paths.size(), "{1} file", "{1} files"), kind.info.name),
-                "PlotRequest::others",
+                "MapRequest::others",
                 kind.info.least_files == kind.info.most_files
                     ? translated("give {1}",
                                  translated_count(kind.info.least_files, "{1} file", "{1} files"))
@@ -188,7 +186,7 @@ Picture plotted(const PlotRequest& request, FileAccess access) {
   }
   Drawing drawing = drawing_of(request);
   PlotRequest one = request;
-  if (several) one.others.clear();
+  if (several) one.maps.others.clear();
   std::vector<std::string> left_out;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     one.input = paths[i];

@@ -80,17 +80,17 @@ std::string wanted_tensor(const PlotRequest& request, const ResultReader& file) 
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   const std::vector<std::string_view> known(names.begin(), names.end());
-  if (request.name) {
-    if (has(*request.name)) return *request.name;
-    throw input_error(translated("there is no tensor \"{1}\"", *request.name), "PlotRequest::name",
-                      suggestion(*request.name, known));
+  if (const auto& name = request.maps.name) {
+    if (has(*name)) return *name;
+    throw input_error(translated("there is no tensor \"{1}\"", *name), "MapRequest::name",
+                      suggestion(*name, known));
   }
   constexpr std::array<std::string_view, 3> usual{"positions", "embedded", "weights"};
   for (const std::string_view name : usual) {
     if (has(name)) return std::string(name);
   }
   if (names.size() == 1) return names[0];
-  throw input_error(translated("it is not known which tensor is to be drawn"), "PlotRequest::name",
+  throw input_error(translated("it is not known which tensor is to be drawn"), "MapRequest::name",
                     suggestion("positions", known));
 }
 
@@ -103,17 +103,13 @@ Heatmap chosen_positions(const Drawing& drawing) {
 
 }  // namespace
 
-AttentionMap read_positions(const PlotRequest& request, const FileAccess& access) {
-  ResultReader file(request.input, access);
+AttentionMap read_positions(const PlotRequest& request, ResultReader& file) {
   AttentionMap map;
   map.file = file.name();
   map.meaning = TensorMeaning::positions;
   map.title = file.title();
-  if (file.is_document() && !request.name) {
-    const bool standard_input = request.input == "-";
-    const Document document = Document::parse(
-        file.text(), file.name(),
-        standard_input ? std::filesystem::path() : request.input.parent_path(), access);
+  if (file.is_document() && !request.maps.name) {
+    const Document document = Document::open(file.file(), request.input, file.access());
     try {
       PositionTable positions = of_document(document);
       map.tensor = std::move(positions.name);

@@ -61,13 +61,15 @@ ResultReader::ResultReader(const std::filesystem::path& path, const FileAccess& 
     : ResultReader(MappedFile::open(path, anywhere(access)), path, access) {}
 
 ResultReader::ResultReader(std::shared_ptr<const MappedFile> file,
-                           const std::filesystem::path& path, const FileAccess& access)
+                           const std::filesystem::path& path, const FileAccess& access,
+                           bool checked)
     : name_(path == "-" ? translated("standard input") : path.string()),
       access_(access),
       file_(std::move(file)),
       source_(path == "-" ? std::filesystem::path() : path.parent_path(), access) {
   if (looks_like_json(file_->bytes())) {
     placed([&] { read_names(); });
+    if (checked) check_keys();
     return;
   }
   tensors_ = TensorFile::from_memory(file_->bytes(), file_, name_, access.limits);
@@ -83,12 +85,10 @@ void ResultReader::read_names() {
   const JsonValue* tensors = root_.find("tensors");
   holder_ = &expect_object(tensors ? *tensors : root_, tensors ? "/tensors" : "");
   for (const JsonMember& member : holder_->members()) names_.push_back(member.key);
-  if (!tensors && !is_document()) check_keys();
 }
 
-// Refuses members that are no tensors and have no meaning. A result may have others: those of later
-// versions of the program.
 void ResultReader::check_keys() const {
+  if (!is_object() || is_document()) return;
   constexpr auto known = std::to_array<std::string_view>(
       {"weights", "labels", "shapes", "title", "description", "format", "dtype", "allowed",
        "scores", "capped", "masked", "output", "seen", "kv_heads"});
@@ -99,7 +99,8 @@ void ResultReader::check_keys() const {
     const bool made = member.value.is(JsonValue::Type::object) && holds_form(member.value);
     if (is_known || is_file || made || looks_like_tensor(member.value)) continue;
     throw input_error(translated("unknown key \"{1}\"", member.key), pointer_to("", member.key),
-                      suggestion(member.key, known));
+                      suggestion(member.key, known))
+        .inside(name_);
   }
 }
 

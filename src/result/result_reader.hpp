@@ -26,19 +26,27 @@ class ResultReader {
   /// Opens a file ("-" = standard input) in any folder. `access` rules its size, its nesting and
   /// the files that it names. Throws Error(file) too.
   explicit ResultReader(const std::filesystem::path& path, const FileAccess& access = {});
-  /// Reads a file that is open already, as a pipe can be read only once.
+  /// Reads a file that is open already, as a pipe can be read only once. Without `checked` the keys
+  /// of an object may be those of a document, until check_keys() is called.
   ResultReader(std::shared_ptr<const MappedFile> file, const std::filesystem::path& path,
-               const FileAccess& access);
+               const FileAccess& access, bool checked = true);
   ResultReader(const ResultReader&) = delete;
   ResultReader& operator=(const ResultReader&) = delete;
 
   const std::string& name() const noexcept { return name_; }  ///< of the file, for errors
-  std::string_view text() const noexcept { return file_->text(); }
+  const std::shared_ptr<const MappedFile>& file() const noexcept { return file_; }
+  const FileAccess& access() const noexcept { return access_; }
+
+  /// Throws Error(input) for members of an object that are no tensors and have no meaning. A result
+  /// may have others: those of later versions of the program.
+  void check_keys() const;
 
   /// Whether the file is an input document, with a kind or a model but no results.
   bool is_document() const;
   /// Whether the file is a result of this program, whose names of tensors have a meaning.
   bool is_result() const;
+  /// Whether the file is a JSON object, but no result.
+  bool is_object() const noexcept { return holder_ == &root_; }
 
   /// Names of the tensors, in the order of the file; "" of one without a name.
   const std::vector<std::string>& names() const noexcept { return names_; }
@@ -70,7 +78,6 @@ class ResultReader {
 
  private:
   void read_names();
-  void check_keys() const;
   Tensor read_json(const std::string& tensor, DType dtype);
   Tensor read_tensor(const std::string& tensor) const;
   /// Result of `read`, whose errors name the file.

@@ -5,7 +5,7 @@
 #include "attention/visibility.hpp"
 #include "document/mask_reader.hpp"
 #include "support/translated.hpp"
-#include "view/viewed_attention.hpp"
+#include "view/page_input.hpp"
 
 namespace attn {
 namespace {
@@ -79,20 +79,19 @@ class Hidden {
   std::span<const std::uint8_t> seen_;
 };
 
-}  // namespace
+using Sentences = std::vector<std::vector<std::string>>;
 
-std::vector<std::vector<std::string>> apparent_reasons(const Tensor& allowed, std::size_t samples,
-                                                       bool same_positions) {
-  std::vector<std::vector<std::string>> reasons(samples);
-  for (std::size_t b = 0; allowed && b < samples; ++b) {
-    reasons[b] = Hidden(allowed, b).reasons(same_positions);
+Sentences apparent_reasons(const AttentionMap& map) {
+  Sentences reasons(map.numbers.shape()[0]);
+  for (std::size_t b = 0; map.allowed && b < reasons.size(); ++b) {
+    reasons[b] = Hidden(map.allowed, b).reasons(map.same_positions);
   }
   return reasons;
 }
 
-std::vector<std::vector<std::string>> hidden_reasons(const PlannedAttention& attention) {
+Sentences known_reasons(const PlannedAttention& attention) {
   const Geometry& sizes = attention.geometry;
-  std::vector<std::vector<std::string>> reasons(sizes.batch);
+  Sentences reasons(sizes.batch);
   const std::span<const HidingPart* const> parts = hiding_parts();
   std::uint32_t present = 0;
   for (std::size_t p = 0; p < parts.size(); ++p) {
@@ -108,6 +107,12 @@ std::vector<std::vector<std::string>> hidden_reasons(const PlannedAttention& att
     }
   }
   return reasons;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> hidden_reasons(const AttentionMap& map) {
+  return map.planned ? known_reasons(*map.planned) : apparent_reasons(map);
 }
 
 }  // namespace attn

@@ -66,13 +66,6 @@ struct StrongestKeys {
 };
 StrongestKeys strongest_keys(const MapRows& map, std::size_t count, bool diverging);
 
-/// The tensor as maps [B,H,Lq,Lk]; `heads_only` as Maps takes it. An absent tensor stays absent.
-Tensor as_maps(const Tensor& tensor, bool heads_only);
-
-/// Heads of maps [B,H,Lq,Lk], or of what has an axis of 1 in the place of theirs. Shares the
-/// elements if all heads are wanted in their order. An absent tensor stays absent.
-Tensor maps_of_heads(const Tensor& maps, const std::vector<std::size_t>& heads, std::size_t of);
-
 /// The tokens along an axis of a map, as the page shows them.
 struct ShownTokens {
   std::vector<std::string> pieces, shown;

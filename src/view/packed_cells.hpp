@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "view/map_rows.hpp"
-#include "view/viewed_attention.hpp"
+#include "view/page_input.hpp"
 
 namespace attn {
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "heads/head_maps.hpp"
 #include "plot/colour/colour.hpp"
 #include "result/tensor_names.hpp"
 #include "support/number_text.hpp"
@@ -238,17 +239,17 @@ std::vector<ViewData::Maps> PageMaker::add_tensor(const Taken& tensor) {
   return of_samples;
 }
 
-void PageMaker::take(const ViewedAttention& viewed) {
-  const HeadMaps& maps = viewed.maps;
-  const AttentionMap& map = maps.map;
+void PageMaker::take(const AttentionMap& map) {
   const Shape& shape = map.numbers.shape();
+  const std::string title = place_of(map);
+  const std::vector<std::vector<std::string>> reasons = hidden_reasons(map);
   ViewData::Attention attention;
   attention.name = map.name.text();
-  attention.title = viewed.title.empty() ? viewed.stack : viewed.title;
-  attention.stack = viewed.stack;
+  attention.stack = stack_of(map);
+  attention.title = title.empty() ? attention.stack : title;
   attention.heads = shape[1];
   attention.heads_a_group = map.heads_per_group;
-  attention.numbers = viewed.heads;
+  attention.numbers = map.heads;
   std::vector<std::vector<ViewData::Maps>> tensors;
   tensors.push_back(
       add_tensor({quantity_of(map), map.numbers, map.allowed, map.holds_weights(), true}));
@@ -260,22 +261,22 @@ void PageMaker::take(const ViewedAttention& viewed) {
   }
   for (std::size_t b = 0; b < shape[0]; ++b) {
     ViewData::Sample& sample = attention.samples.emplace_back();
-    sample.same_positions = maps.same_positions;
+    sample.same_positions = map.same_positions;
     sample.queries = shape[2];
     sample.keys = shape[3];
     const auto special = [&](const std::vector<MapTokens>& tokens) {
       return tokens.empty() ? std::vector<std::uint8_t>() : tokens[b].special;
     };
     const TokenLists::Axes axes =
-        tokens_.add(Labels::of_sample(map.labels.query, b), special(maps.queries),
-                    Labels::of_sample(map.labels.key, b), special(maps.keys));
+        tokens_.add(Labels::of_sample(map.labels.query, b), special(map.query_tokens),
+                    Labels::of_sample(map.labels.key, b), special(map.key_tokens));
     sample.query_tokens = axes.queries;
     sample.key_tokens = axes.keys;
-    sample.hidden_because = viewed.hidden_because[b];
+    sample.hidden_because = reasons[b];
     for (auto& tensor : tensors) sample.maps.push_back(std::move(tensor[b]));
   }
   if (map.holds_weights()) {
-    for (const HeadValues& values : values_of(maps, options_.counting, options_.document.threads)) {
+    for (const HeadValues& values : values_of(map, options_.counting, options_.document.threads)) {
       attention.statistics.emplace_back(values.begin(), values.end());
     }
   }

@@ -10,8 +10,8 @@
 
 #include "view/map_rows.hpp"
 #include "view/packed_cells.hpp"
+#include "view/page_input.hpp"
 #include "view/view_data.hpp"
-#include "view/viewed_attention.hpp"
 
 namespace attn {
 
@@ -56,7 +56,8 @@ class PageMaker {
   PageMaker(const ViewOptions& options, const ViewedInput& input, bool computed,
             std::function<void(std::string_view)> sink);
 
-  void take(const ViewedAttention& attention);
+  /// Takes a map of planned_map() or filed_map().
+  void take(const AttentionMap& map);
 
   /// Ends the page. `warnings` are of the input.
   ViewOutcome finish();

@@ -3,75 +3,62 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "attn/error.hpp"
 
 #include "document/document.hpp"
 #include "maps/computed_maps.hpp"
+#include "maps/filed_maps.hpp"
+#include "maps/opened_input.hpp"
 #include "report/facts.hpp"
-#include "result/result_reader.hpp"
 #include "run/document_run.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
+#include "support/overloaded.hpp"
 #include "support/translated.hpp"
+#include "view/page_input.hpp"
 #include "view/page_maker.hpp"
-#include "view/viewed_attention.hpp"
 
 namespace attn {
 namespace {
 
 using Sink = std::function<void(std::string_view)>;
 
-ViewOutcome view_plan(const Plan& plan, const ViewOptions& options, const Sink& sink) {
+// Only these layers of a model are computed, if they are chosen by their numbers.
+void choose_layers(const ViewOptions& options, Document& document) {
+  if (!options.maps.selection.layers) return;
+  DocumentOptions chosen;
+  std::vector<std::size_t>& layers = chosen.layers.emplace();
+  for (const PositionRange& range : *options.maps.selection.layers) {
+    if (!range.first || !range.end || *range.first < 0 || *range.end != *range.first + 1) return;
+    layers.push_back(static_cast<std::size_t>(*range.first));
+  }
+  put_options(chosen, document);
+}
+
+ViewOutcome view_document(Document document, const ViewOptions& options, const Sink& sink) {
+  if (document.root().find("model") != nullptr) choose_layers(options, document);
+  const Plan plan = plan_of_view(options, document);
   PageMaker page(options, planned_input(plan, options), true, sink);
   compute(plan, {.tensor = {}, .map = [&](AttentionMap map, std::size_t) {
                    if (!map.numbers) return;
-                   if (const auto attention = planned_attention(plan, std::move(map), options)) {
-                     page.take(*attention);
+                   if (const auto shown = planned_map(plan, std::move(map), options)) {
+                     page.take(*shown);
                    }
                  }});
   return page.finish();
 }
 
-void refuse_several(const ViewOptions& options) {
-  if (options.others.empty()) return;
-  throw Error(ErrorKind::usage, translated("only files of maps can be layers of one page"),
-              "ViewOptions::others", translated("give one document"));
-}
-
-// Only these layers of a model are computed, where they are told by their numbers.
-void choose_layers(const ViewOptions& options, DocumentOptions& document) {
-  if (!options.selection.layers) return;
-  std::vector<std::size_t> layers;
-  for (const PositionRange& range : *options.selection.layers) {
-    if (!range.first || !range.end || *range.first < 0 || *range.end != *range.first + 1) return;
-    layers.push_back(static_cast<std::size_t>(*range.first));
+ViewOutcome view_files(const MapFiles& files, const ViewOptions& options, const Sink& sink) {
+  std::vector<FiledMaps> stacks =
+      all_stacks(files, options.maps, options.stages ? MapContents::stages : MapContents::weights);
+  PageMaker page(options, filed_input(stacks, *files[0], options), false, sink);
+  const bool floats = files[0]->holds_floats();
+  for (FiledMaps& stack : stacks) {
+    stack.each([&](AttentionMap map) { page.take(filed_map(std::move(map), floats, options)); });
   }
-  document.layers = std::move(layers);
-}
-
-ViewOutcome view_input(const ViewOptions& options, const Sink& sink) {
-  DocumentOptions given = options.document;
-  if (given.input.empty()) {
-    refuse_several(options);
-    choose_layers(options, given);
-    return view_plan(plan_of_view(options, open_document(given)), options, sink);
-  }
-  // Standard input can be read but once.
-  auto file = std::make_shared<ResultReader>(given.input, given.files);
-  if (file->is_document() || given.model) {
-    refuse_several(options);
-    Document document =
-        Document::parse(file->text(), file->name(),
-                        given.input == "-" ? std::filesystem::path() : given.input.parent_path(),
-                        given.files, json_options(given));
-    if (given.model || document.root().find("model") != nullptr) choose_layers(options, given);
-    put_options(given, document);
-    return view_plan(plan_of_view(options, document), options, sink);
-  }
-  FiledAttentions maps(options, std::move(file));
-  PageMaker page(options, maps.input(), false, sink);
-  maps.each([&](const ViewedAttention& attention) { page.take(attention); });
   return page.finish();
 }
 
@@ -92,9 +79,7 @@ RunOutcome run_and_view(const RunOptions& options, const ViewOptions& given) {
     MapsFile file;
     file.name = "view.html";
     file.take = [view, &plan, maker](const AttentionMap& map) {
-      if (const auto attention = planned_attention(plan, map, *view)) {
-        maker->take(*attention);
-      }
+      if (const auto shown = planned_map(plan, map, *view)) maker->take(*shown);
     };
     file.finish = [page, maker] {
       maker->finish();
@@ -110,7 +95,12 @@ ViewOutcome view(const ViewOptions& given, const Sink& page) {
   return with_whole_files(given.document.files, [&](const FileAccess& access) {
     ViewOptions options = given;
     options.document.files = access;
-    return view_input(options, page);
+    OpenedInput input = open_input(options.document, options.maps);
+    return std::visit(
+        Overloaded{
+            [&](Document& document) { return view_document(std::move(document), options, page); },
+            [&](const MapFiles& files) { return view_files(files, options, page); }},
+        input);
   });
 }
 

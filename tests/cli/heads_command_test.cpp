@@ -214,6 +214,6 @@ TEST_CASE("several files of which one is a document have no heads") {
   CHECK(outcome.exit_code == 2);
   CHECK(outcome.errors ==
         "attn-cli: only files of maps can be layers of one stack\n"
-        "  where: attn-cli heads\n"
+        "  where: INPUT\n"
         "  help:  give one document\n");
 }

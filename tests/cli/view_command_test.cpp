@@ -121,8 +121,8 @@ TEST_CASE("what view cannot show is an error that leaves no file") {
         "  help:  name a document, a result or a file of maps, - for standard input, or give "
         "--model and --text\n");
   fails({"doc.json", "maps.json"}, 2,
-        "attn-cli: only files of maps can be layers of one page\n"
-        "  where: attn-cli view\n"
+        "attn-cli: only files of maps can be layers of one stack\n"
+        "  where: INPUT\n"
         "  help:  give one document\n");
   fails({"none.json"}, 4,
         "attn-cli: cannot open \"none.json\": No such file or directory\n"

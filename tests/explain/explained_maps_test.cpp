@@ -199,23 +199,7 @@ TEST_CASE("what cannot be explained of maps is refused with what to do") {
       options_for(folder.write("scores.json", R"({"weights": [[1]], "scores": [[3]]})"));
   other.maps.name = "scores";
   CHECK(error_from([&] { explained(other); }) ==
-        "\"scores\" holds no weights\n  where: PlotRequest::name\n"
+        "\"scores\" holds no weights\n  where: MapRequest::name\n"
         "  help:  name a tensor of weights; if rows are queries and columns keys, say so with "
-        "PlotRequest::axes");
-}
-
-TEST_CASE("a document refuses what chooses among maps") {
-  const TemporaryFolder folder;
-  ExplainOptions options =
-      options_for(folder.write("doc.json", R"({"attention":"sdpa","query":[[1]]})"));
-  options.maps.name = "layer{n}";
-  CHECK(error_from([&] { explained(options); }, ErrorKind::usage) ==
-        "a document is computed, and PlotRequest::name chooses among existing maps\n"
-        "  where: PlotRequest::name\n"
-        "  help:  leave it out, or give a result or a file of maps");
-  options.maps.name.reset();
-  options.maps.others = {folder / "doc.json"};
-  CHECK(error_from([&] { explained(options); }, ErrorKind::usage) ==
-        "more than one input document given\n  where: explain()\n"
-        "  help:  explain one after the other; only maps can be in several files");
+        "MapRequest::axes");
 }

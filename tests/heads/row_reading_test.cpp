@@ -35,11 +35,11 @@ TEST_CASE("statistics of rows are those of whole maps") {
     options.heads.document.dtype = DType::float64;
     options.heads.document.threads = 1;
     const Document document = open_document(options.heads.document);
-    Plan plan = plan_of_maps(options.heads, document);
+    Plan plan = plan_of_statistics(options.heads, document);
     CHECK_FALSE(reads_by_rows(plan));
     std::vector<TextNumbers> expected, found;
     compute_maps(plan, options.heads.counting,
-                 [&](const HeadMaps& maps) { expected.push_back(text_numbers(maps, options)); });
+                 [&](const AttentionMap& map) { expected.push_back(text_numbers(map, options)); });
     ask_for_rows(plan);
     walk_rows(plan, options.heads.counting, options.reach,
               [&](const TextNumbers& numbers) { found.push_back(numbers); });

@@ -53,8 +53,12 @@ PlotRequest request_for(const std::filesystem::path& path) {
   return request;
 }
 
+MapFiles files_of(const PlotRequest& request) {
+  return map_files(std::make_shared<ResultReader>(request.input), request.maps);
+}
+
 std::vector<AttentionMap> chosen(const PlotRequest& request) {
-  return FiledMaps(request).chosen();
+  return FiledMaps(files_of(request), request.maps).chosen();
 }
 
 // The first share of each layer that is chosen.
@@ -86,14 +90,14 @@ using Texts = std::vector<std::string>;
 TEST_CASE("an axis of layers is taken apart, in whatever place it stands") {
   const TemporaryFolder folder;
   PlotRequest request = request_for(folder.write("s.npy", npy_bytes(stack(3, 2))));
-  request.axes = {MapAxis::layer, MapAxis::batch, MapAxis::head};
+  request.maps.axes = {MapAxis::layer, MapAxis::batch, MapAxis::head};
   CHECK(shares(request) == Shares{0, 0.1, 0.2});
   CHECK(places(request) == Texts{"Layer 1", "Layer 2", "Layer 3"});
-  // The same numbers as [batch,head,layer,…] of one head.
+  // Numbers of one head as [batch,head,layer,…].
   request = request_for(folder.write("t.npy", npy_bytes(stack(3, 1).reshaped({1, 1, 3, 2, 2}))));
-  request.axes = {MapAxis::batch, MapAxis::head, MapAxis::layer};
+  request.maps.axes = {MapAxis::batch, MapAxis::head, MapAxis::layer};
   CHECK(shares(request) == Shares{0, 0.1, 0.2});
-  request.selection.layers = {{one(2), one(0)}};
+  request.maps.selection.layers = {{one(2), one(0)}};
   CHECK(shares(request) == Shares{0.2, 0});
 }
 
@@ -102,12 +106,12 @@ TEST_CASE("five axes that nobody names are refused") {
   PlotRequest request = request_for(folder.write("s.npy", npy_bytes(stack(3, 2))));
   CHECK(error_from([&] { read_heatmap(request); }) ==
         "the weights have the shape [3,1,2,2,2]\n  where: " + request.input.string() +
-            ", /weights\n  help:  say with PlotRequest::axes what the axes before queries and "
+            ", /weights\n  help:  say with MapRequest::axes what the axes before queries and "
             "keys are, such as layer,batch,head");
-  request.axes = {MapAxis::layer, MapAxis::head};
+  request.maps.axes = {MapAxis::layer, MapAxis::head};
   CHECK(error_from([&] { read_heatmap(request); }) ==
         "the tensor [3,1,2,2,2] has 5 axes, not the 4 of layer, head, query, key\n"
-        "  where: PlotRequest::axes\n"
+        "  where: MapRequest::axes\n"
         "  help:  name the axes of the tensor, from the first on");
 }
 
@@ -123,45 +127,45 @@ TEST_CASE("a name with {n} takes the tensors of all layers, which may count from
   const TemporaryFolder folder;
   PlotRequest request =
       request_for(folder.write("a.npz", npz_of({"layer1", "layer2", "other1"}, {1, 2, 3})));
-  request.name = "layer{n}";
+  request.maps.name = "layer{n}";
   CHECK(shares(request) == Shares{0.1, 0.2});
   CHECK(places(request) == Texts{"Layer 1", "Layer 2"});
-  request.selection.layers = {{one(1)}};
+  request.maps.selection.layers = {{one(1)}};
   CHECK(shares(request) == Shares{0.2});
-  request.selection.layers = {{one(2)}};
+  request.maps.selection.layers = {{one(2)}};
   CHECK(error_from([&] { shares(request); }) ==
         "there is no layer 2: there are 2 layers\n  where: MapSelection::layers\n"
         "  help:  give 0 to 1");
-  request.name = "head{n}";
+  request.maps.name = "head{n}";
   CHECK(error_from([&] { shares(request); }) ==
-        "there is not a tensor \"head{n}\"\n  where: PlotRequest::name\n"
+        "there is no tensor \"head{n}\"\n  where: MapRequest::name\n"
         "  help:  known: layer1, layer2, other1");
 }
 
 TEST_CASE("files are layers by the number in their names, else as they are given") {
   const TemporaryFolder folder;
   PlotRequest request = request_for(folder.write("l10.npy", npy_bytes(layer(1))));
-  request.others = {folder.write("l2.npy", npy_bytes(layer(0)))};
+  request.maps.others = {folder.write("l2.npy", npy_bytes(layer(0)))};
   CHECK(shares(request) == Shares{0, 0.1});
   CHECK(places(request) == Texts{"Layer 3", "Layer 11"});
-  request.others = {folder.write("x.npy", npy_bytes(layer(0)))};
+  request.maps.others = {folder.write("x.npy", npy_bytes(layer(0)))};
   CHECK(shares(request) == Shares{0.1, 0});
   CHECK(places(request) == Texts{"Layer 1", "Layer 2"});
   CHECK(error_from([&] { read_heatmap(request); }) ==
-        "such a picture shows one layer, but there are 2 files\n  where: PlotRequest::others\n"
+        "such a picture shows one layer, but there are 2 files\n  where: MapRequest::others\n"
         "  help:  choose one with MapSelection::layers, or mean, or draw them as a grid");
 }
 
 TEST_CASE("layers are taken together by their mean or the largest") {
   const TemporaryFolder folder;
   PlotRequest request = request_for(folder.write("s.npy", npy_bytes(stack(3, 2))));
-  request.axes = {MapAxis::layer, MapAxis::batch, MapAxis::head};
-  request.selection.layers = {{one(0), one(2)}};
-  request.selection.layers_together = MapSelection::Layers::mean;
+  request.maps.axes = {MapAxis::layer, MapAxis::batch, MapAxis::head};
+  request.maps.selection.layers = {{one(0), one(2)}};
+  request.maps.selection.layers_together = MapSelection::Layers::mean;
   CHECK(shares(request)[0] == doctest::Approx(0.1));
   CHECK(places(request) == Texts{"Mean of Layers 1 and 3"});
-  request.selection.layers_together = MapSelection::Layers::max;
-  request.selection.layers.reset();
+  request.maps.selection.layers_together = MapSelection::Layers::max;
+  request.maps.selection.layers.reset();
   CHECK(shares(request)[0] == doctest::Approx(0.2));
   CHECK(places(request) == Texts{"Largest of 3 Layers"});
   CHECK(read_heatmap(request).title ==
@@ -175,7 +179,7 @@ TEST_CASE("layers together hide a cell that every layer hides") {
     PlotRequest mean = request_for(folder.write(
         "w.json", "{\"tensors\":{\"layers.0.weights\":" + rows + ",\"layers.0.allowed\":" + lower +
                       ",\"layers.1.weights\":" + rows + second + "}}"));
-    mean.selection.layers_together = MapSelection::Layers::mean;
+    mean.maps.selection.layers_together = MapSelection::Layers::mean;
     return mean;
   };
   const auto both = chosen(request(",\"layers.1.allowed\":[[1,1],[1,1]]"));
@@ -191,7 +195,7 @@ TEST_CASE("layers together join a mask of all heads with masks of each head") {
     PlotRequest request = request_for(folder.write(
         "w.json", R"({"tensors":{"layers.0.weights":)" + two + R"(,"layers.0.allowed":)" + first +
                       R"(,"layers.1.weights":)" + two + R"(,"layers.1.allowed":)" + second + "}}"));
-    request.selection.layers_together = MapSelection::Layers::mean;
+    request.maps.selection.layers_together = MapSelection::Layers::mean;
     return chosen(request)[0].allowed;
   };
   const std::string once = "[[" + lower + "]]", each = "[[" + lower + "," + upper + "]]";
@@ -207,8 +211,8 @@ TEST_CASE("stacks in the order of their file take their layers together") {
   const TemporaryFolder folder;
   const std::vector<NamedTensor> tensors{{"a1", layer(1)}, {"other", layer(2)}, {"a2", layer(3)}};
   PlotRequest request = request_for(folder.write("a.npz", npz_bytes(tensors)));
-  request.selection.layers_together = MapSelection::Layers::max;
-  std::vector<FiledMaps> stacks = all_stacks(request, MapContents::weights);
+  request.maps.selection.layers_together = MapSelection::Layers::max;
+  std::vector<FiledMaps> stacks = all_stacks(files_of(request), request.maps, MapContents::weights);
   Texts found;
   each_of(stacks, [&](const AttentionMap& map) { found.push_back(map.tensor + " " + map.place); });
   CHECK(found == Texts{"a1 Largest of 2 Layers", "other Largest of 1 Layer"});
@@ -219,13 +223,13 @@ TEST_CASE("heads that are chosen keep their numbers, alone and together") {
   PlotRequest request =
       request_for(folder.write("s.npy", npy_bytes(stack(1, 4).reshaped({1, 4, 2, 2}))));
   request.kind = PlotKind::grid;
-  request.selection.chosen_heads = {{one(3), one(1)}};
+  request.maps.selection.chosen_heads = {{one(3), one(1)}};
   Texts titles;
   for (const PictureText& text : draw(request).texts) {
     if (text.text.starts_with("Head")) titles.push_back(text.text);
   }
   CHECK(titles == Texts{"Head 4", "Head 2"});
-  request.selection.heads = MapSelection::Heads::mean;
+  request.maps.selection.heads = MapSelection::Heads::mean;
   const Heatmap mean = read_heatmap(request);
   CHECK(mean.weights.values<double>()[0] == doctest::Approx(0.02));
   CHECK(mean.title == "Attention Weight Heatmap (Sample 1, Mean of Heads 4 and 2)");
@@ -237,13 +241,13 @@ TEST_CASE("a tensor that is named is a map if its rows are weights, or if its ax
                                          {"raw", Tensor({2, 2}, std::vector<double>{1, -2, 3, 4})}};
   PlotRequest request = request_for(folder.write("a.npz", npz_bytes(tensors)));
   folder.write("tokens.txt", "Ġa\nĠb\n");
-  request.labels = folder / "tokens.txt";
-  request.name = "attn";
+  request.maps.labels = folder / "tokens.txt";
+  request.maps.name = "attn";
   CHECK(read_heatmap(request).key_labels == Texts{"Ġa", "Ġb"});
   CHECK(!read_heatmap(request).any_numbers);
-  request.name = "raw";
+  request.maps.name = "raw";
   CHECK(read_heatmap(request).of_positions);
-  request.axes = {MapAxis::query, MapAxis::key};
+  request.maps.axes = {MapAxis::query, MapAxis::key};
   CHECK(!read_heatmap(request).of_positions);
   CHECK(read_heatmap(request).key_labels == Texts{"Ġa", "Ġb"});
   CHECK(read_heatmap(request).any_numbers);
@@ -257,8 +261,8 @@ TEST_CASE("a file without a map says which tensors there are") {
   CHECK(error_from([&] { read_heatmap(request); }) ==
         "there are no weights to draw among \"hidden\" [1,2], \"ids\" [2]\n  where: " +
             request.input.string() +
-            "\n  help:  choose a tensor with PlotRequest::name, and say what its axes are with "
-            "PlotRequest::axes if it is a map");
+            "\n  help:  choose a tensor with MapRequest::name, and say what its axes are with "
+            "MapRequest::axes if it is a map");
 }
 
 TEST_CASE("a key that stands beside the tensors by mistake is named with the nearest one") {
@@ -277,7 +281,7 @@ TEST_CASE("one list of labels names the sides whose length it has") {
   CHECK(read_heatmap(request).query_labels.empty());
   CHECK(read_heatmap(request).key_labels == Texts{"a", "b", "c"});
   folder.write("four.txt", "[CLS]\nb\nc\nd");
-  request.labels = folder / "four.txt";
+  request.maps.labels = folder / "four.txt";
   CHECK(error_from([&] { read_heatmap(request); }) ==
         "4 labels for 1 query and 3 keys\n  where: " + (folder / "four.txt").string() +
             "\n  help:  give one label for each of them");
@@ -292,13 +296,14 @@ TEST_CASE("names with no number behind \"layers.\" are attentions of their own")
   for (const std::string layer : {"bar", "99999999999999999999"}) {
     const auto path = folder.write("b.json", "{\"layers.foo.weights\":" + rows + ",\"layers." +
                                                  layer + ".weights\":" + rows + "}");
-    FiledMaps maps(request_for(path));
+    const MapFiles files = files_of(request_for(path));
+    FiledMaps maps(files, {});
     const AttentionMap map = maps.one();
     CHECK(map.name.text() == "layers.foo");
     CHECK(!map.layer);
     CHECK(map.numbers.shape() == Shape{2, 2});
     CHECK(maps.left_out() == Texts{"layers." + layer + ".weights"});
-    CHECK(all_stacks(request_for(path), MapContents::weights).size() == 2);
+    CHECK(all_stacks(files, {}, MapContents::weights).size() == 2);
   }
 }
 
@@ -309,8 +314,7 @@ TEST_CASE(
       {"deep", stack(3, 2)}, {"a0", layer(0)}, {"a1", layer(1)}, {"other", layer(2)}};
   const auto path = folder.write("a.npz", npz_bytes(tensors));
   Texts found;
-  for (FiledMaps& stack :
-       all_stacks(request_for(path), MapContents::weights, std::make_shared<ResultReader>(path))) {
+  for (FiledMaps& stack : all_stacks(files_of(request_for(path)), {}, MapContents::weights)) {
     stack.each([&](const AttentionMap& map) {
       found.push_back(map.tensor + " " + map.name.text() + " " + map.place);
     });

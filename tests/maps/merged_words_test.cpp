@@ -48,7 +48,7 @@ TEST_CASE("pieces without marks become the words of a list, special tokens stand
 
 TEST_CASE("words may be given by the positions of their pieces") {
   CHECK(words({{}, {{2, 4}, {4, 6}}}, chinese) == "[CLS]:0-1 我:1-2 喜欢:2-4 北京:4-6 [SEP]:6-7");
-  // What is left of a word when a piece is not shown is a word too.
+  // The rest of a word of which a piece is not shown is a word too.
   CHECK(words({{}, {{2, 4}, {4, 6}}}, chinese, {1, 3, 4, 5}) == "我:0-1 欢:1-2 北京:2-4");
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("nothing to merge is said") {
   const TemporaryFolder folder;
   PlotRequest request;
   request.input = folder.write("w.json", R"({"weights":[[0.5,0.5]],"labels":{"key":["a","b"]}})");
-  request.selection.merge_pieces = true;
+  request.maps.selection.merge_pieces = true;
   std::vector<std::string> warnings;
   read_heatmap(request, &warnings);
   CHECK(warnings ==

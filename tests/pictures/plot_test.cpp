@@ -27,7 +27,7 @@ PlotRequest request_for(const TemporaryFolder& folder, const std::string& name) 
   folder.write("r.json", small_result);
   PlotRequest request;
   request.input = folder / "r.json";
-  request.name = name;
+  request.maps.name = name;
   return request;
 }
 
@@ -53,8 +53,8 @@ TEST_CASE("labels given beside a result do not name the columns of what is no ma
   const TemporaryFolder folder;
   PlotRequest request = request_for(folder, "output");
   folder.write("l.json", R"({"query":["x","y"],"key":["z"]})");
-  request.labels = folder / "l.json";
-  request.selection.keys = PositionRange{4, 6};
+  request.maps.labels = folder / "l.json";
+  request.maps.selection.keys = PositionRange{4, 6};
   const Heatmap heatmap = read_heatmap(request);
   CHECK(heatmap.query_labels == Names{"x", "y"});
   CHECK(heatmap.key_labels == Names{"4", "5"});
@@ -63,8 +63,8 @@ TEST_CASE("labels given beside a result do not name the columns of what is no ma
 TEST_CASE("a part of a tensor that is no map keeps the labels and numbers of that part") {
   const TemporaryFolder folder;
   PlotRequest request = request_for(folder, "output");
-  request.selection.queries = PositionRange{1, std::nullopt};
-  request.selection.keys = PositionRange{4, 6};
+  request.maps.selection.queries = PositionRange{1, std::nullopt};
+  request.maps.selection.keys = PositionRange{4, 6};
   const Heatmap heatmap = read_heatmap(request);
   CHECK(numbers_of(heatmap) == std::vector<double>{11, 12});
   CHECK(heatmap.query_labels == Names{"##b"});
@@ -75,7 +75,7 @@ TEST_CASE("a tensor that is no map may have more samples than there are lists of
   const TemporaryFolder folder;
   PlotRequest request = request_for(folder, "batch");
   folder.write("l.json", R"({"query":[["x"],["y"]],"key":[["c"],["d"]]})");
-  request.labels = folder / "l.json";
+  request.maps.labels = folder / "l.json";
   request.sample = 1;
   CHECK(read_heatmap(request).query_labels == Names{"y"});
   request.sample = 2;
@@ -86,19 +86,19 @@ TEST_CASE("what only keys can have is refused for a tensor that is no map") {
   const TemporaryFolder folder;
   const PlotRequest plain = request_for(folder, "output");
   PlotRequest merged = plain, dropped = plain, renormalized = plain;
-  merged.selection.merge_pieces = true;
-  dropped.selection.drop_first = 1;
-  renormalized.selection.renormalize = true;
+  merged.maps.selection.merge_pieces = true;
+  dropped.maps.selection.drop_first = 1;
+  renormalized.maps.selection.renormalize = true;
   for (PlotRequest request : {merged, dropped, renormalized}) {
     const std::string refusal =
-        "\"output\" has no keys\n  where: PlotRequest::name\n"
+        "\"output\" has no keys\n  where: MapRequest::name\n"
         "  help:  leave out MapSelection::drop_first, MapSelection::drop, "
         "MapSelection::renormalize and MapSelection::merge_pieces, or say with "
-        "PlotRequest::axes that it is a map";
+        "MapRequest::axes that it is a map";
     CHECK(error_from([&] { read_heatmap(request); }) == refusal);
     CHECK(error_from([&] { draw(request); }) == refusal);
     request.kind = PlotKind::comparison;
-    request.others = {request.input};
+    request.maps.others = {request.input};
     CHECK(error_from([&] { draw(request); }) == refusal);
   }
 }
@@ -110,11 +110,11 @@ TEST_CASE("kinds of pictures that need queries and keys refuse a tensor that is 
          {PlotKind::lines, PlotKind::grid, PlotKind::stages, PlotKind::mask}) {
       PlotRequest request = request_for(folder, name);
       request.kind = kind;
-      request.selection.keys = PositionRange{2, 3};
+      request.maps.selection.keys = PositionRange{2, 3};
       CHECK(error_from([&] { draw(request); }) ==
             "\"" + std::string(name) +
-                "\" is not a map of queries and keys\n  where: PlotRequest::name\n"
-                "  help:  draw it as a heatmap, or say with PlotRequest::axes that it is a map");
+                "\" is not a map of queries and keys\n  where: MapRequest::name\n"
+                "  help:  draw it as a heatmap, or say with MapRequest::axes that it is a map");
     }
   }
 }
@@ -131,8 +131,8 @@ TEST_CASE("a comparison takes all heads of a tensor that is no map") {
   PlotRequest request = request_for(folder, "heads");
   request.kind = PlotKind::comparison;
   folder.write("other.json", small_result);
-  request.others = {folder / "other.json"};
-  request.selection.heads = MapSelection::Heads::all;
+  request.maps.others = {folder / "other.json"};
+  request.maps.selection.heads = MapSelection::Heads::all;
   Names texts;
   for (const PictureText& text : draw(request).texts) texts.push_back(text.text);
   for (const char* text : {"r: Head 1", "other: Head 2", "Dimension", "Position", "Value"}) {
@@ -144,14 +144,14 @@ TEST_CASE("a comparison takes all heads of a tensor that is no map") {
 TEST_CASE("a heatmap of all heads of a tensor that is no map shows them side by side") {
   const TemporaryFolder folder;
   PlotRequest request = request_for(folder, "heads");
-  request.selection.heads = MapSelection::Heads::all;
+  request.maps.selection.heads = MapSelection::Heads::all;
   Names texts;
   for (const PictureText& text : draw(request).texts) texts.push_back(text.text);
   for (const char* text : {"heads", "Head 1", "Head 2", "Dimension", "Position", "Value"}) {
     CAPTURE(std::string(text));
     CHECK(std::find(texts.begin(), texts.end(), text) != texts.end());
   }
-  request.name = "output";
+  request.maps.name = "output";
   texts.clear();
   for (const PictureText& text : draw(request).texts) texts.push_back(text.text);
   CHECK(std::find(texts.begin(), texts.end(), "output") != texts.end());
@@ -203,7 +203,7 @@ TEST_CASE("a grid of a result with layers shows all of one sort, and a warning n
 TEST_CASE("a grid of one tensor that is named shows that layer alone") {
   const TemporaryFolder folder;
   PlotRequest request = layers_request(folder);
-  request.name = "layers.0.cross.weights";
+  request.maps.name = "layers.0.cross.weights";
   const Picture picture = draw(request);
   CHECK(picture.warnings.empty());
   CHECK(has(texts_of(picture), "(Layer 1, Cross-Attention)"));
@@ -233,7 +233,7 @@ TEST_CASE("a comparison keeps the title that its files have in common") {
   const TemporaryFolder folder;
   PlotRequest request = layers_request(folder);
   request.kind = PlotKind::comparison;
-  request.others = {request.input};
+  request.maps.others = {request.input};
   CHECK(has(texts_of(draw(request)), "Two layers (Layer 1, Self-Attention, Sample 1, Head 1)"));
 }
 
@@ -241,8 +241,8 @@ TEST_CASE("a comparison of files without titles says what it shows") {
   const TemporaryFolder folder;
   PlotRequest request = request_for(folder, "weights");
   request.kind = PlotKind::comparison;
-  request.others = {request.input};
+  request.maps.others = {request.input};
   CHECK(has(texts_of(draw(request)), "Attention Weights (Sample 1, Head 1)"));
-  request.name = "scores";
+  request.maps.name = "scores";
   CHECK(has(texts_of(draw(request)), "scores (Sample 1, Head 1)"));
 }

@@ -6,7 +6,8 @@
 
 #include "attention/visibility.hpp"
 #include "document/mask_reader.hpp"
-#include "view/viewed_attention.hpp"
+#include "tensor/operations.hpp"
+#include "view/page_input.hpp"
 
 namespace attn {
 namespace {
@@ -22,6 +23,22 @@ PlannedAttention planned(Mask mask) {
   return attention;
 }
 
+std::vector<Sentences> reasons_of(Mask mask) {
+  const PlannedAttention attention = planned(std::move(mask));
+  AttentionMap map;
+  map.planned = &attention;
+  return hidden_reasons(map);
+}
+
+// Reasons for a map of files of which the seen cells alone are known.
+std::vector<Sentences> apparent(const Tensor& allowed, std::size_t samples, bool same_positions) {
+  AttentionMap map;
+  map.numbers = shape_only({samples, 1, 1, 1});
+  map.allowed = allowed;
+  map.same_positions = same_positions;
+  return hidden_reasons(map);
+}
+
 Tensor seen(Shape shape, std::vector<std::uint8_t> cells) {
   return {std::move(shape), std::move(cells)};
 }
@@ -32,12 +49,12 @@ TEST_CASE("each part of a mask that hides a key of a sample is told, and no othe
   Mask mask;
   mask.causal = true;
   mask.valid_lens = Tensor({2}, std::vector<std::int64_t>{4, 2});
-  const auto reasons = hidden_reasons(planned(mask));
+  const auto reasons = reasons_of(mask);
   REQUIRE(reasons.size() == 2);
   CHECK(reasons[0] == Sentences{"causal: keys after the query"});
   CHECK(reasons[1] ==
         Sentences{"causal: keys after the query", "valid_lens: keys beyond the valid length"});
-  CHECK(hidden_reasons(planned({})) == std::vector<Sentences>(2));
+  CHECK(reasons_of({}) == std::vector<Sentences>(2));
 }
 
 TEST_CASE("every part of a mask that hides keys has words for legends and for the page") {
@@ -53,7 +70,7 @@ TEST_CASE("a window says how far it goes, on the sides that it bounds") {
   const auto of = [](Window window) {
     Mask mask;
     mask.window = window;
-    return hidden_reasons(planned(mask))[0];
+    return reasons_of(mask)[0];
   };
   CHECK(of({1, 0}) == Sentences{"window: keys more than 1 before or 0 after the query"});
   CHECK(of({2, {}}) == Sentences{"window: keys more than 2 before the query"});
@@ -66,7 +83,7 @@ TEST_CASE("parts that are given cell by cell are told by their names") {
   mask.allow = seen({4}, {1, 1, 1, 0});
   mask.block = seen({4, 1}, {1, 0, 0, 0});
   mask.padding = seen({2, 4}, {0, 0, 0, 0, 0, 0, 1, 1});
-  const auto reasons = hidden_reasons(planned(mask));
+  const auto reasons = reasons_of(mask);
   CHECK(reasons[0] ==
         Sentences{"allow: keys that are not allowed", "block: keys that are blocked"});
   CHECK(reasons[1] == Sentences{"padding: keys that only fill the sample up",
@@ -76,15 +93,14 @@ TEST_CASE("parts that are given cell by cell are told by their names") {
 
 TEST_CASE("a mask that is known by its cells alone tells what these look like") {
   const Tensor causal = seen({1, 1, 3, 3}, {1, 0, 0, 1, 1, 0, 1, 1, 1});
-  CHECK(apparent_reasons(causal, 2, true) ==
-        std::vector<Sentences>(2, {"causal: keys after the query"}));
-  CHECK(apparent_reasons(causal, 1, false)[0] == Sentences{"other keys that the mask hides"});
+  CHECK(apparent(causal, 2, true) == std::vector<Sentences>(2, {"causal: keys after the query"}));
+  CHECK(apparent(causal, 1, false)[0] == Sentences{"other keys that the mask hides"});
   const Tensor padded = seen({2, 1, 2, 3}, {1, 1, 0, 1, 1, 0, 1, 1, 1, 0, 0, 0});
-  CHECK(apparent_reasons(padded, 2, false) ==
+  CHECK(apparent(padded, 2, false) ==
         std::vector<Sentences>{{"keys that no query sees, such as those of padding"},
                                {"queries that see no key"}});
-  CHECK(apparent_reasons({}, 1, true) == std::vector<Sentences>(1));
-  CHECK(apparent_reasons(seen({1, 1, 1, 1}, {1}), 1, true)[0].empty());
+  CHECK(apparent({}, 1, true) == std::vector<Sentences>(1));
+  CHECK(apparent(seen({1, 1, 1, 1}, {1}), 1, true)[0].empty());
 }
 
 }  // namespace attn

@@ -162,8 +162,8 @@ TEST_CASE("layers and heads of a model are chosen, and keep their numbers") {
   options.document.model = data / "speeches";
   options.document.texts = {{"The state of the Union", std::nullopt}};
   const std::vector<double> all = all_cells(page_of(options));
-  options.selection.layers = {{PositionRange{1, 3}}};
-  options.selection.chosen_heads = {{PositionRange{0, 1}, PositionRange{3, 4}}};
+  options.maps.selection.layers = {{PositionRange{1, 3}}};
+  options.maps.selection.chosen_heads = {{PositionRange{0, 1}, PositionRange{3, 4}}};
   const ReadPage page = page_of(options);
   CHECK(page.at({"attentions"}).size() == 2);
   CHECK(page.at({"attentions", "0", "name"}).string() == "layers.1.self");
@@ -174,7 +174,7 @@ TEST_CASE("layers and heads of a model are chosen, and keep their numbers") {
   CHECK(std::equal(some.begin() + static_cast<std::ptrdiff_t>(map),
                    some.begin() + static_cast<std::ptrdiff_t>(2 * map),
                    all.begin() + static_cast<std::ptrdiff_t>(7 * map)));
-  options.selection.layers = {{PositionRange{2, 3}}};
+  options.maps.selection.layers = {{PositionRange{2, 3}}};
   CHECK(page_of(options).at({"attentions", "0", "name"}).string() == "layers.2.self");
 }
 
@@ -400,26 +400,20 @@ TEST_CASE("a run writes a page beside each result, with the maps it computed") {
 TEST_CASE("what holds no maps is told, with the way out") {
   const TemporaryFolder folder;
   ViewOptions options = options_of(folder.write("maps.json", R"({"weights":[[[[1]]]]})"));
-  options.selection.layers = {{PositionRange{0, 1}}};
+  options.maps.selection.layers = {{PositionRange{0, 1}}};
   CHECK(error_from([&] { page_of(options); }) ==
         "there is one map, and no stack of layers\n"
         "  where: MapSelection::layers\n"
-        "  help:  leave it out, name the tensors of the layers with PlotRequest::name, such as "
-        "layer{n}, or the axis of the layers with PlotRequest::axes");
-  options.selection = {};
-  options.selection.chosen_heads = {{PositionRange{4, 5}}};
+        "  help:  leave it out, name the tensors of the layers with MapRequest::name, such as "
+        "layer{n}, or the axis of the layers with MapRequest::axes");
+  options.maps.selection = {};
+  options.maps.selection.chosen_heads = {{PositionRange{4, 5}}};
   CHECK(error_from([&] { page_of(options); }) ==
         "there is no head 4: there is 1 head\n"
         "  where: MapSelection::chosen_heads\n"
         "  help:  give 0 to 0");
   options = options_of(padded_document(folder));
-  options.others = {"other.json"};
-  CHECK(error_from([&] { page_of(options); }, ErrorKind::usage) ==
-        "only files of maps can be layers of one page\n"
-        "  where: ViewOptions::others\n"
-        "  help:  give one document");
-  options.others.clear();
-  options.selection.layers = {{PositionRange{0, 1}}};
+  options.maps.selection.layers = {{PositionRange{0, 1}}};
   CHECK(error_from([&] { page_of(options); }) ==
         "there is one map, and no stack of layers\n"
         "  where: MapSelection::layers\n"

@@ -1,4 +1,4 @@
-#include "view/viewed_attention.hpp"
+#include "view/page_input.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,14 +8,13 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
-#include "document/reader.hpp"
 #include "heads/head_maps.hpp"
 #include "maps/map_selection.hpp"
 #include "maps/selected_map.hpp"
 #include "result/tensor_names.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
-#include "view/map_rows.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -80,21 +79,21 @@ std::vector<std::size_t> chosen_heads(const Tensor& maps, const MapSelection& se
                     "heads");
 }
 
-// Attention with the chosen heads of its maps alone.
-ViewedAttention of_heads(HeadMaps maps, const ViewOptions& options) {
-  ViewedAttention viewed;
-  AttentionMap& map = maps.map;
-  const std::size_t of = map.numbers.shape()[1];
-  const std::vector<std::size_t> heads = chosen_heads(map.numbers, options.selection);
+// Heads of maps [B,H,Lq,Lk], or of one for all heads [B,1,Lq,Lk], which stays.
+Tensor maps_of_heads(const Tensor& maps, const std::vector<std::size_t>& heads) {
+  return !maps || maps.shape()[1] == 1 ? maps : picked(maps, heads, 1);
+}
+
+// The map with the chosen heads alone.
+AttentionMap with_chosen_heads(AttentionMap map, const ViewOptions& options) {
+  const std::vector<std::size_t> heads = chosen_heads(map.numbers, options.maps.selection);
+  if (heads.size() == map.numbers.shape()[1]) return map;
   for (Tensor* tensor : {&map.numbers, &map.allowed, &map.scores, &map.capped, &map.masked}) {
-    *tensor = maps_of_heads(*tensor, heads, of);
+    *tensor = maps_of_heads(*tensor, heads);
   }
-  if (heads.size() != of) {
-    map.heads_per_group = 1;
-    viewed.heads = heads;
-  }
-  viewed.maps = std::move(maps);
-  return viewed;
+  map.heads_per_group = 1;
+  map.heads = heads;
+  return map;
 }
 
 }  // namespace
@@ -107,25 +106,18 @@ void check_viewable(const Plan& plan) {
 }
 
 Plan plan_of_view(const ViewOptions& options, const Document& document) {
-  const auto choose = [&](Plan& plan) {
+  Plan chosen = plan_of_maps(document, [&](Plan& plan) {
     plan.options().weights = true;
     plan.options().stages =
         options.stages && !std::holds_alternative<ModelRequest>(plan.computation);
     plan.options().threads = options.document.threads;
-  };
-  std::vector<Plan> plans = read_plans(document, choose);
-  if (plans.size() > 1) {
-    throw Error(ErrorKind::usage, translated("the document asks for several kinds of attention"),
-                "DocumentOptions::attention", translated("choose one of them"));
-  }
-  Plan& plan = plans[0];
-  check_viewable(plan);
-  choose(plan);
-  if (options.stages && plan.model) {
-    plan.warnings.emplace_back(translated(
+  });
+  check_viewable(chosen);
+  if (options.stages && chosen.model) {
+    chosen.warnings.emplace_back(translated(
         "the stages of a model's scores are not drawn: explain() shows those of a query"));
   }
-  return std::move(plans.front());
+  return chosen;
 }
 
 ViewedInput planned_input(const Plan& plan, const ViewOptions& options) {
@@ -134,10 +126,10 @@ ViewedInput planned_input(const Plan& plan, const ViewOptions& options) {
   input.description = plan.description;
   input.samples = sample_titles(plan, options);
   input.warnings = plan.warnings;
-  const std::vector<std::size_t> layers = chosen_layers(plan, options.selection);
+  const std::vector<std::size_t> layers = chosen_layers(plan, options.maps.selection);
   for (const PlannedAttention& attention : plan.attentions) {
     if (!is_chosen(attention, layers)) continue;
-    const std::size_t heads = chosen_heads(attention, options.selection).size();
+    const std::size_t heads = chosen_heads(attention, options.maps.selection).size();
     std::size_t tensors = 1;
     if (plan.options().stages && !plan.model) {
       tensors += 1 + (plan.options().softcap ? 1 : 0) + (attention.mask.present() ? 1 : 0);
@@ -148,48 +140,29 @@ ViewedInput planned_input(const Plan& plan, const ViewOptions& options) {
   return input;
 }
 
-std::optional<ViewedAttention> planned_attention(const Plan& plan, AttentionMap map,
-                                                 const ViewOptions& options) {
-  const PlannedAttention& attention = *map.planned;
-  if (!is_chosen(attention, chosen_layers(plan, options.selection))) return std::nullopt;
+std::optional<AttentionMap> planned_map(const Plan& plan, AttentionMap map,
+                                        const ViewOptions& options) {
+  if (!is_chosen(*map.planned, chosen_layers(plan, options.maps.selection))) return std::nullopt;
   // Stages that are equal to the one before are not shown again.
   if (!plan.options().softcap) map.capped = {};
-  if (!attention.mask.present()) map.masked = {};
-  ViewedAttention viewed = of_heads(
-      head_maps(std::move(map), options.counting, std::get_if<ModelRequest>(&plan.computation)),
+  if (!map.planned->mask.present()) map.masked = {};
+  return with_chosen_heads(
+      with_tokens(std::move(map), options.counting, std::get_if<ModelRequest>(&plan.computation)),
       options);
-  viewed.title = attention.name.title();
-  viewed.stack = attention.name.stack_title();
-  viewed.hidden_because = hidden_reasons(attention);
-  return viewed;
 }
 
-FiledAttentions::FiledAttentions(const ViewOptions& options, std::shared_ptr<ResultReader> first)
-    : options_(options), first_(std::move(first)) {
-  MapRequest request;
-  request.input = options.document.input;
-  request.others = options.others;
-  request.name = options.name;
-  request.axes = options.axes;
-  request.labels = options.labels;
-  request.selection.layers = options.selection.layers;
-  request.selection.layers_together = options.selection.layers_together;
-  request.files = options.document.files;
-  stacks_ =
-      all_stacks(request, options.stages ? MapContents::stages : MapContents::weights, first_);
-}
-
-ViewedInput FiledAttentions::input() {
+ViewedInput filed_input(std::vector<FiledMaps>& stacks, const ResultReader& first,
+                        const ViewOptions& options) {
   ViewedInput input;
-  input.title = first_->title();
+  input.title = first.title();
   bool samples_only = false, stages = false;
-  for (FiledMaps& stack : stacks_) {
+  for (FiledMaps& stack : stacks) {
     stack.each([&](const AttentionMap& map) {
       check_is_map(map);
       const Maps sizes(map.numbers, map.heads_only);
       samples_only = samples_only || is_samples_of_one_head(map);
       stages = stages || map.scores;
-      const std::size_t heads = chosen_heads(sizes.all(), options_.selection).size();
+      const std::size_t heads = chosen_heads(sizes.all(), options.maps.selection).size();
       std::size_t tensors = 1;
       for (const Tensor* stage : {&map.scores, &map.capped, &map.masked}) {
         if (*stage) ++tensors;
@@ -197,40 +170,31 @@ ViewedInput FiledAttentions::input() {
       input.sizes.push_back({sizes.samples() * heads * tensors, sizes.queries(), sizes.keys()});
     });
   }
-  if (samples_only && !first_->is_result() && options_.axes.empty()) {
+  if (samples_only && !first.is_result() && options.maps.axes.empty()) {
     input.warnings.push_back(samples_of_one_head_warning());
   }
-  if (options_.stages && !stages) {
+  if (options.stages && !stages) {
     input.warnings.emplace_back(translated(
         "the input holds no steps of the score: compute it with run() and RunOptions::stages"));
   }
   return input;
 }
 
-void FiledAttentions::each(const std::function<void(const ViewedAttention&)>& take) {
-  for (FiledMaps& stack : stacks_) {
-    stack.each([&](AttentionMap map) { take(viewed(std::move(map))); });
-  }
-}
-
-ViewedAttention FiledAttentions::viewed(AttentionMap map) const {
-  if (first_->holds_floats()) {
+AttentionMap filed_map(AttentionMap map, bool holds_floats, const ViewOptions& options) {
+  if (holds_floats) {
     for (Tensor* tensor : {&map.numbers, &map.scores, &map.capped, &map.masked}) {
       if (*tensor) *tensor = tensor->converted(DType::float32);
     }
   }
+  map = with_chosen_heads(with_tokens(std::move(map), options.counting), options);
+  const Labels& labels = map.labels;
+  map.same_positions = map.same_positions && (labels.query == labels.key || labels.either);
+  return map;
+}
+
+std::string stack_of(const AttentionMap& map) {
   const bool named = map.tensor.empty() || is_map(map.tensor);
-  ViewedAttention viewed = of_heads(head_maps(std::move(map), options_.counting), options_);
-  HeadMaps& maps = viewed.maps;
-  const AttentionName& name = maps.map.name;
-  viewed.stack = named ? name.stack_title() : pattern_of(name.text()).value_or(name.text());
-  viewed.title =
-      maps.map.place.empty() ? AttentionName::of_tensor(maps.map.tensor).title() : maps.map.place;
-  const Labels& labels = maps.map.labels;
-  maps.same_positions = maps.same_positions && (labels.query == labels.key || labels.either);
-  viewed.hidden_because =
-      apparent_reasons(maps.map.allowed, maps.map.numbers.shape()[0], maps.same_positions);
-  return viewed;
+  return named ? map.name.stack_title() : pattern_of(map.name.text()).value_or(map.name.text());
 }
 
 }  // namespace attn

@@ -1,0 +1,248 @@
+#include "maps/filed_layers.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "attention/attention_name.hpp"
+#include "maps/map_selection.hpp"
+#include "result/tensor_names.hpp"
+#include "support/errors.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+constexpr const char* layers_field = "MapSelection::layers";
+
+std::string listed(const std::vector<std::string>& tensors) {
+  constexpr std::size_t most = 12;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(tensors.size(), most); ++i) {
+    text += (i > 0 ? ", " : "") + tensors[i];
+  }
+  if (tensors.size() > most) text += translated(" and {1} more", tensors.size() - most);
+  return text;
+}
+
+/// Search for the tensors of a stack, file by file.
+class LayerSearch {
+ public:
+  LayerSearch(const MapFiles& files, const std::optional<std::string>& name, MapContents contents,
+              bool english)
+      : files_(files), name_(name), contents_(contents), english_(english) {}
+
+  FiledLayers found() {
+    for (const auto& file : files_) find(*file);
+    if (files_.size() > 1) number_files();
+    return std::move(found_);
+  }
+
+ private:
+  void find(ResultReader& file) {
+    const std::vector<std::string>& names = file.names();
+    if (!name_) {
+      find_weights(file);
+      return;
+    }
+    const std::string& name = *name_;
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      add(file, {name});
+      return;
+    }
+    if (names_of_pattern(names, name).empty()) {
+      const std::vector<std::string_view> known(names.begin(), names.end());
+      throw input_error(translated("there is no tensor \"{1}\"", name), "MapRequest::name",
+                        suggestion(name, known));
+    }
+    add_numbered(file, names, name);
+  }
+
+  void add(ResultReader& file, const std::vector<std::string>& tensors) {
+    for (const std::string& tensor : tensors) {
+      const auto number = file.is_result() || is_map(tensor)
+                              ? AttentionName::of_tensor(tensor).layer()
+                              : std::nullopt;
+      found_.layers.push_back({&file, tensor, number.value_or(found_.layers.size()), ""});
+      found_.is_stack = found_.is_stack || number;
+    }
+  }
+
+  // Adds the tensors whose names fit the pattern, in the order of their numbers.
+  void add_numbered(ResultReader& file, const std::vector<std::string>& names,
+                    const std::string& pattern) {
+    std::vector<NumberedName> numbered = names_of_pattern(names, pattern);
+    count_from_zero(numbered);
+    for (const NumberedName& tensor : numbered) {
+      // A name that itself says the layer may say more: "Layer 2, Self-Attention".
+      const bool is_known = !AttentionName::of_tensor(tensor.name).title().empty();
+      found_.layers.push_back(
+          {&file, tensor.name, tensor.number, is_known ? "" : layer_text(tensor.number, english_)});
+    }
+    found_.is_stack = true;
+  }
+
+  // Adds the weights of a result: of the first attention, and of the same attention in other
+  // layers.
+  void find_weights(ResultReader& file) {
+    const std::vector<std::string>& names = file.names();
+    std::string first;
+    for (const std::string weights : {"weights", "pooled_weights"}) {
+      for (const std::string& name : names) {
+        if (first.empty() && (name == weights || name.ends_with("." + weights))) first = name;
+      }
+      if (std::find(names.begin(), names.end(), weights) != names.end()) first = weights;
+      if (!first.empty()) break;
+    }
+    if (first.empty()) {
+      if (file.only_name() || contents_ == MapContents::mask) {
+        add(file, std::vector<std::string>{"weights"});
+      } else {
+        find_by_values(file);
+      }
+      return;
+    }
+    std::vector<std::string> stack{first};
+    for (const std::string& name : names) {
+      if (meaning_of(name) != TensorMeaning::weights || name == first) continue;
+      if (AttentionName(name).without_layer() == AttentionName(first).without_layer()) {
+        stack.push_back(name);
+      } else {
+        found_.left_out.push_back(name);
+      }
+    }
+    add(file, stack);
+  }
+
+  // Adds the tensors of another program whose rows are weights.
+  void find_by_values(ResultReader& file) {
+    std::vector<std::string> found, tensors;
+    if (!file.is_document()) {
+      for (const std::string& name : file.names()) {
+        try {
+          const Tensor tensor = file.numbers(name);
+          tensors.push_back(in_quotes(name) + " " + text(tensor.shape()));
+          if (has_rows_of_weights(tensor)) found.push_back(name);
+        } catch (const Error&) {
+          continue;  // labels, a title, texts
+        }
+      }
+    }
+    if (found.empty()) {
+      if (tensors.empty()) {
+        throw input_error(
+            translated("there are no weights to draw"), "",
+            translated("give a result with weights, {\"weights\": …}, or a file with one tensor"))
+            .inside(file.name());
+      }
+      throw input_error(translated("there are no weights to draw among {1}", listed(tensors)),
+                        file.name(),
+                        translated("choose a tensor with MapRequest::name, and say what its axes "
+                                   "are with MapRequest::axes if it is a map"));
+    }
+    const std::optional<std::string> pattern = pattern_of(found[0]);
+    std::vector<NumberedName> stack;
+    if (pattern) stack = names_of_pattern(found, *pattern);
+    for (const std::string& name : found) {
+      const bool taken = std::any_of(stack.begin(), stack.end(),
+                                     [&](const NumberedName& one) { return one.name == name; });
+      if (!taken && !(stack.empty() && name == found[0])) found_.left_out.push_back(name);
+    }
+    if (stack.size() < 2) {
+      add(file, {found[0]});
+    } else {
+      add_numbered(file, found, *pattern);
+    }
+  }
+
+  // Orders files of one layer each by the number in which their names differ, if they do.
+  void number_files() {
+    found_.is_stack = true;
+    std::vector<std::string> names;
+    for (const FiledLayer& layer : found_.layers) names.push_back(layer.file->name());
+    const std::optional<std::string> pattern = pattern_of(names[0]);
+    std::vector<NumberedName> numbered;
+    if (pattern && found_.layers.size() == files_.size())
+      numbered = names_of_pattern(names, *pattern);
+    if (numbered.size() != names.size()) {
+      numbered.clear();
+      for (std::size_t i = 0; i < names.size(); ++i) numbered.push_back({names[i], i});
+    } else {
+      count_from_zero(numbered);
+    }
+    std::vector<FiledLayer> ordered;
+    std::vector<bool> taken(found_.layers.size(), false);
+    for (const NumberedName& name : numbered) {
+      for (std::size_t i = 0; i < found_.layers.size(); ++i) {
+        if (taken[i] || names[i] != name.name) continue;
+        taken[i] = true;
+        ordered.push_back(found_.layers[i]);
+        ordered.back().number = name.number;
+        ordered.back().place = layer_text(name.number, english_);
+        break;
+      }
+    }
+    found_.layers = std::move(ordered);
+  }
+
+  const MapFiles& files_;
+  const std::optional<std::string>& name_;
+  MapContents contents_;
+  bool english_;
+  FiledLayers found_;
+};
+
+}  // namespace
+
+MapFiles map_files(std::shared_ptr<ResultReader> first, const MapRequest& request) {
+  MapFiles files{std::move(first)};
+  for (const std::filesystem::path& other : request.others) {
+    files.push_back(std::make_shared<ResultReader>(other, files[0]->access()));
+  }
+  return files;
+}
+
+std::string layer_text(std::size_t number, bool english) {
+  const InEnglish in_english(english);
+  return translated("Layer {1}", number + 1);
+}
+
+FiledLayers layers_in(const MapFiles& files, const std::optional<std::string>& name,
+                      MapContents contents, bool english) {
+  return LayerSearch(files, name, contents, english).found();
+}
+
+std::vector<FiledLayer> wanted_layers(const FiledLayers& all,
+                                      const std::optional<std::vector<PositionRange>>& ranges) {
+  if (!ranges) return all.layers;
+  if (!all.is_stack) {
+    throw input_error(
+        translated("there is one map, and no stack of layers"), layers_field,
+        translated("leave it out, name the tensors of the layers with MapRequest::name, such as "
+                   "layer{n}, or the axis of the layers with MapRequest::axes"));
+  }
+  std::size_t count = 0;
+  std::string known;
+  for (const FiledLayer& layer : all.layers) {
+    count = std::max(count, layer.number + 1);
+    known += (known.empty() ? "" : ", ") + std::to_string(layer.number);
+  }
+  std::vector<FiledLayer> wanted;
+  for (const PositionRange& range : *ranges) {
+    const Positions numbers = positions_in(range, count, layers_field, "layer", "layers");
+    const std::size_t before = wanted.size();
+    for (const FiledLayer& layer : all.layers) {
+      if (layer.number >= numbers.first && layer.number < numbers.end) wanted.push_back(layer);
+    }
+    if (wanted.size() == before) {
+      throw input_error(translated("there is no layer {1}", numbers.first), layers_field,
+                        translated("choose among {1}", known));
+    }
+  }
+  return wanted;
+}
+
+}  // namespace attn

@@ -1,0 +1,99 @@
+#include "maps/opened_input.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "maps/attention_map.hpp"
+#include "result/result_reader.hpp"
+#include "result/tensor_names.hpp"
+#include "support/mapped_file.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+// Result in a folder that a run has written; any other input as it is.
+std::filesystem::path file_of(const std::filesystem::path& input) {
+  std::error_code none;
+  const std::filesystem::path result = input / "result.json";
+  return input != "-" && std::filesystem::is_directory(input, none) &&
+                 std::filesystem::exists(result, none)
+             ? result
+             : input;
+}
+
+void refuse_choice(const MapRequest& maps) {
+  if (!maps.others.empty()) {
+    throw Error(ErrorKind::usage, translated("only files of maps can be layers of one stack"),
+                "MapRequest::others", translated("give one document"));
+  }
+  refuse_for_document(maps.name.has_value(), "MapRequest::name");
+  refuse_for_document(!maps.axes.empty(), "MapRequest::axes");
+  refuse_for_document(maps.labels.has_value(), "MapRequest::labels");
+  refuse_for_document(maps.selection.layers_together != MapSelection::Layers::each,
+                      "MapSelection::layers");
+}
+
+bool holds_rows_of_weights(ResultReader& file, const std::string& tensor) {
+  try {
+    return has_rows_of_weights(file.numbers(tensor));
+  } catch (const Error&) {
+    return false;  // labels, a title, texts
+  }
+}
+
+// Whether the file is a document. An object that names no kind or model is one if a kind is given
+// beside it, or if nothing in it is a map and no tensor is chosen.
+bool is_computed(const DocumentOptions& options, const MapRequest& maps, ResultReader& file) {
+  if (file.is_document()) return true;
+  if (!file.is_object()) return false;
+  const std::vector<std::string>& names = file.names();
+  const auto is_weights = [](const std::string& name) {
+    return meaning_of(name) == TensorMeaning::weights;
+  };
+  if (std::any_of(names.begin(), names.end(), is_weights)) return false;
+  if (!options.attention.empty()) return true;
+  const bool chooses = maps.name || !maps.axes.empty();
+  return !chooses && std::none_of(names.begin(), names.end(), [&](const std::string& name) {
+    return holds_rows_of_weights(file, name);
+  });
+}
+
+}  // namespace
+
+void refuse_for_document(bool given, const char* field) {
+  if (!given) return;
+  throw Error(ErrorKind::usage,
+              translated("a document is computed, and {1} chooses among existing maps", field),
+              field, translated("leave it out, or give a result or a file of maps"));
+}
+
+OpenedInput open_input(const DocumentOptions& given, const MapRequest& maps) {
+  if (given.input.empty()) {
+    refuse_choice(maps);
+    return open_document(given);
+  }
+  DocumentOptions options = given;
+  options.input = file_of(given.input);
+  FileAccess anywhere = options.files;
+  anywhere.restrict_to.reset();
+  // Standard input can be read once only.
+  const auto file = MappedFile::open(options.input, anywhere);
+  std::shared_ptr<ResultReader> reader;
+  if (!options.model && !file->bytes().empty()) {
+    reader = std::make_shared<ResultReader>(file, options.input, options.files, false);
+  }
+  if (!reader || is_computed(options, maps, *reader)) {
+    refuse_choice(maps);
+    return open_document(options, file);
+  }
+  reader->check_keys();
+  return map_files(std::move(reader), maps);
+}
+
+}  // namespace attn

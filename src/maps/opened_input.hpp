@@ -1,0 +1,25 @@
+#pragma once
+
+#include <variant>
+
+#include "attn/document.hpp"
+#include "attn/maps.hpp"
+
+#include "document/document.hpp"
+#include "maps/filed_maps.hpp"
+
+namespace attn {
+
+/// An input with maps: a document, which is computed, or files of maps that exist already.
+using OpenedInput = std::variant<Document, MapFiles>;
+
+/// Opens the input of the options, a file or a folder with a result, and the further files of
+/// `maps`; without an input the options are the document. A JSON object without a kind of attention
+/// or a model is a document if it holds no weights, and `maps` chooses no tensor of it. Throws
+/// Error(file), Error(input), or Error(usage) if `maps` chooses something for a document.
+OpenedInput open_input(const DocumentOptions& options, const MapRequest& maps);
+
+/// Throws Error(usage) naming the field of a MapRequest if it is `given` for a document.
+void refuse_for_document(bool given, const char* field);
+
+}  // namespace attn
