@@ -79,6 +79,7 @@ Shape check_linear(const Linear& linear, const Shape& x, const std::string& pref
 
 /// Bounds of the change of a score per unit of length that a row it is computed from changes by.
 struct Steepness {
+  std::size_t heads = 1;     ///< each score is computed from the numbers of one of them
   double most = 0;           ///< of all rows
   std::vector<double> rows;  ///< of each row; empty = `most` for all
 };

@@ -268,12 +268,11 @@ struct ProjectedHeads {
 
   // `slope` bounds the change of a score per unit of length of a normed row.
   Steepness steepness(double slope) const {
-    if (!norm) return {slope, {}};
+    if (!norm) return {rows.shape().back() / width, slope, {}};
     const std::size_t count = rows.size() / rows.shape().back();
     const std::size_t heads = rows.shape().back() / width;
     const std::span<const float> numbers = rows.values<float>();
-    Steepness result;
-    result.rows.resize(count);
+    Steepness result{heads, 0, std::vector<double>(count)};
     const double weight = largest_size(norm->weight);
     parallel_for(count, threads, [&](std::size_t i) {
       double least = HUGE_VAL;

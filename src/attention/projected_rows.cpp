@@ -58,17 +58,19 @@ double length_of(const Tensor& vector) {
 // Products of random signs with a Linear layer of floats, of one seed: the same ones each time.
 class Probes {
  public:
-  Probes(const Linear& linear, std::size_t threads)
-      : linear_(linear), width_(linear.weight.shape()[1]), outputs_(linear.weight.shape()[0]) {
+  Probes(Linear linear, std::size_t threads)
+      : linear_(std::move(linear)),
+        width_(linear_.weight.shape()[1]),
+        outputs_(linear_.weight.shape()[0]) {
     std::minstd_rand random;
     signs_.resize(error_probes * outputs_);
     for (float& sign : signs_) sign = (random() >> 8U & 1U) != 0 ? 1.0F : -1.0F;
     mixed_.resize(error_probes * width_);
     probes_ = {width_, outputs_, signs_.data(), mixed_.data(), {}};
-    for (std::size_t i = 0; linear.bias && i < signs_.size(); ++i) {
+    for (std::size_t i = 0; linear_.bias && i < signs_.size(); ++i) {
       probes_.constant[i / outputs_] +=
           static_cast<double>(signs_[i]) *
-          static_cast<double>(linear.bias.values<float>()[i % outputs_]);
+          static_cast<double>(linear_.bias.values<float>()[i % outputs_]);
     }
     const std::size_t workers = width_ * outputs_ <= few_numbers / 8 ? 1 : threads;
     constexpr std::size_t columns = 256;
@@ -81,7 +83,7 @@ class Probes {
   Probes& operator=(const Probes&) = delete;
 
   // An estimate of (Σ σ⁴)^¼ with the singular values σ of W, which is at least the largest of them
-  // and four times less than (Σ σ²)^½ for 128 rows without a direction in common.
+  // and a third to a fourth of (Σ σ²)^½ for 64 to 128 rows without a direction in common.
   double norm() const {
     std::vector<double> lengths(outputs_);
     kernels::measure_errors(probes_, weight(), nullptr, outputs_, lengths.data());
@@ -106,12 +108,41 @@ class Probes {
  private:
   const float* weight() const { return linear_.weight.values<float>().data(); }
 
-  const Linear& linear_;
+  Linear linear_;
   std::size_t width_, outputs_;
   std::vector<float> signs_;
   std::vector<double> mixed_;
   kernels::ErrorProbes probes_{};
 };
+
+// Whether the longest row of x could move no score by more than `most_error`. With u = 2⁻²⁴ each of
+// `width` partial sums of a row's component is rounded by 0.42 u times its size, root of the mean
+// square. Products of about equal sizes that cancel have partial sums up to half of |W_i| |x|,
+// evenly rising and falling, whose squares add up to width / 12 times those of |W_i| |x|. Errors of
+// components are independent but for alike rows of W, so that they move a score by at most ‖W‖₂ |x|
+// times one of them, with the W of one head. Five standard deviations are held against the limit.
+bool within_bound(const Linear& linear, const Tensor& x, const Steepness& steepness,
+                  std::size_t threads) {
+  const std::size_t outputs = linear.weight.shape()[0], width = linear.weight.shape()[1];
+  // ‖W‖₂ is at most the length of W as a vector, which seldom does for wide rows; a better bound
+  // takes as long as measuring as many rows x as W has.
+  const bool many_rows = x.size() / width >= 4 * outputs;
+  if (!many_rows && width > 512) return false;
+  const RowSquares squares = squares_of(x.values<float>(), width, threads);
+  if (!squares.finite) return false;
+  const double roundings = 5 * 0.42 * 0x1p-24 * std::sqrt(static_cast<double>(width) / 12 + 1);
+  const double longest = length_of(squares), bias = length_of(linear.bias);
+  const auto small = [&](double norm) {
+    return roundings * (norm * longest + bias) * steepness.most <= most_error;
+  };
+  const std::size_t rows = outputs / steepness.heads;
+  for (std::size_t head = 0; head < steepness.heads; ++head) {
+    const Tensor W = rows_of(linear.weight, head * rows, rows);
+    if (small(length_of(W))) continue;
+    if (!many_rows || !small(Probes({W, {}}, threads).norm())) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -119,33 +150,18 @@ double longest_row(const Tensor& rows, std::size_t width, std::size_t threads) {
   return length_of(squares_of(rows.converted(DType::float32).values<float>(), width, threads));
 }
 
-// 1. With u = 2⁻²⁴ each of `width` partial sums of a row's component is rounded by 0.42 u times its
-// size, root of the mean square. Products of about equal sizes that cancel have partial sums up to
-// half of |W_i| |x|, evenly rising and falling, whose squares add up to width / 12 times those of
-// |W_i| |x|. Errors of components are independent but for alike rows of W, so that they move a
-// score by at most ‖W‖₂ |x| times one of them. If five standard deviations of that are small for
-// the longest row, all are precise. ‖W‖₂ is at most the length of W as a vector; with many rows x a
-// better bound takes little time.
-// 2. Else the length of each row's error is measured (kernels::measure_errors). Of one error in 25
-// less than 0.4 is seen.
-// Each row is judged by itself, so that hidden ones change no bit of the others.
+// 1. within_bound(). 2. The length of each row's error is measured (kernels::measure_errors). Of
+// one error in 25 less than 0.4 is seen. Each row is judged by itself, so that hidden ones change
+// no bit of the others.
 bool make_precise(Tensor& y, const Linear& linear, const Tensor& x, const Steepness& steepness,
                   std::size_t threads) {
   const Linear floats{linear.weight.converted(DType::float32),
                       linear.bias.converted(DType::float32)};
   const std::size_t width = floats.weight.shape()[1], outputs = floats.weight.shape()[0];
-  const double roundings = 5 * 0.42 * 0x1p-24 * std::sqrt(static_cast<double>(width) / 12 + 1);
   const std::size_t count = x.size() / width;
-  const bool bounded = width * outputs < few_numbers;  // more rows are seldom within the bound
-  const RowSquares squares = bounded ? squares_of(x.values<float>(), width, threads) : RowSquares();
-  const auto small = [&](double norm) {
-    const double largest = norm * length_of(squares) + length_of(floats.bias);
-    return squares.finite && roundings * largest * steepness.most <= most_error;
-  };
-  if (bounded && small(length_of(floats.weight))) return true;
-  const Probes probes(floats, threads);
-  if (bounded && count >= 4 * outputs && small(probes.norm())) return true;
+  if (within_bound(floats, x, steepness, threads)) return true;
 
+  const Probes probes(floats, threads);
   const std::vector<double> errors = probes.errors(x, y, threads);
   const auto steepness_of = [&](std::size_t row) {
     return steepness.rows.empty() ? steepness.most : steepness.rows[row];
@@ -179,7 +195,7 @@ Tensor projected_rows(const Tensor& x, const Tensor& W, const std::function<doub
   const Linear linear{W, {}};
   const Tensor rows = x.converted(dtype).reshaped({x.size() / width, width});
   Tensor y = apply(linear, rows, threads);
-  if (dtype == DType::float32 && !make_precise(y, linear, rows, {steepness(), {}}, threads)) {
+  if (dtype == DType::float32 && !make_precise(y, linear, rows, {1, steepness(), {}}, threads)) {
     precise = false;
   }
   return y;
