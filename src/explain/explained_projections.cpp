@@ -112,8 +112,8 @@ class Projected {
   void explain_joining() {
     to_.step(translated("The heads are joined"));
     to_.paragraph(translated(
-        "Every head computes its own output for this query in the same way. They stand "
-        "side by side: {1} · {2} = {3} numbers.",
+        "Every head computes its own output for this query in the same way. They are put side by "
+        "side: {1} · {2} = {3} numbers.",
         geometry_.heads, geometry_.value_width, geometry_.heads * geometry_.value_width));
     Explanation::Vectors block{
         {},

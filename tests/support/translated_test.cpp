@@ -2,6 +2,7 @@
 
 #include <cctype>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -79,6 +80,38 @@ TEST_CASE("Chinese texts leave a space before and after Latin letters and digits
     for (std::size_t i = 1; i < characters.size(); ++i) {
       const char32_t before = characters[i - 1], after = characters[i];
       CHECK(!((chinese(before) && latin(after)) || (latin(before) && chinese(after))));
+    }
+  }
+}
+
+TEST_CASE("English texts use none of the turns that readers stumble over") {
+  // Each with what is written instead.
+  const std::map<std::string, std::string> turns{{" is no ", "is not a"},
+                                                 {" are no ", "are not"},
+                                                 {"behind", "after"},
+                                                 {"by itself", "automatically, alone"},
+                                                 {" tells ", "says, shows"},
+                                                 {" told ", "reported"},
+                                                 {"again for", "repeatable"},
+                                                 {"is not what", "invalid value"},
+                                                 {" stands where ", "expected"},
+                                                 {"in the place of", "instead of"},
+                                                 {" one a ", "one per"},
+                                                 {" number a ", "number per"},
+                                                 {" numbers a ", "numbers per"},
+                                                 {" row a ", "row per"},
+                                                 {" line a ", "line per"},
+                                                 {" list a ", "list per"},
+                                                 {"strangers", "untrusted"},
+                                                 {" as they were ", "as published"}};
+  const attn::Catalogue catalogue(read_text(ATTN_CHINESE), ATTN_CHINESE);
+  for (const attn::Catalogue::Entry& entry : catalogue.entries()) {
+    for (const auto& [turn, instead] : turns) {
+      CAPTURE(entry.english);
+      CAPTURE(instead);
+      const std::size_t at = entry.english.find(turn);
+      const bool there = at != entry.english.npos && entry.english.substr(0, at).ends_with("here");
+      CHECK((at == entry.english.npos || there));
     }
   }
 }
