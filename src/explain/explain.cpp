@@ -9,6 +9,7 @@
 #include "attn/layers.hpp"
 
 #include "document/document.hpp"
+#include "document/example_titles.hpp"
 #include "document/reader.hpp"
 #include "explain/explained_layers.hpp"
 #include "explain/explained_projections.hpp"
@@ -149,7 +150,7 @@ class KindExplanation {
     std::string title = plan_.model ? translated("{1} model, step by step", plan_.model->family)
                                     : translated("{1} attention, step by step", kind.name);
     to.title = to.title.empty() ? title : translated("{1}: {2}", title, to.title);
-    if (!plan_.title.empty()) to.paragraph(one_line(plan_.title));
+    if (!plan_.title.empty()) to.paragraph(one_line(shown_title(plan_.title)));
     if (!plan_.description.empty()) to.paragraph(one_line(plan_.description));
     to.item(translated("document: {1}", one_line(document)));
     to.item(options_.every_query

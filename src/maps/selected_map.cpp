@@ -11,6 +11,7 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
+#include "document/example_titles.hpp"
 #include "maps/merged_words.hpp"
 #include "support/translated.hpp"
 
@@ -257,7 +258,7 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
   heatmap.key_labels = Labels::of_sample(selected.map.labels.key, sample);
   const std::string place = place_text(selected, sample, head);
   heatmap.title = selected.map.title.empty() ? translated("Attention Weight Heatmap {1}", place)
-                                             : selected.map.title + "\n" + place;
+                                             : shown_title(selected.map.title) + "\n" + place;
   if (selection.plain()) return heatmap;
 
   // 1. The heads.
@@ -323,7 +324,7 @@ HeadLines selected_lines(const SelectedMap& selected) {
   const std::string place = place_text(selected);
   HeadLines lines;
   lines.title = selected.map.title.empty() ? translated("Attention between Tokens {1}", place)
-                                           : selected.map.title + " " + place;
+                                           : shown_title(selected.map.title) + " " + place;
   if (selected.choice.selection.heads == MapSelection::Heads::all) {
     lines.heads = selected_heads(selected).panels;
   } else {

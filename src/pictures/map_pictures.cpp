@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 
+#include "document/example_titles.hpp"
 #include "pictures/drawing.hpp"
 #include "support/translated.hpp"
 
@@ -88,7 +89,7 @@ TokenStrip token_strip(const SelectedMap& selected) {
                                                      : "\"" + map.query_labels[0] + "\"";
   const std::string what = queries == 1 ? translated("What {1} Looks At", query)
                                         : translated("Mean Weight that Each Token Gets");
-  const std::string& title = selected.map.title;
+  const std::string title = shown_title(selected.map.title);
   strip.title = (title.empty() ? "" : title + "\n") + what + " " + place_text(selected);
   // Where queries and keys are the same tokens, the query stands among them.
   const std::size_t place = map.first_query - map.first_key;
@@ -180,7 +181,7 @@ Picture draw_map_grid(const Drawing& drawing) {
               : translated("Largest of {1}", heads_text(chosen)));
     }
     if (const std::string keys = keys_text(drawing.choice.selection); !keys.empty()) add(keys);
-    options.figure.title = map.title;
+    options.figure.title = shown_title(map.title);
     if (map.title.empty()) {
       options.figure.title = place;
     } else if (!place.empty()) {
@@ -232,7 +233,7 @@ Picture draw_comparison(const Drawing& drawing) {
   if (options.figure.style == PlotStyle::standard && !options.figure.title && first.is_map()) {
     const std::string what =
         first.holds_weights() ? translated("Attention Weights") + " " : first.tensor + " ";
-    options.figure.title = title_or(one_title ? first.title : "", what) +
+    options.figure.title = title_or(one_title ? shown_title(first.title) : "", what) +
                            place_text(SelectedMap(first, drawing.choice));
   }
   return draw_grid(grid, options.grid(), drawing.format);

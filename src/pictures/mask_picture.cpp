@@ -5,6 +5,7 @@
 #include "attn/error.hpp"
 
 #include "attention/visibility.hpp"
+#include "document/example_titles.hpp"
 #include "document/keys.hpp"
 #include "document/mask_reader.hpp"
 #include "document/reader.hpp"
@@ -70,7 +71,8 @@ MaskMap mask_map(const PlannedAttention& attention, std::size_t sample, std::siz
   if (!place.empty()) place += between;
   place += translated("Sample {1}", sample + 1);
   if (visibility.differs_by_head()) place += between + translated("Head {1}", head + 1);
-  map.title = (title.empty() ? "" : title + "\n") + translated("Attention Mask ({1})", place);
+  map.title =
+      (title.empty() ? "" : shown_title(title) + "\n") + translated("Attention Mask ({1})", place);
   return map;
 }
 
@@ -126,7 +128,7 @@ Picture draw_mask(const Drawing& drawing) {
   MapChoice whole = choice;
   whole.selection.hide_mask = whole.selection.merge_pieces = whole.selection.renormalize = false;
   const SelectedMap chosen(allowed, whole);
-  const std::string title = map.title.empty() ? "" : map.title + "\n";
+  const std::string title = map.title.empty() ? "" : shown_title(map.title) + "\n";
   return draw_mask(mask_map(selected_heatmap(chosen),
                             title + translated("Attention Mask") + " " + place_text(chosen)),
                    drawing.options.figure, drawing.format);

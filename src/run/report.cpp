@@ -8,6 +8,7 @@
 
 #include "attn/run.hpp"
 
+#include "document/example_titles.hpp"
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
 #include "result/result_writer.hpp"
@@ -158,7 +159,7 @@ std::string text_of(const RunReport& report) {
                     : translated("{1} attention, {2}, of {3}", info(report.kind).name,
                                  name(report.dtype), report.document)) +
       "\n";
-  if (!report.title.empty()) text += printable_lines(report.title);
+  if (!report.title.empty()) text += printable_lines(shown_title(report.title));
   if (!report.description.empty()) text += printable_lines(report.description);
 
   text += "\n" + translated("Shapes") + "\n";

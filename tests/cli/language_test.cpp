@@ -77,6 +77,20 @@ TEST_CASE("the matplotlib style is English in every language, the standard style
   CHECK(picture("standard", "en").find("Key Sequence Position") != std::string::npos);
 }
 
+TEST_CASE("titles of the examples are in the language, those of other documents stay") {
+  const TemporaryFolder folder;
+  const Outcome example = attn_cli({"run", causal_example, "--plots", "heatmap", "--format", "svg",
+                                    "--lang", "zh", "--out", "made"},
+                                   folder.path());
+  CHECK(example.output.find("\n因果注意力\n") != std::string::npos);
+  CHECK(read_text(folder / "made/heatmap.svg").find(">因果注意力<") != std::string::npos);
+  CHECK(read_text(folder / "made/result.json").find("\"Causal attention\"") != std::string::npos);
+  const Outcome other =
+      attn_cli({"run", "-", "--plots", "none", "--lang", "zh", "--out", "other"}, folder.path(),
+               R"({"attention":"softmax","scores":[[0]],"title":"My title"})");
+  CHECK(other.output.find("\nMy title\n") != std::string::npos);
+}
+
 TEST_CASE("help pages are in the language, wherever --lang stands, and of the locale") {
   const std::string english = attn_cli({"run", "--help"}).output;
   CHECK(english.starts_with("Compute one input document and draw it\nUsage: attn-cli run "));
