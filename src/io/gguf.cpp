@@ -277,14 +277,14 @@ class GgufReader {
     const double given = to_.number("general.alignment").value_or(32);
     const auto alignment = given >= 1 && given <= 1 << 20 ? static_cast<std::size_t>(given) : 0;
     if (alignment == 0 || (alignment & (alignment - 1)) != 0) {
-      throw input_error(translated("the alignment is no power of two"), "general.alignment",
+      throw input_error(translated("the alignment is not a power of two"), "general.alignment",
                         translated(fetch_again));
     }
     const std::size_t begin = (at_ + alignment - 1) / alignment * alignment;
     const std::size_t room = begin <= bytes_.size() ? bytes_.size() - begin : 0;
     for (const Placed& own : all) {
       if (own.offset > room || own.size > room - own.offset) {
-        throw input_error(translated("the {1} bytes of the tensor end behind the file", own.size),
+        throw input_error(translated("the {1} bytes of the tensor end after the file", own.size),
                           "tensor " + in_quotes(to_.names_[own.entry]), translated(fetch_again));
       }
       if (own.offset % alignment != 0) {

@@ -206,7 +206,8 @@ class PickleMachine {
   Value& top(Kind kind) {
     expect(1);
     Value& value = to_.values_[stack_.back()];
-    if (value.kind != kind) refuse(translated("the pickle adds to a value that is no container"));
+    if (value.kind != kind)
+      refuse(translated("the pickle adds to a value that is not a container"));
     return value;
   }
 
@@ -250,7 +251,7 @@ class PickleMachine {
     const Id name = pop(), module = pop();
     for (const Id part : {module, name}) {
       if (to_.values_[part].kind != Kind::text)
-        refuse(translated("the pickle names something by a value that is no text"));
+        refuse(translated("the pickle names something by a value that is not text"));
     }
     push_name(to_.values_[module].text, to_.values_[name].text);
   }
@@ -260,7 +261,7 @@ class PickleMachine {
     const Value& called = to_.values_[callee];
     const Value& given = to_.values_[arguments];
     if (called.kind != Kind::name || given.kind != Kind::sequence) {
-      refuse(translated("the pickle calls a value that is no name"));
+      refuse(translated("the pickle calls a value that is not a name"));
     }
     switch (called.name->role) {
       case dictionary: {
@@ -311,7 +312,7 @@ class PickleMachine {
     for (const Id id : given.items) {
       const Value& pair = to_.values_[id];
       if (pair.kind != Kind::sequence || pair.items.size() != 2)
-        refuse(translated("the pickle makes a dictionary of what are no pairs"));
+        refuse(translated("the pickle makes a dictionary of what are not pairs"));
       items.insert(items.end(), pair.items.begin(), pair.items.end());
     }
     return items;

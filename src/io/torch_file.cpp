@@ -514,8 +514,8 @@ class TorchFileReader {
   }
 
   [[noreturn]] void refuse_beyond(const TorchFile::View& view, std::size_t at) const {
-    pickle_->refuse(translated("a tensor of shape {1} ends behind its storage {2}",
-                               text(view.shape), in_quotes(to_.storages_[view.storage].record)),
+    pickle_->refuse(translated("a tensor of shape {1} ends after its storage {2}", text(view.shape),
+                               in_quotes(to_.storages_[view.storage].record)),
                     at);
   }
 

@@ -145,7 +145,7 @@ TEST_CASE("GGUF files that are not read say why and what to do") {
   CHECK(refusal(file_of({tensor("a", {4}, 0, 0), tensor("a", {4}, 0, 32)})) ==
         "the tensor \"a\" is there twice\n  where: tensor \"a\"" + std::string(damaged));
   CHECK(refusal(file_of({tensor("a", {64}, 0, 0)})) ==
-        "the 256 bytes of the tensor end behind the file\n  where: tensor \"a\"" +
+        "the 256 bytes of the tensor end after the file\n  where: tensor \"a\"" +
             std::string(damaged));
   CHECK(refusal(file_of({tensor("a", {4}, 0, 4)})) ==
         "the numbers of the tensor begin at 4, no multiple of 32\n  where: tensor \"a\"" +

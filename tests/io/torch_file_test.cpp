@@ -175,7 +175,7 @@ TEST_CASE("a tensor beyond its storage is refused, whatever its sizes") {
   const auto check = [](const std::string& value, const std::string& problem) {
     CHECK(refusal(value).starts_with(problem + "\n  where: byte "));
   };
-  const std::string beyond = "a tensor of shape [2,3] ends behind its storage \"1\"";
+  const std::string beyond = "a tensor of shape [2,3] ends after its storage \"1\"";
   check(tensor(1, {2, 3}, {3, 1}), beyond);
   check(tensor(0, {2, 3}, {4, 1}), beyond);
   check(tensor(-1, {1}, {1}), "a tensor begins at the negative element -1");
