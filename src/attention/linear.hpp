@@ -100,12 +100,21 @@ Tensor projected_rows(const Tensor& x, const Tensor& W, const std::function<doub
 /// not finite are left out.
 double longest_row(const Tensor& rows, std::size_t width, std::size_t threads);
 
+/// Rows of a matrix that are stored in another way than number by number, such as blocks of few
+/// bits with a common scale.
+struct MadeRows {
+  std::size_t rows = 0, columns = 0;
+  /// Called by several threads at once.
+  std::function<void(std::size_t row, float* to)> make;
+};
+
 /// The matrix W [out,in] of a product y = x Wᵀ, in whatever form a document or a checkpoint holds
 /// it: any type of number, rows or columns one after the other, all of the rows or some. Products
 /// convert rows while they pack them, so that no second copy of the matrix is made.
 class StoredMatrix {
  public:
   StoredMatrix() = default;
+  explicit StoredMatrix(MadeRows made);
   /// A matrix of rank 2, [out,in], or [in,out] if `transposed`. Its elements need not be aligned.
   explicit StoredMatrix(Tensor stored, bool transposed = false);
 
@@ -136,6 +145,7 @@ class StoredMatrix {
   void widen_rows(std::size_t first, std::size_t count, std::size_t stride, T* to) const;
 
   Tensor stored_;
+  std::function<void(std::size_t row, float* to)> make_row_;  // in place of `stored_`
   bool transposed_ = false;
   std::size_t columns_ = 0;
   // Its rows among those stored (columns, if transposed): `count_` from `first_` on, or those that
@@ -143,6 +153,10 @@ class StoredMatrix {
   std::size_t first_ = 0, count_ = 0;
   std::vector<std::size_t> order_;
 };
+
+/// Rows of both matrices in turn, the first of `even`, the first of `odd`, the second of `even`…
+/// Both have the same shape.
+StoredMatrix rows_in_turn(const StoredMatrix& even, const StoredMatrix& odd);
 
 /// y = x Wᵀ + b with a stored matrix.
 struct StoredLinear {

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "attention/linear.hpp"
@@ -53,6 +55,9 @@ StoredMatrix::StoredMatrix(Tensor stored, bool transposed)
   count_ = stored_.shape()[transposed ? 1 : 0];
 }
 
+StoredMatrix::StoredMatrix(MadeRows made)
+    : make_row_(std::move(made.make)), columns_(made.columns), count_(made.rows) {}
+
 StoredMatrix StoredMatrix::rows(std::size_t first, std::size_t count) const {
   StoredMatrix part = *this;
   part.count_ = count;
@@ -82,6 +87,18 @@ const std::byte* StoredMatrix::bytes_at(std::size_t row, std::size_t column) con
 template <class T>
 void StoredMatrix::widen_rows(std::size_t first, std::size_t count, std::size_t stride,
                               T* to) const {
+  if (make_row_) {
+    std::vector<float> numbers(std::is_same_v<T, float> ? 0 : columns_);
+    for (std::size_t i = 0; i < count; ++i) {
+      if constexpr (std::is_same_v<T, float>) {
+        make_row_(stored_row(first + i), to + i * stride);
+      } else {
+        make_row_(stored_row(first + i), numbers.data());
+        std::copy(numbers.begin(), numbers.end(), to + i * stride);
+      }
+    }
+    return;
+  }
   const DType type = stored_.dtype();
   if (!transposed_) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -103,6 +120,7 @@ void StoredMatrix::widen_rows(std::size_t first, std::size_t count, std::size_t 
 // Null if the elements must be widened, picked or moved to an aligned place.
 template <class T>
 const T* StoredMatrix::in_memory() const {
+  if (make_row_) return nullptr;
   const bool aligned = reinterpret_cast<std::uintptr_t>(stored_.bytes()) % alignof(T) == 0;
   if (stored_.dtype() != dtype_of<T>() || !aligned || !order_.empty()) return nullptr;
   return static_cast<const T*>(stored_.bytes()) + first_ * (transposed_ ? 1 : stored_.shape()[1]);
@@ -112,10 +130,11 @@ MatrixRows StoredMatrix::source() const {
   const auto make = [this](std::size_t first, std::size_t count, std::size_t stride, auto* to) {
     widen_rows(first, count, stride, to);
   };
-  MatrixRows rows{count_, columns_, transposed_, stored_.dtype() == DType::bfloat16, make, make};
+  const bool brain = !make_row_ && stored_.dtype() == DType::bfloat16;
+  MatrixRows rows{count_, columns_, transposed_, brain, make, make};
   rows.in_memory = in_memory<float>();
   rows.doubles_in_memory = in_memory<double>();
-  rows.stride = stored_.shape()[1];
+  rows.stride = make_row_ ? columns_ : stored_.shape()[1];
   return rows;
 }
 
@@ -133,6 +152,14 @@ Tensor StoredMatrix::tensor() const {
     numbers.insert(numbers.end(), own.begin(), own.end());
   }
   return {shape(), std::move(numbers)};
+}
+
+StoredMatrix rows_in_turn(const StoredMatrix& even, const StoredMatrix& odd) {
+  const Shape shape = even.shape();
+  return StoredMatrix(MadeRows{2 * shape[0], shape[1], [=](std::size_t row, float* to) {
+                                 const StoredMatrix& from = row % 2 == 0 ? even : odd;
+                                 from.source().floats(row / 2, 1, shape[1], to);
+                               }});
 }
 
 StoredLinear::StoredLinear(StoredMatrix own_weight, Tensor own_bias)
