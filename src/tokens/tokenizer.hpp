@@ -13,6 +13,7 @@
 
 namespace attn {
 
+class Gguf;
 struct TokenizerParts;
 
 /// A token of a text.
@@ -51,6 +52,10 @@ class Tokenizer {
   /// from vocab.txt, according to the tokenizer_class of tokenizer_config.json or the model's type.
   /// Throws Error(input) that names the file, the place in it and what is not supported.
   static Tokenizer from_files(const TokenizerFiles& files);
+
+  /// From the keys of a GGUF file: byte-level BPE, SentencePiece's BPE or Unigram, or WordPiece.
+  /// Throws Error(input) at the key.
+  static Tokenizer from_gguf(const Gguf& file);
 
   /// BERT's, from its vocabulary. `lowercase`: lower-case and strip accents, for an uncased
   /// vocabulary. Throws Error(input) at `where` if the vocabulary lacks [UNK], [CLS] or [SEP].

@@ -1,0 +1,393 @@
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "io/gguf.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+#include "tokens/tokenizer_parts.hpp"
+
+namespace attn {
+namespace {
+
+// Byte-level BPE: what cuts a text into words, by "tokenizer.ggml.pre".
+
+#define CONTRACTIONS "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+#define SPACES R"(\s*[\r\n]+|\s+(?!\S)|\s+)"
+#define UPPER R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])"
+#define LOWER R"([\p{Ll}\p{Lm}\p{Lo}\p{M}])"
+#define WORD_START R"([^\r\n\p{L}\p{N}]?)"
+
+constexpr const char* gpt2_words =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S))";
+constexpr const char* llama3_words =
+    CONTRACTIONS "|" WORD_START R"(\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" SPACES;
+constexpr const char* qwen2_words =
+    CONTRACTIONS "|" WORD_START R"(\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" SPACES;
+constexpr const char* o200k_words =
+    WORD_START UPPER "*" LOWER "+" CONTRACTIONS "?|" WORD_START UPPER "+" LOWER "*" CONTRACTIONS
+                     R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" SPACES;
+constexpr const char* tekken_words = WORD_START UPPER
+    "*" LOWER "+|" WORD_START UPPER "+" LOWER R"(*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" SPACES;
+constexpr const char* digit = R"(\p{N})";
+constexpr const char* three_digits = "[0-9][0-9][0-9]";
+constexpr const char* bloom_words = " ?[^(\\s|.,!?…。，、।۔،)]+";
+
+// Scripts with upper and lower case, as DeepSeek's first tokenizers list them.
+constexpr const char* cased_words =
+    R"(\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-ώᾀ-ᾴᾶ-ᾼιῂ-ῄῆ-ῌῐ-ΐῖ-Ίῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤΩℨK-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⲲⲳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]+)";
+
+/// What the names of llama.cpp's list (llama_vocab::impl::load in src/llama-vocab.cpp) stand for.
+struct Pre {
+  std::string_view names;             ///< separated by spaces
+  std::vector<const char*> patterns;  ///< each cuts the parts that the one before left
+  bool whole_first = false;           ///< a word that is a token is not merged
+  bool begin = false, end = false;    ///< special tokens around texts, if no key says
+};
+
+const std::vector<Pre>& pre_table() {
+  static const std::vector<Pre> table{
+      {"gpt-2 phi-2 olmo mpt jina-es jina-de jina-v2-es jina-v2-de jina-v1-en jais trillion "
+       "granite-docling gigachat modern-bert",
+       {gpt2_words}},
+      {"llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2",
+       {llama3_words},
+       true,
+       true},
+      {"dbrx smaug-bpe chatglm-bpe glm4", {llama3_words}},
+      {"qwen2 deepseek-r1-qwen stablelm2 hunyuan megrez", {qwen2_words}},
+      {"starcoder refact command-r smollm codeshell exaone minerva-7b", {digit, gpt2_words}},
+      {"gpt-4o llama4 kanana2", {o200k_words}},
+      {"tekken", {tekken_words}, true, true},
+      {"bloom poro-chat gpt3-finnish", {bloom_words}},
+      {"viking", {bloom_words, digit}},
+      {"falcon", {R"([\p{P}\$\+<=>\^~\|`]+)", gpt2_words, three_digits}},
+      {"deepseek-llm",
+       {"[\r\n]", cased_words, R"(\s?[!-/:-~！-／：-～‘-‟　-。]+)", R"(\s+$)",
+        "[一-龥ࠀ-一가-퟿]+", R"(\p{N}+)"}},
+      {"deepseek-coder",
+       {"[\r\n]", R"(\s?\p{L}+)", R"(\s?\p{P}+)", "[一-龥ࠀ-一가-퟿]+", digit}},
+      {"deepseek-v3",
+       {R"(\p{N}{1,3})", "[一-龥぀-ゟ゠-ヿ]+",
+        R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)"
+        R"(| ?[\p{P}\p{S}]+[\r\n]*|)" SPACES}},
+      {"roberta-bpe", {gpt2_words}, false, false, true},
+      {"default", {R"([\p{P}\$\+<=>\^~\|]+)", gpt2_words, R"(\p{N}+)", three_digits}}};
+  return table;
+}
+
+#undef CONTRACTIONS
+#undef SPACES
+#undef UPPER
+#undef LOWER
+#undef WORD_START
+
+std::vector<std::string_view> names_in(std::string_view list) {
+  std::vector<std::string_view> names;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(' '), list.size());
+    names.push_back(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return names;
+}
+
+// The words of all names; Chinese, Japanese, Korean and other letters are compared as code points.
+const Pre& pre_of(std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const Pre& pre : pre_table()) {
+    for (const std::string_view own : names_in(pre.names)) {
+      if (own == name) return pre;
+      known.push_back(own);
+    }
+  }
+  throw input_error(translated("words of the kind {1} are not known", in_quotes(name)),
+                    "tokenizer.ggml.pre", suggestion(name, known));
+}
+
+// A message of protobuf (protobuf.dev/programming-guides/encoding).
+class Message {
+ public:
+  void number(unsigned field, std::uint64_t value) {
+    varying(field << 3U);
+    varying(value);
+  }
+  void real(unsigned field, float value) {
+    varying(field << 3U | 5U);
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void text(unsigned field, std::string_view value) {
+    varying(field << 3U | 2U);
+    varying(value.size());
+    bytes_ += value;
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  void varying(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7U) bytes_ += static_cast<char>(value | 0x80U);
+    bytes_ += static_cast<char>(value);
+  }
+
+  std::string bytes_;
+};
+
+/// Reads the keys "tokenizer.ggml.…".
+class TokenizerReader {
+ public:
+  explicit TokenizerReader(const Gguf& file)
+      : file_(file), texts_(file.texts("tokenizer.ggml.tokens")) {
+    for (const double type : file.numbers("tokenizer.ggml.token_type")) {
+      types_.push_back(static_cast<int>(type));
+    }
+    types_.resize(texts_.size(), normal);
+  }
+
+  TokenizerParts read() {
+    const std::string model(file_.text("tokenizer.ggml.model").value_or(""));
+    if (texts_.empty()) {
+      throw input_error(translated("the file has no tokens"), "tokenizer.ggml.tokens",
+                        translated("give token ids, or another file of the model"));
+    }
+    if (model == "gpt2") return byte_pairs();
+    if (model == "llama") return sentence_pieces(false);
+    if (model == "t5") return sentence_pieces(true);
+    if (model == "bert") return word_pieces();
+    throw input_error(translated("tokenizers of the kind {1} are not read", in_quotes(model)),
+                      "tokenizer.ggml.model", translated("known: gpt2, llama, t5, bert"));
+  }
+
+  SpecialIds special_ids() const {
+    SpecialIds ids;
+    const auto read = [&](std::optional<std::int64_t>& to, const char* name) {
+      if (const auto id = special(name)) to = *id;
+    };
+    read(ids.pad, "padding_token_id");
+    read(ids.mask, "mask_token_id");
+    read(ids.first, "bos_token_id");
+    read(ids.last, "eos_token_id");
+    read(ids.classifier, "cls_token_id");
+    read(ids.separator, "seperator_token_id");
+    if (!ids.separator) read(ids.separator, "separator_token_id");
+    read(ids.unknown, "unknown_token_id");
+    return ids;
+  }
+
+ private:
+  // Numbers of "tokenizer.ggml.token_type".
+  enum : int { normal = 1, unknown_type = 2, control = 3, user_defined = 4 };
+
+  static std::string key(std::string_view name) { return "tokenizer.ggml." + std::string(name); }
+
+  // An id below the number of tokens.
+  std::optional<TokenId> special(std::string_view name) const {
+    const auto id = file_.number(key(name));
+    if (!id || !(*id >= 0) || *id >= static_cast<double>(texts_.size())) return std::nullopt;
+    return static_cast<TokenId>(*id);
+  }
+
+  TokenId needed(std::initializer_list<const char*> names) const {
+    for (const char* name : names) {
+      if (const auto id = special(name)) return *id;
+    }
+    throw input_error(translated("the file does not say the id of this token"), key(*names.begin()),
+                      translated("give token ids, or another file of the model"));
+  }
+
+  bool flag(std::string_view name, bool otherwise) const {
+    return file_.boolean(key(name)).value_or(otherwise);
+  }
+
+  std::shared_ptr<TokenTable> table() const {
+    auto tokens = std::make_shared<TokenTable>();
+    std::size_t bytes = 0;
+    for (const std::string_view text : texts_) bytes += text.size();
+    tokens->reserve(texts_.size(), bytes);
+    // Models have rows for tokens without a text, or with that of another: no text becomes them.
+    for (std::size_t id = 0; id < texts_.size(); ++id) {
+      if (!tokens->add(texts_[id], static_cast<TokenId>(id))) {
+        tokens->add("[" + std::to_string(id) + "]", static_cast<TokenId>(id));
+      }
+    }
+    return tokens;
+  }
+
+  AddedTokens added(const std::vector<Normalizer>& normalizers) const {
+    std::vector<AddedToken> all;
+    for (std::size_t id = 0; id < texts_.size(); ++id) {
+      const int type = types_[id];
+      if (type != control && type != user_defined && type != unknown_type) continue;
+      if (texts_[id].empty()) continue;
+      AddedToken token;
+      token.content = texts_[id];
+      token.id = static_cast<TokenId>(id);
+      token.special = type != user_defined;
+      all.push_back(std::move(token));
+    }
+    return {std::move(all), normalizers, key("tokens")};
+  }
+
+  // Tokens before and behind each text, as the keys say.
+  TextTemplate around(bool begin, bool end, bool each_of_pair) const {
+    std::vector<TextTemplate::Part> before, after;
+    if (flag("add_bos_token", begin))
+      before.push_back({-1, 0, {needed({"bos_token_id", "cls_token_id"})}});
+    if (flag("add_eos_token", end)) {
+      after.push_back(
+          {-1, 0, {needed({"eos_token_id", "seperator_token_id", "separator_token_id"})}});
+    }
+    TextTemplate result;
+    result.single = before;
+    result.single.push_back({0, 0, {}});
+    result.single.insert(result.single.end(), after.begin(), after.end());
+    result.pair = result.single;
+    if (each_of_pair) result.pair.insert(result.pair.end(), before.begin(), before.end());
+    result.pair.push_back({1, 0, {}});
+    result.pair.insert(result.pair.end(), after.begin(), after.end());
+    return result;
+  }
+
+  TokenizerParts byte_pairs() const {
+    const Pre& pre = pre_of(file_.text(key("pre")).value_or("default"));
+    BytePairModel model;
+    const auto tokens = table();
+    model.tokens = tokens;
+    model.ignore_merges = pre.whole_first;
+    MergeList merges;
+    const std::vector<std::string_view> lines = file_.texts(key("merges"));
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (merges.add_line(lines[i])) continue;
+      throw input_error(translated("expected two tokens with a space between them, found {1}",
+                                   in_quotes(lines[i])),
+                        key("merges") + ", " + std::to_string(i),
+                        translated("fetch the file again"));
+    }
+    if (lines.empty()) {
+      throw input_error(translated("the file has no merges"), key("merges"),
+                        translated("give token ids, or another file of the model"));
+    }
+    model.merges = merges.table(
+        *tokens, "", [](std::size_t i) { return key("merges") + ", " + std::to_string(i); });
+    TokenizerParts parts{tokens, std::move(model)};
+    for (const char* pattern : pre.patterns) parts.splitters.push_back(isolate(pattern));
+    parts.splitters.push_back(split_bytes(false, false));
+    parts.written.letters_of_bytes = true;
+    parts.added = added(parts.normalizers);
+    parts.around = around(pre.begin, pre.end, true);
+    return parts;
+  }
+
+  // A model of SentencePiece of the pieces and their scores (sentencepiece_model.proto), which its
+  // library cuts texts by.
+  TokenizerParts sentence_pieces(bool unigram) const {
+    const std::vector<double> scores = file_.numbers(key("scores"));
+    if (scores.size() != texts_.size()) {
+      throw input_error(
+          translated("there are {1} scores for {2} tokens", scores.size(), texts_.size()),
+          key("scores"), translated("fetch the file again"));
+    }
+    const auto tokens = table();
+    const std::size_t unknown = special("unknown_token_id").value_or(0);
+    bool bytes = false;
+    Message model;
+    for (std::size_t id = 0; id < texts_.size(); ++id) {
+      constexpr int byte = 6, unused = 5;
+      int type = types_[id];
+      if (id == unknown) type = unknown_type;
+      if (id != unknown && type == unknown_type) type = unused;
+      bytes = bytes || type == byte;
+      Message piece;
+      piece.text(1, tokens->token(static_cast<TokenId>(id)));
+      piece.real(2, static_cast<float>(scores[id]));
+      piece.number(3, static_cast<std::uint64_t>(type));
+      model.text(1, piece.bytes());
+    }
+    Message trainer;
+    trainer.number(3, unigram ? 1 : 2);
+    if (bytes) trainer.number(35, 1);
+    model.text(2, trainer.bytes());
+    const bool space = flag("add_space_prefix", true);
+    Message normalizer;
+    normalizer.text(1, "identity");
+    const std::string table_of_characters = charsmap();
+    if (!table_of_characters.empty()) normalizer.text(2, table_of_characters);
+    normalizer.number(3, space ? 1 : 0);
+    normalizer.number(4, flag("remove_extra_whitespaces", unigram) ? 1 : 0);
+    normalizer.number(5, 1);
+    model.text(3, normalizer.bytes());
+    SentencePieceModel own(model.bytes());
+    std::vector<TokenId> ids(texts_.size());
+    for (std::size_t id = 0; id < ids.size(); ++id) ids[id] = static_cast<TokenId>(id);
+    own.number_pieces(std::move(ids));
+    TokenizerParts parts{tokens, std::move(own)};
+    parts.written.byte_tokens = true;
+    parts.written.drops_first_space = space;
+    parts.written.replacements.push_back({RegularExpression::literal("\u2581"), " "});
+    parts.added = added(parts.normalizers);
+    parts.around = around(!unigram, unigram, !unigram);
+    return parts;
+  }
+
+  // The bytes of an array of numbers.
+  std::string charsmap() const {
+    std::string bytes;
+    for (const double byte : file_.numbers(key("precompiled_charsmap"))) {
+      bytes += static_cast<char>(static_cast<int>(byte));
+    }
+    return bytes;
+  }
+
+  // WordPiece, whose vocabulary has a mark before the first piece of a word and none before others.
+  TokenizerParts word_pieces() const {
+    constexpr std::string_view mark = "\u2581";
+    std::vector<std::string> tokens;
+    for (std::size_t id = 0; id < texts_.size(); ++id) {
+      const std::string_view text = texts_[id];
+      const bool whole = types_[id] != normal || (text.starts_with('[') && text.ends_with(']'));
+      tokens.push_back(text.starts_with(mark) ? std::string(text.substr(mark.size()))
+                       : whole                ? std::string(text)
+                                              : "##" + std::string(text));
+    }
+    const TokenId first = needed({"cls_token_id", "bos_token_id"});
+    const TokenId last = needed({"seperator_token_id", "separator_token_id", "eos_token_id"});
+    BertSettings settings;
+    settings.first = tokens[first];
+    settings.last = tokens[last];
+    settings.unknown = tokens[needed({"unknown_token_id"})];
+    TokenizerParts parts =
+        bert_parts(Vocabulary::from_list(tokens, key("tokens")), settings, key("tokens"));
+    std::vector<AddedToken> all;
+    for (std::size_t id = 0; id < tokens.size(); ++id) {
+      if (types_[id] != control || tokens[id].empty()) continue;
+      AddedToken token;
+      token.content = tokens[id];
+      token.id = static_cast<TokenId>(id);
+      token.special = true;
+      all.push_back(std::move(token));
+    }
+    parts.added = AddedTokens(std::move(all), parts.normalizers, key("tokens"));
+    return parts;
+  }
+
+  const Gguf& file_;
+  std::vector<std::string_view> texts_;
+  std::vector<int> types_;
+};
+
+}  // namespace
+
+Tokenizer Tokenizer::from_gguf(const Gguf& file) {
+  TokenizerReader reader(file);
+  TokenizerParts parts = reader.read();
+  return {std::move(parts), reader.special_ids()};
+}
+
+}  // namespace attn
