@@ -288,9 +288,10 @@ class GgufReader {
                           "tensor " + in_quotes(to_.names_[own.entry]), translated(fetch_again));
       }
       if (own.offset % alignment != 0) {
-        throw input_error(translated("the numbers of the tensor begin at {1}, no multiple of {2}",
-                                     own.offset, alignment),
-                          "tensor " + in_quotes(to_.names_[own.entry]), translated(fetch_again));
+        throw input_error(
+            translated("the numbers of the tensor begin at {1}, not at a multiple of {2}",
+                       own.offset, alignment),
+            "tensor " + in_quotes(to_.names_[own.entry]), translated(fetch_again));
       }
       to_.entries_[own.entry].bytes =
           bytes_.subspan(own.size == 0 ? 0 : begin + own.offset, own.size);

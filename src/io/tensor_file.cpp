@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -10,6 +11,7 @@
 #include "attn/io.hpp"
 
 #include "io/gguf.hpp"
+#include "io/gguf_parts.hpp"
 #include "io/json_tensor.hpp"
 #include "io/numpy.hpp"
 #include "io/safetensors.hpp"
@@ -139,8 +141,7 @@ class TensorFile::Content {
         folder_(std::move(folder)),
         access_(std::move(access)),
         parsed_(parse_named(bytes, std::move(owner))) {
-    // The first of several tensors of one name.
-    for (std::size_t i = 0; i < names().size(); ++i) index_.try_emplace(names()[i], i);
+    index_names();
   }
 
   static std::shared_ptr<const Content> open(const std::filesystem::path& path,
@@ -150,8 +151,10 @@ class TensorFile::Content {
       return std::make_shared<Content>(file->bytes(), file, translated("standard input"), "",
                                        access);
     }
-    return std::make_shared<Content>(file->bytes(), file, path.string(), path.parent_path(),
-                                     access);
+    auto content =
+        std::make_shared<Content>(file->bytes(), file, path.string(), path.parent_path(), access);
+    if (const auto* gguf = std::get_if<Gguf>(&content->parsed_)) content->open_later(path, *gguf);
+    return content;
   }
 
   std::string_view format() const noexcept {
@@ -159,6 +162,10 @@ class TensorFile::Content {
   }
 
   const std::vector<std::string>& names() const noexcept {
+    return later_.empty() ? own_names() : all_names_;
+  }
+
+  const std::vector<std::string>& own_names() const noexcept {
     return std::visit(
         Overloaded{
             [](const Npy& npy) -> const std::vector<std::string>& { return npy.names; },
@@ -168,6 +175,7 @@ class TensorFile::Content {
 
   // `references` is the number of files that led here by references.
   Tensor read(std::string_view name, int references) const {
+    if (const Content* part = later_with(name)) return part->read(name, references);
     try {
       const std::size_t index = find(name);
       const auto open_tensor = [&](const std::string& file, const std::string& tensor) {
@@ -184,6 +192,7 @@ class TensorFile::Content {
   }
 
   std::string stored_type(std::string_view name, int references) const {
+    if (const Content* part = later_with(name)) return part->stored_type(name, references);
     try {
       const std::size_t index = find(name);
       return std::visit(Overloaded{[](const Npy& npy) { return std::string(attn::name(npy.type)); },
@@ -205,6 +214,38 @@ class TensorFile::Content {
   }
 
  private:
+  // The first of several tensors of one name.
+  void index_names() {
+    for (std::size_t i = 0; i < names().size(); ++i) index_.try_emplace(names()[i], i);
+  }
+
+  void open_later(const std::filesystem::path& path, const Gguf& first) {
+    std::vector<std::filesystem::path> parts;
+    try {
+      parts = later_gguf_parts(path, first);
+    } catch (const Error& error) {
+      throw error.inside(name_);
+    }
+    if (parts.empty()) return;
+    all_names_ = own_names();
+    for (const std::filesystem::path& part : parts) {
+      later_.push_back(open(part, access_));
+      const std::vector<std::string>& more = later_.back()->names();
+      all_names_.insert(all_names_.end(), more.begin(), more.end());
+    }
+    index_.clear();
+    index_names();
+  }
+
+  // The later part of a file in several that has the tensor; null if this part has it, or none.
+  const Content* later_with(std::string_view name) const {
+    const auto found = index_.find(name);
+    if (found == index_.end() || found->second < own_names().size()) return nullptr;
+    const auto has = [&](const auto& part) { return part->index_.contains(name); };
+    const auto part = std::find_if(later_.begin(), later_.end(), has);
+    return part == later_.end() ? nullptr : part->get();
+  }
+
   std::string stored_in_json(const JsonTensorFile& json, std::size_t index, int references) const {
     std::string elsewhere;
     const auto open_tensor = [&](const std::string& file, const std::string& tensor) {
@@ -262,7 +303,9 @@ class TensorFile::Content {
   std::optional<std::filesystem::path> folder_;
   FileAccess access_;
   Parsed parsed_;
-  std::map<std::string_view, std::size_t> index_;  ///< into names()
+  std::vector<std::shared_ptr<const Content>> later_;  // parts of a GGUF file
+  std::vector<std::string> all_names_;                 // in order, if there are such
+  std::map<std::string_view, std::size_t> index_;      ///< into names()
 };
 
 TensorFile::TensorFile(std::shared_ptr<const Content> content) : content_(std::move(content)) {}

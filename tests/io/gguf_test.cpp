@@ -148,7 +148,7 @@ TEST_CASE("GGUF files that are not read say why and what to do") {
         "the 256 bytes of the tensor end after the file\n  where: tensor \"a\"" +
             std::string(damaged));
   CHECK(refusal(file_of({tensor("a", {4}, 0, 4)})) ==
-        "the numbers of the tensor begin at 4, no multiple of 32\n  where: tensor \"a\"" +
+        "the numbers of the tensor begin at 4, not at a multiple of 32\n  where: tensor \"a\"" +
             std::string(damaged));
   CHECK(refusal(file_of({}, {text("a") + raw(13U)})) ==
         "a value has the unknown type 13\n  where: byte 33" + std::string(damaged));
@@ -158,6 +158,30 @@ TEST_CASE("GGUF files that are not read say why and what to do") {
         "the file claims 18446744073709551615 tensors and 0 keys, more than its 24 bytes can "
         "hold\n  where: byte 24" +
             std::string(damaged));
+}
+
+TEST_CASE("a GGUF file in parts is read as one") {
+  const auto part = [](std::uint16_t number, const std::string& name) {
+    return file_of({tensor(name, {2}, 0, 0)},
+                   {text("split.count") + raw(2U) + raw(std::uint16_t{2}),
+                    text("split.no") + raw(2U) + raw(number)});
+  };
+  const TemporaryFolder folder;
+  const fs::path first = folder.write("m-00001-of-00002.gguf", part(0, "a"));
+  CHECK(
+      error_from([&] { TensorFile::open(first); }, ErrorKind::file).find("m-00002-of-00002.gguf") !=
+      std::string::npos);
+  folder.write("m-00002-of-00002.gguf", part(1, "b"));
+  const TensorFile both = TensorFile::open(first);
+  CHECK(both.names() == std::vector<std::string>{"a", "b"});
+  CHECK(tensor_is<float>(both.read("b"), {2}, {0, 1}));
+  CHECK(both.stored_type("b") == "float32");
+  const fs::path other = folder.write("other.gguf", part(0, "a"));
+  CHECK(
+      error_from([&] { TensorFile::open(other); }) ==
+      "the file is the first of 2 parts, but its name does not say so\n  where: " + other.string() +
+          ", split.count\n  help:  give the parts the names that they were fetched under, "
+          "…-00001-of-00002.gguf");
 }
 
 TEST_CASE("scales that do not fit their numbers are refused") {
