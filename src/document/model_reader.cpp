@@ -377,6 +377,10 @@ class ModelReader {
     if (value != nullptr) request_.logits = expect_boolean(*value, "/logits");
     if (!request_.logits || has_head(model(), request_.folder->weights)) return;
     const ModelHead& head = model().head;
+    if (head.dense.empty() && head.weight.empty()) {
+      throw input_error(translated("the file has no head that gives logits"), "/logits",
+                        translated("leave the logits out"));
+    }
     throw input_error(
         translated("the checkpoint has no head that gives logits: no tensor {1}",
                    in_quotes((head.dense.empty() ? head.weight : head.dense) + ".weight")),
@@ -409,6 +413,10 @@ class ModelReader {
       plan_.warnings.push_back(
           translated("tokens are shown by their ids, as the tokenizer cannot be read: {1}",
                      request_.folder->no_tokenizer->problem()));
+    }
+    if (const std::string& within = request_.folder->weights.within(); !within.empty()) {
+      plan_.warnings.push_back(
+          translated("the weights were found within {1} of their file", in_quotes(within)));
     }
     if (unknown_tokens_ > 0) {
       plan_.warnings.push_back(

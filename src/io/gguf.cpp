@@ -68,7 +68,7 @@ std::string known_types() {
     if (!std::holds_alternative<BlockType>(known.type)) continue;
     names += std::string(", ") + std::string(form(std::get<BlockType>(known.type)).name);
   }
-  return translated("types that are read: F32, F16, BF16{1}; quantise the model to one of them",
+  return translated("types that are read: F32, F16, BF16{1}; quantize the model to one of them",
                     names);
 }
 

@@ -33,7 +33,7 @@ std::vector<std::filesystem::path> later_gguf_parts(const std::filesystem::path&
     throw input_error(
         translated("the file is the first of {1} parts, but its name does not say so", count),
         "split.count",
-        translated("give the parts the names that they were fetched under, …{1}", own));
+        translated("give the parts the names that they were downloaded under, …{1}", own));
   }
   const std::string stem = name.substr(0, name.size() - own.size());
   for (std::size_t n = 2; n <= count; ++n) {

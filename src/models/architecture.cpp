@@ -24,8 +24,27 @@ void expect_numbers(const std::string& key, const JsonValue& list) {
   }
 }
 
+// Eight bits with scales for blocks of 128 rows and columns (DeepSeek, Qwen), and four bits in the
+// experts (gpt-oss): numbers that the file of weights holds with all that they stand for.
+bool reads_quantized(const JsonValue& quantized) {
+  const JsonValue* method =
+      quantized.is(JsonValue::Type::object) ? quantized.find("quant_method") : nullptr;
+  if (method == nullptr || !method->is(JsonValue::Type::string)) return false;
+  if (method->string() == "mxfp4") return true;
+  const JsonValue* blocks = quantized.find("weight_block_size");
+  if (method->string() != "fp8" || blocks == nullptr || !blocks->is(JsonValue::Type::array)) {
+    return false;
+  }
+  for (std::size_t i = 0; i < blocks->size(); ++i) {
+    const JsonValue& size = blocks->element(i);
+    if (!size.is(JsonValue::Type::number) || size.number() != 128) return false;
+  }
+  return blocks->size() == 2;
+}
+
 void refuse_unsupported(const JsonValue& config) {
-  if (present_member(config, "quantization_config") != nullptr) {
+  const JsonValue* quantized = present_member(config, "quantization_config");
+  if (quantized != nullptr && !reads_quantized(*quantized)) {
     refuse_key("quantization_config",
                translated("the weights are quantized, and their meaning is not known"),
                translated("use the model's unquantized folder"));
@@ -160,6 +179,7 @@ class ArchitectureReader {
     model_.residual_after_norm = reader_.value(row_.residual_after_norm).value_or(false);
     model_.whole_width_norms = row_.whole_width_norms;
     model_.stored_transposed = row_.stored_transposed;
+    model_.rows_in_pairs = row_.rows_in_pairs;
     model_.fused = row_.fused;
     model_.alibi_scaled = row_.alibi_scaled;
     model_.optional = row_.optional;

@@ -33,17 +33,18 @@ enum class WeightPurpose {
   key, value, query_key_value, output, query_norm, key_norm, sinks, buckets, before_attention,
   after_attention, after_attention_sum, cross_query, cross_key, cross_value, cross_output,
   before_cross, after_cross_sum, before_feed_forward, after_feed_forward, after_feed_forward_sum,
-  final_norm, gate, up, gated_up, gate_up, down, router, experts
+  final_norm, gate, up, gated_up, gate_up, down, router, experts, expert_gate, expert_up,
+  expert_down
 };
 /// Their names in a row of the table of families, in the order of the enumeration.
-inline constexpr std::array<std::string_view, 36> weight_purposes{
+inline constexpr std::array<std::string_view, 39> weight_purposes{
     "tokens", "positions", "types", "embedding_norm", "embedding_projection",
     "output_projection", "layer", "query", "key", "value", "query_key_value", "output",
     "query_norm", "key_norm", "sinks", "buckets", "before_attention", "after_attention",
     "after_attention_sum", "cross_query", "cross_key", "cross_value", "cross_output",
     "before_cross", "after_cross_sum", "before_feed_forward", "after_feed_forward",
     "after_feed_forward_sum", "final_norm", "gate", "up", "gated_up", "gate_up", "down",
-    "router", "experts"};
+    "router", "experts", "expert_gate", "expert_up", "expert_down"};
 // clang-format on
 
 /// The names that files may give a tensor, the first that is there counting.
@@ -101,6 +102,7 @@ struct Architecture {
   bool residual_after_norm = false;     ///< the normed state is what the branches are added to
   bool whole_width_norms = false;       ///< of query and key: over all heads together
   bool stored_transposed = false;       ///< matrices are [in,out]
+  bool rows_in_pairs = false;  ///< rows of queries and keys: those turned together are neighbours
   FusedLayout fused = FusedLayout::side_by_side;
   bool alibi_scaled = false;            ///< the bias of ALiBi is scaled with the scores
   std::vector<WeightPurpose> optional;  ///< tensors that files may lack

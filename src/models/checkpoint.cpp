@@ -6,10 +6,12 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
+#include "io/gguf_parts.hpp"
 #include "io/json_value.hpp"
 #include "support/mapped_file.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -28,6 +30,17 @@ void refuse_pointer(const fs::path& path, const FileAccess& access) {
                     "", translated("fetch the file itself: git lfs pull"));
 }
 
+// The format is told by the contents.
+StoredTensors stored_tensors(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                             const Limits& limits) {
+  if (looks_like_safetensors(bytes)) return Safetensors(bytes, std::move(owner));
+  if (looks_like_gguf(bytes)) return Gguf(bytes, std::move(owner));
+  if (looks_like_torch_archive(bytes) || looks_like_old_torch_file(bytes))
+    return TorchFile(bytes, std::move(owner), limits);
+  throw input_error(translated("the weights are neither a .safetensors file nor a file of PyTorch"),
+                    "", translated("download the file again"));
+}
+
 }  // namespace
 
 bool is_there(const fs::path& path) {
@@ -35,57 +48,78 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
+namespace {
+
+// The files that hold the weights of a folder.
+struct WeightFiles {
+  fs::path place;  ///< for errors: the only file, or the index of the parts
+  std::vector<fs::path> parts;
+  /// The part of each tensor by the index; empty without one.
+  std::map<std::string, std::string> expected;
+};
+
+WeightFiles indexed_files(const fs::path& index, const FileAccess& access) {
+  WeightFiles files{index, {}, {}};
+  const auto text = MappedFile::open(index, access);
+  try {
+    const JsonValue root = parse_json(text->text(), {.depth = access.limits.nesting});
+    const JsonValue* map = root.is(JsonValue::Type::object) ? root.find("weight_map") : nullptr;
+    if (map == nullptr || !map->is(JsonValue::Type::object)) {
+      throw input_error(translated("the index has no object \"weight_map\""), "/weight_map",
+                        translated("it says which part holds which tensor"));
+    }
+    for (const JsonMember& entry : map->members()) {
+      if (!entry.value.is(JsonValue::Type::string) ||
+          fs::path(entry.value.string()).filename() != entry.value.string()) {
+        throw input_error(translated("this does not name a part of the weights"),
+                          pointer_to("/weight_map", entry.key),
+                          translated("parts are files in the same folder"));
+      }
+      files.expected.emplace(entry.key, entry.value.string());
+      const fs::path part = index.parent_path() / entry.value.string();
+      if (std::ranges::count(files.parts, part) == 0) files.parts.push_back(part);
+    }
+  } catch (const Error& error) {
+    throw error.inside(index.string());
+  }
+  return files;
+}
+
+// The first of the names under which weights are stored.
+WeightFiles weight_files(const fs::path& folder, const FileAccess& access) {
+  for (const char* name : {"model.safetensors", "pytorch_model.bin"}) {
+    const fs::path whole = folder / name, index = folder / (std::string(name) + ".index.json");
+    if (is_there(whole)) return {whole, {whole}, {}};
+    if (is_there(index)) return indexed_files(index, access);
+  }
+  // One file by another name, but not what trainings keep of themselves.
+  std::vector<fs::path> others;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const fs::path& path = entry.path();
+    const bool of_training = path.stem() == "training_args" || path.stem() == "optimizer" ||
+                             path.stem() == "scheduler" ||
+                             path.stem().string().starts_with("rng_state");
+    if (!of_training &&
+        (path.extension() == ".bin" || path.extension() == ".pt" || path.extension() == ".pth")) {
+      others.push_back(path);
+    }
+  }
+  if (others.size() == 1) return {others.front(), others, {}};
+  throw Error(ErrorKind::file,
+              translated("there are no weights in the folder {1}", in_quotes(folder.native())), "",
+              translated("it should hold model.safetensors or pytorch_model.bin, or an index, "
+                         "model.safetensors.index.json or pytorch_model.bin.index.json, and its "
+                         "parts"));
+}
+
+}  // namespace
+
 CheckpointWeights CheckpointWeights::open(const fs::path& folder, const FileAccess& access) {
   CheckpointWeights weights;
-  const fs::path whole = folder / "model.safetensors";
-  const fs::path index = folder / "model.safetensors.index.json";
-  std::vector<fs::path> parts;
-  std::map<std::string, std::string> expected;
-  if (is_there(whole)) {
-    parts.push_back(whole);
-    weights.place_ = whole.string();
-  } else if (is_there(index)) {
-    weights.place_ = index.string();
-    const auto text = MappedFile::open(index, access);
-    try {
-      const JsonValue root = parse_json(text->text(), {.depth = access.limits.nesting});
-      const JsonValue* map = root.is(JsonValue::Type::object) ? root.find("weight_map") : nullptr;
-      if (map == nullptr || !map->is(JsonValue::Type::object)) {
-        throw input_error(translated("the index has no object \"weight_map\""), "/weight_map",
-                          translated("it says which part holds which tensor"));
-      }
-      for (const JsonMember& entry : map->members()) {
-        if (!entry.value.is(JsonValue::Type::string) ||
-            fs::path(entry.value.string()).filename() != entry.value.string()) {
-          throw input_error(translated("this does not name a part of the weights"),
-                            pointer_to("/weight_map", entry.key),
-                            translated("parts are files in the same folder"));
-        }
-        expected.emplace(entry.key, entry.value.string());
-        const fs::path part = folder / entry.value.string();
-        if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(part);
-      }
-    } catch (const Error& error) {
-      throw error.inside(index.string());
-    }
-  } else if (is_there(folder / "pytorch_model.bin") ||
-             is_there(folder / "pytorch_model.bin.index.json")) {
-    throw input_error(
-        translated("the folder holds its weights as pytorch_model.bin, a Python pickle, which is "
-                   "not read"),
-        folder.string(),
-        translated(
-            "convert it once where PyTorch is: python3 -c \"import torch, safetensors.torch as s; "
-            "s.save_file({k: v.clone().contiguous() for k, v in torch.load('pytorch_model.bin', "
-            "map_location='cpu').items()}, 'model.safetensors')\""));
-  } else {
-    throw Error(
-        ErrorKind::file,
-        translated("there are no weights in the folder {1}", in_quotes(folder.native())), "",
-        translated(
-            "it should hold model.safetensors, or model.safetensors.index.json and its parts"));
-  }
-  for (const fs::path& part : parts) {
+  const WeightFiles files = weight_files(folder, access);
+  weights.place_ = files.place.string();
+  for (const fs::path& part : files.parts) {
     if (!is_there(part)) {
       throw Error(
           ErrorKind::file,
@@ -94,20 +128,16 @@ CheckpointWeights CheckpointWeights::open(const fs::path& folder, const FileAcce
     }
     refuse_pointer(part, access);
     const auto file = MappedFile::open(part, access);
-    if (!looks_like_safetensors(file->bytes())) {
-      throw input_error(translated("the weights are not a .safetensors file"), part.string(),
-                        translated("download the file again"));
-    }
-    const auto tensors = [&] {
+    auto tensors = [&]() -> StoredTensors {
       try {
-        return Safetensors(file->bytes(), file);
+        return stored_tensors(file->bytes(), file, access.limits);
       } catch (const Error& error) {
         throw error.inside(part.string());
       }
     }();
-    weights.add(part.string(), tensors, expected);
+    weights.add(part.string(), std::move(tensors), files.expected);
   }
-  for (const auto& [name, part] : expected) {
+  for (const auto& [name, part] : files.expected) {
     if (weights.has(name)) continue;
     throw input_error(translated("the tensor {1} is not in {2}", in_quotes(name), in_quotes(part)),
                       weights.place_, translated("the index and the parts do not belong together"));
@@ -115,19 +145,53 @@ CheckpointWeights CheckpointWeights::open(const fs::path& folder, const FileAcce
   return weights;
 }
 
+CheckpointWeights CheckpointWeights::open_gguf(const fs::path& path, const FileAccess& access) {
+  CheckpointWeights weights;
+  weights.place_ = path.string();
+  std::vector<fs::path> parts{path};
+  for (std::size_t n = 0; n < parts.size(); ++n) {
+    const fs::path part = parts[n];
+    if (!is_there(part)) {
+      throw Error(
+          ErrorKind::file,
+          translated("the part {1} of the weights is missing", in_quotes(part.filename().native())),
+          weights.place_, translated("download it too: the first part needs it"));
+    }
+    refuse_pointer(part, access);
+    const auto file = MappedFile::open(part, access);
+    try {
+      Gguf read(file->bytes(), file);
+      if (n == 0 && read.number("split.no").value_or(0) != 0) {
+        throw input_error(translated("this is a later part of a model"), "split.no",
+                          translated("name its first part, -00001-of-…"));
+      }
+      if (n == 0) {
+        const std::vector<fs::path> later = later_gguf_parts(path, read);
+        parts.insert(parts.end(), later.begin(), later.end());
+      }
+      weights.add(part.string(), std::move(read), {});
+    } catch (const Error& error) {
+      throw error.inside(part.string());
+    }
+  }
+  return weights;
+}
+
 CheckpointWeights CheckpointWeights::from_memory(std::span<const std::byte> bytes,
                                                  std::shared_ptr<const void> owner) {
   CheckpointWeights weights;
-  weights.add("", Safetensors(bytes, std::move(owner)), {});
+  weights.add("", stored_tensors(bytes, std::move(owner), {}), {});
   return weights;
 }
 
 // `expected` maps the names of tensors to files; it is empty if there is only one file.
-void CheckpointWeights::add(const std::string& file, Safetensors tensors,
+void CheckpointWeights::add(const std::string& file, StoredTensors tensors,
                             const std::map<std::string, std::string>& expected) {
   const std::string own = fs::path(file).filename().string();
-  for (std::size_t i = 0; i < tensors.names().size(); ++i) {
-    const std::string& name = tensors.names()[i];
+  const std::vector<std::string>& names =
+      std::visit([](const auto& read) -> decltype(auto) { return read.names(); }, tensors);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string& name = names[i];
     const auto place = expected.find(name);
     if (!expected.empty() && (place == expected.end() || place->second != own)) continue;
     places_.emplace(name, Place{parts_.size(), i});
@@ -148,14 +212,15 @@ const CheckpointWeights::Place& CheckpointWeights::find(const std::string& name)
 
 const Shape& CheckpointWeights::shape(const std::string& name) const {
   const Place& place = find(name);
-  return parts_[place.part].tensors.shape(place.index);
+  return std::visit([&](const auto& tensors) -> const Shape& { return tensors.shape(place.index); },
+                    parts_[place.part].tensors);
 }
 
 RawArray CheckpointWeights::raw(const std::string& name) const {
   const Place& place = find(name);
   const Part& part = parts_[place.part];
   try {
-    return part.tensors.raw(place.index);
+    return std::visit([&](const auto& tensors) { return tensors.raw(place.index); }, part.tensors);
   } catch (const Error& error) {
     throw error.inside(part.file);
   }
@@ -184,9 +249,48 @@ ElementType CheckpointWeights::type(const std::string& name) const {
   return raw(name).type;
 }
 
+std::string CheckpointWeights::stored_type(const std::string& name) const {
+  return std::string(attn::stored_type(raw(name)));
+}
+
+bool CheckpointWeights::made_by_rows(const std::string& name) const {
+  return raw(name).make_row != nullptr;
+}
+
+StoredMatrix CheckpointWeights::matrix(const std::string& name, bool transposed) const {
+  RawArray array = raw(name);
+  if (!array.make_row) return StoredMatrix(stored(name), transposed);
+  // Rows of [in,out] are no rows of W.
+  if (transposed) return StoredMatrix(read(name), true);
+  const std::size_t columns = array.shape.back();
+  return StoredMatrix(
+      MadeRows{element_count(array.shape) / columns, columns, std::move(array.make_row)});
+}
+
+StoredMatrix CheckpointWeights::matrix_of(const std::string& name, std::size_t number,
+                                          bool transposed) const {
+  const Shape& all = shape(name);
+  const Shape one{all[1], all[2]};
+  if (made_by_rows(name)) return matrix(name).rows(number * one[0], one[0]);
+  return StoredMatrix(part_of(stored(name), number * one[0] * one[1], one), transposed);
+}
+
+const Gguf* CheckpointWeights::gguf() const {
+  return parts_.empty() ? nullptr : std::get_if<Gguf>(&parts_.front().tensors);
+}
+
 Tensor CheckpointWeights::read_rows(const std::string& name, std::size_t first,
                                     std::size_t count) const {
   RawArray rows = raw(name);
+  if (rows.make_row) {
+    // Rows of the last axis, of which an entry of the first axis has several.
+    const std::size_t lines = element_count(rows.shape) / rows.shape[0] / rows.shape.back();
+    rows.make_row = [make = rows.make_row, begin = first * lines](std::size_t row, float* to) {
+      make(begin + row, to);
+    };
+    rows.shape[0] = count;
+    return tensor_from(rows);
+  }
   const std::size_t row = rows.bytes.size() / rows.shape[0];
   rows.shape[0] = count;
   rows.bytes = rows.bytes.subspan(first * row, count * row);
@@ -197,7 +301,7 @@ Tensor CheckpointWeights::read(const std::string& name) const {
   const Place& place = find(name);
   const Part& part = parts_[place.part];
   try {
-    return part.tensors.read(place.index);
+    return std::visit([&](const auto& tensors) { return tensors.read(place.index); }, part.tensors);
   } catch (const Error& error) {
     throw error.inside(part.file);
   }
@@ -279,12 +383,12 @@ StoredLinear StackWeights::linear(WeightPurpose purpose, std::size_t layer) cons
     throw input_error(translated("the weights have no tensor {1}", in_quotes(wanted)),
                       weights_.place(), suggestion(wanted, known));
   }
-  Tensor stored = weights_.stored(*weight);
-  if (stored.rank() != 2) {
-    throw input_error(translated("{1} {2} is not a matrix", *weight, text(stored.shape())),
-                      weights_.place(), translated("the weights do not fit the configuration"));
+  const Shape& shape = weights_.shape(*weight);
+  if (shape.size() != 2) {
+    throw input_error(translated("{1} {2} is not a matrix", *weight, text(shape)), weights_.place(),
+                      translated("the weights do not fit the configuration"));
   }
-  return {StoredMatrix(std::move(stored), model_.stored_transposed), find(purpose, layer, "bias")};
+  return {weights_.matrix(*weight, model_.stored_transposed), find(purpose, layer, "bias")};
 }
 
 void refuse_shape(const CheckpointWeights& weights, const std::string& name, const Shape& shape,
@@ -310,12 +414,59 @@ bool has_head(const Architecture& model, const CheckpointWeights& weights) {
   return !head.weight.empty() && (model.tied || weights.has(head_weight(head, weights)));
 }
 
+namespace {
+
+std::optional<std::string> known_prefix(const CheckpointWeights& weights,
+                                        const Architecture& model) {
+  for (const std::string& prefix : model.prefixes) {
+    if (StackWeights(weights, model, model.stacks.front(), prefix)
+            .has(WeightPurpose::tokens, std::nullopt)) {
+      return prefix;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void CheckpointWeights::find_within(const Architecture& model) {
+  if (known_prefix(*this, model)) return;
+  const ModelStack& stack = model.stacks.front();
+  const auto fits = [&](const std::string& name) {
+    const Shape& shape = this->shape(name);
+    return shape.size() == 2 && (model.vocabulary == 0 || shape[0] == model.vocabulary) &&
+           (shape[1] == model.width || stack.names.contains(WeightPurpose::embedding_projection));
+  };
+  const auto tokens = stack.names.find(WeightPurpose::tokens);
+  if (tokens == stack.names.end()) return;
+  for (const std::string& prefix : model.prefixes) {
+    for (const std::string& own : tokens->second) {
+      for (const std::string& base : {prefix + stack.prefix, prefix}) {
+        const std::string end = "." + base + own + ".weight";
+        const auto found = std::ranges::find_if(
+            names_, [&](const std::string& name) { return name.ends_with(end) && fits(name); });
+        if (found == names_.end()) continue;
+        within_ = found->substr(0, found->size() - end.size());
+        leave_out(within_ + ".");
+        return;
+      }
+    }
+  }
+}
+
+// Names without the beginning that the weights share; others stay as they are.
+void CheckpointWeights::leave_out(const std::string& beginning) {
+  const std::map<std::string, Place> before = std::exchange(places_, {});
+  for (std::string& name : names_) {
+    const Place place = before.at(name);
+    if (name.starts_with(beginning)) name.erase(0, beginning.size());
+    places_.emplace(name, place);
+  }
+}
+
 std::string find_prefix(const CheckpointWeights& weights, const Architecture& model) {
   const ModelStack& stack = model.stacks.front();
-  for (const std::string& prefix : model.prefixes) {
-    if (StackWeights(weights, model, stack, prefix).has(WeightPurpose::tokens, std::nullopt))
-      return prefix;
-  }
+  if (const auto prefix = known_prefix(weights, model)) return *prefix;
   const std::string wanted = StackWeights(weights, model, stack, model.prefixes.front())
                                  .name(WeightPurpose::tokens, std::nullopt) +
                              ".weight";

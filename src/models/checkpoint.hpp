@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "attn/file_access.hpp"
@@ -16,7 +17,9 @@
 
 #include "attention/attention_name.hpp"
 #include "attention/linear.hpp"
+#include "io/gguf.hpp"
 #include "io/safetensors.hpp"
+#include "io/torch_file.hpp"
 #include "models/architecture.hpp"
 
 namespace attn {
@@ -24,13 +27,20 @@ namespace attn {
 /// Whether the file or folder exists.
 bool is_there(const std::filesystem::path& path);
 
-/// The weights of a checkpoint folder: `model.safetensors`, or the parts that
-/// `model.safetensors.index.json` names, mapped and read tensor by tensor.
+/// A file of weights, by its format.
+using StoredTensors = std::variant<Safetensors, TorchFile, Gguf>;
+
+/// The weights of a checkpoint folder: `model.safetensors` or `pytorch_model.bin`, or the parts
+/// that their indexes (`model.safetensors.index.json`…) name, or the only .bin, .pt or .pth file;
+/// mapped and read tensor by tensor.
 class CheckpointWeights {
  public:
   /// Throws Error(file) or Error(input) that names the file for what is missing, cut off,
   /// contradicts itself, or is stored in a form that is not read.
   static CheckpointWeights open(const std::filesystem::path& folder, const FileAccess& access);
+
+  /// A GGUF file, or all its parts ("-00001-of-00003.gguf"), whose first has the keys of the model.
+  static CheckpointWeights open_gguf(const std::filesystem::path& path, const FileAccess& access);
 
   /// One whole file from memory.
   static CheckpointWeights from_memory(std::span<const std::byte> bytes,
@@ -44,11 +54,28 @@ class CheckpointWeights {
   Tensor read(const std::string& name) const;
   const Shape& shape(const std::string& name) const;
   ElementType type(const std::string& name) const;
+  /// The name of the type of the stored numbers.
+  std::string stored_type(const std::string& name) const;
   /// The tensor as it is stored if its elements are floating-point numbers, perhaps narrow and not
   /// aligned; else as read() gives it.
   Tensor stored(const std::string& name) const;
+  /// The matrix as it is stored, [out,in], or [in,out] if `transposed`.
+  StoredMatrix matrix(const std::string& name, bool transposed = false) const;
+  /// Matrix `number` of a tensor of matrices, each as matrix() gives it.
+  StoredMatrix matrix_of(const std::string& name, std::size_t number, bool transposed) const;
+  /// Whether rows are made of blocks; they are [..,out,in] then, whatever other files have.
+  bool made_by_rows(const std::string& name) const;
   /// Rows `first` … `first + count` − 1 of the tensor's first axis, widened.
   Tensor read_rows(const std::string& name, std::size_t first, std::size_t count) const;
+
+  /// Finds weights that a training keeps within other things ({"model": {…}}) by the name and the
+  /// shape of the model's token embeddings. The path to them is left out of their names then.
+  void find_within(const Architecture& model);
+  /// That path, "model" or "state.model"; empty if they are not within other things.
+  const std::string& within() const noexcept { return within_; }
+
+  /// The keys of a GGUF file; null for other files.
+  const Gguf* gguf() const;
 
   /// The path of the weights, for errors.
   const std::string& place() const noexcept { return place_; }
@@ -56,20 +83,21 @@ class CheckpointWeights {
  private:
   struct Part {
     std::string file;
-    Safetensors tensors;
+    StoredTensors tensors;
   };
   struct Place {
     std::size_t part, index;
   };
   const Place& find(const std::string& name) const;
   RawArray raw(const std::string& name) const;
-  void add(const std::string& file, Safetensors tensors,
+  void add(const std::string& file, StoredTensors tensors,
            const std::map<std::string, std::string>& expected);
+  void leave_out(const std::string& beginning);
 
   std::vector<Part> parts_;
   std::map<std::string, Place> places_;
   std::vector<std::string> names_;
-  std::string place_;
+  std::string place_, within_;
 };
 
 /// Names of one stack's tensors resolved against a file: whichever prefix, alternative and old

@@ -137,7 +137,7 @@ std::size_t parameter_count(const CheckpointWeights& weights,
 std::string types_text(const CheckpointWeights& weights, const std::vector<std::string>& ignored) {
   std::vector<std::string> types;
   for (const std::string& name : weights.names()) {
-    const std::string type = attn::name(weights.type(name));
+    const std::string type = weights.stored_type(name);
     if (std::ranges::count(ignored, name) == 0 && std::ranges::count(types, type) == 0) {
       types.push_back(type);
     }
@@ -192,6 +192,9 @@ std::vector<Fact> facts_of(const ModelFolder& folder) {
       {to_translate("parameters"),
        translated("{1}, stored as {2}", grouped(parameter_count(folder.weights, ignored)),
                   types_text(folder.weights, ignored))}};
+  if (!folder.weights.within().empty()) {
+    facts.push_back({to_translate("within"), folder.weights.within()});
+  }
   if (!ignored.empty()) facts.push_back({to_translate("ignored"), names_text(ignored)});
   return facts;
 }
@@ -251,6 +254,9 @@ std::string model_json(const CheckpointFolder& folder) {
       }
       json.member("parameters", parameter_count(found.weights, ignored));
       json.member("stored_as", types_text(found.weights, ignored));
+      if (!found.weights.within().empty()) {
+        json.member("within", std::string_view(found.weights.within()));
+      }
       json.member("ignored", ignored);
       json.end_object();
     });

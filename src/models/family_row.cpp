@@ -314,6 +314,7 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"residual_after_norm", own<&FamilyRow::residual_after_norm>,
       keys<&FamilyRow::residual_after_norm>},
      {"stored", read_stored},
+     {"rows_in_pairs", put<&FamilyRow::rows_in_pairs>},
      {"fused", put<&FamilyRow::fused>},
      {"scale", put<&FamilyRow::scale>},
      {"scale_of", own<&FamilyRow::scale_of>},

@@ -101,6 +101,7 @@ struct FamilyRow {
   std::optional<RowBuckets> buckets;
   RowValue<bool> parallel, residual_after_norm;
   bool stored_transposed = false;
+  bool rows_in_pairs = false;  ///< as Architecture::rows_in_pairs
   FusedLayout fused = FusedLayout::side_by_side;
   std::optional<double> scale;
   RowValue<double> scale_of, softcap, logit_softcap;

@@ -6,6 +6,7 @@
 
 #include "io/json_value.hpp"
 #include "models/family_row.hpp"
+#include "models/gguf_model.hpp"
 #include "support/mapped_file.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -33,6 +34,7 @@ void expect_files(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const fs::path extension = entry.path().extension();
     const bool is_read = extension == ".json" || extension == ".safetensors" ||
+                         extension == ".bin" || extension == ".pt" || extension == ".pth" ||
                          extension == ".txt" || extension == ".model" || extension == ".spm";
     if (!is_read || !entry.is_other(error)) continue;
     throw Error(ErrorKind::file,
@@ -97,6 +99,56 @@ Error in_folder(const Error& error, const fs::path& folder) {
 
 }  // namespace
 
+namespace {
+
+// The row that the user gives.
+std::optional<JsonValue> read_own_row(const std::optional<fs::path>& row,
+                                      const FileAccess& access) {
+  if (!row) return std::nullopt;
+  JsonValue own = read_json(*row, access);
+  try {
+    read_row(own);
+  } catch (const Error& problem) {
+    throw problem.inside(row->string());
+  }
+  return own;
+}
+
+// A model in one file.
+void read_gguf(ModelFolder& model, const fs::path& path, const std::optional<fs::path>& row,
+               const FileAccess& access) {
+  const std::optional<JsonValue> own_row = read_own_row(row, access);
+  const auto file = MappedFile::open(path, access);
+  if (!looks_like_gguf(file->bytes())) {
+    throw input_error(
+        translated("{1} is neither a folder nor a GGUF file", in_quotes(path.native())), "",
+        translated("name the folder of a checkpoint, which holds config.json"));
+  }
+  model.weights = CheckpointWeights::open_gguf(path, access);
+  const Gguf& keys = *model.weights.gguf();
+  try {
+    const GgufModel own = read_gguf_model(keys);
+    model.architecture = read_architecture(own.config, own_row ? &*own_row : &own.row);
+    model.row = row_text(own.config, own_row ? &*own_row : &own.row);
+  } catch (const Error& problem) {
+    throw problem.inside(path.string());
+  }
+  if (keys.text("tokenizer.ggml.model").value_or("none") == "none") {
+    model.no_tokenizer = Error(
+        ErrorKind::file, translated("the file {1} has no tokenizer", in_quotes(path.native())), "",
+        translated("give token ids"));
+    return;
+  }
+  try {
+    model.tokenizer = Tokenizer::from_gguf(keys);
+  } catch (const Error& problem) {
+    if (problem.kind() == ErrorKind::internal) throw;
+    model.no_tokenizer = problem.inside(path.string());
+  }
+}
+
+}  // namespace
+
 ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path>& row,
                               const FileAccess& given) {
   ModelFolder model;
@@ -107,6 +159,10 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
     if (given.opened) given.opened(file, bytes);
   };
   std::error_code error;
+  if (fs::is_regular_file(path, error)) {
+    read_gguf(model, path, row, access);
+    return model;
+  }
   if (!fs::is_directory(path, error)) {
     const bool there = is_there(path);
     throw Error(ErrorKind::file,
@@ -126,15 +182,7 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
                 : translated("name the folder of a checkpoint"));
   }
   const JsonValue config = read_json(configuration, access);
-  std::optional<JsonValue> own_row;
-  if (row) {
-    own_row = read_json(*row, access);
-    try {
-      read_row(*own_row);
-    } catch (const Error& problem) {
-      throw problem.inside(row->string());
-    }
-  }
+  const std::optional<JsonValue> own_row = read_own_row(row, access);
   try {
     model.architecture = read_architecture(config, own_row ? &*own_row : nullptr);
     model.row = row_text(config, own_row ? &*own_row : nullptr);
@@ -143,6 +191,7 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   }
   // 2. Its weights.
   model.weights = CheckpointWeights::open(path, access);
+  model.weights.find_within(model.architecture);
   // 3. Its tokenizer.
   try {
     const TokenizerFolder files(path, model.architecture.family, access);

@@ -1,3 +1,4 @@
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -127,7 +128,7 @@ class StackReader {
 
   StoredMatrix table(WeightPurpose purpose) const {
     const auto name = weights_.found(purpose, std::nullopt, "weight");
-    return name ? StoredMatrix(checkpoint_.stored(*name)) : StoredMatrix();
+    return name ? checkpoint_.matrix(*name) : StoredMatrix();
   }
 
   // A Linear layer around the stack, widened as a whole.
@@ -141,9 +142,25 @@ class StackReader {
     AttentionWeights own;
     own.query = weights_.linear(query, n);
     own.key = weights_.linear(key, n);
+    if (model_.rows_in_pairs) {
+      own.query = own.query.picked(rows_by_halves(model_.heads));
+      own.key = own.key.picked(rows_by_halves(model_.kv_heads));
+    }
     own.value = weights_.linear(value, n);
     own.output = weights_.linear(output, n);
     return own;
+  }
+
+  // The rows of heads whose halves are stored row by row in turn.
+  std::vector<std::size_t> rows_by_halves(std::size_t heads) const {
+    const std::size_t half = model_.head_width / 2;
+    std::vector<std::size_t> rows;
+    for (std::size_t head = 0; head < heads; ++head) {
+      for (const std::size_t second : {0, 1}) {
+        for (std::size_t i = 0; i < half; ++i) rows.push_back(2 * (head * half + i) + second);
+      }
+    }
+    return rows;
   }
 
   // The parts of a projection of query, key and value in one.
@@ -194,27 +211,55 @@ class StackReader {
     weights.down = weights_.linear(WeightPurpose::down, n);
   }
 
+  // Experts are left in the file: most texts take some of them alone.
   Experts experts(std::size_t n) const {
-    const auto name = [&](const char* part) {
-      return weights_.found(WeightPurpose::experts, n, part).value_or("");
-    };
-    // Matrices [experts,in,out] and rows [experts,out], left in the file: most texts take some of
-    // the experts alone.
-    const auto linear = [&](const char* matrices, const char* rows) {
-      return [&checkpoint = checkpoint_, weight = checkpoint_.stored(name(matrices)),
-              bias = name(rows)](std::size_t e) {
-        const Shape matrix{weight.shape()[1], weight.shape()[2]};
-        const Tensor row = checkpoint.read_rows(bias, e, 1);
-        return StoredLinear(StoredMatrix(part_of(weight, e * matrix[0] * matrix[1], matrix), true),
-                            row.reshaped({row.size()}));
+    Experts own{model_.experts->count,
+                model_.experts->chosen,
+                model_.experts->limit,
+                weights_.linear(WeightPurpose::router, n),
+                {},
+                {}};
+    using enum WeightPurpose;
+    if (weights_.has(expert_gate, n)) {
+      // Gates and the others are rows in turn where they are one tensor.
+      own.gate_up = [gate = expert(expert_gate, n, "weight", "bias"),
+                     up = expert(expert_up, n, "weight", "bias")](std::size_t e) {
+        const StoredLinear even = gate(e), odd = up(e);
+        return StoredLinear(rows_in_turn(even.weight, odd.weight), in_turn(even.bias, odd.bias));
       };
+      own.down = expert(expert_down, n, "weight", "bias");
+      return own;
+    }
+    own.gate_up = expert(WeightPurpose::experts, n, ".gate_up_proj", ".gate_up_proj_bias");
+    own.down = expert(WeightPurpose::experts, n, ".down_proj", ".down_proj_bias");
+    return own;
+  }
+
+  // Numbers of both in turn; absent if both are.
+  static Tensor in_turn(const Tensor& even, const Tensor& odd) {
+    if (!even || !odd) return {};
+    const Tensor first = even.converted(DType::float64), second = odd.converted(DType::float64);
+    std::vector<double> both;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      both.push_back(first.values<double>()[i]);
+      both.push_back(second.values<double>()[i]);
+    }
+    return {{both.size()}, std::move(both)};
+  }
+
+  // One product of each expert: matrices [experts,in,out], or [experts,out,in] where they are made
+  // of blocks or gates are apart, and rows [experts,out].
+  std::function<StoredLinear(std::size_t e)> expert(WeightPurpose purpose, std::size_t n,
+                                                    const char* matrices, const char* rows) const {
+    const bool in_first = purpose == WeightPurpose::experts;
+    return [&checkpoint = checkpoint_, in_first,
+            weight = weights_.found(purpose, n, matrices).value_or(""),
+            bias = weights_.found(purpose, n, rows)](std::size_t e) {
+      Tensor row = bias ? checkpoint.read_rows(*bias, e, 1) : Tensor();
+      if (row) row = row.reshaped({row.size()});
+      const bool transposed = in_first && !checkpoint.made_by_rows(weight);
+      return StoredLinear(checkpoint.matrix_of(weight, e, transposed), std::move(row));
     };
-    return {model_.experts->count,
-            model_.experts->chosen,
-            model_.experts->limit,
-            weights_.linear(WeightPurpose::router, n),
-            linear(".gate_up_proj", ".gate_up_proj_bias"),
-            linear(".down_proj", ".down_proj_bias")};
   }
 
   const Architecture& model_;
@@ -258,7 +303,7 @@ LogitsHead read_head(const Architecture& model, const CheckpointWeights& checkpo
                      names.dense),
           checkpoint.place(), translated("leave the logits out"));
     }
-    head.dense = {StoredMatrix(checkpoint.stored(weight)), part(names.dense, ".bias")};
+    head.dense = {checkpoint.matrix(weight), part(names.dense, ".bias")};
     head.activation = names.activation.value_or(model.activation);
     head.norm.emplace();
     for (const char* end : {".weight", ".gamma"}) {
@@ -279,7 +324,7 @@ LogitsHead read_head(const Architecture& model, const CheckpointWeights& checkpo
     if (!bias && checkpoint.has(name)) bias = checkpoint.read(name);
   }
   if (bias && bias.rank() == 2) bias = bias.reshaped({bias.size()});
-  head.words = {StoredMatrix(checkpoint.stored(table)), std::move(bias)};
+  head.words = {checkpoint.matrix(table), std::move(bias)};
   head.softcap = model.logit_softcap;
   return head;
 }

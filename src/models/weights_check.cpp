@@ -20,10 +20,14 @@ using LayerNumber = std::optional<std::size_t>;
 
 // Causal masks, numbers and tables that old files hold in addition to the weights.
 bool is_buffer(std::string_view name) {
-  constexpr std::array<std::string_view, 7> ends{
-      ".attn.bias",     ".attention.bias", ".masked_bias",
-      ".position_ids",  ".inv_freq",       ".relative_attention_bias.weight",
-      ".token_type_ids"};
+  constexpr std::array<std::string_view, 8> ends{".attn_rot_embd.weight",
+                                                 ".attn.bias",
+                                                 ".attention.bias",
+                                                 ".masked_bias",
+                                                 ".position_ids",
+                                                 ".inv_freq",
+                                                 ".relative_attention_bias.weight",
+                                                 ".token_type_ids"};
   return name.find(".rotary_emb.") != name.npos ||
          std::any_of(ends.begin(), ends.end(),
                      [&](std::string_view end) { return name.ends_with(end); });
@@ -119,24 +123,11 @@ class StackCheck {
     const std::size_t width = model_.width;
     if (model_.experts) {
       matrix(WeightPurpose::router, n, model_.experts->count, width);
-      const std::size_t count = model_.experts->count;
-      const auto part = [&](const char* end, const Shape& wanted) {
-        const auto name = names_.found(WeightPurpose::experts, n, end);
-        if (!name) {
-          throw input_error(translated("the weights have no tensor {1}",
-                                       in_quotes(names_.name(WeightPurpose::experts, n) + end)),
-                            weights_.place(),
-                            translated("released weights hold the experts as MXFP4, which is not "
-                                       "read: convert them to BF16"));
-        }
-        const Shape& shape = expect_shape(weights_, *name, wanted);
-        take(*name);
-        return shape;
-      };
-      const std::size_t twice = part(".gate_up_proj", {count, width, 0})[2];
-      part(".gate_up_proj_bias", {count, twice});
-      part(".down_proj", {count, twice / 2, width});
-      part(".down_proj_bias", {count, width});
+      if (names_.has(WeightPurpose::expert_gate, n)) {
+        experts_apart(n);
+      } else {
+        experts_together(n);
+      }
       return;
     }
     std::size_t hidden = 0;
@@ -154,6 +145,47 @@ class StackCheck {
       }
     }
     matrix(WeightPurpose::down, n, width, hidden);
+  }
+
+  const Shape& expert_part(WeightPurpose purpose, std::size_t n, const char* end,
+                           const Shape& wanted) {
+    const auto name = names_.found(purpose, n, end);
+    if (!name) {
+      const bool part = *end == '.';
+      throw input_error(translated("the weights have no tensor {1}",
+                                   in_quotes(names_.name(purpose, n) + (part ? "" : ".") + end)),
+                        weights_.place(), translated("the file is incomplete: download it again"));
+    }
+    const Shape& shape = expect_shape(weights_, *name, wanted);
+    take(*name);
+    return shape;
+  }
+
+  // Gates and the others in one tensor, as gpt-oss has them: [experts,in,out], or [experts,out,in]
+  // where rows are made of blocks.
+  void experts_together(std::size_t n) {
+    const std::size_t count = model_.experts->count, width = model_.width;
+    const auto name = names_.found(WeightPurpose::experts, n, ".gate_up_proj");
+    const bool by_rows = name && weights_.made_by_rows(*name);
+    const std::size_t twice =
+        by_rows ? expert_part(WeightPurpose::experts, n, ".gate_up_proj", {count, 0, width})[1]
+                : expert_part(WeightPurpose::experts, n, ".gate_up_proj", {count, width, 0})[2];
+    expert_part(WeightPurpose::experts, n, ".gate_up_proj_bias", {count, twice});
+    expert_part(WeightPurpose::experts, n, ".down_proj",
+                by_rows ? Shape{count, width, twice / 2} : Shape{count, twice / 2, width});
+    expert_part(WeightPurpose::experts, n, ".down_proj_bias", {count, width});
+  }
+
+  // Gates and the others apart, [experts,out,in], as GGUF files have them.
+  void experts_apart(std::size_t n) {
+    using enum WeightPurpose;
+    const std::size_t count = model_.experts->count, width = model_.width;
+    const std::size_t hidden = expert_part(expert_gate, n, "weight", {count, 0, width})[1];
+    expert_part(expert_gate, n, "bias", {count, hidden});
+    expert_part(expert_up, n, "weight", {count, hidden, width});
+    expert_part(expert_up, n, "bias", {count, hidden});
+    expert_part(expert_down, n, "weight", {count, width, hidden});
+    expert_part(expert_down, n, "bias", {count, width});
   }
 
   [[noreturn]] void missing(WeightPurpose purpose, LayerNumber layer) const {

@@ -268,7 +268,7 @@ class TokenizerReader {
       throw input_error(translated("expected two tokens with a space between them, found {1}",
                                    in_quotes(lines[i])),
                         key("merges") + ", " + std::to_string(i),
-                        translated("fetch the file again"));
+                        translated("download the file again"));
     }
     if (lines.empty()) {
       throw input_error(translated("the file has no merges"), key("merges"),
@@ -292,7 +292,7 @@ class TokenizerReader {
     if (scores.size() != texts_.size()) {
       throw input_error(
           translated("there are {1} scores for {2} tokens", scores.size(), texts_.size()),
-          key("scores"), translated("fetch the file again"));
+          key("scores"), translated("download the file again"));
     }
     const auto tokens = table();
     const std::size_t unknown = special("unknown_token_id").value_or(0);

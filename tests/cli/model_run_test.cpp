@@ -252,25 +252,13 @@ TEST_CASE("a folder without its configuration or its weights says what should be
   CHECK(folder.error() ==
         "attn-cli: there are no weights in the folder \"FOLDER\"\n"
         "  where: standard input\n"
-        "  help:  it should hold model.safetensors, or model.safetensors.index.json and its "
-        "parts\n");
+        "  help:  it should hold model.safetensors or pytorch_model.bin, or an index, "
+        "model.safetensors.index.json or pytorch_model.bin.index.json, and its parts\n");
   fs::remove(folder / "config.json");
   CHECK(folder.error() ==
         "attn-cli: there is no config.json in the folder \"FOLDER\"\n"
         "  where: standard input\n"
         "  help:  name the folder of a checkpoint\n");
-}
-
-TEST_CASE("pickled weights are refused with the command that converts them") {
-  const SpoiltFolder folder;
-  fs::rename(folder / "model.safetensors", folder / "pytorch_model.bin");
-  CHECK(folder.error() ==
-        "attn-cli: the folder holds its weights as pytorch_model.bin, a Python pickle, which is "
-        "not read\n"
-        "  where: standard input, FOLDER\n"
-        "  help:  convert it once where PyTorch is: python3 -c \"import torch, safetensors.torch "
-        "as s; s.save_file({k: v.clone().contiguous() for k, v in torch.load('pytorch_model.bin', "
-        "map_location='cpu').items()}, 'model.safetensors')\"\n");
 }
 
 TEST_CASE("a tensor that the configuration needs and the file has not is named, with the nearest") {

@@ -133,7 +133,7 @@ TEST_CASE("GGUF files that are not read say why and what to do") {
         "  help:  convert the model again for little-endian machines");
   const std::string types =
       "  help:  types that are read: F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, "
-      "Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS, MXFP4; quantise the model to one of them";
+      "Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS, MXFP4; quantize the model to one of them";
   CHECK(refusal(file_of({tensor("a", {256}, 16, 0)})) ==
         "numbers of the type IQ2_XXS are not read\n  where: tensor \"a\"\n" + types);
   CHECK(refusal(file_of({tensor("a", {256}, 99, 0)})) ==
@@ -180,7 +180,7 @@ TEST_CASE("a GGUF file in parts is read as one") {
   CHECK(
       error_from([&] { TensorFile::open(other); }) ==
       "the file is the first of 2 parts, but its name does not say so\n  where: " + other.string() +
-          ", split.count\n  help:  give the parts the names that they were fetched under, "
+          ", split.count\n  help:  give the parts the names that they were downloaded under, "
           "…-00001-of-00002.gguf");
 }
 

@@ -12,6 +12,7 @@
 #include "attn/io.hpp"
 
 #include "error_from.hpp"
+#include "io/json_value.hpp"
 #include "models/model_folder.hpp"
 #include "temporary_folder.hpp"
 
@@ -77,8 +78,9 @@ TEST_CASE("a part that is missing, a pointer to one, and an index that lies are 
 TEST_CASE("a file of weights of another format, and a tensor that is not there, are named") {
   const TemporaryFolder folder;
   const std::string file = folder.write("model.safetensors", "PK and no more").string();
-  CHECK(error_from([&] { open(folder); }) == "the weights are not a .safetensors file\n  where: " +
-                                                 file + "\n  help:  download the file again");
+  CHECK(error_from([&] { open(folder); }) ==
+        "the weights are neither a .safetensors file nor a file of PyTorch\n  where: " + file +
+            "\n  help:  download the file again");
   folder.write("model.safetensors", numbers({"wte.weight"}));
   const CheckpointWeights weights = open(folder);
   CHECK(error_from([&] { weights.shape("wpe.weight"); }) ==
@@ -86,21 +88,51 @@ TEST_CASE("a file of weights of another format, and a tensor that is not there, 
             "\n  help:  did you mean \"wte.weight\"?");
 }
 
-TEST_CASE("a folder without weights, or with a pickle, says what to do") {
+TEST_CASE("a folder without weights, and weights in no known format, say what to do") {
   const TemporaryFolder folder;
-  CHECK(
-      error_from([&] { open(folder); }, ErrorKind::file) ==
-      "there are no weights in the folder \"" + folder.path().string() +
-          "\"\n  help:  it should hold model.safetensors, or model.safetensors.index.json and its "
-          "parts");
+  CHECK(error_from([&] { open(folder); }, ErrorKind::file) ==
+        "there are no weights in the folder \"" + folder.path().string() +
+            "\"\n  help:  it should hold model.safetensors or pytorch_model.bin, or an index, "
+            "model.safetensors.index.json or pytorch_model.bin.index.json, and its parts");
   folder.write("pytorch_model.bin", "PK");
   CHECK(error_from([&] { open(folder); }) ==
-        "the folder holds its weights as pytorch_model.bin, a Python pickle, which is not read\n"
-        "  where: " +
-            folder.path().string() +
-            "\n  help:  convert it once where PyTorch is: python3 -c \"import torch, "
-            "safetensors.torch as s; s.save_file({k: v.clone().contiguous() for k, v in "
-            "torch.load('pytorch_model.bin', map_location='cpu').items()}, 'model.safetensors')\"");
+        "the weights are neither a .safetensors file nor a file of PyTorch\n  where: " +
+            (folder / "pytorch_model.bin").string() + "\n  help:  download the file again");
+}
+
+TEST_CASE("weights that torch.save wrote are read by each name that people give them") {
+  const std::string bytes =
+      read_text(std::string(ATTN_TEST_DATA) + "/io/files/torch/before_1_6.pt");
+  for (const char* name : {"pytorch_model.bin", "model.pt", "best.pth"}) {
+    CAPTURE(name);
+    const TemporaryFolder folder;
+    folder.write(name, bytes);
+    folder.write("training_args.bin", "a pickle of something else");
+    CHECK(open(folder).shape("first") == Shape{3, 4});
+  }
+  const TemporaryFolder parts;
+  parts.write("pytorch_model-1.bin", bytes);
+  parts.write("pytorch_model.bin.index.json", R"({"weight_map": {"ids": "pytorch_model-1.bin"}})");
+  CHECK(open(parts).names() == std::vector<std::string>{"ids"});
+}
+
+TEST_CASE("weights that lie within other things are found by the shape of their embeddings") {
+  const auto table = [](std::size_t rows) {
+    return Tensor({rows, 4}, std::vector<float>(rows * 4));
+  };
+  const TemporaryFolder folder;
+  const std::vector<NamedTensor> tensors{{"ema.wte.weight", table(7)},
+                                         {"state.model.transformer.wte.weight", table(9)},
+                                         {"state.model.transformer.wpe.weight", table(5)},
+                                         {"state.other", table(1)}};
+  folder.write("model.safetensors", safetensors_bytes(tensors));
+  CheckpointWeights weights = open(folder);
+  weights.find_within(read_architecture(parse_json(
+      R"({"model_type": "gpt2", "n_embd": 4, "n_head": 2, "n_layer": 1, "vocab_size": 9})")));
+  CHECK(weights.within() == "state.model");
+  CHECK(weights.names() == std::vector<std::string>{"ema.wte.weight", "transformer.wte.weight",
+                                                    "transformer.wpe.weight", "state.other"});
+  CHECK(weights.shape("transformer.wte.weight") == Shape{9, 4});
 }
 
 const std::filesystem::path stored_models =
@@ -163,7 +195,7 @@ TEST_CASE("weights that do not fit the configuration are named before anything i
       {"gpt_oss_sinks_bf16", R"("model.layers.1.mlp.experts.down_proj":)",
        R"("other.layers.1.mlp.experts.down_proj":)",
        "the weights have no tensor \"model.layers.1.mlp.experts.down_proj\"",
-       "released weights hold the experts as MXFP4, which is not read: convert them to BF16"},
+       "the file is incomplete: download it again"},
       {"qwen2_bias_bf16", R"("model.layers.2.self_attn.o_proj.weight")",
        R"("model.layers.2.self_attn.x_proj.weight")",
        "the weights have no tensor \"model.layers.2.self_attn.o_proj.weight\"",

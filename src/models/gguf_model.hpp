@@ -1,0 +1,19 @@
+#pragma once
+
+#include "io/gguf.hpp"
+#include "io/json_value.hpp"
+
+namespace attn {
+
+/// What a GGUF file says of its model, in the words of checkpoint folders.
+struct GgufModel {
+  JsonValue config;  ///< config.json
+  JsonValue row;     ///< row of the table of families with the names of the file's tensors
+};
+
+/// Reads the keys by the architecture of the file. What its converter changed stands in the row.
+/// Throws Error(input) at the key for an architecture that is not known and for values that are
+/// missing or not supported.
+GgufModel read_gguf_model(const Gguf& file);
+
+}  // namespace attn
