@@ -39,11 +39,27 @@ constexpr const char* tekken_words = WORD_START UPPER
     "*" LOWER "+|" WORD_START UPPER "+" LOWER R"(*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" SPACES;
 constexpr const char* digit = R"(\p{N})";
 constexpr const char* three_digits = "[0-9][0-9][0-9]";
-constexpr const char* bloom_words = " ?[^(\\s|.,!?…。，、।۔،)]+";
+constexpr const char* bloom_words = " ?[^(\\s|.,!?\u2026\u3002\uFF0C\u3001\u0964\u06D4\u060C)]+";
 
-// Scripts with upper and lower case, as DeepSeek's first tokenizers list them.
+// Letters of scripts with upper and lower case, and marks and letters of Chinese, Japanese and
+// Korean, as DeepSeek's tokenizers list them.
 constexpr const char* cased_words =
-    R"(\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-ώᾀ-ᾴᾶ-ᾼιῂ-ῄῆ-ῌῐ-ΐῖ-Ίῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤΩℨK-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⲲⲳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]+)";
+    "\\s?[A-Za-z\u00B5\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u01BA\u01BC-\u01BF\u01C4-\u0293"
+    "\u0295-\u02AF\u0370-\u0373\u0376\u0377\u037B-\u037D\u037F\u0386\u0388-\u038A\u038C"
+    "\u038E-\u03A1\u03A3-\u03F5\u03F7-\u0481\u048A-\u052F\u0531-\u0556\u10A0-\u10C5\u13A0-\u13F5"
+    "\u13F8-\u13FD\u1C90-\u1CBA\u1CBD-\u1CBF\u1D00-\u1D2B\u1D6B-\u1D77\u1D79-\u1D9A\u1E00-\u1F15"
+    "\u1F18-\u1F1D\u1F20-\u1F45\u1F48-\u1F4D\u1F50-\u1F57\u1F59\u1F5B\u1F5D\u1F5F-\u1F7D"
+    "\u1F80-\u1FB4\u1FB6-\u1FBC\u1FBE\u1FC2-\u1FC4\u1FC6-\u1FCC\u1FD0-\u1FD3\u1FD6-\u1FDB"
+    "\u1FE0-\u1FEC\u1FF2-\u1FF4\u1FF6-\u1FFC\u2102\u2107\u210A-\u2113\u2115\u2119-\u211D\u2124"
+    "\u2126\u2128\u212A-\u212D\u212F-\u2134\u2139\u213C-\u213F\u2145-\u2149\u214E\u2183\u2184"
+    "\u2C00-\u2C7B\u2C7E-\u2CE4\u2CEB-\u2CEE\u2CF2\u2CF3\uA640-\uA66D\uA680-\uA69B\uA722-\uA76F"
+    "\uA771-\uA787\uA78B-\uA78E\uAB70-\uABBF\uFB00-\uFB06\uFB13-\uFB17\uFF21-\uFF3A\uFF41-\uFF5A"
+    "\U00010400-\U0001044F\U000104B0-\U000104D3\U000104D8-\U000104FB\U00010C80-\U00010CB2"
+    "\U00010CC0-\U00010CF2\U000118A0-\U000118DF\U0001E900-\U0001E943]+";
+constexpr const char* deepseek_marks =
+    "\\s?[!-/:-~\uFF01-\uFF0F\uFF1A-\uFF5E\u2018-\u201F\u3000-\u3002]+";
+constexpr const char* east_asian_words = "[\u4E00-\u9FA5\u0800-\u4E00\uAC00-\uD7FF]+";
+constexpr const char* chinese_and_kana_words = "[\u4E00-\u9FA5\u3040-\u309F\u30A0-\u30FF]+";
 
 /// What the names of llama.cpp's list (llama_vocab::impl::load in src/llama-vocab.cpp) stand for.
 struct Pre {
@@ -55,31 +71,29 @@ struct Pre {
 
 const std::vector<Pre>& pre_table() {
   static const std::vector<Pre> table{
-      {"gpt-2 phi-2 olmo mpt jina-es jina-de jina-v2-es jina-v2-de jina-v1-en jais trillion "
-       "granite-docling gigachat modern-bert",
+      {"gpt-2 phi-2 olmo mpt jina-es jina-de jina-v2-es jina-v2-de jais trillion granite-docling "
+       "gigachat modern-bert a.x-4.0 mellum exaone4",
        {gpt2_words}},
+      {"roberta-bpe jina-v1-en jina-v2-code", {gpt2_words}, false, false, true},
       {"llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2",
        {llama3_words},
        true,
        true},
       {"dbrx smaug-bpe chatglm-bpe glm4", {llama3_words}},
-      {"qwen2 deepseek-r1-qwen stablelm2 hunyuan megrez", {qwen2_words}},
+      {"qwen2 deepseek-r1-qwen kormo megrez stablelm2 hunyuan grok-2", {qwen2_words}},
       {"starcoder refact command-r smollm codeshell exaone minerva-7b", {digit, gpt2_words}},
-      {"gpt-4o llama4 kanana2", {o200k_words}},
+      {"gpt-4o llama4 minimax-m2", {o200k_words}},
       {"tekken", {tekken_words}, true, true},
       {"bloom poro-chat gpt3-finnish", {bloom_words}},
       {"viking", {bloom_words, digit}},
       {"falcon", {R"([\p{P}\$\+<=>\^~\|`]+)", gpt2_words, three_digits}},
       {"deepseek-llm",
-       {"[\r\n]", cased_words, R"(\s?[!-/:-~！-／：-～‘-‟　-。]+)", R"(\s+$)",
-        "[一-龥ࠀ-一가-퟿]+", R"(\p{N}+)"}},
-      {"deepseek-coder",
-       {"[\r\n]", R"(\s?\p{L}+)", R"(\s?\p{P}+)", "[一-龥ࠀ-一가-퟿]+", digit}},
-      {"deepseek-v3",
-       {R"(\p{N}{1,3})", "[一-龥぀-ゟ゠-ヿ]+",
+       {"[\r\n]", cased_words, deepseek_marks, R"(\s+$)", east_asian_words, R"(\p{N}+)"}},
+      {"deepseek-coder", {"[\r\n]", R"(\s?\p{L}+)", R"(\s?\p{P}+)", east_asian_words, digit}},
+      {"deepseek-v3 hunyuan-dense",
+       {R"(\p{N}{1,3})", chinese_and_kana_words,
         R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)"
         R"(| ?[\p{P}\p{S}]+[\r\n]*|)" SPACES}},
-      {"roberta-bpe", {gpt2_words}, false, false, true},
       {"default", {R"([\p{P}\$\+<=>\^~\|]+)", gpt2_words, R"(\p{N}+)", three_digits}}};
   return table;
 }
@@ -100,7 +114,6 @@ std::vector<std::string_view> names_in(std::string_view list) {
   return names;
 }
 
-// The words of all names; Chinese, Japanese, Korean and other letters are compared as code points.
 const Pre& pre_of(std::string_view name) {
   std::vector<std::string_view> known;
   for (const Pre& pre : pre_table()) {
@@ -240,7 +253,7 @@ class TokenizerReader {
     std::vector<TextTemplate::Part> before, after;
     if (flag("add_bos_token", begin))
       before.push_back({-1, 0, {needed({"bos_token_id", "cls_token_id"})}});
-    if (flag("add_eos_token", end)) {
+    if (flag("add_eos_token", flag("add_sep_token", end))) {
       after.push_back(
           {-1, 0, {needed({"eos_token_id", "seperator_token_id", "separator_token_id"})}});
     }
@@ -320,7 +333,7 @@ class TokenizerReader {
     const std::string table_of_characters = charsmap();
     if (!table_of_characters.empty()) normalizer.text(2, table_of_characters);
     normalizer.number(3, space ? 1 : 0);
-    normalizer.number(4, flag("remove_extra_whitespaces", unigram) ? 1 : 0);
+    normalizer.number(4, flag("remove_extra_whitespaces", false) ? 1 : 0);
     normalizer.number(5, 1);
     model.text(3, normalizer.bytes());
     SentencePieceModel own(model.bytes());
