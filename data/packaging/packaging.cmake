@@ -125,6 +125,11 @@ Reads queries, keys and values, hidden states or tokens, computes the attention
 asked for, and writes weights, output and pictures.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libattn-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+# From Debian 13 on pkg-config asks for what SentencePiece itself is built with.
+execute_process(COMMAND ${PKG_CONFIG_EXECUTABLE} --print-requires-private sentencepiece OUTPUT_VARIABLE attn_required)
+if(attn_required MATCHES "protobuf")
+  string(APPEND attn_development_packages ", libprotobuf-dev")
+endif()
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ${attn_development_packages})
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION
   "library that computes attention exactly and draws it: development files
