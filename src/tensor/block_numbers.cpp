@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-#include "tensor/narrow_number.hpp"
+#include "tensor/half_number.hpp"
 
 namespace attn {
 namespace {
