@@ -154,7 +154,9 @@ Visibility::Visibility(const Mask& mask, const Geometry& geometry)
     for (std::size_t b = 0; b < geometry.batch; ++b) offsets_.push_back(find_offset(b));
   }
   for (const Row& row : rows()) {
-    if (row.present(mask)) present_.push_back(&row);
+    if (!row.present(mask)) continue;
+    present_.push_back(&row);
+    only_bias_ = only_bias_ && row.hide == &Row::hide_infinite_bias;
   }
 }
 
@@ -309,36 +311,47 @@ Visibility::Keys Visibility::keys_of(std::size_t batch, std::size_t head, std::s
 
 void Visibility::see(std::size_t batch, std::size_t head, std::size_t query,
                      std::span<std::uint8_t> seen) const {
-  see_from(batch, head, query, 0, seen);
-}
-
-void Visibility::see_from(std::size_t batch, std::size_t head, std::size_t query,
-                          std::size_t first_key, std::span<std::uint8_t> seen) const {
-  const Keys keys = keys_of(batch, head, query, first_key);
   std::fill(seen.begin(), seen.end(), std::uint8_t{1});
-  for (const Row* row : present_) row->hide(*this, keys, seen);
+  for (const Row* row : present_) row->hide(*this, keys_of(batch, head, query, 0), seen);
 }
 
 template <class T>
 void Visibility::add_terms(std::size_t batch, std::size_t head, std::size_t query,
                            std::size_t first, std::span<T> added, const double* terms) const {
-  constexpr T hidden = -std::numeric_limits<T>::infinity();
+  constexpr double hidden = -std::numeric_limits<double>::infinity();
   constexpr double most = static_cast<double>(std::numeric_limits<T>::max()) / 128;
+  if (bias_.tensor) {
+    // A bias of −∞ stays and hides its key, so that only the other parts are asked below.
+    const double* const bias =
+        bias_.tensor.values<double>().data() + bias_.at(batch, head, query) + first * bias_.key;
+    const auto put = [&](const auto& term) {
+      for (std::size_t j = 0; j < added.size(); ++j) {
+        const double x = term(j);
+        added[j] = static_cast<T>(x == hidden ? hidden : std::clamp(x, -most, most));
+      }
+    };
+    const std::size_t step = bias_.key;
+    if (terms != nullptr) {
+      put([&](std::size_t j) { return bias[j * step] + terms[j]; });
+    } else if (step == 1) {
+      put([&](std::size_t j) { return bias[j]; });
+    } else {
+      put([&](std::size_t j) { return bias[j * step]; });
+    }
+  } else {
+    std::fill(added.begin(), added.end(), T(0));
+  }
+  if (only_bias_) return;
   std::array<std::uint8_t, 512> seen;
   for (std::size_t done = 0; done < added.size(); done += seen.size()) {
     const std::size_t count = std::min(seen.size(), added.size() - done);
-    see_from(batch, head, query, first + done, {seen.data(), count});
-    const auto part = added.subspan(done, count);
-    if (bias_.tensor) {
-      const auto bias = bias_.tensor.values<double>();
-      const std::size_t at = bias_.at(batch, head, query) + (first + done) * bias_.key;
-      for (std::size_t j = 0; j < count; ++j) {
-        const double distance_term = terms == nullptr ? 0 : terms[done + j];
-        const double term = std::clamp(bias[at + j * bias_.key] + distance_term, -most, most);
-        part[j] = seen[j] ? static_cast<T>(term) : hidden;
-      }
-    } else {
-      for (std::size_t j = 0; j < count; ++j) part[j] = seen[j] ? T(0) : hidden;
+    const Keys keys = keys_of(batch, head, query, first + done);
+    std::fill_n(seen.begin(), count, std::uint8_t{1});
+    for (const Row* row : present_) {
+      if (row->hide != &Row::hide_infinite_bias) row->hide(*this, keys, {seen.data(), count});
+    }
+    for (std::size_t j = 0; j < count; ++j) {
+      added[done + j] = seen[j] ? added[done + j] : static_cast<T>(hidden);
     }
   }
 }

@@ -111,9 +111,6 @@ class Visibility {
   template <class T>
   void add_terms(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
                  std::span<T> added, const double* terms) const;
-  /// see() for the keys from `first_key` on.
-  void see_from(std::size_t batch, std::size_t head, std::size_t query, std::size_t first_key,
-                std::span<std::uint8_t> seen) const;
   bool is_global(std::ptrdiff_t position) const;
   Interval window_of(std::ptrdiff_t position) const;
 
@@ -123,6 +120,7 @@ class Visibility {
 
   Mask mask_;
   std::vector<const Row*> present_;
+  bool only_bias_ = true;  ///< whether no other part hides keys
   std::size_t queries_, keys_, past_;
   std::size_t padding_stride_ = 0, lens_batch_stride_ = 0, lens_query_stride_ = 0;
   Broadcast allow_, block_, bias_;
