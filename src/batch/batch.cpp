@@ -17,6 +17,7 @@
 #include "batch/fingerprint.hpp"
 #include "batch/items.hpp"
 #include "batch/summary.hpp"
+#include "io/content_hash.hpp"
 #include "models/model_folder.hpp"
 #include "result/output_folder.hpp"
 #include "result/provenance.hpp"

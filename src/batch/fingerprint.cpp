@@ -12,8 +12,8 @@
 #include "attn/version.hpp"
 
 #include "document/document.hpp"
+#include "io/content_hash.hpp"
 #include "kernels/cpu_target.hpp"
-#include "result/provenance.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
 #include "support/overloaded.hpp"

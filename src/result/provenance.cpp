@@ -3,20 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include <xxhash.h>
-
 #include "attn/version.hpp"
 
+#include "io/content_hash.hpp"
 #include "kernels/cpu_target.hpp"
-#include "support/number_text.hpp"
 #include "support/printable.hpp"
 
 namespace attn {
-
-std::string content_hash(std::span<const std::byte> bytes) {
-  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  return hexadecimal(hash.high64, 16) + hexadecimal(hash.low64, 16);
-}
 
 void Provenance::watch(FileAccess& access) {
   access.opened = [this, before = std::move(access.opened)](const std::filesystem::path& path,

@@ -11,9 +11,6 @@
 
 namespace attn {
 
-/// Hash of bytes: XXH3 of 128 bits as 32 hexadecimal digits, as `xxh128sum` prints it.
-std::string content_hash(std::span<const std::byte> bytes);
-
 /// Origin of a result: program, instruction set and input files.
 class Provenance {
  public:

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 
 #include "error_from.hpp"
+#include "io/content_hash.hpp"
 #include "kernels/cpu_target.hpp"
-#include "result/provenance.hpp"
 #include "temporary_folder.hpp"
 
 using namespace attn;
