@@ -78,6 +78,28 @@ bool lock(int descriptor) {
   return flock(descriptor, LOCK_EX | LOCK_NB) == 0;
 }
 
+// Gives a file without a name one.
+bool link_descriptor(int descriptor, const fs::path& name) {
+  return linkat(AT_FDCWD, descriptor_path(descriptor).c_str(), AT_FDCWD, name.c_str(),
+                AT_SYMLINK_FOLLOW) == 0;
+}
+
+// Whether a call failed that waits for the disk. Not every file system can wait.
+bool sync_failed(int outcome) {
+  return outcome != 0 && errno != EINVAL && errno != ENOSYS;
+}
+
+void sync_opened(const fs::path& folder, int (*sync)(int)) {
+  const Descriptor opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // A folder that can be written to need not be readable.
+  if (opened.get() < 0 || !sync_failed(sync(opened.get()))) return;
+  const int reason = errno;
+  throw Error(
+      ErrorKind::file,
+      translated("cannot write {1}: {2}", in_quotes(folder.native()), system_error_text(reason)),
+      "", help_for_file(reason, FileUse::write));
+}
+
 bool has_a_name(int descriptor) {
   struct stat status {};
   return fstat(descriptor, &status) != 0 || status.st_nlink > 0;
@@ -167,31 +189,46 @@ void AtomicFile::write(std::string_view bytes) {
   }
 }
 
+void AtomicFile::sync() {
+  if (sync_failed(fsync(descriptor_))) fail(errno);
+}
+
+void AtomicFile::set_aside() {
+  if (target_.empty() || descriptor_ < 0) return;
+  if (temporary_.empty()) take_hidden_name();
+  close_whole();
+  close(std::exchange(descriptor_, -1));
+}
+
 void AtomicFile::commit() {
-  // Some file systems report a full disk only when a descriptor is closed. Closing a copy leaves
-  // the file open for the link.
+  if (descriptor_ >= 0) close_whole();
+  if (!target_.empty()) link_into_place();
+  if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));
+}
+
+// Some file systems report a full disk only when a descriptor is closed. Closing a copy leaves the
+// file open for the link.
+void AtomicFile::close_whole() {
   const int copy = fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
   if (copy < 0 || close(copy) != 0) fail(errno);
-  if (!target_.empty()) link_into_place();
-  close(std::exchange(descriptor_, -1));
+}
+
+void AtomicFile::take_hidden_name() {
+  fs::path name = hidden_name(target_);
+  while (!link_descriptor(descriptor_, name)) {
+    if (errno != EEXIST) fail(errno);
+    name = hidden_name(target_);
+  }
+  temporary_ = std::move(name);
 }
 
 void AtomicFile::link_into_place() {
   if (temporary_.empty()) {
-    const std::string file = descriptor_path(descriptor_);
-    const auto link_to = [&](const fs::path& name) {
-      return linkat(AT_FDCWD, file.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
-    };
     if (!replaces_) {
-      if (link_to(target_)) return;
+      if (link_descriptor(descriptor_, target_)) return;
       if (errno != EEXIST) fail(errno);
     }
-    fs::path name = hidden_name(target_);
-    while (!link_to(name)) {
-      if (errno != EEXIST) fail(errno);
-      name = hidden_name(target_);
-    }
-    temporary_ = std::move(name);
+    take_hidden_name();
   }
   if (rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
@@ -208,6 +245,14 @@ void write_whole_file(const fs::path& path, std::string_view bytes, Existing exi
   AtomicFile file(path, existing);
   file.write(bytes);
   file.commit();
+}
+
+void sync_folder(const fs::path& folder) {
+  sync_opened(folder, fsync);
+}
+
+void sync_file_system(const fs::path& folder) {
+  sync_opened(folder, syncfs);
 }
 
 void remove_leftovers(const fs::path& folder) {

@@ -31,11 +31,18 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::string_view bytes);
+  /// Waits until the bytes are on the disk, which a power failure does not lose.
+  void sync();
+  /// Closes the file, under a hidden name until commit(): for many files at a time, more than a
+  /// process may have open.
+  void set_aside();
   void commit();
 
  private:
   bool find_target();
   void open_temporary();
+  void close_whole();
+  void take_hidden_name();
   void link_into_place();
   [[noreturn]] void fail(int reason) const;
 
@@ -50,6 +57,13 @@ class AtomicFile {
 /// Writes and commits an AtomicFile.
 void write_whole_file(const std::filesystem::path& path, std::string_view bytes,
                       Existing existing = Existing::replaced);
+
+/// Waits until the names of the folder's files are on the disk. Throws Error(file).
+void sync_folder(const std::filesystem::path& folder);
+
+/// Waits until everything that was written to the file system of the folder is on the disk: for
+/// many files cheaper than each alone. Throws Error(file).
+void sync_file_system(const std::filesystem::path& folder);
 
 /// Removes unfinished files of killed programs from a folder. Files that a running program is
 /// writing stay.
