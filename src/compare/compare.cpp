@@ -104,6 +104,7 @@ class ComparedFile {
     if (looks_like_json(file->bytes())) {
       try {
         json_.emplace(file->text(), file, access.limits.nesting);
+        source_.expect(json_->files());
       } catch (const Error& error) {
         throw error.inside(name_);
       }

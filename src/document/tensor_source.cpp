@@ -207,7 +207,9 @@ TorchRandom& TensorSource::generator(const std::string& pointer, const std::stri
 const TensorFile& TensorSource::file(const std::string& name) {
   const auto known = files_.find(name);
   if (known != files_.end()) return known->second;
-  return files_.emplace(name, TensorFile::open(folder_ / name, access_)).first->second;
+  const std::filesystem::path at = path(name);
+  const FileAccess access = result_files_.checked(access_, name, at);
+  return files_.emplace(name, TensorFile::open(at, access)).first->second;
 }
 
 std::shared_ptr<const MappedFile> TensorSource::bytes(const std::string& name) {

@@ -16,6 +16,7 @@
 #include "attn/tensor.hpp"
 
 #include "io/json_value.hpp"
+#include "io/result_files.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"
 #include "tensor/torch_random.hpp"
@@ -30,6 +31,9 @@ class TensorSource {
   /// File names are relative to `folder`.
   explicit TensorSource(std::filesystem::path folder, FileAccess access = {})
       : folder_(std::move(folder)), access_(std::move(access)) {}
+
+  /// Has files that a result names checked when they are opened as files of tensors.
+  void expect(ResultFiles files) { result_files_ = std::move(files); }
 
   /// Begins the reading of a plan: without a generator, with all counts at zero. Tensors that were
   /// read for another plan of the document are not read again. While sketching, tensors that would
@@ -92,6 +96,7 @@ class TensorSource {
 
   std::filesystem::path folder_;
   FileAccess access_;
+  ResultFiles result_files_;
   std::optional<TorchRandom> random_;
   std::map<std::string, TensorFile> files_;
   std::map<std::string, std::shared_ptr<const MappedFile>> bytes_;

@@ -392,6 +392,7 @@ JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void
         translated("the JSON text holds no tensors but {1}", translated(type_text(root))), "",
         translated(help));
   }
+  files_ = ResultFiles(root);
   const JsonValue* dtype = root.find("dtype");
   // Numbers of 16-bit types are written like those of float32.
   if (dtype != nullptr && dtype->is(JsonValue::Type::string)) {

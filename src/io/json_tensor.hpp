@@ -12,6 +12,7 @@
 #include "attn/tensor.hpp"
 
 #include "io/json_value.hpp"
+#include "io/result_files.hpp"
 
 namespace attn {
 
@@ -56,7 +57,7 @@ class JsonTensorFile {
   static constexpr std::string_view format_name = "json";
 
   /// `owner` keeps the text alive. Throws Error(input) if the text is no JSON, is nested deeper
-  /// than `depth`, or holds nothing of these.
+  /// than `depth`, holds nothing of these, or is a result that is unfinished.
   JsonTensorFile(std::string_view text, std::shared_ptr<const void> owner,
                  std::size_t depth = JsonOptions{}.depth);
 
@@ -66,6 +67,9 @@ class JsonTensorFile {
   /// Throws Error(input) at a JSON pointer, as tensor_from_json() does.
   Tensor read(std::size_t index, const OpenTensor& open) const;
 
+  /// The files that the text, as a result, was written with.
+  const ResultFiles& files() const noexcept { return files_; }
+
   /// Type of a tensor that was read: the result's 16-bit dtype if it holds the numbers exactly.
   DType stored_type(const Tensor& read) const;
 
@@ -73,6 +77,7 @@ class JsonTensorFile {
   std::unique_ptr<const JsonValue> root_;
   DType dtype_ = DType::float64;
   std::optional<DType> half_;
+  ResultFiles files_;
   std::vector<std::string> names_, pointers_;
   std::vector<const JsonValue*> values_;  // in *root_
 };

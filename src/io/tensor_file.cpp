@@ -250,7 +250,7 @@ class TensorFile::Content {
     std::string elsewhere;
     const auto open_tensor = [&](const std::string& file, const std::string& tensor) {
       Tensor found = follow(file, tensor, references);
-      elsewhere = open(*folder_ / file, access_)->stored_type(tensor, references + 1);
+      elsewhere = open_next(file)->stored_type(tensor, references + 1);
       return found;
     };
     const Tensor read = json.read(index, open_tensor);
@@ -296,7 +296,13 @@ class TensorFile::Content {
     if (references >= most_references) {
       throw input_error(translated("the files refer to one another in a circle"), "", "");
     }
-    return open(*folder_ / file, access_)->read(tensor, references + 1);
+    return open_next(file)->read(tensor, references + 1);
+  }
+
+  // A file that this text of JSON refers to.
+  std::shared_ptr<const Content> open_next(const std::string& file) const {
+    const std::filesystem::path path = *folder_ / file;
+    return open(path, std::get<JsonTensorFile>(parsed_).files().checked(access_, file, path));
   }
 
   std::string name_;

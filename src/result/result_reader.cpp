@@ -10,6 +10,7 @@
 #include "document/tensor_source.hpp"
 #include "io/json_tensor.hpp"
 #include "io/json_value.hpp"
+#include "io/result_files.hpp"
 #include "result/seen_keys.hpp"
 #include "support/translated.hpp"
 
@@ -82,6 +83,7 @@ void ResultReader::read_names() {
     names_.emplace_back();
     return;
   }
+  source_.expect(ResultFiles(root_));
   const JsonValue* tensors = root_.find("tensors");
   holder_ = &expect_object(tensors ? *tensors : root_, tensors ? "/tensors" : "");
   for (const JsonMember& member : holder_->members()) names_.push_back(member.key);

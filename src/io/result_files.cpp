@@ -1,0 +1,76 @@
+#include "io/result_files.hpp"
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "io/content_hash.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+
+const std::string_view unfinished_result = "{\"format\": 1, \"unfinished\": true}\n";
+
+struct ResultFiles::Known {
+  struct File {
+    std::uint64_t bytes = 0;
+    std::string hash;
+    bool checked = false;
+  };
+  std::mutex guard;
+  std::map<std::string, File> files;
+
+  void check(const std::string& name, std::span<const std::byte> bytes);
+};
+
+ResultFiles::ResultFiles(const JsonValue& result) {
+  if (!result.is(JsonValue::Type::object)) return;
+  const JsonValue* unfinished = result.find("unfinished");
+  if (unfinished != nullptr && unfinished->is(JsonValue::Type::boolean) && unfinished->boolean()) {
+    throw input_error(translated("this result is unfinished: its files were being replaced"), "",
+                      translated("run its document again"));
+  }
+  const JsonValue* files = result.find("files");
+  if (files == nullptr || result.find("tensors") == nullptr) return;
+  known_ = std::make_shared<Known>();
+  const JsonObject stored(expect_object(*files, "/files"), "/files", {});
+  for (const JsonMember& member : files->members()) {
+    const JsonObject file = stored.object(member.key);
+    known_->files.emplace(member.key, Known::File{file.count("bytes"), file.string("xxh128")});
+  }
+}
+
+// The file is read for its hash after its size, so that another one is mostly found without.
+void ResultFiles::Known::check(const std::string& name, std::span<const std::byte> bytes) {
+  const std::lock_guard lock(guard);
+  const auto found = files.find(name);
+  if (found == files.end() || found->second.checked) return;
+  if (found->second.bytes != bytes.size() || found->second.hash != content_hash(bytes)) {
+    throw input_error(
+        translated("the file {1} does not belong to this result: it was written with another one, "
+                   "or changed since",
+                   in_quotes(name)),
+        "",
+        translated("run the document of the result again, or take \"files\" out of the result if "
+                   "the file was changed on purpose"));
+  }
+  found->second.checked = true;
+}
+
+FileAccess ResultFiles::checked(FileAccess access, const std::string& name,
+                                const std::filesystem::path& path) const {
+  if (!known_) return access;
+  access.opened = [known = known_, name, path, before = std::move(access.opened)](
+                      const std::filesystem::path& opened, std::span<const std::byte> bytes) {
+    if (opened == path) known->check(name, bytes);
+    if (before) before(opened, bytes);
+  };
+  return access;
+}
+
+}  // namespace attn

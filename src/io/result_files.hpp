@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "attn/file_access.hpp"
+
+#include "io/json_value.hpp"
+
+namespace attn {
+
+/// Text of result.json while the other files of the result are being replaced.
+extern const std::string_view unfinished_result;
+
+/// The files that a result was written with, from the member "files" of its result.json. Copies
+/// share which files were checked.
+class ResultFiles {
+ public:
+  ResultFiles() = default;  ///< of a file that is no result, or names no files
+
+  /// Throws Error(input) if the result is unfinished, as unfinished_result says, or at the JSON
+  /// pointer of a member that is malformed.
+  explicit ResultFiles(const JsonValue& result);
+
+  /// Access by which a file with this name, opened at `path`, is checked: MappedFile::open() throws
+  /// Error(input) for one of another size or hash. Files are read once for it, not each time that
+  /// they are opened.
+  FileAccess checked(FileAccess access, const std::string& name,
+                     const std::filesystem::path& path) const;
+
+ private:
+  struct Known;
+  std::shared_ptr<Known> known_;
+};
+
+}  // namespace attn
