@@ -30,3 +30,4 @@
 #include "attn/tensor.hpp"
 #include "attn/version.hpp"
 #include "attn/view.hpp"
+#include "attn/written_file.hpp"

@@ -18,6 +18,7 @@
 #include "attn/plot.hpp"
 #include "attn/spec.hpp"
 #include "attn/tensor.hpp"
+#include "attn/written_file.hpp"
 
 namespace attn {
 
@@ -44,6 +45,9 @@ struct RunOptions {
   /// Place of the tensors: in result.json, or beside it as `weights.npy`…, `tensors.npz`,
   /// `tensors.safetensors` or `weights.csv`…
   TensorFormat tensors = TensorFormat::json;
+  /// Whether run() waits until all is on the disk, so that a power failure leaves the older result
+  /// or the new one.
+  bool sync = true;
   std::size_t sample = 0, head = 0;  ///< drawn and reported, from 0
   std::vector<PlotKind> plots{PlotKind::heatmap, PlotKind::dimensions};
   /// Number of weights above which a heatmap that alone needs them is left out, with a warning.
@@ -82,13 +86,13 @@ struct RunReport {
   std::vector<std::string> recovered;  ///< for each sample the tokens nearest to its embeddings
   std::optional<ModelReport> model;    ///< of Kind::model
   std::vector<std::string> warnings;
-  std::vector<std::filesystem::path> files;  ///< in the order of writing
+  std::vector<WrittenFile> files;  ///< in the order of writing
 };
 
 /// A report for each kind, and the file of the picture that compares several kinds.
 struct RunOutcome {
   std::vector<RunReport> reports;
-  std::optional<std::filesystem::path> comparison;
+  std::optional<WrittenFile> comparison;
 };
 
 /// Computes one document and writes `result.json` and the pictures: into the folder, or with

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -218,6 +219,7 @@ class Batch {
       deal_with(documents[index],
                 [&](const FileAccess& access) { return documents.text(index, access); });
     });
+    records_->finish();
     outcome_.seconds = seconds_since(start);
     outcome_.interrupted = stop_ != nullptr && *stop_ && outcome_.counts.left() > 0;
     return std::move(outcome_);
@@ -232,6 +234,7 @@ class Batch {
       outcome_.warnings = earlier_->warnings();
     }
     summary_.emplace(outcome_.summary, options_.resume);
+    records_.emplace(*summary_, options_.run.out, options_.run.sync);
   }
 
   // Computes each document of standard input as soon as its line has arrived. A job reads the next
@@ -260,6 +263,7 @@ class Batch {
       }
     });
     outcome_.counts.items = items_;
+    records_->finish();
     outcome_.seconds = seconds_since(start);
     outcome_.interrupted = stop_ != nullptr && *stop_;
     return std::move(outcome_);
@@ -290,7 +294,7 @@ class Batch {
       record.items = items_;
       record.options = fingerprint_;
       record.finished = now_text();
-      summary_->append(record_line(record));
+      records_->add(record);
     }
     count(record.item);
   }
@@ -308,6 +312,7 @@ class Batch {
     RunOptions options = options_.run;
     options.document.files = access;
     options.out = folder;
+    options.sync = false;  // SavedRecords waits for the disk
     Provenance provenance;
     if (options.document.threads == 0) options.document.threads = 1;
     options.plot.figure.threads = options.document.threads;
@@ -331,15 +336,10 @@ class Batch {
     for (const RunReport& report : outcome.reports) {
       record.item.warnings.insert(record.item.warnings.end(), report.warnings.begin(),
                                   report.warnings.end());
-      for (const fs::path& written : report.files) add_file(written, folder, record);
+      record.files.insert(record.files.end(), report.files.begin(), report.files.end());
     }
-    if (outcome.comparison) add_file(*outcome.comparison, folder, record);
-  }
-
-  static void add_file(const fs::path& file, const fs::path& folder, SummaryRecord& record) {
-    std::error_code ignored;
-    record.files.emplace_back(file.lexically_relative(folder).generic_string(),
-                              fs::file_size(file, ignored));
+    if (outcome.comparison) record.files.push_back(*outcome.comparison);
+    for (WrittenFile& file : record.files) file.path = file.path.lexically_relative(folder);
   }
 
   // Whether an earlier batch computed this document with the same options and files, and its
@@ -351,21 +351,40 @@ class Batch {
         before->inputs.empty() || before->inputs[0] != record.inputs[0]) {
       return false;
     }
-    for (const auto& [file, bytes] : before->files) {
-      std::error_code error;
-      const fs::path path = folder / file;
-      if (!fs::is_regular_file(fs::symlink_status(path, error)) ||
-          fs::file_size(path, error) != bytes || error) {
-        return false;
-      }
+    if (!std::all_of(before->files.begin(), before->files.end(),
+                     [&](const WrittenFile& file) { return is_there(folder, file); })) {
+      return false;
     }
-    return std::all_of(before->inputs.begin() + 1, before->inputs.end(), [&](const auto& input) {
+    const auto is_same = [&](const auto& input) {
       try {
         return hashes_.hash(path_of_text(input.first), access) == input.second;
       } catch (const Error&) {
         return false;  // computing the document reports the error
       }
-    });
+    };
+    if (!std::all_of(before->inputs.begin() + 1, before->inputs.end(), is_same)) return false;
+    // A program that was killed while it replaced the result may have left unfinished files.
+    std::set<fs::path> folders;
+    for (const WrittenFile& file : before->files) {
+      folders.insert((folder / file.path).parent_path());
+    }
+    for (const fs::path& one : folders) remove_leftovers(one);
+    return true;
+  }
+
+  // The hash is compared after the size: files that another run has replaced mostly differ in it.
+  static bool is_there(const fs::path& folder, const WrittenFile& file) {
+    const fs::path path = folder / file.path;
+    std::error_code error;
+    if (!fs::is_regular_file(fs::symlink_status(path, error)) ||
+        fs::file_size(path, error) != file.bytes || error) {
+      return false;
+    }
+    try {
+      return content_hash(MappedFile::open(path)->bytes()) == file.hash;
+    } catch (const Error&) {
+      return false;  // computing the document replaces it
+    }
   }
 
   void count(const BatchItem& item) {
@@ -393,6 +412,7 @@ class Batch {
   std::atomic<std::size_t> arrived_ = 0;  ///< number of documents that arrived one by one
   std::optional<Summaries> earlier_;
   std::optional<SummaryFile> summary_;
+  std::optional<SavedRecords> records_;  ///< behind the summary, which its thread writes
   FileHashes hashes_;
   std::atomic<bool> failed_fast_{false};
   std::mutex guard_;
@@ -452,6 +472,7 @@ BatchOutcome merge_summaries(const fs::path& folder) {
     ++outcome.counts.failed;
     if (outcome.failures.size() < most_failures_kept) outcome.failures.push_back(record.item);
   });
+  merged.sync();
   merged.commit();
   outcome.counts.items = std::max(outcome.counts.items, summaries.size());
   outcome.seconds = seconds_since(start);

@@ -28,11 +28,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An object of the files' names and their sizes or hashes.
-template <class Value>
-Fact facts_of(const FileValues<Value>& files) {
+Fact facts_of(const FileHashList& files) {
   Fact::Members members;
-  for (const auto& [file, value] : files) members.push_back({file, value});
+  for (const auto& [file, hash] : files) members.push_back({file, hash});
+  return members;
+}
+
+Fact facts_of(const std::vector<WrittenFile>& files) {
+  Fact::Members members;
+  for (const WrittenFile& file : files) {
+    members.push_back(
+        {file.path.generic_string(), object({{"bytes", file.bytes}, {"xxh128", file.hash}})});
+  }
   return members;
 }
 
@@ -132,7 +139,8 @@ SummaryRecord read_record(std::string_view text) {
   record.item.error = error_of(line);
   const JsonObject files = line.object("files"), inputs = line.object("inputs");
   for (const JsonMember& file : files.value().members()) {
-    record.files.emplace_back(file.key, files.count(file.key));
+    const JsonObject written = files.object(file.key);
+    record.files.push_back({file.key, written.count("bytes"), written.string("xxh128")});
   }
   for (const JsonMember& file : inputs.value().members()) {
     record.inputs.emplace_back(file.key, inputs.string(file.key));
@@ -341,6 +349,10 @@ void SummaryFile::append(std::string_view line) {
   size_ += line.size();
 }
 
+void SummaryFile::sync() const {
+  if (fsync(file_.get()) != 0 && errno != EINVAL && errno != ENOSYS) fail(errno);
+}
+
 void SummaryFile::fail(int reason) const {
   throw Error(
       ErrorKind::file,
@@ -348,6 +360,78 @@ void SummaryFile::fail(int reason) const {
       reason == ENOSPC || reason == EDQUOT || reason == EFBIG
           ? translated("free some space, then go on with BatchOptions::resume")
           : translated("check the permissions of the folder and the file"));
+}
+
+SavedRecords::SavedRecords(SummaryFile& summary, fs::path folder, bool sync)
+    : summary_(summary), folder_(std::move(folder)), sync_(sync) {
+  if (!sync_) return;
+  try {
+    thread_ = std::thread([this] { save_as_they_come(); });
+  } catch (const std::system_error&) {
+    // The system gives no thread: add() waits for the disk.
+  }
+}
+
+SavedRecords::~SavedRecords() {
+  end_thread();
+}
+
+void SavedRecords::add(SummaryRecord record) {
+  if (record.item.error) {
+    summary_.append(record_line(record));  // there are no files to wait for
+    return;
+  }
+  if (!thread_.joinable()) {
+    save({std::move(record)});
+    return;
+  }
+  constexpr std::size_t most_waiting = 1000;
+  std::unique_lock lock(guard_);
+  changed_.wait(lock, [&] { return waiting_.size() < most_waiting || failure_; });
+  if (failure_) std::rethrow_exception(failure_);
+  waiting_.push_back(std::move(record));
+  changed_.notify_all();
+}
+
+void SavedRecords::finish() {
+  end_thread();
+  if (failure_) std::rethrow_exception(failure_);
+  if (sync_) summary_.sync();
+}
+
+void SavedRecords::end_thread() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(guard_);
+    ended_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void SavedRecords::save(const std::vector<SummaryRecord>& records) {
+  if (sync_) sync_file_system(folder_);
+  for (const SummaryRecord& record : records) summary_.append(record_line(record));
+}
+
+void SavedRecords::save_as_they_come() {
+  std::unique_lock lock(guard_);
+  while (true) {
+    changed_.wait(lock, [&] { return ended_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    const std::vector<SummaryRecord> records = std::exchange(waiting_, {});
+    lock.unlock();
+    try {
+      save(records);
+    } catch (...) {
+      lock.lock();
+      failure_ = std::current_exception();
+      changed_.notify_all();
+      return;
+    }
+    lock.lock();
+    changed_.notify_all();
+  }
 }
 
 }  // namespace attn

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,19 +20,18 @@
 
 namespace attn {
 
-/// Files, each with its hash or its size in bytes.
-template <class Value>
-using FileValues = std::vector<std::pair<std::string, Value>>;
+/// Files, each with its hash.
+using FileHashList = std::vector<std::pair<std::string, std::string>>;
 
 /// A line of a summary: the outcome of an item, and the facts that decide whether a later batch may
 /// skip it.
 struct SummaryRecord {
   BatchItem item;
-  std::size_t items = 0;            ///< of the whole batch, all shards together
-  std::string options;              ///< options_hash()
-  FileValues<std::string> inputs;   ///< hashes of the document and of the files that it names
-  FileValues<std::uint64_t> files;  ///< sizes of the result's files, paths below the item's folder
-  std::string finished;             ///< UTC, "2024-03-01T12:00:00.123456Z"
+  std::size_t items = 0;           ///< of the whole batch, all shards together
+  std::string options;             ///< options_hash()
+  FileHashList inputs;             ///< of the document and of the files that it names
+  std::vector<WrittenFile> files;  ///< of the result, paths below the item's folder
+  std::string finished;            ///< UTC, "2024-03-01T12:00:00.123456Z"
 };
 
 std::string record_line(const SummaryRecord& record);
@@ -91,6 +93,8 @@ class SummaryFile {
   /// Appends the whole line, or leaves the file as it was and throws Error(file), as does every
   /// later call.
   void append(std::string_view line);
+  /// Waits until the lines are on the disk.
+  void sync() const;
 
  private:
   void open(bool keep);
@@ -103,6 +107,38 @@ class SummaryFile {
   std::uint64_t size_ = 0;
   int failure_ = 0;  ///< errno of the first failure
   std::mutex guard_;
+};
+
+/// Records on their way into a summary, which get their lines when the files of their items are on
+/// the disk. Waiting for the disk takes longer than computing a small document, so that a thread
+/// waits once for all records that have come meanwhile. Several threads may add records.
+class SavedRecords {
+ public:
+  /// `folder` holds the files; without `sync` nothing is waited for.
+  SavedRecords(SummaryFile& summary, std::filesystem::path folder, bool sync);
+  ~SavedRecords();
+  SavedRecords(const SavedRecords&) = delete;
+  SavedRecords& operator=(const SavedRecords&) = delete;
+
+  /// Throws Error(file) if this record, or an earlier one, cannot be saved.
+  void add(SummaryRecord record);
+  /// Waits until all records are saved. Throws as add() does.
+  void finish();
+
+ private:
+  void save(const std::vector<SummaryRecord>& records);
+  void save_as_they_come();
+  void end_thread();
+
+  SummaryFile& summary_;
+  std::filesystem::path folder_;
+  bool sync_;
+  std::mutex guard_;
+  std::condition_variable changed_;
+  std::vector<SummaryRecord> waiting_;
+  bool ended_ = false;
+  std::exception_ptr failure_;
+  std::thread thread_;
 };
 
 }  // namespace attn

@@ -290,6 +290,10 @@ void add_results(Flags& flags, RunOptions& options, bool* page) {
                translated("Write the steps of the score too: scores, capped, masked, lse"));
   flags.add("--no-weights", "", translated("Do not write the weights"),
             [&](const std::string&) { options.weights = false; });
+  flags.add("--no-sync", "",
+            translated("Do not wait until results are on the disk: faster, but a power failure may "
+                       "leave results that have to be computed again"),
+            [&](const std::string&) { options.sync = false; });
   flags.toggle("--timing", options.timing, translated("Write the seconds taken into result.json"));
   add_provenance(flags, options.provenance, translated("result.json and the pictures"));
   add_pooling(flags, options.document.pool, options.plot.colors.pixels);

@@ -5,6 +5,7 @@
 
 #include "attn/error.hpp"
 
+#include "io/result_files.hpp"
 #include "support/atomic_file.hpp"
 #include "support/parallel_for.hpp"
 #include "support/printable.hpp"
@@ -15,6 +16,8 @@ namespace attn {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* result_name = "result.json";
 
 // Makes the folder if it is missing, in a parent that must be there.
 void make_folder(const fs::path& folder, const std::string& help) {
@@ -57,19 +60,52 @@ void refuse_link(const fs::path& folder) {
               translated("remove it: below the folder of the results, links are not followed"));
 }
 
-std::vector<std::filesystem::path> FileTasks::write(std::size_t threads) const {
+void HashedFile::write(std::string_view piece) {
+  file_.write(piece);
+  hash_.add(piece);
+  bytes_ += piece.size();
+}
+
+std::vector<WrittenFile> ResultFolder::write(
+    std::size_t threads,
+    const std::function<void(const std::vector<WrittenFile>&, HashedFile&)>& write_result) {
+  constexpr std::size_t most_open = 100;
+  const bool many = tasks_.size() > most_open;
   parallel_for(tasks_.size(), threads, [&](std::size_t i) {
-    if (tasks_[i].written) {
-      tasks_[i].written->commit();
-      return;
+    Task& task = tasks_[i];
+    if (!task.file) {
+      task.file = std::make_shared<HashedFile>(folder_ / task.name);
+      task.write(*task.file);
     }
-    AtomicFile file(tasks_[i].path);
-    tasks_[i].write(file);
-    file.commit();
+    if (sync_) task.file->file().sync();
+    if (many) task.file->file().set_aside();
   });
-  std::vector<std::filesystem::path> paths;
-  for (const Task& task : tasks_) paths.push_back(task.path);
-  return paths;
+  std::vector<WrittenFile> written;
+  for (const Task& task : tasks_) written.push_back(task.file->written());
+  const std::filesystem::path path = folder_ / result_name;
+  result_ = std::make_unique<HashedFile>(path);
+  write_result(written, *result_);
+  if (sync_) result_->file().sync();
+  written.push_back(result_->written());
+  std::error_code ignored;
+  if (!tasks_.empty() && fs::exists(fs::symlink_status(path, ignored))) {
+    mark_ = std::make_unique<AtomicFile>(path);
+    mark_->write(unfinished_result);
+  }
+  return written;
+}
+
+void ResultFolder::mark_unfinished() {
+  if (mark_) mark_->commit();
+  mark_.reset();
+}
+
+void ResultFolder::commit() {
+  mark_unfinished();
+  for (const Task& task : tasks_) task.file->file().commit();
+  if (sync_ && !tasks_.empty()) sync_folder(folder_);
+  result_->file().commit();
+  if (sync_) sync_folder(folder_);
 }
 
 }  // namespace attn

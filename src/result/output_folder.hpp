@@ -1,12 +1,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "attn/written_file.hpp"
+
+#include "io/content_hash.hpp"
 #include "support/atomic_file.hpp"
 
 namespace attn {
@@ -23,30 +29,67 @@ void make_folders_below(const std::filesystem::path& folder, const std::filesyst
 /// Throws Error(file) if the folder is a symbolic link.
 void refuse_link(const std::filesystem::path& folder);
 
-/// Files of a result, which are written together, each whole or not at all.
-class FileTasks {
+/// File of a result, of which the result says size and hash.
+class HashedFile {
  public:
+  explicit HashedFile(std::filesystem::path path) : path_(std::move(path)), file_(path_) {}
+
+  void write(std::string_view piece);
+  AtomicFile& file() noexcept { return file_; }
+  /// The file as it is written so far.
+  WrittenFile written() const { return {path_, bytes_, hash_.text()}; }
+
+ private:
+  std::filesystem::path path_;
+  AtomicFile file_;
+  ContentHash hash_;
+  std::uint64_t bytes_ = 0;
+};
+
+/// The files of one result on their way into its folder. All are written first, without names; an
+/// older result stays whole until then. While they get their names, result.json is one that is
+/// unfinished, and it is the last that gets its own.
+class ResultFolder {
+ public:
+  /// The folder must be there when files are written. `sync` waits for the disk.
+  ResultFolder(std::filesystem::path folder, bool sync) : folder_(std::move(folder)), sync_(sync) {}
+
+  const std::filesystem::path& path() const noexcept { return folder_; }
+
   /// Adds a file that `write` will write.
-  void add(std::filesystem::path path, std::function<void(AtomicFile&)> write) {
-    tasks_.push_back({std::move(path), std::move(write), nullptr});
+  void add(const std::string& name, std::function<void(HashedFile&)> write) {
+    tasks_.push_back({name, std::move(write), nullptr});
   }
   /// Adds a file that is written already and only lacks its name.
-  void add(std::filesystem::path path, std::shared_ptr<AtomicFile> written) {
-    tasks_.push_back({std::move(path), {}, std::move(written)});
+  void add(const std::string& name, std::shared_ptr<HashedFile> written) {
+    tasks_.push_back({name, {}, std::move(written)});
   }
 
-  /// Writes the files on up to `threads` threads (0 = as many as the machine has) and returns their
-  /// paths in the order of add(). Throws Error(file) for the first that fails; some of the others
-  /// may be there then.
-  std::vector<std::filesystem::path> write(std::size_t threads) const;
+  /// Writes the files on up to `threads` threads (0 = as many as the machine has), then result.json
+  /// by `write_result`, which takes the others. Returns all, in the order of add(). Throws
+  /// Error(file) for the first that fails; the folder is unchanged then.
+  std::vector<WrittenFile> write(std::size_t threads,
+                                 const std::function<void(const std::vector<WrittenFile>& others,
+                                                          HashedFile& result)>& write_result);
+
+  /// Marks an older result as unfinished, if there is one of which other files are replaced.
+  /// Throws Error(file).
+  void mark_unfinished();
+  /// Gives the files their names. Throws Error(file); the result is unfinished then.
+  void commit();
 
  private:
   struct Task {
-    std::filesystem::path path;
-    std::function<void(AtomicFile&)> write;
-    std::shared_ptr<AtomicFile> written;  ///< instead of `write`
+    std::string name;
+    std::function<void(HashedFile&)> write;
+    std::shared_ptr<HashedFile> file;
   };
+
+  std::filesystem::path folder_;
+  bool sync_;
   std::vector<Task> tasks_;
+  std::unique_ptr<HashedFile> result_;
+  std::unique_ptr<AtomicFile> mark_;
 };
 
 }  // namespace attn

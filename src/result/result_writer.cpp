@@ -1,7 +1,5 @@
 #include "result/result_writer.hpp"
 
-#include "support/atomic_file.hpp"
-
 namespace attn {
 namespace {
 
@@ -50,12 +48,16 @@ Fact facts_of(const ResultFile& result) {
   const auto of_model = [&](const auto& make) {
     return model != nullptr ? Fact(make(*model)) : Fact::absent();
   };
-  Fact::Members shapes, tensors;
+  Fact::Members shapes, tensors, files;
   for (const auto& [tensor, shape] : result.shapes) shapes.push_back({tensor, shape});
   for (std::size_t i = 0; i < result.tensors.size(); ++i) {
     const auto& [tensor, elements] = result.tensors[i];
     tensors.push_back(
         {tensor, result.places.empty() ? Fact(elements) : facts_of(elements, result.places[i])});
+  }
+  for (const WrittenFile& file : result.files) {
+    files.push_back(
+        {file.path.filename().string(), object({{"bytes", file.bytes}, {"xxh128", file.hash}})});
   }
   return object(
       {{"format", 1},
@@ -79,18 +81,16 @@ Fact facts_of(const ResultFile& result) {
        {"tensors", tensors},
        {"warnings", result.warnings},
        {"pictures", result.pictures},
+       {"files", only_if(!files.empty(), files)},
        {"provenance", result.provenance != nullptr ? facts_of(*result.provenance) : Fact::absent()},
        {"timing",
         result.seconds ? object({{"compute_seconds", *result.seconds}}) : Fact::absent()}});
 }
 
-void write_result(const ResultFile& result, const std::filesystem::path& path,
-                  std::size_t threads) {
-  AtomicFile file(path);
+void write_result(const ResultFile& result, HashedFile& file, std::size_t threads) {
   JsonWriter json([&](std::string_view piece) { file.write(piece); }, threads);
   facts_of(result).write(json);
   json.finish();
-  file.commit();
 }
 
 }  // namespace attn

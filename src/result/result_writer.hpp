@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,9 +9,11 @@
 #include "attn/attention.hpp"
 #include "attn/model.hpp"
 #include "attn/tensor.hpp"
+#include "attn/written_file.hpp"
 
 #include "document/labels.hpp"
 #include "report/facts.hpp"
+#include "result/output_folder.hpp"
 #include "result/provenance.hpp"
 #include "result/seen_keys.hpp"
 #include "result/tensor_files.hpp"
@@ -33,6 +34,7 @@ struct ResultFile {
   std::vector<TensorPlace> places;  ///< one a tensor; empty = all are written in result.json itself
   std::vector<std::string> warnings;
   std::vector<std::string> pictures;       ///< relative to the result
+  std::vector<WrittenFile> files;          ///< beside result.json
   const Provenance* provenance = nullptr;  ///< null = left out
   std::optional<double> seconds;           ///< of the computation; absent = no timing
 };
@@ -47,8 +49,8 @@ Fact prediction_facts(const ModelReport& model);
 /// The object that result.json holds. Tensors share their elements with it.
 Fact facts_of(const ResultFile& result);
 
-/// Writes result.json, whole or not at all. `threads` turn numbers into text (0 = as many as the
-/// machine has), the same bytes whatever their number. Throws Error(file).
-void write_result(const ResultFile& result, const std::filesystem::path& path, std::size_t threads);
+/// Writes the text of result.json. `threads` turn numbers into text (0 = as many as the machine
+/// has), the same bytes whatever their number. Throws Error(file).
+void write_result(const ResultFile& result, HashedFile& file, std::size_t threads);
 
 }  // namespace attn

@@ -6,7 +6,6 @@
 #include "attn/error.hpp"
 
 #include "io/safetensors.hpp"
-#include "support/atomic_file.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 
@@ -36,18 +35,16 @@ std::string_view bytes_of(const Tensor& tensor) {
 }  // namespace
 
 std::vector<TensorPlace> plan_tensors(std::span<const std::pair<std::string, Tensor>> tensors,
-                                      TensorFormat format, bool heads_only,
-                                      const std::filesystem::path& folder, FileTasks& tasks) {
+                                      TensorFormat format, bool heads_only, ResultFolder& folder) {
   const auto formats = tensor_formats();
   const auto row = std::find_if(formats.begin(), formats.end(), [&](const TensorFormatInfo& known) {
     return known.value == format;
   });
   const std::string extension = "." + std::string(row->name);
   const auto add = [&](const std::string& stem, std::vector<NamedTensor> held) {
-    tasks.add(folder / (stem + extension),
-              [write = row->write, held = std::move(held)](AtomicFile& file) {
-                write(held, [&](std::string_view piece) { file.write(piece); });
-              });
+    folder.add(stem + extension, [write = row->write, held = std::move(held)](HashedFile& file) {
+      write(held, [&](std::string_view piece) { file.write(piece); });
+    });
     return stem + extension;
   };
   std::vector<TensorPlace> places;
@@ -99,8 +96,7 @@ TensorStream::TensorStream(TensorFormat format, std::vector<std::pair<std::strin
 }
 
 void TensorStream::open(const std::string& name) {
-  const std::filesystem::path path = folder_ / name;
-  files_.emplace_back(path, std::make_shared<AtomicFile>(path));
+  files_.emplace_back(name, std::make_shared<HashedFile>(folder_ / name));
 }
 
 void TensorStream::put(const std::string& name, const Tensor& tensor) {
@@ -117,15 +113,15 @@ void TensorStream::put(const std::string& name, const Tensor& tensor) {
   write_npy(tensor, [&](std::string_view piece) { files_.back().second->write(piece); });
 }
 
-std::vector<TensorPlace> TensorStream::finish(FileTasks& tasks) {
+std::vector<TensorPlace> TensorStream::finish(ResultFolder& folder) {
   if (next_ != tensors_.size()) fail(tensors_[next_].first);
-  for (const auto& [path, file] : files_) tasks.add(path, file);
+  for (const auto& [name, file] : files_) folder.add(name, file);
   std::vector<TensorPlace> places;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     if (format_ == TensorFormat::safetensors) {
-      places.push_back({{files_.front().first.filename()}, tensors_[i].first});
+      places.push_back({{files_.front().first}, tensors_[i].first});
     } else {
-      places.push_back({{files_[i].first.filename()}, ""});
+      places.push_back({{files_[i].first}, ""});
     }
   }
   return places;

@@ -13,7 +13,6 @@
 #include "attn/tensor.hpp"
 
 #include "result/output_folder.hpp"
-#include "support/atomic_file.hpp"
 
 namespace attn {
 
@@ -23,15 +22,14 @@ struct TensorPlace {
   std::optional<std::string> name;  ///< in that one file; absent for matrices
 };
 
-/// Adds the files of the tensors in the folder to the tasks. Returns a place for each tensor; none,
+/// Adds the files of the tensors to those of the result. Returns a place for each tensor; none,
 /// without files, for TensorFormat::json.
 ///
 /// Comma-separated values are a file for each matrix: `weights.csv`, `weights.sample0.csv`,
 /// `weights.sample0.head1.csv`; the first axis of three counts heads with `heads_only`, samples
 /// otherwise. A tensor of one axis is one column.
 std::vector<TensorPlace> plan_tensors(std::span<const std::pair<std::string, Tensor>> tensors,
-                                      TensorFormat format, bool heads_only,
-                                      const std::filesystem::path& folder, FileTasks& tasks);
+                                      TensorFormat format, bool heads_only, ResultFolder& folder);
 
 /// Files of tensors, byte for byte those of plan_tensors(), into which each tensor is written as
 /// soon as it is computed and need not be kept. They get their names with the other files of a
@@ -50,9 +48,9 @@ class TensorStream {
   /// written.
   void put(const std::string& name, const Tensor& tensor);
 
-  /// Adds the files to the tasks and returns the places of the tensors. Throws Error(internal) if
-  /// some are missing.
-  std::vector<TensorPlace> finish(FileTasks& tasks);
+  /// Adds the files to those of the result and returns the places of the tensors. Throws
+  /// Error(internal) if some are missing.
+  std::vector<TensorPlace> finish(ResultFolder& folder);
 
  private:
   void open(const std::string& name);
@@ -61,7 +59,7 @@ class TensorStream {
   std::vector<std::pair<std::string, Tensor>> tensors_;
   std::filesystem::path folder_;
   std::size_t next_ = 0;
-  std::vector<std::pair<std::filesystem::path, std::shared_ptr<AtomicFile>>> files_;
+  std::vector<std::pair<std::string, std::shared_ptr<HashedFile>>> files_;
 };
 
 }  // namespace attn

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <variant>
 
 #include "attn/attention.hpp"
@@ -151,7 +152,7 @@ Tensor ShownMatrices::copied(const Tensor& matrix) {
 
 KindRun::KindRun(const RunOptions& options, const Document& document, Plan plan,
                  std::filesystem::path out, const MakeMapsFile& make)
-    : options_(options), plan_(std::move(plan)), out_(std::move(out)) {
+    : options_(options), plan_(std::move(plan)), folder_(std::move(out), options.sync) {
   plots_ = choose_results(options, plan_);
   report_.document = document.name();
   report_.title = plan_.title;
@@ -166,13 +167,14 @@ KindRun::KindRun(const RunOptions& options, const Document& document, Plan plan,
     report_.recovered.push_back(std::move(text));
   }
   choice_ = {options.sample, options.head, options.selection};
-  if (make) maps_file_ = make(plan_, out_);
+  if (make) maps_file_ = make(plan_, folder_.path());
 }
 
 KindRun::~KindRun() {
   stream_.reset();
+  folder_ = ResultFolder(folder_.path(), false);
   std::error_code ignored;
-  if (made_folder_) std::filesystem::remove(out_, ignored);
+  if (made_folder_) std::filesystem::remove(folder_.path(), ignored);
 }
 
 void KindRun::compute(const std::function<void(std::size_t)>& progress) {
@@ -184,7 +186,7 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
   if (model != nullptr && !options_.only.empty()) check_only(names_of(foreseen(*model)));
   if (model != nullptr && streams()) {
     make_folder();
-    stream_.emplace(options_.tensors, foreseen(*model), out_);
+    stream_.emplace(options_.tensors, foreseen(*model), folder_.path());
   }
   const auto start = Clock::now();
   const auto untimed = [this](const auto& work) {
@@ -313,21 +315,26 @@ void KindRun::write(const Provenance* provenance) {
     }
   }
   make_folder();
-  FileTasks tasks;
   for (std::size_t i = 0; i < pictures_.size(); ++i) {
-    tasks.add(out_ / picture_names_[i],
-              [&picture = pictures_[i]](AtomicFile& file) { file.write(picture.bytes); });
+    folder_.add(picture_names_[i],
+                [&picture = pictures_[i]](HashedFile& file) { file.write(picture.bytes); });
   }
-  // The result comes last, so that it names only files that are there.
-  ResultFile file = result(provenance);
-  file.places = stream_ ? stream_->finish(tasks)
-                        : plan_tensors(file.tensors, options_.tensors,
-                                       plan_.attentions[0].heads_only(), out_, tasks);
-  report_.files = tasks.write(options_.document.threads);
-  made_folder_ = false;
-  report_.files.push_back(out_ / "result.json");
-  write_result(file, report_.files.back(), options_.document.threads);
+  ResultFile result = this->result(provenance);
+  result.places = stream_ ? stream_->finish(folder_)
+                          : plan_tensors(result.tensors, options_.tensors,
+                                         plan_.attentions[0].heads_only(), folder_);
+  report_.files = folder_.write(options_.document.threads,
+                                [&](const std::vector<WrittenFile>& others, HashedFile& file) {
+                                  result.files = others;
+                                  write_result(result, file, options_.document.threads);
+                                });
   report_.warnings = plan_.warnings;
+}
+
+void KindRun::commit() {
+  const bool is_new = std::exchange(made_folder_, false);
+  folder_.commit();
+  if (is_new && options_.sync) sync_folder(folder_.path() / "..");
 }
 
 bool KindRun::draws_weights() const {
@@ -335,10 +342,10 @@ bool KindRun::draws_weights() const {
 }
 
 void KindRun::make_folder() {
-  if (out_ != options_.out) make_folders_below(options_.out, out_.filename());
+  if (folder_.path() != options_.out) make_folders_below(options_.out, folder_.path().filename());
   std::error_code ignored;
-  made_folder_ = made_folder_ || !std::filesystem::exists(out_, ignored);
-  make_output_folder(out_);
+  made_folder_ = made_folder_ || !std::filesystem::exists(folder_.path(), ignored);
+  make_output_folder(folder_.path());
 }
 
 std::vector<std::pair<std::string, Tensor>> KindRun::foreseen(const ModelRequest& model) const {

@@ -19,6 +19,7 @@
 #include "maps/computed_maps.hpp"
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
+#include "result/output_folder.hpp"
 #include "result/provenance.hpp"
 #include "result/result_writer.hpp"
 #include "result/tensor_files.hpp"
@@ -71,8 +72,13 @@ class KindRun {
   /// Writes the result into a text, in place of files. `provenance` may be null.
   void answer(JsonWriter& json, const Provenance* provenance);
 
-  /// Writes all files. `provenance` may be null. Throws Error(file).
+  /// Writes all files, without names. `provenance` may be null. Throws Error(file); an older result
+  /// stays whole then.
   void write(const Provenance* provenance);
+  /// Marks an older result as unfinished.
+  void mark_unfinished() { folder_.mark_unfinished(); }
+  /// Gives the files their names. Throws Error(file).
+  void commit();
 
   void warn(std::string warning) { plan_.warnings.push_back(std::move(warning)); }
   RunReport& report() { return report_; }
@@ -100,7 +106,6 @@ class KindRun {
   const RunOptions& options_;
   std::vector<PlotKind> plots_;
   Plan plan_;
-  std::filesystem::path out_;
   // Computed tensors. Those that the result does not have, or has in a file already, are but
   // shapes.
   std::vector<std::pair<std::string, Tensor>> tensors_;
@@ -113,6 +118,7 @@ class KindRun {
   std::vector<Picture> pictures_;
   ShownMatrices shown_;
   bool made_folder_ = false;  // with nothing in it yet
+  ResultFolder folder_;
   std::optional<TensorStream> stream_;
   MapsFile maps_file_;  // without a name if there is none
 };

@@ -199,7 +199,7 @@ std::string text_of(const RunReport& report) {
   }
   if (!report.files.empty()) {
     text += "\n" + translated("Written") + "\n";
-    for (const auto& file : report.files) text += "  " + file.string() + "\n";
+    for (const auto& file : report.files) text += "  " + file.path.string() + "\n";
   }
   return text;
 }
@@ -225,6 +225,7 @@ Fact named_facts(const Named& values) {
 
 Fact facts_of(const RunReport& report) {
   const auto weights = [](const ReportedWeights& one) { return facts_of(one); };
+  const auto path_of = [](const WrittenFile& file) { return Fact(file.path); };
   const ModelReport* model = report.model ? &*report.model : nullptr;
   const bool predicted = model != nullptr && !model->predictions.empty();
   return object(
@@ -242,7 +243,7 @@ Fact facts_of(const RunReport& report) {
        {"predictions", predicted ? prediction_facts(*model) : Fact::absent()},
        {"recovered", unless_empty(report.recovered)},
        {"warnings", report.warnings},
-       {"files", report.files}});
+       {"files", list_of(report.files, path_of)}});
 }
 
 }  // namespace
@@ -252,7 +253,7 @@ std::string report_text(const RunOutcome& outcome) {
   for (const RunReport& report : outcome.reports)
     text += (text.empty() ? "" : "\n\n") + text_of(report);
   if (outcome.comparison)
-    text += "\n" + translated("Side by side") + "\n  " + outcome.comparison->string() + "\n";
+    text += "\n" + translated("Side by side") + "\n  " + outcome.comparison->path.string() + "\n";
   return text;
 }
 
@@ -260,7 +261,8 @@ std::string report_json(const RunOutcome& outcome) {
   if (outcome.reports.size() == 1) return json_text(facts_of(outcome.reports[0]));
   const auto run = [](const RunReport& report) { return facts_of(report); };
   return json_text(object(
-      {{"runs", list_of(outcome.reports, run)}, {"comparison", if_given(outcome.comparison)}}));
+      {{"runs", list_of(outcome.reports, run)},
+       {"comparison", outcome.comparison ? Fact(outcome.comparison->path) : Fact::absent()}}));
 }
 
 }  // namespace attn

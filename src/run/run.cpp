@@ -135,10 +135,20 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   }
   if (runs.size() > 1) make_output_folder(options.out);
   for (const auto& run : runs) run->write(provenance);
+  std::optional<HashedFile> comparison;
   if (side_by_side) {
-    outcome.comparison = options.out / (std::string(picture_kind(PlotKind::comparison).info.name) +
-                                        extension(options.format));
-    write_whole_file(*outcome.comparison, side_by_side->bytes);
+    comparison.emplace(options.out / (std::string(picture_kind(PlotKind::comparison).info.name) +
+                                      extension(options.format)));
+    comparison->write(side_by_side->bytes);
+    if (options.sync) comparison->file().sync();
+    outcome.comparison = comparison->written();
+  }
+  for (const auto& run : runs) run->mark_unfinished();
+  if (comparison) comparison->file().commit();
+  for (const auto& run : runs) run->commit();
+  if (runs.size() > 1 && options.sync) {
+    sync_folder(options.out);
+    sync_folder(options.out / "..");
   }
   for (const auto& run : runs) outcome.reports.push_back(std::move(run->report()));
   return outcome;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "attn/io.hpp"
+#include "attn/run.hpp"
 
 #include "batch/items.hpp"
 #include "error_from.hpp"
@@ -263,6 +264,54 @@ TEST_CASE("resuming computes items that are new, changed, failed, incomplete or 
   options.run.document.causal = true;
   CHECK(done_again().size() == 7);
   CHECK(done_again() == Names{"lines.000004"});
+}
+
+TEST_CASE(
+    "resuming computes a document again whose files are those of another one in the same size") {
+  const TemporaryFolder folder;
+  const std::string other = R"({"attention":"sdpa","query":[[1,0],[0,2]]})";
+  BatchOptions options = options_for(folder, {"a.json"});
+  options.run.tensors = TensorFormat::npy;
+  const fs::path result = folder / "out/a/result.json", weights = folder / "out/a/weights.npy";
+  folder.write("a.json", good);
+  run_batch(options);
+  const std::string good_result = read_text(result), good_weights = read_text(weights);
+  // The document is changed, computed by a batch that is killed before its line, and changed back.
+  folder.write("a.json", other);
+  RunOptions run_options = options.run;
+  run_options.document.input = folder / "a.json";
+  run_options.out = folder / "out/a";
+  run(run_options);
+  CHECK(read_text(weights) != good_weights);
+  CHECK(fs::file_size(weights) == good_weights.size());
+  CHECK(fs::file_size(result) == good_result.size());
+  folder.write("a.json", good);
+  options.resume = true;
+  CHECK(run_batch(options).counts.done == 1);
+  CHECK(read_text(weights) == good_weights);
+  CHECK(read_text(result) == good_result);
+  CHECK(run_batch(options).counts.skipped == 1);
+  // One file alone.
+  write_text(weights, read_text(weights).replace(good_weights.size() - 1, 1, "x"));
+  CHECK(run_batch(options).counts.done == 1);
+  CHECK(read_text(weights) == good_weights);
+}
+
+TEST_CASE("a batch without waiting for the disk writes the same bytes") {
+  const TemporaryFolder folder;
+  write_documents(folder);
+  BatchOptions options = options_for(folder, {"docs"});
+  const BatchOutcome synced = run_batch(options);
+  const std::string result = read_text(folder / "out/a/result.json");
+  options.run.sync = false;
+  options.run.out = folder / "hurried";
+  const BatchOutcome hurried = run_batch(options);
+  CHECK(hurried.counts.done == synced.counts.done);
+  CHECK(read_text(folder / "hurried/a/result.json") == result);
+  // What is there counts as done whether it was waited for or not.
+  options.run.sync = true;
+  options.resume = true;
+  CHECK(run_batch(options).counts.skipped == 4);
 }
 
 TEST_CASE("resuming with other shards skips items of the former ones") {

@@ -26,7 +26,7 @@ SummaryRecord record(const std::string& name, const std::string& finished) {
   result.items = 3;
   result.options = "0123";
   result.inputs = {{"docs/" + name + ".json", "abcd"}, {"q \"1\".npy", "ef"}};
-  result.files = {{"self/result.json", 123}};
+  result.files = {{"self/result.json", 123, "fe"}};
   result.finished = finished;
   return result;
 }
@@ -43,12 +43,13 @@ TEST_CASE("a line of a summary is one line of JSON that reads back") {
   SummaryRecord written = record("a", "2024-01-01T00:00:00.000000Z");
   written.item.warnings = {"one", "two\nlines"};
   const std::string line = record_line(written);
-  CHECK(line ==
-        R"({"item": "a", "input": "docs/a.json", "status": 0, "seconds": 0.25, )"
-        R"("warnings": ["one", "two\nlines"], "files": {"self/result.json": 123}, )"
-        R"("inputs": {"docs/a.json": "abcd", "q \"1\".npy": "ef"}, "options": "0123", "items": 3, )"
-        R"("finished": "2024-01-01T00:00:00.000000Z"})"
-        "\n");
+  CHECK(
+      line ==
+      R"({"item": "a", "input": "docs/a.json", "status": 0, "seconds": 0.25, )"
+      R"("warnings": ["one", "two\nlines"], "files": {"self/result.json": {"bytes": 123, "xxh128": "fe"}}, )"
+      R"("inputs": {"docs/a.json": "abcd", "q \"1\".npy": "ef"}, "options": "0123", "items": 3, )"
+      R"("finished": "2024-01-01T00:00:00.000000Z"})"
+      "\n");
   CHECK(record_line(read_record(line)) == line);
   written.item.error = Error(ErrorKind::file, "gone", "here", "look");
   const std::string failed = record_line(written);

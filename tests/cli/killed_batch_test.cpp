@@ -6,6 +6,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <sys/wait.h>
@@ -29,11 +30,12 @@ Files files_below(const fs::path& folder) {
   return files;
 }
 
+// It does not wait for the disk, which would take most of the time.
 pid_t start_batch(const fs::path& lines, const fs::path& out) {
   const pid_t process = fork();
   if (process == 0) {
     execl(tested_program(), "attn-cli", "batch", lines.c_str(), "--out", out.c_str(), "--plots",
-          "none", "--tensors", "npz", "--quiet", "--jobs", "2", nullptr);
+          "none", "--tensors", "npz", "--quiet", "--jobs", "2", "--no-sync", nullptr);
     _exit(127);
   }
   return process;
@@ -95,8 +97,46 @@ TEST_CASE(
       if (known == expected.end() || known->second != bytes) FAIL(name << " is no whole file");
     }
     const Outcome rest = attn_cli({"batch", list, "--out", folder / "r", "--plots", "none",
-                                   "--tensors", "npz", "--quiet", "--resume"});
+                                   "--tensors", "npz", "--quiet", "--no-sync", "--resume"});
     CHECK(rest.exit_code == 0);
+    CHECK((files_below(folder / "r") == expected));
+  }
+}
+
+TEST_CASE("documents that change back between killed batches end with their own results") {
+  const TemporaryFolder folder;
+  const auto write_documents = [&](int change) {
+    std::string lines;
+    for (int i = 0; i < 40; ++i) {
+      lines += R"({"attention":"sdpa","seed":)" + std::to_string(1000 + i + 500 * change) +
+               R"(,"query":{"randn":[3,2]}})"
+               "\n";
+    }
+    folder.write("l.jsonl", lines);
+  };
+  const std::vector<std::string> resume{"batch",  "l.jsonl",   "--out",   "r",         "--plots",
+                                        "none",   "--tensors", "npy",     "--no-sync", "--quiet",
+                                        "--jobs", "2",         "--resume"};
+  write_documents(0);
+  REQUIRE(attn_cli(resume, folder.path()).exit_code == 0);
+  const Files expected = files_below(folder / "r");
+  std::mt19937 random(5);
+  for (int time = 0; time < 6; ++time) {
+    CAPTURE(time);
+    const std::uintmax_t size = fs::file_size(folder / "r/summary.jsonl");
+    write_documents(1);
+    const auto more = std::uniform_int_distribution<std::uintmax_t>(0, 12'000)(random);
+    const pid_t process = fork();
+    if (process == 0) {
+      if (chdir(folder.path().c_str()) != 0) _exit(127);
+      execl(tested_program(), "attn-cli", "batch", "l.jsonl", "--out", "r", "--plots", "none",
+            "--tensors", "npy", "--quiet", "--jobs", "2", "--resume",
+            time % 3 == 0 ? nullptr : "--no-sync", nullptr);
+      _exit(127);
+    }
+    kill_at(size + more, process, folder / "r/summary.jsonl");
+    write_documents(0);
+    CHECK(attn_cli(resume, folder.path()).exit_code == 0);
     CHECK((files_below(folder / "r") == expected));
   }
 }

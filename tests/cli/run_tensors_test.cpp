@@ -92,10 +92,22 @@ TEST_CASE("a result whose file of tensors was replaced is refused") {
            R"({"attention":"sdpa","query":[[1,0],[0,1],[1,1]]})");
   std::filesystem::copy_file(folder / "other" / "output.npy", folder / "r" / "output.npy",
                              std::filesystem::copy_options::overwrite_existing);
-  const Outcome compare =
-      attn_cli({"compare", "r/result.json", "other/result.json"}, folder.path());
-  CHECK(compare.exit_code == 3);
-  CHECK(compare.errors ==
+  const auto error = [&] {
+    const Outcome compare =
+        attn_cli({"compare", "r/result.json", "other/result.json"}, folder.path());
+    CHECK(compare.exit_code == 3);
+    return compare.errors;
+  };
+  CHECK(error() ==
+        "attn-cli: the file \"output.npy\" does not belong to this result: it was written with "
+        "another one, or changed since\n"
+        "  where: r/result.json, /tensors/output/file\n"
+        "  help:  run the document of the result again, or take \"files\" out of the result if the "
+        "file was changed on purpose\n");
+  std::string result = read_text(folder / "r/result.json");
+  write_text(folder / "r/result.json",
+             result.replace(result.find("\"files\""), 7, "\"taken out\""));
+  CHECK(error() ==
         "attn-cli: the tensor in the file has the shape [3,2], not [2,2]\n"
         "  where: r/result.json, /tensors/output/shape\n"
         "  help:  name the file that was written with this entry, or leave this out\n");

@@ -23,17 +23,27 @@ using attn::TensorPlace;
 
 const std::vector<float> numbers{1, 2, 3, 4, 5, 6, 7, 8};
 
+// Names of the files but result.json, which is not looked at here.
+std::vector<std::filesystem::path> put_into_place(attn::ResultFolder& folder) {
+  auto written = folder.write(2, [](const auto&, attn::HashedFile& file) { file.write("{}"); });
+  folder.commit();
+  std::filesystem::remove(written.back().path);
+  written.pop_back();
+  std::vector<std::filesystem::path> names;
+  for (const attn::WrittenFile& file : written) names.push_back(file.path);
+  return names;
+}
+
 std::vector<TensorPlace> write(const TemporaryFolder& folder, const Tensor& tensor,
                                TensorFormat format, bool heads_only = false) {
   const std::vector<std::pair<std::string, Tensor>> tensors{{"weights", tensor}};
-  attn::FileTasks tasks;
-  const auto places = attn::plan_tensors(tensors, format, heads_only, folder.path(), tasks);
-  const std::vector<std::filesystem::path> written = tasks.write(2);
+  attn::ResultFolder result(folder.path(), false);
+  const auto places = attn::plan_tensors(tensors, format, heads_only, result);
   std::vector<std::filesystem::path> named;
   for (const TensorPlace& place : places) {
     for (const std::string& file : place.files) named.push_back(folder / file);
   }
-  CHECK(written == named);
+  CHECK(put_into_place(result) == named);
   return places;
 }
 
@@ -96,16 +106,16 @@ TEST_CASE("comma-separated values are one file a matrix, named by sample and hea
 TEST_CASE("tensors that are written one by one make the files of tensors written at once") {
   for (const TensorFormat format : {TensorFormat::npy, TensorFormat::safetensors}) {
     const TemporaryFolder once, one_by_one;
-    attn::FileTasks all;
-    const auto places = attn::plan_tensors(streamed, format, false, once.path(), all);
-    all.write(1);
+    attn::ResultFolder all(once.path(), false);
+    const auto places = attn::plan_tensors(streamed, format, false, all);
+    put_into_place(all);
     REQUIRE(attn::TensorStream::takes(format));
     attn::TensorStream stream(format, foreseen(), one_by_one.path());
     for (const auto& [name, tensor] : streamed) stream.put(name, tensor);
     CHECK(std::filesystem::is_empty(one_by_one.path()));
-    attn::FileTasks tasks;
-    const auto stream_places = stream.finish(tasks);
-    CHECK(tasks.write(2).size() == (format == TensorFormat::npy ? 3 : 1));
+    attn::ResultFolder result(one_by_one.path(), false);
+    const auto stream_places = stream.finish(result);
+    CHECK(put_into_place(result).size() == (format == TensorFormat::npy ? 3 : 1));
     REQUIRE(stream_places.size() == places.size());
     for (std::size_t i = 0; i < places.size(); ++i) {
       CHECK(stream_places[i].files == places[i].files);
@@ -125,8 +135,8 @@ TEST_CASE("a stream refuses a tensor that was not foreseen, and leaves no file")
     CHECK(error_from([&] { stream.put("output", streamed[2].second); }, kind) ==
           "a result has other tensors than expected\n"
           "  where: output");
-    attn::FileTasks tasks;
-    CHECK(error_from([&] { stream.finish(tasks); }, kind) ==
+    attn::ResultFolder result(folder.path(), false);
+    CHECK(error_from([&] { stream.finish(result); }, kind) ==
           "a result has other tensors than expected\n"
           "  where: output");
   }

@@ -1,0 +1,152 @@
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+// A result that replaces an older one in its folder: whoever ends the program, no reader mixes
+// them.
+
+namespace {
+
+namespace fs = std::filesystem;
+using Contents = std::map<std::string, std::string>;
+
+const std::string unfinished_result = "{\"format\": 1, \"unfinished\": true}\n";
+
+Contents contents_of(const fs::path& folder) {
+  Contents files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    files[entry.path().filename()] = read_text(entry.path());
+  }
+  return files;
+}
+
+std::string drawn_document(int seed, int length = 4) {
+  return R"({"attention":"sdpa","seed":)" + std::to_string(seed) + R"(,"query":{"randn":[)" +
+         std::to_string(length) + R"(,2]}})";
+}
+
+Outcome replace(const TemporaryFolder& folder, const std::string& name) {
+  return attn_cli({"run", name, "--plots", "none", "--tensors", "npy", "--stages", "--no-sync",
+                   "--quiet", "--out", "r"},
+                  folder.path());
+}
+
+// Starts the run and kills it after a while. Returns whether it was killed before its end.
+bool is_killed(const TemporaryFolder& folder, const std::string& name,
+               std::chrono::microseconds after) {
+  const pid_t process = fork();
+  if (process == 0) {
+    if (chdir(folder.path().c_str()) != 0) _exit(127);
+    execl(tested_program(), "attn-cli", "run", name.c_str(), "--plots", "none", "--tensors", "npy",
+          "--stages", "--no-sync", "--quiet", "--out", "r", nullptr);
+    _exit(127);
+  }
+  std::this_thread::sleep_for(after);
+  kill(process, SIGKILL);
+  int status = 0;
+  waitpid(process, &status, 0);
+  return WIFSIGNALED(status);
+}
+
+}  // namespace
+
+TEST_CASE("a run that is killed over an older result leaves one of the two, or an unfinished one") {
+  const TemporaryFolder folder;
+  Contents whole[2];
+  std::chrono::microseconds duration(0);
+  for (int i = 0; i < 2; ++i) {
+    folder.write(std::to_string(i) + ".json", drawn_document(i));
+    const auto start = std::chrono::steady_clock::now();
+    REQUIRE(replace(folder, std::to_string(i) + ".json").exit_code == 0);
+    duration = std::chrono::duration_cast<std::chrono::microseconds>(
+        std::chrono::steady_clock::now() - start);
+    whole[i] = contents_of(folder / "r");
+  }
+  REQUIRE(whole[0].size() == whole[1].size());
+  std::mt19937 random(3);
+  int killed = 0;
+  for (int time = 0; time < 40; ++time) {
+    CAPTURE(time);
+    const std::chrono::microseconds after(
+        std::uniform_int_distribution<long>(duration.count() / 4, duration.count())(random));
+    killed += is_killed(folder, std::to_string(time % 2) + ".json", after) ? 1 : 0;
+    const Contents left = contents_of(folder / "r");
+    const std::string& result = left.at("result.json");
+    if (result == unfinished_result) continue;
+    const Contents& expected = result == whole[0].at("result.json") ? whole[0] : whole[1];
+    for (const auto& [name, bytes] : expected) {
+      if (left.at(name) != bytes) FAIL(name << " belongs to another result");
+    }
+  }
+  CHECK(killed > 0);
+}
+
+TEST_CASE("a run that cannot write leaves the older result as it was") {
+  const TemporaryFolder folder;
+  folder.write("small.json", drawn_document(1));
+  folder.write("large.json", drawn_document(2, 300));
+  REQUIRE(replace(folder, "small.json").exit_code == 0);
+  const Contents before = contents_of(folder / "r");
+  // Contents of at most 40 blocks of 512 bytes: the weights take more, the output does not.
+  const Outcome failed = shell(
+      "trap '' XFSZ; ulimit -f 40; exec \"$ATTN\" run large.json --plots none --tensors npy "
+      "--threads 1 --out r",
+      folder.path());
+  CHECK(failed.exit_code == 4);
+  CHECK(failed.errors ==
+        "attn-cli: cannot write \"r/weights.npy\": File too large\n"
+        "  help:  raise the limit of file sizes (ulimit -f), or write less\n");
+  CHECK((contents_of(folder / "r") == before));
+}
+
+TEST_CASE("every command that reads a result refuses one that is unfinished or mixed") {
+  const TemporaryFolder folder;
+  folder.write("a.json", drawn_document(1));
+  REQUIRE(replace(folder, "a.json").exit_code == 0);
+  const std::string result = read_text(folder / "r/result.json");
+  const std::vector<std::vector<std::string>> commands{
+      {"compare", "r/result.json", "r/result.json"},
+      {"plot", "heatmap", "r/result.json", "--out", "map.png"},
+      {"plot", "grid", "r/result.json", "--out", "map.png"},
+      {"plot", "comparison", "r/result.json", "r/result.json", "--out", "map.png"},
+      {"show", "r/result.json"},
+      {"explain", "r"},
+      {"heads", "r/result.json"},
+      {"view", "r", "--out", "view.html"},
+      {"run", "again.json", "--out", "again", "--plots", "none"},
+  };
+  folder.write("again.json",
+               R"({"attention":"sdpa","query":{"file":"r/result.json","name":"weights"}})");
+  const auto check_all = [&](const std::string& problem, const std::string& help) {
+    for (const std::vector<std::string>& command : commands) {
+      CAPTURE(command[0]);
+      const Outcome outcome = attn_cli(command, folder.path());
+      CHECK(outcome.exit_code == 3);
+      CHECK(outcome.output.empty());
+      CHECK(outcome.errors.starts_with("attn-cli: " + problem + "\n  where: "));
+      CHECK(outcome.errors.ends_with("\n  help:  " + help + "\n"));
+    }
+  };
+  write_text(folder / "r/result.json", unfinished_result);
+  check_all("this result is unfinished: its files were being replaced", "run its document again");
+  write_text(folder / "r/result.json", result);
+  std::string weights = read_text(folder / "r/weights.npy");
+  weights.back() = static_cast<char>(weights.back() ^ 1);
+  write_text(folder / "r/weights.npy", weights);
+  check_all(
+      "the file \"weights.npy\" does not belong to this result: it was written with another one, "
+      "or changed since",
+      "run the document of the result again, or take \"files\" out of the result if the file was "
+      "changed on purpose");
+}
