@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <variant>
 
 #include "attn/error.hpp"
@@ -53,10 +54,16 @@ std::string file_of(const Shard& shard) {
   return "corpus." + std::to_string(shard.index) + "-of-" + std::to_string(shard.count) + ".json";
 }
 
+// The sums in a file, which is named after their shard.
 StoredSums stored_in(const std::filesystem::path& path) {
   const auto file = MappedFile::open(path);
   try {
-    return read_sums(file->text());
+    StoredSums stored = read_sums(file->text());
+    const std::string name = file_of(stored.shard);
+    if (path.filename() == name) return stored;
+    throw input_error(translated("the file holds the sums of shard {1} of {2}", stored.shard.index,
+                                 stored.shard.count),
+                      "", translated("remove it if it is a copy, or name it {1}", name));
   } catch (const Error& error) {
     throw error.inside(path.string());
   }
@@ -247,13 +254,12 @@ HeadsCorpusOutcome merge_corpus(const HeadsCorpusOptions& options) {
   CorpusSums all;
   std::string fingerprint;
   std::size_t count = 0;
-  std::vector<bool> found;
+  std::set<std::size_t> found;
   for (const auto& path : files) {
     const StoredSums stored = stored_in(path);
     if (count == 0) {
       count = stored.shard.count;
       fingerprint = stored.fingerprint;
-      found.resize(count);
       all.lines = stored.sums.lines;
       all.lines_hash = stored.sums.lines_hash;
     }
@@ -262,17 +268,17 @@ HeadsCorpusOutcome merge_corpus(const HeadsCorpusOptions& options) {
                         translated("go on with it by HeadsCorpusOptions::resume"));
     }
     if (stored.fingerprint != fingerprint || stored.shard.count != count ||
-        stored.sums.lines_hash != all.lines_hash || stored.shard.index >= count) {
+        stored.sums.lines_hash != all.lines_hash || stored.sums.lines != all.lines) {
       throw input_error(
           translated("the shard is of another corpus, model or number of shards than {1}",
                      files[0].filename().string()),
           path.string(), translated("keep the shards of one corpus in a folder of their own"));
     }
-    found[stored.shard.index] = true;
+    found.insert(stored.shard.index);
     all.add(stored.sums, options);
   }
   for (std::size_t i = 0; i < count; ++i) {
-    if (found[i]) continue;
+    if (found.contains(i)) continue;
     throw input_error(translated("shard {1} of {2} is missing", i, count), options.out.string(),
                       translated("read it, or bring its file here"));
   }

@@ -52,6 +52,10 @@ struct AttentionSums {
   std::vector<HeadSums> heads;
 };
 
+/// Whether a number can be a mean of weights, and whether it can be one of a statistic.
+bool is_weight(double number);
+bool is_in_range(std::size_t statistic, double number);
+
 /// Numbers of one attention in one text.
 struct TextNumbers {
   std::string name;
@@ -68,12 +72,17 @@ struct FailedText {
   std::string problem;
 };
 
+inline constexpr std::size_t most_failures = 10;
+
 /// All that is known of a corpus, or of a shard of it: nothing of it grows with the texts.
 struct CorpusSums {
   std::uint64_t lines = 0;  ///< of the corpus that are passed, those of other shards too
   std::uint64_t texts = 0, failed = 0;
-  std::string lines_hash;            ///< of the lines that are passed
-  bool done = false;                 ///< whether that is all of the corpus
+  std::string lines_hash;  ///< of the lines that are passed
+  bool done = false;       ///< whether that is all of the corpus
+  /// Whether all numbers were in the ranges of their statistics, in which those of weights made by
+  /// an expression need not be.
+  bool in_range = true;
   std::vector<FailedText> failures;  ///< the first ones
   std::vector<AttentionSums> attentions;
 
@@ -86,7 +95,8 @@ struct CorpusSums {
   void add(const CorpusSums& other, const HeadsCorpusOptions& options);
 };
 
-/// Text of a file of sums; `fingerprint` stands for the options and the model behind them.
+/// Text of a file of sums, with a checksum; `fingerprint` stands for the options and the model
+/// behind them.
 std::string sums_text(const CorpusSums& sums, const std::string& fingerprint, const Shard& shard);
 
 struct StoredSums {
@@ -94,7 +104,8 @@ struct StoredSums {
   std::string fingerprint;
   Shard shard;
 };
-/// Throws Error(input) for what is no such text.
+/// Throws Error(input) for a text that does not fit its checksum, and for sums that no texts have:
+/// counts that contradict one another, numbers out of range.
 StoredSums read_sums(std::string_view text);
 
 /// Writes heads.csv, by_offset.csv and, if they are wanted, pictures of the means into the folder,

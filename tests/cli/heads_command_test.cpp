@@ -185,6 +185,42 @@ TEST_CASE("shards that are missing or not finished are not joined") {
         "  help:  read it, or bring its file here\n");
 }
 
+TEST_CASE("a shard that was copied to another number, or twice, is not joined") {
+  const TemporaryFolder folder;
+  write_text(folder / "texts.txt", texts(4));
+  for (const char* shard : {"0/2", "1/2"}) {
+    REQUIRE(attn_cli({"heads", "--model", speeches, "--corpus", "texts.txt", "--out", "parts",
+                      "--quiet", "--shard", shard},
+                     folder.path())
+                .exit_code == 0);
+  }
+  const std::vector<std::string> merge{"heads", "--merge", "parts"};
+  for (const std::string copy : {"corpus.1-of-2.json", "corpus.00-of-2.json"}) {
+    CAPTURE(copy);
+    const std::filesystem::path to = folder / ("parts/" + copy);
+    const std::string before = read_text(to);
+    write_text(to, read_text(folder / "parts/corpus.0-of-2.json"));
+    const Outcome merged = attn_cli(merge, folder.path());
+    CHECK(merged.exit_code == 3);
+    CHECK(merged.errors == "attn-cli: the file holds the sums of shard 0 of 2\n  where: parts/" +
+                               copy +
+                               "\n  help:  remove it if it is a copy, or name it "
+                               "corpus.0-of-2.json\n");
+    std::filesystem::remove(to);
+    if (!before.empty()) write_text(to, before);
+  }
+  CHECK(attn_cli(merge, folder.path()).exit_code == 0);
+  // A shard in place of all.
+  write_text(folder / "parts/corpus.json", read_text(folder / "parts/corpus.1-of-2.json"));
+  CHECK(attn_cli({"heads", "--model", speeches, "--corpus", "texts.txt", "--out", "parts",
+                  "--quiet", "--shard", "0/1", "--resume"},
+                 folder.path())
+            .errors ==
+        "attn-cli: the file holds the sums of shard 1 of 2\n"
+        "  where: parts/corpus.json\n"
+        "  help:  remove it if it is a copy, or name it corpus.1-of-2.json\n");
+}
+
 TEST_CASE("heads takes axes, patterns of names and a file per layer as plot does") {
   const TemporaryFolder folder;
   const std::string a = "[[1,0],[0.5,0.5]]", b = "[[1,0],[0.25,0.75]]";

@@ -1,0 +1,216 @@
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "attn/error.hpp"
+
+#include "heads/corpus_sums.hpp"
+#include "io/content_hash.hpp"
+#include "io/json_value.hpp"
+#include "report/facts.hpp"
+#include "statistics/head_values.hpp"
+#include "support/translated.hpp"
+
+// Files of sums: written, and read with a check of all that the numbers say of one another.
+
+namespace attn {
+namespace {
+
+constexpr JsonObject::Texts texts_of_errors = {
+    .missing = to_translate("there is no \"{1}\""),
+    .missing_help = to_translate("the file was changed or is incomplete: start again without it")};
+
+[[noreturn]] void refuse(const std::string& place) {
+  throw input_error(translated("no texts have these sums"), place,
+                    translated("the file was changed or is incomplete: start again without it"));
+}
+
+ExactSum sum_of(const JsonValue& value, const std::string& place) {
+  return ExactSum::from_text(expect_string(value, place));
+}
+
+// Refuses lines that the shard did not read.
+void check_line(std::uint64_t line, const StoredSums& of, const std::string& place) {
+  if (line == 0 || line > of.sums.lines || (line - 1) % of.shard.count != of.shard.index) {
+    refuse(place);
+  }
+}
+
+std::vector<KeptText> read_kept(const JsonObject& statistic, const StoredSums& of) {
+  std::vector<KeptText> texts;
+  statistic.each("most", [&](const JsonValue& value, const std::string& place) {
+    const JsonObject text(value, place, texts_of_errors);
+    texts.push_back({text.number("value"), text.count("line")});
+    check_line(texts.back().line, of, place);
+    if (texts.size() > 1 && !(texts[texts.size() - 2] < texts.back())) refuse(place);
+  });
+  return texts;
+}
+
+// Refuses moments that contradict the number of texts, the kept ones or one another.
+void check(std::size_t statistic, const Moments& moments, const std::vector<KeptText>& most,
+           const StoredSums& of, const std::string& place) {
+  constexpr long double rounding = 1 + 1e-9L, smallest = 1e-300L;  // squares may be lost below it
+  const auto count = static_cast<long double>(moments.count);
+  const long double sum = moments.sum.value(), squares = moments.squares.value();
+  const bool few = moments.count > of.sums.texts || most.size() > moments.count;
+  // No mean is above the largest number, and no squared mean above the mean of the squares.
+  const bool high = !most.empty() && sum > count * most[0].value + std::abs(sum) * 1e-9L;
+  if (few || high || sum * sum > count * (squares * rounding + smallest)) refuse(place);
+  if (!of.sums.in_range || moments.count == 0) return;
+  const auto wrong = [&](const KeptText& text) { return !is_in_range(statistic, text.value); };
+  if (!is_in_range(statistic, moments.mean()) || std::any_of(most.begin(), most.end(), wrong)) {
+    refuse(place);
+  }
+}
+
+HeadSums read_head(const JsonObject& stored, const AttentionSums& attention, const StoredSums& of) {
+  HeadSums head;
+  for (const HeadStatisticInfo& info : head_statistics()) {
+    const auto at = static_cast<std::size_t>(info.statistic);
+    const JsonObject statistic = stored.object(info.name);
+    Moments& moments = head.statistics[at];
+    moments.count = statistic.count("count");
+    moments.sum = sum_of(statistic.member("sum"), statistic.place("sum"));
+    moments.squares = sum_of(statistic.member("squares"), statistic.place("squares"));
+    head.most[at] = read_kept(statistic, of);
+    check(at, moments, head.most[at], of, statistic.place());
+  }
+  stored.each("by_offset", [&](const JsonValue& value, const std::string& place) {
+    head.by_offset.push_back(sum_of(value, place));
+    if (head.by_offset.size() > attention.texts_by_offset.size()) refuse(place);
+    const auto count =
+        static_cast<long double>(attention.texts_by_offset[head.by_offset.size() - 1]);
+    const long double sum = head.by_offset.back().value();
+    if (count == 0 ? sum != 0 : of.sums.in_range && !is_weight(static_cast<double>(sum / count))) {
+      refuse(place);
+    }
+  });
+  if (head.by_offset.size() != attention.texts_by_offset.size()) {
+    refuse(stored.place("by_offset"));
+  }
+  return head;
+}
+
+AttentionSums read_attention(const JsonObject& stored, const StoredSums& of) {
+  AttentionSums attention;
+  attention.name = stored.string("name");
+  stored.each("texts_by_offset", [&](const JsonValue& count, const std::string& place) {
+    attention.texts_by_offset.push_back(
+        static_cast<std::uint64_t>(expect_integer(count, place, 0)));
+    if (attention.texts_by_offset.back() > of.sums.texts) refuse(place);
+  });
+  stored.each("heads", [&](const JsonValue& head, const std::string& place) {
+    attention.heads.push_back(read_head({head, place, texts_of_errors}, attention, of));
+  });
+  return attention;
+}
+
+// The text with its checksum in place of the zeros that it was computed with.
+constexpr std::string_view checksum_start = "\"checksum\": \"";
+constexpr std::string_view no_checksum = "00000000000000000000000000000000";
+
+std::string checksum_of(std::string_view before, std::string_view behind) {
+  ContentHash hash;
+  for (const std::string_view piece : {before, no_checksum, behind}) {
+    hash.add(piece);
+  }
+  return hash.text();
+}
+
+void check_sum(std::string_view text) {
+  const std::size_t start = text.find(checksum_start), at = start + checksum_start.size();
+  if (start != text.npos && text.size() - at >= no_checksum.size()) {
+    const std::string_view behind = text.substr(at + no_checksum.size());
+    if (text.substr(at, no_checksum.size()) == checksum_of(text.substr(0, at), behind)) return;
+  }
+  throw input_error(translated("the sums do not fit their checksum"), "",
+                    translated("the file was changed or is incomplete: start again without it"));
+}
+
+}  // namespace
+
+std::string sums_text(const CorpusSums& sums, const std::string& fingerprint, const Shard& shard) {
+  const auto failure = [](const FailedText& text) {
+    return object({{"line", text.line}, {"problem", text.problem}});
+  };
+  const auto kept = [](const KeptText& text) {
+    return object({{"line", text.line}, {"value", text.value}});
+  };
+  const auto exact = [](const ExactSum& sum) { return Fact(sum.text()); };
+  const auto head_facts = [&](const HeadSums& head) {
+    Fact::Members members;
+    for (const HeadStatisticInfo& info : head_statistics()) {
+      const auto at = static_cast<std::size_t>(info.statistic);
+      const Moments& moments = head.statistics[at];
+      members.push_back({std::string(info.name), object({{"count", moments.count},
+                                                         {"sum", moments.sum.text()},
+                                                         {"squares", moments.squares.text()},
+                                                         {"most", list_of(head.most[at], kept)}})});
+    }
+    members.push_back({"by_offset", list_of(head.by_offset, exact)});
+    return Fact(members);
+  };
+  const auto attention_facts = [&](const AttentionSums& attention) {
+    return object({{"name", attention.name},
+                   {"texts_by_offset",
+                    Fact::List(attention.texts_by_offset.begin(), attention.texts_by_offset.end())},
+                   {"heads", list_of(attention.heads, head_facts)}});
+  };
+  std::string text = json_text(object({{"format", 1},
+                                       {"checksum", no_checksum},
+                                       {"fingerprint", fingerprint},
+                                       {"shard", Shape{shard.index, shard.count}},
+                                       {"done", sums.done},
+                                       {"in_range", sums.in_range},
+                                       {"lines", sums.lines},
+                                       {"lines_hash", sums.lines_hash},
+                                       {"texts", sums.texts},
+                                       {"failed", sums.failed},
+                                       {"failures", list_of(sums.failures, failure)},
+                                       {"attentions", list_of(sums.attentions, attention_facts)}}));
+  const std::size_t at = text.find(checksum_start) + checksum_start.size();
+  const std::string_view whole = text;
+  const std::string checksum =
+      checksum_of(whole.substr(0, at), whole.substr(at + no_checksum.size()));
+  return text.replace(at, checksum.size(), checksum);
+}
+
+StoredSums read_sums(std::string_view text) {
+  check_sum(text);
+  const JsonValue root = parse_json_by_element(text, 16);
+  const JsonObject file(root, "", texts_of_errors);
+  StoredSums stored;
+  stored.fingerprint = file.string("fingerprint");
+  std::vector<std::size_t> shard;
+  file.each("shard", [&](const JsonValue& number, const std::string& place) {
+    shard.push_back(static_cast<std::size_t>(expect_integer(number, place, 0)));
+  });
+  if (shard.size() != 2 || shard[0] >= shard[1]) refuse(file.place("shard"));
+  stored.shard = {shard[0], shard[1]};
+  CorpusSums& sums = stored.sums;
+  sums.done = file.boolean("done");
+  sums.in_range = file.boolean("in_range");
+  sums.lines = file.count("lines");
+  sums.lines_hash = file.string("lines_hash");
+  sums.texts = file.count("texts");
+  sums.failed = file.count("failed");
+  // The number of lines that are the shard's: its first is line `index`, from 0.
+  const std::uint64_t own = (sums.lines + shard[1] - 1 - shard[0]) / shard[1];
+  if (sums.texts > own || sums.failed != own - sums.texts) refuse(file.place("texts"));
+  file.each("failures", [&](const JsonValue& value, const std::string& place) {
+    const JsonObject failure(value, place, texts_of_errors);
+    sums.failures.push_back({failure.count("line"), failure.string("problem")});
+    check_line(sums.failures.back().line, stored, place);
+  });
+  if (sums.failures.size() != std::min<std::uint64_t>(sums.failed, most_failures)) {
+    refuse(file.place("failures"));
+  }
+  file.each("attentions", [&](const JsonValue& value, const std::string& place) {
+    sums.attentions.push_back(read_attention({value, place, texts_of_errors}, stored));
+  });
+  return stored;
+}
+
+}  // namespace attn
