@@ -41,6 +41,23 @@ if(NOT output MATCHES "值的加权和")
   message(FATAL_ERROR "the installed program speaks no Chinese:\n${output}")
 endif()
 
+# What Debian asks of a package: a list of changes that begins with this version, and a program without a run path.
+file(STRINGS ${ROOT}/include/attn/version.hpp version REGEX "^#define ATTN_VERSION ")
+string(REGEX MATCH "[0-9.]+" version "${version}")
+foreach(package attn-cli libattn-dev)
+  run(gzip -dc ${FOLDER}/prefix/share/doc/${package}/changelog.gz)
+  if(NOT output MATCHES "^attn-cli \\(${version}\\) .*\n -- .* <.*@.*>  ")
+    message(FATAL_ERROR "the list of changes of ${package} does not begin with ${version}:\n${output}")
+  endif()
+  if(NOT EXISTS ${FOLDER}/prefix/share/doc/${package}/copyright)
+    message(FATAL_ERROR "${package} has no license")
+  endif()
+endforeach()
+run(readelf -d ${FOLDER}/prefix/bin/attn-cli)
+if(output MATCHES "RPATH|RUNPATH")
+  message(FATAL_ERROR "the installed program has a run path:\n${output}")
+endif()
+
 # Documents are installed with all that they link to.
 set(documents ${FOLDER}/prefix/share/doc/attn-cli)
 file(GLOB pages ${documents}/*.md ${documents}/docs/*.md)
