@@ -185,7 +185,7 @@ TEST_CASE("the commands of the README run as they are and print what it shows") 
     const auto reports = between(read_document(name), "```text\n", "```");
     CHECK(reports.size() == 1);
     for (const std::string& report : reports) {
-      CHECK(std::ranges::count(report, '\n') == 11);
+      CHECK(std::ranges::count(report, '\n') == 13);
       CHECK(outcome.output.find(report) != std::string::npos);
     }
   }
