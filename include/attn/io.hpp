@@ -15,7 +15,7 @@
 
 namespace attn {
 
-/// File of tensors: .npy, .npz, .safetensors or JSON (a result of this program, or nested arrays).
+/// File of tensors: .npy, .npz, .safetensors, .pt (PyTorch), GGUF or JSON (a result, or arrays).
 /// The format is recognised by content, never by the name. The file is opened once and read as
 /// often as needed; tensors refer to the mapped file where elements need no conversion.
 ///

@@ -159,6 +159,11 @@ CheckpointWeights CheckpointWeights::open_gguf(const fs::path& path, const FileA
     }
     refuse_pointer(part, access);
     const auto file = MappedFile::open(part, access);
+    if (!looks_like_gguf(file->bytes())) {
+      throw input_error(
+          translated("{1} is neither a folder nor a GGUF file", in_quotes(part.native())), "",
+          translated("name the folder of a checkpoint, which holds config.json"));
+    }
     try {
       Gguf read(file->bytes(), file);
       if (n == 0 && read.number("split.no").value_or(0) != 0) {

@@ -118,12 +118,6 @@ std::optional<JsonValue> read_own_row(const std::optional<fs::path>& row,
 void read_gguf(ModelFolder& model, const fs::path& path, const std::optional<fs::path>& row,
                const FileAccess& access) {
   const std::optional<JsonValue> own_row = read_own_row(row, access);
-  const auto file = MappedFile::open(path, access);
-  if (!looks_like_gguf(file->bytes())) {
-    throw input_error(
-        translated("{1} is neither a folder nor a GGUF file", in_quotes(path.native())), "",
-        translated("name the folder of a checkpoint, which holds config.json"));
-  }
   model.weights = CheckpointWeights::open_gguf(path, access);
   const Gguf& keys = *model.weights.gguf();
   try {
