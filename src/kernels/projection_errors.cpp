@@ -127,7 +127,7 @@ void measure_row_errors(const ErrorProbes& probes, const float* x, const float* 
                                           of_lanes(d, e)};
     for (; k < width; ++k) {
       for (std::size_t p = 0; p < error_probes; ++p) {
-        sums[p] += double{x[k]} * mixed[p * width + k];
+        sums[p] += static_cast<double>(x[k]) * mixed[p * width + k];
       }
     }
     if (y != nullptr) {

@@ -327,8 +327,7 @@ TEST_CASE("parts that are drawn to cancel each other stay within the bound of ev
   RandomRequests random(67);
   for (int i = 0; i < cases; ++i) {
     CAPTURE(i);
-    AttentionRequest request =
-        drawn_request(random, i % 2 == 0 ? DType::bfloat16 : DType::float16);
+    AttentionRequest request = drawn_request(random, i % 2 == 0 ? DType::bfloat16 : DType::float16);
     CHECK(worst_error(request) <= bound);
     // These leave no sum of 16-bit numbers exact.
     request.rotary.reset();
