@@ -317,7 +317,7 @@ TEST_CASE("too little memory is told, and a batch goes on with the next document
         "attn-cli: the weights [1,13000,13000] would take 676 MB, more than the memory that this "
         "program may use, 410 MB\n"
         "  where: larger.json\n"
-        "  help:  let a map of bins take their place with --pool 1024, or leave them out with "
+        "  help:  replace them by a map of bins with --pool 1024, or leave them out with "
         "--no-weights\n");
   const Outcome batch =
       shell("ulimit -v 400000; \"$ATTN\" batch huge.json small.json --plots none --out b --jobs 2",

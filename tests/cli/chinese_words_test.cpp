@@ -16,7 +16,7 @@ namespace {
 // libraries, and tokens of the model.
 const char* const names = R"(
 Abnar Kobayashi Kubernetes La Lb Lens Lk Logit Lq Markdown Schema Slurm Softmax Vaswani WxH YlOrRd Zuidema
-additive alibi all allow allowed always attention auto bash batch bench bias block bwr capped causal compare
+additive alibi all allow allowed always attention auto bash comparison steps batch bench bias block bwr capped causal compare
 completion confidence cos csv curves dark de difference dimensions distance distances duplicate en entropy eps
 example exp explain fill first fish gradient gray grid head heads heatmap il index induction json jsonl key
 labels layer lens linear lines list llama log logit logits lse manual mask masked matplotlib max mean memory
@@ -119,8 +119,8 @@ TEST_CASE("reports, explanations, pictures and errors in Chinese hold no English
            {"show", "d/result.json"},
            {"heads", "d/result.json"},
            {"view", "d.json"},
-           {"batch", "d.json", "missing.json", "--out", "b"},
-           {"run", "missing.json"},
+           {"batch", "d.json", "none.json", "--out", "b"},
+           {"run", "none.json"},
            {"run", "--frob"},
            {"run", "d.json", "--dpi", "x"}}) {
     said += spoken(command, folder);

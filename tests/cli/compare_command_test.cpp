@@ -45,7 +45,7 @@ TEST_CASE("compare tells tensor by tensor how results differ, and exits with 1")
   CHECK(compare.errors.empty());
   const std::string tables = R"(a.json and b.json, tolerance |a − b| ≤ 1e-6 + 1e-5·|b|
 
-  tensor   shape  type     largest |a − b|  largest |a − b| / |b|  beyond
+  tensor   shape  type     largest |a − b|  largest |a − b| / |b|  out of tolerance
   weights  [2,2]  float32  0.25 at [0,1]    0.5 at [0,1]           1 of 4
   output   [1,2]  float32  0                0                      0 of 2
 
@@ -161,7 +161,7 @@ TEST_CASE("compare exits with 0 for what agrees within the tolerance given") {
   CHECK(attn_cli({"compare", "c.json", "-"}, folder.path(), "[1,2]").output ==
         "c.json and standard input, tolerance |a − b| ≤ 1e-6 + 1e-5·|b|\n"
         "\n"
-        "  tensor     shape  type     largest |a − b|  largest |a − b| / |b|  beyond\n"
+        "  tensor     shape  type     largest |a − b|  largest |a − b| / |b|  out of tolerance\n"
         "  (unnamed)  [2]    float64  0                0                      0 of 2\n"
         "\n"
         "The tensor agrees.\n");

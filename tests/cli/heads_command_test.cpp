@@ -87,8 +87,8 @@ TEST_CASE("heads writes tables, tensors and pictures into a folder") {
     CAPTURE(name);
     CHECK(std::filesystem::exists(folder / "out" / name));
   }
-  CHECK(heads.output.find("Random tokens repeated once") != std::string::npos);
-  CHECK(heads.output.find("Without a head") != std::string::npos);
+  CHECK(heads.output.find("Random tokens, repeated once") != std::string::npos);
+  CHECK(heads.output.find("Each head left out") != std::string::npos);
   const std::string result = read_text(folder / "out" / "result.json");
   for (const char* tensor :
        {"layers.3.rollout", "layers.0.self.norms", "layers.0.self.norms_of_all_heads",
@@ -163,7 +163,7 @@ TEST_CASE("a corpus that changed, or other options, are no reason to go on") {
   CHECK(attn_cli(read, folder.path()).errors ==
         "attn-cli: the lines that were read already have changed since\n"
         "  where: texts.txt\n"
-        "  help:  begin anew, into another folder with --out\n");
+        "  help:  start again, in another folder with --out\n");
   write_text(folder / "out" / "corpus.json", "{\"format\": 1}\n");
   CHECK(attn_cli(read, folder.path()).exit_code == 3);
 }

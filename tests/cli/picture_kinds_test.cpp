@@ -62,7 +62,7 @@ TEST_CASE("plot compares files, takes any tensor and names the nearest of an unk
       {"plot", "heatmap", "r/result.json", "--name", "outputs", "--out", "o.png"}, folder.path());
   CHECK(unknown.exit_code == 3);
   CHECK(unknown.errors ==
-        "attn-cli: there is not a tensor \"outputs\"\n"
+        "attn-cli: there is no tensor \"outputs\"\n"
         "  where: --name\n"
         "  help:  did you mean \"output\"?\n");
   CHECK(attn_cli({"plot", "comparison", "r/result.json", "--out", "c.png"}, folder.path())

@@ -138,7 +138,7 @@ TEST_CASE("weights that no memory holds are refused with their size and a way ou
       "attn-cli: the weights [4194304,4194304] would take 70.4 TB, more than the memory of this "
       "machine, "));
   CHECK(refused.errors.ends_with(
-      "\n  where: doc.json\n  help:  let a map of bins take their place with --pool 1024, or leave "
+      "\n  where: doc.json\n  help:  replace them by a map of bins with --pool 1024, or leave "
       "them out with --no-weights\n"));
   CHECK_FALSE(std::filesystem::exists(folder / "attention_results"));
 }

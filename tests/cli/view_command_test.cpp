@@ -30,8 +30,8 @@ TEST_CASE("view writes one page and says what is in it") {
   CHECK(view.exit_code == 0);
   CHECK(view.errors == "");
   const std::string page = read_text(folder / "view.html");
-  CHECK(view.output == "2 maps of 1 attention in 8 cells, " + std::to_string(page.size()) +
-                           " bytes\n  view.html\n");
+  CHECK(view.output ==
+        "2 maps of 1 attention, 8 cells, " + std::to_string(page.size()) + " bytes\n  view.html\n");
   CHECK(page.find("<html lang=\"en\"") != std::string::npos);
   CHECK(page.find("<title>Attention Maps of maps.json</title>") != std::string::npos);
   const Outcome json =
@@ -82,7 +82,7 @@ TEST_CASE("view takes a file a layer, chosen layers and chosen heads") {
                                  "0,2", "--heads", "1", "--out", "page.html"},
                                 folder.path());
   CHECK(view.errors == "");
-  CHECK(view.output.starts_with("2 maps of 2 attentions in 8 cells, "));
+  CHECK(view.output.starts_with("2 maps of 2 attentions, 8 cells, "));
   const std::string page = read_text(folder / "page.html");
   CHECK(page.find("\"title\": \"Layer 3\"") != std::string::npos);
   CHECK(page.find("\"title\": \"Layer 2\"") == std::string::npos);
@@ -128,7 +128,7 @@ TEST_CASE("what view cannot show is an error that leaves no file") {
         "attn-cli: cannot open \"none.json\": No such file or directory\n"
         "  help:  check the name, and the folder it is looked for in\n");
   fails({"maps.json", "--name", "weight"}, 3,
-        "attn-cli: there is not a tensor \"weight\"\n"
+        "attn-cli: there is no tensor \"weight\"\n"
         "  where: --name\n"
         "  help:  did you mean \"weights\"?\n");
   fails({"maps.json", "--heads", "2"}, 3,

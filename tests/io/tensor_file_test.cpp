@@ -97,10 +97,10 @@ TEST_CASE("copies of a file read the same") {
 
 TEST_CASE("an unknown name is an error with the nearest one") {
   CHECK(read_error(TensorFile::open(files + "stored.npz"), "wieghts") ==
-        "there is not a tensor \"wieghts\"\n  where: " + files +
+        "there is no tensor \"wieghts\"\n  where: " + files +
             "stored.npz\n  help:  did you mean \"weights\"?");
   CHECK(read_error(TensorFile::open(files + "stored.npz"), "temperature") ==
-        "there is not a tensor \"temperature\"\n  where: " + files +
+        "there is no tensor \"temperature\"\n  where: " + files +
             "stored.npz\n  help:  known: weights, mask, größe");
   CHECK(read_error(TensorFile::open(files + "float32.npy"), "q") ==
         "a .npy file holds one array without a name, not \"q\"\n  where: " + files +
@@ -168,7 +168,7 @@ TEST_CASE("a result's tensors may stand in files beside it") {
                               "/result.json, /tensors/c/file\n"
                               "  help:  check the name, and the folder it is looked for in";
   CHECK_THROWS_WITH_AS(file.read("c"), missing.c_str(), Error);
-  CHECK(read_error(file, "d") == "there is not a tensor \"maks\"\n  where: " + place +
+  CHECK(read_error(file, "d") == "there is no tensor \"maks\"\n  where: " + place +
                                      "/result.json, /tensors/d/file, " + place +
                                      "/all.npz\n  help:  did you mean \"mask\"?");
   CHECK(read_error(file, "e") ==
@@ -217,9 +217,10 @@ TEST_CASE("faults in binary files are told with file and byte") {
 TEST_CASE("other formats are named where they can be told") {
   const auto check = [](const std::string& bytes, const std::string& what) {
     CAPTURE(what);
-    CHECK(open_error(bytes) == "this is not a readable file of tensors" + what +
-                                   "\n  where: memory\n"
-                                   "  help:  known formats: .npy, .npz, .safetensors, .pt, .gguf, JSON");
+    CHECK(open_error(bytes) ==
+          "this is not a readable file of tensors" + what +
+              "\n  where: memory\n"
+              "  help:  known formats: .npy, .npz, .safetensors, .pt, .gguf, JSON");
   };
   check("\x1F\x8B\x08...", "; it seems to be a gzip file: unpack it first");
   check("\x89HDF\r\n\x1A\n", "; it seems to be an HDF5 file");
