@@ -320,8 +320,10 @@ bool fits_single_precision(AttentionRequest& inner, const ProjectedAttentionRequ
          precise(sequences.key, linear.key, request.states.key_or_query(), by_keys);
 }
 
-AttentionResult finished(const AttentionRequest& inner, const AttentionWeights& weights) {
+// The inner attention and the output projection.
+AttentionResult finished(AttentionRequest inner, const AttentionWeights& weights) {
   AttentionResult result = attend(inner);
+  inner.score = {};  // so that the output may take its memory
   if (weights.output) {
     result.output = apply_in(inner.dtype, weights.output, result.output, inner.threads);
   }
@@ -346,7 +348,7 @@ AttentionResult attend_projected(const ProjectedAttentionRequest& request) {
   if (single_precision_pays(request, work)) {
     AttentionRequest inner = projected_in(DType::float32);
     if (fits_single_precision(inner, request, geometry)) {
-      AttentionResult result = finished(inner, weights);
+      AttentionResult result = finished(std::move(inner), weights);
       // Numbers may leave the range of single precision on their way to a result within it.
       if (all_finite(result.output)) return result;
     }
