@@ -9,8 +9,8 @@ namespace attn::kernels {
 
 /// Σ x² of rows, in single precision.
 struct RowSquares {
-  /// A bound of those that are finite: the exact one if any is not, else of 8 rows together, which
-  /// is a fifth to a third more for numbers of one distribution.
+  /// An upper bound of the finite ones, from 8 rows at a time: a fifth to a third above the largest
+  /// for numbers of one distribution. Rows next to one that is not finite are summed exactly.
   float largest = 0;
   bool finite = true;  ///< whether all are
 };
@@ -34,8 +34,8 @@ void mix_columns(const float* W, const ErrorProbes& probes, std::size_t first,
 
 /// Estimates |y − x Wᵀ − b| of `count` rows x [count,width] and y [count,outputs]: the root of the
 /// mean of (v·y − vᵀW·x − v·b)² over the signs v, whose expectation is the square of that length
-/// (Freivalds 1977). Not finite if a number of the row is not. Without y, null, it is the length of
-/// x Wᵀ itself, mixed once more by W: |W Wᵀ v| for x = W.
+/// (Freivalds 1977). Not finite if a number of the row is not. With y null: the root of the mean of
+/// (vᵀW·x)². Over the rows x of W itself the squares of that add up to |W Wᵀ v|².
 void measure_errors(const ErrorProbes& probes, const float* x, const float* y, std::size_t count,
                     double* errors) noexcept;
 
