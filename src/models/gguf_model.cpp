@@ -67,7 +67,8 @@ constexpr std::string_view architectures = R"json({
     "cross_query": "cross_attn_q", "cross_key": "cross_attn_k", "cross_value": "cross_attn_v", "cross_output": "cross_attn_o",
     "before_cross": "cross_attn_norm", "before_feed_forward": "ffn_norm", "final_norm": "dec.output_norm",
     "up": "ffn_up", "gated_up": "ffn_up", "gate": "ffn_gate", "down": "ffn_down"}},
-  "head": {"weight": "output"}}}
+  "head": {"weight": "output"}}},
+"t5encoder": {"like": "t5", "family": "t5", "row": {}}
 })json";
 
 const JsonValue& table() {
@@ -117,6 +118,9 @@ class ConfigurationWriter {
     return parse_json(json_text([&](JsonWriter& json) {
       json.begin_object();
       json.member("model_type", std::string_view(family_));
+      if (name_ == "t5encoder") {
+        json.member("architectures", std::vector<std::string>{"T5EncoderModel"});
+      }
       sizes(json);
       rules(json);
       positions(json);
@@ -241,7 +245,11 @@ class ConfigurationWriter {
     } else if (window) {
       json.member("sliding_window", std::optional<bool>());  // 0 is none
     }
+    if (const auto every = number("attention.sliding_window_pattern")) {
+      integer(json, "sliding_window_pattern", *every);
+    }
     if (const auto base = number("rope.freq_base")) json.member("rope_theta", *base);
+    if (const auto base = number("rope.freq_base_swa")) json.member("rope_local_base_freq", *base);
     if (const auto turned = number("rope.dimension_count")) {
       integer(json, "rope_dimension_count", *turned);
     } else {

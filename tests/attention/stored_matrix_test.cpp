@@ -56,6 +56,42 @@ TEST_CASE("a stored matrix gives the products of the tensor that it stores, to t
   }
 }
 
+// A matrix whose rows are made, as those of blocks are, of the tensor's.
+StoredMatrix made_of(const Tensor& weight) {
+  return StoredMatrix(
+      attn::MadeRows{weight.shape()[0], weight.shape()[1], [weight](std::size_t row, float* to) {
+                       const auto numbers = weight.values<float>();
+                       const std::size_t width = weight.shape()[1];
+                       std::copy_n(numbers.data() + row * width, width, to);
+                     }});
+}
+
+TEST_CASE("a matrix whose rows are made gives the products of its numbers, to the bit") {
+  RandomRequests random(5);
+  const Tensor weight = random.normal({130, 33}).converted(DType::float32);
+  const Tensor other = random.normal({130, 33}).converted(DType::float32);
+  for (const std::size_t rows : {1, 7, 40, 200}) {
+    for (const DType dtype : {DType::float32, DType::float64}) {
+      const Tensor x = random.normal({rows, 33}).converted(dtype);
+      const auto product = [&](const StoredMatrix& matrix) {
+        return apply(StoredLinear(matrix, {}), x, 2);
+      };
+      CHECK(same_bits(product(made_of(weight)), product(StoredMatrix(weight))));
+      CHECK(same_bits(product(made_of(weight).rows(3, 20)),
+                      product(StoredMatrix(weight).rows(3, 20))));
+      CHECK(same_bits(product(made_of(weight).picked({5, 1, 129})),
+                      product(StoredMatrix(weight).picked({5, 1, 129}))));
+      const StoredMatrix turns = rows_in_turn(StoredMatrix(weight), made_of(other));
+      CHECK(turns.shape() == attn::Shape{260, 33});
+      CHECK(same_bits(
+          product(turns.picked({4, 7})),
+          product(rows_in_turn(StoredMatrix(weight), StoredMatrix(other)).picked({4, 7}))));
+      CHECK(same_bits(product(turns.rows(4, 1)), product(StoredMatrix(weight).rows(2, 1))));
+    }
+  }
+  CHECK(same_bits(made_of(weight).tensor(), weight.converted(DType::float64)));
+}
+
 TEST_CASE("rows of a stored matrix are those of its tensor, picked in any order") {
   RandomRequests random(4);
   const Tensor weight = random.normal({9, 5});
