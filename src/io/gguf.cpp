@@ -139,6 +139,7 @@ class GgufReader {
   // ---- Header -----------------------------------------------------------------------------------
 
   void read_version() {
+    if (!looks_like_gguf(bytes_)) fail(translated("this is not a GGUF file"), 0);
     at_ = magic.size();
     const auto version = take<std::uint32_t>();
     if (version == 2 || version == 3) return;

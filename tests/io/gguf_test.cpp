@@ -125,6 +125,8 @@ TEST_CASE("keys of a GGUF file have values of their types") {
 }
 
 TEST_CASE("GGUF files that are not read say why and what to do") {
+  CHECK(refusal("GG") == "this is not a GGUF file\n  where: byte 0" + std::string(damaged));
+  CHECK(refusal("GGUF").starts_with("the file ends before 4 bytes that it announces\n"));
   CHECK(refusal(file_of({}, {}, 1)) ==
         "this is version 1 of GGUF: 2 and 3 are read\n  where: byte 4\n"
         "  help:  convert the model again with llama.cpp");
