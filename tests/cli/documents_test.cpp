@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -89,6 +90,39 @@ std::set<std::string> flags_in(const std::string& text) {
   return flags;
 }
 
+/// The text without its blocks of code.
+std::string prose(std::string text) {
+  for (std::size_t at; (at = text.find("\n```")) != std::string::npos;) {
+    const std::size_t end = text.find("\n```", at + 1);
+    text.erase(at, end == std::string::npos ? end : end + 4 - at);
+  }
+  return text;
+}
+
+/// Names that links give to the sections of a document: small letters, digits and hyphens for
+/// spaces.
+std::set<std::string> sections_of(const std::string& document) {
+  std::set<std::string> sections;
+  std::istringstream lines(prose(document));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with('#')) continue;
+    for (const std::string mark : {"、", "，", "：", "（", "）", "“", "”"}) {
+      for (std::size_t at; (at = line.find(mark)) != line.npos;) line.erase(at, mark.size());
+    }
+    std::string name;
+    for (const char letter : line.substr(line.find(' ') + 1)) {
+      const auto byte = static_cast<unsigned char>(letter);
+      if (byte >= 0x80 || std::isalnum(byte) != 0 || letter == '-') {
+        name += static_cast<char>(byte < 0x80 ? std::tolower(byte) : byte);
+      } else if (letter == ' ') {
+        name += '-';
+      }
+    }
+    sections.insert(name);
+  }
+  return sections;
+}
+
 /// Sentences of a cell of a table: a sentence ends with a full stop, a question or an exclamation
 /// mark before a space, a bracket or the cell's end, which need not have one.
 std::size_t sentences_in(const std::string& cell) {
@@ -124,15 +158,6 @@ std::vector<std::string> cells_of(const std::string& document) {
     }
   }
   return cells;
-}
-
-/// The text without its blocks of code.
-std::string prose(std::string text) {
-  for (std::size_t at; (at = text.find("\n```")) != std::string::npos;) {
-    const std::size_t end = text.find("\n```", at + 1);
-    text.erase(at, end == std::string::npos ? end : end + 4 - at);
-  }
-  return text;
 }
 
 }  // namespace
@@ -290,15 +315,20 @@ TEST_CASE("documents name no flag that there is not") {
   }
 }
 
-TEST_CASE(
-    "documents link to no file that is not installed with them and name none that there is not") {
+TEST_CASE("documents link to sections and installed files, and name no file that there is not") {
   const std::filesystem::path docs = ATTN_DOCS, root = docs.parent_path();
   for (const std::string& name : all_documents()) {
     CAPTURE(name);
     const std::string text = prose(read_document(name));
     for (const std::string& link : between(text, "](", ")")) {
       CAPTURE(link);
-      if (link.starts_with("http") || link.starts_with('#')) continue;
+      if (link.starts_with("http")) continue;
+      const std::size_t hash = link.find('#');
+      if (hash != link.npos) {
+        const std::filesystem::path page = hash == 0 ? name : link.substr(0, hash);
+        CHECK(sections_of(read_document(page.filename())).contains(link.substr(hash + 1)));
+      }
+      if (hash == 0) continue;
       const std::filesystem::path folder = name == "README.md" ? root : docs;
       const std::filesystem::path file =
           (folder / link.substr(0, link.find('#'))).lexically_normal();
