@@ -372,6 +372,7 @@ TEST_CASE("every Chinese document and its English one link to each other") {
 TEST_CASE("a document of more than 1500 words has a reason to be long") {
   const std::map<std::string, std::string> reasons{
       {"architecture.md", "rooms, decisions and where to add what, for changes of the program"},
+      {"batch.md", "scripts for Slurm, MPI, GNU parallel and Kubernetes"},
       {"commands.md", "a section per command, and the table of what they share"},
       {"documents.md", "every key of a document, looked up one by one"},
       {"drawing.md", "every flag of pictures, looked up one by one"},
