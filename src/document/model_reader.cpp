@@ -12,6 +12,7 @@
 #include "document/kind_reader.hpp"
 #include "io/json_value.hpp"
 #include "models/checkpoint.hpp"
+#include "models/model_places.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -75,8 +76,9 @@ class ModelReader {
     }
     std::optional<std::filesystem::path> row;
     if (const JsonValue* own = root_.find("architecture")) row = path(*own, "/architecture");
-    const std::filesystem::path at = path(*folder, "/model");
     const FileAccess& access = document_.access();
+    path(*folder, "/model");  // for its errors
+    const std::filesystem::path at = model_path(folder->string(), document_.folder(), access);
     request_.folder = access.models
                           ? access.models->open(at, row, access)
                           : std::make_shared<const ModelFolder>(ModelFolder::open(at, row, access));

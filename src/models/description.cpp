@@ -10,6 +10,7 @@
 #include "io/json_writer.hpp"
 #include "models/checkpoint.hpp"
 #include "models/model_folder.hpp"
+#include "models/model_places.hpp"
 #include "models/pass.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
@@ -20,7 +21,8 @@ namespace attn {
 namespace {
 
 ModelFolder open(const CheckpointFolder& folder, const FileAccess& access) {
-  return ModelFolder::open(folder.path, folder.architecture, access);
+  return ModelFolder::open(model_path(folder.path.string(), {}, access), folder.architecture,
+                           access);
 }
 
 /// A fact about a model, for people and for programs.

@@ -1,0 +1,203 @@
+#include "models/model_places.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "io/json_value.hpp"
+#include "models/checkpoint.hpp"
+#include "support/mapped_file.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view ollama_start = "ollama:";
+
+// Absent or empty is the same.
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing sets it
+  return value == nullptr ? "" : value;
+}
+
+// Whether each part between slashes can be the name of a folder below another.
+bool has_names_only(std::string_view path, std::size_t most_parts) {
+  std::size_t parts = 0;
+  while (true) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, end);
+    const bool plain = std::ranges::all_of(part, [](char c) {
+      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+             c == '.' || c == '_' || c == '-';
+    });
+    if (part.empty() || part.front() == '.' || !plain || ++parts > most_parts) return false;
+    if (end == path.size()) return true;
+    path.remove_prefix(end + 1);
+  }
+}
+
+// "a, b and 3 more", in order.
+std::string listed(std::vector<std::string> names) {
+  std::ranges::sort(names);
+  constexpr std::size_t most = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
+    text += (text.empty() ? "" : ", ") + names[i];
+  }
+  if (names.size() > most) text += translated(" and {1} more", names.size() - most);
+  return text.empty() ? translated("nothing") : text;
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    names.push_back(entry.path().filename().string());
+  }
+  return names;
+}
+
+// ---- Hugging Face's cache -----------------------------------------------------------------------
+
+fs::path hub() {
+  if (const std::string cache = variable("HF_HUB_CACHE"); !cache.empty()) return cache;
+  if (const std::string home = variable("HF_HOME"); !home.empty()) return fs::path(home) / "hub";
+  std::string caches = variable("XDG_CACHE_HOME");
+  if (caches.empty()) caches = variable("HOME") + "/.cache";
+  return fs::path(caches) / "huggingface" / "hub";
+}
+
+// Two hyphens are written for the slash of a name, and behind the start.
+constexpr std::string_view repository_start = "models--";
+
+std::vector<std::string> repositories(const fs::path& cache) {
+  std::vector<std::string> names;
+  for (std::string& name : names_in(cache)) {
+    if (!name.starts_with(repository_start)) continue;
+    name.erase(0, repository_start.size());
+    const std::size_t slash = name.find("--");
+    if (slash != std::string::npos) name.replace(slash, 2, "/");
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+fs::path in_hub(const std::string& given) {
+  const std::size_t at = given.find('@');
+  const std::string name = given.substr(0, at);
+  const std::string revision = at == std::string::npos ? "main" : given.substr(at + 1);
+  const fs::path cache = hub();
+  std::string folder = name;
+  if (const std::size_t slash = folder.find('/'); slash != std::string::npos) {
+    folder.replace(slash, 1, "--");
+  }
+  const fs::path repository = cache / (std::string(repository_start) + folder);
+  if (!is_there(repository)) {
+    throw Error(ErrorKind::file,
+                translated("there is no folder and no model {1}", in_quotes(given)), "",
+                translated("looked in {1}, which has {2}; get it with: hf download {3}",
+                           path_text(cache.native()), listed(repositories(cache)), name));
+  }
+  std::string commit = revision;
+  const fs::path reference = repository / "refs" / revision;
+  std::error_code error;
+  if (fs::is_regular_file(reference, error)) {
+    commit = MappedFile::open(reference, {})->text();
+    while (!commit.empty() && (commit.back() == '\n' || commit.back() == ' ')) commit.pop_back();
+  }
+  const fs::path snapshot = repository / "snapshots" / commit;
+  if (has_names_only(commit, 1) && fs::is_directory(snapshot, error)) return snapshot;
+  std::vector<std::string> known = names_in(repository / "refs");
+  std::erase(known, "refs");
+  throw Error(ErrorKind::file,
+              translated("the model {1} is not there as {2}", in_quotes(name), in_quotes(revision)),
+              "",
+              translated("{1} names {2}; fetch the revision {4} of {3} with hf download",
+                         path_text(repository.native()), listed(known), name, revision));
+}
+
+// ---- Ollama's store -----------------------------------------------------------------------------
+
+[[noreturn]] void refuse_ollama(const std::string& given, const fs::path& looked,
+                                const std::vector<std::string>& known, const std::string& pull) {
+  throw Error(ErrorKind::file, translated("there is no model {1}", in_quotes(given)), "",
+              translated("looked in {1}, which has {2}; get it with: ollama pull {3}",
+                         path_text(looked.native()), listed(known), pull));
+}
+
+fs::path in_ollama(const std::string& given) {
+  std::string name = given.substr(ollama_start.size());
+  const std::string pull = name;
+  std::string tag = "latest";
+  if (const std::size_t colon = name.find(':'); colon != std::string::npos) {
+    tag = name.substr(colon + 1);
+    name.resize(colon);
+  }
+  std::string store = variable("OLLAMA_MODELS");
+  if (store.empty()) store = variable("HOME") + "/.ollama/models";
+  const fs::path library = fs::path(store) / "manifests" / "registry.ollama.ai" / "library";
+  if (!has_names_only(name, 1) || !is_there(library / name)) {
+    refuse_ollama(given, library, names_in(library), pull);
+  }
+  const fs::path manifest = library / name / tag;
+  if (!has_names_only(tag, 1) || !is_there(manifest)) {
+    refuse_ollama(given, library / name, names_in(library / name), pull);
+  }
+  const auto file = MappedFile::open(manifest, {});
+  try {
+    const JsonValue root = parse_json(file->text());
+    const JsonValue* layers = root.is(JsonValue::Type::object) ? root.find("layers") : nullptr;
+    const bool list = layers != nullptr && layers->is(JsonValue::Type::array);
+    for (std::size_t i = 0; list && i < layers->size(); ++i) {
+      const JsonValue layer = layers->element(i);
+      if (!layer.is(JsonValue::Type::object)) continue;
+      const JsonValue* type = layer.find("mediaType");
+      const JsonValue* digest = layer.find("digest");
+      const auto is_text = [](const JsonValue* value) {
+        return value != nullptr && value->is(JsonValue::Type::string);
+      };
+      if (!is_text(type) || !is_text(digest) ||
+          type->string() != "application/vnd.ollama.image.model") {
+        continue;
+      }
+      std::string blob = digest->string();
+      std::ranges::replace(blob, ':', '-');
+      const fs::path path = fs::path(store) / "blobs" / blob;
+      if (has_names_only(blob, 1) && is_there(path)) return path;
+    }
+  } catch (const Error& error) {
+    throw error.inside(manifest.string());
+  }
+  throw Error(ErrorKind::file,
+              translated("the weights of the model {1} are not there", in_quotes(given)),
+              manifest.string(), translated("get it again with: ollama pull {1}", pull));
+}
+
+}  // namespace
+
+fs::path model_path(const std::string& name, const fs::path& folder, const FileAccess& access) {
+  const fs::path path = folder / name;
+  if (is_there(path)) return path;
+  const bool ollama = name.starts_with(ollama_start);
+  const std::size_t at = std::min(name.find('@'), name.size());
+  const bool repository = has_names_only(name.substr(0, at), 2) &&
+                          (at == name.size() || has_names_only(name.substr(at + 1), 8));
+  if (!ollama && !repository) return path;
+  if (access.restrict_to) {
+    throw input_error(
+        translated("{1} is not in the folder that files are restricted to, and models "
+                   "by name are outside it",
+                   in_quotes(name)),
+        "", translated("name a folder that is in it"));
+  }
+  return ollama ? in_ollama(name) : in_hub(name);
+}
+
+}  // namespace attn
