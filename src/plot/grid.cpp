@@ -51,7 +51,7 @@ std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
     if (shape != first) {
       throw input_error(translated("weights of shape {1} stand beside weights of shape {2}",
                                    text(shape), text(first)),
-                        where, translated("panels share their axes: all must have one shape"));
+                        where, translated("panels share their axes: all must have the same shape"));
     }
   }
   return matrices;

@@ -151,7 +151,7 @@ TEST_CASE("what is unlike a softmax is told") {
   };
   CHECK(holds(told("[0, 0]"),
               "All weights are 0: no key is left for this query, or it is padding itself."));
-  CHECK(holds(told("[0.25, 0.5]"), "What is missing to 1, 0.25, went to a sink"));
+  CHECK(holds(told("[0.25, 0.5]"), "The rest, 0.25, went to a sink"));
   CHECK(holds(told("[1, 1]"), "The weights sum to 2, more than those of a softmax"));
   CHECK(holds(told(R"(["nan", 1])"), "1 of the weights is not a number (nan)"));
   CHECK(holds(told("[-0.5, 1.5]"), "The sum of the row is 1, and 1 number is negative"));
@@ -167,7 +167,7 @@ TEST_CASE("of a long row the largest are shown, the rest is counted, and --full 
   CHECK(holds(text, "… 54 more keys …"));
   CHECK(holds(text, "The 54 keys that are left out have 0.8438 of the sum 1."));
   CHECK(holds(text, "Half of the sum lies on 32 keys, nine tenths on 58 keys."));
-  CHECK(holds(text, "exp(H) = 64 keys of the same weight"));
+  CHECK(holds(text, "exp(H) = 64 keys of equal weight"));
   options.full = true;
   CHECK_FALSE(holds(explained(options), "more keys"));
 }
