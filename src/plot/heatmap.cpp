@@ -237,7 +237,7 @@ Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, Pict
     };
     std::string label = fitted(options.colors.bar_label.value_or(
         about_zero ? translated("Value") : translated(colour_label)));
-    // Of a label that is cut nobody reads the meaning.
+    // A label that is cut does not say its meaning.
     const bool cut = on.standard() && label.find("\u2026") != label.npos;
     if (cut && !options.colors.bar_label && !about_zero) {
       label = fitted(translated("Attention Weight"));

@@ -63,7 +63,7 @@ TEST_CASE("integers of 64 bits are exact, larger ones are doubles") {
                            "-9223372036854775809"}) {
     CAPTURE(text);
     if (text[0] == '-') {
-      // As a double it is -2^63, which is an integer that fits.
+      // The nearest double is -2^63, an integer that fits.
       CHECK(parse_json(text).number() == -0x1p63);
     } else {
       CHECK_FALSE(parse_json(text).is_integer());

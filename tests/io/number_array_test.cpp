@@ -33,7 +33,7 @@ NumberArrayContent content_of(std::string_view text, DType dtype = DType::float3
   return read_number_array(arrays[0], dtype, 1);
 }
 
-// How parse_json() ends without blocks, and with them.
+// Outcome of parse_json() without blocks, and with them.
 std::string outcome(const std::string& text, bool by_element) {
   try {
     if (by_element) {
@@ -149,7 +149,7 @@ TEST_CASE("numbers of all forms are read to the bit that the C library gives") {
 }
 
 TEST_CASE("a float is the nearest to the number, not to the double nearest to it") {
-  // As doubles all of these are half-way between two floats.
+  // All of these are, as doubles, half-way between two floats.
   CHECK(tensor_is<float>(content_of("[7.038531e-26, 1.00000005960464477539062500001, "
                                     "1.000000059604644775390625, 1.00000005960464477539062499999]")
                              .tensor,
@@ -239,7 +239,7 @@ TEST_CASE("broken texts get the errors that they get without blocks") {
     CAPTURE(other);
     const std::string error = outcome(other, true);
     REQUIRE(outcome(other, false) == error);
-    // What the parser refuses has a fault that is found in the text.
+    // A text that the parser refuses has a fault that is found in it.
     REQUIRE(error != "a text was refused that is JSON");
   }
 }

@@ -509,7 +509,7 @@ TEST_CASE("a member whose sizes lie is an error") {
   REQUIRE(read_error(bytes, 0) == "no error");
   CHECK(read_error(with_number_replaced(bytes, 144, 140), 0) != "no error");
 
-  // Of a compressed member, the size when decompressed is 224 bytes.
+  // The compressed member has 224 bytes when decompressed.
   const std::string compressed = read_text(files + "compressed.npz");
   CHECK(read_error(with_number_replaced(compressed, 224, 223), 0) != "no error");
   CHECK(read_error(with_number_replaced(compressed, 224, 225), 0) != "no error");

@@ -43,7 +43,7 @@ RawArray turned_matrix(ElementType type, const std::array<Stored, 4>& numbers) {
   return array;
 }
 
-// The same elements as they follow one another in memory, widened.
+// Elements as they follow one another in memory, widened.
 template <class To, class Stored>
 std::vector<To> widened_numbers(ElementType type, const std::array<Stored, 4>& numbers) {
   std::vector<To> result(4);

@@ -16,7 +16,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// Of a decoder layer.
+// Result of a decoder layer.
 constexpr const char* decoder = R"({"attention":"decoder_layer","title":"Two sequences",
   "labels":{"query":["a","b"],"key":["x","y","z"]},
   "shapes":{"query":[2,4],"key":[3,4]},

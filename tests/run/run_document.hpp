@@ -9,7 +9,7 @@
 
 #include "temporary_folder.hpp"
 
-/// What attn::run made of a document, without pictures.
+/// Result of attn::run for a document, without pictures.
 struct DocumentResult {
   std::vector<attn::RunReport> reports;
   std::string bytes;  ///< of result.json; empty with several kinds

@@ -26,7 +26,7 @@ const std::vector<std::string> marked{
     "models/",  "document/", "plot/",    "result/",    "maps/",       "pictures/", "run/",
     "explain/", "view/",     "batch/",   "heads/",     "program/",    "compare/",  "cli/"};
 
-/// Of these, what shells and roff read, and names of fields.
+/// Sources whose texts shells and roff read, or that are names of fields.
 const std::vector<std::string> english{"cli/completion_command.cpp", "cli/manual_command.cpp",
                                        "cli/flags_of_fields.cpp"};
 

@@ -83,7 +83,7 @@ TEST_CASE("a block is kept only up to the limit, and none of twice the size is u
   void* const small = allocate_block(8 * megabyte);  // gives back what does not fit it
   void* const fresh = allocate_block(20 * megabyte);
   REQUIRE(fresh != nullptr);
-  // What the system clears was not kept.
+  // Memory that the system clears was not kept.
   CHECK(static_cast<unsigned char*>(fresh)[10 * megabyte] != 5);
   free_block(small);
   free_block(fresh);
