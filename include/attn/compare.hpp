@@ -25,14 +25,14 @@ struct CompareRequest {
 
   std::filesystem::path a, b;        ///< "-" = standard input, for one of them
   std::optional<double> rtol, atol;  ///< finite, at least 0
-  /// Names of tensors to compare, "{n}" standing for any number; the last part of a name stands for
-  /// all that end in it. Those that either file lacks count as different. Empty = all.
+  /// Names of tensors to compare, where "{n}" is any number; the last part of a name means all that
+  /// end in it. Tensors that either file lacks count as different. Empty = all.
   std::vector<std::string> only;
   /// Names that tensors go by in place of their own, in either file: {"out", "output"}.
   std::vector<std::pair<std::string, std::string>> renamed;
   bool strict = false;   ///< whether a tensor that only one file has counts as different
   bool overlap = false;  ///< whether tensors of other lengths are compared where both have elements
-  /// Axes of the tensors, for `layers` and `heads`, as PlotRequest takes them. Tensors
+  /// Axes of the tensors, for `layers` and `heads`, as MapRequest takes them. Tensors
   /// of other ranks are compared whole.
   std::vector<MapAxis> axes;
   std::optional<std::vector<PositionRange>> layers, heads;
@@ -40,8 +40,8 @@ struct CompareRequest {
   FileAccess files;         ///< how large files may be, and where they may be
   std::optional<PictureFormat>
       picture;              ///< whether a picture of the difference is wanted, and which
-  bool provenance = false;  ///< whether the picture tells what RunOptions::provenance asks for
-  double dpi = 300;         ///< pixels an inch of a picture in PNG
+  bool provenance = false;  ///< whether the picture states what RunOptions::provenance adds
+  double dpi = 300;         ///< pixels per inch of a picture in PNG
 };
 
 /// The tensor of one name in both files.

@@ -16,8 +16,8 @@ namespace attn {
 enum class ExplanationFormat { text, markdown, json };
 
 /// Choice of an explanation: every step of one input document from the query to its output, with
-/// all numbers; of maps that are there already (a result, a file of tensors, {"weights":…}) what a
-/// query's row of weights tells.
+/// all numbers; for existing maps (a result, a file of tensors, {"weights":…}) the row of weights
+/// of a query.
 struct ExplainOptions {
   DocumentOptions document;                     ///< its input may also be a result's folder
   std::size_t sample = 0, head = 0, query = 0;  ///< from 0
@@ -30,7 +30,7 @@ struct ExplainOptions {
   std::string stack;
   /// Analyses of a model at the query, at the end: rollout, norms or lens.
   std::vector<HeadAnalysis> analyses;
-  MapRequest maps;  ///< choice among maps that are there already
+  MapRequest maps;  ///< choice among existing maps
   ExplanationFormat format = ExplanationFormat::text;
 };
 

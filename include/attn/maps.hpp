@@ -64,14 +64,14 @@ struct MapRequest {
   /// Further files: those of the other layers of a stack of weights, the others of a comparison, or
   /// the next ones of steps.
   std::vector<std::filesystem::path> others;
-  /// Name of the tensor; "{n}" in it stands for the numbers of layers, a tensor each. Absent: the
-  /// weights of a result, or the tensors of a file whose rows are weights, a layer each.
+  /// Name of the tensor, or of one tensor per layer with "{n}" in the place of the layer's number.
+  /// Absent: the weights of a result, or the tensors of a file whose rows are weights, as layers.
   std::optional<std::string> name;
   /// Axes of the tensor before query and key, which may be left out. Absent: [Lq,Lk], [B,Lq,Lk] or
   /// [B,H,Lq,Lk].
   std::vector<MapAxis> axes;
-  /// File that replaces the input's labels: {"query":[…],"key":[…]}, one list for both, or a label
-  /// a line.
+  /// File that replaces the input's labels: {"query":[…],"key":[…]}, one list for both, or one
+  /// label per line.
   std::optional<std::filesystem::path> labels;
   MapSelection selection;
 };

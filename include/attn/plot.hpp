@@ -90,7 +90,7 @@ struct AnnotationOptions {
   Annotate when = Annotate::automatic;
   std::optional<std::string> color;  ///< a CSS colour name or #rrggbb; absent = automatic
   /// Format of each cell's value: ".3f" or ".2g" as in C, ".1%" for hundredths. Absent: as many
-  /// digits as tell values of different colours apart; two decimals in the matplotlib style.
+  /// digits as distinguish values of different colours; two decimals in the matplotlib style.
   std::optional<std::string> format;
 };
 
@@ -98,7 +98,7 @@ struct HeatmapOptions {
   FigureOptions figure;
   ColorOptions colors;
   AnnotationOptions annotation;
-  bool marginals = false;  ///< whether bars show the sums of columns above and of rows beside it
+  bool marginals = false;  ///< whether bars show the sums of columns above and of rows on the right
 };
 
 struct GridOptions {
@@ -162,7 +162,7 @@ struct HeatmapGrid {
   std::size_t rows = 1, columns = 1;
   std::vector<Heatmap> panels;  ///< row by row
   double panel_side = 1.75;     ///< inches of the figure for each panel
-  /// Titles left of the rows; the panels' titles then stand above the first row alone. In the
+  /// Titles left of the rows; the panels' titles are then above the first row only. In the
   /// matplotlib style they precede the titles of the panels. Empty = none.
   std::vector<std::string> row_titles = {};
   /// Number of columns under each bracket, and the names of the brackets: heads that share a key
@@ -204,7 +204,7 @@ struct TokenStrip {
   std::string title;
 };
 
-/// Points in a plane, near each other if the things they stand for are alike, such as heads.
+/// Points in a plane, near each other if the things they represent, such as heads, are alike.
 struct PointMap {
   Tensor points;                         ///< [N,2]
   std::vector<std::string> names;        ///< N names, or empty

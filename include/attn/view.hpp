@@ -33,8 +33,8 @@ struct ViewOptions {
   std::optional<std::string> title;
   std::optional<std::string> cmap;  ///< a name of colour_maps()
   ColorRange color_range;           ///< of the weights' colours; panels share it
-  /// So many cells are kept of all maps together. Of more each map is reduced to cells that hold
-  /// the largest of several, and the strongest keys of each query beside them.
+  /// Number of cells kept of all maps together. If there are more, each map is reduced to cells
+  /// that hold the largest of several, and to the strongest keys of each query.
   std::size_t cells = 48'000'000;
   ViewCommands commands;
 };
@@ -48,7 +48,7 @@ struct ViewOutcome {
   std::vector<std::string> warnings;
 };
 
-/// Makes the page, one HTML document that needs nothing beside it, and hands it on piece by piece.
+/// Makes the page, one HTML document that needs no other file, and hands it on piece by piece.
 /// The same input gives the same bytes, whatever `threads` is. Only the maps of one attention are
 /// in memory at a time, where a model or a file of tensors gives them one by one. Throws Error as
 /// run() and draw() do.
@@ -57,7 +57,7 @@ ViewOutcome view(const ViewOptions& options, const std::function<void(std::strin
 /// Writes the page into a file that appears whole or not at all.
 ViewOutcome view(const ViewOptions& options, const std::filesystem::path& page);
 
-/// run(), and beside each result view.html with its maps, of which nothing is computed again.
+/// run(), with view.html next to each result: its maps, which are not computed again.
 RunOutcome run_and_view(const RunOptions& options, const ViewOptions& view);
 
 /// Report of a page: text to read, and one JSON object.

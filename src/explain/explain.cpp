@@ -224,7 +224,7 @@ class KindExplanation {
   std::vector<OfQuery> explanations_;
 };
 
-// Fields of a selection that have no meaning for a document, beside those that open_input()
+// Fields of a selection that have no meaning for a document, in addition to those that open_input()
 // refuses.
 void refuse_selection(const ExplainOptions& options) {
   const MapSelection& selection = options.maps.selection;

@@ -18,7 +18,7 @@
 namespace attn {
 namespace {
 
-// Keeps one sample, as a model computes each by itself.
+// Keeps one sample, as a model computes each separately.
 void keep_sample(ModelTexts& texts, std::size_t sample) {
   const auto keep = [&](std::vector<std::vector<std::int64_t>>& lists) {
     if (!lists.empty()) lists = {lists[sample]};

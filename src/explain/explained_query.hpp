@@ -21,13 +21,13 @@ struct ChoiceTexts {
 };
 extern const ChoiceTexts of_samples, of_heads, of_queries, of_layers;
 
-/// Throws Error(input) naming the field of ExplainOptions unless `index` is one of so many.
+/// Throws Error(input) naming the field of ExplainOptions unless `index` < `count`.
 void check_choice(const ChoiceTexts& texts, std::size_t index, std::size_t count);
 
 /// Throws Error(input) for a number of decimals that cannot be shown.
 void check_digits(int digits);
 
-/// Which query of which sample and head is explained, from 0.
+/// The explained query, with its sample and head, from 0.
 struct QueryChoice {
   std::size_t sample = 0, head = 0, query = 0;
   bool full = false;  ///< all keys are shown
@@ -40,7 +40,7 @@ class PositionNames {
   /// `labels` may be empty; `numbered` is what a position is called without one, "key {1}".
   PositionNames(std::vector<std::string> labels, std::size_t count, const char* numbered);
 
-  /// "3 sat", or "key 3" without labels; numbers stand below each other.
+  /// "3 sat", or "key 3" without labels; numbers are aligned.
   std::string in_table(std::size_t position) const;
   /// "k[2] sat", or "k[2]" without labels.
   std::string in_table(const std::string& vector, std::size_t position) const;

@@ -38,7 +38,7 @@ void explain_mask(const ExplainedQuery& query, Explanation& explanation);
 void explain_weights(const ExplainedQuery& query, Explanation& explanation);
 
 /// The last step: multiplications and bytes of the whole computation with numbers of that type,
-/// each beside its formula with the sizes put in, and how they grow.
+/// each with its formula and the sizes put in, and how they grow.
 void explain_cost(const Plan& plan, DType dtype, Explanation& explanation);
 
 /// Analyses of a whole model at one position of a sample, in words: from where its state
@@ -58,8 +58,8 @@ struct MapRow {
   PositionNames query_names, key_names;
 };
 
-/// The steps that a row alone can tell: the weights and their sum, the largest in order, how much
-/// the query's own position and those beside it have, how spread the weights are (the Shannon
+/// The steps that a row alone allows: the weights and their sum, the largest in order, the weights
+/// of the query's own position and of its neighbours, how spread the weights are (the Shannon
 /// entropy in nats), and what is hidden.
 void explain_row(const MapRow& row, Explanation& explanation);
 

@@ -57,8 +57,8 @@ class Excerpt {
 
 inline constexpr int usual_decimals = 4, fewest_decimals = 2, most_decimals_shown = 16;
 
-/// While it lives, numbers that this thread shows have up to so many decimals in place of the usual
-/// ones, `fewest_decimals` to `most_decimals_shown`.
+/// While it lives, numbers that this thread shows have up to `most` decimals instead of the usual
+/// ones; `fewest_decimals` to `most_decimals_shown`.
 class ShownDecimals {
  public:
   explicit ShownDecimals(int most);
@@ -147,7 +147,7 @@ struct Explanation {
   std::vector<Step> steps;
   bool full = false;  ///< nothing is left out, however long it is
 
-  /// Which of so many things are shown: all if all of it is, else as Excerpt has it.
+  /// Excerpt of `total` things: all of them if nothing is left out, else as Excerpt() chooses.
   Excerpt excerpt(std::size_t total, std::size_t most, std::size_t first, std::size_t last) const {
     return full ? Excerpt::all(total) : Excerpt(total, most, first, last);
   }
@@ -188,7 +188,7 @@ std::string left_out(std::size_t count, const RowNoun& noun = {});
 
 /// For a terminal of 80 columns.
 std::string explanation_text(const Explanation& explanation);
-/// The blocks of one step alone, after a margin of so many columns; `full`: all of them.
+/// The blocks of one step, after `margin` columns; `full`: nothing is left out.
 std::string step_text(const Explanation::Step& step, std::size_t margin, bool full = false);
 /// Markdown with tables, and formulas in $$…$$.
 std::string explanation_markdown(const Explanation& explanation);

@@ -62,8 +62,7 @@ class Pictures {
   std::vector<HeadPicture> all_;
 };
 
-}  // namespace
-
+// One statistic as layers × heads.
 Picture head_table_picture(const std::vector<AttentionHeads>& attentions, std::size_t column,
                            const std::string& title, bool weights, const HeadsOptions& options) {
   std::size_t most = 0;
@@ -91,6 +90,8 @@ Picture head_table_picture(const std::vector<AttentionHeads>& attentions, std::s
   if (!plot.colors.bar_label) plot.colors.bar_label = title;
   return draw_heatmap(heatmap, plot.heatmap(), options.format);
 }
+
+}  // namespace
 
 std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsOutcome& outcome,
                                        const NamedTensors& tensors,

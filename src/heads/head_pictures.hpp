@@ -17,7 +17,7 @@ struct HeadPicture {
   Picture picture;
 };
 
-/// Layers × heads for each statistic that is told, and pictures of what was computed beside them:
+/// Layers × heads for each chosen statistic, and pictures of what was computed in addition:
 /// the rollout of the last layer, norms of the chosen sample and head layer by layer, what the lens
 /// says, and the map of heads. `labels` are the tokens of each sample, `on_map` the attention of
 /// each head on that map.
@@ -25,9 +25,5 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
                                        const NamedTensors& tensors,
                                        const std::vector<std::vector<std::string>>& labels,
                                        const std::vector<AttentionName>& on_map);
-
-/// One statistic, or another number of each head, as layers × heads.
-Picture head_table_picture(const std::vector<AttentionHeads>& attentions, std::size_t column,
-                           const std::string& title, bool weights, const HeadsOptions& options);
 
 }  // namespace attn

@@ -116,6 +116,7 @@ class Reading {
   }
 
   void compute(const Document& document) {
+    refuse_for_document(options_.maps.selection.layers.has_value(), "MapSelection::layers");
     const bool whole = wants(HeadAnalysis::rollout) || wants(HeadAnalysis::norms) ||
                        wants(HeadAnalysis::distances);
     bool rows = false;

@@ -37,13 +37,13 @@ class Lens {
   std::vector<double> probabilities_;
 };
 
-/// Random tokens that are repeated once, behind the model's first token: how much weight each head
+/// Random tokens that are repeated once, after the model's first token: how much weight each head
 /// gives, in the second half, to the previous token, to the same token in the first half and to the
 /// one after that (Olsson et al. 2022, section "induction heads").
 std::vector<InductionHeads> induction_test(const ModelRequest& request,
                                            const HeadsOptions& options);
 
-/// Predictions without each head of some layers, beside those with all heads.
+/// Predictions without each head of some layers, compared with those of all heads.
 std::vector<HeadDifference> head_differences(const ModelRequest& request,
                                              const std::vector<std::size_t>& layers);
 

@@ -47,8 +47,8 @@ bool holds_rows_of_weights(ResultReader& file, const std::string& tensor) {
   }
 }
 
-// Whether the file is a document. An object that names no kind or model is one if a kind is given
-// beside it, or if nothing in it is a map and no tensor is chosen.
+// Whether the file is a document. An object that names no kind or model is one if the options name
+// a kind, or if nothing in it is a map and no tensor is chosen.
 bool is_computed(const DocumentOptions& options, const MapRequest& maps, ResultReader& file) {
   if (file.is_document()) return true;
   if (!file.is_object()) return false;

@@ -216,6 +216,16 @@ Heatmap heatmap_of_positions(const SelectedMap& selected, std::size_t head) {
   return heatmap;
 }
 
+// Heads of the chosen sample side by side.
+std::vector<Heatmap> selected_heads(const SelectedMap& selected) {
+  std::vector<Heatmap> heads;
+  for (const std::size_t head : drawn_heads(selected)) {
+    heads.push_back(selected_heatmap(selected, selected.choice.sample, head));
+    heads.back().title = translated("Head {1}", head + 1);
+  }
+  return heads;
+}
+
 }  // namespace
 
 SelectedMap::SelectedMap(const AttentionMap& of, const MapChoice& chosen)
@@ -235,7 +245,7 @@ Heatmap heatmap_of(const SelectedMap& selected) {
 
 std::vector<Heatmap> heads_of(const SelectedMap& selected) {
   if (selected.choice.selection.heads != MapSelection::Heads::all) return {heatmap_of(selected)};
-  if (selected.map.is_map()) return selected_heads(selected).panels;
+  if (selected.map.is_map()) return selected_heads(selected);
   std::vector<Heatmap> heads;
   for (const std::size_t head : drawn_heads(selected)) {
     heads.push_back(heatmap_of_positions(selected, head));
@@ -291,16 +301,6 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
   return heatmap;
 }
 
-HeatmapGrid selected_heads(const SelectedMap& selected) {
-  const std::vector<std::size_t> heads = drawn_heads(selected);
-  HeatmapGrid grid{1, heads.size(), {}};
-  for (const std::size_t head : heads) {
-    grid.panels.push_back(selected_heatmap(selected, selected.choice.sample, head));
-    grid.panels.back().title = translated("Head {1}", head + 1);
-  }
-  return grid;
-}
-
 HeatmapGrid selected_grid(const SelectedMap& selected) {
   const bool together = heads_together(selected.choice.selection);
   const bool one_sample = selected.choice.selection.one_sample;
@@ -326,7 +326,7 @@ HeadLines selected_lines(const SelectedMap& selected) {
   lines.title = selected.map.title.empty() ? translated("Attention between Tokens {1}", place)
                                            : shown_title(selected.map.title) + " " + place;
   if (selected.choice.selection.heads == MapSelection::Heads::all) {
-    lines.heads = selected_heads(selected).panels;
+    lines.heads = selected_heads(selected);
   } else {
     lines.heads.push_back(selected_heatmap(selected));
   }

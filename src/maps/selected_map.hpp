@@ -47,8 +47,6 @@ Heatmap selected_heatmap(const SelectedMap& selected);
 /// Matrix of another sample and head than the chosen ones.
 Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::size_t head);
 
-/// Heads of the chosen sample side by side.
-HeatmapGrid selected_heads(const SelectedMap& selected);
 /// Samples × heads.
 HeatmapGrid selected_grid(const SelectedMap& selected);
 /// The chosen head, or with Heads::all every head.

@@ -22,7 +22,6 @@ class MapRows {
 
   std::size_t rows() const noexcept { return rows_; }
   std::size_t columns() const noexcept { return columns_; }
-  bool has_mask() const noexcept { return static_cast<bool>(allowed_); }
 
   /// Both have `columns()` places; hidden is 0 or 1.
   void read(std::size_t row, std::span<double> values, std::span<std::uint8_t> hidden) const;
@@ -79,8 +78,8 @@ class TokenLists {
   struct Axes {
     std::size_t queries, keys;  ///< their numbers
   };
-  /// Lists may be empty: not known. `special` says 0 or 1 of each token; empty = their letters
-  /// tell.
+  /// Lists may be empty: not known. `special` is 0 or 1 for each token; empty = their letters
+  /// decide.
   Axes add(const std::vector<std::string>& queries,
            const std::vector<std::uint8_t>& special_queries, const std::vector<std::string>& keys,
            const std::vector<std::uint8_t>& special_keys);

@@ -12,15 +12,15 @@
 
 namespace attn {
 
-/// Types of cells in the page: values, or codes that stand for shares of their row's
-/// largest value.
+/// Types of cells in the page: values, or codes of their shares of the largest value
+/// of their row.
 enum class CellType { float32, float64, uint8, uint16 };
 std::string_view name(CellType type) noexcept;
 constexpr bool is_exact(CellType type) noexcept {
   return type == CellType::float32 || type == CellType::float64;
 }
 
-/// The codes of one type: 0 … highest stand for shares, those above for what has none.
+/// The codes of one type: 0 … highest are shares, the others values that have none.
 struct Codes {
   std::uint32_t highest, minus_infinity, infinity, not_a_number, hidden;
 };
@@ -35,8 +35,8 @@ std::uint32_t code_apart(double value, bool hidden, const Codes& codes) noexcept
 /// A matrix as the bytes of a block, little endian.
 struct CellBytes {
   std::string cells;
-  std::string hidden;  ///< a bit a cell, lowest bit first; empty if none is, or codes tell
-  double error = 0;    ///< the largest difference of a cell and what it stands for
+  std::string hidden;  ///< a bit per cell, lowest bit first; empty if none is, or codes say so
+  double error = 0;    ///< the largest difference of a cell and its value
 };
 
 /// Makes them row by row. Of code types a float32 for each row goes before all codes: the value of
@@ -71,7 +71,7 @@ struct CellPlan {
   bool exact = true;
   CellType codes = CellType::uint16;
   std::size_t all = 0;             ///< cells before anything is reduced
-  std::size_t side = 0;            ///< more queries or keys than so many are pooled; 0 = none are
+  std::size_t side = 0;            ///< queries and keys beyond this number are pooled; 0 = none are
   std::size_t strongest_keys = 0;  ///< kept of each query of a pooled map
 
   /// Number of rows or columns that a map keeps of `positions`: those that evenly sized bins of

@@ -31,6 +31,24 @@ std::string policy_hash(std::string_view digits) {
   return "'sha256-" + base64(bytes) + "'";
 }
 
+// A text in HTML, between tags or in quotes.
+std::string html_text(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    const char* const name = c == '&'   ? "&amp;"
+                             : c == '<' ? "&lt;"
+                             : c == '>' ? "&gt;"
+                             : c == '"' ? "&quot;"
+                                        : nullptr;
+    if (name != nullptr) {
+      escaped += name;
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
 std::string head_of(const PageSource& source, const std::string& title) {
   return "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src " +
          policy_hash(source.script_hash) + "; style-src " + policy_hash(source.style_hash) +
@@ -47,29 +65,6 @@ std::string_view up_to(std::string_view& text, std::string_view mark) {
 }
 
 }  // namespace
-
-std::string html_text(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
 
 PageWriter::PageWriter(std::function<void(std::string_view)> sink, const std::string& language,
                        const std::string& title)

@@ -24,8 +24,8 @@ struct PageSource {
 
 PageSource page_source() noexcept;
 
-/// Writes the page piece by piece: its head, the blocks of numbers, then what is told of them and
-/// the script. Nothing but the page's own script and style, whose hashes it names, runs in it.
+/// Writes the page piece by piece: its head, the blocks of numbers, then their description and the
+/// script. Nothing but the page's own script and style, whose hashes it names, runs in it.
 class PageWriter {
  public:
   /// `language` is a tag of HTML, "en"; `title` any text.
@@ -45,11 +45,8 @@ class PageWriter {
   std::size_t blocks_ = 0, bytes_ = 0;
 };
 
-/// A text in HTML, between tags or in quotes.
-std::string html_text(std::string_view text);
-
 /// Turns attentions into a page as they come: each one's maps are rounded, pooled and packed at
-/// once, and only what tells of them is kept.
+/// once, and only their description is kept.
 class PageMaker {
  public:
   /// Begins the page. Keeps a reference to the options.

@@ -166,4 +166,22 @@ TEST_CASE("what takes a model is refused where there are maps alone") {
         "  help:  leave it out, or name a model and a text");
 }
 
+TEST_CASE("layers are chosen among the maps of files, and of a document they are refused") {
+  const TemporaryFolder folder;
+  write_text(folder.path() / "doc.json", R"({"attention":"sdpa","query":[[1,2]]})");
+  write_text(folder.path() / "maps.json",
+             R"({"layers.0.self.weights":[[1,0],[1,0]],"layers.1.self.weights":[[0,1],[0,1]]})");
+  HeadsOptions options;
+  options.maps.selection.layers = {{PositionRange{1, 2}}};
+  options.document.input = folder.path() / "doc.json";
+  CHECK(error_from([&] { read_heads(options); }, ErrorKind::usage) ==
+        "a document is computed, and MapSelection::layers chooses among existing maps\n"
+        "  where: MapSelection::layers\n"
+        "  help:  leave it out, or give a result or a file of maps");
+  options.document.input = folder.path() / "maps.json";
+  const HeadsOutcome one = read_heads(options);
+  REQUIRE(one.attentions.size() == 1);
+  CHECK(one.attentions[0].name == "layers.1.self");
+}
+
 }  // namespace attn
