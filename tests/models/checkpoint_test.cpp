@@ -175,7 +175,7 @@ TEST_CASE("weights that do not fit the configuration are named before anything i
   const std::vector<Spoilt> all{
       {"gpt2_bare_names", R"("wte.weight":{"dtype":"F32")", R"("wte.weight":{"dtype":"I32")",
        "the weight \"wte.weight\" is stored as int32",
-       "what such elements stand for is not known: use the model's unquantized folder"},
+       "the meaning of such elements is not known: use the model's unquantized folder"},
       {"gpt2_bare_names", R"("shape":[24,72])", R"("shape":[72,24])",
        "h.0.attn.c_attn.weight [72,24] does not fit the configuration: expected [24,72]", misfit},
       {"llama_grouped", R"("shape":[16,32])", R"("shape":[32,16])",
