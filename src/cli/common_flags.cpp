@@ -183,8 +183,10 @@ Words document_words(DocumentOptions& options, const std::string& command) {
       [&options, command](const std::vector<std::string>& inputs) {
         if (inputs.empty() && options.model) return;
         if (inputs.empty()) {
-          throw Error(ErrorKind::usage, translated("no input document given"), command,
-                      translated("name a document, or - for standard input; attn-cli example KIND prints one"));
+          throw Error(
+              ErrorKind::usage, translated("no input document given"), command,
+              translated(
+                  "name a document, or - for standard input; attn-cli example KIND prints one"));
         }
         if (inputs.size() > 1) {
           throw Error(
