@@ -55,7 +55,9 @@ struct HeadDifference {
   std::size_t head = 0;
   std::string likeliest, likeliest_without;         ///< tokens at the first predicted position
   double probability = 0, probability_without = 0;  ///< of `likeliest`
-  double divergence = 0;  ///< Kullback-Leibler of with from without, in nats: mean over positions
+  /// Kullback-Leibler of with from without, in nats: mean over what is predicted, the token after
+  /// the last one of each text, or of a masked model the tokens at its mask tokens
+  double divergence = 0;
 };
 
 /// Results of the induction test: a row for each head with the weights on the previous token, on

@@ -41,7 +41,8 @@ std::string token_text(const ModelFolder& folder, std::size_t id) {
   return written_tokens(folder, {own, own}).back();
 }
 
-// Logarithms of the predicted probabilities at every position of every sample.
+// Logarithms of the predicted probabilities: of each sample the token after its last one, or of a
+// masked model the tokens at its mask tokens.
 std::vector<std::vector<double>> predicted(const ModelRequest& request) {
   std::vector<std::vector<double>> all;
   run_model(
