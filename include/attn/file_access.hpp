@@ -19,6 +19,12 @@ struct Limits {
   /// Elements of one tensor, and of all tensors of a document: its inputs, pictures, and the
   /// weights, steps and outputs of all its attentions.
   std::uint64_t elements = 1'000'000'000;
+  /// Multiplications with their additions that a document asks for: those of its attentions,
+  /// projections and layers, all samples and hidden keys counted, known before they are computed.
+  /// Absent = no limit.
+  std::optional<double> work = std::nullopt;
+  /// Time from opening a document to its result, checked while it is computed; absent = no limit.
+  std::optional<double> seconds = std::nullopt;
   std::size_t nesting = 512;  ///< nested arrays and objects in JSON, at most `deepest_nesting`
 };
 

@@ -16,6 +16,8 @@
 #include "attn/error.hpp"
 #include "attn/file_access.hpp"
 
+#include "support/work_budget.hpp"
+
 namespace attn {
 
 /// File descriptor that is closed at the end of its lifetime if it is owned; below 0 = none.
@@ -60,11 +62,14 @@ class MappedFiles {
   std::vector<std::pair<std::string, std::shared_ptr<std::atomic<bool>>>> files_;
 };
 
-/// Returns work(access). If a file was shortened during it, throws the Error(file) of
-/// MappedFiles::check() instead of an error that follows from the missing bytes.
+/// Returns work(access), which has the time of Limits::seconds. If a file was shortened during it,
+/// throws the Error(file) of MappedFiles::check() instead of an error that follows from the missing
+/// bytes.
 template <class Work>
 auto with_whole_files(FileAccess access, const Work& work) {
   access.mapped = std::make_shared<MappedFiles>();
+  WorkBudget budget(access.limits.seconds);
+  const BudgetScope scope(&budget);
   try {
     auto result = work(std::as_const(access));
     access.mapped->check();

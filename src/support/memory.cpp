@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <fstream>
+#include <iterator>
 #include <mutex>
+#include <string>
 
 #if __has_include(<malloc.h>)
 #include <malloc.h>
@@ -16,6 +19,7 @@
 #include "attn/memory.hpp"
 
 #include "support/number_text.hpp"
+#include "support/process_limits.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -140,6 +144,16 @@ double machine_memory() {
   return memory;
 }
 
+// Limit of the process's control groups in bytes; 0 if there is none. Read once.
+double group_memory() {
+  static const double memory = [] {
+    std::ifstream file("/proc/self/cgroup");
+    const std::string membership(std::istreambuf_iterator<char>(file), {});
+    return group_memory_limit(membership, "/sys/fs/cgroup").value_or(0);
+  }();
+  return memory;
+}
+
 }  // namespace
 
 void check_memory(std::size_t elements, std::size_t bytes_each, const std::string& what,
@@ -156,6 +170,9 @@ void check_memory(double bytes, const std::string& what, const std::string& wher
   };
   if (const double memory = machine_memory(); memory > 0 && bytes > memory) {
     refuse(translated("the memory of this machine, "), memory);
+  }
+  if (const double memory = group_memory(); memory > 0 && bytes > memory) {
+    refuse(translated("the memory of this program's control group, "), memory);
   }
   if (const auto limit = address_space_limit(); limit && bytes > static_cast<double>(*limit))
     refuse(translated("the memory that this program may use, "), static_cast<double>(*limit));

@@ -11,6 +11,8 @@
 
 #include <pthread.h>
 
+#include "support/work_budget.hpp"
+
 namespace attn {
 namespace {
 
@@ -22,7 +24,7 @@ constexpr int looks = 100;
 
 // Work of one call of run(), on the stack of the calling thread.
 struct ThreadPool::Job {
-  explicit Job(const std::function<void()>& todo) : work(todo) {}
+  explicit Job(const std::function<void()>& todo) : work(todo), budget(current_budget()) {}
 
   // Ends one thread's part. The lock is held while the caller is woken, so that it cannot destroy
   // the job before.
@@ -37,6 +39,7 @@ struct ThreadPool::Job {
   }
 
   const std::function<void()>& work;
+  WorkBudget* const budget;             // of the calling thread
   std::atomic<std::size_t> running{0};  // workers that were given the job and have not left
   std::mutex guard;
   std::condition_variable ended;
@@ -122,7 +125,10 @@ void ThreadPool::forget_threads() noexcept {
 
 void ThreadPool::live(Worker& worker) {
   while (Job* const job = worker.next()) {
-    job->work();
+    {
+      const BudgetScope scope(job->budget);
+      job->work();
+    }
     {
       // Idle before the job ends, so that the next job finds this thread.
       const std::lock_guard lock(guard_);
@@ -196,7 +202,10 @@ void parallel_for(std::size_t count, std::size_t threads,
                   const std::function<void(std::size_t)>& task) {
   threads = std::min(thread_count(threads), count);
   if (threads <= 1) {
-    for (std::size_t i = 0; i < count; ++i) task(i);
+    for (std::size_t i = 0; i < count; ++i) {
+      check_time();
+      task(i);
+    }
     return;
   }
   std::atomic<std::size_t> next{0};
@@ -205,6 +214,7 @@ void parallel_for(std::size_t count, std::size_t threads,
   const auto work = [&] {
     for (std::size_t i = next++; i < count; i = next++) {
       try {
+        check_time();
         task(i);
       } catch (...) {
         const std::lock_guard lock(failure_guard);

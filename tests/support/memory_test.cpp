@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <thread>
@@ -14,6 +15,8 @@
 
 #include "support/memory.hpp"
 #include "support/number_text.hpp"
+#include "support/process_limits.hpp"
+#include "temporary_folder.hpp"
 
 namespace {
 
@@ -135,6 +138,38 @@ TEST_CASE("a size whose number of bytes overflows is refused, not wrapped around
   CHECK_THROWS_AS(check_memory(most, 8, "it", ""), attn::Error);
   CHECK_THROWS_AS(check_memory(most / 8 + 2, 8, "it", ""), attn::Error);
   CHECK_THROWS_AS(check_memory(most, most, "it", ""), attn::Error);
+}
+
+TEST_CASE("the smallest limit of a process's control groups counts") {
+  const TemporaryFolder folder;
+  const auto limit = [&](const std::string& path, const std::string& text) {
+    std::filesystem::create_directories((folder.path() / path).parent_path());
+    folder.write(path, text);
+  };
+  const auto found = [&](const std::string& membership) {
+    return attn::group_memory_limit(membership, folder.path());
+  };
+  // Version 2.
+  CHECK_FALSE(found("0::/pods/one\n"));
+  limit("pods/one/memory.max", "max\n");
+  CHECK_FALSE(found("0::/pods/one\n"));
+  limit("pods/memory.max", "2147483648\n");
+  CHECK(found("0::/pods/one\n") == 2147483648.0);
+  limit("pods/one/memory.max", "1000000\n");
+  CHECK(found("0::/pods/one\n") == 1e6);
+  CHECK(found("0::/pods\n") == 2147483648.0);
+  CHECK_FALSE(found("0::/\n"));
+  // Version 1, where a container does not see the path of its group.
+  limit("memory/memory.limit_in_bytes", "500000\n");
+  CHECK(found("5:cpu,memory:/docker/1234\n3:pids:/pods/one\n") == 5e5);
+  CHECK_FALSE(found("5:cpu:/docker/1234\nwithout colons\n"));
+}
+
+TEST_CASE("a thread knows the stack that it has left") {
+  const auto left = attn::stack_left();
+  REQUIRE(left);
+  CHECK(*left > 1000);
+  CHECK(*left < std::size_t{1} << 40U);
 }
 
 }  // namespace

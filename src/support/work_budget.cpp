@@ -1,0 +1,50 @@
+#include "support/work_budget.hpp"
+
+#include <algorithm>
+
+#include "attn/error.hpp"
+
+#include "support/number_text.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+thread_local WorkBudget* budget_of_thread = nullptr;
+
+}  // namespace
+
+WorkBudget::WorkBudget(std::optional<double> seconds) : seconds_(seconds) {
+  // More seconds than this would overflow the clock's numbers.
+  constexpr double most = 1e9;
+  const std::chrono::duration<double> length(std::min(seconds.value_or(most), most));
+  end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(length);
+}
+
+void WorkBudget::name(const std::string& document) {
+  if (document_.empty()) document_ = document;
+}
+
+void WorkBudget::check() const {
+  if (!seconds_ || Clock::now() < end_) return;
+  throw input_error(
+      translated("the document takes longer than {1} seconds", number_text(*seconds_)), document_,
+      translated("make it smaller, or raise the limit with Limits::seconds"));
+}
+
+BudgetScope::BudgetScope(WorkBudget* budget) noexcept : before_(budget_of_thread) {
+  budget_of_thread = budget;
+}
+BudgetScope::~BudgetScope() {
+  budget_of_thread = before_;
+}
+
+WorkBudget* current_budget() noexcept {
+  return budget_of_thread;
+}
+
+void check_time() {
+  if (budget_of_thread != nullptr) budget_of_thread->check();
+}
+
+}  // namespace attn
