@@ -65,16 +65,15 @@ class Description {
   void add_one(const PositionRange& range) { add(range.first, range.end); }
   void add_one(const JsonValue& value) {
     add(value.type());
-    std::visit(
-        Overloaded{[&](bool truth) { add(truth); },
-                   [&](const JsonValue::Number& number) { add(number.value, number.integer); },
-                   [&](const std::string& text) { add(text); },
-                   [&](const JsonValue::Array& elements) { add(elements); },
-                   [&](const JsonValue::Object& members) {
-                     for (const JsonMember& member : members) add(member.key, member.value);
-                   },
-                   [](std::monostate) {}, [](const JsonValue::Block&) {}},
-        value.data);
+    std::visit(Overloaded{[&](bool truth) { add(truth); }, [&](double number) { add(number); },
+                          [&](std::int64_t number) { add(number); },
+                          [&](const JsonValue::Text& text) { add(*text); },
+                          [&](const JsonValue::Array& elements) { add(*elements); },
+                          [&](const JsonValue::Object& members) {
+                            for (const JsonMember& member : *members) add(member.key, member.value);
+                          },
+                          [](std::monostate) {}, [](const JsonValue::Block&) {}},
+               value.data);
   }
 
   std::string text_;

@@ -13,13 +13,14 @@
 
 #include "support/errors.hpp"
 #include "support/translated.hpp"
+#include "support/work_budget.hpp"
 
 namespace attn {
 namespace {
 
 // The member of that key; added if there is none.
 JsonValue& member(JsonValue& object, std::string_view key) {
-  auto& members = std::get<JsonValue::Object>(object.data);
+  auto& members = *std::get<JsonValue::Object>(object.data);
   const auto found = std::find_if(members.begin(), members.end(),
                                   [&](const JsonMember& m) { return m.key == key; });
   if (found != members.end()) return found->value;
@@ -52,6 +53,7 @@ Document Document::parse(std::string_view text, std::string name, std::filesyste
   document.name_ = std::move(name);
   document.folder_ = std::move(folder);
   document.access_ = access;
+  if (WorkBudget* const budget = current_budget()) budget->name(document.name_);
   try {
     JsonOptions within_limits = options;
     within_limits.depth = access.limits.nesting;
@@ -108,16 +110,16 @@ JsonValue json(Truth truth) {
   return json_of(truth);
 }
 JsonValue json(std::string text) {
-  return json_of(std::move(text));
+  return json_of(JsonValue::Text(std::move(text)));
 }
 JsonValue json(std::string_view text) {
   return json(std::string(text));
 }
 JsonValue json(double number) {
-  return json_of(JsonValue::Number{number, 0, false});
+  return json_of(number);
 }
 JsonValue json(std::int64_t number) {
-  return json_of(JsonValue::Number{static_cast<double>(number), number, true});
+  return json_of(number);
 }
 JsonValue json(std::size_t number) {
   return json(static_cast<std::int64_t>(number));
@@ -130,8 +132,8 @@ JsonValue json(Kind kind) {
 }
 JsonValue json(const Pooling& pool) {
   const bool largest = pool.reduction == Pooling::Reduction::max;
-  return json_of(JsonValue::Object{{"size", json(pool.size)},
-                                   {"reduction", json(std::string(largest ? "max" : "mean"))}});
+  return json_of(JsonValue::Object(
+      {{"size", json(pool.size)}, {"reduction", json(std::string(largest ? "max" : "mean"))}}));
 }
 template <class Element>
 JsonValue json(const std::vector<Element>& elements);
@@ -141,7 +143,7 @@ JsonValue json(const ModelText& text) {
 template <class Element>
 JsonValue json(const std::vector<Element>& elements) {
   JsonValue::Array list;
-  for (const Element& element : elements) list.push_back(json(element));
+  for (const Element& element : elements) list->push_back(json(element));
   return json_of(std::move(list));
 }
 
@@ -182,7 +184,7 @@ std::vector<Setting> settings(
   if (valid_lens) set("DocumentOptions::valid_lens", json(*valid_lens));
   if (pool) set("DocumentOptions::pool", json(*pool));
   if (gradient) {
-    set("DocumentOptions::gradient", json_of(JsonValue::Object{{"file", json(place(*gradient))}}),
+    set("DocumentOptions::gradient", json_of(JsonValue::Object({{"file", json(place(*gradient))}})),
         "gradient", "output");
   }
   if (causal) set("DocumentOptions::causal", json(true), "mask", "causal");

@@ -324,7 +324,7 @@ Tensor TensorSource::made(const JsonValue& value, std::string_view form, DType d
     // The value is read as a tensor of one element, so that "inf", "-inf", "nan", true and false
     // are numbers here too.
     JsonValue single;
-    single.data = JsonValue::Array{*number};
+    single.data = JsonValue::Array({*number});
     const Tensor one = tensor_from_json(single, DType::float64, value_at);
     return made_of(one.values<double>()[0], value_at);
   }

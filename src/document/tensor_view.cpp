@@ -11,6 +11,7 @@
 #include "document/fields.hpp"
 #include "document/tensor_source.hpp"
 #include "io/json_value.hpp"
+#include "io/raw_array.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 
@@ -32,6 +33,7 @@ Shape numbers_in(const JsonValue& list, const std::string& at, std::int64_t leas
         translated("expected a list of whole numbers, found {1}", translated(type_text(list))), at,
         translated("give one such as [0,2,1]"));
   }
+  check_axes(list.size(), at);
   Shape numbers;
   for (std::size_t i = 0; i < list.size(); ++i) {
     numbers.push_back(
@@ -42,6 +44,7 @@ Shape numbers_in(const JsonValue& list, const std::string& at, std::int64_t leas
 
 Shape sizes_in(const JsonValue& list, const std::string& at) {
   if (!list.is(JsonValue::Type::array)) return numbers_in(list, at, 1);
+  check_axes(list.size(), at);
   Shape sizes;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string place = pointer_to(at, i);
@@ -172,7 +175,7 @@ TensorView take_view(JsonValue& object, const std::string& pointer) {
     throw input_error(translated("\"transpose\" and \"layout\" cannot both be given"), at("layout"),
                       translated("leave one of them out"));
   }
-  auto& members = std::get<JsonValue::Object>(object.data);
+  auto& members = *std::get<JsonValue::Object>(object.data);
   std::erase_if(members, [](const JsonMember& member) {
     return std::ranges::count(fields, member.key, &Field::key) > 0;
   });

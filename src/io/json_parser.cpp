@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -13,9 +14,12 @@
 
 #include "io/json_value.hpp"
 #include "io/number_array.hpp"
+#include "support/memory.hpp"
 #include "support/printable.hpp"
+#include "support/process_limits.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
+#include "support/work_budget.hpp"
 
 namespace attn {
 namespace {
@@ -24,8 +28,17 @@ namespace {
 // brackets.
 struct Placed {
   std::size_t array;
-  JsonValue::Block block;
+  std::shared_ptr<const NumberBlock> block;
 };
+
+// Values within values are copied and destroyed recursively. Bytes of stack that a level takes at
+// most, and levels for which each stack has room.
+#ifdef __OPTIMIZE__
+constexpr std::size_t stack_per_level = 512;
+#else
+constexpr std::size_t stack_per_level = 2048;
+#endif
+constexpr std::size_t levels_on_any_stack = 32;
 
 // Builds values from the events of nlohmann's parser. Its own stack of open arrays and objects
 // keeps deep nesting from overflowing the program's stack.
@@ -38,19 +51,17 @@ class Builder {
 
   bool null() { return add(JsonValue{}); }
   bool boolean(bool truth) { return add({truth}); }
-  bool number_integer(std::int64_t number) {
-    return add({JsonValue::Number{static_cast<double>(number), number, true}});
-  }
+  bool number_integer(std::int64_t number) { return add({number}); }
   bool number_unsigned(std::uint64_t number) {
     if (std::in_range<std::int64_t>(number)) {
       return number_integer(static_cast<std::int64_t>(number));
     }
-    return add({JsonValue::Number{static_cast<double>(number), 0, false}});
+    return add({static_cast<double>(number)});
   }
-  bool number_float(double number, const std::string&) {
-    return add({JsonValue::number_of(number)});
+  bool number_float(double number, const std::string&) { return add({number}); }
+  bool string(std::string& text) {
+    return add({text.empty() ? JsonValue::Text() : JsonValue::Text(std::move(text))});
   }
-  bool string(std::string& text) { return add({std::move(text)}); }
   bool binary(nlohmann::json::binary_t&) { return false; }
 
   bool start_array(std::size_t) {
@@ -67,13 +78,13 @@ class Builder {
   }
   bool end_array() {
     if (!blocks_.empty() && blocks_.front().array + 1 == arrays_) {
-      open_.back().value.data = blocks_.front().block;
+      open_.back().value.data = JsonValue::Block(blocks_.front().block);
       blocks_ = blocks_.subspan(1);
     }
     return close();
   }
   bool end_object() {
-    check_keys(std::get<JsonValue::Object>(open_.back().value.data));
+    check_keys(open_.back().value.members());
     return close();
   }
 
@@ -95,16 +106,18 @@ class Builder {
   };
 
   bool add(JsonValue value) {
+    constexpr std::size_t often = 1U << 16;
+    if (++values_ % often == 0) check_time();
     if (open_.empty()) {
       root_ = std::move(value);
       return true;
     }
     JsonValue& parent = open_.back().value;
     if (auto* object = std::get_if<JsonValue::Object>(&parent.data)) {
-      object->push_back({std::move(open_.back().key), std::move(value)});
+      (*object)->push_back({std::move(open_.back().key), std::move(value)});
       return true;
     }
-    std::get<JsonValue::Array>(parent.data).push_back(std::move(value));
+    std::get<JsonValue::Array>(parent.data)->push_back(std::move(value));
     return true;
   }
 
@@ -114,16 +127,30 @@ class Builder {
     return true;
   }
 
-  void check_depth(std::size_t levels) const {
-    if (levels > depth_) {
-      // A pointer with all levels would fill the screen.
+  void check_depth(std::size_t levels) {
+    // A pointer with all levels would fill the screen.
+    const auto place = [&] {
       constexpr std::size_t steps_shown = 8;
       const bool cut = open_.size() > steps_shown;
+      return pointer(std::min(open_.size(), steps_shown)) + (cut ? "/…" : "");
+    };
+    if (levels > depth_) {
       throw input_error(
-          translated("arrays and objects are nested deeper than {1} levels", depth_),
-          pointer(std::min(open_.size(), steps_shown)) + (cut ? "/…" : ""),
+          translated("arrays and objects are nested deeper than {1} levels", depth_), place(),
           translated(
               "look for brackets that are not closed, or raise the limit with Limits::nesting"));
+    }
+    if (levels <= levels_on_any_stack) return;
+    if (levels_on_stack_ == 0) {
+      levels_on_stack_ = levels_on_any_stack + stack_left().value_or(SIZE_MAX) / stack_per_level;
+    }
+    if (levels > levels_on_stack_) {
+      throw input_error(translated("arrays and objects are nested deeper than the {1} levels that "
+                                   "the program's stack has room for",
+                                   levels_on_stack_),
+                        place(),
+                        translated("look for brackets that are not closed, or allow a larger stack "
+                                   "(ulimit -s)"));
     }
   }
 
@@ -133,7 +160,7 @@ class Builder {
     return add(std::move(value));
   }
 
-  void check_keys(const JsonValue::Object& members) const {
+  void check_keys(std::span<const JsonMember> members) const {
     if (members.size() < 2) return;
     std::vector<std::size_t> order(members.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -167,9 +194,10 @@ class Builder {
   }
 
   std::string_view text_;
-  std::size_t depth_;
-  std::span<const Placed> blocks_;  // blocks that follow
-  std::size_t arrays_ = 0;          // number of arrays begun
+  std::size_t depth_, levels_on_stack_ = 0;  // 0: not asked yet
+  std::span<const Placed> blocks_;           // blocks that follow
+  std::size_t values_ = 0;                   // number of values read
+  std::size_t arrays_ = 0;                   // number of arrays begun
   std::vector<Open> open_;
   JsonValue root_;
 };
@@ -210,6 +238,8 @@ Outline outline(std::string_view text, std::span<const NumberArray> blocks) {
 JsonValue parse_outline(std::string_view text, std::size_t depth, std::span<const Placed> blocks) {
   // nlohmann's parser takes a zero byte outside strings for the end of the text.
   if (text.find('\0') != std::string_view::npos) throw_json_syntax_error(text);
+  // A value of 16 bytes takes at least two characters.
+  check_memory(text.size() / 2, sizeof(JsonValue), translated("the values of the JSON text"), "");
   Builder builder(text, depth, blocks);
   nlohmann::json::sax_parse(text.data(), text.data() + text.size(), &builder);
   return builder.take();

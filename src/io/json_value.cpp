@@ -21,15 +21,11 @@ namespace {
 
 }  // namespace
 
-JsonValue::Number JsonValue::number_of(double value) noexcept {
-  // Both bounds are powers of two, which are exact as doubles.
-  const bool integral = value >= -0x1p63 && value < 0x1p63 && std::trunc(value) == value;
-  return {value, integral ? static_cast<std::int64_t>(value) : 0, integral};
-}
+static_assert(sizeof(JsonValue) == 16, "arrays of values take little memory");
 
 JsonValue::Type JsonValue::type() const noexcept {
-  constexpr Type types[] = {Type::null,  Type::boolean, Type::number, Type::string,
-                            Type::array, Type::object,  Type::array};
+  constexpr Type types[] = {Type::null,   Type::boolean, Type::number, Type::number,
+                            Type::string, Type::array,   Type::object, Type::array};
   return types[data.index()];
 }
 
@@ -39,52 +35,57 @@ bool JsonValue::boolean() const {
 }
 
 double JsonValue::number() const {
-  if (const auto* number = std::get_if<Number>(&data)) return number->value;
+  if (const auto* number = std::get_if<double>(&data)) return *number;
+  if (const auto* integer = std::get_if<std::int64_t>(&data)) return static_cast<double>(*integer);
   throw_misread(*this, to_translate("a number"));
 }
 
 bool JsonValue::is_integer() const noexcept {
-  const auto* number = std::get_if<Number>(&data);
-  return number != nullptr && number->is_integer;
+  // Both bounds are powers of two, which are exact as doubles.
+  const auto* number = std::get_if<double>(&data);
+  return std::holds_alternative<std::int64_t>(data) ||
+         (number != nullptr && *number >= -0x1p63 && *number < 0x1p63 &&
+          std::trunc(*number) == *number);
 }
 
 std::int64_t JsonValue::integer() const {
-  if (is_integer()) return std::get<Number>(data).integer;
+  if (const auto* integer = std::get_if<std::int64_t>(&data)) return *integer;
+  if (is_integer()) return static_cast<std::int64_t>(std::get<double>(data));
   throw_misread(*this, to_translate("an integer"));
 }
 
 const std::string& JsonValue::string() const {
-  if (const auto* text = std::get_if<std::string>(&data)) return *text;
+  if (const auto* text = std::get_if<Text>(&data)) return **text;
   throw_misread(*this, to_translate("a string"));
 }
 
 std::size_t JsonValue::size() const {
-  if (const auto* array = std::get_if<Array>(&data)) return array->size();
+  if (const auto* array = std::get_if<Array>(&data)) return (*array)->size();
   if (const NumberBlock* numbers = block()) return numbers->shape()[0];
-  if (const auto* object = std::get_if<Object>(&data)) return object->size();
+  if (const auto* object = std::get_if<Object>(&data)) return (*object)->size();
   throw_misread(*this, to_translate("an array"));
 }
 
 const JsonValue& JsonValue::element(std::size_t i) const {
   if (const NumberBlock* numbers = block()) return numbers->by_element().element(i);
-  if (const auto* array = std::get_if<Array>(&data)) return array->at(i);
+  if (const auto* array = std::get_if<Array>(&data)) return (*array)->at(i);
   throw_misread(*this, to_translate("an array"));
 }
 
 const NumberBlock* JsonValue::block() const noexcept {
   const auto* numbers = std::get_if<Block>(&data);
-  return numbers == nullptr ? nullptr : numbers->get();
+  return numbers == nullptr ? nullptr : (*numbers)->get();
 }
 
 std::span<const JsonMember> JsonValue::members() const {
-  if (const auto* object = std::get_if<Object>(&data)) return *object;
+  if (const auto* object = std::get_if<Object>(&data)) return **object;
   throw_misread(*this, to_translate("an object"));
 }
 
 const JsonValue* JsonValue::find(std::string_view key) const noexcept {
   const auto* object = std::get_if<Object>(&data);
   if (object == nullptr) return nullptr;
-  for (const JsonMember& member : *object) {
+  for (const JsonMember& member : **object) {
     if (member.key == key) return &member.value;
   }
   return nullptr;

@@ -20,6 +20,35 @@ namespace attn {
 struct JsonMember;
 class NumberBlock;
 
+/// A copyable value behind a pointer, which is null for the empty value: it takes eight bytes where
+/// it stands, so that arrays of small values stay small.
+template <class T>
+class Boxed {
+ public:
+  Boxed() noexcept = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): a value stands for its box
+  Boxed(T value) : value_(std::make_unique<T>(std::move(value))) {}
+  Boxed(const Boxed& other) : value_(other.value_ ? std::make_unique<T>(*other.value_) : nullptr) {}
+  Boxed(Boxed&&) noexcept = default;
+  Boxed& operator=(const Boxed& other) { return *this = Boxed(other); }
+  Boxed& operator=(Boxed&&) noexcept = default;
+  ~Boxed() = default;
+
+  const T& operator*() const noexcept {
+    static const T empty;
+    return value_ ? *value_ : empty;
+  }
+  const T* operator->() const noexcept { return &**this; }
+  T& operator*() {
+    if (!value_) value_ = std::make_unique<T>();
+    return *value_;
+  }
+  T* operator->() { return &**this; }
+
+ private:
+  std::unique_ptr<T> value_;
+};
+
 /// Value of a JSON text (RFC 8259). Nested arrays of numbers are one block, which makes large
 /// tensors cheap and is split when single elements are read; other arrays hold one value per
 /// element. Members keep the order of the text.
@@ -48,17 +77,12 @@ class JsonValue {
   std::span<const JsonMember> members() const;
   const JsonValue* find(std::string_view key) const noexcept;
 
-  // A number also keeps its integer if it is one, because doubles lose integers above 2^53.
-  struct Number {
-    double value;
-    std::int64_t integer;
-    bool is_integer;
-  };
-  static Number number_of(double value) noexcept;
-  using Array = std::vector<JsonValue>;
-  using Object = std::vector<JsonMember>;
-  using Block = std::shared_ptr<const NumberBlock>;
-  std::variant<std::monostate, bool, Number, std::string, Array, Object, Block> data;
+  // Integers apart from other numbers, because doubles lose those above 2^53.
+  using Text = Boxed<std::string>;
+  using Array = Boxed<std::vector<JsonValue>>;
+  using Object = Boxed<std::vector<JsonMember>>;
+  using Block = Boxed<std::shared_ptr<const NumberBlock>>;
+  std::variant<std::monostate, bool, double, std::int64_t, Text, Array, Object, Block> data;
 };
 
 struct JsonMember {

@@ -22,8 +22,9 @@
 namespace attn {
 namespace {
 
-// Shorter arrays inside an array that is no array of numbers are left to nlohmann's parser.
-constexpr std::size_t least_inner_bytes = 256;
+// Shorter arrays inside an array that is no array of numbers are left to nlohmann's parser, and so
+// are those after many others: the frame of an array takes hundreds of bytes.
+constexpr std::size_t least_inner_bytes = 256, most_small_arrays = 10'000;
 constexpr std::size_t elements_a_mark = std::size_t{1} << 15;
 
 struct Word {
@@ -341,7 +342,8 @@ std::vector<NumberArray> find_number_arrays(std::string_view text) {
     } else if (c == '[') {
       Follower follower(text);
       if (follower.follow(at)) {
-        found.push_back(follower.take());
+        const bool small = follower.end() - at < least_inner_bytes;
+        if (!small || found.size() < most_small_arrays) found.push_back(follower.take());
       } else {
         for (const std::size_t begin : follower.inner()) {
           Follower inner(text);

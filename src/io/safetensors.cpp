@@ -124,7 +124,9 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
 
   JsonValue header;
   try {
-    header = parse_json({reinterpret_cast<const char*>(header_bytes.data()), header_bytes.size()});
+    header = parse_json_by_element(
+        {reinterpret_cast<const char*>(header_bytes.data()), header_bytes.size()},
+        JsonOptions().depth);
   } catch (const Error& error) {
     throw error.inside("header");
   }

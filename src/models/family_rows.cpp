@@ -271,14 +271,14 @@ JsonValue merged(const JsonValue& base, const JsonValue& change) {
   for (const JsonMember& own : base.members()) {
     const JsonValue* other = change.find(own.key);
     if (other == nullptr) {
-      members.push_back(own);
+      members->push_back(own);
     } else if (!other->is(JsonValue::Type::null)) {
-      members.push_back({own.key, merged(own.value, *other)});
+      members->push_back({own.key, merged(own.value, *other)});
     }
   }
   for (const JsonMember& own : change.members()) {
     if (base.find(own.key) == nullptr && !own.value.is(JsonValue::Type::null)) {
-      members.push_back(own);
+      members->push_back(own);
     }
   }
   return JsonValue{std::move(members)};
@@ -436,10 +436,10 @@ JsonValue with_part_sizes(const JsonValue& row, const JsonValue& part) {
   const bool says_heads = part.find("num_attention_heads") != nullptr;
   JsonValue::Object defaults;
   for (const JsonMember& size : sizes->members()) {
-    if (!(says_heads && size.key == "num_key_value_heads")) defaults.push_back(size);
+    if (!(says_heads && size.key == "num_key_value_heads")) defaults->push_back(size);
   }
   JsonValue::Object change;
-  change.push_back({"defaults", JsonValue{std::move(defaults)}});
+  change->push_back({"defaults", JsonValue{std::move(defaults)}});
   return merged(row, JsonValue{std::move(change)});
 }
 

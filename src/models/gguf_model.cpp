@@ -85,10 +85,10 @@ JsonValue over(const JsonValue& base, const JsonValue& change) {
   JsonValue::Object members;
   for (const JsonMember& own : base.members()) {
     const JsonValue* other = change.find(own.key);
-    members.push_back(other == nullptr ? own : JsonMember{own.key, over(own.value, *other)});
+    members->push_back(other == nullptr ? own : JsonMember{own.key, over(own.value, *other)});
   }
   for (const JsonMember& own : change.members()) {
-    if (base.find(own.key) == nullptr) members.push_back(own);
+    if (base.find(own.key) == nullptr) members->push_back(own);
   }
   return JsonValue{std::move(members)};
 }
@@ -323,7 +323,7 @@ GgufModel read_gguf_model(const Gguf& file) {
   GgufModel model;
   model.config = ConfigurationWriter(file, std::string(*name), family).config();
   JsonValue::Object like;
-  like.push_back({"like", JsonValue{family}});
+  like->push_back({"like", JsonValue{family}});
   model.row = over(JsonValue{std::move(like)}, names_of(entry));
   return model;
 }

@@ -4,8 +4,11 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -145,11 +148,12 @@ class Reader {
     if (events_.peek() != JsonValue::Type::object)
       throw misshapen(translated("an object"), model_at);
     events_.enter();
-    auto& options = std::get<JsonValue::Object>(model_.options.data);
+    auto& options = *std::get<JsonValue::Object>(model_.options.data);
+    std::set<std::string, std::less<>> known;
     std::string_view name;
     while (events_.next_member(name)) {
       std::string key(name);
-      if (model_.options.find(key) != nullptr) {
+      if (!known.insert(key).second) {
         throw input_error(translated("the key {1} is given twice", in_quotes(key)),
                           pointer_to(model_at, key), translated("remove one of the two"));
       }

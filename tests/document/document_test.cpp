@@ -162,7 +162,7 @@ TEST_CASE("labels must fit the queries and keys") {
 TEST_CASE("errors of overridden values name the flag") {
   attn::Document document = attn::Document::parse(with(""), "doc.json", {});
   attn::JsonValue lens;
-  lens.data = attn::JsonValue::Array{attn::parse_json("5")};
+  lens.data = attn::JsonValue::Array({attn::parse_json("5")});
   document.override_with("valid_lens", lens, "DocumentOptions::valid_lens");
   attn::Problems problems;
   const auto kinds = attn::read_kinds(document.root());
