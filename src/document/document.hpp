@@ -91,16 +91,20 @@ class Problems {
       std::forward<Step>(step)();
       return true;
     } catch (const SeveralErrors& several) {
-      errors_.insert(errors_.end(), several.errors().begin(), several.errors().end());
+      for (const Error& error : several.errors()) add(error);
       return false;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::internal) throw;
-      errors_.push_back(error);
+      add(error);
       return false;
     }
   }
 
-  void add(Error error) { errors_.push_back(std::move(error)); }
+  /// Keeps the error, unless there are thousands already.
+  void add(Error error) {
+    constexpr std::size_t most = 2000;
+    if (errors_.size() < most) errors_.push_back(std::move(error));
+  }
 
   const std::vector<Error>& errors() const noexcept { return errors_; }
 

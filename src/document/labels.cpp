@@ -38,13 +38,25 @@ void check_count(std::size_t count, std::size_t length, std::string_view axis,
       pointer, translated("give one label for each of the {1}", axis));
 }
 
+// Throws for labels that are as many as neither the queries nor the keys.
+[[noreturn]] void refuse_count(std::size_t count, std::size_t queries, std::size_t keys,
+                               const std::string& pointer) {
+  throw input_error(
+      translated("{1} for {2} and {3}", translated_count(count, "{1} label", "{1} labels"),
+                 translated_count(queries, "{1} query", "{1} queries"),
+                 translated_count(keys, "{1} key", "{1} keys")),
+      pointer, translated("give one label for each of them"));
+}
+
 std::vector<std::string> read_list(const JsonValue& value, const std::string& pointer,
                                    std::size_t length, std::string_view axis) {
+  // Before the labels take memory.
+  check_count(value.size(), length, axis, pointer);
   std::vector<std::string> list;
+  list.reserve(value.size());
   for (std::size_t i = 0; i < value.size(); ++i) {
     list.push_back(expect_string(value.element(i), pointer_to(pointer, i)));
   }
-  check_count(list.size(), length, axis, pointer);
   return list;
 }
 
@@ -121,6 +133,13 @@ Labels Labels::of_attention(const AttentionName& name,
 Labels read_labels(const JsonValue& value, const std::string& pointer, const LabelledSizes& sizes,
                    const LabelFile& file) {
   const bool one_file = value.is(JsonValue::Type::object) && value.find("file");
+  const bool one_list = value.is(JsonValue::Type::array) && value.size() > 0 &&
+                        !value.element(0).is(JsonValue::Type::array);
+  // Before the labels take memory.
+  if (one_list && sizes.queries != 0 && sizes.keys != 0 && value.size() != sizes.queries &&
+      value.size() != sizes.keys) {
+    refuse_count(value.size(), sizes.queries, sizes.keys, pointer);
+  }
   if (value.is(JsonValue::Type::array) || one_file) {
     const auto lists = read_lists(value, pointer, sizes.batch, 0, "", file);
     const Labels labels{lists, lists, true};
@@ -164,12 +183,7 @@ Labels fitted(Labels labels, std::size_t queries, std::size_t keys, const std::s
   };
   const bool names_queries = fits(queries), names_keys = fits(keys);
   if (!names_queries && !names_keys) {
-    throw input_error(
-        translated("{1} for {2} and {3}",
-                   translated_count(labels.query[0].size(), "{1} label", "{1} labels"),
-                   translated_count(queries, "{1} query", "{1} queries"),
-                   translated_count(keys, "{1} key", "{1} keys")),
-        pointer, translated("give one label for each of them"));
+    refuse_count(labels.query[0].size(), queries, keys, pointer);
   }
   if (!names_queries) labels.query.clear();
   if (!names_keys) labels.key.clear();

@@ -13,8 +13,11 @@
 #include "io/json_value.hpp"
 #include "models/checkpoint.hpp"
 #include "models/model_places.hpp"
+#include "support/memory.hpp"
+#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "support/work_budget.hpp"
 
 namespace attn {
 namespace {
@@ -24,8 +27,11 @@ using Ids = std::vector<std::int64_t>;
 /// Reads one document with a model, part by part.
 class ModelReader {
  public:
-  ModelReader(const Document& document, Problems& problems)
-      : document_(document), root_(document.root()), problems_(problems) {}
+  ModelReader(const Document& document, Problems& problems, bool only_checks)
+      : document_(document),
+        root_(document.root()),
+        problems_(problems),
+        only_checks_(only_checks) {}
 
   Plan read() {
     constexpr std::array kinds{Kind::model};
@@ -88,6 +94,33 @@ class ModelReader {
 
   // 1. The input.
 
+  // Throws for more samples than the limits allow, before they take memory. What each of them asks
+  // for, of at least `tokens` tokens, is counted from below: maps and their flags, and the memory
+  // of ids, token texts and labels, which stand for 16 elements each.
+  void check_samples(const JsonValue& list, std::size_t tokens, const std::string& at) const {
+    constexpr double text_of_token = 16;
+    const double samples = static_cast<double>(list.size()), length = static_cast<double>(tokens);
+    double maps = 0;
+    for (const ModelStack& stack : model().stacks) {
+      const double layers =
+          root_.find("layers") != nullptr ? 1 : static_cast<double>(stack.layers.size());
+      maps += layers * (stack.crosses ? 2 : 1);
+    }
+    const double of_map = (request_.weights ? static_cast<double>(model().heads) : 0) + 1;
+    const double each =
+        2 * text_of_token * length + maps * length * (of_map * length + text_of_token);
+    const std::uint64_t most = document_.access().limits.elements;
+    if (samples * each > static_cast<double>(most)) {
+      throw input_error(
+          translated("{1} samples ask for {2} elements or more, and the limit is {3}", list.size(),
+                     number_text(samples * each), most),
+          at,
+          translated("give fewer, in several documents of a batch, or raise the limit with "
+                     "Limits::elements"));
+    }
+    check_memory(samples * each * sizeof(float), translated("what the document asks for"), at);
+  }
+
   void read_texts() {
     const JsonValue* text = root_.find("text");
     const JsonValue* ids = root_.find("token_ids");
@@ -109,6 +142,10 @@ class ModelReader {
       read_sequences(*text, "/text", request_.texts.ids, report_.tokens, true);
       request_.texts.place = "/text";
       return;
+    }
+    if (ids->is(JsonValue::Type::array) && ids->size() > 0 &&
+        ids->element(0).is(JsonValue::Type::array)) {
+      check_samples(*ids, 1, "/token_ids");
     }
     request_.texts.ids = read_ids(*ids, "/token_ids");
     report_.tokens = written(request_.texts.ids);
@@ -171,8 +208,10 @@ class ModelReader {
     const ModelFolder& folder = *request_.folder;
     const Tokenizer& tokenizer =
         !first && folder.decoder_tokenizer ? *folder.decoder_tokenizer : *folder.tokenizer;
+    const bool typed = first && types_in_table().value_or(1) > 1;
     const auto add = [&](const std::string& text, const std::string* pair,
                          const std::string& where) {
+      check_time();
       const auto cut = tokenizer.encode(
           text, pair == nullptr ? std::nullopt : std::optional<std::string_view>(*pair),
           values_.special_tokens, where);
@@ -190,12 +229,12 @@ class ModelReader {
           unknown_token_ = tokenizer.token(token.id);
         }
         own.push_back(token.id);
-        types.push_back(token.type);
-        pieces.push_back(token.piece);
+        if (typed) types.push_back(token.type);
+        if (!only_checks_) pieces.push_back(token.piece);
       }
       ids.push_back(std::move(own));
-      tokens.push_back(std::move(pieces));
-      if (first) types_.push_back(std::move(types));
+      if (!only_checks_) tokens.push_back(std::move(pieces));
+      if (typed) types_.push_back(std::move(types));
     };
     if (value.is(JsonValue::Type::string)) {
       add(value.string(), nullptr, at);
@@ -206,6 +245,9 @@ class ModelReader {
                         at,
                         translated("give a string, or a list of strings and of pairs of strings"));
     } else {
+      const std::size_t around =
+          values_.special_tokens ? tokenizer.encode("", std::nullopt, true, at).size() : 0;
+      check_samples(value, std::max<std::size_t>(1, around), at);
       for (std::size_t b = 0; b < value.size(); ++b) {
         const JsonValue& one = value.element(b);
         const std::string where = pointer_to(at, b);
@@ -223,7 +265,7 @@ class ModelReader {
       }
     }
     // A table with one type, as in RoBERTa, is used for all tokens.
-    if (first && types_in_table().value_or(1) > 1) request_.texts.types = types_;
+    if (typed) request_.texts.types = types_;
   }
 
   void read_decoder_texts() {
@@ -282,7 +324,7 @@ class ModelReader {
   }
 
   std::vector<std::vector<std::string>> written(const std::vector<Ids>& samples) const {
-    if (!request_.folder->tokenizer) return {};
+    if (!request_.folder->tokenizer || only_checks_) return {};
     std::vector<std::vector<std::string>> all;
     all.reserve(samples.size());
     for (const Ids& ids : samples) all.push_back(written_tokens(*request_.folder, ids));
@@ -396,7 +438,7 @@ class ModelReader {
     const ModelTexts& texts = request_.texts;
     report_.family = model().family;
     // Predictions are made after the last token of a causal model, and at mask tokens of others.
-    if (has_head(model(), request_.folder->weights)) {
+    if (has_head(model(), request_.folder->weights) && !only_checks_) {
       report_.next = model().stacks.back().causal;
       const auto& last = model().encoder_decoder() ? texts.decoder_ids : texts.ids;
       const std::int64_t mask = request_.folder->tokenizer
@@ -433,6 +475,11 @@ class ModelReader {
                                             ids.size(), *made_for));
         break;
       }
+    }
+    if (only_checks_) {
+      plan_.computation = std::move(request_);
+      plan_.attentions = attentions_of(plan_.computation);
+      return;
     }
     note_tokens(texts.ids, "token_ids");
     if (model().encoder_decoder()) note_tokens(texts.decoder_ids, "decoder.token_ids");
@@ -478,6 +525,7 @@ class ModelReader {
   const Document& document_;
   const JsonValue& root_;
   Problems& problems_;
+  const bool only_checks_;
   PlainValues values_;
   Plan& plan_ = values_.plan;
   ModelRequest request_;
@@ -489,8 +537,8 @@ class ModelReader {
 
 }  // namespace
 
-Plan read_model_plan(const Document& document, Problems& problems) {
-  return ModelReader(document, problems).read();
+Plan read_model_plan(const Document& document, Problems& problems, bool only_checks) {
+  return ModelReader(document, problems, only_checks).read();
 }
 
 }  // namespace attn

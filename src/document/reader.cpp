@@ -21,13 +21,17 @@ namespace {
 /// The plans of a document for its kinds.
 class PlanSource {
  public:
-  explicit PlanSource(const Document& document)
-      : document_(document), tensors_(document.folder(), document.access()) {}
+  /// `only_checks`: no plan will be computed, only sketches are wanted.
+  explicit PlanSource(const Document& document, bool only_checks = false)
+      : document_(document),
+        tensors_(document.folder(), document.access()),
+        only_checks_(only_checks) {}
 
   /// The plan without tensors that are made or drawn. A model's plan is complete, since it only
   /// needs files.
   Plan sketch(Kind kind, std::span<const Kind> kinds, Problems& problems) {
-    if (kind == Kind::model) return model_.emplace(read_model_plan(document_, problems));
+    if (kind == Kind::model && only_checks_) return read_model_plan(document_, problems, true);
+    if (kind == Kind::model) return model_.emplace(read_model_plan(document_, problems, false));
     tensors_.start(true);
     return read_kind(document_, kind, kinds, problems, tensors_);
   }
@@ -42,6 +46,7 @@ class PlanSource {
  private:
   const Document& document_;
   TensorSource tensors_;
+  bool only_checks_;
   std::optional<Plan> model_;
 };
 
@@ -60,7 +65,7 @@ Plan read_plan(const Document& document, Kind kind, std::span<const Kind> kinds,
 }
 
 void check_plans(const Document& document, std::span<const Kind> kinds, Problems& problems) {
-  PlanSource source(document);
+  PlanSource source(document, true);
   Demand demand;
   for (const Kind kind : kinds) {
     const Plan plan = source.sketch(kind, kinds, problems);

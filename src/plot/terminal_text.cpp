@@ -122,8 +122,12 @@ std::vector<std::string> key_label_lines(const TerminalAxis& axis, std::size_t w
   std::size_t widest_character = 0;
   if (one_each && axis.given) {
     for (const std::string& label : axis.labels) {
-      for (const std::string& character : characters(label))
+      for (std::string_view rest = label; !rest.empty();) {
+        const std::string_view character =
+            rest.substr(0, std::max<std::size_t>(1, utf8_length(rest)));
         widest_character = std::max(widest_character, display_width(character));
+        rest.remove_prefix(character.size());
+      }
     }
     if (widest_character <= width) return turned(axis, width, most_lines);
   }

@@ -51,17 +51,35 @@ struct Character {
   std::size_t width;
 };
 
-// Each byte that is no UTF-8 is a character of width 1, because a terminal shows a replacement.
-std::vector<Character> characters(std::string_view text) {
-  std::vector<Character> result;
-  while (!text.empty()) {
-    const Utf8Character character = first_character(text);
-    const bool valid = character.bytes > 0;
-    const std::size_t bytes = valid ? character.bytes : 1;
-    const int width = valid ? utf8proc_charwidth(static_cast<utf8proc_int32_t>(character.code)) : 1;
-    result.push_back({text.substr(0, bytes), static_cast<std::size_t>(std::max(width, 0))});
-    text.remove_prefix(bytes);
+// Takes the first character of a text. Each byte that is no UTF-8 is a character of width 1,
+// because a terminal shows a replacement.
+Character take_character(std::string_view& text) {
+  const Utf8Character character = first_character(text);
+  const bool valid = character.bytes > 0;
+  const std::size_t bytes = valid ? character.bytes : 1;
+  const int width = valid ? utf8proc_charwidth(static_cast<utf8proc_int32_t>(character.code)) : 1;
+  const Character result{text.substr(0, bytes), static_cast<std::size_t>(std::max(width, 0))};
+  text.remove_prefix(bytes);
+  return result;
+}
+
+bool is_wider(std::string_view text, std::size_t width) {
+  std::size_t used = 0;
+  while (!text.empty() && used <= width) used += take_character(text).width;
+  return used > width;
+}
+
+// The last characters of a text, enough for that width.
+std::vector<Character> last_characters(std::string_view text, std::size_t width) {
+  // Characters of four bytes, each followed by many that take no column.
+  const std::size_t enough = 4096 + 64 * width;
+  if (text.size() > enough) {
+    std::size_t begin = text.size() - enough;
+    while (begin > 0 && continues_character(text[begin])) --begin;
+    text.remove_prefix(begin);
   }
+  std::vector<Character> result;
+  while (!text.empty()) result.push_back(take_character(text));
   return result;
 }
 
@@ -69,7 +87,7 @@ std::vector<Character> characters(std::string_view text) {
 
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
-  for (const Character& character : characters(text)) width += character.width;
+  while (!text.empty()) width += take_character(text).width;
   return width;
 }
 
@@ -84,20 +102,21 @@ std::string padded_right(std::string_view text, std::size_t width) {
 }
 
 std::string shortened(std::string_view text, std::size_t width) {
-  if (display_width(text) <= width) return std::string(text);
+  if (!is_wider(text, width)) return std::string(text);
   if (width == 0) return {};
-  const std::vector<Character> all = characters(text);
   const std::size_t kept = width - 1;
   const std::size_t front_width = (kept + 1) / 2, back_width = kept - front_width;
   std::string front, back, combining;
   std::size_t used = 0;
-  for (const Character& character : all) {
+  for (std::string_view rest = text; !rest.empty();) {
+    const Character character = take_character(rest);
     if (used + character.width > front_width) break;
     used += character.width;
     front += character.bytes;
   }
+  const std::vector<Character> last = last_characters(text, back_width);
   used = 0;
-  for (auto it = all.rbegin(); it != all.rend(); ++it) {
+  for (auto it = last.rbegin(); it != last.rend(); ++it) {
     // A combining character follows its base character and is kept or dropped with it.
     combining.insert(0, it->bytes);
     if (it->width == 0) continue;

@@ -396,7 +396,10 @@ void PrecompiledMap::normalize(AlignedText& text) const {
 std::vector<Normalizer> read_normalizer(const Stage& stage) {
   std::vector<Normalizer> normalizers;
   read_stages(stage, translated("the normalizer"), "normalizers", normalizer_types(),
-              [&](const Normalizer& one, const Stage&) { normalizers.push_back(one); });
+              [&](const Normalizer& one, const Stage& read) {
+                check_stage_count(normalizers.size(), read);
+                normalizers.push_back(one);
+              });
   return normalizers;
 }
 

@@ -196,7 +196,10 @@ Metaspace read_metaspace(const Stage& stage) {
 std::vector<Splitter> read_splitters(const Stage& stage) {
   std::vector<Splitter> splitters;
   read_stages(stage, translated("the pre-tokenizer"), "pretokenizers", splitter_types(),
-              [&](const Splitter& one, const Stage&) { splitters.push_back(one); });
+              [&](const Splitter& one, const Stage& read) {
+                check_stage_count(splitters.size(), read);
+                splitters.push_back(one);
+              });
   return splitters;
 }
 

@@ -83,9 +83,18 @@ TextTemplate::Part read_part(const Stage& stage, const Stage& part, bool of_pair
 
 std::vector<TextTemplate::Part> read_parts(const Stage& stage, std::string_view key,
                                            std::size_t tokens) {
+  // Each text gets all of them.
+  constexpr std::size_t most = 1000;
   std::vector<TextTemplate::Part> parts;
+  std::size_t around = 0;
   stage.each(key, [&](const JsonValue& part, const std::string& place) {
     parts.push_back(read_part(stage, Stage(part, place), key == "pair", tokens));
+    around += std::max<std::size_t>(1, parts.back().ids.size());
+    if (around > most) {
+      throw input_error(
+          translated("the template puts more than {1} parts and tokens together", most), place,
+          translated("use the file as published"));
+    }
   });
   return parts;
 }
@@ -234,6 +243,13 @@ void refuse_type(const Stage& stage, const std::string& noun, const Names& known
                     stage.place("type"), suggestion(stage.type(), known));
 }
 
+void check_stage_count(std::size_t before, const Stage& stage) {
+  constexpr std::size_t most = 256;
+  if (before < most) return;
+  throw input_error(translated("there are more than {1} stages", most), stage.place(),
+                    translated("use the file as published"));
+}
+
 RegularExpression read_pattern(const Stage& stage, std::string_view key) {
   const JsonValue& value = stage.member(key);
   const Stage pattern(value, stage.place(key));
@@ -318,7 +334,10 @@ std::vector<std::string> PieceText::pieces(std::span<const std::string_view> tok
 PieceText read_decoder(const Stage& stage) {
   PieceText text;
   read_stages(stage, translated("the decoder"), "decoders", decoder_types(),
-              [&](const Decoder& decoder, const Stage&) { decoder(text); });
+              [&](const Decoder& decoder, const Stage& one) {
+                check_stage_count(text.replacements.size(), one);
+                decoder(text);
+              });
   return text;
 }
 

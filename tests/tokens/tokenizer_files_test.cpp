@@ -119,6 +119,45 @@ TEST_CASE(
         "  help:  use a pattern with fewer ways to match the same text");
 }
 
+TEST_CASE("stages beyond any tokenizer's are refused, and so are keys that are given twice") {
+  const auto refusal = [](const std::string& stages, const std::string& keys) {
+    const std::string text = R"({"normalizer": {"type": "Sequence", "normalizers": [)" + stages +
+                             R"(]},
+            "model": {"type": "WordLevel", "unk_token": "u", )" +
+                             keys + R"("vocab": {"u": 0, "a": 1}}})";
+    TokenizerFiles files;
+    files.tokenizer_json = text;
+    return error_from([&] { Tokenizer::from_files(files); });
+  };
+  std::string many;
+  for (int i = 0; i < 256; ++i) many += R"({"type": "NFC"},)";
+  CHECK(refusal(many.substr(0, many.size() - 1), "") == "no error");
+  CHECK(refusal(many + R"({"type": "NFC"})", "") ==
+        "there are more than 256 stages\n  where: tokenizer.json, /normalizer/normalizers/256\n"
+        "  help:  use the file as published");
+  CHECK(refusal(R"({"type": "NFC"})", R"("x": 1, "x": 2, )") ==
+        "the key \"x\" is given twice\n  where: tokenizer.json, /model/x\n"
+        "  help:  remove one of the two");
+}
+
+TEST_CASE("a template that puts thousands of tokens around a text is refused") {
+  std::string parts;
+  for (int i = 0; i < 11; ++i) parts += R"({"SpecialToken": {"id": "u", "type_id": 0}},)";
+  std::string ids = "0";
+  for (int i = 1; i < 100; ++i) ids += ",0";
+  const std::string text = R"({"post_processor": {"type": "TemplateProcessing", "single": [)" +
+                           parts + R"({"Sequence": {"id": "A", "type_id": 0}}], "pair": [],
+        "special_tokens": {"u": {"id": "u", "tokens": ["u"], "ids": [)" +
+                           ids + R"(]}}},
+      "model": {"type": "WordLevel", "unk_token": "u", "vocab": {"u": 0, "a": 1}}})";
+  TokenizerFiles files;
+  files.tokenizer_json = text;
+  CHECK(error_from([&] { Tokenizer::from_files(files); }) ==
+        "the template puts more than 1000 parts and tokens together\n"
+        "  where: tokenizer.json, /post_processor/single/10\n"
+        "  help:  use the file as published");
+}
+
 TEST_CASE("errors in a tokenizer's files name the file and the place in it") {
   const std::string published = "use the file as published";
   const auto said = [](const std::string& problem, const std::string& where,
