@@ -15,6 +15,7 @@
 #include "attention/pooled_map.hpp"
 #include "attention/positions.hpp"
 #include "support/parallel_for.hpp"
+#include "support/work_budget.hpp"
 #include "tensor/half_number.hpp"
 
 namespace attn {
@@ -116,7 +117,10 @@ class KernelAttention {
     const std::size_t workers = std::min(threads, count);
     parallel_for(workers, workers, [&](std::size_t) {
       auto state = make_state();
-      for (std::size_t i = next++; i < count && !out_of_range_; i = next++) task(i, state);
+      for (std::size_t i = next++; i < count && !out_of_range_; i = next++) {
+        check_time();
+        task(i, state);
+      }
     });
   }
 

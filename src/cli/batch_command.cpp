@@ -120,6 +120,12 @@ int compute(const GivenToBatch& given) {
   if (given.merge) return merge(given);
   BatchOptions options = given.options;
   options.run.document.threads = options.run.plot.figure.threads = given.common.threads;
+  if (FileAccess& files = options.run.document.files; files.restrict_to) {
+    // Untrusted documents.
+    constexpr double most_work = 1e12, most_seconds = 60;
+    files.limits.work = files.limits.work.value_or(most_work);
+    files.limits.seconds = files.limits.seconds.value_or(most_seconds);
+  }
   options.shard = given.shard ? *given.shard : shard_of_engine(given.common.quiet);
   options.wording = [](const std::string& text) { return with_flags(text); };
   const bool answering = answers(options.run, given.common.json, "attn-cli batch");

@@ -52,6 +52,24 @@ void add_limits(Flags& flags, Limits& limits) {
       "--max-elements", "N",
       translated("Limit of the numbers that a document reads and computes (default 1G)"),
       [&](const std::string& text) { limits.elements = large_number("--max-elements", text); });
+  flags.add(
+      "--max-work", "N",
+      translated("Limit of the multiplications of a document (default: no limit, in batch with "
+                 "--restrict 1T)"),
+      [&](const std::string& text) {
+        limits.work = static_cast<double>(large_number("--max-work", text));
+      });
+  flags.add(
+      "--max-seconds", "SECONDS",
+      translated("Limit of the time for a document (default: no limit, in batch with --restrict "
+                 "60)"),
+      [&](const std::string& text) {
+        const double seconds = finite_number("--max-seconds", text);
+        if (seconds <= 0) {
+          throw wrong_value("--max-seconds", text, translated("a number above 0"));
+        }
+        limits.seconds = seconds;
+      });
   flags.add("--max-nesting", "N", translated("Limit of nested arrays and objects (default 512)"),
             [&](const std::string& text) {
               limits.nesting = whole_number("--max-nesting", text, 1);

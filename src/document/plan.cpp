@@ -220,6 +220,7 @@ Demand& Demand::operator+=(const Demand& other) {
   read += other.read;
   computed += other.computed;
   bytes += other.bytes;
+  work += other.work;
   return *this;
 }
 
@@ -241,7 +242,7 @@ Demand demand_of(const Plan& plan) {
                         },
                         [&](const ModelRequest& request) { sum.add(kept(plan, request)); }},
              plan.computation);
-  return {plan.read, sum.elements(), sum.bytes() + plan.made * number(size)};
+  return {plan.read, sum.elements(), sum.bytes() + plan.made * number(size), work_of(plan)};
 }
 
 void check_demand(const Demand& demand, const Limits& limits) {
@@ -255,6 +256,11 @@ void check_demand(const Demand& demand, const Limits& limits) {
         "",
         translated(
             "make it smaller, leave the weights out, or raise the limit with Limits::elements"));
+  }
+  if (limits.work && demand.work > *limits.work) {
+    throw input_error(translated("the document asks for {1} multiplications, and the limit is {2}",
+                                 number_text(demand.work), number_text(*limits.work)),
+                      "", translated("make it smaller, or raise the limit with Limits::work"));
   }
   check_memory(demand.bytes, translated("what the document asks for"), "");
 }

@@ -82,6 +82,7 @@ struct Demand {
   double read = 0;      ///< elements of inputs, masks, parameters and embeddings
   double computed = 0;  ///< elements of weights, steps, outputs and the hidden states between them
   double bytes = 0;     ///< memory of both, without mapped files
+  double work = 0;      ///< multiplications with their additions
 
   Demand& operator+=(const Demand& other);
 };
@@ -89,7 +90,12 @@ struct Demand {
 /// The demand of a plan whose options are final.
 Demand demand_of(const Plan& plan);
 
-/// Throws Error(input) if the demand exceeds Limits::elements or this machine's memory.
+/// Multiplications that a plan asks for, each with its addition: those of all samples, heads and
+/// pairs of queries and keys, of projections, feed-forwards and a model's layers.
+double work_of(const Plan& plan);
+
+/// Throws Error(input) if the demand exceeds Limits::elements, Limits::work or this machine's
+/// memory.
 void check_demand(const Demand& demand, const Limits& limits);
 
 }  // namespace attn

@@ -12,6 +12,7 @@
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
+#include "support/work_budget.hpp"
 
 namespace attn {
 namespace {
@@ -97,6 +98,7 @@ struct MatchBudget::State {
     looked_at += text.size() - at;
     if (looked_at > checks_at) {
       looked_at = 0;
+      check_time();
       if (thread_seconds() > end) return ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER;
     }
     unsigned long limit = free_retries;
@@ -116,6 +118,7 @@ struct MatchBudget::State {
       } else {
         return result;
       }
+      check_time();
       const double now = thread_seconds();
       const double next = begin > 0 ? 4 * (now - begin) : 0;
       if (now + next > end) return ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER;

@@ -9,6 +9,7 @@
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
+#include "support/work_budget.hpp"
 #include "tokens/characters.hpp"
 
 namespace attn {
@@ -45,6 +46,7 @@ void WordPieceModel::cut(std::string_view word, std::vector<ModelToken>& result)
   const std::size_t found_before = result.size();
   std::string piece;
   for (std::size_t begin = 0; begin < word.size();) {
+    check_time();
     piece = begin > 0 ? prefix : "";
     const std::size_t marks = piece.size();
     const std::size_t room = tokens->longest() > marks ? tokens->longest() - marks : 0;
@@ -97,6 +99,8 @@ void UnigramModel::cut(std::string_view word, std::vector<ModelToken>& result) c
   // 1. The best way to each place.
   std::vector<Best> best(word.size() + 1);
   for_each_character(word, [&](char32_t, std::size_t begin, std::size_t end) {
+    constexpr std::size_t often = 256;  // each place tries all tokens that begin there
+    if (begin % often == 0) check_time();
     const double so_far = best[begin].score;
     const auto offer = [&](std::size_t to, double score, TokenId id) {
       if (best[to].begin == nowhere || so_far + score > best[to].score) {

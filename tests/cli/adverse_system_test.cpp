@@ -329,3 +329,32 @@ TEST_CASE("too little memory is told, and a batch goes on with the next document
   CHECK(fs::exists(folder / "b/small/result.json"));
   CHECK(!fs::exists(folder / "b/huge/result.json"));
 }
+
+TEST_CASE("nesting beyond the room of the stack is refused") {
+  const TemporaryFolder folder;
+  const auto nested = [](const std::string& open, const std::string& close) {
+    std::string text = R"({"attention":"sdpa","query":)";
+    for (int i = 0; i < 9000; ++i) text += open;
+    text += "1";
+    for (int i = 0; i < 9000; ++i) text += close;
+    return text + "}";
+  };
+  folder.write("arrays.json", nested("[", "]"));
+  folder.write("objects.json", nested(R"({"data":)", "}"));
+  for (const char* const document : {"arrays.json", "objects.json"}) {
+    for (const char* const stack : {"256", "512"}) {
+      CAPTURE(document);
+      CAPTURE(stack);
+      const Outcome outcome = shell("ulimit -s " + std::string(stack) + "; \"$ATTN\" validate " +
+                                        document + " --max-nesting 10000",
+                                    folder.path());
+      CHECK(outcome.exit_code == 3);
+      const std::string problem = "arrays and objects are nested deeper than the ";
+      CHECK(outcome.output.find(problem) != std::string::npos);
+      CHECK(outcome.output.find(" levels that the program's stack has room for\n    where: " +
+                                std::string(document) + ", /query/") != std::string::npos);
+      CHECK(outcome.output.find("help:  look for brackets that are not closed, or allow a larger "
+                                "stack (ulimit -s)\n") != std::string::npos);
+    }
+  }
+}

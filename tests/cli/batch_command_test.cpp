@@ -198,6 +198,34 @@ TEST_CASE("limits and the folder of restriction are set by flags") {
   CHECK(attn_cli({"run", "-", "--max-elements", "1Q"}, folder.path()).exit_code == 2);
 }
 
+TEST_CASE("an item that asks for too much work or time fails, and the batch goes on") {
+  const TemporaryFolder folder;
+  folder.write("in.jsonl", R"({"attention":"sdpa","query":{"ones":[3000000,1]},"weights":false})"
+                           "\n"
+                           R"({"attention":"sdpa","query":[[1,0],[0,1]]})"
+                           "\n");
+  const Outcome strangers = attn_cli(
+      {"batch", "in.jsonl", "--restrict", ".", "--plots", "none", "--out", "r"}, folder.path());
+  CHECK(strangers.exit_code == 1);
+  CHECK(strangers.errors ==
+        "attn-cli: in.000001: the document asks for 1.8e+13 multiplications, and the limit is "
+        "1e+12\n  where: in.jsonl:1\n"
+        "  help:  make it smaller, or raise the limit with --max-work\n");
+  CHECK(std::filesystem::exists(folder / "r/in.000002/result.json"));
+  const Outcome slow =
+      attn_cli({"batch", "in.jsonl", "--max-seconds", "0.05", "--plots", "none", "--out", "s"},
+               folder.path());
+  CHECK(slow.exit_code == 1);
+  CHECK(slow.errors ==
+        "attn-cli: in.000001: the document takes longer than 0.05 seconds\n"
+        "  where: in.jsonl:1\n"
+        "  help:  make it smaller, or raise the limit with --max-seconds\n");
+  CHECK(std::filesystem::exists(folder / "s/in.000002/result.json"));
+  for (const char* const seconds : {"0", "-1", "a"}) {
+    CHECK(attn_cli({"run", "-", "--max-seconds", seconds}, folder.path()).exit_code == 2);
+  }
+}
+
 TEST_CASE("on a terminal a bar tells how far a batch is, and goes away at its end") {
   if (is_missing("script")) return;  // which makes terminals
   const TemporaryFolder folder;

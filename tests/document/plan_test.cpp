@@ -10,6 +10,7 @@
 
 #include "document/document.hpp"
 #include "document/reader.hpp"
+#include "error_from.hpp"
 
 using namespace attn;
 
@@ -123,6 +124,39 @@ TEST_CASE("a demand counts inputs, weights and output of an attention") {
   CHECK(counted.read == 2 * (3 * 4 + 5 * 4 + 5 * 6));
   CHECK(counted.computed == 2 * (3 * 5 + 3 * 6));
   CHECK(counted.bytes == 4 * (counted.read + counted.computed));
+}
+
+TEST_CASE("the work of a plan is the multiplications that an explanation lists") {
+  CHECK(demand(R"({"attention":"sdpa","query":{"ones":[2,3,4]},"key":{"ones":[2,5,4]},)"
+               R"("value":{"ones":[2,5,6]}})")
+            .work == 2 * 3 * 5 * (4 + 6));
+  // Two heads of width 2; projections of width 4, and the output's.
+  CHECK(demand(R"({"attention":"multi_head","heads":2,"seed":1,"x":{"ones":[3,4]},)"
+               R"("parameters":{"init":"torch"}})")
+            .work == 2 * 3 * 3 * (2 + 2) + 4 * 3 * 4 * 4);
+  CHECK(demand(R"({"attention":"additive","seed":1,"query":{"ones":[1,2,4]},)"
+               R"("key":{"ones":[1,5,3]},"value":{"ones":[1,5,2]},)"
+               R"("parameters":{"init":"torch","hidden":7}})")
+            .work == 2 * 4 * 7 + 5 * 3 * 7 + 2 * 5 * (7 + 2));
+  CHECK(demand(R"({"attention":"encoder_layer","layers":3,"seed":1,"feed_forward":64,)"
+               R"("x":{"ones":[5,4]},"parameters":{"init":"torch"}})")
+            .work == 3 * (5 * 5 * (4 + 4) + 4 * 5 * 4 * 4 + 2 * 5 * 4 * 64));
+}
+
+TEST_CASE("a document that asks for more work than is allowed is refused before it is computed") {
+  FileAccess access;
+  access.limits.work = 1e6;
+  const auto error = [&](const std::string& size) {
+    return error_from([&] {
+      read_plans(Document::parse(
+          R"({"attention":"sdpa","weights":false,"query":{"ones":[)" + size + R"(,5]}})",
+          "doc.json", {}, access));
+    });
+  };
+  CHECK(error("300") == "no error");
+  CHECK(error("400") ==
+        "the document asks for 1600000 multiplications, and the limit is 1e+06\n"
+        "  where: doc.json\n  help:  make it smaller, or raise the limit with Limits::work");
 }
 
 TEST_CASE("a demand counts drawn parameters, projections and the states of the feed-forward part") {

@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <string_view>
+#include <variant>
+
+#include "document/plan.hpp"
+#include "support/overloaded.hpp"
+
+namespace attn {
+namespace {
+
+double number(std::size_t size) {
+  return static_cast<double>(size);
+}
+
+// Product of the sizes that letters stand for: "B·H·Lq·Lk·d_k" (see ProductInfo).
+double product_of(std::string_view letters, const Geometry& g) {
+  constexpr std::string_view times = "·";
+  double product = 1;
+  while (!letters.empty()) {
+    const std::size_t end = std::min(letters.find(times), letters.size());
+    const std::string_view letter = letters.substr(0, end);
+    letters.remove_prefix(std::min(end + times.size(), letters.size()));
+    product *= number(letter == "B"     ? g.batch
+                      : letter == "H"   ? g.heads
+                      : letter == "G"   ? g.kv_heads
+                      : letter == "Lq"  ? g.queries
+                      : letter == "Lk"  ? g.keys
+                      : letter == "d_q" ? g.query_width
+                      : letter == "d_k" ? g.key_width
+                                        : g.hidden);
+  }
+  return product;
+}
+
+double pairs(const Geometry& g) {
+  return number(g.batch) * number(g.heads) * number(g.queries) * number(g.keys);
+}
+
+// Scores and outputs of one attention.
+double work_of(Kind kind, const Geometry& g) {
+  double work = pairs(g) * number(g.value_width);
+  for (const ProductInfo& product : info(kind).products) work += product_of(product.count, g);
+  return work;
+}
+
+double elements(const Linear& linear) {
+  return linear.weight ? number(linear.weight.size()) : 0;
+}
+
+double work_of(const Projections& p, const Geometry& g) {
+  const double queries = number(g.batch) * number(g.queries);
+  const double keys = number(g.batch) * number(g.keys);
+  return queries * (elements(p.query) + elements(p.output)) +
+         keys * (elements(p.key) + elements(p.value));
+}
+
+double work_of(const Plan& plan, const TransformerRequest& request) {
+  double work = 0;
+  for (const PlannedAttention& attention : plan.attentions)
+    work += work_of(plan.kind, attention.geometry);
+  const Geometry& self = plan.attentions.front().geometry;
+  for (const TransformerLayer& layer : request.layers) {
+    work += work_of(layer.self_attn, self);
+    if (request.decoder) work += work_of(layer.multihead_attn, plan.attentions[1].geometry);
+    work += number(self.batch) * number(self.queries) *
+            (elements(layer.linear1) + elements(layer.linear2) + elements(layer.linear3));
+  }
+  return work;
+}
+
+// Matrices of all layers for each token, and pairs of tokens in each layer, whether its map is
+// wanted or not.
+double work_of(const ModelRequest& request) {
+  const Architecture& model = request.folder->architecture;
+  double layers = 0, experts = 0, head = 0;
+  for (const std::string& name : request.folder->weights.names()) {
+    const Shape& shape = request.folder->weights.shape(name);
+    if (shape.size() < 2) continue;
+    const bool of_vocabulary = std::ranges::count(shape, model.vocabulary) > 0;
+    (of_vocabulary ? head : shape.size() > 2 ? experts : layers) += number(element_count(shape));
+  }
+  if (model.experts && model.experts->count > 0) {
+    layers += experts * number(model.experts->chosen) / number(model.experts->count);
+  }
+  double work = 0, tokens = 0;
+  for (const ModelStack& stack : model.stacks) {
+    const auto& samples = request.texts.read_by(stack);
+    const double longest = number(longest_of(samples));
+    const double all = number(samples.size()) * longest;
+    tokens = std::max(tokens, all);
+    const double keys = longest + (stack.crosses ? number(longest_of(request.texts.ids)) : 0);
+    work += number(stack.layers.size()) * all * keys * number(model.heads) * 2 *
+            number(model.head_width);
+  }
+  return work + tokens * (layers + (request.logits ? head : 0));
+}
+
+}  // namespace
+
+double work_of(const Plan& plan) {
+  return std::visit(
+      Overloaded{[&](const AttentionRequest&) {
+                   return work_of(plan.kind, plan.attentions.front().geometry);
+                 },
+                 [&](const ProjectedAttentionRequest& request) {
+                   const Geometry& geometry = plan.attentions.front().geometry;
+                   return work_of(plan.kind, geometry) + work_of(request.projections, geometry);
+                 },
+                 [&](const TransformerRequest& request) { return work_of(plan, request); },
+                 [](const ModelRequest& request) { return work_of(request); }},
+      plan.computation);
+}
+
+}  // namespace attn
