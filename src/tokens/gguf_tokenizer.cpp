@@ -63,7 +63,7 @@ constexpr const char* chinese_and_kana_words = "[\u4E00-\u9FA5\u3040-\u309F\u30A
 
 /// What the names of llama.cpp's list (llama_vocab::impl::load in src/llama-vocab.cpp) stand for.
 struct Pre {
-  std::string_view names;             ///< separated by spaces
+  std::vector<std::string_view> names;
   std::vector<const char*> patterns;  ///< each cuts the parts that the one before left
   bool whole_first = false;           ///< a word that is a token is not merged
   bool begin = false, end = false;    ///< special tokens around texts, if no key says
@@ -71,30 +71,32 @@ struct Pre {
 
 const std::vector<Pre>& pre_table() {
   static const std::vector<Pre> table{
-      {"gpt-2 phi-2 olmo mpt jina-es jina-de jina-v2-es jina-v2-de jais trillion granite-docling "
-       "gigachat modern-bert a.x-4.0 mellum exaone4",
+      {{"gpt-2", "phi-2", "olmo", "mpt", "jina-es", "jina-de", "jina-v2-es", "jina-v2-de", "jais",
+        "trillion", "granite-docling", "gigachat", "modern-bert", "a.x-4.0", "mellum", "exaone4"},
        {gpt2_words}},
-      {"roberta-bpe jina-v1-en jina-v2-code", {gpt2_words}, false, false, true},
-      {"llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2",
+      {{"roberta-bpe", "jina-v1-en", "jina-v2-code"}, {gpt2_words}, false, false, true},
+      {{"llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"},
        {llama3_words},
        true,
        true},
-      {"dbrx smaug-bpe chatglm-bpe glm4", {llama3_words}},
-      {"qwen2 deepseek-r1-qwen kormo megrez stablelm2 hunyuan grok-2", {qwen2_words}},
-      {"starcoder refact command-r smollm codeshell exaone minerva-7b", {digit, gpt2_words}},
-      {"gpt-4o llama4 minimax-m2", {o200k_words}},
-      {"tekken", {tekken_words}, true, true},
-      {"bloom poro-chat gpt3-finnish", {bloom_words}},
-      {"viking", {bloom_words, digit}},
-      {"falcon", {R"([\p{P}\$\+<=>\^~\|`]+)", gpt2_words, three_digits}},
-      {"deepseek-llm",
+      {{"dbrx", "smaug-bpe", "chatglm-bpe", "glm4"}, {llama3_words}},
+      {{"qwen2", "deepseek-r1-qwen", "kormo", "megrez", "stablelm2", "hunyuan", "grok-2"},
+       {qwen2_words}},
+      {{"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b"},
+       {digit, gpt2_words}},
+      {{"gpt-4o", "llama4", "minimax-m2"}, {o200k_words}},
+      {{"tekken"}, {tekken_words}, true, true},
+      {{"bloom", "poro-chat", "gpt3-finnish"}, {bloom_words}},
+      {{"viking"}, {bloom_words, digit}},
+      {{"falcon"}, {R"([\p{P}\$\+<=>\^~\|`]+)", gpt2_words, three_digits}},
+      {{"deepseek-llm"},
        {"[\r\n]", cased_words, deepseek_marks, R"(\s+$)", east_asian_words, R"(\p{N}+)"}},
-      {"deepseek-coder", {"[\r\n]", R"(\s?\p{L}+)", R"(\s?\p{P}+)", east_asian_words, digit}},
-      {"deepseek-v3 hunyuan-dense",
+      {{"deepseek-coder"}, {"[\r\n]", R"(\s?\p{L}+)", R"(\s?\p{P}+)", east_asian_words, digit}},
+      {{"deepseek-v3", "hunyuan-dense"},
        {R"(\p{N}{1,3})", chinese_and_kana_words,
         R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)"
         R"(| ?[\p{P}\p{S}]+[\r\n]*|)" SPACES}},
-      {"default", {R"([\p{P}\$\+<=>\^~\|]+)", gpt2_words, R"(\p{N}+)", three_digits}}};
+      {{"default"}, {R"([\p{P}\$\+<=>\^~\|]+)", gpt2_words, R"(\p{N}+)", three_digits}}};
   return table;
 }
 
@@ -104,20 +106,10 @@ const std::vector<Pre>& pre_table() {
 #undef LOWER
 #undef WORD_START
 
-std::vector<std::string_view> names_in(std::string_view list) {
-  std::vector<std::string_view> names;
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(' '), list.size());
-    names.push_back(list.substr(0, end));
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return names;
-}
-
 const Pre& pre_of(std::string_view name) {
   std::vector<std::string_view> known;
   for (const Pre& pre : pre_table()) {
-    for (const std::string_view own : names_in(pre.names)) {
+    for (const std::string_view own : pre.names) {
       if (own == name) return pre;
       known.push_back(own);
     }
