@@ -48,7 +48,7 @@ set(plot_axes cells canvas colour numbers text)
 
 # The public headers of each layer, which defines their functions. They are for the layer itself, for the layers that may
 # include it, and for the public headers of all these.
-set(support_headers error file_access language memory version)
+set(support_headers error file_access language memory terminal version)
 set(tensor_headers named tensor)
 set(kernels_headers)
 set(attention_headers attention gradient layers rotary spec)

@@ -28,6 +28,7 @@
 #include "attn/spec.hpp"
 #include "attn/statistics.hpp"
 #include "attn/tensor.hpp"
+#include "attn/terminal.hpp"
 #include "attn/version.hpp"
 #include "attn/view.hpp"
 #include "attn/written_file.hpp"

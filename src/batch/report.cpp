@@ -35,7 +35,7 @@ std::string counts_text(const BatchOutcome& outcome) {
         translated("{1}, to be done with BatchOptions::resume", counts.left()));
   }
   add(to_translate("seconds"), with_decimals(outcome.seconds, outcome.seconds < 10 ? 2 : 0));
-  add(to_translate("summary"), outcome.summary.string());
+  add(to_translate("summary"), printable(outcome.summary.native()));
   return text;
 }
 
@@ -46,9 +46,8 @@ std::string batch_text(const BatchOutcome& outcome) {
   if (outcome.failures.empty()) return text;
   TextTable table{{{""}, {""}, {""}}};
   for (const BatchItem& item : outcome.failures) {
-    table.add({printable(item.name), padded_left(std::to_string(item.status()), 2),
-               printable(item.error->problem())});
-    if (!item.error->where().empty()) table.add({"", "", printable(item.error->where())});
+    table.add({item.name, padded_left(std::to_string(item.status()), 2), item.error->problem()});
+    if (!item.error->where().empty()) table.add({"", "", item.error->where()});
   }
   text += translated("\nFailed\n") + table.text();
   if (outcome.counts.failed > outcome.failures.size()) {

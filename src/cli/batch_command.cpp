@@ -5,6 +5,7 @@
 #include "attn/batch.hpp"
 #include "attn/error.hpp"
 #include "attn/language.hpp"
+#include "attn/terminal.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
@@ -100,10 +101,10 @@ void BatchProgress::update(const BatchItem& item, const BatchCounts& counts) {
   }
 }
 
-void print_report(const BatchOutcome& outcome, const Common& common) {
+void report(const BatchOutcome& outcome, const Common& common) {
   if (common.quiet) return;
   warn(outcome.warnings);
-  print(common.json ? batch_json(outcome) : with_flags(batch_text(outcome)));
+  print(common.json ? batch_json(outcome) : terminal_lines(with_flags(batch_text(outcome))));
 }
 
 int merge(const GivenToBatch& given) {
@@ -112,7 +113,7 @@ int merge(const GivenToBatch& given) {
                 translated("give either documents or --merge DIR"));
   }
   const BatchOutcome outcome = merge_summaries(*given.merge);
-  print_report(outcome, given.common);
+  report(outcome, given.common);
   return outcome.counts.failed + outcome.counts.left() > 0 ? some_failed_code : 0;
 }
 
@@ -129,14 +130,14 @@ int compute(const GivenToBatch& given) {
   options.shard = given.shard ? *given.shard : shard_of_engine(given.common.quiet);
   options.wording = [](const std::string& text) { return with_flags(text); };
   const bool answering = answers(options.run, given.common.json, "attn-cli batch");
-  if (answering) options.answer = [](std::string_view line) { print(line); };
+  if (answering) options.answer = print_result;
   BatchProgress progress(given.common, answering);
   const BatchOutcome outcome = run_batch(
       options,
       [&](const BatchItem& item, const BatchCounts& counts) { progress.update(item, counts); },
       &stop_at_interrupt());
   progress.finish();
-  if (!answering) print_report(outcome, given.common);
+  if (!answering) report(outcome, given.common);
   if (outcome.interrupted) return interrupted_code;
   return outcome.counts.failed > 0 ? some_failed_code : 0;
 }

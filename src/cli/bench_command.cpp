@@ -83,9 +83,9 @@ int time_all(const GivenToBench& given) {
   for (const BenchRequest& request : requests) {
     const BenchResult result = bench(request);
     if (given.common.quiet) continue;
-    if (heading) print(bench_heading());
+    if (heading) print_result(bench_heading());
     heading = false;
-    print(given.common.json ? bench_json(result) : bench_text(result));
+    print_result(given.common.json ? bench_json(result) : bench_text(result));
   }
   return 0;
 }

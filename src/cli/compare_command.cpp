@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 #include "attn/language.hpp"
 #include "attn/pictures.hpp"
+#include "attn/terminal.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
@@ -81,7 +82,8 @@ int compare_files(const GivenToCompare& given) {
   if (comparison.picture) write_picture(*comparison.picture, given.picture);
   if (!given.common.quiet) {
     warn(comparison.warnings);
-    print(given.common.json ? comparison_json(comparison) : comparison_text(comparison));
+    print(given.common.json ? comparison_json(comparison)
+                            : terminal_lines(comparison_text(comparison)));
   }
   return comparison.agree() ? 0 : 1;
 }

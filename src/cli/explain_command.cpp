@@ -7,6 +7,7 @@
 #include "attn/error.hpp"
 #include "attn/explain.hpp"
 #include "attn/language.hpp"
+#include "attn/terminal.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
@@ -34,7 +35,7 @@ int walk_through(const GivenToExplain& given) {
   const ExplainOutcome outcome = explain(options);
   if (given.common.quiet) return 0;
   warn(outcome.warnings);
-  print(outcome.text);
+  print(given.common.json ? outcome.text : terminal_lines(outcome.text));
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 #include "attn/heads.hpp"
 #include "attn/language.hpp"
+#include "attn/terminal.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
@@ -35,7 +36,7 @@ int read_one(const HeadsOptions& options, const GivenHeads& given) {
     return 0;
   }
   warn(outcome.warnings);
-  print(given.csv ? heads_csv(outcome) : heads_text(outcome));
+  print(given.csv ? heads_csv(outcome) : terminal_lines(heads_text(outcome)));
   return 0;
 }
 
@@ -44,7 +45,7 @@ int report(const HeadsCorpusOutcome& outcome, const Common& common) {
     warn(outcome.warnings);
     std::string text = outcome.table;
     for (const auto& file : outcome.files) text += "  " + file.string() + "\n";
-    print(text);
+    print(terminal_lines(text));
   }
   if (outcome.interrupted) return interrupted_code;
   return outcome.failed > 0 ? some_failed_code : 0;

@@ -5,6 +5,7 @@
 #include "attn/error.hpp"
 #include "attn/language.hpp"
 #include "attn/model.hpp"
+#include "attn/terminal.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
@@ -24,10 +25,12 @@ int describe(const GivenToModel& given) {
     throw Error(ErrorKind::usage, translated("--row and --json are given together"),
                 "attn-cli model", translated("a row already is JSON: leave out --json"));
   }
+  const bool data = given.row || given.common.json;
   const std::string text = given.row           ? model_row(given.folder)
                            : given.common.json ? model_json(given.folder)
                                                : model_text(given.folder);
-  if (!given.common.quiet) print(text);
+  if (given.common.quiet) return 0;
+  print(data ? text : terminal_lines(text));
   return 0;
 }
 

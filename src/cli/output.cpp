@@ -5,9 +5,11 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -16,6 +18,7 @@
 #include "attn/error.hpp"
 #include "attn/language.hpp"
 #include "attn/named.hpp"
+#include "attn/terminal.hpp"
 
 namespace attn::cli {
 
@@ -43,13 +46,32 @@ void occupy_closed_streams() noexcept {
   }
 }
 
+namespace {
+
+[[noreturn]] void fail_to_print(int reason) {
+  throw Error(ErrorKind::file,
+              translated("cannot write to standard output: {1}", translated(std::strerror(reason))),
+              "", translated("check where the output is sent"));
+}
+
+}  // namespace
+
 void print(std::string_view text) {
   const int failure = write_all(STDOUT_FILENO, text);
-  if (failure == 0 || failure == EPIPE || failure == EBADF) return;
-  throw Error(
-      ErrorKind::file,
-      translated("cannot write to standard output: {1}", translated(std::strerror(failure))), "",
-      translated("check where the output is sent"));
+  if (failure != 0 && failure != EPIPE && failure != EBADF) fail_to_print(failure);
+}
+
+void print_result(std::string_view data) {
+  const int failure = write_all(STDOUT_FILENO, data);
+  if (failure == 0) return;
+  if (failure != EPIPE) fail_to_print(failure);
+  std::signal(SIGPIPE, SIG_DFL);
+  sigset_t broken_pipe;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  pthread_sigmask(SIG_UNBLOCK, &broken_pipe, nullptr);
+  raise(SIGPIPE);
+  _exit(128 + SIGPIPE);
 }
 
 void warn(const std::vector<std::string>& warnings) {
@@ -59,7 +81,11 @@ void warn(const std::vector<std::string>& warnings) {
 
 void complain(std::string_view text) noexcept {
   write_all(STDERR_FILENO, "attn-cli: ");
-  write_all(STDERR_FILENO, text);
+  try {
+    write_all(STDERR_FILENO, terminal_lines(text));
+  } catch (const std::bad_alloc&) {
+    write_all(STDERR_FILENO, "…");
+  }
   write_all(STDERR_FILENO, "\n");
 }
 

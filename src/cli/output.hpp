@@ -19,15 +19,20 @@ namespace attn::cli {
 /// later would get their numbers, and with them everything printed. Using them stays an error.
 void occupy_closed_streams() noexcept;
 
-/// Prints to standard output. If its reader has gone away the text is dropped silently; any other
+/// Prints to standard output, byte by byte: reports for people are terminal_lines(), as names in
+/// them may come from anywhere. If the reader has gone away the text is dropped silently; any other
 /// failure throws Error(file).
 void print(std::string_view text);
+
+/// print() of results themselves. Once their reader has gone away there is nothing left to work
+/// for: the program ends at once by SIGPIPE, exit code 141 in a shell, as others do in a pipeline.
+void print_result(std::string_view data);
 
 /// Prints "attn-cli: warning: …" for each on standard error, with flags in place of options'
 /// fields.
 void warn(const std::vector<std::string>& warnings);
 
-/// Prints "attn-cli: …" on standard error.
+/// Prints "attn-cli: …" on standard error, without anything that a terminal would obey.
 void complain(std::string_view text) noexcept;
 
 /// Values of the flags about the terminal.

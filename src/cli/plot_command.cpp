@@ -50,7 +50,7 @@ int draw(const GivenToPlot& given) {
   request.options.figure.threads = given.common.threads;
   const Picture picture = attn::draw(request);
   if (to_standard_output) {
-    print(picture.bytes);
+    print_result(picture.bytes);
   } else {
     write_picture(picture, *given.out);
   }

@@ -3,6 +3,7 @@
 #include "attn/error.hpp"
 #include "attn/language.hpp"
 #include "attn/run.hpp"
+#include "attn/terminal.hpp"
 #include "attn/view.hpp"
 
 #include "cli/commands.hpp"
@@ -38,7 +39,8 @@ std::string drawn(const RunOutcome& outcome, const TerminalOptions& terminal) {
   for (const RunReport& report : outcome.reports) {
     for (const ReportedWeights& weights : report.weights) {
       text += "\n";
-      if (count > 1) text += std::string(info(report.kind).name) + ": " + weights.name + "\n";
+      if (count > 1)
+        text += std::string(info(report.kind).name) + ": " + terminal_lines(weights.name) + "\n";
       text += draw_in_terminal(weights.heatmap, terminal);
     }
   }
@@ -65,7 +67,7 @@ int compute(const GivenToRun& given) {
                 "--plots",
                 translated("leave out --plots, or give {1} a folder with --out", "attn-cli run"));
   }
-  if (answering) options.answer = [](std::string_view piece) { print(piece); };
+  if (answering) options.answer = print_result;
   options.reported_weights = given.show;
   options.document.threads = options.plot.figure.threads = common.threads;
   TerminalOptions terminal = terminal_options(given.terminal, common);
@@ -88,7 +90,7 @@ int compute(const GivenToRun& given) {
     warn(report.warnings);
   }
   if (answering) return 0;
-  print(common.json ? report_json(outcome) : report_text(outcome));
+  print(common.json ? report_json(outcome) : terminal_lines(report_text(outcome)));
   if (given.show) print(drawn(outcome, terminal));
   return 0;
 }

@@ -9,6 +9,7 @@
 #include "attn/document.hpp"
 #include "attn/language.hpp"
 #include "attn/model.hpp"
+#include "attn/terminal.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
@@ -41,9 +42,9 @@ int check(const GivenToValidate& given) {
       exit_code = std::max(exit_code, static_cast<int>(problem.kind()));
     }
   }
-  if (!given.common.quiet) {
-    print(given.common.json ? validation_json(validations) : validation_text(validations));
-  }
+  if (given.common.quiet) return exit_code;
+  print(given.common.json ? validation_json(validations)
+                          : terminal_lines(validation_text(validations)));
   return exit_code;
 }
 

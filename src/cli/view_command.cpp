@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 #include "attn/language.hpp"
+#include "attn/terminal.hpp"
 #include "attn/view.hpp"
 
 #include "cli/commands.hpp"
@@ -76,11 +77,12 @@ int make_page(const GivenToView& given) {
   const ViewOutcome outcome = to_standard_output
                                   ? view(options, [&](std::string_view piece) { page += piece; })
                                   : view(options, std::filesystem::path(given.out));
-  if (to_standard_output) print(page);
+  if (to_standard_output) print_result(page);
   if (common.quiet) return 0;
   warn(outcome.warnings);
   if (to_standard_output) return 0;
-  print(common.json ? view_json(outcome) : view_text(outcome) + "  " + given.out + "\n");
+  print(common.json ? view_json(outcome)
+                    : terminal_lines(view_text(outcome) + "  " + given.out + "\n"));
   return 0;
 }
 

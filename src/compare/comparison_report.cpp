@@ -126,9 +126,9 @@ std::string difference_text(const TensorComparison& tensor, const Comparison& co
     case Outcome::shapes_differ:
       return translated("the shapes are {1} and {2}", text(tensor.a.shape), text(tensor.b.shape));
     case Outcome::only_in_a:
-      return translated("only in {1}", comparison.a);
+      return translated("only in {1}", printable(comparison.a));
     case Outcome::only_in_b:
-      return translated("only in {1}", comparison.b);
+      return translated("only in {1}", printable(comparison.b));
     case Outcome::within:
       break;
   }
@@ -184,7 +184,7 @@ Fact facts_of(const TensorComparison& tensor) {
 
 std::string comparison_text(const Comparison& comparison) {
   std::string text =
-      translated("{1} and {2}, tolerance {3}", comparison.a, comparison.b,
+      translated("{1} and {2}, tolerance {3}", printable(comparison.a), printable(comparison.b),
                  "|a − b| ≤ " + with_short_exponent(number_text(comparison.atol)) + " + " +
                      with_short_exponent(number_text(comparison.rtol)) + "·|b|") +
       "\n";

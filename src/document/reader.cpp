@@ -13,6 +13,7 @@
 #include "document/plan.hpp"
 #include "report/facts.hpp"
 #include "support/mapped_file.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -147,11 +148,11 @@ std::string validation_text(std::span<const Validation> validations) {
   std::string text;
   for (const Validation& validation : validations) {
     if (validation.problems.empty()) {
-      text += translated("{1}: valid\n", validation.input);
+      text += translated("{1}: valid\n", printable(validation.input));
       continue;
     }
     text +=
-        translated("{1}: {2}", validation.input,
+        translated("{1}: {2}", printable(validation.input),
                    translated_count(validation.problems.size(), "{1} problem", "{1} problems")) +
         "\n";
     for (const Error& problem : validation.problems) {

@@ -92,9 +92,9 @@ class Builder {
                    const nlohmann::detail::exception& exception) {
     constexpr int number_overflow = 406;
     if (exception.id == number_overflow) {
-      throw input_error(translated("the number {1} is beyond the range of a double", last_token),
-                        pointer(open_.size()),
-                        translated("infinities are written \"inf\" and \"-inf\""));
+      throw input_error(
+          translated("the number {1} is beyond the range of a double", shown_name(last_token)),
+          pointer(open_.size()), translated("infinities are written \"inf\" and \"-inf\""));
     }
     throw_json_syntax_error(text_);
   }
@@ -570,7 +570,8 @@ class Search {
   }
 
   std::string found() const {
-    if (!word_.empty()) return shown(word_);
+    // A file that is no JSON at all may be somebody's secret, which errors do not repeat.
+    if (!word_.empty()) return open_.empty() ? translated("a word") : shown(word_);
     if (begin_ == text_.size()) return translated("the end of the text");
     const char c = text_[begin_];
     if (c == '"') return translated("a string");

@@ -7,6 +7,7 @@
 
 #include "io/number_array.hpp"
 #include "support/number_text.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -94,7 +95,8 @@ const JsonValue* JsonValue::find(std::string_view key) const noexcept {
 std::string pointer_to(std::string_view pointer, std::string_view key) {
   std::string result(pointer);
   result += '/';
-  for (const char c : key) {
+  constexpr std::size_t long_key = 200;
+  for (const char c : key.size() > long_key ? shown_name(key) : std::string(key)) {
     if (c == '~') {
       result += "~0";
     } else if (c == '/') {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "support/printable.hpp"
 #include "support/utf8.hpp"
 
 namespace attn {
@@ -11,6 +12,7 @@ namespace attn {
 TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
 void TextTable::add(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = printable(cell);
   rows_.push_back(std::move(cells));
 }
 

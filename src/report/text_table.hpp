@@ -18,7 +18,7 @@ class TextTable {
   /// Columns that all have no heading make a table without a line of headings.
   explicit TextTable(std::vector<Column> columns);
 
-  /// Adds a row of as many cells as there are columns.
+  /// Adds a row of as many cells as there are columns. The cells are made printable.
   void add(std::vector<std::string> cells);
 
   bool has_rows() const noexcept { return !rows_.empty(); }

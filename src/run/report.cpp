@@ -155,9 +155,9 @@ std::string predictions(const ModelReport& model) {
 std::string text_of(const RunReport& report) {
   std::string text =
       (report.model ? translated("{1} model, {2}, of {3}", report.model->family, name(report.dtype),
-                                 report.document)
+                                 printable(report.document))
                     : translated("{1} attention, {2}, of {3}", info(report.kind).name,
-                                 name(report.dtype), report.document)) +
+                                 name(report.dtype), printable(report.document))) +
       "\n";
   if (!report.title.empty()) text += printable_lines(shown_title(report.title));
   if (!report.description.empty()) text += printable_lines(report.description);
@@ -199,7 +199,7 @@ std::string text_of(const RunReport& report) {
   }
   if (!report.files.empty()) {
     text += "\n" + translated("Written") + "\n";
-    for (const auto& file : report.files) text += "  " + file.path.string() + "\n";
+    for (const auto& file : report.files) text += "  " + printable(file.path.native()) + "\n";
   }
   return text;
 }
@@ -253,7 +253,8 @@ std::string report_text(const RunOutcome& outcome) {
   for (const RunReport& report : outcome.reports)
     text += (text.empty() ? "" : "\n\n") + text_of(report);
   if (outcome.comparison)
-    text += "\n" + translated("Side by side") + "\n  " + outcome.comparison->path.string() + "\n";
+    text += "\n" + translated("Side by side") + "\n  " +
+            printable(outcome.comparison->path.native()) + "\n";
   return text;
 }
 

@@ -6,11 +6,29 @@
 
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 
 namespace attn {
 
+namespace {
+
+// Names in errors are shortened one by one. This is for those that are not, and for long lists.
+std::string limited(std::string text) {
+  constexpr std::size_t most_bytes = 20'000;
+  if (text.size() <= most_bytes) return text;
+  std::size_t end = most_bytes;
+  while (end > 0 && continues_character(text[end])) --end;
+  text.resize(end);
+  return std::move(text) + "…";
+}
+
+}  // namespace
+
 Error::Error(ErrorKind kind, std::string problem, std::string where, std::string help)
-    : kind_(kind), problem_(std::move(problem)), where_(std::move(where)), help_(std::move(help)) {
+    : kind_(kind),
+      problem_(limited(std::move(problem))),
+      where_(limited(std::move(where))),
+      help_(limited(std::move(help))) {
   // The parts may quote documents from anywhere.
   text_ = printable(problem_);
   if (!where_.empty()) text_ += translated("\n  where: {1}", printable(where_));
@@ -79,7 +97,7 @@ std::string suggestion(std::string_view name, std::span<const std::string_view> 
   std::string known;
   for (std::size_t i = 0; i < listed; ++i) {
     if (i > 0) known += ", ";
-    known += candidates[i];
+    known += shown_name(candidates[i]);
   }
   if (listed < candidates.size()) known += translated(" and {1} more", candidates.size() - listed);
   return translated("known: {1}", known);

@@ -1,5 +1,9 @@
 #include "support/printable.hpp"
 
+#include <algorithm>
+
+#include "attn/terminal.hpp"
+
 #include "support/number_text.hpp"
 #include "support/utf8.hpp"
 
@@ -41,27 +45,62 @@ std::string code_point(char32_t character) {
   return character > 0xFFFF ? "\\U" + hexadecimal(character, 8) : "\\u" + hexadecimal(character, 4);
 }
 
+// First character of a text or, where it is ill-formed, its first byte: stored and printed.
+struct Letter {
+  std::string_view stored;
+  std::string shown;
+};
+
+Letter first_letter(std::string_view text) {
+  const auto [character, length] = first_character(text);
+  const std::string_view letter = text.substr(0, length == 0 ? 1 : length);
+  if (length == 0 || is_control(character)) return {letter, escape(letter.back())};
+  if (is_noncharacter(character) || is_arranging(character)) return {letter, code_point(character)};
+  return {letter, std::string(letter)};
+}
+
 }  // namespace
 
 std::string printable(std::string_view text) {
   std::string result;
   while (!text.empty()) {
-    const auto [character, length] = first_character(text);
-    const std::string_view letter = text.substr(0, length == 0 ? 1 : length);
-    if (length == 0 || is_control(character)) {
-      result += escape(letter.back());
-    } else if (is_noncharacter(character) || is_arranging(character)) {
-      result += code_point(character);
-    } else {
-      result += letter;
-    }
-    text.remove_prefix(letter.size());
+    const Letter letter = first_letter(text);
+    result += letter.shown;
+    text.remove_prefix(letter.stored.size());
+  }
+  return result;
+}
+
+std::string terminal_lines(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    result += printable(text.substr(0, end));
+    if (end < text.size()) result += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result;
+}
+
+std::string shown_name(std::string_view name) {
+  constexpr std::size_t most = 200;
+  std::string result;
+  std::size_t characters = 0;
+  std::size_t kept = 0;  // bytes of the result that leave room for the ellipsis
+  while (!name.empty()) {
+    const Letter letter = first_letter(name);
+    // An escape is not cut.
+    characters += letter.shown.size() > letter.stored.size() ? letter.shown.size() : 1;
+    if (characters > most) return result.substr(0, kept) + "…";
+    result += letter.shown;
+    if (characters < most) kept = result.size();
+    name.remove_prefix(letter.stored.size());
   }
   return result;
 }
 
 std::string in_quotes(std::string_view text) {
-  return '"' + printable(text) + '"';
+  return '"' + shown_name(text) + '"';
 }
 
 namespace {

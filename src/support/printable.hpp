@@ -10,7 +10,11 @@ namespace attn {
 /// \uffff or \xff.
 std::string printable(std::string_view text);
 
-/// Printable text in double quotes.
+/// Printable text of a name or a value that a message repeats: at most 200 characters, the last one
+/// an ellipsis if there were more.
+std::string shown_name(std::string_view name);
+
+/// shown_name() in double quotes.
 std::string in_quotes(std::string_view text);
 
 /// Text of a path as valid UTF-8 for JSON, with other bytes as escapes such as \xff. A backslash

@@ -13,6 +13,7 @@
 #include "attn/language.hpp"
 
 #include "support/mapped_file.hpp"
+#include "support/printable.hpp"
 #include "support/utf8.hpp"
 
 namespace attn {
@@ -144,8 +145,8 @@ void speak(const std::filesystem::path& catalogue) {
     spoken = nullptr;
     return;
   }
-  auto read = std::make_unique<const Catalogue>(std::string(MappedFile::open(catalogue)->text()),
-                                                catalogue.string());
+  auto read = std::make_unique<const Catalogue>(
+      std::string(MappedFile::open(catalogue)->text()), catalogue.string());
   const std::lock_guard lock(guard);
   kept.push_back(std::move(read));
   spoken = kept.back().get();
@@ -168,6 +169,7 @@ std::string translated(std::string_view text) {
   return std::string(looked_up(text));
 }
 
+// A value that the text has in double quotes is a name that it repeats.
 std::string translated_with(std::string_view text, std::initializer_list<std::string> values) {
   const std::string_view pattern = looked_up(text);
   const bool spaced = pattern.data() != text.data();
@@ -179,7 +181,9 @@ std::string translated_with(std::string_view text, std::initializer_list<std::st
     const std::size_t number = placeholder ? static_cast<std::size_t>(pattern[i + 1] - '1') : 0;
     if (!placeholder || number >= values.size()) continue;
     append(filled, pattern.substr(end, i - end), spaced);
-    append(filled, values.begin()[number], spaced);
+    const bool quoted = text.find(std::string{'"', '{', pattern[i + 1], '}', '"'}) != text.npos;
+    const std::string& value = values.begin()[number];
+    append(filled, quoted ? shown_name(value) : value, spaced);
     end = i + 3;
     i = end - 1;
   }

@@ -35,6 +35,14 @@ TEST_CASE("an error's text holds nothing that a terminal obeys") {
   CHECK(error.where() == "/a\nb\xC2\x9B");
 }
 
+TEST_CASE("an error of any part stays small") {
+  const std::string large(1'000'000, 'x');
+  const Error error(ErrorKind::input, large, large, large);
+  CHECK(std::string_view(error.what()).size() < 61'000);
+  const std::vector<std::string_view> names(1000, large);
+  CHECK(suggestion("y", names).size() < 11'000);
+}
+
 TEST_CASE("an error inside a container names the container first") {
   const Error error(ErrorKind::usage, "no", "byte 12", "do");
   const Error outer = error.inside("q.npy").inside("all.zip");

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include "attn/terminal.hpp"
+
 namespace {
 
 using attn::printable;
@@ -77,4 +79,24 @@ TEST_CASE("different paths have different texts, which lead back to them") {
     texts.insert(path_text(path));
   }
   CHECK(texts.size() == paths.size());
+}
+
+TEST_CASE("a name is shown by at most 200 characters, and no escape is cut") {
+  const std::string most(200, 'x');
+  CHECK(shown_name(most) == most);
+  CHECK(shown_name(most + "x") == std::string(199, 'x') + "…");
+  std::string letters;
+  for (int i = 0; i < 300; ++i) letters += "字";
+  std::string fewer;
+  for (int i = 0; i < 199; ++i) fewer += "字";
+  CHECK(shown_name(letters) == fewer + "…");
+  CHECK(shown_name(std::string(197, 'x') + "\x1b!") == std::string(197, 'x') + "…");
+  CHECK(shown_name(std::string(196, 'x') + "\x1b") == std::string(196, 'x') + "\\x1b");
+  CHECK(in_quotes(std::string(10'000'000, 'x')).size() == 199 + 5);
+}
+
+TEST_CASE("lines for a terminal keep their ends and nothing else that it obeys") {
+  CHECK(terminal_lines("a\n\nb\x1b[31m\tc\n") == "a\n\nb\\x1b[31m\\tc\n");
+  CHECK(terminal_lines("") == "");
+  CHECK(terminal_lines("\u202Ex \xC2\x9B\xFF") == "\\u202ex \\x9b\\xff");
 }
