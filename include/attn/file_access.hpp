@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace attn {
 
@@ -34,13 +35,14 @@ inline constexpr std::size_t deepest_nesting = 10000;
 class MappedFiles;
 class ModelFolders;
 
-/// Rules for the files that are opened for a document.
+/// Rules for the files that are opened for a document. Those that it names, or that an index or a
+/// folder among them names, have to be regular files.
 struct FileAccess {
   Limits limits;
 
   /// Folder that must hold every file that a document names, after symbolic links are followed;
-  /// absent = no restriction. Then only regular files are opened. The document itself may be in
-  /// another folder.
+  /// absent = no restriction. Names that lead elsewhere are refused by one text, whatever is there.
+  /// The document itself may be in another folder.
   std::optional<std::filesystem::path> restrict_to;
 
   /// Called with the path and bytes of each file that was opened. The bytes are valid during the
@@ -52,6 +54,10 @@ struct FileAccess {
 
   /// Checkpoint folders that stay open between documents; absent = each document opens its own.
   std::shared_ptr<ModelFolders> models = nullptr;
+
+  /// Files that the user named himself in options, which stand in documents as the documents' own:
+  /// they may be pipes, and in any folder. Options add them.
+  std::vector<std::filesystem::path> given = {};
 };
 
 /// For a handler of SIGBUS, the signal for reading a mapped file behind its end after another

@@ -28,6 +28,10 @@ class TensorFile {
   /// `access` applies to the files that a result refers to as well.
   static TensorFile open(const std::filesystem::path& path, const FileAccess& access = {});
 
+  /// A file that a document or a result in `folder` names: a regular file, and no standard input.
+  static TensorFile open_named(const std::filesystem::path& folder, const std::string& name,
+                               const FileAccess& access = {});
+
   /// Reads bytes in memory, which cannot refer to files. `name` stands for the path in errors,
   /// `owner` keeps the bytes alive.
   static TensorFile from_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,

@@ -381,7 +381,7 @@ class Batch {
       return false;
     }
     try {
-      return content_hash(MappedFile::open(path)->bytes()) == file.hash;
+      return content_hash(MappedFile::open(FileName::by_document(path))->bytes()) == file.hash;
     } catch (const Error&) {
       return false;  // computing the document replaces it
     }

@@ -68,7 +68,7 @@ bool holds_lines(std::string_view text, const FileAccess& access) {
 
 void validate_standard_input(const FileAccess& files, const Take& take) {
   with_whole_files(files, [&](const FileAccess& access) {
-    const auto file = MappedFile::open("-", access);
+    const auto file = MappedFile::open(FileName::by_user("-"), access);
     const auto document = [&](std::string_view text, const std::string& name) {
       take(validation_of(name, access, [&](const FileAccess& rules) {
         JsonOptions reading{.dtype = DType::float32};

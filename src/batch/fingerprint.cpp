@@ -182,7 +182,7 @@ std::string FileHashes::hash(const std::filesystem::path& path, const FileAccess
                 "", translated("name a regular file"));
   }
   if (const auto known = find(identity)) return *known;
-  return keep(identity, path, MappedFile::open(path, access)->bytes());
+  return keep(identity, path, MappedFile::open(FileName::by_document("", path), access)->bytes());
 }
 
 }  // namespace attn

@@ -114,8 +114,12 @@ std::string line_at(const ListedDocument& document, std::uint64_t begin, const L
   return text.substr(begin - from, end == std::string::npos ? end : end - (begin - from));
 }
 
+FileName named(const fs::path& path, bool typed) {
+  return typed ? FileName::by_user(path) : FileName::by_document("", path);
+}
+
 std::vector<std::string> listed_inputs(const fs::path& list, const FileAccess& access) {
-  const auto file = MappedFile::open(list, access);
+  const auto file = MappedFile::open(FileName::by_user(list), access);
   std::string_view text = file->text();
   const char end = text.find('\0') == std::string_view::npos ? '\n' : '\0';
   std::vector<std::string> inputs;
@@ -169,7 +173,9 @@ class DocumentList::Listing {
     const fs::path path(input);
     // An existing file is taken literally, even if its name looks like a pattern.
     if (fs::exists(path, ignored) || input.find_first_of("*?[") == std::string::npos) {
+      typed_ = !fs::is_directory(path, ignored);
       add_path(path);
+      typed_ = false;
       return;
     }
     add_pattern(input);
@@ -259,7 +265,7 @@ class DocumentList::Listing {
     if (!seen_.insert(fs::absolute(path, ignored).lexically_normal().native()).second) return;
     const bool texts = model_ && path.extension() == ".txt";
     if (path.extension() != ".jsonl" && !texts) {
-      found_.push_back({path.string(), below, 0, nullptr, nullptr});
+      found_.push_back({path.string(), below, 0, nullptr, nullptr, typed_});
       return;
     }
     try {
@@ -278,7 +284,7 @@ class DocumentList::Listing {
 
   std::unique_ptr<Lines> read_lines(const fs::path& path) const {
     return with_whole_files(limits_, [&](const FileAccess& access) {
-      const auto file = MappedFile::open(path, access);
+      const auto file = MappedFile::open(named(path, typed_ || path == "-"), access);
       const std::string_view text = file->text();
       auto lines = std::make_unique<Lines>();
       bool all = true;
@@ -305,7 +311,8 @@ class DocumentList::Listing {
 
   FileAccess limits_;
   fs::path results_;
-  bool model_;  // whether lines of .txt files are texts for a model
+  bool model_;          // whether lines of .txt files are texts for a model
+  bool typed_ = false;  // whether the user named the very file that is added
   std::vector<Source>& found_;
   std::unordered_set<std::string> seen_;
 };
@@ -315,7 +322,7 @@ std::string ListedDocument::place() const {
   return line == 0 ? file : file + ":" + std::to_string(line);
 }
 
-DocumentList::DocumentList(const BatchOptions& options) {
+DocumentList::DocumentList(const BatchOptions& options) : list_(options.files_from) {
   check_inputs(options);
   Listing listing(options, sources_);
   for (const std::string& input : options.inputs) listing.add_input(input);
@@ -346,6 +353,11 @@ DocumentList::DocumentList(const BatchOptions& options) {
                    }});
 }
 
+void DocumentList::add_inputs(MappedFiles& files) const {
+  for (const Source& source : sources_) files.add(fs::path(source.path));
+  if (list_) files.add(*list_);
+}
+
 const DocumentList::Source& DocumentList::source_of(std::size_t index) const {
   const auto next = std::upper_bound(
       sources_.begin(), sources_.end(), index,
@@ -368,7 +380,7 @@ DocumentText DocumentList::text(std::size_t index, const FileAccess& access) con
   const Source& source = source_of(index);
   if (source.error) throw Error(*source.error);
   if (!source.lines) {
-    const auto file = MappedFile::open(source.path, access);
+    const auto file = MappedFile::open(named(source.path, source.typed), access);
     return {file, file->text()};
   }
   const std::uint64_t begin = source.lines->begins[index - source.first];

@@ -88,6 +88,9 @@ class DocumentList {
   DocumentList(const DocumentList&) = delete;
   DocumentList& operator=(const DocumentList&) = delete;
 
+  /// Adds the files that are to be read, and the list of them.
+  void add_inputs(MappedFiles& files) const;
+
   std::size_t size() const { return count_; }
   ListedDocument operator[](std::size_t index) const;
 
@@ -111,12 +114,14 @@ class DocumentList {
     std::size_t first = 0;  ///< number of its first document
     std::unique_ptr<Lines> lines;
     std::unique_ptr<Error> error;  ///< reason why the file cannot be read
+    bool typed = false;            ///< whether the user named the very file
   };
 
   const Source& source_of(std::size_t index) const;
   std::size_t line_of(const Source& source, std::size_t index) const;
 
   std::vector<Source> sources_;
+  std::optional<std::filesystem::path> list_;
   std::size_t count_ = 0;
   UnlikeNames names_;
 };

@@ -16,7 +16,7 @@
 #include "attn/batch.hpp"
 
 #include "io/json_value.hpp"
-#include "support/mapped_file.hpp"
+#include "support/file_opening.hpp"
 
 namespace attn {
 

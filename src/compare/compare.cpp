@@ -98,9 +98,7 @@ class ComparedFile {
   ComparedFile(const std::filesystem::path& path, const FileAccess& access)
       : name_(name_of(path)),
         source_(path == "-" ? std::filesystem::path() : path.parent_path(), access) {
-    FileAccess anywhere = access;
-    anywhere.restrict_to.reset();
-    const auto file = MappedFile::open(path, anywhere);
+    const auto file = MappedFile::open(FileName::by_user(path), access);
     if (looks_like_json(file->bytes())) {
       try {
         json_.emplace(file->text(), file, access.limits.nesting);

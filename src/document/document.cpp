@@ -32,9 +32,7 @@ JsonValue& member(JsonValue& object, std::string_view key) {
 
 Document Document::open(const std::filesystem::path& path, const FileAccess& access,
                         const JsonOptions& options) {
-  FileAccess anywhere = access;
-  anywhere.restrict_to.reset();
-  return open(MappedFile::open(path, anywhere), path, access, options);
+  return open(MappedFile::open(FileName::by_user(path), access), path, access, options);
 }
 
 Document Document::open(const std::shared_ptr<const MappedFile>& file,
@@ -222,6 +220,7 @@ void put_options(const DocumentOptions& options, Document& document) {
     const std::filesystem::path here = std::filesystem::absolute(path, no_such_place);
     return (no_such_place ? path : here).string();
   };
+  if (options.gradient) document.give(document.folder() / from_here(*options.gradient));
   for (Setting& setting : settings(options, from_here)) {
     if (setting.inner.empty()) {
       document.override_with(setting.key, std::move(setting.value), std::move(setting.field));

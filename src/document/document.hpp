@@ -39,6 +39,9 @@ class Document {
   void override_inside(std::string_view key, std::string_view inner, JsonValue value,
                        std::string field);
 
+  /// Takes a file that options name for one that the user gave.
+  void give(std::filesystem::path path) { access_.given.push_back(std::move(path)); }
+
   /// The error with a place for users: "doc.json, /query/1", or the field that set the value. An
   /// error that names a field already stays unchanged.
   Error placed(const Error& error) const;

@@ -13,6 +13,7 @@
 #include "io/json_value.hpp"
 #include "models/checkpoint.hpp"
 #include "models/model_places.hpp"
+#include "support/file_opening.hpp"
 #include "support/memory.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
@@ -65,13 +66,15 @@ class ModelReader {
     request_.weights = plan_.weights;
   }
 
-  // The path that a key gives.
+  // The path that a key gives, in a place that the document may name.
   std::filesystem::path path(const JsonValue& value, const std::string& at) const {
     const std::string& name = expect_string(value, at);
     if (name.empty())
       throw input_error(translated("the name is empty"), at,
                         translated("name a checkpoint folder"));
-    return document_.folder() / name;
+    const FileName file = FileName::by_document(document_.folder(), name);
+    refuse_outside(file, document_.access());
+    return file.path();
   }
 
   void open() {

@@ -204,17 +204,25 @@ TorchRandom& TensorSource::generator(const std::string& pointer, const std::stri
   return *random_;
 }
 
+TensorFile TensorSource::open(const std::string& name) const {
+  const std::vector<std::filesystem::path>& given = access_.given;
+  if (std::find(given.begin(), given.end(), path(name)) == given.end()) {
+    return TensorFile::open_named(folder_, name, result_files_.checked(access_, name, path(name)));
+  }
+  FileAccess anywhere = access_;
+  anywhere.restrict_to.reset();
+  return TensorFile::open(path(name), anywhere);
+}
+
 const TensorFile& TensorSource::file(const std::string& name) {
   const auto known = files_.find(name);
   if (known != files_.end()) return known->second;
-  const std::filesystem::path at = path(name);
-  const FileAccess access = result_files_.checked(access_, name, at);
-  return files_.emplace(name, TensorFile::open(at, access)).first->second;
+  return files_.emplace(name, open(name)).first->second;
 }
 
 std::shared_ptr<const MappedFile> TensorSource::bytes(const std::string& name) {
   std::shared_ptr<const MappedFile>& known = bytes_[name];
-  if (!known) known = MappedFile::open(path(name), access_);
+  if (!known) known = MappedFile::open(FileName::by_document(folder_, name), access_);
   return known;
 }
 

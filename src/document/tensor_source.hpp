@@ -79,6 +79,7 @@ class TensorSource {
 
   /// The path of a file that the document names.
   std::filesystem::path path(const std::string& name) const { return folder_ / name; }
+  TensorFile open(const std::string& name) const;
 
   /// The file's bytes.
   std::shared_ptr<const MappedFile> bytes(const std::string& name);

@@ -56,7 +56,7 @@ std::string file_of(const Shard& shard) {
 
 // The sums in a file, which is named after their shard.
 StoredSums stored_in(const std::filesystem::path& path) {
-  const auto file = MappedFile::open(path);
+  const auto file = MappedFile::open(FileName::by_document(path));
   try {
     StoredSums stored = read_sums(file->text());
     const std::string name = file_of(stored.shard);

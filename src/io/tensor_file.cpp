@@ -144,13 +144,13 @@ class TensorFile::Content {
     index_names();
   }
 
-  static std::shared_ptr<const Content> open(const std::filesystem::path& path,
-                                             const FileAccess& access) {
-    const auto file = MappedFile::open(path, access);
-    if (path == "-") {
+  static std::shared_ptr<const Content> open(const FileName& name, const FileAccess& access) {
+    const auto file = MappedFile::open(name, access);
+    if (name.is_standard_input()) {
       return std::make_shared<Content>(file->bytes(), file, translated("standard input"), "",
                                        access);
     }
+    const std::filesystem::path path = name.path();
     auto content =
         std::make_shared<Content>(file->bytes(), file, path.string(), path.parent_path(), access);
     if (const auto* gguf = std::get_if<Gguf>(&content->parsed_)) content->open_later(path, *gguf);
@@ -229,7 +229,7 @@ class TensorFile::Content {
     if (parts.empty()) return;
     all_names_ = own_names();
     for (const std::filesystem::path& part : parts) {
-      later_.push_back(open(part, access_));
+      later_.push_back(open(FileName::by_document(part), access_));
       const std::vector<std::string>& more = later_.back()->names();
       all_names_.insert(all_names_.end(), more.begin(), more.end());
     }
@@ -301,8 +301,9 @@ class TensorFile::Content {
 
   // A file that this text of JSON refers to.
   std::shared_ptr<const Content> open_next(const std::string& file) const {
-    const std::filesystem::path path = *folder_ / file;
-    return open(path, std::get<JsonTensorFile>(parsed_).files().checked(access_, file, path));
+    const FileAccess checked =
+        std::get<JsonTensorFile>(parsed_).files().checked(access_, file, *folder_ / file);
+    return open(FileName::by_document(*folder_, file), checked);
   }
 
   std::string name_;
@@ -317,7 +318,14 @@ class TensorFile::Content {
 TensorFile::TensorFile(std::shared_ptr<const Content> content) : content_(std::move(content)) {}
 
 TensorFile TensorFile::open(const std::filesystem::path& path, const FileAccess& access) {
-  return TensorFile(Content::open(path, access));
+  const FileName name =
+      access.restrict_to ? FileName::by_document("", path) : FileName::by_user(path);
+  return TensorFile(Content::open(name, access));
+}
+
+TensorFile TensorFile::open_named(const std::filesystem::path& folder, const std::string& name,
+                                  const FileAccess& access) {
+  return TensorFile(Content::open(FileName::by_document(folder, name), access));
 }
 
 TensorFile TensorFile::from_memory(std::span<const std::byte> bytes,

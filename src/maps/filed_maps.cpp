@@ -61,9 +61,8 @@ std::size_t heads_per_group(const ResultReader& file, const Tensor& weights) {
                                                                           : 1;
 }
 
-Labels read_label_file(const std::filesystem::path& path, FileAccess access) {
-  access.restrict_to.reset();  // a file that the user names may be in any folder
-  const auto file = MappedFile::open(path, access);
+Labels read_label_file(const std::filesystem::path& path, const FileAccess& access) {
+  const auto file = MappedFile::open(FileName::by_user(path), access);
   try {
     return labels_in(file->text(), access.limits.nesting);
   } catch (const Error& error) {

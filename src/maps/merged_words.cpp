@@ -220,11 +220,9 @@ WordsOfAxes merged_words(const std::optional<PieceWords>& given, const ShownAxis
 }
 
 PieceWords read_piece_words(const std::filesystem::path& path, const FileAccess& access) {
-  FileAccess anywhere = access;
-  anywhere.restrict_to.reset();  // a file that the user names may be in any folder
-  const auto file = MappedFile::open(path, anywhere);
+  const auto file = MappedFile::open(FileName::by_user(path), access);
   try {
-    PieceWords words = words_in(file->text(), anywhere);
+    PieceWords words = words_in(file->text(), access);
     if (words.words.empty() && words.pieces.empty())
       throw input_error(translated("no word"), "", translated(expected));
     return words;

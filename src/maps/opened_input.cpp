@@ -80,10 +80,8 @@ OpenedInput open_input(const DocumentOptions& given, const MapRequest& maps) {
   }
   DocumentOptions options = given;
   options.input = file_of(given.input);
-  FileAccess anywhere = options.files;
-  anywhere.restrict_to.reset();
   // Standard input can be read once only.
-  const auto file = MappedFile::open(options.input, anywhere);
+  const auto file = MappedFile::open(FileName::by_user(options.input), options.files);
   std::shared_ptr<ResultReader> reader;
   if (!options.model && !file->bytes().empty()) {
     reader = std::make_shared<ResultReader>(file, options.input, options.files, false);

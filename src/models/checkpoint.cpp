@@ -19,12 +19,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // A part of a partial download, or what Git keeps in the place of a large file.
-void refuse_pointer(const fs::path& path, const FileAccess& access) {
-  std::error_code error;
-  const auto size = fs::file_size(path, error);
-  if (error || size > 1024) return;
-  const auto file = MappedFile::open(path, access);
-  if (!file->text().starts_with("version https://git-lfs")) return;
+void refuse_pointer(const fs::path& path, std::string_view text) {
+  constexpr std::size_t most_bytes = 1024;
+  const std::size_t size = text.size();
+  if (size > most_bytes || !text.starts_with("version https://git-lfs")) return;
   throw input_error(translated("{1} is a Git LFS pointer of {2} bytes, not the weights",
                                in_quotes(path.native()), size),
                     "", translated("fetch the file itself: git lfs pull"));
@@ -41,15 +39,6 @@ StoredTensors stored_tensors(std::span<const std::byte> bytes, std::shared_ptr<c
                     "", translated("download the file again"));
 }
 
-}  // namespace
-
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
-namespace {
-
 // The files that hold the weights of a folder.
 struct WeightFiles {
   fs::path place;  ///< for errors: the only file, or the index of the parts
@@ -60,7 +49,7 @@ struct WeightFiles {
 
 WeightFiles indexed_files(const fs::path& index, const FileAccess& access) {
   WeightFiles files{index, {}, {}};
-  const auto text = MappedFile::open(index, access);
+  const auto text = MappedFile::open(FileName::by_document(index), access);
   try {
     const JsonValue root = parse_json(text->text(), {.depth = access.limits.nesting});
     const JsonValue* map = root.is(JsonValue::Type::object) ? root.find("weight_map") : nullptr;
@@ -89,8 +78,8 @@ WeightFiles indexed_files(const fs::path& index, const FileAccess& access) {
 WeightFiles weight_files(const fs::path& folder, const FileAccess& access) {
   for (const char* name : {"model.safetensors", "pytorch_model.bin"}) {
     const fs::path whole = folder / name, index = folder / (std::string(name) + ".index.json");
-    if (is_there(whole)) return {whole, {whole}, {}};
-    if (is_there(index)) return indexed_files(index, access);
+    if (is_there(FileName::by_document(whole), access)) return {whole, {whole}, {}};
+    if (is_there(FileName::by_document(index), access)) return indexed_files(index, access);
   }
   // One file by another name, but not what trainings keep of themselves.
   std::vector<fs::path> others;
@@ -120,14 +109,14 @@ CheckpointWeights CheckpointWeights::open(const fs::path& folder, const FileAcce
   const WeightFiles files = weight_files(folder, access);
   weights.place_ = files.place.string();
   for (const fs::path& part : files.parts) {
-    if (!is_there(part)) {
+    if (!is_there(FileName::by_document(part), access)) {
       throw Error(
           ErrorKind::file,
           translated("the part {1} of the weights is missing", in_quotes(part.filename().native())),
           weights.place_, translated("download it too: the index names it"));
     }
-    refuse_pointer(part, access);
-    const auto file = MappedFile::open(part, access);
+    const auto file = MappedFile::open(FileName::by_document(part), access);
+    refuse_pointer(part, file->text());
     auto tensors = [&]() -> StoredTensors {
       try {
         return stored_tensors(file->bytes(), file, access.limits);
@@ -151,14 +140,14 @@ CheckpointWeights CheckpointWeights::open_gguf(const fs::path& path, const FileA
   std::vector<fs::path> parts{path};
   for (std::size_t n = 0; n < parts.size(); ++n) {
     const fs::path part = parts[n];
-    if (!is_there(part)) {
+    if (!is_there(FileName::by_document(part), access)) {
       throw Error(
           ErrorKind::file,
           translated("the part {1} of the weights is missing", in_quotes(part.filename().native())),
           weights.place_, translated("download it too: the first part needs it"));
     }
-    refuse_pointer(part, access);
-    const auto file = MappedFile::open(part, access);
+    const auto file = MappedFile::open(FileName::by_document(part), access);
+    refuse_pointer(part, file->text());
     if (!looks_like_gguf(file->bytes())) {
       throw input_error(
           translated("{1} is neither a folder nor a GGUF file", in_quotes(part.native())), "",

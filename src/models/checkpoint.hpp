@@ -24,9 +24,6 @@
 
 namespace attn {
 
-/// Whether the file or folder exists.
-bool is_there(const std::filesystem::path& path);
-
 /// A file of weights, by its format.
 using StoredTensors = std::variant<Safetensors, TorchFile, Gguf>;
 

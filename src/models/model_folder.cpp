@@ -16,30 +16,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-JsonValue read_json(const fs::path& path, const FileAccess& access) {
-  const auto file = MappedFile::open(path, access);
+JsonValue read_json(const FileName& name, const FileAccess& access) {
+  const auto file = MappedFile::open(name, access);
   try {
     return parse_json(file->text(), {.depth = access.limits.nesting});
   } catch (const Error& error) {
-    const Error placed = error.inside(path.string());
+    const Error placed = error.inside(name.path().string());
     if (!placed.help().empty()) throw placed;
     throw Error(placed.kind(), placed.problem(), placed.where(),
                 translated("download the file again"));
-  }
-}
-
-// A named pipe or a device would be waited for, and is no part of a checkpoint.
-void expect_files(const fs::path& folder) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const fs::path extension = entry.path().extension();
-    const bool is_read = extension == ".json" || extension == ".safetensors" ||
-                         extension == ".bin" || extension == ".pt" || extension == ".pth" ||
-                         extension == ".txt" || extension == ".model" || extension == ".spm";
-    if (!is_read || !entry.is_other(error)) continue;
-    throw Error(ErrorKind::file,
-                translated("{1} is not a regular file", in_quotes(entry.path().native())), "",
-                translated("put the file itself there"));
   }
 }
 
@@ -48,8 +33,9 @@ class TokenizerFolder {
  public:
   TokenizerFolder(const fs::path& folder, const std::string& family, const FileAccess& access) {
     const auto open = [&](const char* name) -> std::optional<std::string_view> {
-      if (!is_there(folder / name)) return std::nullopt;
-      return kept_.emplace_back(MappedFile::open(folder / name, access))->text();
+      const FileName file = FileName::by_document(folder, name);
+      if (!is_there(file, access)) return std::nullopt;
+      return kept_.emplace_back(MappedFile::open(file, access))->text();
     };
     files_.tokenizer_config = open("tokenizer_config.json");
     files_.special_tokens_map = open("special_tokens_map.json");
@@ -105,7 +91,7 @@ namespace {
 std::optional<JsonValue> read_own_row(const std::optional<fs::path>& row,
                                       const FileAccess& access) {
   if (!row) return std::nullopt;
-  JsonValue own = read_json(*row, access);
+  JsonValue own = read_json(FileName::by_document(*row), access);
   try {
     read_row(own);
   } catch (const Error& problem) {
@@ -158,24 +144,24 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
     return model;
   }
   if (!fs::is_directory(path, error)) {
-    const bool there = is_there(path);
+    const bool there = fs::exists(path, error);
     throw Error(ErrorKind::file,
                 there ? translated("{1} is not a folder", in_quotes(path.native()))
                       : translated("there is no folder {1}", in_quotes(path.native())),
                 "", translated("name the folder of a checkpoint, which holds config.json"));
   }
-  expect_files(path);
   // 1. What it is.
   const fs::path configuration = path / "config.json";
-  if (!is_there(configuration)) {
-    const bool adapter = is_there(path / "adapter_config.json");
+  const FileName named = FileName::by_document(path, configuration.filename());
+  if (!is_there(named, access)) {
+    const bool adapter = is_there(FileName::by_document(path, "adapter_config.json"), access);
     throw Error(
         ErrorKind::file,
         translated("there is no config.json in the folder {1}", in_quotes(path.native())), "",
         adapter ? translated("it holds only an adapter: merge it into its model and save that")
                 : translated("name the folder of a checkpoint"));
   }
-  const JsonValue config = read_json(configuration, access);
+  const JsonValue config = read_json(named, access);
   const std::optional<JsonValue> own_row = read_own_row(row, access);
   try {
     model.architecture = read_architecture(config, own_row ? &*own_row : nullptr);
@@ -219,16 +205,19 @@ std::shared_ptr<const ModelFolder> ModelFolders::open(const fs::path& path,
     // Who asks which files were read is to hear of these too.
     if (given.opened) {
       for (const fs::path& file : known->second->files) {
-        given.opened(file,
-                     MappedFile::open(file, {given.limits, given.restrict_to, {}, {}})->bytes());
+        given.opened(file, MappedFile::open(FileName::by_document(file),
+                                            {given.limits, given.restrict_to, {}, given.mapped})
+                               ->bytes());
       }
     }
+    if (given.mapped) given.mapped->add(*mapped_);
     return known->second;
   }
   FileAccess access = given;
   access.mapped = mapped_;
   auto model = std::make_shared<const ModelFolder>(ModelFolder::open(path, row, access));
   open_.emplace(key, model);
+  if (given.mapped) given.mapped->add(*mapped_);
   return model;
 }
 

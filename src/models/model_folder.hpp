@@ -28,7 +28,8 @@ struct ModelFolder {
   std::optional<Error> no_tokenizer;           ///< the reason why there is none
   std::vector<std::filesystem::path> files;    ///< all that were read
 
-  /// `row` is a file that describes the model in the place of a known row. Throws Error(file) or
+  /// `row` is a file that describes the model in the place of a known row. The caller has had both
+  /// paths checked by refuse_outside(). Throws Error(file) or
   /// Error(input) naming the file, the key and what is not supported. An error of the
   /// tokenizer's files is kept in `no_tokenizer`, as token ids need no tokenizer.
   static ModelFolder open(const std::filesystem::path& path,

@@ -21,6 +21,11 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view ollama_start = "ollama:";
 
+bool is_present(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
 // Absent or empty is the same.
 std::string variable(const char* name) {
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing sets it
@@ -99,7 +104,7 @@ fs::path in_hub(const std::string& given) {
     folder.replace(slash, 1, "--");
   }
   const fs::path repository = cache / (std::string(repository_start) + folder);
-  if (!is_there(repository)) {
+  if (!is_present(repository)) {
     throw Error(ErrorKind::file,
                 translated("there is no folder and no model {1}", in_quotes(given)), "",
                 translated("looked in {1}, which has {2}; get it with: hf download {3}",
@@ -109,7 +114,7 @@ fs::path in_hub(const std::string& given) {
   const fs::path reference = repository / "refs" / revision;
   std::error_code error;
   if (fs::is_regular_file(reference, error)) {
-    commit = MappedFile::open(reference, {})->text();
+    commit = MappedFile::open(FileName::by_document(reference))->text();
     while (!commit.empty() && (commit.back() == '\n' || commit.back() == ' ')) commit.pop_back();
   }
   const fs::path snapshot = repository / "snapshots" / commit;
@@ -143,14 +148,14 @@ fs::path in_ollama(const std::string& given) {
   std::string store = variable("OLLAMA_MODELS");
   if (store.empty()) store = variable("HOME") + "/.ollama/models";
   const fs::path library = fs::path(store) / "manifests" / "registry.ollama.ai" / "library";
-  if (!has_names_only(name, 1) || !is_there(library / name)) {
+  if (!has_names_only(name, 1) || !is_present(library / name)) {
     refuse_ollama(given, library, names_in(library), pull);
   }
   const fs::path manifest = library / name / tag;
-  if (!has_names_only(tag, 1) || !is_there(manifest)) {
+  if (!has_names_only(tag, 1) || !is_present(manifest)) {
     refuse_ollama(given, library / name, names_in(library / name), pull);
   }
-  const auto file = MappedFile::open(manifest, {});
+  const auto file = MappedFile::open(FileName::by_document(manifest));
   try {
     const JsonValue root = parse_json(file->text());
     const JsonValue* layers = root.is(JsonValue::Type::object) ? root.find("layers") : nullptr;
@@ -170,7 +175,7 @@ fs::path in_ollama(const std::string& given) {
       std::string blob = digest->string();
       std::ranges::replace(blob, ':', '-');
       const fs::path path = fs::path(store) / "blobs" / blob;
-      if (has_names_only(blob, 1) && is_there(path)) return path;
+      if (has_names_only(blob, 1) && is_present(path)) return path;
     }
   } catch (const Error& error) {
     throw error.inside(manifest.string());
@@ -184,7 +189,7 @@ fs::path in_ollama(const std::string& given) {
 
 fs::path model_path(const std::string& name, const fs::path& folder, const FileAccess& access) {
   const fs::path path = folder / name;
-  if (is_there(path)) return path;
+  if (is_present(path)) return path;
   const bool ollama = name.starts_with(ollama_start);
   const std::size_t at = std::min(name.find('@'), name.size());
   const bool repository = has_names_only(name.substr(0, at), 2) &&

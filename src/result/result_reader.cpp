@@ -42,11 +42,6 @@ bool holds_form(const JsonValue& object) {
                      [&](std::string_view form) { return object.find(form) != nullptr; });
 }
 
-FileAccess anywhere(FileAccess access) {
-  access.restrict_to.reset();
-  return access;
-}
-
 }  // namespace
 
 template <class Read>
@@ -59,7 +54,7 @@ auto ResultReader::placed(const Read& read) const {
 }
 
 ResultReader::ResultReader(const std::filesystem::path& path, const FileAccess& access)
-    : ResultReader(MappedFile::open(path, anywhere(access)), path, access) {}
+    : ResultReader(MappedFile::open(FileName::by_user(path), access), path, access) {}
 
 ResultReader::ResultReader(std::shared_ptr<const MappedFile> file,
                            const std::filesystem::path& path, const FileAccess& access,

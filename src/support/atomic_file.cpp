@@ -14,7 +14,7 @@
 
 #include "attn/error.hpp"
 
-#include "support/mapped_file.hpp"
+#include "support/file_opening.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/system_error_text.hpp"

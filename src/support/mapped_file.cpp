@@ -7,10 +7,8 @@
 #include <cstdlib>
 #include <new>
 #include <string>
-#include <system_error>
 #include <utility>
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,64 +45,6 @@ void refuse_endless(int descriptor, const std::string& name) {
                     translated("name a file or a pipe"));
 }
 
-[[noreturn]] void refuse_place(const std::string& name, const fs::path& folder) {
-  throw input_error(translated("{1} is not in the folder {2}, to which FileAccess::restrict_to "
-                               "confines the files of documents",
-                               name, in_quotes(folder.native())),
-                    "", translated("put a copy of the file there"));
-}
-
-bool is_inside(const fs::path& path, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
-         folder.end();
-}
-
-fs::path real_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::path real = fs::canonical(folder, error);
-  if (!error && !fs::is_directory(real, error) && !error) {
-    error = std::make_error_code(std::errc::not_a_directory);
-  }
-  if (error) {
-    throw Error(ErrorKind::file,
-                translated("cannot open the folder {1}: {2}", in_quotes(folder.native()),
-                           system_error_text(error.value())),
-                "FileAccess::restrict_to", translated("name a folder that exists"));
-  }
-  return real;
-}
-
-// Opens a file that must be inside the folder. Its place is checked before, so that nothing outside
-// is touched, and again afterwards, because links may have changed in between.
-int open_inside(const fs::path& path, const std::string& name, const fs::path& folder) {
-  const fs::path real = real_folder(folder);
-  std::error_code error;
-  if (path == "-" || !is_inside(fs::weakly_canonical(path, error), real) || error) {
-    refuse_place(name, folder);
-  }
-  // Without O_NONBLOCK, opening a named pipe would wait for a writer.
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  if (descriptor < 0) return descriptor;
-  Descriptor file(descriptor);
-  const fs::path opened = fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor), error);
-  if (error || !is_inside(opened, real)) refuse_place(name, folder);
-  struct stat status {};
-  if (fstat(descriptor, &status) != 0) fail(to_translate("cannot open {1}: {2}"), name, errno);
-  if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
-    throw input_error(
-        translated("{1} is not a regular file, and FileAccess::restrict_to allows no others", name),
-        "", translated("name a regular file"));
-  }
-  // Another hard link may be outside the folder, made by a user without permission to read.
-  if (S_ISREG(status.st_mode) && status.st_nlink > 1) {
-    throw input_error(
-        translated("{1} has several names (hard links), and FileAccess::restrict_to allows but one",
-                   name),
-        "", translated("put a copy of the file there"));
-  }
-  return file.release();
-}
-
 // Part of the address space and the flag of the file that is mapped there. A signal handler reads
 // it while others change it: values are valid if the version is even and the same before and after.
 struct Mapping {
@@ -125,43 +65,6 @@ struct Mapping {
 std::array<Mapping, 1024> mappings;
 
 }  // namespace
-
-std::string help_for_file(int reason, FileUse use) {
-  const bool read = use == FileUse::read;
-  switch (reason) {
-    case ENOENT:
-    case ENOTDIR:
-      return read ? translated("check the name, and the folder it is looked for in")
-                  : translated("create the folder first, or check its name");
-    case EISDIR:
-      return translated("name a file, not a folder");
-    case EACCES:
-    case EPERM:
-      return read ? translated("check the permissions of the file and its folders")
-                  : translated(
-                        "check the permissions of the folder and the file, or write elsewhere");
-    case EMFILE:
-      return translated("raise the limit of open files (ulimit -n)");
-    default:
-      break;
-  }
-  if (read) return "";
-  switch (reason) {
-    case EROFS:
-      return translated("write to another place");
-    case ENOSPC:
-    case EDQUOT:
-      return translated("free some space, or write to another disk");
-    case EFBIG:
-      return translated("raise the limit of file sizes (ulimit -f), or write less");
-    case ENAMETOOLONG:
-      return translated("choose a shorter name");
-    case ELOOP:
-      return translated("the symbolic links lead in a circle: remove one");
-    default:
-      return "";
-  }
-}
 
 /// Registers a mapping for the signal handler during its lifetime.
 class MappedFile::Watch {
@@ -208,7 +111,7 @@ bool cover_shortened_file(const void* address) noexcept {
   return false;
 }
 
-std::shared_ptr<std::atomic<bool>> MappedFiles::add(std::string name) {
+std::shared_ptr<std::atomic<bool>> MappedFiles::watch(std::string name) {
   const std::lock_guard lock(guard_);
   files_.emplace_back(std::move(name), std::make_shared<std::atomic<bool>>(false));
   return files_.back().second;
@@ -224,28 +127,47 @@ void MappedFiles::check() const {
   }
 }
 
+void MappedFiles::add(const std::string& name, const struct stat& status) {
+  if (!S_ISREG(status.st_mode)) return;
+  const std::lock_guard lock(guard_);
+  names_.try_emplace({status.st_dev, status.st_ino}, name);
+}
+
+void MappedFiles::add(const fs::path& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0) add(in_quotes(path.native()), status);
+}
+
+void MappedFiles::add(const MappedFiles& others) {
+  const std::scoped_lock lock(guard_, others.guard_);
+  names_.insert(others.names_.begin(), others.names_.end());
+}
+
+void MappedFiles::refuse_output(const fs::path& path) const {
+  if (outer_) outer_->refuse_output(path);
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return;
+  const std::lock_guard lock(guard_);
+  const auto read = names_.find({status.st_dev, status.st_ino});
+  if (read == names_.end()) return;
+  throw Error(ErrorKind::usage,
+              translated("the output {1} would replace {2}, from which it is made",
+                         in_quotes(path.native()), read->second),
+              "", translated("write to another file or folder"));
+}
+
 MappedFile::MappedFile() = default;
 
 void MappedFile::Free::operator()(std::byte* block) const noexcept {
   std::free(block);
 }
 
-std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& path, const FileAccess& access) {
-  const bool standard_input = path == "-";
-  const std::string name = standard_input ? translated("standard input") : in_quotes(path.native());
-  // The system would open the file whose name ends at the zero byte.
-  if (path.native().find('\0') != std::string::npos) {
-    throw input_error(translated("the file name {1} holds a zero byte", name), "",
-                      translated("check the name"));
-  }
-  const int descriptor = access.restrict_to ? open_inside(path, name, *access.restrict_to)
-                         : standard_input   ? STDIN_FILENO
-                                            : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  const Descriptor file(descriptor, !standard_input);
-  if (file.get() < 0) fail(to_translate("cannot open {1}: {2}"), name, errno);
-  struct stat status {};
-  if (fstat(file.get(), &status) != 0) fail(to_translate("cannot open {1}: {2}"), name, errno);
-  if (S_ISDIR(status.st_mode)) fail(to_translate("cannot open {1}: {2}"), name, EISDIR);
+std::shared_ptr<const MappedFile> MappedFile::open(const FileName& path, const FileAccess& access) {
+  const std::string name = path.text();
+  const OpenedFile opened = open_file(path, access);
+  const Descriptor& file = opened.descriptor;
+  const struct stat& status = opened.status;
+  if (access.mapped) access.mapped->add(name, status);
 
   std::shared_ptr<MappedFile> result(new MappedFile);
   const std::uint64_t most = access.limits.file_bytes;
@@ -253,14 +175,14 @@ std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& path, const F
     refuse_size(name, bytes_text(static_cast<double>(status.st_size)), most);
   }
   // Another program may have read a part of standard input, which a mapping would show again.
-  if (S_ISREG(status.st_mode) && status.st_size > 0 && !standard_input) {
+  if (S_ISREG(status.st_mode) && status.st_size > 0 && !path.is_standard_input()) {
     result->map(file.get(), static_cast<std::size_t>(status.st_size), name, access.mapped.get());
   }
   if (!result->mapped_) {
     // Only regular files have a size.
     result->read_all(file.get(), name, S_ISREG(status.st_mode) ? most : access.limits.stream_bytes);
   }
-  if (access.opened) access.opened(path, result->bytes_);
+  if (access.opened) access.opened(path.path(), result->bytes_);
   return result;
 }
 
@@ -270,7 +192,7 @@ void MappedFile::map(int descriptor, std::size_t size, const std::string& name,
   if (address == MAP_FAILED) return;
   bytes_ = {static_cast<const std::byte*>(address), size};
   mapped_ = true;
-  if (files != nullptr) watch_ = std::make_unique<Watch>(bytes_, files->add(name));
+  if (files != nullptr) watch_ = std::make_unique<Watch>(bytes_, files->watch(name));
 }
 
 void MappedFile::read_all(int descriptor, const std::string& name, std::uint64_t most) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -11,55 +12,45 @@
 #include <utility>
 #include <vector>
 
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "attn/error.hpp"
 #include "attn/file_access.hpp"
 
+#include "support/file_opening.hpp"
 #include "support/work_budget.hpp"
 
 namespace attn {
 
-/// File descriptor that is closed at the end of its lifetime if it is owned; below 0 = none.
-class Descriptor {
- public:
-  explicit Descriptor(int number, bool owned = true) : number_(number), owned_(owned) {}
-  ~Descriptor() {
-    if (owned_ && number_ >= 0) close(number_);
-  }
-  Descriptor(Descriptor&& other) noexcept
-      : number_(std::exchange(other.number_, -1)), owned_(other.owned_) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    std::swap(owned_, other.owned_);
-    return *this;
-  }
-
-  int get() const { return number_; }
-  int release() { return std::exchange(number_, -1); }
-
- private:
-  int number_;
-  bool owned_;
-};
-
-/// Help for an error number of the system when a file is read or written; empty for rare ones.
-enum class FileUse { read, write };
-std::string help_for_file(int reason, FileUse use);
-
-/// Files that were mapped for one piece of work, which may be shortened meanwhile by other programs
-/// (see cover_shortened_file()). Several threads may use it at once.
+/// Files that were opened for one piece of work. Other programs may shorten them meanwhile (see
+/// cover_shortened_file()), and the work itself must not write over them. Several threads may use
+/// it at once.
 class MappedFiles {
  public:
+  /// `outer` are the files of the work that this is a part of, if there is such work.
+  explicit MappedFiles(std::shared_ptr<const MappedFiles> outer = nullptr)
+      : outer_(std::move(outer)) {}
+
   /// Throws Error(file) naming the first file that was shortened: results made from it are invalid.
   void check() const;
 
+  /// Throws Error(usage) if a file of the path is one of these or of the outer ones, by whatever
+  /// name or link.
+  void refuse_output(const std::filesystem::path& path) const;
+
+  /// Adds a file that will be opened, and those of other work that this work uses too.
+  void add(const std::filesystem::path& path);
+  void add(const MappedFiles& others);
+
  private:
   friend class MappedFile;
-  std::shared_ptr<std::atomic<bool>> add(std::string name);
+  std::shared_ptr<std::atomic<bool>> watch(std::string name);
+  void add(const std::string& name, const struct stat& status);
 
+  std::shared_ptr<const MappedFiles> outer_;
   mutable std::mutex guard_;
   std::vector<std::pair<std::string, std::shared_ptr<std::atomic<bool>>>> files_;
+  std::map<std::pair<dev_t, ino_t>, std::string> names_;  // of regular files, for messages
 };
 
 /// Returns work(access), which has the time of Limits::seconds. If a file was shortened during it,
@@ -67,7 +58,7 @@ class MappedFiles {
 /// bytes.
 template <class Work>
 auto with_whole_files(FileAccess access, const Work& work) {
-  access.mapped = std::make_shared<MappedFiles>();
+  access.mapped = std::make_shared<MappedFiles>(access.mapped);
   WorkBudget budget(access.limits.seconds);
   const BudgetScope scope(&budget);
   try {
@@ -80,12 +71,11 @@ auto with_whole_files(FileAccess access, const Work& work) {
   }
 }
 
-/// Bytes of a file: memory-mapped if it is a regular file, read into memory if it is a pipe or "-",
-/// standard input. Throws Error(file) with the path and the system's reason, also for a folder, and
-/// Error(input) for a file larger than Limits or outside FileAccess::restrict_to.
+/// Bytes of a file: memory-mapped if it is a regular file, read into memory if it is a pipe or
+/// standard input. Throws as open_file() does, and Error(input) for a file larger than Limits.
 class MappedFile {
  public:
-  static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path,
+  static std::shared_ptr<const MappedFile> open(const FileName& file,
                                                 const FileAccess& access = {});
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;

@@ -146,7 +146,7 @@ void speak(const std::filesystem::path& catalogue) {
     return;
   }
   auto read = std::make_unique<const Catalogue>(
-      std::string(MappedFile::open(catalogue)->text()), catalogue.string());
+      std::string(MappedFile::open(FileName::by_user(catalogue))->text()), catalogue.string());
   const std::lock_guard lock(guard);
   kept.push_back(std::move(read));
   spoken = kept.back().get();

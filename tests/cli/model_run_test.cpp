@@ -291,7 +291,7 @@ TEST_CASE("an empty configuration and what is no file say what to do") {
   CHECK(folder.error() ==
         "attn-cli: \"FOLDER/config.json\" is not a regular file\n"
         "  where: standard input\n"
-        "  help:  put the file itself there\n");
+        "  help:  name a regular file\n");
 }
 
 TEST_CASE("a head of other sizes is refused before anything is computed") {

@@ -77,6 +77,70 @@ TEST_CASE("symbolic links lead out of the folder no more than names do") {
         std::string::npos);
 }
 
+TEST_CASE("what is outside the folder is refused by one text, whatever is there") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "in");
+  fs::create_directories(folder / "out/folder");
+  folder.write("in/q.npy", matrix);
+  folder.write("out/file", matrix);
+  fs::copy(fs::path(ATTN_TEST_DATA) / "models/cases/gpt2_bare_names/checkpoint",
+           folder / "out/checkpoint");
+  FileAccess access;
+  access.restrict_to = folder / "in";
+  const auto refusal = [&](const std::string& before, const std::string& name,
+                           const std::string& after) {
+    std::string text = verdict(folder, before + '"' + name + '"' + after, access);
+    const std::size_t at = text.find(name + "\" is not in the folder");
+    REQUIRE(at != std::string::npos);
+    return text.replace(at, name.size(), "NAME");
+  };
+  const std::vector<std::pair<std::string, std::string>> doors = {
+      {R"({"model":)", R"(,"text":"a"})"},
+      {R"({"model":"in","architecture":)", R"(,"text":"a"})"},
+      {R"({"attention":"sdpa","query":{"file":)", "}}"},
+      {R"({"attention":"self","x":[[1,2]],"parameters":{"file":)", "}}"},
+      {R"({"attention":"sdpa","query":[[1]],"labels":{"query":{"file":)", "}}}"},
+      {R"({"attention":"sdpa","seed":1,"tokens":["a"],"embedding":{"dimension":2,"init":"torch",)"
+       R"("vocabulary":{"file":)",
+       "}}}"}};
+  for (const char* name : {"none", "file", "folder", "checkpoint"}) {
+    fs::create_symlink(std::string("../out/") + name, folder / "in" / name);
+  }
+  fs::create_directory_symlink("../in", folder / "out/back");
+  for (const auto& [before, after] : doors) {
+    CAPTURE(before);
+    const std::string none = refusal(before, "out/none", after);
+    for (const char* there : {"out/file", "out/folder", "out/checkpoint", "in/none", "in/file",
+                              "in/folder", "in/checkpoint", "out/folder/../../in/q.npy",
+                              "out/none/../../in/q.npy", "out/back/q.npy", "/proc/self/fd/0"}) {
+      CAPTURE(there);
+      CHECK(refusal(before, there, after) == none);
+    }
+  }
+}
+
+TEST_CASE("what lies behind the links of a checkpoint folder is not revealed either") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "in");
+  fs::create_directories(folder / "out");
+  folder.write("out/there", "{}");
+  FileAccess access;
+  access.restrict_to = folder / "in";
+  const auto with_link = [&](const char* name, const char* target) {
+    fs::remove_all(folder / "in");
+    fs::copy(fs::path(ATTN_TEST_DATA) / "models/cases/gpt2_bare_names/checkpoint", folder / "in");
+    fs::remove(folder / "in" / name);
+    fs::create_symlink(std::string("../out/") + target, folder / "in" / name);
+    return verdict(folder, R"({"model":"in","text":"a"})", access);
+  };
+  for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"}) {
+    CAPTURE(name);
+    const std::string there = with_link(name, "there");
+    CHECK(there.find(name + std::string("\" is not in the folder")) != std::string::npos);
+    CHECK(with_link(name, "none") == there);
+  }
+}
+
 TEST_CASE("the files that results refer to and vocabularies are confined too") {
   const TemporaryFolder folder;
   fs::create_directories(folder / "in");
@@ -104,10 +168,53 @@ TEST_CASE("a restricted document can neither wait for a named pipe nor read stan
   FileAccess access;
   access.restrict_to = folder / "in";
   CHECK(verdict(folder, query_in("in/pipe"), access) ==
-        "\"" + (folder / "in/pipe").string() +
-            "\" is not a regular file, and FileAccess::restrict_to allows no others\n  where: " +
+        "\"" + (folder / "in/pipe").string() + "\" is not a regular file\n  where: " +
             (folder / "doc.json").string() + ", /query/file\n  help:  name a regular file");
   CHECK_THROWS_AS(TensorFile::open("-", access), Error);
+}
+
+TEST_CASE("whatever a document names has to be a regular file, and nothing is waited for") {
+  const TemporaryFolder folder;
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  const auto refused = [&](const std::string& file, const std::string& document,
+                           const std::string& place) {
+    CAPTURE(document);
+    CHECK(verdict(folder, document, {}) ==
+          "\"" + (folder / file).string() + "\" is not a regular file\n  where: " +
+              (folder / "doc.json").string() + place + "\n  help:  name a regular file");
+  };
+  for (const std::string file : {"pipe", "/dev/zero", "/dev/stdin"}) {
+    if (file == "/dev/stdin" && fs::is_regular_file(file)) continue;
+    refused(file, query_in(file), ", /query/file");
+    refused(file, R"({"attention":"self","x":[[1,2]],"parameters":{"file":")" + file + "\"}}",
+            ", /parameters/file");
+    refused(file,
+            R"({"attention":"sdpa","query":[[1]],"labels":{"query":{"file":")" + file + "\"}}}",
+            ", /labels/query/file");
+    refused(file,
+            R"({"attention":"sdpa","seed":1,"tokens":["a"],"embedding":{"dimension":2,)"
+            R"("init":"torch","vocabulary":{"file":")" +
+                file + "\"}}}",
+            ", /embedding/vocabulary/file");
+  }
+  // Some have the kind of a regular file, but the system makes what they hold.
+  CHECK(verdict(folder, query_in("/proc/self/status"), {}) ==
+        "\"/proc/self/status\" is not a file on a disk: the system makes it while it is read\n"
+        "  where: " +
+            (folder / "doc.json").string() + ", /query/file\n  help:  name a regular file");
+  // A minus sign is standard input for users only.
+  CHECK(verdict(folder, query_in("-"), {}).starts_with("cannot open \""));
+}
+
+TEST_CASE("a part of a checkpoint's weights is a regular file") {
+  const TemporaryFolder folder;
+  fs::copy(fs::path(ATTN_TEST_DATA) / "models/cases/gpt2_bare_names/checkpoint", folder / "model");
+  fs::remove(folder / "model/model.safetensors");
+  folder.write("model/model.safetensors.index.json", R"({"weight_map":{"a":"part"}})");
+  REQUIRE(mkfifo((folder / "model/part").c_str(), 0600) == 0);
+  CHECK(verdict(folder, R"({"model":"model","text":"a"})", {}) ==
+        "\"" + (folder / "model/part").string() + "\" is not a regular file\n  where: " +
+            (folder / "doc.json").string() + "\n  help:  name a regular file");
 }
 
 TEST_CASE("a folder of restriction that is not there is an error of the flag") {

@@ -131,7 +131,7 @@ TEST_CASE("headers are read however Python would accept them") {
 }
 
 TEST_CASE("a mapped .npy file of floats is borrowed, not copied") {
-  const auto file = MappedFile::open(files + "float32.npy");
+  const auto file = MappedFile::open(FileName::by_user(files + "float32.npy"));
   const Tensor tensor = parse_npy(file->bytes(), file);
   CHECK(tensor.bytes() == file->bytes().data() + 128);
 }
@@ -367,7 +367,7 @@ std::string with_number_replaced(std::string bytes, std::uint32_t from, std::uin
 
 void check_numpy_archive(const std::string& name) {
   CAPTURE(name);
-  const auto file = MappedFile::open(files + name);
+  const auto file = MappedFile::open(FileName::by_user(files + name));
   const Npz npz(file->bytes(), file);
   REQUIRE(npz.names() == std::vector<std::string>{"weights", "mask", "größe"});
   std::vector<float> counting(24);

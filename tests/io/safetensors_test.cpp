@@ -48,7 +48,7 @@ constexpr const char* again = "\n  help:  write the file again";
 }  // namespace
 
 TEST_CASE("every type of elements is widened, never narrowed") {
-  const auto file = MappedFile::open(files + "elements.safetensors");
+  const auto file = MappedFile::open(FileName::by_user(files + "elements.safetensors"));
   const Safetensors tensors(file->bytes(), file);
   REQUIRE(tensors.names() == std::vector<std::string>{"f64", "i64", "u64", "f32", "i32", "u32",
                                                       "f16", "bf16", "i16", "u16", "i8", "u8",
@@ -83,7 +83,7 @@ TEST_CASE("an unknown type of elements is refused when that tensor is read") {
 }
 
 TEST_CASE("a mapped .safetensors file of floats is borrowed, not copied") {
-  const auto file = MappedFile::open(files + "elements.safetensors");
+  const auto file = MappedFile::open(FileName::by_user(files + "elements.safetensors"));
   const auto* begin = file->bytes().data();
   const auto* address =
       static_cast<const std::byte*>(Safetensors(file->bytes(), file).read(3).bytes());

@@ -13,6 +13,7 @@
 #include "attn/error.hpp"
 
 #include "error_from.hpp"
+#include "support/printable.hpp"
 #include "temporary_folder.hpp"
 
 using namespace attn;
@@ -166,8 +167,8 @@ TEST_CASE("what cannot be written is named with the reason") {
                                            "\": Not a directory\n"
                                            "  help:  create the folder first, or check its name");
   const std::string long_name(300, 'n');
-  CHECK(error_of(folder / long_name) == "cannot write \"" + (folder / long_name).string() +
-                                            "\": File name too long\n"
+  CHECK(error_of(folder / long_name) == "cannot write " + in_quotes((folder / long_name).native()) +
+                                            ": File name too long\n"
                                             "  help:  choose a shorter name");
   CHECK(error_of("") ==
         "cannot write \"\": No such file or directory\n"

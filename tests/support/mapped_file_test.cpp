@@ -17,7 +17,7 @@ TEST_CASE("a file's bytes are those it holds") {
   std::string text("a\0b\n", 4);
   text.append(100000, 'x');
   write_text(folder / "x", text);
-  const auto file = MappedFile::open(folder / "x");
+  const auto file = MappedFile::open(FileName::by_user(folder / "x"));
   CHECK(file->text() == text);
   CHECK(file->bytes().size() == text.size());
 }
@@ -25,16 +25,16 @@ TEST_CASE("a file's bytes are those it holds") {
 TEST_CASE("an empty file has no bytes") {
   const TemporaryFolder folder;
   write_text(folder / "x", "");
-  CHECK(MappedFile::open(folder / "x")->bytes().empty());
-  CHECK(MappedFile::open("/dev/null")->text().empty());
+  CHECK(MappedFile::open(FileName::by_user(folder / "x"))->bytes().empty());
+  CHECK(MappedFile::open(FileName::by_user("/dev/null"))->text().empty());
 }
 
 TEST_CASE("a file whose size is not known beforehand is read") {
-  CHECK(MappedFile::open("/proc/self/status")->text().starts_with("Name:"));
+  CHECK(MappedFile::open(FileName::by_user("/proc/self/status"))->text().starts_with("Name:"));
 }
 
 TEST_CASE("a device whose bytes have no end is refused at its first ones") {
-  CHECK_THROWS_WITH_AS(MappedFile::open("/dev/zero"),
+  CHECK_THROWS_WITH_AS(MappedFile::open(FileName::by_user("/dev/zero")),
                        "\"/dev/zero\" is a device, whose bytes have no end\n"
                        "  help:  name a file or a pipe",
                        Error);
@@ -46,7 +46,7 @@ TEST_CASE("a pipe is read to its end") {
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   const std::string text(300000, 'x');
   std::thread writer([&] { write_text(pipe, text); });
-  const auto file = MappedFile::open(pipe);
+  const auto file = MappedFile::open(FileName::by_user(pipe));
   writer.join();
   CHECK(file->text() == text);
 }
@@ -57,27 +57,27 @@ TEST_CASE("a minus sign names standard input, read from where it stands") {
   const int kept = dup(STDIN_FILENO);
   REQUIRE(freopen((folder / "x").c_str(), "r", stdin) != nullptr);
   REQUIRE(lseek(STDIN_FILENO, 6, SEEK_SET) == 6);
-  const auto file = MappedFile::open("-");
+  const auto file = MappedFile::open(FileName::by_user("-"));
   dup2(kept, STDIN_FILENO);
   close(kept);
   CHECK(file->text() == "second");
 }
 
 TEST_CASE("a file that cannot be opened is named with the reason") {
-  CHECK_THROWS_WITH_AS(MappedFile::open("no/such file.npy"),
+  CHECK_THROWS_WITH_AS(MappedFile::open(FileName::by_user("no/such file.npy")),
                        "cannot open \"no/such file.npy\": No such file or directory\n"
                        "  help:  check the name, and the folder it is looked for in",
                        Error);
-  CHECK_THROWS_WITH_AS(MappedFile::open("/"),
+  CHECK_THROWS_WITH_AS(MappedFile::open(FileName::by_user("/")),
                        "cannot open \"/\": Is a directory\n"
                        "  help:  name a file, not a folder",
                        Error);
-  CHECK_THROWS_WITH_AS(MappedFile::open(""),
+  CHECK_THROWS_WITH_AS(MappedFile::open(FileName::by_user("")),
                        "cannot open \"\": No such file or directory\n"
                        "  help:  check the name, and the folder it is looked for in",
                        Error);
   try {
-    MappedFile::open("no/such file.npy");
+    MappedFile::open(FileName::by_user("no/such file.npy"));
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::file);
   }
@@ -91,5 +91,5 @@ TEST_CASE("a file that may not be read is named with the reason") {
   const std::string problem = "cannot open \"" + (folder / "x").string() +
                               "\": Permission denied\n"
                               "  help:  check the permissions of the file and its folders";
-  CHECK_THROWS_WITH_AS(MappedFile::open(folder / "x"), problem.c_str(), Error);
+  CHECK_THROWS_WITH_AS(MappedFile::open(FileName::by_user(folder / "x")), problem.c_str(), Error);
 }
