@@ -226,6 +226,8 @@ struct PictureFrame {
   double left = 0, top = 0, right = 0, bottom = 0;
 };
 
+class MappedFiles;
+
 /// A finished picture file.
 struct Picture {
   std::string bytes;
@@ -233,6 +235,8 @@ struct Picture {
   std::vector<PictureText> texts;     ///< all lines of text in it
   std::vector<PictureFrame> frames = {};
   std::string description = {};  ///< its content in words; vector files hold it too
+  /// Files that it was made from, over which write_picture() does not write.
+  std::shared_ptr<const MappedFiles> inputs = {};
 };
 
 /// Pictures of maps and charts. Equal input gives equal bytes. Each function throws Error(usage)

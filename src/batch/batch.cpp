@@ -212,6 +212,12 @@ class Batch {
     const DocumentList documents(options_);
     items_ = documents.size();
     outcome_.counts.items = (items_ + shard.count - 1 - shard.index) / shard.count;
+    std::error_code none;
+    if (fs::exists(options_.run.out, none)) {
+      const auto inputs = std::make_shared<MappedFiles>();
+      documents.add_inputs(*inputs);
+      files_.mapped = inputs;
+    }
     prepare_folder();
     parallel_for(outcome_.counts.items, jobs_in_memory(options_.jobs), [&](std::size_t i) {
       if (is_stopped()) return;
@@ -227,8 +233,9 @@ class Batch {
 
  private:
   void prepare_folder() {
-    make_output_folder(options_.run.out);
     outcome_.summary = options_.run.out / summary_name(options_.shard);
+    if (files_.mapped) files_.mapped->refuse_output(outcome_.summary);
+    make_output_folder(options_.run.out);
     if (options_.resume) {
       earlier_ = Summaries::read(options_.run.out);
       outcome_.warnings = earlier_->warnings();

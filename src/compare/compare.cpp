@@ -182,6 +182,7 @@ void draw(const CompareRequest& request, const FileAccess& access, ComparedFile&
   comparison.pictured = pictured_name(map);
   comparison.picture = draw_difference(map, *request.picture, request.dpi,
                                        request.provenance ? provenance.text() : "");
+  comparison.picture->inputs = access.mapped;
   for (const std::string& warning : comparison.picture->warnings) {
     comparison.warnings.push_back(warning);
   }

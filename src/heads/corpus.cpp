@@ -93,13 +93,19 @@ class CorpusReading {
   }
 
   HeadsCorpusOutcome read() {
-    make_output_folder(options_.out);
     path_ = options_.out / file_of(shard_);
     fingerprint_ = fingerprint_of(options_);
     BatchOptions list;
     list.inputs = {options_.corpus.string()};
     list.run = run_;
     const DocumentList texts(list);
+    MappedFiles inputs;
+    texts.add_inputs(inputs);
+    inputs.refuse_output(path_);
+    for (const char* name : {"heads.csv", "by_offset.csv", "heads.json"}) {
+      inputs.refuse_output(options_.out / name);
+    }
+    make_output_folder(options_.out);
     if (options_.resume) resume(texts);
     saved_ = Clock::now();
     while (before_.lines < texts.size() && !stopped()) read_block(texts);

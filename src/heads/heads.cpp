@@ -200,19 +200,25 @@ class Reading {
   // result.json with the tensors, the tables, and the pictures.
   void write() {
     const std::filesystem::path& folder = *options_.out;
+    std::vector<HeadPicture> pictures;
+    if (options_.plots)
+      pictures = head_pictures(options_, outcome_, tensors_, labels_, heads_on_map_);
+    if (const auto& inputs = options_.document.files.mapped) {
+      for (const char* name : {"heads.csv", "heads.json", "result.json"}) {
+        inputs->refuse_output(folder / name);
+      }
+      for (const HeadPicture& picture : pictures) inputs->refuse_output(folder / picture.name);
+    }
     make_output_folder(folder);
     const auto put = [&](const std::string& name, const std::string& text) {
       write_whole_file(folder / name, text);
       outcome_.files.push_back(folder / name);
     };
-    if (options_.plots) {
-      for (const HeadPicture& picture :
-           head_pictures(options_, outcome_, tensors_, labels_, heads_on_map_)) {
-        put(picture.name, picture.picture.bytes);
-        for (const std::string& warning : picture.picture.warnings) {
-          if (std::count(outcome_.warnings.begin(), outcome_.warnings.end(), warning) == 0) {
-            outcome_.warnings.push_back(warning);
-          }
+    for (const HeadPicture& picture : pictures) {
+      put(picture.name, picture.picture.bytes);
+      for (const std::string& warning : picture.picture.warnings) {
+        if (std::count(outcome_.warnings.begin(), outcome_.warnings.end(), warning) == 0) {
+          outcome_.warnings.push_back(warning);
         }
       }
     }

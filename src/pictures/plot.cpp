@@ -212,8 +212,11 @@ Picture plotted(const PlotRequest& request, FileAccess access) {
 }  // namespace
 
 Picture draw(const PlotRequest& request) {
-  return with_whole_files(request.files,
-                          [&](const FileAccess& access) { return plotted(request, access); });
+  return with_whole_files(request.files, [&](const FileAccess& access) {
+    Picture picture = plotted(request, access);
+    picture.inputs = access.mapped;
+    return picture;
+  });
 }
 
 Heatmap read_heatmap(const PlotRequest& request, std::vector<std::string>* warnings) {
@@ -262,6 +265,7 @@ PictureFormat picture_format(const std::filesystem::path& path) {
 }
 
 void write_picture(const Picture& picture, const std::filesystem::path& path) {
+  if (picture.inputs) picture.inputs->refuse_output(path);
   write_whole_file(path, picture.bytes, Existing::followed);
 }
 

@@ -143,6 +143,12 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
     if (options.sync) comparison->file().sync();
     outcome.comparison = comparison->written();
   }
+  if (const auto& inputs = options.document.files.mapped) {
+    for (const auto& run : runs) {
+      for (const WrittenFile& file : run->report().files) inputs->refuse_output(file.path);
+    }
+    if (comparison) inputs->refuse_output(outcome.comparison->path);
+  }
   for (const auto& run : runs) run->mark_unfinished();
   if (comparison) comparison->file().commit();
   for (const auto& run : runs) run->commit();

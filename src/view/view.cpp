@@ -91,22 +91,36 @@ RunOutcome run_and_view(const RunOptions& options, const ViewOptions& given) {
   });
 }
 
-ViewOutcome view(const ViewOptions& given, const Sink& page) {
+namespace {
+
+// The page of the input, by calls of `page`. `done` may throw for the files that were read.
+ViewOutcome view_input(const ViewOptions& given, const Sink& page,
+                       const std::function<void(const FileAccess&)>& done) {
   return with_whole_files(given.document.files, [&](const FileAccess& access) {
     ViewOptions options = given;
     options.document.files = access;
     OpenedInput input = open_input(options.document, options.maps);
-    return std::visit(
+    ViewOutcome outcome = std::visit(
         Overloaded{
             [&](Document& document) { return view_document(std::move(document), options, page); },
             [&](const MapFiles& files) { return view_files(files, options, page); }},
         input);
+    done(access);
+    return outcome;
   });
+}
+
+}  // namespace
+
+ViewOutcome view(const ViewOptions& options, const Sink& page) {
+  return view_input(options, page, [](const FileAccess&) {});
 }
 
 ViewOutcome view(const ViewOptions& options, const std::filesystem::path& page) {
   AtomicFile file(page, Existing::followed);
-  ViewOutcome outcome = view(options, [&](std::string_view piece) { file.write(piece); });
+  ViewOutcome outcome = view_input(
+      options, [&](std::string_view piece) { file.write(piece); },
+      [&](const FileAccess& access) { access.mapped->refuse_output(page); });
   file.commit();
   return outcome;
 }

@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+// An output never takes the place of a file from which it is made.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string document = R"({"attention":"sdpa","query":[[1,0],[0,1]]})";
+const std::string tensors = R"({"weights":[[1,0],[0,1]]})";
+
+// All files below a folder with their bytes.
+std::vector<std::pair<std::string, std::string>> contents(const TemporaryFolder& folder) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const auto& entry : fs::recursive_directory_iterator(folder.path())) {
+    if (entry.is_regular_file()) all.emplace_back(entry.path(), read_text(entry.path()));
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+std::string refusal(const std::string& output, const std::string& input) {
+  return "attn-cli: the output \"" + output + "\" would replace \"" + input +
+         "\", from which it is made\n  help:  write to another file or folder\n";
+}
+
+struct Case {
+  std::vector<std::string> arguments;
+  std::string output, input;
+};
+
+}  // namespace
+
+TEST_CASE("no command writes over a file that it reads, by whatever name") {
+  const TemporaryFolder folder;
+  folder.write("v.json", tensors);
+  folder.write("w.json", R"({"weights":[[0,1],[1,0]]})");
+  folder.write("result.json", document);
+  folder.write("l.jsonl", document + "\n");
+  CHECK(attn_cli({"run", "result.json", "--tensors", "npy", "--out", "made", "--plots", "none"},
+                 folder.path())
+            .exit_code == 0);
+  fs::copy_file(folder / "made/weights.npy", folder / "weights.npy");
+  folder.write("scores.json", R"({"attention":"softmax","scores":{"file":"weights.npy"},)"
+                              R"("value":[[1],[1]]})");
+  fs::create_symlink("v.json", folder / "link.png");
+  fs::create_hard_link(folder / "w.json", folder / "hard.png");
+  fs::create_directory(folder / "batch");
+  fs::create_symlink("../l.jsonl", folder / "batch/summary.jsonl");
+  fs::create_directory(folder / "heads");
+  folder.write("heads/heads.json", tensors);
+  const auto before = contents(folder);
+  const std::vector<Case> cases = {
+      {{"view", "v.json", "--out", "v.json"}, "v.json", "v.json"},
+      {{"view", "v.json", "--out", "./link.png"}, "./link.png", "v.json"},
+      {{"run", "result.json", "--out", ".", "--plots", "none"}, "./result.json", "result.json"},
+      {{"run", "scores.json", "--tensors", "npy", "--out", ".", "--plots", "none"},
+       "./weights.npy",
+       "weights.npy"},
+      {{"plot", "heatmap", "v.json", "--out", "link.png"}, "link.png", "v.json"},
+      {{"plot", "heatmap", "w.json", "--out", "hard.png"}, "hard.png", "w.json"},
+      {{"compare", "v.json", "w.json", "--plot", "link.png"}, "link.png", "v.json"},
+      {{"heads", "heads/heads.json", "--out", "heads"}, "heads/heads.json", "heads/heads.json"},
+      {{"batch", "l.jsonl", "--out", "batch", "--plots", "none"},
+       "batch/summary.jsonl",
+       "l.jsonl"}};
+  for (const Case& one : cases) {
+    CAPTURE(one.arguments[0]);
+    CAPTURE(one.output);
+    const Outcome outcome = attn_cli(one.arguments, folder.path());
+    CHECK(outcome.exit_code == 2);
+    CHECK(outcome.errors == refusal(one.output, one.input));
+    CHECK(contents(folder) == before);
+  }
+}
+
+TEST_CASE("a batch writes over no document that it has still to read") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "docs/a");
+  folder.write("docs/a.json", document);
+  folder.write("docs/a/result.json", document);
+  const Outcome outcome = attn_cli(
+      {"batch", "docs/a.json", "docs/a/result.json", "--out", "docs", "--plots", "none", "--quiet"},
+      folder.path());
+  CHECK(outcome.exit_code == 1);
+  CHECK(read_text(folder / "docs/a/result.json") == document);
+  CHECK(
+      read_text(folder / "docs/summary.jsonl")
+          .find("the output \\\"docs/a/result.json\\\" would replace \\\"docs/a/result.json\\\"") !=
+      std::string::npos);
+}
