@@ -194,6 +194,23 @@ void ThreadPool::run(std::size_t others, const std::function<void()>& work) {
   job.wait();
 }
 
+bool grants_threads(std::size_t count) {
+  std::mutex all_there;
+  std::vector<std::thread> threads;
+  threads.reserve(count);
+  std::unique_lock waiting(all_there);
+  try {
+    while (threads.size() < count) {
+      threads.emplace_back([&] { const std::lock_guard after(all_there); });
+    }
+  } catch (const std::exception&) {
+    // The system grants no more threads or memory for them.
+  }
+  waiting.unlock();
+  for (std::thread& thread : threads) thread.join();
+  return threads.size() == count;
+}
+
 std::size_t thread_count(std::size_t wanted) noexcept {
   return wanted > 0 ? wanted : std::max(1U, std::thread::hardware_concurrency());
 }

@@ -23,6 +23,9 @@ void parallel_for(std::size_t count, std::size_t threads,
 void run_beside(std::size_t threads, const std::function<void()>& here,
                 const std::function<void()>& beside);
 
+/// Whether the system grants `count` more threads now.
+bool grants_threads(std::size_t count);
+
 /// Threads that wait for work, because starting a thread takes longer than many small computations.
 /// The pool grows to the largest number of threads that were wanted at once.
 class ThreadPool {

@@ -216,6 +216,59 @@ TEST_CASE("a batch whose standard output is closed or a broken pipe does its wor
         "  help:  check where the output is sent\n");
 }
 
+TEST_CASE("results that nobody reads any more end the work, as in other pipelines") {
+  const TemporaryFolder folder;
+  folder.write("large.json", large);
+  const Outcome batch = shell("yes '" + harmless +
+                                  "' | { \"$ATTN\" batch - --out - --only output; "
+                                  "echo exit $? >&2; } | head -1",
+                              folder.path());
+  CHECK(batch.errors == "exit 141\n");
+  CHECK(batch.output.ends_with("}\n"));
+  CHECK(batch.output.find('\n') + 1 == batch.output.size());
+  for (const std::string command :
+       {"run large.json --out -", "view r/result.json --out -", "batch large.json --out -"}) {
+    CAPTURE(command);
+    shell("\"$ATTN\" run large.json --plots none --quiet --out r", folder.path());
+    CHECK(shell("{ \"$ATTN\" " + command + "; echo exit $? >&2; } | head -c 1 >/dev/null",
+                folder.path())
+              .errors == "exit 141\n");
+  }
+  CHECK(shell("\"$ATTN\" run large.json --out - >&-", folder.path()).errors ==
+        "attn-cli: cannot write to standard output: Bad file descriptor\n"
+        "  help:  check where the output is sent\n");
+}
+
+TEST_CASE("text that cannot be drawn for want of threads is an error of its item") {
+  const TemporaryFolder folder;
+  folder.write("a.json", R"({"attention":"sdpa","query":[[1,0],[0,1]],"title":"字"})");
+  folder.write("c.json", harmless);
+  // Stacks larger than the address space: no thread can be had, but the first one is there.
+  const std::string limited = "ulimit -s 8000000 && ulimit -v 4000000 || exit 77; ";
+  if (shell(limited + "\"$ATTN\" --version").exit_code != 0) {
+    MESSAGE("skipped: the program does not start with these limits");
+    return;
+  }
+  const std::string refusal =
+      "text cannot be drawn: the system grants no more threads, which fonts need\n"
+      "  help:  raise the limit of threads (ulimit -u, or the container's), or leave out the "
+      "pictures with --plots\n";
+  const Outcome run = shell(limited + "exec \"$ATTN\" run a.json --out r", folder.path());
+  CHECK(run.exit_code == 3);
+  CHECK(run.errors == "attn-cli: " + refusal);
+  CHECK(files_below(folder / "r") == 0);
+  const Outcome batch =
+      shell(limited + "exec \"$ATTN\" batch a.json c.json --out b --jobs 2", folder.path());
+  CHECK(batch.exit_code == 1);
+  CHECK(batch.errors == "attn-cli: a: " + refusal);
+  CHECK(fs::exists(folder / "b/c/result.json"));
+  const Outcome none =
+      shell(limited + "exec \"$ATTN\" run a.json --plots none --out n", folder.path());
+  CHECK(none.exit_code == 0);
+  CHECK(shell("\"$ATTN\" run a.json --plots none --out m", folder.path()).exit_code == 0);
+  CHECK(read_text(folder / "n/result.json") == read_text(folder / "m/result.json"));
+}
+
 TEST_CASE("what cannot be printed because a stream is closed does not end up in a file") {
   const TemporaryFolder folder;
   folder.write("a.json", R"({"attention":"sdpaa"})");

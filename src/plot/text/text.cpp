@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <numbers>
 #include <string_view>
 
 #include <utf8proc.h>
 
+#include "attn/error.hpp"
+
 #include "plot/text/fonts.hpp"
+#include "support/parallel_for.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
@@ -18,7 +22,32 @@ namespace {
 constexpr const char* family = "DejaVu Sans";
 constexpr double units_per_pixel = PANGO_SCALE;
 
+// Has Pango start the threads with which it looks for fonts, once on each thread that draws. GLib
+// ends the program where the system grants none, so that they are tried before.
+void start_font_threads() {
+  thread_local bool started = false;
+  if (started) return;
+  static std::mutex guard;
+  const std::lock_guard one_at_a_time(guard);
+  // Two for Pango, and one that another part of the program may take in between.
+  constexpr std::size_t needed = 3;
+  if (!grants_threads(needed)) {
+    throw input_error(
+        translated("text cannot be drawn: the system grants no more threads, which fonts need"), "",
+        translated("raise the limit of threads (ulimit -u, or the container's), or leave out the "
+                   "pictures with RunOptions::plots"));
+  }
+  PangoContext* context = pango_font_map_create_context(pango_cairo_font_map_get_default());
+  PangoFontDescription* font = pango_font_description_from_string(family);
+  PangoFont* loaded = pango_context_load_font(context, font);
+  if (loaded != nullptr) g_object_unref(loaded);
+  pango_font_description_free(font);
+  g_object_unref(context);
+  started = true;
+}
+
 PangoContext* new_context() {
+  start_font_threads();
   // The default font map belongs to the calling thread.
   PangoContext* context = pango_font_map_create_context(pango_cairo_font_map_get_default());
   pango_context_set_round_glyph_positions(context, FALSE);
