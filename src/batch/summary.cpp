@@ -44,10 +44,11 @@ Fact facts_of(const std::vector<WrittenFile>& files) {
 }
 
 constexpr const char* no_summary = to_translate("this is not the summary of a batch");
-constexpr JsonObject::Texts texts_of_errors = {.missing = to_translate("the line has no \"{1}\""),
-                                               .missing_help = no_summary,
-                                               .type_help = no_summary,
-                                               .missing_in_object = true};
+constexpr JsonObject::Texts texts_of_line_errors = {
+    .missing = to_translate("the line has no \"{1}\""),
+    .missing_help = no_summary,
+    .type_help = no_summary,
+    .missing_in_object = true};
 
 std::optional<Error> error_of(const JsonObject& line) {
   const std::size_t status = line.count("status");
@@ -128,7 +129,7 @@ std::string record_line(const SummaryRecord& record) {
 
 SummaryRecord read_record(std::string_view text) {
   const JsonValue root = parse_json(text);
-  const JsonObject line(expect_object(root, ""), "", texts_of_errors);
+  const JsonObject line(expect_object(root, ""), "", texts_of_line_errors);
   SummaryRecord record;
   record.item.name = line.string("item");
   record.item.input = line.string("input");

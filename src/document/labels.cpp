@@ -18,7 +18,7 @@ constexpr std::array<Field, 1> file_fields{{{"file", R"("type": "string")", true
 constexpr std::array<Field, 2> label_fields{
     {{"query", R"("$ref": "#/$defs/label_lists")"}, {"key", R"("$ref": "#/$defs/label_lists")"}}};
 
-constexpr auto definitions = std::to_array<SchemaDefinition>({
+constexpr auto label_schemas = std::to_array<SchemaDefinition>({
     {"label_file", +[] { return object_schema(file_fields); }},
     {"label_lists", R"("anyOf": [{"$ref": "#/$defs/names"}, {"$ref": "#/$defs/label_file"}])"},
     {"labels",
@@ -115,7 +115,7 @@ std::vector<std::vector<std::string>> read_lists(const JsonValue& value, const s
 }  // namespace
 
 std::span<const SchemaDefinition> label_definitions() noexcept {
-  return definitions;
+  return label_schemas;
 }
 
 std::vector<std::string> Labels::of_sample(const std::vector<std::vector<std::string>>& lists,

@@ -64,7 +64,7 @@ std::string listed(const std::vector<std::size_t>& positions, const char* betwee
 }
 
 /// Place, type and source of a part's value.
-struct Reading {
+struct PartValue {
   std::string at;  ///< JSON pointer
   DType dtype;
   TensorSource& tensors;
@@ -92,7 +92,7 @@ std::string outside_window(const Mask& mask) {
 struct Part {
   MaskPart part;
   Schema schema;
-  void (*read)(const JsonValue& value, const Reading& from, Mask& mask);
+  void (*read)(const JsonValue& value, const PartValue& from, Mask& mask);
   /// Its words in a list of the mask's parts; empty if the mask does not have it.
   std::string (*words)(const Mask& mask);
   /// The keys that it lets one query see; empty if the mask does not have it or it hides none.
@@ -149,7 +149,7 @@ std::string valid_lens_sentence(const Mask& mask, const MaskedQuery& query) {
 
 // Reads a part that is one boolean tensor.
 template <Tensor Mask::*tensor>
-void read_booleans(const JsonValue& value, const Reading& from, Mask& mask) {
+void read_booleans(const JsonValue& value, const PartValue& from, Mask& mask) {
   mask.*tensor = from.tensors.read(value, DType::boolean, from.at);
 }
 
@@ -157,7 +157,7 @@ constexpr const char* tensor_schema = R"("$ref": "#/$defs/tensor")";
 constexpr auto parts = std::to_array<Part>({
     {{"causal", to_translate("key j is seen by query i if j ≤ i + offset")},
      R"("type": "boolean")",
-     [](const JsonValue& value, const Reading& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, Mask& mask) {
        mask.causal = expect_boolean(value, from.at);
      },
      [](const Mask& mask) { return mask.causal ? translated("causal") + aligned(mask) : ""; },
@@ -168,7 +168,7 @@ constexpr auto parts = std::to_array<Part>({
       to_translate(
           "upper_left: offset = past keys; lower_right: the last query is at the last valid key")},
      +[] { return names_schema(alignments); },
-     [](const JsonValue& value, const Reading& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, Mask& mask) {
        mask.align = expect_choice(value, from.at, "alignment", alignments);
      },
      no_words,
@@ -178,7 +178,7 @@ constexpr auto parts = std::to_array<Part>({
       to_translate(
           "left and right: how many keys before and after its own place a query sees, -1 = all")},
      window_schema,
-     [](const JsonValue& value, const Reading& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, Mask& mask) {
        mask.window = read_window(value, from.at);
      },
      window_words,
@@ -186,7 +186,7 @@ constexpr auto parts = std::to_array<Part>({
      {to_translate("outside window"), outside_window}},
     {{"global", to_translate("with a window: positions that see all and are seen by all")},
      R"("type": "array", "items": {"type": "integer", "minimum": 0})",
-     [](const JsonValue& value, const Reading& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, Mask& mask) {
        mask.global = read_positions(value, from.at);
      },
      [](const Mask& mask) {
@@ -234,7 +234,7 @@ constexpr auto parts = std::to_array<Part>({
       [](const Mask&) { return translated("block: keys that are blocked"); }}},
     {{"bias", to_translate("added to the scores, -inf hides; broadcast against the weights")},
      tensor_schema,
-     [](const JsonValue& value, const Reading& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, Mask& mask) {
        mask.bias = from.tensors.read(value, from.dtype, from.at);
      },
      [](const Mask& mask) { return std::string(mask.bias ? "bias" : ""); },
@@ -246,7 +246,7 @@ constexpr auto parts = std::to_array<Part>({
           "linear biases, -slope·distance: true, a list of slopes, or an object with slopes and "
           "symmetric")},
      R"("$ref": "#/$defs/alibi")",
-     [](const JsonValue& value, const Reading& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, Mask& mask) {
        mask.alibi = read_alibi(value, from.at);
      },
      [](const Mask& mask) {
@@ -258,7 +258,7 @@ constexpr auto parts = std::to_array<Part>({
      no_keys},
     {{"fill", to_translate("replaces unseen scores; -inf if absent")},
      R"("oneOf": [{"type": "number"}, {"const": "-inf"}])",
-     [](const JsonValue& value, const Reading& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, Mask& mask) {
        mask.fill = read_fill(value, from.at);
      },
      [](const Mask& mask) {

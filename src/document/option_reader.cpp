@@ -269,7 +269,7 @@ std::string scaling_schema() {
   return "\"oneOf\": [" + forms + "]";
 }
 
-constexpr auto definitions = std::to_array<SchemaDefinition>({
+constexpr auto option_schemas = std::to_array<SchemaDefinition>({
     {"scaling", scaling_schema},
     {"rotary", +[] { return object_schema<Rotary>(rotary_fields); }},
     {"slopes",
@@ -287,7 +287,7 @@ constexpr auto definitions = std::to_array<SchemaDefinition>({
 }  // namespace
 
 std::span<const SchemaDefinition> option_definitions() noexcept {
-  return definitions;
+  return option_schemas;
 }
 std::string norm_kind_schema() {
   return names_schema(norm_kinds);

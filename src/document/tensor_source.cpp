@@ -68,7 +68,7 @@ std::string tensor_schema() {
 }
 
 // Numbers and their nesting are checked when the document is read.
-constexpr auto definitions = std::to_array<SchemaDefinition>({
+constexpr auto tensor_schemas = std::to_array<SchemaDefinition>({
     {"numbers",
      R"("oneOf": [{"type": "number"}, {"type": "boolean"}, {"enum": ["inf", "-inf", "nan"]},
         {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/numbers"}}])"},
@@ -132,7 +132,7 @@ Tensor counted(Shape shape, DType dtype, const std::string& pointer) {
 }  // namespace
 
 std::span<const SchemaDefinition> tensor_definitions() noexcept {
-  return definitions;
+  return tensor_schemas;
 }
 
 void check_element_limit(std::size_t count, std::uint64_t most, const std::string& where) {

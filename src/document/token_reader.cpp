@@ -36,7 +36,7 @@ constexpr std::array<Field, 8> embedding_fields{{
     {"recover", R"("type": "boolean")"},
 }};
 
-constexpr auto definitions = std::to_array<SchemaDefinition>({
+constexpr auto token_schemas = std::to_array<SchemaDefinition>({
     {"names",
      R"("oneOf": [{"type": "array", "minItems": 1, "items": {"type": "string"}},
         {"type": "array", "minItems": 1, "items": {"type": "array", "minItems": 1, "items": {"type": "string"}}}])"},
@@ -145,7 +145,7 @@ std::string at(const char* key) {
 }  // namespace
 
 std::span<const SchemaDefinition> token_definitions() noexcept {
-  return definitions;
+  return token_schemas;
 }
 
 std::string TokenReader::key(const JsonValue& root, const std::string& prefix) {

@@ -41,7 +41,8 @@ std::string parameters_schema() {
          R"(},
       "additionalProperties": {"oneOf": [{"$ref": "#/$defs/tensor"}, {"type": "object"}]})";
 }
-constexpr auto definitions = std::to_array<SchemaDefinition>({{"parameters", parameters_schema}});
+constexpr auto parameter_schemas =
+    std::to_array<SchemaDefinition>({{"parameters", parameters_schema}});
 
 std::size_t width_of(const Tensor& tensor) {
   return tensor.rank() == 0 ? 0 : tensor.shape().back();
@@ -79,7 +80,7 @@ TorchRandom& generator_for(const JsonValue& value, const std::string& pointer, c
 }  // namespace
 
 std::span<const SchemaDefinition> parameter_definitions() noexcept {
-  return definitions;
+  return parameter_schemas;
 }
 
 TorchInitialisation::TorchInitialisation(const JsonValue& value, const std::string& pointer,

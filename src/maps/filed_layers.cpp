@@ -16,8 +16,6 @@
 namespace attn {
 namespace {
 
-constexpr const char* layers_field = "MapSelection::layers";
-
 std::string listed(const std::vector<std::string>& tensors) {
   constexpr std::size_t most = 12;
   std::string text;

@@ -12,6 +12,9 @@
 
 namespace attn {
 
+/// Name of the chosen layers in errors.
+inline constexpr const char* layers_field = "MapSelection::layers";
+
 /// Tensors of an attention that are read in addition to its weights.
 enum class MapContents {
   weights,  ///< the mask

@@ -23,8 +23,6 @@
 namespace attn {
 namespace {
 
-constexpr const char* layers_field = "MapSelection::layers";
-
 // Whether the mask hides cells of the tensor. Scores are there before the mask.
 bool shows_mask(const std::string& tensor) {
   return is_map(tensor) &&
