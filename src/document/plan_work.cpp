@@ -8,7 +8,7 @@
 namespace attn {
 namespace {
 
-double number(std::size_t size) {
+double real(std::size_t size) {
   return static_cast<double>(size);
 }
 
@@ -20,7 +20,7 @@ double product_of(std::string_view letters, const Geometry& g) {
     const std::size_t end = std::min(letters.find(times), letters.size());
     const std::string_view letter = letters.substr(0, end);
     letters.remove_prefix(std::min(end + times.size(), letters.size()));
-    product *= number(letter == "B"     ? g.batch
+    product *= real(letter == "B"     ? g.batch
                       : letter == "H"   ? g.heads
                       : letter == "G"   ? g.kv_heads
                       : letter == "Lq"  ? g.queries
@@ -33,23 +33,23 @@ double product_of(std::string_view letters, const Geometry& g) {
 }
 
 double pairs(const Geometry& g) {
-  return number(g.batch) * number(g.heads) * number(g.queries) * number(g.keys);
+  return real(g.batch) * real(g.heads) * real(g.queries) * real(g.keys);
 }
 
 // Scores and outputs of one attention.
 double work_of(Kind kind, const Geometry& g) {
-  double work = pairs(g) * number(g.value_width);
+  double work = pairs(g) * real(g.value_width);
   for (const ProductInfo& product : info(kind).products) work += product_of(product.count, g);
   return work;
 }
 
 double elements(const Linear& linear) {
-  return linear.weight ? number(linear.weight.size()) : 0;
+  return linear.weight ? real(linear.weight.size()) : 0;
 }
 
 double work_of(const Projections& p, const Geometry& g) {
-  const double queries = number(g.batch) * number(g.queries);
-  const double keys = number(g.batch) * number(g.keys);
+  const double queries = real(g.batch) * real(g.queries);
+  const double keys = real(g.batch) * real(g.keys);
   return queries * (elements(p.query) + elements(p.output)) +
          keys * (elements(p.key) + elements(p.value));
 }
@@ -62,7 +62,7 @@ double work_of(const Plan& plan, const TransformerRequest& request) {
   for (const TransformerLayer& layer : request.layers) {
     work += work_of(layer.self_attn, self);
     if (request.decoder) work += work_of(layer.multihead_attn, plan.attentions[1].geometry);
-    work += number(self.batch) * number(self.queries) *
+    work += real(self.batch) * real(self.queries) *
             (elements(layer.linear1) + elements(layer.linear2) + elements(layer.linear3));
   }
   return work;
@@ -77,20 +77,20 @@ double work_of(const ModelRequest& request) {
     const Shape& shape = request.folder->weights.shape(name);
     if (shape.size() < 2) continue;
     const bool of_vocabulary = std::ranges::count(shape, model.vocabulary) > 0;
-    (of_vocabulary ? head : shape.size() > 2 ? experts : layers) += number(element_count(shape));
+    (of_vocabulary ? head : shape.size() > 2 ? experts : layers) += real(element_count(shape));
   }
   if (model.experts && model.experts->count > 0) {
-    layers += experts * number(model.experts->chosen) / number(model.experts->count);
+    layers += experts * real(model.experts->chosen) / real(model.experts->count);
   }
   double work = 0, tokens = 0;
   for (const ModelStack& stack : model.stacks) {
     const auto& samples = request.texts.read_by(stack);
-    const double longest = number(longest_of(samples));
-    const double all = number(samples.size()) * longest;
+    const double longest = real(longest_of(samples));
+    const double all = real(samples.size()) * longest;
     tokens = std::max(tokens, all);
-    const double keys = longest + (stack.crosses ? number(longest_of(request.texts.ids)) : 0);
-    work += number(stack.layers.size()) * all * keys * number(model.heads) * 2 *
-            number(model.head_width);
+    const double keys = longest + (stack.crosses ? real(longest_of(request.texts.ids)) : 0);
+    work += real(stack.layers.size()) * all * keys * real(model.heads) * 2 *
+            real(model.head_width);
   }
   return work + tokens * (layers + (request.logits ? head : 0));
 }
