@@ -179,6 +179,7 @@ class KernelAttention {
           const KeyHead<T> rows = rows_of(batch, kv_head);
           state.packing.fill(rows);
           for (std::size_t i = 0; i < group_ * blocks_; ++i) {
+            check_time();
             attend(batch, kv_head * group_ + i / blocks_, i % blocks_, state.packing.head(),
                    state.scratch.get());
           }

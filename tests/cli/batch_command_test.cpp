@@ -212,6 +212,11 @@ TEST_CASE("an item that asks for too much work or time fails, and the batch goes
         "1e+12\n  where: in.jsonl:1\n"
         "  help:  make it smaller, or raise the limit with --max-work\n");
   CHECK(std::filesystem::exists(folder / "r/in.000002/result.json"));
+  // Many heads: the time is looked at between them.
+  folder.write("in.jsonl", R"({"attention":"sdpa","query":{"ones":[100000,200,1]},"weights":false})"
+                           "\n"
+                           R"({"attention":"sdpa","query":[[1,0],[0,1]]})"
+                           "\n");
   const Outcome slow =
       attn_cli({"batch", "in.jsonl", "--max-seconds", "0.05", "--plots", "none", "--out", "s"},
                folder.path());
