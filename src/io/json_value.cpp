@@ -22,7 +22,8 @@ namespace {
 
 }  // namespace
 
-static_assert(sizeof(JsonValue) == 16, "arrays of values take little memory");
+// Arrays of values take little memory.
+static_assert(sizeof(JsonValue) == 16);
 
 JsonValue::Type JsonValue::type() const noexcept {
   constexpr Type types[] = {Type::null,   Type::boolean, Type::number, Type::number,

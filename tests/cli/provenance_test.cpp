@@ -17,7 +17,7 @@ using attn::test::pdf_text;
 const std::string target(attn::cpu_targets().back());
 
 // Hashes of these bytes as `xxh128sum` prints them.
-const std::string document = R"({"attention": "softmax", "scores": [[1, 2], [3, 4]]})";
+const std::string scores_document = R"({"attention": "softmax", "scores": [[1, 2], [3, 4]]})";
 const std::string document_hash = "7f9e2928a9057dbc0315de5ea2d341c6";
 
 struct File {
@@ -38,7 +38,7 @@ std::string hash_text(const File& file) {
 }
 
 std::string provenance_of(const TemporaryFolder& folder, const std::string& flags) {
-  folder.write("document.json", document);
+  folder.write("document.json", scores_document);
   const Outcome outcome = shell(
       "\"$ATTN\" run document.json --cpu " + target + " --plots heatmap --out out --quiet " + flags,
       folder.path());
@@ -114,7 +114,7 @@ TEST_CASE("a picture of numbers that exist tells every file it was drawn from if
   const TemporaryFolder folder;
   for (const File& file : {weights_file, other_file, labels_file, result_file})
     folder.write(file.name, file.text);
-  folder.write("document.json", document);
+  folder.write("document.json", scores_document);
   const auto picture = [&](const std::string& words) {
     const Outcome outcome =
         shell("\"$ATTN\" plot " + words + " --cpu " + target + " --out picture.svg", folder.path());
@@ -139,7 +139,7 @@ TEST_CASE("a picture of numbers that exist tells every file it was drawn from if
 
 TEST_CASE("the picture of a document's mask tells the document if it is asked to") {
   const TemporaryFolder folder;
-  folder.write("document.json", document);
+  folder.write("document.json", scores_document);
   const Outcome outcome =
       shell("\"$ATTN\" plot mask document.json --provenance --out mask.svg", folder.path());
   CHECK(outcome.exit_code == 0);

@@ -103,12 +103,13 @@ TEST_CASE("integers that doubles do not hold are exact in arrays, in floats' clo
 
 TEST_CASE("an integer beyond the range of a double is an error in an array, however long it is") {
   const std::string digits(310, '1');
-  CHECK_THROWS_WITH_AS(parse_json(R"({"valid_lens": [1, )" + digits + "]}"),
-                       ("the number " + digits + " is beyond the range of a double\n" +
-                        "  where: /valid_lens/1\n"
-                        "  help:  infinities are written \"inf\" and \"-inf\"")
-                           .c_str(),
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      parse_json(R"({"valid_lens": [1, )" + digits + "]}"),
+      ("the number " + digits.substr(0, 199) + "… is beyond the range of a double\n" +
+       "  where: /valid_lens/1\n"
+       "  help:  infinities are written \"inf\" and \"-inf\"")
+          .c_str(),
+      Error);
   CHECK(parse_json("[1" + std::string(308, '0') + "]").element(0).number() == 1e308);
 }
 
@@ -377,7 +378,7 @@ TEST_CASE("a text that goes on after its value is told so") {
        "expected the end of the text, found '{'\n  where: line 1, column 4\n"
        "  help:  one text holds one value"},
       {"1 x",
-       "expected the end of the text, found \"x\"\n  where: line 1, column 3\n"
+       "expected the end of the text, found a word\n  where: line 1, column 3\n"
        "  help:  one text holds one value"},
   });
 }
