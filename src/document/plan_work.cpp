@@ -21,13 +21,13 @@ double product_of(std::string_view letters, const Geometry& g) {
     const std::string_view letter = letters.substr(0, end);
     letters.remove_prefix(std::min(end + times.size(), letters.size()));
     product *= real(letter == "B"     ? g.batch
-                      : letter == "H"   ? g.heads
-                      : letter == "G"   ? g.kv_heads
-                      : letter == "Lq"  ? g.queries
-                      : letter == "Lk"  ? g.keys
-                      : letter == "d_q" ? g.query_width
-                      : letter == "d_k" ? g.key_width
-                                        : g.hidden);
+                    : letter == "H"   ? g.heads
+                    : letter == "G"   ? g.kv_heads
+                    : letter == "Lq"  ? g.queries
+                    : letter == "Lk"  ? g.keys
+                    : letter == "d_q" ? g.query_width
+                    : letter == "d_k" ? g.key_width
+                                      : g.hidden);
   }
   return product;
 }
@@ -89,8 +89,7 @@ double work_of(const ModelRequest& request) {
     const double all = real(samples.size()) * longest;
     tokens = std::max(tokens, all);
     const double keys = longest + (stack.crosses ? real(longest_of(request.texts.ids)) : 0);
-    work += real(stack.layers.size()) * all * keys * real(model.heads) * 2 *
-            real(model.head_width);
+    work += real(stack.layers.size()) * all * keys * real(model.heads) * 2 * real(model.head_width);
   }
   return work + tokens * (layers + (request.logits ? head : 0));
 }

@@ -105,10 +105,10 @@ fs::path in_hub(const std::string& given) {
   }
   const fs::path repository = cache / (std::string(repository_start) + folder);
   if (!is_present(repository)) {
-    throw Error(ErrorKind::file,
-                translated("there is no folder and no model {1}", in_quotes(given)), "",
-                translated("looked in {1}, which has {2}; get it with: hf download {3}",
-                           path_text(cache.native()), listed(repositories(cache)), name));
+    throw Error(
+        ErrorKind::file, translated("there is no folder and no model {1}", in_quotes(given)), "",
+        translated("looked in {1}, which has {2}; get it with: hf download {3}",
+                   path_text(cache.native()), listed(repositories(cache)), shown_name(name)));
   }
   std::string commit = revision;
   const fs::path reference = repository / "refs" / revision;
@@ -125,7 +125,8 @@ fs::path in_hub(const std::string& given) {
               translated("the model {1} is not there as {2}", in_quotes(name), in_quotes(revision)),
               "",
               translated("{1} names {2}; fetch the revision {4} of {3} with hf download",
-                         path_text(repository.native()), listed(known), name, revision));
+                         path_text(repository.native()), listed(known), shown_name(name),
+                         shown_name(revision)));
 }
 
 // ---- Ollama's store -----------------------------------------------------------------------------
@@ -134,7 +135,7 @@ fs::path in_hub(const std::string& given) {
                                 const std::vector<std::string>& known, const std::string& pull) {
   throw Error(ErrorKind::file, translated("there is no model {1}", in_quotes(given)), "",
               translated("looked in {1}, which has {2}; get it with: ollama pull {3}",
-                         path_text(looked.native()), listed(known), pull));
+                         path_text(looked.native()), listed(known), shown_name(pull)));
 }
 
 fs::path in_ollama(const std::string& given) {
@@ -180,9 +181,9 @@ fs::path in_ollama(const std::string& given) {
   } catch (const Error& error) {
     throw error.inside(manifest.string());
   }
-  throw Error(ErrorKind::file,
-              translated("the weights of the model {1} are not there", in_quotes(given)),
-              manifest.string(), translated("get it again with: ollama pull {1}", pull));
+  throw Error(
+      ErrorKind::file, translated("the weights of the model {1} are not there", in_quotes(given)),
+      manifest.string(), translated("get it again with: ollama pull {1}", shown_name(pull)));
 }
 
 }  // namespace
