@@ -87,9 +87,11 @@ void put_options(const DocumentOptions& options, Document& document);
 /// Collects the problems of a document, so that all of them are reported at once.
 class Problems {
  public:
-  /// Runs the step and stores the errors that it throws. Returns whether there was none.
+  /// Runs the step and stores the errors that it throws. Returns whether there was none. A step is
+  /// not run if no further error is kept: making a million of them takes seconds.
   template <class Step>
   bool attempt(Step&& step) {
+    if (is_full()) return false;
     try {
       std::forward<Step>(step)();
       return true;
@@ -105,8 +107,13 @@ class Problems {
 
   /// Keeps the error, unless there are thousands already.
   void add(Error error) {
+    if (!is_full()) errors_.push_back(std::move(error));
+  }
+
+  /// Whether there are so many errors that no further one is kept.
+  bool is_full() const noexcept {
     constexpr std::size_t most = 2000;
-    if (errors_.size() < most) errors_.push_back(std::move(error));
+    return errors_.size() >= most;
   }
 
   const std::vector<Error>& errors() const noexcept { return errors_; }

@@ -70,7 +70,7 @@ TEST_CASE("small documents that ask for much are refused by their sizes alone") 
   }
 }
 
-TEST_CASE("thousands of problems are told, and further ones left out") {
+TEST_CASE("thousands of problems are listed, and further ones left out") {
   std::string keys;
   for (int i = 0; i < 3000; ++i) keys += "\"m" + std::to_string(i) + "\":0,";
   const Validation found = validation_of("doc.json", {}, [&](const FileAccess& access) {
@@ -79,4 +79,12 @@ TEST_CASE("thousands of problems are told, and further ones left out") {
         {}, access);
   });
   CHECK(found.problems.size() == 2000);
+}
+
+TEST_CASE("a step is not run where no further problem is kept") {
+  Problems problems;
+  while (!problems.is_full()) problems.add({ErrorKind::input, "one of many", "", ""});
+  bool was_run = false;
+  CHECK_FALSE(problems.attempt([&] { was_run = true; }));
+  CHECK_FALSE(was_run);
 }
