@@ -5,7 +5,7 @@
 
 namespace attn {
 
-/// What a GGUF file says of its model, in the words of checkpoint folders.
+/// Configuration and tokenizer of a GGUF file, in the words of checkpoint folders.
 struct GgufModel {
   JsonValue config;  ///< config.json
   JsonValue row;     ///< row of the table of families with the names of the file's tensors

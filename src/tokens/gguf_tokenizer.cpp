@@ -61,7 +61,7 @@ constexpr const char* deepseek_marks =
 constexpr const char* east_asian_words = "[\u4E00-\u9FA5\u0800-\u4E00\uAC00-\uD7FF]+";
 constexpr const char* chinese_and_kana_words = "[\u4E00-\u9FA5\u3040-\u309F\u30A0-\u30FF]+";
 
-/// What the names of llama.cpp's list (llama_vocab::impl::load in src/llama-vocab.cpp) stand for.
+/// Meanings of the names in llama.cpp's list (llama_vocab::impl::load in src/llama-vocab.cpp).
 struct Pre {
   std::vector<std::string_view> names;
   std::vector<const char*> patterns;  ///< each cuts the parts that the one before left
