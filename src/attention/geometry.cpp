@@ -1,6 +1,7 @@
 #include "attention/geometry.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -415,6 +416,26 @@ double default_scale(const Score& score, const Geometry& geometry) {
 
 double scale_of(const AttentionRequest& request, const Geometry& geometry) {
   return request.scale.value_or(default_scale(request.score, geometry));
+}
+
+std::vector<NamedSize> sizes_of(const ProductInfo& product, const Geometry& geometry) {
+  const auto known = std::to_array<NamedSize>({{"B", geometry.batch},
+                                               {"H", geometry.heads},
+                                               {"G", geometry.kv_heads},
+                                               {"Lq", geometry.queries},
+                                               {"Lk", geometry.keys},
+                                               {"d_q", geometry.query_width},
+                                               {"d_k", geometry.key_width},
+                                               {"h", geometry.hidden}});
+  constexpr std::string_view times = "·";
+  std::vector<NamedSize> sizes;
+  for (std::string_view rest = product.count; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(times), rest.size());
+    const auto size = std::ranges::find(known, rest.substr(0, end), &NamedSize::letter);
+    if (size != known.end()) sizes.push_back(*size);
+    rest.remove_prefix(std::min(end + times.size(), rest.size()));
+  }
+  return sizes;
 }
 
 Shape shape_of(const ParameterInfo& parameter, std::size_t query_width, std::size_t key_width,

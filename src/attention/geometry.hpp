@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "attn/attention.hpp"
+#include "attn/spec.hpp"
 
 namespace attn {
 
@@ -23,6 +26,15 @@ struct Geometry {
   Shape output_shape() const;
   Shape row_shape() const;  ///< [..,Lq]: one number per query
 };
+
+/// A size with its letter in formulas.
+struct NamedSize {
+  std::string letter;
+  std::size_t value = 1;
+};
+
+/// The factors of a number of products, "B·H·Lq·Lk·d_k".
+std::vector<NamedSize> sizes_of(const ProductInfo& product, const Geometry& geometry);
 
 /// Which weights dropout keeps, drawn anew: bool of their shape. Throws Error(input) at "/dropout"
 /// if something of another shape is drawn.

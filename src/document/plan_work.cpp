@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <string_view>
 #include <variant>
 
 #include "document/plan.hpp"
@@ -12,24 +11,10 @@ double real(std::size_t size) {
   return static_cast<double>(size);
 }
 
-// Product of the sizes that letters stand for: "B·H·Lq·Lk·d_k" (see ProductInfo).
-double product_of(std::string_view letters, const Geometry& g) {
-  constexpr std::string_view times = "·";
-  double product = 1;
-  while (!letters.empty()) {
-    const std::size_t end = std::min(letters.find(times), letters.size());
-    const std::string_view letter = letters.substr(0, end);
-    letters.remove_prefix(std::min(end + times.size(), letters.size()));
-    product *= real(letter == "B"     ? g.batch
-                    : letter == "H"   ? g.heads
-                    : letter == "G"   ? g.kv_heads
-                    : letter == "Lq"  ? g.queries
-                    : letter == "Lk"  ? g.keys
-                    : letter == "d_q" ? g.query_width
-                    : letter == "d_k" ? g.key_width
-                                      : g.hidden);
-  }
-  return product;
+double product_of(const ProductInfo& product, const Geometry& g) {
+  double number = 1;
+  for (const NamedSize& size : sizes_of(product, g)) number *= real(size.value);
+  return number;
 }
 
 double pairs(const Geometry& g) {
@@ -39,7 +24,7 @@ double pairs(const Geometry& g) {
 // Scores and outputs of one attention.
 double work_of(Kind kind, const Geometry& g) {
   double work = pairs(g) * real(g.value_width);
-  for (const ProductInfo& product : info(kind).products) work += product_of(product.count, g);
+  for (const ProductInfo& product : info(kind).products) work += product_of(product, g);
   return work;
 }
 

@@ -1,11 +1,11 @@
 #include <cstddef>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "attention/geometry.hpp"
 #include "explain/explained_steps.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
@@ -13,11 +13,7 @@
 namespace attn {
 namespace {
 
-/// A size with the letter that stands for it in formulas.
-struct Size {
-  std::string letter;
-  std::size_t value = 1;
-};
+using Size = NamedSize;
 
 /// Rows "what: B·H·Lq = 2·4·5 = 40".
 class CostTable {
@@ -74,9 +70,10 @@ class Cost {
         s_{"s", element_size},
         to_(explanation) {
     for (const ProductInfo& product : info(kind).products) {
-      products_.push_back({std::string(product.what), sizes_of(product.count)});
-      for (const Size& size : products_.back().second) {
+      products_.push_back({std::string(product.what), sizes_of(product, geometry)});
+      for (Size& size : products_.back().second) {
         own_query_width_ = own_query_width_ || size.letter == dq_.letter;
+        if (size.letter == "G") size = G_;
       }
     }
   }
@@ -171,22 +168,6 @@ class Cost {
   }
 
  private:
-  // "B·G·Lk": the sizes of these letters.
-  std::vector<Size> sizes_of(std::string_view count) const {
-    constexpr std::string_view times = "·";
-    std::vector<Size> sizes;
-    for (std::size_t end = 0; end != std::string_view::npos;
-         count.remove_prefix(end == std::string_view::npos ? count.size() : end + times.size())) {
-      end = count.find(times);
-      const std::string_view letter = count.substr(0, end);
-      for (const Size* size : {&B_, &H_, &Lq_, &Lk_, &dq_, &dk_, &h_}) {
-        if (size->letter == letter) sizes.push_back(*size);
-      }
-      if (letter == "G") sizes.push_back(G_);
-    }
-    return sizes;
-  }
-
   Size B_, H_, G_, Lq_, Lk_, dq_, dk_, dv_, h_, s_;
   std::vector<std::pair<std::string, std::vector<Size>>> products_;  // of the scores
   bool own_query_width_ = false;  // whether queries may be of another width than keys

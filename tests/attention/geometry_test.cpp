@@ -397,4 +397,21 @@ TEST_CASE("weights beyond this machine's memory are refused before anything is a
         "out with AttentionRequest::weights");
 }
 
+TEST_CASE("every letter of a kind's products has a size") {
+  Geometry geometry;
+  geometry.batch = 2;
+  geometry.heads = 3;
+  for (const attn::KindInfo& kind : attn::kinds()) {
+    for (const attn::ProductInfo& product : kind.products) {
+      std::string letters;
+      for (const attn::NamedSize& size : attn::sizes_of(product, geometry)) {
+        letters += (letters.empty() ? "" : "·") + size.letter;
+        if (size.letter == "B") CHECK(size.value == 2);
+        if (size.letter == "H") CHECK(size.value == 3);
+      }
+      CHECK(letters == product.count);
+    }
+  }
+}
+
 }  // namespace
