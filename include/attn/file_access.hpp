@@ -55,7 +55,7 @@ struct FileAccess {
   /// Checkpoint folders that stay open between documents; absent = each document opens its own.
   std::shared_ptr<ModelFolders> models = nullptr;
 
-  /// Files that the user named himself in options, which stand in documents as the documents' own:
+  /// Files that the user named himself in options, which documents name as if they were their own:
   /// they may be pipes, and in any folder. Options add them.
   std::vector<std::filesystem::path> given = {};
 };

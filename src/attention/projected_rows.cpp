@@ -151,7 +151,7 @@ double longest_row(const Tensor& rows, std::size_t width, std::size_t threads) {
 }
 
 // 1. within_bound(). 2. The length of each row's error is measured (kernels::measure_errors). Of
-// one error in 25 less than 0.4 is seen. Each row is judged by itself, so that hidden ones change
+// one error in 25 less than 0.4 is seen. Each row is judged alone, so that hidden ones change
 // no bit of the others.
 bool make_precise(Tensor& y, const Linear& linear, const Tensor& x, const Steepness& steepness,
                   std::size_t threads) {

@@ -419,7 +419,7 @@ class Batch {
   std::atomic<std::size_t> arrived_ = 0;  ///< number of documents that arrived one by one
   std::optional<Summaries> earlier_;
   std::optional<SummaryFile> summary_;
-  std::optional<SavedRecords> records_;  ///< behind the summary, which its thread writes
+  std::optional<SavedRecords> records_;  ///< of the summary, which its thread writes
   FileHashes hashes_;
   std::atomic<bool> failed_fast_{false};
   std::mutex guard_;

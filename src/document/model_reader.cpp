@@ -99,7 +99,7 @@ class ModelReader {
 
   // Throws for more samples than the limits allow, before they take memory. What each of them asks
   // for, of at least `tokens` tokens, is counted from below: maps and their flags, and the memory
-  // of ids, token texts and labels, which stand for 16 elements each.
+  // of ids, token texts and labels, which count as 16 elements each.
   void check_samples(const JsonValue& list, std::size_t tokens, const std::string& at) const {
     constexpr double text_of_token = 16;
     const double samples = static_cast<double>(list.size()), length = static_cast<double>(tokens);

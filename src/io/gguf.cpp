@@ -273,7 +273,7 @@ class GgufReader {
                       known_types());
   }
 
-  // The numbers begin behind the list at a multiple of the alignment, and so does each tensor.
+  // The numbers begin after the list at a multiple of the alignment, and so does each tensor.
   void place_tensors(const std::vector<Placed>& all) {
     const double given = to_.number("general.alignment").value_or(32);
     const auto alignment = given >= 1 && given <= 1 << 20 ? static_cast<std::size_t>(given) : 0;
@@ -379,7 +379,7 @@ double Gguf::number_at(Type type, std::size_t at) const {
 
 namespace {
 
-// Behind the length of a text, of eight bytes.
+// Position after the length of a text, of eight bytes.
 std::string_view text_at(std::span<const std::byte> bytes, std::size_t at) {
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data() + at, sizeof length);

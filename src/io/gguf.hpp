@@ -66,7 +66,7 @@ class Gguf {
     int64,
     float64,
   };
-  /// The bytes of a value, behind its type; of an array behind the type and the number of items.
+  /// The bytes of a value, after its type; of an array after the type and the number of items.
   struct Value {
     Type type = Type::uint8;
     Type item = Type::uint8;  ///< of an array

@@ -570,7 +570,7 @@ class Search {
   }
 
   std::string found() const {
-    // A file that is no JSON at all may be somebody's secret, which errors do not repeat.
+    // A file that is not JSON at all may be somebody's secret, which errors do not repeat.
     if (!word_.empty()) return open_.empty() ? translated("a word") : shown(word_);
     if (begin_ == text_.size()) return translated("the end of the text");
     const char c = text_[begin_];

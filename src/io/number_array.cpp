@@ -22,7 +22,7 @@
 namespace attn {
 namespace {
 
-// Shorter arrays inside an array that is no array of numbers are left to nlohmann's parser, and so
+// Shorter arrays inside an array of other values are left to nlohmann's parser, and so
 // are those after many others: the frame of an array takes hundreds of bytes.
 constexpr std::size_t least_inner_bytes = 256, most_small_arrays = 10'000;
 constexpr std::size_t elements_a_mark = std::size_t{1} << 15;

@@ -68,7 +68,7 @@ class Pickle {
   const Value& value(Id id) const { return values_[id]; }
   Id count() const noexcept { return static_cast<Id>(values_.size()); }
   Id root() const noexcept { return root_; }
-  /// The byte behind the pickle.
+  /// The byte after the pickle.
   std::size_t end() const noexcept { return at_; }
 
   /// Throws Error(input) at the value's byte.

@@ -18,7 +18,7 @@ extern const std::string_view unfinished_result;
 /// share which files were checked.
 class ResultFiles {
  public:
-  ResultFiles() = default;  ///< of a file that is no result, or names no files
+  ResultFiles() = default;  ///< of a file that is not a result, or names no files
 
   /// Throws Error(input) if the result is unfinished, as unfinished_result says, or at the JSON
   /// pointer of a member that is malformed.

@@ -432,7 +432,7 @@ class TorchFileReader {
       pickle_->refuse(translated("the pickle holds more than {1} tensors", most_tensors),
                       pickle_->value(id).at);
     }
-    characters_of(path, "");  // throws for names that are no UTF-8
+    characters_of(path, "");  // throws for names that are not UTF-8
     if (!paths_.insert(path).second) {
       pickle_->refuse(translated("two tensors have the path {1}", in_quotes(path)),
                       pickle_->value(id).at);

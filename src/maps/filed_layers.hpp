@@ -42,7 +42,7 @@ struct FiledLayer {
 struct FiledLayers {
   std::vector<FiledLayer> layers;
   bool is_stack = false;              ///< whether the layers have numbers
-  std::vector<std::string> left_out;  ///< other tensors of weights, which are no part of the stack
+  std::vector<std::string> left_out;  ///< other tensors of weights, which are not part of the stack
 };
 
 /// The tensor of that name, those of all layers if it has an {n}, or the weights of the files.

@@ -25,7 +25,7 @@ void expect_numbers(const std::string& key, const JsonValue& list) {
 }
 
 // Eight bits with scales for blocks of 128 rows and columns (DeepSeek, Qwen), and four bits in the
-// experts (gpt-oss): numbers that the file of weights holds with all that they stand for.
+// experts (gpt-oss): numbers that the file of weights holds in blocks with their scales.
 bool reads_quantized(const JsonValue& quantized) {
   const JsonValue* method =
       quantized.is(JsonValue::Type::object) ? quantized.find("quant_method") : nullptr;

@@ -28,7 +28,7 @@ void refuse_pointer(const fs::path& path, std::string_view text) {
                     "", translated("fetch the file itself: git lfs pull"));
 }
 
-// The format is told by the contents.
+// The contents show the format.
 StoredTensors stored_tensors(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                              const Limits& limits) {
   if (looks_like_safetensors(bytes)) return Safetensors(bytes, std::move(owner));
@@ -254,7 +254,7 @@ bool CheckpointWeights::made_by_rows(const std::string& name) const {
 StoredMatrix CheckpointWeights::matrix(const std::string& name, bool transposed) const {
   RawArray array = raw(name);
   if (!array.make_row) return StoredMatrix(stored(name), transposed);
-  // Rows of [in,out] are no rows of W.
+  // Rows of [in,out] are not rows of W.
   if (transposed) return StoredMatrix(read(name), true);
   const std::size_t columns = array.shape.back();
   return StoredMatrix(

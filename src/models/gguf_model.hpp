@@ -11,7 +11,7 @@ struct GgufModel {
   JsonValue row;     ///< row of the table of families with the names of the file's tensors
 };
 
-/// Reads the keys by the architecture of the file. What its converter changed stands in the row.
+/// Reads the keys by the architecture of the file. The row says what its converter changed.
 /// Throws Error(input) at the key for an architecture that is not known and for values that are
 /// missing or not supported.
 GgufModel read_gguf_model(const Gguf& file);

@@ -6,7 +6,7 @@
 namespace attn {
 
 /// Text as one line of valid UTF-8 that is safe to show in a terminal: control characters, changes
-/// of direction, noncharacters and bytes that are no UTF-8 become escapes such as \n, \x07, \u202e,
+/// of direction, noncharacters and bytes that are not UTF-8 become escapes such as \n, \x07, \u202e,
 /// \uffff or \xff.
 std::string printable(std::string_view text);
 

@@ -7,7 +7,7 @@
 
 namespace attn {
 
-/// Bytes of the calling thread's stack that are left; absent where the system does not tell.
+/// Bytes of the calling thread's stack that are left; absent where the system does not say.
 std::optional<std::size_t> stack_left() noexcept;
 
 /// Limit of memory in bytes of the control groups that a process is in, the smallest of all levels
