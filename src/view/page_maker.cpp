@@ -107,6 +107,7 @@ void PageWriter::write(std::string_view text) {
 namespace {
 
 constexpr const char* usual_map = "YlOrRd";
+constexpr const char* usual_dark_map = "magma";  // its zero is dark, as the page
 constexpr const char* map_about_zero = "RdBu_r";
 constexpr double least_range = 0.1;  // of weights, as pictures have it
 
@@ -124,16 +125,27 @@ std::string table_of(const plot::ColourMap& map) {
   return table;
 }
 
+ViewData::MapColours colours_of(const std::string& name, Background background) {
+  const plot::ColourMap map(name);
+  FigureOptions figure;
+  figure.background = background;
+  // In the order of pictures.
+  const auto apart = [&](std::size_t index) { return "#" + code_of(map.apart(index)); };
+  return {name,     table_of(map), "#" + code_of(plot::beside(plot::paper_of(figure), map).hidden),
+          apart(0), apart(1),      apart(2),
+          apart(3)};
+}
+
 ViewData::Colours colours_of(const ViewOptions& options) {
-  ViewData::Colours colours;
-  colours.weights = options.cmap.value_or(usual_map);
-  colours.diverging =
+  const std::string diverging =
       options.cmap && plot::is_diverging(*options.cmap) ? *options.cmap : map_about_zero;
-  const plot::ColourMap map(colours.weights);
-  colours.weights_table = table_of(map);
-  colours.diverging_table = table_of(plot::ColourMap(colours.diverging));
-  colours.hidden = "#" + code_of(plot::beside(plot::Paper(), map).hidden);
-  colours.nan = "#" + code_of(map.apart(0));
+  const auto on = [&](Background background, const char* usual) {
+    return ViewData::CellColours{colours_of(options.cmap.value_or(usual), background),
+                                 colours_of(diverging, background)};
+  };
+  ViewData::Colours colours;
+  colours.light = on(Background::white, usual_map);
+  colours.dark = on(Background::dark, usual_dark_map);
   return colours;
 }
 

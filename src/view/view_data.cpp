@@ -9,7 +9,9 @@
 #include "attn/statistics.hpp"
 #include "attn/version.hpp"
 
+#include "plot/colour/colour.hpp"
 #include "report/facts.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -140,14 +142,36 @@ Fact statistics_of(const ViewData& data) {
   });
 }
 
+Fact facts_of(const ViewData::MapColours& map) {
+  return object({{"name", map.name},
+                 {"table", map.table},
+                 {"hidden", map.hidden},
+                 {"nan", map.nan},
+                 {"minus_infinity", map.minus_infinity},
+                 {"infinity", map.infinity},
+                 {"not_positive", map.not_positive}});
+}
+
+Fact facts_of(const ViewData::CellColours& cells) {
+  return object({{"weights", facts_of(cells.weights)}, {"diverging", facts_of(cells.diverging)}});
+}
+
+// Looks of heads' lines, as many as differ.
+Fact looks_of_heads() {
+  Fact::List looks;
+  for (std::size_t head = 0; head < plot::most_heads_apart; ++head) {
+    const auto dash = [](double points) { return Fact(points); };
+    looks.push_back(object({{"colour", "#" + hexadecimal(plot::packed(plot::head_colour(head)), 6)},
+                            {"dashes", list_of(plot::head_dashes(head), dash)}}));
+  }
+  return looks;
+}
+
 Fact facts_of(const ViewData::Colours& colours) {
-  return object({{"weights", colours.weights},
-                 {"diverging", colours.diverging},
-                 {"weights_table", colours.weights_table},
-                 {"diverging_table", colours.diverging_table},
-                 {"hidden", colours.hidden},
-                 {"nan", colours.nan},
-                 {"range", range(colours.least, colours.most)}});
+  return object({{"light", facts_of(colours.light)},
+                 {"dark", facts_of(colours.dark)},
+                 {"range", range(colours.least, colours.most)},
+                 {"heads", looks_of_heads()}});
 }
 
 Fact commands_of(const ViewData& data) {

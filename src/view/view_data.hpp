@@ -40,8 +40,15 @@ struct ViewData {
     std::vector<std::vector<double>>
         statistics;  ///< [head][statistic], NaN where it has no meaning
   };
+  /// A colour map, and the colours of what has none in it.
+  struct MapColours {
+    std::string name, table, hidden, nan, minus_infinity, infinity, not_positive;
+  };
+  struct CellColours {
+    MapColours weights, diverging;
+  };
   struct Colours {
-    std::string weights, diverging, weights_table, diverging_table, hidden, nan;
+    CellColours light, dark;  ///< of the page
     double least = 0, most = 1;
   };
 

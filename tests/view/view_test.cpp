@@ -346,11 +346,11 @@ TEST_CASE("numbers of both signs have colours about 0, and a range of their own"
   const ReadPage page = page_of(options);
   CHECK(page.at({"attentions", "0", "samples", "0", "maps", "0", "diverging"}).boolean());
   CHECK(page.at({"attentions", "0", "samples", "0", "maps", "0", "range", "0"}).number() == -1);
-  CHECK(page.at({"colours", "weights"}).string() == "viridis");
-  CHECK(page.at({"colours", "diverging"}).string() == "RdBu_r");
+  CHECK(page.at({"colours", "light", "weights", "name"}).string() == "viridis");
+  CHECK(page.at({"colours", "light", "diverging", "name"}).string() == "RdBu_r");
   CHECK(page.at({"colours", "range", "1"}).number() == 0.5);
-  CHECK(page.at({"colours", "weights_table"}).string().size() == 1536);
-  CHECK(page.at({"colours", "weights_table"}).string().starts_with("440154"));
+  CHECK(page.at({"colours", "light", "weights", "table"}).string().size() == 1536);
+  CHECK(page.at({"colours", "light", "weights", "table"}).string().starts_with("440154"));
   CHECK(page.block(ReadPage::count(page.at({"thumbnails", "block"}))) ==
         std::string("\x3F\x9D\x7E\xFB", 4));
 }

@@ -97,7 +97,7 @@ function chosenScale() {
   const maps = chosenMaps();
   const shown = chosenMap();
   if (!maps) return undefined;
-  return colourScale(page.view.colours, maps, page.choice.scale, page.choice.own && shown ? shown : null);
+  return colourScale(maps, page.choice.scale, page.choice.own && shown ? shown : null);
 }
 
 /**

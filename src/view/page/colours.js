@@ -1,16 +1,14 @@
 /** Decades that a logarithmic scale spans below its highest value. */
 const LOG_DECADES = 5;
 
-/** Colour-blind people tell these apart (Okabe & Ito 2008), on light and on dark pages. */
-const HEAD_COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8a8a8a'];
-
 /**
  * The meaning of colours.
  * @typedef {object} ColourScale
  * @property {number} low
  * @property {number} high
  * @property {boolean} log
- * @property {Uint32Array} table 256 opaque pixels
+ * @property {import('./data').MapColours} map
+ * @property {Uint32Array} table 256 opaque pixels of the map
  */
 
 /** @type {Map<string, Uint32Array>} */
@@ -40,35 +38,61 @@ function colourOf(pixel) {
   return `#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`;
 }
 
+/** Pictures to keep are for paper, whatever the page's colours are. */
+const paper = { on: false, printing: false };
+
+/**
+ * Does what makes a picture for paper.
+ * @template T
+ * @param {() => T} makes
+ * @returns {T}
+ */
+function onPaper(makes) {
+  const before = paper.on;
+  paper.on = true;
+  try {
+    return makes();
+  } finally {
+    paper.on = before;
+  }
+}
+
+/** The colours of cells on the present ground. */
+function presentColours() {
+  const { light, dark } = page.view.colours;
+  return isDark() && !paper.on ? dark : light;
+}
+
 /**
  * The scale of a tensor: the same for all its maps, unless `own` is the range of the one shown.
- * @param {import('./data').Colours} colours
  * @param {import('./data').Maps} maps
  * @param {'linear' | 'log'} scale
  * @param {{least: number, largest: number} | null} own
  * @returns {ColourScale}
  */
-function colourScale(colours, maps, scale, own) {
+function colourScale(maps, scale, own) {
+  const { weights, diverging } = presentColours();
   if (maps.diverging) {
     const [least, most] = own ? [own.least, own.largest] : maps.range;
     const high = Math.max(Math.abs(least), Math.abs(most)) || 1;
-    return { low: -high, high, log: false, table: pixelTable(colours.diverging_table) };
+    return { low: -high, high, log: false, map: diverging, table: pixelTable(diverging.table) };
   }
-  const fixed = maps.tensor === 'weights' ? colours.range : maps.range;
+  const fixed = maps.tensor === 'weights' ? page.view.colours.range : maps.range;
   const low = Math.min(0, own ? own.least : fixed[0]);
   const high = own ? own.largest : fixed[1];
-  return logOrLinear(low, high > low ? high : low + 1, scale === 'log', pixelTable(colours.weights_table));
+  return logOrLinear(low, high > low ? high : low + 1, scale === 'log', weights);
 }
 
 /**
  * @param {number} low
  * @param {number} high
  * @param {boolean} log
- * @param {Uint32Array} table
+ * @param {import('./data').MapColours} map
  * @returns {ColourScale}
  */
-function logOrLinear(low, high, log, table) {
-  return log && high > 0 ? { low: high / 10 ** LOG_DECADES, high, log: true, table } : { low, high, log: false, table };
+function logOrLinear(low, high, log, map) {
+  const table = pixelTable(map.table);
+  return log && high > 0 ? { low: high / 10 ** LOG_DECADES, high, log: true, map, table } : { low, high, log: false, map, table };
 }
 
 /**
@@ -84,11 +108,14 @@ function shareOf(scale, value) {
 }
 
 /**
- * The pixel of a value.
+ * The pixel of a value, also of one that has no place on the scale.
  * @param {ColourScale} scale
- * @param {number} value not NaN
+ * @param {number} value
  */
 function pixelOfValue(scale, value) {
+  if (Number.isNaN(value)) return pixelOf(scale.map.nan);
+  if (!Number.isFinite(value)) return pixelOf(value > 0 ? scale.map.infinity : scale.map.minus_infinity);
+  if (scale.log && value <= 0) return pixelOf(scale.map.not_positive);
   return scale.table[Math.min(255, Math.floor(shareOf(scale, value) * 256))] ?? 0;
 }
 
@@ -106,16 +133,41 @@ function readableOn(pixel) {
 }
 
 /**
- * Ticks of a scale that have few digits.
+ * Ticks of a scale that have few digits, with their texts.
  * @param {ColourScale} scale
- * @param {number} [most] of them
+ * @param {number} width of the bar
+ * @param {number} size of the letters
+ * @returns {{value: number, text: string}[]}
+ */
+function ticksOf(scale, width, size) {
+  const most = width < 200 ? 3 : 5;
+  const named = roundTicks(scale, most).map((value) =>
+    ({ value, text: (scale.log && value === scale.low ? '≤ ' : '') + shortNumber(Number(value.toPrecision(3))) }));
+  // The first text begins at its tick, the others have theirs in the middle.
+  const [first, last] = [named[0], named.at(-1)];
+  if (!first || !last) return named;
+  const half = (/** @type {string} */ text) => widthOfText(text, size) / 2 + 3;
+  let end = 2 * half(first.text);
+  const begin = width - half(last.text);
+  return named.filter((tick) => {
+    if (tick === first || tick === last) return true;
+    const at = shareOf(scale, tick.value) * width;
+    if (at - half(tick.text) < end || at + half(tick.text) > begin) return false;
+    end = at + half(tick.text);
+    return true;
+  });
+}
+
+/**
+ * @param {ColourScale} scale
+ * @param {number} most of them
  * @returns {number[]}
  */
-function ticksOf(scale, most = 5) {
+function roundTicks(scale, most) {
   if (scale.log) {
     const ticks = [];
     for (let power = Math.ceil(Math.log10(scale.low)); power <= Math.log10(scale.high); ++power) ticks.push(10 ** power);
-    return betweenEnds(scale, most < 5 ? [] : ticks, 0.15);
+    return betweenEnds(scale, most < 5 ? [] : ticks, 0.05);
   }
   const span = scale.high - scale.low;
   const step = [0.1, 0.2, 0.25, 0.5, 1].map((part) => part * 10 ** Math.ceil(Math.log10(span))).find((size) => span / size <= most) ?? span;
@@ -136,11 +188,12 @@ function betweenEnds(scale, ticks, far) {
 }
 
 /**
- * The colour and the strokes of a head's lines; strokes part the eighth head from the first.
+ * The colour and the strokes of lines: as in pictures, the first of the heads that are drawn has the first.
  * @param {number} head
  */
 function headColour(head) {
-  const count = HEAD_COLOURS.length;
-  const dashes = [[], [6, 3], [2, 3], [9, 3, 2, 3]];
-  return { colour: HEAD_COLOURS[head % count] ?? '#000', dash: dashes[Math.floor(head / count) % dashes.length] ?? [] };
+  const looks = page.view.colours.heads;
+  const drawn = page.choice.heads.indexOf(head);
+  const { colour, dashes } = looks[(drawn < 0 ? head : drawn) % looks.length] ?? { colour: '#000000', dashes: [] };
+  return { colour, dash: dashes };
 }

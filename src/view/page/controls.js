@@ -109,9 +109,11 @@ function keyOfView(event) {
   const zooms = /** @type {Record<string, number>} */ ({ '+': 1.5, '=': 1.5, '-': 1 / 1.5, '0': 0 });
   const move = moves[event.key];
   const zoom = zooms[event.key];
+  const lines = page.choice.view === 'lines';
   if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey && move) return;
   if (move) moveCursor(...move);
   else if (zoom !== undefined && page.choice.view === 'map') zoomMap(zoom);
+  else if (zoom !== undefined && lines) zoomLines(zoom);
   else if (event.key === 'Enter' || event.key === ' ') pinAt(page.cursor);
   else return;
   event.preventDefault();
@@ -198,7 +200,7 @@ function writeSegments() {
   enlarge.ariaPressed = String(choice.enlarged);
   enlarge.textContent = say(choice.enlarged ? 'shrink' : 'enlarge');
   document.body.classList.toggle('enlarged', choice.enlarged);
-  byId('zoom', HTMLDivElement).hidden = choice.view !== 'map';
+  byId('zoom', HTMLDivElement).hidden = choice.view !== 'map' && choice.view !== 'lines';
   for (const name of VIEW_NAMES) {
     const tab = byId(`tab-${name}`, HTMLButtonElement);
     tab.ariaSelected = String(choice.view === name);

@@ -143,17 +143,33 @@ export interface Statistic {
 }
 
 export interface Colours {
-  /** Names of the maps, "viridis" and "RdBu_r" or as the user chose. */
-  weights: string;
-  diverging: string;
-  /** 256 colours each, "rrggbb" one after the other. */
-  weights_table: string;
-  diverging_table: string;
-  /** Of hidden cells and of NaN, "#rrggbb". */
-  hidden: string;
-  nan: string;
+  /** On a light page and on paper, and on a dark page. */
+  light: CellColours;
+  dark: CellColours;
   /** The range that colours of weights stand for: the same whatever is shown. */
   range: [least: number, most: number];
+  /** Looks of the lines of the first heads, as pictures have them; further heads begin anew. */
+  heads: { colour: string; dashes: number[] }[];
+}
+
+export interface CellColours {
+  weights: MapColours;
+  /** Of values about 0. */
+  diverging: MapColours;
+}
+
+/** A colour map, and the colours of what has none in it; all are "#rrggbb". */
+export interface MapColours {
+  /** "YlOrRd", or as the user chose. */
+  name: string;
+  /** 256 colours, "rrggbb" one after the other. */
+  table: string;
+  hidden: string;
+  nan: string;
+  minus_infinity: string;
+  infinity: string;
+  /** Of 0 and less on a logarithmic scale. */
+  not_positive: string;
 }
 
 /**

@@ -99,7 +99,7 @@ function colourFlags(kind) {
     if (choice.threshold > 0) flags.push('--threshold', String(choice.threshold));
     return flags;
   }
-  flags.push('--cmap', diverging ? view.colours.diverging : view.colours.weights);
+  flags.push('--cmap', diverging ? view.colours.light.diverging.name : view.colours.light.weights.name);
   if (scale) flags.push('--color-range', choice.own ? 'panel' : `${plainNumber(scale.low)},${plainNumber(scale.high)}`);
   if (scale?.log) flags.push('--norm', 'log');
   return flags;
@@ -126,6 +126,9 @@ const PAPER = { text: '#1b1f24', quiet: '#57606a', line: '#8c959f', ground: '#ff
 
 const PICTURE_WIDTH = 900;
 
+/** Letters of a text below a picture. */
+const MOST_SOURCE_LETTERS = 300;
+
 /** @returns {Picture | null} */
 function presentPicture() {
   const shown = chosenMap();
@@ -135,9 +138,16 @@ function presentPicture() {
   if (page.choice.enlarged && page.choice.left !== 'list') return overviewPicture(scale);
   const sample = page.view.samples.length > 1 ? ` – ${inLanguage(page.view.samples[page.choice.sample]?.title ?? '')}` : '';
   const title = headTitle(attention, page.choice.head) + sample;
-  if (page.choice.view === 'lines') return linesPicture(shown, scale, page.choice.heads.length > 1 ? inLanguage(attention.title) + sample : title);
+  if (page.choice.view === 'table' && !page.choice.enlarged && paper.printing) return null;
+  if (page.choice.view === 'lines') return linesPicture(shown, page.choice.heads.length > 1 ? inLanguage(attention.title) + sample : title);
   if (page.choice.view === 'text') return stripPicture(shown, scale, title);
   return mapPicture(shown, scale, title);
+}
+
+/** The input and its text, for those who meet a picture or a table alone. */
+function sourceOfView() {
+  const texts = [...new Set([queryTokens(), keyTokens()])].map((tokens) => shortText(tokens, MOST_SOURCE_LETTERS)).filter(Boolean);
+  return [page.view.title, ...texts].filter(Boolean).join(' – ');
 }
 
 /**
@@ -150,7 +160,7 @@ function presentPicture() {
  * @returns {Picture}
  */
 function framedPicture(title, width, height, scale, draw) {
-  const said = statusSentences();
+  const said = [sourceOfView(), ...statusSentences()].filter(Boolean);
   const lines = said.flatMap((text) => brokenText(text, 11, width - 24));
   // Bold letters are wider than those that brokenText measures.
   const titles = brokenText(title, 17.6, width - 24);
@@ -217,12 +227,12 @@ function drawBar(pen, scale, title, x, y) {
   pen.text(title, x, y + 6, { size: 11, fill: PAPER.text });
   pen.image(canvas, x, y + 15, 260, 10);
   pen.frame(x, y + 15, 260, 10, PAPER.line, 0.5);
-  for (const tick of ticksOf(scale)) {
-    const at = x + 260 * shareOf(scale, tick);
-    pen.text(shortNumber(Number(tick.toPrecision(3))), at, y + 34, { size: 10, fill: PAPER.text, align: at < x + 8 ? 'left' : 'center' });
+  for (const { value, text } of ticksOf(scale, 260, 10)) {
+    const at = x + 260 * shareOf(scale, value);
+    pen.text(text, at, y + 34, { size: 10, fill: PAPER.text, align: at < x + 8 ? 'left' : 'center' });
   }
   const shown = chosenMap();
-  (shown ? keysOfLegend(shown) : []).forEach(({ colour, text }, index) => {
+  (shown ? keysOfLegend(shown, scale) : []).forEach(({ colour, text }, index) => {
     if (colour !== 'transparent') pen.rect(x + 290 + index * 130, y + 14, 12, 12, colour);
     pen.frame(x + 290 + index * 130, y + 14, 12, 12, PAPER.line, 0.5);
     pen.text(text, x + 308 + index * 130, y + 20, { size: 11, fill: PAPER.text });
@@ -256,23 +266,26 @@ function mapPicture(shown, scale, title) {
 
 /**
  * @param {ShownMap} shown
- * @param {ColourScale} scale
  * @param {string} title
  */
-function linesPicture(shown, scale, title) {
+function linesPicture(shown, title) {
   const count = Math.max(shown.queries.length, shown.keys.length);
-  const seen = Math.min(count, 120);
-  const rowHeight = 22;
-  const first = Math.min(count - seen, Math.floor(byId('lines', HTMLDivElement).scrollTop / linesView.rowHeight));
-  const height = 34 + seen * rowHeight + 30;
-  return framedPicture(title, 700, height, null, (pen) => {
-    const layout = { width: 700, height: 34 + seen * rowHeight, scrolled: first * rowHeight, rowHeight };
-    drawLines(pen, shown, scale, layout, { row: pinnedRow(), column: null }, PAPER);
-    page.choice.heads.slice(0, 12).forEach((head, at) => {
+  const box = byId('lines', HTMLDivElement);
+  const seen = linesView.zoom > 1 ? Math.min(count, Math.floor((box.clientHeight - 34) / linesView.rowHeight)) : count;
+  const rowHeight = Math.min(22, 1320 / seen);
+  const first = Math.max(0, Math.min(count - seen, Math.floor(box.scrollTop / linesView.rowHeight)));
+  const heads = page.choice.heads.length > 1 ? page.choice.heads.slice(0, 12) : [];
+  const bottom = 34 + seen * rowHeight;
+  return framedPicture(title, 700, bottom + (heads.length ? 52 : 28), null, (pen) => {
+    const layout = { width: 700, height: bottom, scrolled: first * rowHeight, rowHeight };
+    drawLines(pen, shown, layout, { row: pinnedRow(), column: null }, PAPER);
+    heads.forEach((head, at) => {
       const x = 12 + at * 56;
-      pen.line(x, height - 12, x + 18, height - 12, headColour(head).colour, 3, 1, headColour(head).dash);
-      pen.text(String(headNumber(chosenAttention(), head)), x + 24, height - 12, { size: 12, fill: PAPER.text });
+      pen.line(x, bottom + 16, x + 18, bottom + 16, headColour(head).colour, 3, 1, headColour(head).dash);
+      pen.text(String(headNumber(chosenAttention(), head)), x + 24, bottom + 16, { size: 12, fill: PAPER.text });
     });
+    pen.text(inLanguage(chosenMaps()?.title ?? ''), 12, bottom + (heads.length ? 40 : 16), { size: 11, fill: PAPER.text });
+    drawLineLegend(pen, 160, bottom + (heads.length ? 40 : 16));
   });
 }
 
@@ -334,78 +347,6 @@ function overviewPicture(scale) {
   });
 }
 
-/** A field of a CSV file. @param {string | number} value */
-function csvField(value) {
-  const text = String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-/** @param {(string | number)[][]} rows */
-function csvText(rows) {
-  return `${rows.map((row) => row.map(csvField).join(',')).join('\r\n')}\r\n`;
-}
-
-/**
- * A name beside its number, so that equal tokens stay apart.
- * @param {Stretch} stretch
- * @param {import('./data').Tokens | undefined} tokens
- * @param {boolean} words
- */
-function csvName(stretch, tokens, words) {
-  return `${numbersOf(stretch)} ${textOf(tokens, stretch, words)}`.trim();
-}
-
-/** The numbers of the present view; hidden cells are empty. */
-function presentCsv() {
-  const shown = chosenMap();
-  if (page.choice.enlarged || !shown) return csvText(statisticsRows());
-  if (page.choice.view === 'lines') return csvText(linesRows(shown));
-  if (page.choice.view === 'text' || (page.choice.view === 'table' && page.choice.table === 'row')) return csvText(stripRows(shown));
-  return csvText(mapRows(shown));
-}
-
-/** @param {number | null} value */
-function csvNumber(value) {
-  return value === null ? '' : Number.isFinite(value) ? String(value) : Number.isNaN(value) ? 'nan' : value > 0 ? 'inf' : '-inf';
-}
-
-/** @param {ShownMap} shown */
-function mapRows(shown) {
-  const header = ['', ...shown.keys.map((key) => csvName(key, keyTokens(), shown.words))];
-  return [header, ...shown.queries.map((query, row) => [
-    csvName(query, queryTokens(), shown.words),
-    ...shown.keys.map((_, column) => {
-      const { value, hidden, faint } = cellAt(shown, row, column);
-      return hidden || faint ? '' : csvNumber(value);
-    })])];
-}
-
-/** @param {ShownMap} shown */
-function linesRows(shown) {
-  const lines = chosenLines(pinnedRow(), null).slice().reverse();
-  const name = (/** @type {Stretch | undefined} */ stretch, /** @type {import('./data').Tokens | undefined} */ tokens) =>
-    stretch ? csvName(stretch, tokens, shown.words) : '';
-  return [['head', 'query', 'key', page.choice.tensor], ...lines.map(({ head, row, column, value }) => [
-    headNumber(chosenAttention(), head), name(shown.queries[row], queryTokens()), name(shown.keys[column], keyTokens()), csvNumber(value)])];
-}
-
-/** @param {ShownMap} shown */
-function stripRows(shown) {
-  const gives = page.choice.direction === 'gives' || page.choice.view === 'table';
-  const { values, hidden } = stripWeights(shown);
-  const [stretches, tokens] = gives ? [shown.keys, keyTokens()] : [shown.queries, queryTokens()];
-  return [['position', 'token', page.choice.tensor], ...stretches.map((stretch, index) => [
-    numbersOf(stretch), textOf(tokens, stretch, shown.words), hidden[index] ? '' : csvNumber(values[index] ?? NaN)])];
-}
-
-function statisticsRows() {
-  return [['stack', 'layer', 'head', ...page.view.statistics.map(({ name }) => name)], ...sortedHeads().map(({ attention, head }) => {
-    const layer = page.view.attentions[attention];
-    return [layer ? inLanguage(layer.stack) : '', layer ? layerNumber(layer) : '', headNumber(layer, head),
-      ...page.view.statistics.map((_, statistic) => csvNumber(statisticOf(attention, head, statistic)))];
-  })];
-}
-
 /**
  * @param {Blob} blob
  * @param {string} ending
@@ -414,12 +355,17 @@ function saveFile(blob, ending) {
   const attention = chosenAttention();
   const layer = attention ? layerNumber(attention) : 1;
   const name = page.choice.enlarged ? 'heads' : `layer${layer}_head${headNumber(attention, page.choice.head)}_${page.choice.view}`;
-  const link = make('a', { download: `${name}.${ending}`, href: URL.createObjectURL(blob) });
+  const input = page.view.title.replace(/[^\p{L}\p{N}.]+/gu, '_').replace(/^_+|_+$/g, '').slice(0, 60);
+  const link = make('a', { download: `${input ? `${input}_` : ''}${name}.${ending}`, href: URL.createObjectURL(blob) });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
 function savePng() {
+  onPaper(savePngOnPaper);
+}
+
+function savePngOnPaper() {
   const picture = presentPicture();
   if (!picture) return;
   const canvas = make('canvas');
@@ -431,12 +377,20 @@ function savePng() {
   canvas.toBlob((blob) => blob && saveFile(blob, 'png'), 'image/png');
 }
 
+/** The present view as the text of an SVG file; empty if there is none. */
+function presentSvg() {
+  return onPaper(() => {
+    const picture = presentPicture();
+    if (!picture) return '';
+    const pen = svgPen(picture.width, picture.height, picture.title);
+    picture.draw(pen);
+    return pen.svg();
+  });
+}
+
 function saveSvg() {
-  const picture = presentPicture();
-  if (!picture) return;
-  const pen = svgPen(picture.width, picture.height, picture.title);
-  picture.draw(pen);
-  saveFile(new Blob([pen.svg()], { type: 'image/svg+xml' }), 'svg');
+  const svg = presentSvg();
+  if (svg !== '') saveFile(new Blob([svg], { type: 'image/svg+xml' }), 'svg');
 }
 
 function saveCsv() {

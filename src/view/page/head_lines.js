@@ -14,7 +14,30 @@ const linesView = {
   /** The key at the pointer, where there is no query. @type {number | null} */
   column: null,
   rowHeight: 22,
+  /** 1 = the whole text fits the height. */
+  zoom: 1,
 };
+
+/** Of the scale of thickness; heads of weights below it are drawn up to their largest line. */
+const LEAST_FULL_WEIGHT = 0.2;
+
+/** Shares of the scale that the legend of thickness has. */
+const LEGEND_SHARES = [0.1, 0.5, 1];
+
+/** The value of the thickest line, as pictures have it: 1, or the largest line if all are thin. */
+function fullOfLines() {
+  const largest = linesView.lines.at(-1)?.value ?? 0;
+  return areWeights() && largest >= LEAST_FULL_WEIGHT ? Math.max(1, largest) : largest || 1;
+}
+
+/**
+ * The thickness and opacity of a line.
+ * @param {number} share of the thickest, from 0 to 1
+ */
+function lookOfLine(share) {
+  const pixels = 96 / 72;
+  return { thick: (0.3 + 4.2 * share) * pixels, opacity: 0.15 + 0.85 * Math.sqrt(share) };
+}
 
 /** Number of the strongest keys of a query that get lines; 0 = all. */
 function linesOfQuery() {
@@ -79,25 +102,29 @@ function chosenLines(row, column) {
 /**
  * @param {Pen} pen
  * @param {ShownMap} shown
- * @param {ColourScale} scale
  * @param {LinesLayout} layout
  * @param {{row: number, column: number | null}} active
  * @param {Inks} ink
  */
-function drawLines(pen, shown, scale, layout, active, ink) {
+function drawLines(pen, shown, layout, active, ink) {
   const { width, height, scrolled, rowHeight } = layout;
   const [left, right] = [Math.round(width * 0.32), Math.round(width * 0.68)];
   const middle = (/** @type {number} */ index) => 34 + (index + 0.5) * rowHeight - scrolled;
+  const isSeen = (/** @type {number} */ y) => y > 26 && y < height;
+  const alone = active.row >= 0 || active.column !== null;
+  const full = fullOfLines();
   for (const { head, row, column, value } of chosenLines(active.row, active.column)) {
     const [from, to] = [middle(row), middle(column)];
-    if (Math.max(from, to) < 0 || Math.min(from, to) > height) continue;
-    const share = shareOf(scale, value);
-    if (share < 0.004) continue;
+    // Lines that leave the window would cover its tokens.
+    if (alone ? !isSeen(from) && !isSeen(to) : !isSeen(from) || !isSeen(to)) continue;
+    const share = Math.min(1, value / full);
+    if (share < 0.005) continue;
     const { colour, dash } = headColour(head);
-    pen.line(left, from, right, to, colour, 0.6 + 4.4 * share, Math.min(1, 0.1 + 0.9 * share), dash);
+    const { thick, opacity } = lookOfLine(share);
+    pen.line(left, from, right, to, colour, thick, opacity, dash);
   }
-  drawColumn(pen, shown.queries, queryTokens(), shown.words, { x: left - 8, align: 'right', room: left - 16, middle, height }, active.row, ink);
-  drawColumn(pen, shown.keys, keyTokens(), shown.words, { x: right + 8, align: 'left', room: width - right - 16, middle, height }, active.column ?? -1, ink);
+  drawColumn(pen, shown.queries, queryTokens(), shown.words, { x: left - 8, align: 'right', room: left - 16, middle, height, rowHeight }, active.row, ink);
+  drawColumn(pen, shown.keys, keyTokens(), shown.words, { x: right + 8, align: 'left', room: width - right - 16, middle, height, rowHeight }, active.column ?? -1, ink);
   pen.rect(0, 0, width, 26, ink.ground);
   pen.text(say('axis_queries'), left - 8, 13, { size: 12, fill: ink.quiet, align: 'right' });
   pen.text(say('axis_keys'), right + 8, 13, { size: 12, fill: ink.quiet });
@@ -108,41 +135,85 @@ function drawLines(pen, shown, scale, layout, active, ink) {
  * @param {Stretch[]} stretches
  * @param {import('./data').Tokens | undefined} tokens
  * @param {boolean} words
- * @param {{x: number, align: 'left' | 'right', room: number, middle: (index: number) => number, height: number}} place
+ * @param {{x: number, align: 'left' | 'right', room: number, middle: (index: number) => number, height: number, rowHeight: number}} place
  * @param {number} active
  * @param {Inks} ink
  */
-function drawColumn(pen, stretches, tokens, words, { x, align, room, middle, height }, active, ink) {
+function drawColumn(pen, stretches, tokens, words, { x, align, room, middle, height, rowHeight }, active, ink) {
+  const size = Math.max(11, Math.min(14, rowHeight * 0.85));
+  const every = Math.ceil(size / rowHeight);
   stretches.forEach((stretch, index) => {
     const y = middle(index);
     if (y < 10 || y > height + 20) return;
-    const text = shortened(edgeLabel(tokens, stretch, words), 14, room);
     const marked = isFound(page.found, stretch);
     const chosen = index === active;
-    const width = widthOfText(text, 14, chosen) + 8;
+    if (index % every > 0 && !marked && !chosen) return;
+    const text = shortened(edgeLabel(tokens, stretch, words), size, room);
+    const width = widthOfText(text, size, chosen) + 8;
     const left = align === 'left' ? x - 4 : x - width + 4;
     if (marked || chosen) pen.rect(left, y - 10, width, 20, chosen ? ink.accent : ink.found);
-    pen.text(text, x, y, { size: 14, fill: chosen ? ink.ground : marked ? '#000000' : ink.text, align, bold: chosen });
+    pen.text(text, x, y, { size, fill: chosen ? ink.ground : marked ? '#000000' : ink.text, align, bold: chosen });
   });
 }
 
 /** Draws what is seen of the lines. */
 function drawLinesView() {
   const shown = chosenMap();
-  const scale = chosenScale();
   const box = byId('lines', HTMLDivElement);
-  if (!shown || !scale) return;
+  if (!shown) return;
   const count = Math.max(shown.queries.length, shown.keys.length);
-  linesView.rowHeight = Math.max(20, Math.min(34, (box.clientHeight - 50) / count));
+  const fitted = Math.max(0.05, Math.min(34, (box.clientHeight - 50) / count));
+  linesView.zoom = Math.max(1, Math.min(linesView.zoom, 34 / fitted));
+  linesView.rowHeight = fitted * linesView.zoom;
   byId('lines-height', HTMLDivElement).style.height = `${34 + count * linesView.rowHeight + 8}px`;
   const [width, height] = [box.clientWidth, box.clientHeight];
   const context = fitCanvas(byId('lines-canvas', HTMLCanvasElement), width, height);
   context.clearRect(0, 0, width, height);
   const layout = { width, height, scrolled: box.scrollTop, rowHeight: linesView.rowHeight };
-  drawLines(canvasPen(context), shown, scale, layout, activeOfLines(), inks());
+  drawLines(canvasPen(context), shown, layout, activeOfLines(), inks());
   box.setAttribute('aria-label', `${say('view_lines')}: ${say('map_label', {
     title: inLanguage(chosenAttention()?.title ?? '') || say('attention'), head: headNumber(chosenAttention(), page.choice.head), queries: shown.map.queries, keys: shown.map.keys,
   })}`);
+}
+
+/**
+ * Spreads the rows; the one in the middle stays there.
+ * @param {number} factor 0 = the whole text
+ */
+function zoomLines(factor) {
+  const box = byId('lines', HTMLDivElement);
+  const middle = (box.scrollTop + box.clientHeight / 2 - 34) / linesView.rowHeight;
+  linesView.zoom = Math.max(1, linesView.zoom * factor);
+  drawLinesView();
+  box.scrollTop = 34 + middle * linesView.rowHeight - box.clientHeight / 2;
+  drawLinesView();
+  writeStatus();
+}
+
+/** The thicknesses that three weights have. */
+function writeLineLegend() {
+  const list = byId('legend-lines', HTMLUListElement);
+  const full = fullOfLines();
+  list.replaceChildren(...LEGEND_SHARES.map((share) => {
+    const canvas = make('canvas', { 'aria-hidden': 'true' });
+    const { thick, opacity } = lookOfLine(share);
+    canvasPen(fitCanvas(canvas, 36, 12)).line(0, 6, 36, 6, inks().text, thick, opacity);
+    return make('li', {}, [canvas, ' ', shortNumber(Number((share * full).toPrecision(2)))]);
+  }));
+}
+
+/**
+ * The same in a picture.
+ * @param {Pen} pen
+ * @param {number} x
+ * @param {number} y
+ */
+function drawLineLegend(pen, x, y) {
+  LEGEND_SHARES.forEach((share, at) => {
+    const { thick, opacity } = lookOfLine(share);
+    pen.line(x + at * 90, y, x + at * 90 + 30, y, PAPER.text, thick, opacity);
+    pen.text(shortNumber(Number((share * fullOfLines()).toPrecision(2))), x + at * 90 + 36, y, { size: 11, fill: PAPER.text });
+  });
 }
 
 function activeOfLines() {
@@ -162,7 +233,7 @@ function writeHeadChips() {
     const on = heads.includes(head);
     const name = say('head_number', { head: headNumber(attention, head) });
     const swatch = make('span', { class: 'swatch', 'aria-hidden': 'true' });
-    swatch.style.backgroundColor = headColour(head).colour;
+    swatch.style.backgroundColor = on ? headColour(head).colour : 'transparent';
     const chip = make('button', { type: 'button', class: 'chip', 'aria-pressed': String(on), 'aria-label': name, title: name }, [swatch, String(headNumber(attention, head))]);
     chip.dataset['chip'] = String(head);
     chip.addEventListener('click', () => {

@@ -1,6 +1,7 @@
 /**
  * The places of the cells and labels of a map in a picture.
  * @typedef {object} MapLayout
+ * @property {number} edge where labels begin
  * @property {number} left of the cells
  * @property {number} top
  * @property {number} right room beside the cells, into which turned labels reach
@@ -17,7 +18,7 @@
 
 const LABEL_SIZE = 12;
 const LABEL_ROOM = 130;
-const LARGEST_CELL = 64;
+const LARGEST_CELL = 120;
 
 /** Most labels whose widths are measured; longer maps have no room for all of theirs. */
 const MEASURED_LABELS = 500;
@@ -78,12 +79,14 @@ function layOutMap(shown, width, height, window) {
     : overhang(labels, columns, fitCells(columns, rows, width - left - 12, down).width);
   const across = width - left - right;
   const fitted = fitCells(columns, rows, across, down);
+  // A map that is smaller than its room lies in the middle of it.
+  const edge = Math.max(0, Math.floor((across - columns * fitted.width * window.zoom) / 2));
   const cellWidth = fitted.width * window.zoom;
   const cellHeight = fitted.height * window.zoom;
   const seenRows = Math.max(1, Math.min(rows, Math.floor(down / cellHeight + 1e-6)));
   const seenColumns = Math.max(1, Math.min(columns, Math.floor(across / cellWidth + 1e-6)));
   return {
-    left, top, right, cellWidth, cellHeight, turned, rows: seenRows, columns: seenColumns,
+    edge, left: left + edge, top, right, cellWidth, cellHeight, turned, rows: seenRows, columns: seenColumns,
     row: Math.max(0, Math.min(Math.round(window.row), rows - seenRows)),
     column: Math.max(0, Math.min(Math.round(window.column), columns - seenColumns)),
   };
@@ -126,14 +129,10 @@ function fitCells(columns, rows, width, height) {
  * @param {ColourScale} scale
  * @param {number} at
  * @param {number} hidden
- * @param {number} nan
  */
-function pixelOfCell(shown, scale, at, hidden, nan) {
+function pixelOfCell(shown, scale, at, hidden) {
   if (shown.hidden?.[at]) return hidden;
-  if (shown.faint?.[at]) return 0;
-  const value = shown.values[at] ?? NaN;
-  if (Number.isNaN(value)) return nan;
-  return value === -Infinity ? hidden : pixelOfValue(scale, value);
+  return shown.faint?.[at] ? 0 : pixelOfValue(scale, shown.values[at] ?? NaN);
 }
 
 /**
@@ -153,15 +152,14 @@ function rasterOfMap(shown, scale, layout, ratio) {
   const context = contextOf(picture);
   const image = new ImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
-  const hidden = pixelOf(page.view.colours.hidden);
-  const nan = pixelOf(page.view.colours.nan);
+  const hidden = pixelOf(scale.map.hidden);
   const pooled = width < layout.columns || height < layout.rows;
   for (let y = 0; y < height; ++y) {
     for (let x = 0; x < width; ++x) {
       const at = pooled
         ? largestCell(shown, layout, [x, y, width, height])
         : (layout.row + y) * shown.keys.length + layout.column + x;
-      pixels[y * width + x] = pixelOfCell(shown, scale, at, hidden, nan);
+      pixels[y * width + x] = pixelOfCell(shown, scale, at, hidden);
     }
   }
   context.putImageData(image, 0, 0);
@@ -202,14 +200,14 @@ function largestCell(shown, layout, [x, y, width, height]) {
  * @param {number} [ratio]
  */
 function drawMap(pen, shown, scale, layout, ink, ratio = 1) {
-  const { left, top, cellWidth, cellHeight, rows, columns } = layout;
+  const { edge, left, top, cellWidth, cellHeight, rows, columns } = layout;
   const [width, height] = [columns * cellWidth, rows * cellHeight];
   pen.image(rasterOfMap(shown, scale, layout, ratio), left, top, width, height);
   drawCellMarks(pen, shown, scale, layout, ink);
   pen.frame(left, top, width, height, ink.line, 1);
   drawLabels(pen, shown, layout, ink);
   pen.text(`${say('axis_keys')} →`, left, 10, { size: 11, fill: ink.quiet });
-  pen.text(say('axis_queries'), 11, top + Math.min(height, 60) / 2 + 8, { size: 11, fill: ink.quiet, align: 'center', turned: -90 });
+  pen.text(say('axis_queries'), edge + 11, top + Math.min(height, 60) / 2 + 8, { size: 11, fill: ink.quiet, align: 'center', turned: -90 });
 }
 
 /**
@@ -246,9 +244,7 @@ function drawCellMarks(pen, shown, scale, layout, ink) {
  * @param {number} size
  */
 function writeValue(pen, value, scale, x, y, size) {
-  const ground = Number.isNaN(value) ? pixelOf(page.view.colours.nan)
-    : value === -Infinity ? pixelOf(page.view.colours.hidden) : pixelOfValue(scale, value);
-  pen.text(cellText(value), x, y, { size, fill: readableOn(ground), align: 'center' });
+  pen.text(cellText(value), x, y, { size, fill: readableOn(pixelOfValue(scale, value)), align: 'center' });
 }
 
 /** @param {number} value */
@@ -268,9 +264,12 @@ function cellText(value) {
 function drawLabels(pen, shown, layout, ink) {
   const { left, top, cellWidth, cellHeight, rows, columns, turned } = layout;
   const labels = labelsOf(shown);
-  const rowTicks = ticksOfAxis(shown.queries, queryTokens(), labels.query, { first: layout.row, count: rows, size: cellHeight, room: 15 });
-  const room = turned ? 15 : labels.keyRoom + 8;
-  const columnTicks = ticksOfAxis(shown.keys, keyTokens(), labels.key, { first: layout.column, count: columns, size: cellWidth, room });
+  const down = { first: layout.row, count: rows, size: cellHeight, room: 15 };
+  const across = { first: layout.column, count: columns, size: cellWidth, room: turned ? 15 : labels.keyRoom + 8 };
+  // Numbers of both axes have one step.
+  const step = hasNames(queryTokens()) || hasNames(keyTokens()) ? 0 : Math.max(stepOfAxis(shown.queries, down), stepOfAxis(shown.keys, across));
+  const rowTicks = ticksOfAxis(shown.queries, queryTokens(), labels.query, down, step);
+  const columnTicks = ticksOfAxis(shown.keys, keyTokens(), labels.key, across, step);
   for (const { index, text: label, marked } of rowTicks) {
     const y = top + (index - layout.row + 0.5) * cellHeight;
     if (marked) pen.rect(left - 10 - widthOfText(label, LABEL_SIZE), y - 8, widthOfText(label, LABEL_SIZE) + 8, 16, ink.found);
@@ -289,14 +288,14 @@ function drawLabels(pen, shown, layout, ink) {
  * @param {Stretch[]} stretches
  * @param {import('./data').Tokens | undefined} tokens
  * @param {(index: number) => string} label
- * @param {{first: number, count: number, size: number, room: number}} axis what is seen, the size of a cell and the room of a label
+ * @param {LabelledAxis} axis
+ * @param {number} [least] of the steps of numbers
  */
-function ticksOfAxis(stretches, tokens, label, { first, count, size, room }) {
+function ticksOfAxis(stretches, tokens, label, { first, count, size, room }, least = 0) {
   const found = page.found.length ? page.found : null;
   const named = hasNames(tokens);
   const every = Math.max(1, Math.ceil(room / size));
-  const positions = ((stretches.at(-1)?.end ?? 1) - (stretches[0]?.first ?? 0)) / stretches.length;
-  const round = roundStep((room / size) * positions);
+  const round = Math.max(least, stepOfAxis(stretches, { first, count, size, room }));
   const ticks = [];
   for (let index = first; index < first + count; ++index) {
     const stretch = stretches[index] ?? { first: index, end: index + 1 };
@@ -311,6 +310,18 @@ function ticksOfAxis(stretches, tokens, label, { first, count, size, room }) {
   const [start, next] = ticks;
   if (!named && start && next && (next.index - start.index) * size < room) ticks.shift();
   return ticks;
+}
+
+/** What is seen of an axis, the size of a cell and the room of a label. @typedef {{first: number, count: number, size: number, room: number}} LabelledAxis */
+
+/**
+ * The step of the round numbers that have room along an axis.
+ * @param {Stretch[]} stretches
+ * @param {LabelledAxis} axis
+ */
+function stepOfAxis(stretches, { size, room }) {
+  const positions = ((stretches.at(-1)?.end ?? 1) - (stretches[0]?.first ?? 0)) / stretches.length;
+  return roundStep((room / size) * positions);
 }
 
 /**

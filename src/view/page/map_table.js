@@ -49,15 +49,18 @@ function rowTable(shown, row) {
   const places = exact ? null : shown.keys.map((_, column) => column);
   const limited = places && columns > MOST_TABLE_ROWS
     ? places.sort((a, b) => cellAt(shown, row, b).value - cellAt(shown, row, a).value).slice(0, MOST_TABLE_ROWS) : places;
+  const told = alignedNumbers(exact ? exact.map(({ value }) => value) : (limited ?? []).map((column) => cellAt(shown, row, column).value));
   const rows = exact
-    ? exact.map(({ stretch: key, value }, at) => keyRow(shown, key, fourDigits(value), String(at + 1)))
-    : (limited ?? []).map((column) => {
+    ? exact.map(({ stretch: key }, at) => keyRow(shown, key, told[at] ?? '', String(at + 1)))
+    : (limited ?? []).map((column, at) => {
       const cell = cellAt(shown, row, column);
       const key = shown.keys[column] ?? { first: 0, end: 0 };
-      return keyRow(shown, key, cell.hidden ? say('hidden_cell') : fourDigits(cell.value), cell.hidden ? '' : String(rankInRow(shown, row, column).rank));
+      return keyRow(shown, key, cell.hidden ? say('hidden_cell') : (told[at] ?? ''), cell.hidden ? '' : String(rankInRow(shown, row, column).rank));
     });
   const caption = make('caption', {}, [`${say('table_of_row', { query: stretch ? numbersOf(stretch) : '' })} `, isolated(stretch ? textOf(queryTokens(), stretch, shown.words) : '')]);
-  const header = [say('position'), say('token'), inLanguage(chosenMaps()?.title ?? ''), say('rank_column')].map((text) => make('th', { scope: 'col', text }));
+  const named = hasNames(keyTokens());
+  const header = [say('position'), ...(named ? [say('token')] : []), inLanguage(chosenMaps()?.title ?? ''), say('rank_column')].map((text) => make('th', { scope: 'col', text }));
+  if (named) header[1]?.classList.add('of-token');
   return make('table', {}, [caption, make('thead', {}, [make('tr', {}, header)]), make('tbody', {}, rows)]);
 }
 
@@ -68,10 +71,21 @@ function rowTable(shown, row) {
  * @param {string} rank
  */
 function keyRow(shown, key, weight, rank) {
-  return make('tr', {}, [
-    make('td', { text: numbersOf(key) }), make('th', { scope: 'row' }, [isolated(textOf(keyTokens(), key, shown.words))]),
-    make('td', { text: weight }), make('td', { text: rank }),
-  ]);
+  const numbers = [make('td', { text: weight }), make('td', { text: rank })];
+  if (!hasNames(keyTokens())) return make('tr', {}, [make('th', { scope: 'row', text: numbersOf(key) }), ...numbers]);
+  return make('tr', {}, [make('td', { text: numbersOf(key) }), make('th', { scope: 'row' }, [isolated(textOf(keyTokens(), key, shown.words) || '–')]), ...numbers]);
+}
+
+/**
+ * Four significant digits each, with blanks as wide as a digit behind them, so that their points are
+ * one below the other.
+ * @param {number[]} values
+ */
+function alignedNumbers(values) {
+  const texts = values.map(fourDigits);
+  const behind = (/** @type {string} */ text) => (text.includes('.') ? text.length - text.indexOf('.') : 0);
+  const most = Math.max(0, ...texts.map(behind));
+  return texts.map((text) => text + '\u2007'.repeat(most - behind(text)));
 }
 
 /** @param {ShownMap} shown */
@@ -87,7 +101,7 @@ function wholeTable(shown) {
     ...shown.keys.map((_, column) => tableCell(shown, row, column, scale)),
   ]));
   return make('table', { class: 'whole' }, [
-    make('caption', { text: say('table_of_map') }), make('thead', {}, [make('tr', {}, [make('td', {}), ...header])]), make('tbody', {}, rows)]);
+    make('caption', { text: say('table_of_map') }), make('thead', {}, [make('tr', {}, [make('th', { scope: 'col', text: `${say('query')} ↓ ${say('key')} →` }), ...header])]), make('tbody', {}, rows)]);
 }
 
 /**

@@ -88,6 +88,13 @@ function zoomMap(factor, point) {
     column: layout.column + across * (1 - 1 / done),
     row: layout.row + down * (1 - 1 / done),
   };
+  const shown = chosenMap();
+  if (shown && point) {
+    // The cells may begin elsewhere now.
+    const next = layOutMap(shown, mapView.width, mapView.height, mapView.window);
+    mapView.window.column += (next.left - layout.left) / next.cellWidth;
+    mapView.window.row += (next.top - layout.top) / next.cellHeight;
+  }
   if (mapView.window.zoom === 1) mapView.window = { row: 0, column: 0, zoom: 1 };
   drawMapView();
   writeStatus();
@@ -158,9 +165,10 @@ function listenToMap() {
     event.preventDefault();
     zoomMap(Math.exp(-event.deltaY / (event.deltaMode === 0 ? 300 : 10)), pointOf(event));
   }, { passive: false });
-  byId('zoom-in', HTMLButtonElement).addEventListener('click', () => zoomMap(1.5));
-  byId('zoom-out', HTMLButtonElement).addEventListener('click', () => zoomMap(1 / 1.5));
-  byId('zoom-all', HTMLButtonElement).addEventListener('click', () => zoomMap(0));
+  const zoom = (/** @type {number} */ factor) => () => (page.choice.view === 'lines' ? zoomLines(factor) : zoomMap(factor));
+  byId('zoom-in', HTMLButtonElement).addEventListener('click', zoom(1.5));
+  byId('zoom-out', HTMLButtonElement).addEventListener('click', zoom(1 / 1.5));
+  byId('zoom-all', HTMLButtonElement).addEventListener('click', zoom(0));
 }
 
 /**
@@ -340,20 +348,33 @@ function strongestReadout(shown, row, query) {
   if (strongest.length === 0) return [];
   const scale = chosenScale();
   const stretch = shown.map.exactCells ? shown.queries[row] : { first: query, end: query + 1 };
-  const items = strongest.map(({ stretch: key, value }) => {
-    const bar = make('span', { class: 'bar-of-weight' });
-    bar.style.width = `${100 * (scale && Number.isFinite(value) ? shareOf(scale, value) : 0)}%`;
-    return make('li', {}, [
-      make('span', { class: 'number quiet', text: numbersOf(key) }),
-      isolated(shortened(textOf(keyTokens(), key, shown.words), 13, 150)),
-      make('span', { class: 'track', 'aria-hidden': 'true' }, [bar]),
-      make('span', { class: 'number', text: fourDigits(value) }),
-    ]);
-  });
+  const items = strongest.map(({ stretch: key, value }) => make('li', {}, [
+    make('span', { class: 'number quiet', text: numbersOf(key) }),
+    isolated(shortened(textOf(keyTokens(), key, shown.words), 13, 150)),
+    scale ? barFromZero(value, Math.min(0, scale.log ? 0 : scale.low), scale.high) : '',
+    make('span', { class: 'number', text: fourDigits(value) }),
+  ]));
   const title = make('h3', { text: `${say('strongest_keys', { query: stretch ? numbersOf(stretch) : '' })} ` });
   title.append(isolated(stretch ? textOf(queryTokens(), stretch, shown.words) : ''));
   const parts = [title, make('ol', { class: 'strongest' }, items)];
   return shown.map.strongest ? [...parts, make('p', { class: 'quiet', text: say('exact_values') })] : parts;
+}
+
+/**
+ * A bar from zero to the right, or in another colour to the left.
+ * @param {number} value
+ * @param {number} low ≤ 0
+ * @param {number} high
+ */
+function barFromZero(value, low, high) {
+  const share = (/** @type {number} */ at) => Math.max(0, Math.min(1, (at - low) / (high - low || 1)));
+  const [from, to] = Number.isFinite(value) ? [share(Math.min(0, value)), share(Math.max(0, value))] : [0, 0];
+  const bar = make('span', { class: value < 0 ? 'bar-of-weight below-zero' : 'bar-of-weight' });
+  bar.style.marginInlineStart = `${100 * from}%`;
+  bar.style.width = `${100 * (to - from)}%`;
+  const track = make('span', { class: low < 0 ? 'track about-zero' : 'track', 'aria-hidden': 'true' }, [bar]);
+  track.style.setProperty('--zero', `${100 * share(0)}%`);
+  return track;
 }
 
 /** Says aloud where the keys have moved to. */
@@ -369,20 +390,26 @@ function writeLegend() {
   const scale = chosenScale();
   const maps = chosenMaps();
   const shown = chosenMap();
+  const lines = page.choice.view === 'lines';
   byId('legend', HTMLDivElement).hidden = !scale;
+  // Colours of lines are those of heads, and their scale is linear.
+  byId('scale-field', HTMLLabelElement).hidden = lines;
+  byId('colour-bar', HTMLDivElement).hidden = lines;
+  byId('legend-keys', HTMLUListElement).hidden = lines;
+  byId('legend-lines', HTMLUListElement).hidden = !lines;
   if (!scale || !maps) return;
   byId('legend-title', HTMLSpanElement).textContent = inLanguage(maps.title);
   const width = Math.min(260, Math.max(120, Math.round(window.innerWidth * 0.2)));
   paintColours(byId('legend-colours', HTMLCanvasElement), scale, width, 12);
-  const ticks = ticksOf(scale, width < 200 ? 3 : 5).map((value) => {
-    const tick = make('span', { text: (scale.log && value === scale.low ? '≤ ' : '') + shortNumber(Number(value.toPrecision(3))) });
+  const ticks = ticksOf(scale, width, 12).map(({ value, text }) => {
+    const tick = make('span', { text });
     tick.style.left = `${shareOf(scale, value) * width}px`;
     return tick;
   });
   const box = byId('legend-ticks', HTMLDivElement);
   box.style.width = `${width}px`;
   box.replaceChildren(...ticks);
-  byId('legend-keys', HTMLUListElement).replaceChildren(...(shown ? keysOfLegend(shown) : []).map(({ colour, text }) => {
+  byId('legend-keys', HTMLUListElement).replaceChildren(...(shown ? keysOfLegend(shown, scale) : []).map(({ colour, text }) => {
     const swatch = make('span', { class: 'swatch', 'aria-hidden': 'true' });
     swatch.style.backgroundColor = colour;
     return make('li', {}, [swatch, text]);
@@ -392,15 +419,16 @@ function writeLegend() {
 /**
  * Swatches of cells that have no colour on the bar: hidden, NaN, faint.
  * @param {ShownMap} shown
+ * @param {ColourScale} scale
  * @returns {{colour: string, text: string}[]}
  */
-function keysOfLegend({ has, faint }) {
-  const { hidden, nan } = page.view.colours;
+function keysOfLegend({ has, faint, least }, { map, log }) {
   const keys = [];
-  if (has.hidden) keys.push({ colour: hidden, text: say('key_hidden') });
-  if (has.minusInfinity) keys.push({ colour: hidden, text: say('key_minus_infinity') });
-  if (has.infinity) keys.push({ colour: colourOf(chosenScale()?.table[255] ?? 0), text: say('key_infinity') });
-  if (has.nan) keys.push({ colour: nan, text: say('key_nan') });
+  if (has.hidden) keys.push({ colour: map.hidden, text: say('key_hidden') });
+  if (has.minusInfinity) keys.push({ colour: map.minus_infinity, text: say('key_minus_infinity') });
+  if (has.infinity) keys.push({ colour: map.infinity, text: say('key_infinity') });
+  if (has.nan) keys.push({ colour: map.nan, text: say('key_nan') });
+  if (log && least <= 0) keys.push({ colour: map.not_positive, text: say('key_not_positive') });
   if (faint) keys.push({ colour: 'transparent', text: say('key_left_out') });
   return keys;
 }
@@ -415,8 +443,8 @@ function statusSentences() {
   const exact = shown.map.exactCells;
   const said = [];
   if (choice.own) said.push(say('said_own_range'));
-  if (choice.scale === 'log') said.push(scale.log ? say('said_log_lowest', { low: shortNumber(scale.low) }) : say('said_log_both_signs'));
-  if (choice.scale === 'log' && scale.log && choice.left === 'maps') said.push(say('said_thumbnails', { low: shortNumber(Number((scale.high / HIGHEST_CODE / 2).toPrecision(1))) }));
+  if (choice.scale === 'log' && choice.view !== 'lines') said.push(scale.log ? say('said_log_lowest', { low: shortNumber(scale.low) }) : say('said_log_both_signs'));
+  if (choice.scale === 'log' && choice.view !== 'lines' && scale.log && choice.left === 'maps') said.push(say('said_thumbnails', { low: shortNumber(Number((scale.high / HIGHEST_CODE / 2).toPrecision(1))) }));
   const left = exact && leftOut(choice.leave, keyTokens()).size > 0;
   if (left) said.push(say(choice.leave === 'first' ? 'said_first_left' : 'said_special_left'));
   if (shown.padded) said.push(say('said_padded'));
@@ -451,6 +479,7 @@ function statusOfView(shown) {
   if (page.choice.view === 'map' && layout && Math.min(layout.cellWidth, layout.cellHeight) * ratio < 0.999) said.push(say('said_pixels'));
   if (page.choice.view === 'lines') {
     if (linesView.strongest > 0 && page.choice.strongest === 0) said.push(say('said_lines_strongest', { count: linesView.strongest }));
+    if (linesView.zoom > 1) said.push(say('said_lines_in_view'));
     if (linesView.all > linesView.lines.length) said.push(say('said_lines', { drawn: linesView.lines.length, all: linesView.all }));
   }
   return said;

@@ -40,12 +40,13 @@ const codePixels = { scale: '', table: new Uint32Array(), pixels: new Uint32Arra
  */
 function pixelsOfCodes(scale, range) {
   if (codePixels.scale === JSON.stringify([scale.low, scale.high, scale.log, range]) && codePixels.table === scale.table) return codePixels.pixels;
-  const { hidden, nan } = page.view.colours;
   const pixels = new Uint32Array(256);
   for (let code = 0; code <= HIGHEST_CODE; ++code) {
     pixels[code] = pixelOfValue(scale, range[0] + (code / HIGHEST_CODE) * (range[1] - range[0]));
   }
-  pixels.set([pixelOf(hidden), pixelOfValue(scale, Infinity), pixelOf(nan), pixelOf(hidden)], HIGHEST_CODE + 1);
+  // Codes of 0 also stand for weights that are too small for another code.
+  if (scale.log) pixels[0] = scale.table[0] ?? 0;
+  pixels.set([...[-Infinity, Infinity, NaN].map((value) => pixelOfValue(scale, value)), pixelOf(scale.map.hidden)], HIGHEST_CODE + 1);
   codePixels.scale = JSON.stringify([scale.low, scale.high, scale.log, range]);
   codePixels.table = scale.table;
   codePixels.pixels = pixels;
@@ -80,7 +81,7 @@ function thumbnailOf(attention, head) {
   const codes = pictures.codes.subarray(from, from + rows * columns);
   const range = codeRange(maps);
   const own = page.choice.own ? ownRange(codes, range) : null;
-  const scale = colourScale(page.view.colours, maps, page.choice.scale, own);
+  const scale = colourScale(maps, page.choice.scale, own);
   const [queries, keys] = [page.view.tokens[place.query_tokens], page.view.tokens[place.key_tokens]];
   const seenRows = Math.ceil((endOfText(queries, place.queries) * rows) / place.queries);
   const seenColumns = Math.ceil((endOfText(keys, place.keys) * columns) / place.keys);
@@ -148,7 +149,7 @@ const HEADER_WIDTH = 26;
 function placeSize() {
   const room = byId('stacks', HTMLDivElement).clientWidth - HEADER_WIDTH - 14;
   const heads = Math.max(1, ...page.view.attentions.map((attention) => attention.heads));
-  return Math.max(13, Math.min(page.choice.enlarged ? 150 : 96, Math.floor(room / heads)));
+  return Math.max(13, Math.min(page.choice.enlarged ? 320 : 96, Math.floor(room / heads)));
 }
 
 /** Draws layers × heads, as maps or as statistics. */
@@ -158,7 +159,7 @@ function drawOverview() {
   box.hidden = choice.left === 'list';
   if (box.hidden) return;
   const size = placeSize();
-  const grids = JSON.stringify([speech.language, size]);
+  const grids = JSON.stringify([speech.language, size, choice.sample, choice.left]);
   if (grids !== drawn.grids) {
     box.replaceChildren(...stacksOfView().map((stack) => makeGrid(stack, size)));
     drawn.grids = grids;
@@ -192,10 +193,22 @@ function makeGrid(stack, size) {
   const canvas = make('canvas', { 'aria-hidden': 'true' });
   canvas.style.left = `${HEADER_WIDTH}px`;
   const made = make('section', { class: 'stack' }, [
-    make('h3', {}, [make('bdi', { text: stack.title }), ' ', make('span', { class: 'axes', text: say('layers_by_heads') })]), make('div', { class: 'grid-box' }, [canvas, grid])]);
+    make('h3', {}, [make('bdi', { text: stack.title }), ' ', make('span', { class: 'axes', text: say('layers_by_heads') + pooledSaying(stack) })]), make('div', { class: 'grid-box' }, [canvas, grid])]);
   made.dataset['rows'] = stack.rows.join();
   made.dataset['heads'] = String(stack.heads);
   return made;
+}
+
+/**
+ * A saying that pixels of thumbnails are maxima, where they are.
+ * @param {Stack} stack
+ */
+function pooledSaying(stack) {
+  const place = page.view.attentions[stack.rows[0] ?? 0]?.samples[page.choice.sample];
+  const side = page.view.thumbnails.side;
+  if (!place || page.choice.left !== 'maps' || Math.max(place.queries, place.keys) <= side) return '';
+  const cells = (/** @type {number} */ positions) => Math.ceil(positions / Math.min(side, positions));
+  return ` · ${say('thumbnail_pixels', { rows: cells(place.queries), columns: cells(place.keys) })}`;
 }
 
 /** @param {number} index of an attention */

@@ -83,6 +83,32 @@ function escapedXml(text) {
   return text.replace(/[<>&"]/g, (sign) => names[sign] ?? '').replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, '\ufffd');
 }
 
+/** Larger pictures are kept as pixels in SVG files. */
+const MOST_RECTANGLES = 512 * 512;
+
+/**
+ * A path for each colour, of rectangles over pixels of that colour that follow each other; none for
+ * transparent pixels.
+ * @param {Uint32Array} pixels row after row
+ * @param {number} columns
+ */
+function pathsOfPixels(pixels, columns) {
+  /** @type {Map<number, string[]>} */
+  const paths = new Map();
+  for (let at = 0; at < pixels.length; ) {
+    const pixel = pixels[at] ?? 0;
+    const [row, first] = [Math.floor(at / columns), at % columns];
+    let end = first;
+    while (end < columns && pixels[row * columns + end] === pixel) ++end;
+    at = row * columns + end;
+    if (pixel >>> 24 === 0) continue;
+    const path = paths.get(pixel) ?? [];
+    path.push(`M${first} ${row}h${end - first}v1h${first - end}z`);
+    paths.set(pixel, path);
+  }
+  return [...paths].map(([pixel, path]) => `<path fill="${colourOf(pixel)}" d="${path.join('')}"/>`);
+}
+
 /**
  * A pen whose drawing is read with `svg()`.
  * @param {number} width
@@ -116,6 +142,14 @@ function svgPen(width, height, title) {
           `fill="${fill}" text-anchor="${anchor}" dy="0.35em"${bold ? ' font-weight="600"' : ''}${rtl ? ' direction="rtl"' : ''}>${escapedXml(text)}</text>`);
     },
     image(picture, x, y, across, down) {
+      const { width: columns, height: rows } = picture;
+      if (columns * rows <= MOST_RECTANGLES) {
+        const { data } = contextOf(picture).getImageData(0, 0, columns, rows);
+        const paths = pathsOfPixels(new Uint32Array(data.buffer), columns);
+        const scaled = `translate(${digits(x)} ${digits(y)}) scale(${across / columns} ${down / rows})`;
+        parts.push(`<g transform="${scaled}" shape-rendering="crispEdges">${paths.join('')}</g>`);
+        return;
+      }
       parts.push(
         `<image ${box([x, y, across, down])} preserveAspectRatio="none" image-rendering="pixelated" href="${picture.toDataURL('image/png')}"/>`);
     },

@@ -89,6 +89,7 @@ function drawView() {
   if (view === 'lines') {
     gatherLines();
     drawLinesView();
+    writeLineLegend();
   }
 }
 
@@ -112,6 +113,21 @@ function showProblem(error) {
   byId('attention', HTMLElement).ariaBusy = 'false';
 }
 
+/** Puts the picture of the view, as wide as the page, in the place of what is on the screen. */
+function putPrinted() {
+  // Paper is light, whatever the screen is.
+  paper.on = true;
+  paper.printing = true;
+  document.documentElement.dataset['theme'] = 'light';
+  redraw();
+  const svg = presentSvg();
+  const drawing = svg === '' ? null : new DOMParser().parseFromString(svg, 'image/svg+xml').documentElement;
+  drawing?.removeAttribute('width');
+  drawing?.removeAttribute('height');
+  byId('printed', HTMLDivElement).replaceChildren(...(drawing ? [drawing] : []));
+  document.body.classList.toggle('drawn', drawing !== null);
+}
+
 function listen() {
   listenToSelectors();
   listenToOptions();
@@ -128,12 +144,12 @@ function listen() {
     change({});
   });
   window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => change({}));
-  // Paper is light, whatever the screen is.
-  window.addEventListener('beforeprint', () => {
-    document.documentElement.dataset['theme'] = 'light';
-    redraw();
+  window.addEventListener('beforeprint', putPrinted);
+  window.addEventListener('afterprint', () => {
+    paper.on = false;
+    paper.printing = false;
+    change({});
   });
-  window.addEventListener('afterprint', () => change({}));
   let waiting = 0;
   new ResizeObserver(() => {
     cancelAnimationFrame(waiting);

@@ -23,7 +23,7 @@ function statisticRange(statistic) {
       high = Math.max(high, value);
     }
   });
-  return { low, high: high > low ? high : low + 1, log: false, table: pixelTable(page.view.colours.weights_table) };
+  return { low, high: high > low ? high : low + 1, log: false, map: presentColours().weights, table: pixelTable(presentColours().weights.table) };
 }
 
 /**
@@ -36,7 +36,7 @@ function statisticRange(statistic) {
  */
 function paintStatistic(pen, value, scale, x, y, side) {
   const known = value !== null && !Number.isNaN(value);
-  const pixel = known ? pixelOfValue(scale, value) : pixelOf(page.view.colours.hidden);
+  const pixel = known ? pixelOfValue(scale, value) : pixelOf(scale.map.hidden);
   pen.rect(x, y, side, side, colourOf(pixel));
   if (side < 26) return;
   const text = known ? cellText(value) : say('unknown_value');
@@ -102,7 +102,7 @@ function writeStatisticsList() {
   const box = byId('statistics-list', HTMLDivElement);
   box.hidden = page.choice.left !== 'list';
   if (box.hidden) return;
-  const wanted = JSON.stringify([page.choice.sort, speech.language]);
+  const wanted = JSON.stringify([page.choice.sort, speech.language, isDark()]);
   if (wanted !== listed.for) {
     const scales = page.view.statistics.map((_, statistic) => statisticRange(statistic));
     const rows = sortedHeads().map((place) => statisticsRow(place, scales));

@@ -147,7 +147,7 @@ function stripWeights(shown) {
 function tintOf(scale, { values, hidden }, index) {
   const value = values[index];
   if (index < 0 || value === undefined || hidden[index]) return null;
-  return Number.isNaN(value) ? pixelOf(page.view.colours.nan) : pixelOfValue(scale, value);
+  return pixelOfValue(scale, value);
 }
 
 /** @param {ShownMap} shown */

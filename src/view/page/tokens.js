@@ -3,16 +3,41 @@
  * @typedef {{first: number, end: number}} Stretch
  */
 
+/** What cannot be seen: controls, line ends, marks of width and direction without ink. */
+// eslint-disable-next-line no-control-regex -- these characters are what is looked for
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\ufeff]/g;
+
+const ESCAPES = /** @type {Record<string, string>} */ ({ '\n': '\\n', '\r': '\\r', '\t': '\\t' });
+
 /**
- * A token as it is shown; spaces around it are left out, and one of nothing else is seen.
+ * A token as it is shown: spaces around it are left out, what has no ink is escaped, blanks alone
+ * are ␣, and a token of no letter is ∅.
  * @param {import('./data').Tokens | undefined} tokens
  * @param {number} position
  * @returns {string} empty where the input names none
  */
 function pieceAt(tokens, position) {
-  const text = tokens?.shown[position] ?? tokens?.pieces[position] ?? '';
-  const bare = text.trim().replace(/\s/g, ' ');
-  return bare === '' && text !== '' ? (text.includes('\n') ? '⏎' : '␣') : bare;
+  const text = tokens?.shown[position] ?? tokens?.pieces[position];
+  if (tokens === undefined || text === undefined) return '';
+  if (text === '') return position < endOfText(tokens, tokens.pieces.length) ? '∅' : '';
+  const escaped = text.replace(UNSEEN, (sign) => ESCAPES[sign] ?? `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return escaped.trim() === '' ? '␣'.repeat(escaped.length) : escaped.trim();
+}
+
+/**
+ * A text as its tokens are shown.
+ * @param {import('./data').Tokens | undefined} tokens
+ * @param {number} most letters
+ */
+function shortText(tokens, most) {
+  if (tokens === undefined || !hasNames(tokens)) return '';
+  let text = '';
+  for (let position = 0; position < tokens.pieces.length && text.length <= most; ++position) {
+    const piece = pieceAt(tokens, position);
+    const joined = /^(·|##)/.test(piece) && text !== '';
+    text += joined ? piece.replace(/^(·|##)/, '') : (text === '' || piece === '' ? '' : ' ') + piece;
+  }
+  return text.length > most ? `${[...text].slice(0, most).join('')}…` : text;
 }
 
 /**

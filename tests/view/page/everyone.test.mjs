@@ -84,18 +84,30 @@ test('a narrow window needs no scrolling sideways', async () => {
   }
 });
 
-test('printing leaves the controls out and keeps the map and what its colours mean', async () => {
+test('printing draws the view as wide as the page, on light ground, without controls', async () => {
+  for (const name of ['map', 'lines', 'text']) {
+    await withPage(page, async (view) => {
+      await view.emulateMedia({ media: 'print' });
+      await view.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
+      assert.equal(await view.locator('#tabs').isVisible(), false);
+      const { width, height, page: whole, words } = await view.evaluate(() => {
+        const drawing = document.querySelector('#printed svg');
+        return { ...drawing.getBoundingClientRect().toJSON(), page: document.body.clientWidth, words: drawing.textContent };
+      });
+      assert.ok(width > 0.95 * whole && height > 100, `${name} ${width} ${height}`);
+      assert.match(words, /Layer 1, Self-Attention, Head 1/);
+      assert.equal(await view.evaluate(() => document.documentElement.dataset.theme), 'light');
+    }, { scheme: 'dark', hash: `view=${name}`, width: 800 });
+  }
+});
+
+test('printing keeps the table where that is the view', async () => {
   await withPage(page, async (view) => {
     await view.emulateMedia({ media: 'print' });
-    assert.equal(await view.locator('#tabs').isVisible(), false);
-    assert.equal(await view.locator('#map').isVisible(), true);
-    assert.equal(await view.locator('#legend-colours').isVisible(), true);
-    assert.equal(await textIn(view, 'attention-title'), 'Layer 1, Self-Attention, Head 1');
-    assert.ok(await view.evaluate(() => {
-      window.dispatchEvent(new Event('beforeprint'));
-      return document.documentElement.dataset.theme === 'light';
-    }));
-  }, { scheme: 'dark' });
+    await view.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
+    assert.equal(await view.locator('#table table').isVisible(), true);
+    assert.equal(await view.locator('#printed').isVisible(), false);
+  }, { hash: 'view=table' });
 });
 
 test('the tab key reaches the parts of the page in their order, each once', async () => {

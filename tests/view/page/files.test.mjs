@@ -15,7 +15,7 @@ test('the present view is saved as PNG, SVG and CSV', async () => {
       await view.click(`#tab-${name}`);
       await ready(view);
       const png = await saved(view, '#export-png');
-      assert.equal(png.name, `layer1_head1_${name}.png`);
+      assert.equal(png.name, `files_layer1_head1_${name}.png`);
       assert.equal(png.bytes.subarray(1, 4).toString(), 'PNG');
       assert.ok(png.bytes.readUInt32BE(16) >= 1400);
       const svg = (await saved(view, '#export-svg')).bytes.toString();
@@ -31,7 +31,7 @@ test('a CSV file has the numbers of the view, hidden cells being empty', async (
   await withPage(page, async (view) => {
     await view.click('#export-button');
     const map = (await saved(view, '#export-csv')).bytes.toString('utf8').replace('\ufeff', '').split('\r\n');
-    assert.equal(map[0], ',"1 a,""b""",2 c,3 <d>,4 e');
+    assert.equal(map[0], '"files – a,""b"" c <d> e","1 a,""b""",2 c,3 <d>,4 e');
     assert.equal(map[1], '"1 a,""b""",1,,,');
     assert.equal(map.length, 6);
     const cell = Number(map[3].split(',')[2]);
@@ -61,8 +61,8 @@ test('the address holds the view, and opening it restores it', async () => {
   await withPage(page, async (view) => {
     await view.click('[role=gridcell][aria-label="Layer 2, head 3"]');
     await pointAtCell(view, 2, 1, true);
-    await view.click('#tab-lines');
     await view.selectOption('#scale', 'log');
+    await view.click('#tab-lines');
     await view.selectOption('#language', 'zh');
     await ready(view);
     address = await view.evaluate(() => location.hash.slice(1));

@@ -15,10 +15,16 @@ export const scripts = read('order.txt').split('\n').filter(Boolean);
 const table = (colour) =>
   Array.from({ length: 256 }, (_, at) => colour(at).map((part) => Math.round(part).toString(16).padStart(2, '0')).join('')).join('');
 
+const apart = { hidden: '#e8e8e8', nan: '#c0c0c0', minus_infinity: '#808080', infinity: '#dda0dd', not_positive: '#6a82be' };
+const light = {
+  weights: { name: 'Greys', table: table((at) => [255 - at, 255 - at, 255 - at]), ...apart },
+  diverging: { name: 'RdBu_r', table: table((at) => [at, 128, 255 - at]), ...apart },
+};
+const dark = { weights: { name: 'magma', table: table((at) => [at, at, at]), ...apart, hidden: '#343438' }, diverging: light.diverging };
+
 export const colours = {
-  weights: 'Greys', diverging: 'RdBu_r', hidden: '#e8e8e8', nan: '#c0c0c0', range: [0, 1],
-  weights_table: table((at) => [255 - at, 255 - at, 255 - at]),
-  diverging_table: table((at) => [at, 128, 255 - at]),
+  light, dark, range: [0, 1],
+  heads: Array.from({ length: 24 }, (_, head) => ({ colour: ['#0072b2', '#e69f00', '#009e73', '#d55e00', '#cc79a7', '#56b4e9'][head % 6], dashes: [[], [6, 3], [1.5, 2.5], [8, 2.5, 1.5, 2.5]][Math.floor(head / 6)] })),
 };
 
 /** Blocks of a page, as it holds them. */

@@ -48,6 +48,8 @@ test('NaN and infinities are named as such and have their colours in the legend'
     assert.match(await textIn(view, 'cell-readout'), /−∞/);
     assert.deepEqual((await view.locator('#legend-keys li').allInnerTexts()).sort(), ['not a number', '−∞', '∞'].sort());
     assert.deepEqual(await colourOfCell(view, 0, 0), [0xc0, 0xc0, 0xc0]);
+    assert.deepEqual(await colourOfCell(view, 1, 0), [0xdd, 0xa0, 0xdd]);
+    assert.deepEqual(await colourOfCell(view, 1, 1), [0x80, 0x80, 0x80]);
   });
 });
 

@@ -29,12 +29,14 @@ test('lines join queries and keys, for the heads that are chosen', async () => {
   }, { hash: 'view=lines' });
 });
 
-test('the eighth head has the colour of the first, and strokes of its own', async () => {
+test('heads have the colours and strokes of pictures, in the order in which they are drawn', async () => {
   await withPage(text, async (view) => {
-    const [first, eighth] = await view.evaluate(() => [headColour(0), headColour(7)]);
-    assert.equal(first.colour, eighth.colour);
-    assert.notDeepEqual(first.dash, eighth.dash);
-  });
+    const [first, second, seventh] = await view.evaluate(() => [1, 3, 8].map(headColour));
+    assert.deepEqual([first.colour, second.colour], ['#0072b2', '#e69f00']);
+    assert.equal(first.dash.length, 0);
+    assert.equal(seventh.colour, first.colour);
+    assert.deepEqual(seventh.dash, [6, 3]);
+  }, { hash: 'view=lines&head=1&heads=1,3,4,5,6,7,8' });
 });
 
 test('a query at the pointer has its lines alone, also by keys', async () => {

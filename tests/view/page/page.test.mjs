@@ -4,6 +4,7 @@ import './opening.test.mjs';
 import './map.test.mjs';
 import './heads.test.mjs';
 import './other_views.test.mjs';
+import './true_pictures.test.mjs';
 import './options.test.mjs';
 import './files.test.mjs';
 import './everyone.test.mjs';
