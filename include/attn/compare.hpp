@@ -23,12 +23,14 @@ namespace attn {
 struct CompareRequest {
   static constexpr double default_rtol = 1e-5, default_atol = 1e-6;
 
-  std::filesystem::path a, b;        ///< "-" = standard input, for one of them
+  /// Files, or folders of results; "-" = standard input, for one of them.
+  std::filesystem::path a, b;
   std::optional<double> rtol, atol;  ///< finite, at least 0
   /// Names of tensors to compare, where "{n}" is any number; the last part of a name means all that
   /// end in it. Tensors that either file lacks count as different. Empty = all.
   std::vector<std::string> only;
-  /// Names that tensors go by in place of their own, in either file: {"out", "output"}.
+  /// Names that tensors go by in place of their own, in either file: {"out", "output"}; "" is a
+  /// tensor without a name.
   std::vector<std::pair<std::string, std::string>> renamed;
   bool strict = false;   ///< whether a tensor that only one file has counts as different
   bool overlap = false;  ///< whether tensors of other lengths are compared where both have elements
@@ -69,7 +71,7 @@ struct TensorComparison {
     double relative_norm = 0;  ///< ‖a − b‖₂ / ‖b‖₂; infinite if b alone is all zeros
   };
 
-  std::string name;  ///< empty for an array without one
+  std::string name;  ///< empty for two arrays without one in files of different names
   Outcome outcome = Outcome::within;
   bool exact = false;  ///< integers or booleans in both, and no tolerance given
   bool counts = true;  ///< whether a tensor that only one side has is a difference
@@ -95,8 +97,9 @@ struct Comparison {
   bool agree() const noexcept;
 };
 
-/// Compares tensor by tensor, those of one name; a file's only tensor without a name is compared
-/// with the only tensor of the other, whatever its name. The picture is a heatmap of a − b, for the
+/// Compares tensor by tensor, those of one name. A tensor without a name goes by its file's,
+/// `output.npy`; a file's only tensor of this sort is compared with the only tensor of the other,
+/// whatever its name. The picture is a heatmap of a − b, for the
 /// matrix with the largest error; without a matrix in both files there is a warning instead. Throws
 /// Error(input) if a file is malformed or both hold no tensor, Error(file) if one cannot be read.
 Comparison compare(const CompareRequest& request);

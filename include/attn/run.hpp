@@ -87,6 +87,9 @@ struct RunReport {
   std::optional<ModelReport> model;    ///< of Kind::model
   std::vector<std::string> warnings;
   std::vector<WrittenFile> files;  ///< in the order of writing
+  /// Files of an older result in the folder that the new one does not have. They were as that had
+  /// written them, and are gone.
+  std::vector<std::filesystem::path> removed;
 };
 
 /// A report for each kind, and the file of the picture that compares several kinds.

@@ -65,7 +65,7 @@ void take_tolerances(const std::string& text, CompareRequest& request) {
 
 std::pair<std::string, std::string> renaming(const std::string& text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+  if (equals == std::string::npos || equals + 1 == text.size()) {
     throw wrong_value("--map", text, translated("their name and ours, such as out=output"));
   }
   return {text.substr(0, equals), text.substr(equals + 1)};

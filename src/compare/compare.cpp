@@ -96,7 +96,9 @@ std::string name_of(const std::filesystem::path& path) {
 class ComparedFile {
  public:
   ComparedFile(const std::filesystem::path& path, const FileAccess& access)
-      : name_(name_of(path)),
+      : path_(path),
+        access_(access),
+        name_(name_of(path)),
         source_(path == "-" ? std::filesystem::path() : path.parent_path(), access) {
     const auto file = MappedFile::open(FileName::by_user(path), access);
     if (looks_like_json(file->bytes())) {
@@ -104,6 +106,7 @@ class ComparedFile {
         json_.emplace(file->text(), file, access.limits.nesting);
         source_.expect(json_->files());
       } catch (const Error& error) {
+        refuse_document();
         throw error.inside(name_);
       }
     } else {
@@ -114,6 +117,13 @@ class ComparedFile {
 
   const std::vector<std::string>& names() const {
     return json_ ? json_->names() : tensors_->names();
+  }
+
+  NamesInFile known_names() const { return {names(), path_ == "-" ? "" : path_.stem().string()}; }
+
+  /// Throws Error(input) if the file is an input document, which has no results.
+  void refuse_document() const {
+    if (is_document()) throw not_a_result(name_);
   }
 
   struct Stored {
@@ -138,6 +148,17 @@ class ComparedFile {
   }
 
  private:
+  // Standard input can be read once only.
+  bool is_document() const {
+    try {
+      return path_ != "-" && ResultReader(path_, access_).is_document();
+    } catch (const Error&) {
+      return false;  // a file that cannot be read, which has errors of its own
+    }
+  }
+
+  std::filesystem::path path_;
+  FileAccess access_;
   std::string name_;
   TensorSource source_;
   std::optional<JsonTensorFile> json_;
@@ -200,7 +221,10 @@ bool Comparison::agree() const noexcept {
 
 namespace {
 
-Comparison compared(const CompareRequest& request, FileAccess access) {
+Comparison compared(const CompareRequest& given, FileAccess access) {
+  CompareRequest request = given;
+  request.a = result_in(given.a);
+  request.b = result_in(given.b);
   Provenance provenance;
   if (request.provenance) provenance.watch(access);
   ComparedFile a(request.a, access), b(request.b, access);
@@ -209,7 +233,13 @@ Comparison compared(const CompareRequest& request, FileAccess access) {
   comparison.b = name_of(request.b);
   comparison.rtol = request.rtol.value_or(CompareRequest::default_rtol);
   comparison.atol = request.atol.value_or(CompareRequest::default_atol);
-  const std::vector<ComparedNames> pairs = compared_names(request, a.names(), b.names());
+  const std::vector<ComparedNames> pairs =
+      compared_names(request, a.known_names(), b.known_names());
+  const auto in_both = [](const ComparedNames& pair) { return pair.a && pair.b; };
+  if (std::none_of(pairs.begin(), pairs.end(), in_both)) {
+    a.refuse_document();
+    b.refuse_document();
+  }
   if (pairs.empty()) {
     throw input_error(translated("neither file holds a tensor"), comparison.a + ", " + comparison.b,
                       translated("name two results or files of tensors"));

@@ -15,10 +15,12 @@
 namespace attn {
 namespace {
 
-Error unknown(const std::string& name, const char* field, const std::vector<std::string>& a,
-              const std::vector<std::string>& b) {
-  std::set<std::string_view> known(a.begin(), a.end());
-  known.insert(b.begin(), b.end());
+Error unknown(const std::string& name, const char* field, const NamesInFile& a,
+              const NamesInFile& b) {
+  std::set<std::string_view> known;
+  for (const NamesInFile* file : {&a, &b}) {
+    for (const std::string& one : file->names) known.insert(one.empty() ? file->unnamed : one);
+  }
   known.erase("");
   return input_error(translated("neither file has a tensor \"{1}\"", name), field,
                      suggestion(name, std::vector<std::string_view>(known.begin(), known.end())));
@@ -40,15 +42,19 @@ std::string new_name(const std::string& name, const std::string& theirs, std::st
   return ours;
 }
 
-// The names that tensors of one file go by, each with its own.
-std::vector<std::pair<std::string, std::string>> renamed(const CompareRequest& request,
-                                                         const std::vector<std::string>& names) {
-  std::vector<std::pair<std::string, std::string>> result;
+// Name that a tensor of a file goes by, and its own.
+using NamedOfFile = std::pair<std::string, std::string>;
+
+std::vector<NamedOfFile> renamed(const CompareRequest& request, const NamesInFile& file) {
+  std::vector<NamedOfFile> result;
   std::set<std::string> taken;
-  for (const std::string& name : names) {
-    std::string shown = name;
+  for (const std::string& name : file.names) {
+    const std::string known = name.empty() ? file.unnamed : name;
+    std::string shown = known;
     for (const auto& [theirs, ours] : request.renamed) {
-      if (is_renamed(name, theirs)) shown = new_name(name, theirs, ours);
+      if (is_renamed(name, theirs) || is_renamed(known, theirs)) {
+        shown = new_name(known, theirs, ours);
+      }
     }
     if (!taken.insert(shown).second) {
       throw input_error(translated("two tensors of one file would be called \"{1}\"", shown),
@@ -74,6 +80,19 @@ std::optional<std::size_t> layer_of(const std::string& name, const CompareReques
   return AttentionName::of_tensor(name).layer();
 }
 
+// Name of a pair of tensors of which one at least has none of its own: that of the other one. The
+// names of two files are a name for both only if they are equal, or one is asked for.
+std::string name_of_both(const CompareRequest& request, const NamedOfFile& a,
+                         const NamedOfFile& b) {
+  if (a.first == b.first || !a.second.empty()) return a.first;
+  if (!b.second.empty()) return b.first;
+  for (const std::string& wanted : request.only) {
+    if (is_wanted(a.first, wanted)) return a.first;
+    if (is_wanted(b.first, wanted)) return b.first;
+  }
+  return "";
+}
+
 void keep_layers(const CompareRequest& request, std::vector<ComparedNames>& pairs) {
   const bool in_axis =
       std::find(request.axes.begin(), request.axes.end(), MapAxis::layer) != request.axes.end();
@@ -97,22 +116,23 @@ void keep_layers(const CompareRequest& request, std::vector<ComparedNames>& pair
 
 }  // namespace
 
-std::vector<ComparedNames> compared_names(const CompareRequest& request,
-                                          const std::vector<std::string>& a,
-                                          const std::vector<std::string>& b) {
+std::vector<ComparedNames> compared_names(const CompareRequest& request, const NamesInFile& a,
+                                          const NamesInFile& b) {
   for (const auto& [theirs, ours] : request.renamed) {
-    const auto known = [&, wanted = theirs](const std::string& name) {
-      return is_renamed(name, wanted);
+    const auto has = [wanted = theirs](const NamesInFile& file) {
+      return std::any_of(file.names.begin(), file.names.end(), [&](const std::string& name) {
+        return is_renamed(name, wanted) || (name.empty() && is_renamed(file.unnamed, wanted));
+      });
     };
-    if (std::none_of(a.begin(), a.end(), known) && std::none_of(b.begin(), b.end(), known)) {
+    if (!has(a) && !has(b)) {
       throw unknown(theirs, "CompareRequest::renamed", a, b);
     }
   }
   const auto names_a = renamed(request, a), names_b = renamed(request, b);
   std::vector<ComparedNames> pairs;
-  const bool unnamed = a.size() == 1 && b.size() == 1 && (a[0].empty() || b[0].empty());
-  if (unnamed) {
-    pairs.push_back({a[0].empty() ? names_b[0].first : names_a[0].first, a[0], b[0]});
+  const bool alone = a.names.size() == 1 && b.names.size() == 1;
+  if (alone && (a.names[0].empty() || b.names[0].empty())) {
+    pairs.push_back({name_of_both(request, names_a[0], names_b[0]), a.names[0], b.names[0]});
   } else {
     const std::map<std::string, std::string> in_b(names_b.begin(), names_b.end());
     const std::map<std::string, std::string> in_a(names_a.begin(), names_a.end());

@@ -26,11 +26,16 @@ struct ComparedNames {
   std::optional<std::string> a, b;
 };
 
+/// Names of the tensors of a file, and the name that one without a name goes by.
+struct NamesInFile {
+  std::vector<std::string> names;
+  std::string unnamed;
+};
+
 /// In the order of `a`, then those of `b` alone: all that the request asks for. Throws Error(input)
 /// naming the field for a name that neither file has.
-std::vector<ComparedNames> compared_names(const CompareRequest& request,
-                                          const std::vector<std::string>& a,
-                                          const std::vector<std::string>& b);
+std::vector<ComparedNames> compared_names(const CompareRequest& request, const NamesInFile& a,
+                                          const NamesInFile& b);
 
 /// The layers and heads of a tensor that are to be compared, if it has the axes that the request
 /// says. Throws Error(input) naming the field for those that are not there.

@@ -75,28 +75,34 @@ std::string spread_table(const Comparison& comparison) {
   return table.has_rows() ? table.text() : "";
 }
 
-// "All 3 tensors agree.": `counting` tensors decide, `missing` of them because one file lacks them;
-// `ignored` ones are in one file only.
-std::string verdict(std::size_t counting, std::size_t differing, std::size_t missing,
+// "All 3 tensors agree.": `compared` tensors are in both files, `differing` of them differ;
+// `missing` ones count because they were wanted, `ignored` ones do not.
+std::string verdict(std::size_t compared, std::size_t differing, std::size_t missing,
                     std::size_t ignored) {
+  if (compared == 0) {
+    if (missing == 0) return translated("The files have no tensor in common.") + "\n";
+    return (missing == 1 ? translated("The tensor is only in one of the files.")
+                         : translated("All {1} tensors are only in one of the files.", missing)) +
+           "\n";
+  }
   std::string text;
-  if (counting == 0) {
-    text = translated("The files have no tensor in common.");
-  } else if (counting == 1 && missing == 1) {
-    text = translated("The tensor is only in one of the files.");
-  } else if (ignored > 0) {
-    text = counting == 1 ? (differing == 0 ? translated("The tensor that both files have agrees.")
+  if (ignored + missing > 0) {
+    text = compared == 1 ? (differing == 0 ? translated("The tensor that both files have agrees.")
                                            : translated("The tensor that both files have differs."))
            : differing == 0
-               ? translated("All {1} tensors that both files have agree.", counting)
+               ? translated("All {1} tensors that both files have agree.", compared)
                : translated_count(differing, "{1} of {2} tensors that both files have differs.",
-                                  "{1} of {2} tensors that both files have differ.", counting);
+                                  "{1} of {2} tensors that both files have differ.", compared);
   } else {
-    text = counting == 1    ? (differing == 0 ? translated("The tensor agrees.")
+    text = compared == 1    ? (differing == 0 ? translated("The tensor agrees.")
                                               : translated("The tensor differs."))
-           : differing == 0 ? translated("All {1} tensors agree.", counting)
+           : differing == 0 ? translated("All {1} tensors agree.", compared)
                             : translated_count(differing, "{1} of {2} tensors differs.",
-                                               "{1} of {2} tensors differ.", counting);
+                                               "{1} of {2} tensors differ.", compared);
+  }
+  if (missing > 0) {
+    text += "\n" + translated_count(missing, "{1} tensor that counts is only in one of the files.",
+                                    "{1} tensors that count are only in one of the files.");
   }
   return text + "\n";
 }
@@ -192,20 +198,20 @@ std::string comparison_text(const Comparison& comparison) {
     if (!table.empty()) text += "\n" + table;
   }
   std::size_t differing = 0, missing = 0, ignored = 0;
-  std::string alone;
+  std::string different, alone, not_compared;
   for (const TensorComparison& tensor : comparison.tensors) {
     if (tensor.outcome == Outcome::within) continue;
-    if (is_alone(tensor) && !tensor.counts) {
-      ++ignored;
-      alone += "  " + shown(tensor.name) + ": " + difference_text(tensor, comparison) + "\n";
-      continue;
-    }
-    if (is_alone(tensor)) ++missing;
-    if (differing++ == 0) text += translated("\nDifferences\n");
-    text += "  " + shown(tensor.name) + ": " + difference_text(tensor, comparison) + "\n";
+    const bool only_one = is_alone(tensor);
+    std::size_t& count = !only_one ? differing : tensor.counts ? missing : ignored;
+    std::string& list = !only_one ? different : tensor.counts ? alone : not_compared;
+    ++count;
+    list += "  " + shown(tensor.name) + ": " + difference_text(tensor, comparison) + "\n";
   }
-  if (!alone.empty()) text += translated("\nNot compared\n") + alone;
-  text += "\n" + verdict(comparison.tensors.size() - ignored, differing, missing, ignored);
+  if (!different.empty()) text += translated("\nDifferences\n") + different;
+  if (!alone.empty()) text += translated("\nOnly in one file\n") + alone;
+  if (!not_compared.empty()) text += translated("\nNot compared\n") + not_compared;
+  text +=
+      "\n" + verdict(comparison.tensors.size() - ignored - missing, differing, missing, ignored);
   return text;
 }
 

@@ -30,8 +30,24 @@ JsonValue& member(JsonValue& object, std::string_view key) {
 
 }  // namespace
 
+namespace {
+
+Error not_a_document(const std::string& problem) {
+  return input_error(problem, "",
+                     translated("give the document that it was computed from; attn-cli show, plot, "
+                                "explain, view and compare read results"));
+}
+
+}  // namespace
+
 Document Document::open(const std::filesystem::path& path, const FileAccess& access,
                         const JsonOptions& options) {
+  std::error_code none;
+  if (path != "-" && std::filesystem::is_directory(path, none) &&
+      std::filesystem::exists(path / "result.json", none)) {
+    throw not_a_document(translated("this is the folder of a result, not an input document"))
+        .inside(path.string());
+  }
   return open(MappedFile::open(FileName::by_user(path), access), path, access, options);
 }
 
@@ -56,7 +72,11 @@ Document Document::parse(std::string_view text, std::string name, std::filesyste
     JsonOptions within_limits = options;
     within_limits.depth = access.limits.nesting;
     document.root_ = parse_json(text, within_limits);
-    if (!document.root_.is(JsonValue::Type::object)) {
+    const bool is_object = document.root_.is(JsonValue::Type::object);
+    if (is_object && document.root_.find("format") && document.root_.find("tensors")) {
+      throw not_a_document(translated("this is a result, not an input document"));
+    }
+    if (!is_object) {
       throw input_error(translated("an input document is an object, but this is {1}",
                                    translated(type_text(document.root_))),
                         "", translated("write {\"attention\": …, \"query\": …}"));

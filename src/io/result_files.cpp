@@ -62,6 +62,13 @@ void ResultFiles::Known::check(const std::string& name, std::span<const std::byt
   found->second.checked = true;
 }
 
+std::vector<std::string> ResultFiles::names() const {
+  std::vector<std::string> names;
+  if (!known_) return names;
+  for (const auto& [name, file] : known_->files) names.push_back(name);
+  return names;
+}
+
 FileAccess ResultFiles::checked(FileAccess access, const std::string& name,
                                 const std::filesystem::path& path) const {
   if (!known_) return access;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "attn/file_access.hpp"
 
@@ -23,6 +24,9 @@ class ResultFiles {
   /// Throws Error(input) if the result is unfinished, as unfinished_result says, or at the JSON
   /// pointer of a member that is malformed.
   explicit ResultFiles(const JsonValue& result);
+
+  /// Names of the files, beside result.json, in alphabetical order.
+  std::vector<std::string> names() const;
 
   /// Access by which a file with this name, opened at `path`, is checked: MappedFile::open() throws
   /// Error(input) for one of another size or hash. Files are read once for it, not each time that

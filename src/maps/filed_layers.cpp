@@ -47,7 +47,8 @@ class LayerSearch {
       return;
     }
     const std::string& name = *name_;
-    if (std::find(names.begin(), names.end(), name) != names.end()) {
+    const bool is_stem = file.only_name() == "" && name == file.stem();
+    if (is_stem || std::find(names.begin(), names.end(), name) != names.end()) {
       add(file, {name});
       return;
     }
@@ -96,7 +97,10 @@ class LayerSearch {
       if (!first.empty()) break;
     }
     if (first.empty()) {
-      if (file.only_name() || contents_ == MapContents::mask) {
+      if (file.is_document() && contents_ != MapContents::mask) throw not_a_result(file.name());
+      if (file.only_name() == "" && is_result_name(file.stem())) {
+        add(file, {file.stem()});
+      } else if (file.only_name() || contents_ == MapContents::mask) {
         add(file, std::vector<std::string>{"weights"});
       } else {
         find_by_values(file);

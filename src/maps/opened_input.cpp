@@ -1,9 +1,7 @@
 #include "maps/opened_input.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -16,16 +14,6 @@
 
 namespace attn {
 namespace {
-
-// Result in a folder that a run has written; any other input as it is.
-std::filesystem::path file_of(const std::filesystem::path& input) {
-  std::error_code none;
-  const std::filesystem::path result = input / "result.json";
-  return input != "-" && std::filesystem::is_directory(input, none) &&
-                 std::filesystem::exists(result, none)
-             ? result
-             : input;
-}
 
 void refuse_choice(const MapRequest& maps) {
   if (!maps.others.empty()) {
@@ -79,7 +67,7 @@ OpenedInput open_input(const DocumentOptions& given, const MapRequest& maps) {
     return open_document(given);
   }
   DocumentOptions options = given;
-  options.input = file_of(given.input);
+  options.input = result_in(given.input);
   // Standard input can be read once only.
   const auto file = MappedFile::open(FileName::by_user(options.input), options.files);
   std::shared_ptr<ResultReader> reader;

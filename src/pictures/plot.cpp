@@ -108,6 +108,7 @@ std::vector<std::string> read_maps(const PlotRequest& request, const FileAccess&
     DrawnMap& drawn = drawing.of.emplace_back();
     drawn.map.file = file->name();
     if (shows == PictureKind::Shows::sizes) {
+      if (file->is_document()) throw not_a_result(file->name());
       drawing.shapes = file->shapes();
     } else {
       drawn.mask = document_mask(request, *file);
@@ -136,13 +137,15 @@ std::vector<std::string> read_maps(const PlotRequest& request, const FileAccess&
 std::vector<std::string> names_of(const std::vector<std::filesystem::path>& paths) {
   std::vector<std::string> names;
   names.reserve(paths.size());
-  for (const std::filesystem::path& path : paths) names.push_back(path.stem().string());
+  for (const std::filesystem::path& path : paths) {
+    names.push_back(result_in(path).stem().string());
+  }
   for (const std::string& name : names) {
     if (name == names[0]) continue;
     return names;
   }
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    const std::string folder = paths[i].parent_path().filename().string();
+    const std::string folder = result_in(paths[i]).parent_path().filename().string();
     if (!folder.empty()) names[i] = folder;
   }
   return names;

@@ -1,12 +1,15 @@
 #include "result/output_folder.hpp"
 
+#include <algorithm>
 #include <string>
 #include <system_error>
 
 #include "attn/error.hpp"
 
+#include "io/json_value.hpp"
 #include "io/result_files.hpp"
 #include "support/atomic_file.hpp"
+#include "support/mapped_file.hpp"
 #include "support/parallel_for.hpp"
 #include "support/printable.hpp"
 #include "support/system_error_text.hpp"
@@ -34,6 +37,19 @@ void make_folder(const fs::path& folder, const std::string& help) {
   }
 }
 
+// Whether the file of a result has the size and the hash that the result says. A link has not.
+bool is_unchanged(const ResultFiles& files, const fs::path& folder, const std::string& name) {
+  std::error_code ignored;
+  const fs::path path = folder / name;
+  if (!fs::is_regular_file(fs::symlink_status(path, ignored))) return false;
+  try {
+    MappedFile::open(FileName::by_document(folder, name), files.checked({}, name, path));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 void make_output_folder(const fs::path& folder) {
@@ -58,6 +74,28 @@ void refuse_link(const fs::path& folder) {
               translated("the folder {1} is a symbolic link", in_quotes(folder.native())),
               "RunOptions::out",
               translated("remove it: below the folder of the results, links are not followed"));
+}
+
+std::vector<fs::path> files_left_over(const fs::path& folder,
+                                      const std::vector<WrittenFile>& written) {
+  std::vector<fs::path> left;
+  try {
+    const auto file = MappedFile::open(FileName::by_document(folder, result_name));
+    JsonOptions options;
+    options.owner = file;
+    const ResultFiles older(parse_json(file->text(), options));
+    for (const std::string& name : older.names()) {
+      const fs::path path = folder / name;
+      const bool stays = fs::path(name).filename() != name ||
+                         std::any_of(written.begin(), written.end(), [&](const WrittenFile& one) {
+                           return one.path.filename() == name;
+                         });
+      if (!stays && is_unchanged(older, folder, name)) left.push_back(path);
+    }
+  } catch (const Error&) {
+    return {};  // no result, or one of another program
+  }
+  return left;
 }
 
 void HashedFile::write(std::string_view piece) {
@@ -105,6 +143,8 @@ void ResultFolder::commit() {
   for (const Task& task : tasks_) task.file->file().commit();
   if (sync_ && !tasks_.empty()) sync_folder(folder_);
   result_->file().commit();
+  std::error_code ignored;
+  for (const fs::path& file : left_over_) fs::remove(file, ignored);
   if (sync_) sync_folder(folder_);
 }
 

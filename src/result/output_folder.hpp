@@ -29,6 +29,11 @@ void make_folders_below(const std::filesystem::path& folder, const std::filesyst
 /// Throws Error(file) if the folder is a symbolic link.
 void refuse_link(const std::filesystem::path& folder);
 
+/// Files that the result in the folder was written with, unchanged since, and that the new one,
+/// `written`, does not have; none if there is no such result.
+std::vector<std::filesystem::path> files_left_over(const std::filesystem::path& folder,
+                                                   const std::vector<WrittenFile>& written);
+
 /// File of a result, of which the result says size and hash.
 class HashedFile {
  public:
@@ -72,6 +77,9 @@ class ResultFolder {
                                  const std::function<void(const std::vector<WrittenFile>& others,
                                                           HashedFile& result)>& write_result);
 
+  /// Has commit() remove a file of the older result once the new one is whole.
+  void remove_after(std::filesystem::path file) { left_over_.push_back(std::move(file)); }
+
   /// Marks an older result as unfinished, if there is one of which other files are replaced.
   /// Throws Error(file).
   void mark_unfinished();
@@ -90,6 +98,7 @@ class ResultFolder {
   std::vector<Task> tasks_;
   std::unique_ptr<HashedFile> result_;
   std::unique_ptr<AtomicFile> mark_;
+  std::vector<std::filesystem::path> left_over_;
 };
 
 }  // namespace attn

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "attn/error.hpp"
 
@@ -12,6 +14,7 @@
 #include "io/json_value.hpp"
 #include "io/result_files.hpp"
 #include "result/seen_keys.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -44,6 +47,20 @@ bool holds_form(const JsonValue& object) {
 
 }  // namespace
 
+std::filesystem::path result_in(const std::filesystem::path& input) {
+  std::error_code none;
+  std::filesystem::path result = input / "result.json";
+  return input != "-" && std::filesystem::is_directory(input, none) &&
+                 std::filesystem::exists(result, none)
+             ? result
+             : input;
+}
+
+Error not_a_result(const std::string& file) {
+  return input_error(translated("this is an input document, not a result"), file,
+                     translated("run it first: {1}", "attn-cli run " + printable(file)));
+}
+
 template <class Read>
 auto ResultReader::placed(const Read& read) const {
   try {
@@ -54,12 +71,14 @@ auto ResultReader::placed(const Read& read) const {
 }
 
 ResultReader::ResultReader(const std::filesystem::path& path, const FileAccess& access)
-    : ResultReader(MappedFile::open(FileName::by_user(path), access), path, access) {}
+    : ResultReader(MappedFile::open(FileName::by_user(result_in(path)), access), result_in(path),
+                   access) {}
 
 ResultReader::ResultReader(std::shared_ptr<const MappedFile> file,
                            const std::filesystem::path& path, const FileAccess& access,
                            bool checked)
     : name_(path == "-" ? translated("standard input") : path.string()),
+      stem_(path == "-" ? "" : path.stem().string()),
       access_(access),
       file_(std::move(file)),
       source_(path == "-" ? std::filesystem::path() : path.parent_path(), access) {

@@ -18,13 +18,19 @@
 
 namespace attn {
 
+/// The result.json in a folder that a run has written; any other input unchanged.
+std::filesystem::path result_in(const std::filesystem::path& input);
+
+/// Error(input) about an input document where a result is wanted.
+Error not_a_result(const std::string& file);
+
 /// File about computed attentions: a result, tensors in JSON, {"weights":…,"labels":…} or
 /// {"shapes":…} or one bare array, or any file of tensors. All functions throw Error(input) that
 /// names the file if something is wrong with it.
 class ResultReader {
  public:
-  /// Opens a file ("-" = standard input) in any folder. `access` rules its size, its nesting and
-  /// the files that it names. Throws Error(file) too.
+  /// Opens a file ("-" = standard input) in any folder, or the folder of a result. `access` rules
+  /// its size, its nesting and the files that it names. Throws Error(file) too.
   explicit ResultReader(const std::filesystem::path& path, const FileAccess& access = {});
   /// Reads a file that is open already, as a pipe can be read only once. Without `checked` the keys
   /// of an object may be those of a document, until check_keys() is called.
@@ -52,6 +58,9 @@ class ResultReader {
   const std::vector<std::string>& names() const noexcept { return names_; }
   /// Name of the only tensor of a file that is not JSON, or of a bare array.
   std::optional<std::string> only_name() const;
+  /// Name that a tensor without one goes by: that of the file without folder and extension; empty
+  /// for standard input.
+  const std::string& stem() const noexcept { return stem_; }
 
   /// Tensor of that name in float64, or in float32 where a file of tensors stores it so; absent if
   /// there is none.
@@ -84,7 +93,7 @@ class ResultReader {
   template <class Read>
   auto placed(const Read& read) const;
 
-  std::string name_;
+  std::string name_, stem_;
   FileAccess access_;
   std::shared_ptr<const MappedFile> file_;
   std::optional<TensorFile> tensors_;  ///< absent = JSON

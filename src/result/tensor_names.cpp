@@ -48,6 +48,10 @@ bool is_map(std::string_view name) {
   return meaning_of(name) != TensorMeaning::positions;
 }
 
+bool is_result_name(std::string_view name) {
+  return is_map(name) || name == "output" || name == "lse" || name.ends_with(".lse");
+}
+
 bool has_rows_of_weights(const Tensor& tensor) {
   constexpr double most_rounding = 0.01;
   if (!tensor || tensor.rank() < 2 || tensor.size() == 0) return false;

@@ -23,6 +23,9 @@ TensorMeaning meaning_of(std::string_view name);
 /// Whether rows of a tensor of that name are queries and columns keys.
 bool is_map(std::string_view name);
 
+/// Whether a result has a tensor of that name: a map, or the output and its log-sum-exps.
+bool is_result_name(std::string_view name);
+
 /// Whether the tensor holds weights of attention, whatever its name: no number is negative, and
 /// each row of the last two axes sums to one, or to zero where a mask hides all keys. Sums of
 /// numbers that were rounded to bfloat16 are within a hundredth of one.

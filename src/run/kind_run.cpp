@@ -18,6 +18,7 @@
 #include "result/output_folder.hpp"
 #include "result/result_writer.hpp"
 #include "support/atomic_file.hpp"
+#include "support/mapped_file.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/operations.hpp"
@@ -328,6 +329,12 @@ void KindRun::write(const Provenance* provenance) {
                                   result.files = others;
                                   write_result(result, file, options_.document.threads);
                                 });
+  const auto& inputs = options_.document.files.mapped;
+  for (std::filesystem::path& file : files_left_over(folder_.path(), report_.files)) {
+    if (inputs && inputs->input_at(file)) continue;
+    folder_.remove_after(file);
+    report_.removed.push_back(std::move(file));
+  }
   report_.warnings = plan_.warnings;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -198,8 +199,15 @@ std::string text_of(const RunReport& report) {
     for (const std::string& sample : report.recovered) text += "  " + printable(sample) + "\n";
   }
   if (!report.files.empty()) {
-    text += "\n" + translated("Written") + "\n";
-    for (const auto& file : report.files) text += "  " + printable(file.path.native()) + "\n";
+    TextTable files{{{""}, {"", true}}};
+    for (const WrittenFile& file : report.files) {
+      files.add({printable(file.path.native()), bytes_text(static_cast<double>(file.bytes))});
+    }
+    text += "\n" + translated("Written") + "\n" + files.text();
+  }
+  if (!report.removed.empty()) {
+    text += "\n" + translated("Removed, from an earlier result") + "\n";
+    for (const auto& file : report.removed) text += "  " + printable(file.native()) + "\n";
   }
   return text;
 }
@@ -226,6 +234,7 @@ Fact named_facts(const Named& values) {
 Fact facts_of(const RunReport& report) {
   const auto weights = [](const ReportedWeights& one) { return facts_of(one); };
   const auto path_of = [](const WrittenFile& file) { return Fact(file.path); };
+  const auto path_alone = [](const std::filesystem::path& file) { return Fact(file); };
   const ModelReport* model = report.model ? &*report.model : nullptr;
   const bool predicted = model != nullptr && !model->predictions.empty();
   return object(
@@ -243,7 +252,8 @@ Fact facts_of(const RunReport& report) {
        {"predictions", predicted ? prediction_facts(*model) : Fact::absent()},
        {"recovered", unless_empty(report.recovered)},
        {"warnings", report.warnings},
-       {"files", list_of(report.files, path_of)}});
+       {"files", list_of(report.files, path_of)},
+       {"removed", only_if(!report.removed.empty(), list_of(report.removed, path_alone))}});
 }
 
 }  // namespace
@@ -252,9 +262,12 @@ std::string report_text(const RunOutcome& outcome) {
   std::string text;
   for (const RunReport& report : outcome.reports)
     text += (text.empty() ? "" : "\n\n") + text_of(report);
-  if (outcome.comparison)
-    text += "\n" + translated("Side by side") + "\n  " +
-            printable(outcome.comparison->path.native()) + "\n";
+  if (outcome.comparison) {
+    TextTable file{{{""}, {"", true}}};
+    file.add({printable(outcome.comparison->path.native()),
+              bytes_text(static_cast<double>(outcome.comparison->bytes))});
+    text += "\n" + translated("Side by side") + "\n" + file.text();
+  }
   return text;
 }
 

@@ -143,16 +143,23 @@ void MappedFiles::add(const MappedFiles& others) {
   names_.insert(others.names_.begin(), others.names_.end());
 }
 
-void MappedFiles::refuse_output(const fs::path& path) const {
-  if (outer_) outer_->refuse_output(path);
+std::optional<std::string> MappedFiles::input_at(const fs::path& path) const {
+  if (outer_) {
+    if (auto name = outer_->input_at(path)) return name;
+  }
   struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return;
+  if (stat(path.c_str(), &status) != 0) return std::nullopt;
   const std::lock_guard lock(guard_);
   const auto read = names_.find({status.st_dev, status.st_ino});
-  if (read == names_.end()) return;
+  return read == names_.end() ? std::nullopt : std::optional(read->second);
+}
+
+void MappedFiles::refuse_output(const fs::path& path) const {
+  const std::optional<std::string> input = input_at(path);
+  if (!input) return;
   throw Error(ErrorKind::usage,
               translated("the output {1} would replace {2}, from which it is made",
-                         in_quotes(path.native()), read->second),
+                         in_quotes(path.native()), *input),
               "", translated("write to another file or folder"));
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,10 @@ class MappedFiles {
 
   /// Throws Error(file) naming the first file that was shortened: results made from it are invalid.
   void check() const;
+
+  /// Name under which a file of the path was opened for this work or the outer one, by whatever
+  /// name or link; nothing for other files.
+  std::optional<std::string> input_at(const std::filesystem::path& path) const;
 
   /// Throws Error(usage) if a file of the path is one of these or of the outer ones, by whatever
   /// name or link.

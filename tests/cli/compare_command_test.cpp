@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -64,10 +65,13 @@ Not compared
 )");
   const Outcome strict = attn_cli({"compare", "a.json", "b.json", "--strict"}, folder.path());
   CHECK(strict.exit_code == 1);
-  CHECK(strict.output == tables + R"(  lse: only in a.json
+  CHECK(strict.output == tables + R"(
+Only in one file
+  lse: only in a.json
   extra: only in b.json
 
-3 of 4 tensors differ.
+1 of 2 tensors that both files have differs.
+2 tensors that count are only in one of the files.
 )");
 }
 
@@ -95,8 +99,10 @@ TEST_CASE("a tensor that only one file has counts where it is asked for") {
   const Outcome missing = compared({"--only", "output"});
   CHECK(missing.exit_code == 1);
   CHECK(
-      missing.output.ends_with("\nDifferences\n  output: only in kernel.json\n\n"
+      missing.output.ends_with("\nOnly in one file\n  output: only in kernel.json\n\n"
                                "The tensor is only in one of the files.\n"));
+  CHECK(compared({"--only", "out,output"})
+            .output.ends_with("\n\nAll 2 tensors are only in one of the files.\n"));
   const Outcome unknown = compared({"--only", "outputs"});
   CHECK(unknown.exit_code == 3);
   CHECK(unknown.errors ==
@@ -300,4 +306,43 @@ TEST_CASE("what compared results refer to is read only in the folder that --rest
   const Outcome refused = compared("in");
   CHECK(refused.exit_code == 3);
   CHECK(refused.errors.starts_with("attn-cli: \"out/weights.npy\" is not in the folder \"in\""));
+}
+
+TEST_CASE("folders of results are compared, and a tensor without a name goes by its file's") {
+  const TemporaryFolder folder;
+  folder.write("d.json", R"({"attention":"sdpa","query":[[1,0],[0,2]]})");
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"run", "d.json", "--plots", "none", "--quiet", "--no-sync"};
+    words.insert(words.end(), more.begin(), more.end());
+    return attn_cli(words, folder.path()).exit_code;
+  };
+  REQUIRE(run({"--out", "a"}) == 0);
+  REQUIRE(run({"--out", "b", "--tensors", "npy"}) == 0);
+  const auto compared = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"compare"};
+    words.insert(words.end(), more.begin(), more.end());
+    return attn_cli(words, folder.path());
+  };
+  const Outcome folders = compared({"a", "b"});
+  CHECK(folders.exit_code == 0);
+  CHECK(folders.output.starts_with("a/result.json and b/result.json, tolerance"));
+  CHECK(folders.output.ends_with("\nAll 2 tensors agree.\n"));
+  const Outcome output = compared({"b/output.npy", "a", "--only", "output"});
+  CHECK(output.exit_code == 0);
+  CHECK(output.output.ends_with("\nThe tensor agrees.\n"));
+  std::filesystem::copy(folder / "b/output.npy", folder / "mine.npy");
+  CHECK(compared({"mine.npy", "a"}).exit_code == 1);
+  CHECK(compared({"mine.npy", "a", "--map", "=output"}).exit_code == 0);
+  CHECK(compared({"mine.npy", "a", "--map", "mine=output"}).exit_code == 0);
+  CHECK(compared({"mine.npy", "b/output.npy"}).output.find("  (unnamed)  [2,2]") !=
+        std::string::npos);
+  CHECK(compared({"mine.npy", "b/output.npy", "--only", "output"}).exit_code == 0);
+  CHECK(compared({"b/output.npy", "b/output.npy"}).output.find("  output  [2,2]") !=
+        std::string::npos);
+  const Outcome document = compared({"a", "d.json"});
+  CHECK(document.exit_code == 3);
+  CHECK(document.errors ==
+        "attn-cli: this is an input document, not a result\n"
+        "  where: d.json\n"
+        "  help:  run it first: attn-cli run d.json\n");
 }

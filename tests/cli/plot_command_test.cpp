@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -137,4 +138,49 @@ TEST_CASE("pictures say what made them, and equal ones are equal files across pr
     CHECK(first == read_text(folder / name));
     CHECK(attn::test::pdf_text(first).find("attn-cli ") != std::string::npos);
   }
+}
+
+TEST_CASE("folders of results are drawn, and input documents are told apart from results") {
+  const TemporaryFolder folder;
+  folder.write("d.json", R"({"attention":"sdpa","query":[[1,0],[0,2]]})");
+  REQUIRE(attn_cli({"run", "d.json", "--plots", "none", "--tensors", "npy", "--out", "r"},
+                   folder.path())
+              .exit_code == 0);
+  const auto done = [&](const std::vector<std::string>& words) {
+    return attn_cli(words, folder.path());
+  };
+  CHECK(done({"show", "r"}).output == done({"show", "r/result.json"}).output);
+  CHECK(done({"plot", "heatmap", "r", "--out", "folder.png"}).exit_code == 0);
+  CHECK(done({"plot", "heatmap", "r/result.json", "--out", "file.png"}).exit_code == 0);
+  CHECK(read_text(folder / "folder.png") == read_text(folder / "file.png"));
+  CHECK(done({"plot", "difference", "r", "r/result.json", "--out", "d.png"}).exit_code == 0);
+  // The output of a result is not a map, and its file is known by name.
+  CHECK(done({"show", "r/output.npy", "--name", "output"}).exit_code == 0);
+  CHECK(done({"show", "r/output.npy"}).output.starts_with("output; "));
+  const std::string document =
+      "attn-cli: this is an input document, not a result\n"
+      "  where: d.json\n"
+      "  help:  run it first: attn-cli run d.json\n";
+  for (const char* kind : {"heatmap", "grid", "dimensions"}) {
+    CAPTURE(kind);
+    const Outcome plot = done({"plot", kind, "d.json", "--out", "w.png"});
+    CHECK(plot.exit_code == 3);
+    CHECK(plot.errors == document);
+  }
+  CHECK(done({"show", "d.json"}).errors == document);
+  const std::string help =
+      "  help:  give the document that it was computed from; attn-cli show, plot, explain, view "
+      "and "
+      "compare read results\n";
+  const Outcome file = done({"run", "r/result.json"});
+  CHECK(file.exit_code == 3);
+  CHECK(file.errors ==
+        "attn-cli: this is a result, not an input document\n  where: r/result.json\n" + help);
+  const Outcome whole = done({"run", "r"});
+  CHECK(whole.exit_code == 3);
+  CHECK(whole.errors ==
+        "attn-cli: this is the folder of a result, not an input document\n  where: r\n" + help);
+  CHECK(done({"validate", "r"})
+            .output.starts_with(
+                "r/result.json: 1 problem\n\n  this is a result, not an input document\n"));
 }

@@ -150,3 +150,39 @@ TEST_CASE("every command that reads a result refuses one that is unfinished or m
       "run the document of the result again, or take \"files\" out of the result if the file was "
       "changed on purpose");
 }
+
+TEST_CASE(
+    "a run removes what an earlier result in its folder had, if it is unchanged, and says so") {
+  const TemporaryFolder folder;
+  folder.write("d.json", drawn_document(1));
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"run", "d.json", "--no-sync", "--out", "r"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = attn_cli(words, folder.path());
+    CHECK(outcome.exit_code == 0);
+    return outcome.output;
+  };
+  CHECK(run({"--tensors", "npy", "--plots", "heatmap,dimensions"}).find("Removed") ==
+        std::string::npos);
+  folder.write("r/weights.npy", "changed since");
+  folder.write("r/heatmap.old.png", "of somebody else");
+  std::filesystem::copy(folder / "r/dimensions.png", folder / "elsewhere.png");
+  std::filesystem::remove(folder / "r/dimensions.png");
+  std::filesystem::create_symlink("../elsewhere.png", folder / "r/dimensions.png");
+  CHECK(run({"--plots", "none"})
+            .ends_with("\nRemoved, from an earlier result\n"
+                       "  r/heatmap.png\n  r/output.npy\n"));
+  const Contents left = contents_of(folder / "r");
+  CHECK(left.size() == 4);
+  for (const char* name : {"result.json", "weights.npy", "heatmap.old.png", "dimensions.png"}) {
+    CAPTURE(name);
+    CHECK(left.contains(name));
+  }
+  // The document may read a file of the earlier result.
+  run({"--tensors", "npy", "--plots", "none"});
+  folder.write("d.json", R"({"attention":"sdpa","query":{"file":"r/output.npy"}})");
+  CHECK(run({"--plots", "none"})
+            .ends_with("\nRemoved, from an earlier result\n"
+                       "  r/weights.npy\n"));
+  CHECK(std::filesystem::exists(folder / "r/output.npy"));
+}

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -178,7 +179,9 @@ TEST_CASE("run --show draws the heatmap after the report") {
         "Q_1 @@1.00@@\n"
         "Q_2 --0.33--##0.67##\n"
         "    0 ...:::---===+++***###%%%@@@ 1   blank: hidden\n");
-  CHECK(run.output.ends_with("\nWritten\n  r/result.json\n\n" + show.output));
+  const std::string size =
+      std::to_string(std::filesystem::file_size(folder / "r/result.json")) + " bytes";
+  CHECK(run.output.ends_with("\nWritten\n  r/result.json  " + size + "\n\n" + show.output));
   CHECK(attn_cli({"run", "-", "--show", "--json"}, folder.path(), document).errors ==
         "attn-cli: --show and --json cannot both write to standard output\n"
         "  where: --show\n"

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <regex>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -152,7 +153,10 @@ TEST_CASE("run writes the page beside its pictures, if it is named") {
   const Outcome run =
       attn_cli({"run", "doc.json", "--plots", "heatmap,view", "--out", "out"}, folder.path());
   CHECK(run.errors == "");
-  CHECK(run.output.ends_with("Written\n  out/heatmap.png\n  out/view.html\n  out/result.json\n"));
+  CHECK(std::regex_search(run.output, std::regex("Written\n"
+                                                 "  out/heatmap\\.png +[0-9.]+ kB\n"
+                                                 "  out/view\\.html +[0-9.]+ kB\n"
+                                                 "  out/result\\.json +[0-9.]+ (bytes|kB)\n$")));
   const std::string page = read_text(folder / "out" / "view.html");
   CHECK(page.find("\"before\": [], \"input\": \"out/result.json\"") != std::string::npos);
   CHECK(read_text(folder / "out" / "result.json").find("\"view.html\"") != std::string::npos);
