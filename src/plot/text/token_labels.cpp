@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <optional>
 #include <string_view>
 
-#include <glib.h>
+#include <utf8proc.h>
 
+#include "plot/libraries/drawing_libraries.hpp"
 #include "support/utf8.hpp"
 
 namespace attn {
@@ -17,12 +19,12 @@ constexpr std::string_view sentence_piece_space = "\u2581";
 constexpr std::string_view byte_level_space = "\u0120";
 constexpr std::string_view visible_space = "\u2423";
 constexpr std::string_view continuation_mark = "\u00B7";
-constexpr gunichar first_shifted_byte = 0x100;
+constexpr char32_t first_shifted_byte = 0x100;
 
 // GPT-2's alphabet: printable bytes of Latin-1 are their own letters, the others follow one
 // another from U+0100.
-std::optional<char> byte_of(gunichar letter) {
-  const auto printable = [](gunichar byte) {
+std::optional<char> byte_of(char32_t letter) {
+  const auto printable = [](char32_t byte) {
     return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xFF && byte != 0xAD);
   };
   static const auto shifted = [&] {
@@ -40,18 +42,22 @@ std::optional<char> byte_of(gunichar letter) {
   return std::nullopt;
 }
 
-bool is_utf8(std::string_view text) {
-  return g_utf8_validate_len(text.data(), text.size(), nullptr) != 0;
+// Bytes of the longest UTF-8 text that begins a text.
+std::size_t utf8_prefix(std::string_view text) {
+  std::size_t end = 0;
+  while (const std::size_t bytes = utf8_length(text.substr(end))) end += bytes;
+  return end;
 }
 
 // The bytes that a byte-level token stands for; nothing if it is another string.
-std::optional<std::string> decoded(const std::string& token) {
-  if (!is_utf8(token)) return std::nullopt;
+std::optional<std::string> decoded(std::string_view token) {
   std::string bytes;
-  for (const char* at = token.c_str(); *at != '\0'; at = g_utf8_next_char(at)) {
-    const auto byte = byte_of(g_utf8_get_char(at));
-    if (!byte) return std::nullopt;
+  while (!token.empty()) {
+    const Utf8Character letter = first_character(token);
+    const auto byte = byte_of(letter.code);
+    if (letter.bytes == 0 || !byte) return std::nullopt;
     bytes += *byte;
+    token.remove_prefix(letter.bytes);
   }
   return bytes;
 }
@@ -64,11 +70,7 @@ bool is_text(std::string_view bytes) {
        ++i) {
     bytes.remove_prefix(1);
   }
-  const char* end = nullptr;
-  if (g_utf8_validate_len(bytes.data(), bytes.size(), &end) == 0 &&
-      bytes.data() + bytes.size() - end > static_cast<std::ptrdiff_t>(longest_rest)) {
-    return false;
-  }
+  if (bytes.size() - utf8_prefix(bytes) > longest_rest) return false;
   return std::none_of(bytes.begin(), bytes.end(), [](char byte) {
     return (static_cast<unsigned char>(byte) < ' ' && byte != '\n' && byte != '\t' &&
             byte != '\r') ||
@@ -118,10 +120,11 @@ std::optional<char> byte_of_piece(std::string_view label) {
       !label.ends_with('>')) {
     return std::nullopt;
   }
-  const int high = g_ascii_xdigit_value(label[before.size()]);
-  const int low = g_ascii_xdigit_value(label[before.size() + 1]);
-  if (high < 0 || low < 0) return std::nullopt;
-  return static_cast<char>(high * 16 + low);
+  const std::string_view digits = label.substr(before.size(), hex_digits);
+  unsigned int byte = 0;
+  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), byte, 16);
+  if (error != std::errc() || end != digits.end()) return std::nullopt;
+  return static_cast<char>(byte);
 }
 
 // The token's own text.
@@ -137,9 +140,19 @@ std::string text_of(const std::string& label, TokenSpelling spelling) {
   return label;
 }
 
-// Whether a letter is one of words that stand apart by spaces.
-bool is_of_spaced_word(gunichar letter) {
-  if (letter >= 0x80000000U || !g_unichar_isalnum(letter)) return false;
+bool is_mark(char32_t letter) {
+  const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(letter));
+  return category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME;
+}
+
+// Whether a letter is one of words that are separated by spaces.
+bool is_of_spaced_word(char32_t letter) {
+  const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(letter));
+  const bool letter_or_number =
+      category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO && !is_mark(letter);
+  if (!letter_or_number) return false;
+  constexpr char32_t first_unspaced = 0x0E00;  // Thai; asking for a script loads a library
+  if (letter < first_unspaced) return true;
   switch (g_unichar_get_script(letter)) {
     case G_UNICODE_SCRIPT_HAN:
     case G_UNICODE_SCRIPT_HIRAGANA:
@@ -156,17 +169,18 @@ bool is_of_spaced_word(gunichar letter) {
   }
 }
 
-bool begins_with_letter(const std::string& text) {
-  return !text.empty() && is_of_spaced_word(g_utf8_get_char_validated(
-                              text.data(), static_cast<gssize>(text.size())));
+bool begins_with_letter(std::string_view text) {
+  const Utf8Character first = first_character(text);
+  return first.bytes != 0 && is_of_spaced_word(first.code);
 }
 
-bool ends_with_letter(const std::string& text) {
-  const char* const end = text.data() + text.size();
-  const char* const last = g_utf8_find_prev_char(text.data(), end);
-  if (last == nullptr || !is_utf8({last, static_cast<std::size_t>(end - last)})) return false;
-  const gunichar letter = g_utf8_get_char(last);
-  return is_of_spaced_word(letter) || g_unichar_ismark(letter);
+bool ends_with_letter(std::string_view text) {
+  if (text.empty()) return false;
+  std::size_t last = text.size() - 1;
+  while (last > 0 && continues_character(text[last])) --last;
+  const Utf8Character letter = first_character(text.substr(last));
+  return letter.bytes != 0 && last + letter.bytes == text.size() &&
+         (is_of_spaced_word(letter.code) || is_mark(letter.code));
 }
 
 // Spaces at the ends, where nobody sees them, become visible.
