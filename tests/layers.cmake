@@ -39,12 +39,13 @@ set(program_layers models tokens plot report io attention kernels tensor support
 set(cli_layers)
 
 # The rooms of plot: each includes those named for it, the files in plot/ itself all of them.
+set(plot_libraries)
 set(plot_numbers)
-set(plot_colour numbers)
-set(plot_text)
-set(plot_canvas colour text)
-set(plot_cells canvas colour numbers text)
-set(plot_axes cells canvas colour numbers text)
+set(plot_colour libraries numbers)
+set(plot_text libraries)
+set(plot_canvas colour libraries text)
+set(plot_cells canvas colour libraries numbers text)
+set(plot_axes cells canvas colour libraries numbers text)
 
 # The public headers of each layer, which defines their functions. They are for the layer itself, for the layers that may
 # include it, and for the public headers of all these.

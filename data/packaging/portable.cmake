@@ -2,16 +2,17 @@
 # lib/attn-cli beside it by a run path that cmake --install removes from an ordinary installation. Nothing is linked
 # statically: Pango, HarfBuzz, SentencePiece, libzip and Oniguruma have no archives in Debian, and a copy of GLib, cairo or
 # FreeType in the program would be a second one next to that which Pango loads.
-# attn_program: the program as it was built, attn_strip: what strips it, attn_headers: packages whose headers are
+# attn_program: the program as it was built, attn_late_libraries: what it opens itself, attn_strip: what strips it, attn_headers: packages whose headers are
 # compiled into it.
 set(prefix $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX})
 file(COPY ${attn_program} DESTINATION ${prefix}/bin)
 execute_process(COMMAND ${attn_strip} ${prefix}/bin/attn-cli COMMAND_ERROR_IS_FATAL ANY)
 
 # The C library belongs to the system's loader and kernel.
-file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${attn_program} RESOLVED_DEPENDENCIES_VAR libraries
+file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${attn_program} LIBRARIES ${attn_late_libraries} RESOLVED_DEPENDENCIES_VAR libraries
   PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread|resolv)\\.so" "^ld-linux")
 file(MAKE_DIRECTORY ${prefix}/lib/attn-cli)
+list(APPEND libraries ${attn_late_libraries})
 set(packages ${attn_headers} fonts-dejavu-core)
 foreach(library IN LISTS libraries)
   get_filename_component(name ${library} NAME)

@@ -7,8 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include <zip.h>
-
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 

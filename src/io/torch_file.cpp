@@ -86,9 +86,7 @@ class WatchedBytes {
       case ZIP_SOURCE_TELL:
         return static_cast<zip_int64_t>(at_);
       case ZIP_SOURCE_SUPPORTS:
-        return zip_source_make_command_bitmap(
-            ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR,
-            ZIP_SOURCE_FREE, ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL, ZIP_SOURCE_SUPPORTS, -1);
+        return ZIP_SOURCE_SUPPORTS_SEEKABLE;
       case ZIP_SOURCE_ERROR:
         std::memset(data, 0, 2 * sizeof(int));
         return 2 * sizeof(int);

@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 
-#include <zip.h>
-
 #include "attn/file_access.hpp"
+
+#include "io/zip_library.hpp"
 
 namespace attn {
 

@@ -36,18 +36,19 @@ struct Library {
   std::string version;
 };
 
-// Every library that the program is made of, in the order of the alphabet. The build gives names
-// and versions of those whose headers do not state them or take long to compile.
+// Every library that the program is made of, in the order of the alphabet, with the version that it
+// is built with where asking the library would load it. The build gives names and versions of those
+// whose headers do not state them or take long to compile.
 std::string libraries() {
   const Library all[] = {
-      {"cairo", cairo_version_string()},
-      {"Fontconfig", version_of(static_cast<unsigned>(FcGetVersion()))},
+      {"cairo", CAIRO_VERSION_STRING},
+      {"Fontconfig", version_of(FC_VERSION)},
       {"FreeType", version_of(FREETYPE_MAJOR, FREETYPE_MINOR, FREETYPE_PATCH)},
-      {"HarfBuzz", hb_version_string()},
+      {"HarfBuzz", HB_VERSION_STRING},
       {"libdeflate", LIBDEFLATE_VERSION_STRING},
-      {"libzip", zip_libzip_version()},
+      {"libzip", LIBZIP_VERSION},
       {"Oniguruma", onig_version()},
-      {"pango", pango_version_string()},
+      {"pango", PANGO_VERSION_STRING},
       {"utf8proc", utf8proc_version()},
       {"xxHash", version_of(XXH_versionNumber())},
   };

@@ -78,15 +78,17 @@ endforeach()
 # with a font for a system that has none.
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${FOLDER}/archive --component portable)
 file(RENAME ${FOLDER}/archive ${FOLDER}/portable)
-run(ldd ${FOLDER}/portable/bin/attn-cli)
-string(REGEX MATCHALL "=> [^ \n]+" libraries "${output}")
+run(${CMAKE_COMMAND} -E env --unset=FONTCONFIG_FILE LD_DEBUG=files LD_DEBUG_OUTPUT=${FOLDER}/loaded
+    ${FOLDER}/portable/bin/attn-cli run ${FOLDER}/portable/share/attn-cli/examples/causal.json --quiet --tensors npz
+    --out ${FOLDER}/drawn)
+file(GLOB loaded ${FOLDER}/loaded.*)
+file(READ ${loaded} loaded)
+string(REGEX MATCHALL "calling init: [^ \n]+" libraries "${loaded}")
 list(LENGTH libraries count)
-list(FILTER libraries EXCLUDE REGEX "^=> ${FOLDER}/portable/|/lib[cm]\\.so\\.6$")
+list(FILTER libraries EXCLUDE REGEX ": ${FOLDER}/portable/|/lib[cm]\\.so\\.6$|/ld-linux[^/]*$")
 if(libraries OR count LESS 20)
   message(FATAL_ERROR "of ${count} libraries the portable program takes from the system: ${libraries}")
 endif()
-run(${CMAKE_COMMAND} -E env --unset=FONTCONFIG_FILE ${FOLDER}/portable/bin/attn-cli run
-    ${FOLDER}/portable/share/attn-cli/examples/causal.json --quiet --out ${FOLDER}/drawn)
 foreach(file drawn/heatmap.png portable/share/doc/attn-cli/libraries/libpango-1.0-0.copyright
         portable/share/attn-cli/fonts/DejaVuSans.ttf portable/share/man/man1/attn-cli.1.gz)
   if(NOT EXISTS ${FOLDER}/${file})

@@ -7,10 +7,6 @@
 #include <new>
 #include <numbers>
 
-#include <cairo-pdf.h>
-#include <cairo-svg.h>
-#include <hb-ot.h>
-
 #include "attn/error.hpp"
 
 #include "support/memory.hpp"

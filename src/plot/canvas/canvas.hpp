@@ -10,12 +10,11 @@
 #include <string>
 #include <vector>
 
-#include <cairo.h>
-
 #include "attn/plot.hpp"
 
 #include "plot/canvas/picture_files.hpp"
 #include "plot/colour/colour.hpp"
+#include "plot/libraries/drawing_libraries.hpp"
 #include "plot/text/fonts.hpp"
 #include "plot/text/text.hpp"
 #include "support/memory.hpp"

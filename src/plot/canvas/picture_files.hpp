@@ -9,11 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include <pango/pango.h>
-
 #include "attn/version.hpp"
 
 #include "plot/colour/colour.hpp"
+#include "plot/libraries/drawing_libraries.hpp"
 #include "plot/text/text.hpp"
 
 namespace attn::plot {

@@ -5,10 +5,9 @@
 #include <cmath>
 #include <cstdlib>
 
-#include <pango/pango.h>
-
 #include "attn/error.hpp"
 
+#include "plot/libraries/drawing_libraries.hpp"
 #include "support/errors.hpp"
 #include "support/translated.hpp"
 

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include <fontconfig/fontconfig.h>
-#include <glib.h>
-#include <pango/pango.h>
 #include <utf8proc.h>
 
 #include "support/translated.hpp"
@@ -148,7 +145,7 @@ std::optional<HintedLine> HintedFont::line(const std::string& text, double point
   FT_BBox ink = {32000, 32000, -32000, -32000};
   FT_Vector pen = {0, 0};
   FT_UInt previous = 0;
-  for (const char* at = text.c_str(); *at != '\0'; at = g_utf8_next_char(at)) {
+  for (const char* at = text.c_str(); *at != '\0'; at = g_utf8_find_next_char(at, nullptr)) {
     const gunichar letter = g_utf8_get_char(at);
     const FT_UInt index = FT_Get_Char_Index(face_, letter);
     if (index == 0 || !is_plain(letter)) return std::nullopt;

@@ -8,12 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <cairo.h>
-#include <ft2build.h>
-#include <glib.h>
-#include <pango/pango.h>
-#include FT_FREETYPE_H
-#include FT_GLYPH_H
+#include "plot/libraries/drawing_libraries.hpp"
 
 namespace attn::plot {
 

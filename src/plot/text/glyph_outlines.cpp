@@ -4,13 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include <cairo-ft.h>
-#include <fontconfig/fontconfig.h>
-#include <pango/pangocairo.h>
-#include <pango/pangofc-font.h>
-
 #include "plot/text/fonts.hpp"
-#include FT_OUTLINE_H
 
 namespace attn::plot {
 namespace {

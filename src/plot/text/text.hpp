@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include <pango/pangocairo.h>
-
 #include "plot/text/fonts.hpp"
 
 namespace attn::plot {

@@ -9,7 +9,8 @@
 
 #include "plot/text/fonts.hpp"
 
-using namespace attn::plot;
+using attn::plot::Curves;
+using attn::plot::GlyphOutlines;
 
 namespace {
 
