@@ -17,6 +17,17 @@
 
 namespace attn {
 
+/// Rows and columns of the table of heads, and the form of its comma-separated values.
+struct HeadsTable {
+  /// Statistic that heads are sorted by, the largest first; absent = by the largest of the shares
+  /// that say where a head looks.
+  std::optional<HeadStatistic> sort;
+  bool by_layer = false;                ///< whether heads stay in the order of layers
+  std::optional<std::size_t> top = 20;  ///< number of heads that are listed; absent = all
+  std::size_t width = 0;                ///< columns that lines may fill; 0 = as many as there are
+  bool wide = false;  ///< whether comma-separated values have a column per statistic
+};
+
 /// The maps whose heads are read (those of a document, of a model with its texts, or of a file of
 /// results or tensors), and the numbers that are wanted.
 struct HeadsOptions {
@@ -39,6 +50,7 @@ struct HeadsOptions {
   std::size_t sample = 0;  ///< shown by pictures of one sample
   PictureFormat format = PictureFormat::png;
   PlotOptions plot;
+  HeadsTable table;
 };
 
 /// The statistics of one attention: a row for each head, a column for each of head_statistics().
@@ -47,6 +59,8 @@ struct HeadsOptions {
 struct AttentionHeads {
   std::string name;  ///< "layers.0.self", or "" of a single map
   std::vector<std::vector<double>> heads;
+  bool same_positions = true;  ///< whether queries and keys are the same tokens
+  bool tokens_known = true;
 };
 
 /// The predictions without one head, compared with those of the whole model.
@@ -88,12 +102,13 @@ struct HeadsOutcome {
 /// Reads every head of a stack of maps. Throws Error as run() does.
 HeadsOutcome read_heads(const HeadsOptions& options);
 
-/// The statistics as a table to read.
-std::string heads_text(const HeadsOutcome& outcome);
+/// The statistics as a table to read, after a line that says which heads stand out.
+std::string heads_text(const HeadsOutcome& outcome, const HeadsTable& table = {});
 /// The outcome as one JSON object.
 std::string heads_json(const HeadsOutcome& outcome);
-/// The statistics as comma-separated values, a line for each head.
-std::string heads_csv(const HeadsOutcome& outcome);
+/// The statistics as comma-separated values: a line for each head and statistic, or, if `wide`, for
+/// each head.
+std::string heads_csv(const HeadsOutcome& outcome, bool wide = false);
 
 /// Statistics over many texts that a model reads, or over many documents.
 struct HeadsCorpusOptions {
@@ -112,7 +127,7 @@ struct HeadsCorpusOutcome {
   bool interrupted = false;
   std::vector<std::string> warnings;  ///< the first texts that failed, with the reason
   std::vector<std::filesystem::path> files;
-  std::string table;  ///< to read; empty for a shard
+  std::string table, json, csv;  ///< of the means; empty for a shard
 };
 
 /// Adds up the statistics of all texts of the corpus that belong to the shard. The sums are exact:

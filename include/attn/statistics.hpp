@@ -28,10 +28,15 @@ enum class HeadStatistic {
 inline constexpr std::size_t head_statistic_count =
     static_cast<std::size_t>(HeadStatistic::last) + 1;
 
+/// Knowledge about a map without which a statistic is undefined.
+enum class HeadNeeds { nothing, positions, tokens, tokens_and_positions };
+
 struct HeadStatisticInfo {
   HeadStatistic statistic;
   std::string_view name, title, meaning;
   bool is_share;  ///< whether values are shares from 0 to 1, as weights are
+  HeadNeeds needs = HeadNeeds::nothing;
+  std::string_view looks_at = {};  ///< "the previous token"; empty if it is not about such a place
 };
 
 /// All statistics, in the order of listings and reports.

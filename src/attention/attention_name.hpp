@@ -63,6 +63,9 @@ class AttentionName {
   std::string stack_title() const;
   /// Short title for a row of layers: "Decoder Layer 3, Cross"; the text without a layer.
   std::string row_title() const;
+  /// Name of one of its heads, layer and head from 0: "1.2", "encoder.1.2", "cross.1.2"; "2" of a
+  /// single attention, and the whole name before the head where it says more.
+  std::string head_name(std::size_t head) const;
 
   friend bool operator==(const AttentionName& a, const AttentionName& b) noexcept {
     return a.text_ == b.text_;

@@ -36,16 +36,17 @@ int read_one(const HeadsOptions& options, const GivenHeads& given) {
     return 0;
   }
   warn(outcome.warnings);
-  print(given.csv ? heads_csv(outcome) : terminal_lines(heads_text(outcome)));
+  print(given.csv ? heads_csv(outcome, options.table.wide)
+                  : terminal_lines(with_flags(heads_text(outcome, options.table))));
   return 0;
 }
 
-int report(const HeadsCorpusOutcome& outcome, const Common& common) {
-  if (!common.quiet) {
+int report(const HeadsCorpusOutcome& outcome, const GivenHeads& given) {
+  if (!given.common.quiet) {
     warn(outcome.warnings);
-    std::string text = outcome.table;
+    std::string text = with_flags(outcome.table);
     for (const auto& file : outcome.files) text += "  " + file.string() + "\n";
-    print(terminal_lines(text));
+    print(given.common.json ? outcome.json : given.csv ? outcome.csv : terminal_lines(text));
   }
   if (outcome.interrupted) return interrupted_code;
   return outcome.failed > 0 ? some_failed_code : 0;
@@ -54,7 +55,7 @@ int report(const HeadsCorpusOutcome& outcome, const Common& common) {
 int read_many(HeadsCorpusOptions options, const GivenHeads& given) {
   if (given.merge) {
     options.out = *given.merge;
-    return report(merge_corpus(options), given.common);
+    return report(merge_corpus(options), given);
   }
   options.out = options.heads.out.value_or("attention_heads");
   if (!options.shard) options.shard = shard_of_engine(given.common.quiet);
@@ -67,7 +68,7 @@ int read_many(HeadsCorpusOptions options, const GivenHeads& given) {
       },
       &stop_at_interrupt());
   progress.clear();
-  return report(outcome, given.common);
+  return report(outcome, given);
 }
 
 int read(const GivenHeads& given) {
@@ -75,6 +76,11 @@ int read(const GivenHeads& given) {
   HeadsOptions& heads = options.heads;
   heads.document.threads = heads.plot.figure.threads = given.common.threads;
   if (heads.plots && !heads.out) heads.out = "attention_heads";
+  heads.table.width = terminal_options({}, given.common).columns;
+  if (heads.table.wide && !given.csv && !heads.out && options.corpus.empty() && !given.merge) {
+    throw Error(ErrorKind::usage, translated("--wide is about comma-separated values"), "--wide",
+                translated("give --csv, or a folder with --out"));
+  }
   if (given.csv && given.common.json) {
     throw Error(ErrorKind::usage, translated("--csv and --json are given together"),
                 "attn-cli heads", translated("choose one of them"));
@@ -93,6 +99,27 @@ void add_list(Flags& flags, const std::string& name, const Table& table, const s
   });
   for (const auto& row : table) flag.words.emplace_back(row.name);
   flag.list = true;
+}
+
+void add_table(Flags& flags, HeadsTable& table) {
+  std::vector<std::string_view> names = names_of(head_statistics());
+  names.emplace_back("layer");
+  Flag& sort = flags.add("--sort", "STATISTIC",
+                         translated("Statistic that the table is sorted by, or layer (default: the "
+                                    "largest share of the weight in one place)"),
+                         [&table, names](const std::string& text) {
+                           const std::size_t at = choice("--sort", text, names);
+                           table.by_layer = at + 1 == names.size();
+                           if (!table.by_layer) table.sort = head_statistics()[at].statistic;
+                         });
+  sort.words.assign(names.begin(), names.end());
+  flags
+      .add("--top", "N", translated("Heads that the table lists, or all (default 20)"),
+           [&table](const std::string& text) {
+             table.top.reset();
+             if (text != "all") table.top = whole_number("--top", text, 1);
+           })
+      .words = {"all"};
 }
 
 void add_counting(Flags& flags, HeadCounting& counting) {
@@ -210,7 +237,11 @@ Command heads_command() {
               translated("Sample that pictures show, counted from 0"));
   add_dpi(flags, options.plot.figure.dpi);
   add_colour_map(flags, options.plot.colors.cmap);
-  flags.toggle("--csv", given->csv, translated("Print the table as comma-separated values"));
+  add_table(flags, options.table);
+  flags.toggle("--csv", given->csv,
+               translated("Print comma-separated values: a line per head and statistic"));
+  flags.toggle("--wide", options.table.wide,
+               translated("In comma-separated values: a line per head, a column per statistic"));
   add_common(flags, given->common);
   return command;
 }

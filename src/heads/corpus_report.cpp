@@ -5,6 +5,7 @@
 #include "attention/attention_name.hpp"
 #include "heads/corpus_sums.hpp"
 #include "heads/head_pictures.hpp"
+#include "heads/heads_table.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "support/atomic_file.hpp"
 #include "support/number_text.hpp"
@@ -17,26 +18,38 @@ std::string cell(double number) {
   return std::isnan(number) ? "" : number_text(number);
 }
 
-// "12:0.93 7:0.91": texts, and how much of it the head is there.
-std::string kept_text(const std::vector<KeptText>& most) {
-  std::string text;
-  for (const KeptText& kept : most) {
-    text += (text.empty() ? "" : " ") + std::to_string(kept.line) + ":" + number_text(kept.value);
+std::string statistics_csv(const CorpusSums& sums) {
+  std::string text(csv_place_columns);
+  text += ",statistic,value,standard_error,deviation,texts\n";
+  for (const AttentionSums& attention : sums.attentions) {
+    for (std::size_t h = 0; h < attention.heads.size(); ++h) {
+      const std::string place = csv_place(attention.name, h);
+      for (const HeadStatisticInfo& info : head_statistics()) {
+        const Moments& moments =
+            attention.heads[h].statistics[static_cast<std::size_t>(info.statistic)];
+        text += place + "," + std::string(info.name) + "," + cell(moments.mean()) + "," +
+                cell(moments.error()) + "," + cell(moments.deviation()) + "," +
+                std::to_string(moments.count) + "\n";
+      }
+    }
   }
   return text;
 }
 
-std::string statistics_csv(const CorpusSums& sums) {
-  std::string text = "attention,head,statistic,texts,mean,deviation,error,most\n";
+// The texts that each head has most of a statistic in, a line for each text.
+std::string most_csv(const CorpusSums& sums) {
+  std::string text(csv_place_columns);
+  text += ",statistic,rank,line,value\n";
   for (const AttentionSums& attention : sums.attentions) {
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
+      const std::string place = csv_place(attention.name, h);
       for (const HeadStatisticInfo& info : head_statistics()) {
-        const auto at = static_cast<std::size_t>(info.statistic);
-        const Moments& moments = attention.heads[h].statistics[at];
-        text += attention.name + "," + std::to_string(h) + "," + std::string(info.name) + "," +
-                std::to_string(moments.count) + "," + cell(moments.mean()) + "," +
-                cell(moments.deviation()) + "," + cell(moments.error()) + "," +
-                kept_text(attention.heads[h].most[at]) + "\n";
+        std::size_t rank = 0;
+        for (const KeptText& kept :
+             attention.heads[h].most[static_cast<std::size_t>(info.statistic)]) {
+          text += place + "," + std::string(info.name) + "," + std::to_string(++rank) + "," +
+                  std::to_string(kept.line) + "," + number_text(kept.value) + "\n";
+        }
       }
     }
   }
@@ -55,15 +68,16 @@ std::vector<double> means_by_offset(const AttentionSums& attention, std::size_t 
 }
 
 std::string offsets_csv(const CorpusSums& sums) {
-  std::string text = "attention,head,offset,texts,mean\n";
+  std::string text(csv_place_columns);
+  text += ",offset,value,texts\n";
   for (const AttentionSums& attention : sums.attentions) {
     const auto reach = static_cast<std::ptrdiff_t>(attention.texts_by_offset.size() / 2);
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
       const std::vector<double> means = means_by_offset(attention, h);
       for (std::size_t i = 0; i < means.size(); ++i) {
-        text += attention.name + "," + std::to_string(h) + "," +
-                std::to_string(static_cast<std::ptrdiff_t>(i) - reach) + "," +
-                std::to_string(attention.texts_by_offset[i]) + "," + cell(means[i]) + "\n";
+        text += csv_place(attention.name, h) + "," +
+                std::to_string(static_cast<std::ptrdiff_t>(i) - reach) + "," + cell(means[i]) +
+                "," + std::to_string(attention.texts_by_offset[i]) + "\n";
       }
     }
   }
@@ -124,9 +138,11 @@ void report_corpus(const HeadsCorpusOptions& options, const CorpusSums& sums,
     write_whole_file(options.out / name, text);
     outcome.files.push_back(options.out / name);
   };
-  put("heads.csv", statistics_csv(sums));
-  put("by_offset.csv", offsets_csv(sums));
   HeadsOutcome means = means_of(sums, options.heads);
+  outcome.csv = options.heads.table.wide ? heads_csv(means, true) : statistics_csv(sums);
+  put("heads.csv", outcome.csv);
+  put("most.csv", most_csv(sums));
+  put("by_offset.csv", offsets_csv(sums));
   if (options.heads.plots && !sums.attentions.empty()) {
     for (const HeadPicture& picture : head_pictures(options.heads, means, {}, {}, {})) {
       put(picture.name, picture.picture.bytes);
@@ -134,10 +150,11 @@ void report_corpus(const HeadsCorpusOptions& options, const CorpusSums& sums,
     put("by_offset" + extension(options.heads.format), offsets_picture(sums, options.heads).bytes);
   }
   means.counted = translated(
-      "Means over {1} texts; heads.csv has deviations, standard errors and the texts with the "
-      "largest values, by_offset.csv weights by relative position.",
+      "Means over {1} texts; heads.csv has standard errors and deviations, most.csv the texts with "
+      "the largest values, by_offset.csv weights by relative position.",
       sums.texts);
-  outcome.table = heads_text(means);
+  outcome.table = heads_text(means, options.heads.table);
+  outcome.json = heads_json(means);
 }
 
 }  // namespace attn

@@ -108,8 +108,8 @@ struct StoredSums {
 /// counts that contradict one another, numbers out of range.
 StoredSums read_sums(std::string_view text);
 
-/// Writes heads.csv, by_offset.csv and, if they are wanted, pictures of the means into the folder,
-/// and puts the table to read into the outcome.
+/// Writes heads.csv, most.csv, by_offset.csv and, if they are wanted, pictures of the means into
+/// the folder, and puts the table to read into the outcome.
 void report_corpus(const HeadsCorpusOptions& options, const CorpusSums& sums,
                    HeadsCorpusOutcome& outcome);
 

@@ -136,8 +136,9 @@ class Reading {
     }
     if (rows) {
       labels_ = plan.attentions[0].labels.query;
-      walk_rows(plan, options_.counting, std::nullopt,
-                [&](const TextNumbers& numbers) { put_statistics(numbers.name, numbers.values); });
+      walk_rows(plan, options_.counting, std::nullopt, [&](const TextNumbers& numbers) {
+        put_statistics(numbers.name, numbers.values, true, true);
+      });
       model->rows = {};
     } else {
       compute_maps(plan, options_.counting, [&](const AttentionMap& map) { take(map); });
@@ -150,14 +151,18 @@ class Reading {
     }
   }
 
-  void put_statistics(const std::string& name, const std::vector<HeadValues>& values) {
+  void put_statistics(const std::string& name, const std::vector<HeadValues>& values,
+                      bool same_positions, bool tokens_known) {
     AttentionHeads& heads = outcome_.attentions.emplace_back();
     heads.name = name;
+    heads.same_positions = same_positions;
+    heads.tokens_known = tokens_known;
     for (const HeadValues& own : values) heads.heads.emplace_back(own.begin(), own.end());
   }
 
   void take(const AttentionMap& map) {
-    put_statistics(map.name.text(), values_of(map, options_.counting, options_.document.threads));
+    put_statistics(map.name.text(), values_of(map, options_.counting, options_.document.threads),
+                   map.same_positions, !map.key_tokens.empty());
     for (std::size_t b = labels_.size(); b < map.numbers.shape()[0]; ++b) {
       labels_.push_back(Labels::of_sample(map.labels.query, b));
     }
@@ -222,7 +227,7 @@ class Reading {
         }
       }
     }
-    put("heads.csv", heads_csv(outcome_));
+    put("heads.csv", heads_csv(outcome_, options_.table.wide));
     put("heads.json", heads_json(outcome_));
     if (tensors_.empty()) return;
     Fact::Members tensors;

@@ -8,7 +8,8 @@
 #include "attn/heads.hpp"
 #include "attn/model.hpp"
 
-#include "heads/head_pictures.hpp"
+#include "attention/attention_name.hpp"
+#include "heads/heads_table.hpp"
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
 #include "support/number_text.hpp"
@@ -18,64 +19,33 @@
 namespace attn {
 namespace {
 
-std::string shown(double number) {
-  return std::isnan(number) ? "–" : with_decimals(number, std::abs(number) >= 100 ? 1 : 3);
-}
-
 std::string quoted(const std::string& text) {
   return text.empty() ? "" : "\"" + printable(text) + "\"";
 }
 
-std::string_view name_of(HeadStatistic statistic) {
-  return head_statistics()[static_cast<std::size_t>(statistic)].name;
-}
-
-std::string statistics_table(const HeadsOutcome& outcome) {
-  std::vector<TextTable::Column> columns{{"attention"}, {"head", true}};
-  for (const HeadStatistic statistic : outcome.statistics) {
-    columns.push_back({std::string(name_of(statistic)), true});
-  }
-  TextTable table(columns);
-  for (const AttentionHeads& attention : outcome.attentions) {
-    for (std::size_t h = 0; h < attention.heads.size(); ++h) {
-      std::vector<std::string> cells{attention.name.empty() ? "weights" : attention.name,
-                                     std::to_string(h)};
-      for (const HeadStatistic statistic : outcome.statistics) {
-        cells.push_back(shown(attention.heads[h][static_cast<std::size_t>(statistic)]));
-      }
-      table.add(cells);
-    }
-  }
-  return table.text();
-}
-
 std::string induction_table(const HeadsOutcome& outcome) {
-  TextTable table{{{"attention"},
-                   {"head", true},
-                   {"previous", true},
-                   {"duplicate", true},
-                   {"induction", true}}};
+  TextTable table{{{"head"}, {"previous", true}, {"duplicate", true}, {"induction", true}}};
   for (const InductionHeads& attention : outcome.induction) {
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
       const auto& head = attention.heads[h];
-      table.add(
-          {attention.name, std::to_string(h), shown(head[0]), shown(head[1]), shown(head[2])});
+      table.add({AttentionName(attention.name).head_name(h), shown_statistic(head[0]),
+                 shown_statistic(head[1]), shown_statistic(head[2])});
     }
   }
   return table.text();
 }
 
 std::string differences_table(const HeadsOutcome& outcome) {
-  TextTable table{{{"layer"},
-                   {"head", true},
+  TextTable table{{{"head"},
                    {translated("likeliest")},
                    {translated("probability"), true},
                    {translated("without the head"), true},
                    {translated("likeliest without the head")},
                    {translated("divergence"), true}}};
   for (const HeadDifference& difference : outcome.differences) {
-    table.add({difference.layer, std::to_string(difference.head), quoted(difference.likeliest),
-               shown(difference.probability), shown(difference.probability_without),
+    table.add({difference.layer + "." + std::to_string(difference.head),
+               quoted(difference.likeliest), shown_statistic(difference.probability),
+               shown_statistic(difference.probability_without),
                quoted(difference.likeliest_without),
                number_text(std::round(difference.divergence * 1e6) / 1e6)});
   }
@@ -104,7 +74,8 @@ std::string lens_table(const HeadsOutcome& outcome) {
   for (const LensTokens& tokens : outcome.lens) {
     if (tokens.sample > 0) continue;
     const Prediction::Token& best = tokens.likeliest.front();
-    rows[tokens.position][2 + tokens.layer] = quoted(best.text) + " " + shown(best.probability);
+    rows[tokens.position][2 + tokens.layer] =
+        quoted(best.text) + " " + shown_statistic(best.probability);
   }
   TextTable table(columns);
   for (std::vector<std::string>& row : rows) table.add(std::move(row));
@@ -161,8 +132,8 @@ Fact facts_of(const std::vector<Value>& values) {
 
 }  // namespace
 
-std::string heads_text(const HeadsOutcome& outcome) {
-  std::string text = statistics_table(outcome);
+std::string heads_text(const HeadsOutcome& outcome, const HeadsTable& table) {
+  std::string text = statistics_text(outcome, table);
   text += "\n" + outcome.counted + "\n";
   if (!outcome.induction.empty()) {
     text += translated(
@@ -193,6 +164,7 @@ std::string heads_json(const HeadsOutcome& outcome) {
     return facts_of(attention, outcome.statistics);
   };
   return json_text(object({{"counted", outcome.counted},
+                           {"stands_out", unless_empty(what_stands_out(outcome))},
                            {"statistics", meanings},
                            {"attentions", list_of(outcome.attentions, facts_of_attention)},
                            {"induction", facts_of(outcome.induction)},
@@ -200,25 +172,6 @@ std::string heads_json(const HeadsOutcome& outcome) {
                            {"lens", facts_of(outcome.lens)},
                            {"warnings", outcome.warnings},
                            {"files", unless_empty(outcome.files)}}));
-}
-
-std::string heads_csv(const HeadsOutcome& outcome) {
-  std::string text = "attention,head";
-  for (const HeadStatistic statistic : outcome.statistics) {
-    text += "," + std::string(name_of(statistic));
-  }
-  text += "\n";
-  for (const AttentionHeads& attention : outcome.attentions) {
-    for (std::size_t h = 0; h < attention.heads.size(); ++h) {
-      text += attention.name + "," + std::to_string(h);
-      for (const HeadStatistic statistic : outcome.statistics) {
-        const double number = attention.heads[h][static_cast<std::size_t>(statistic)];
-        text += "," + (std::isnan(number) ? "" : number_text(number));
-      }
-      text += "\n";
-    }
-  }
-  return text;
 }
 
 }  // namespace attn

@@ -86,7 +86,12 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
       fewest = edits;
     }
   }
-  return best;
+  if (!best.empty()) return best;
+  // The beginning of one name alone stands for it.
+  constexpr std::size_t fewest_letters = 3;
+  const auto begins = [&](std::string_view candidate) { return candidate.starts_with(name); };
+  if (name.size() < fewest_letters || std::ranges::count_if(candidates, begins) != 1) return {};
+  return *std::ranges::find_if(candidates, begins);
 }
 
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates) {

@@ -81,5 +81,15 @@ TEST_CASE("titles of attentions count layers from one and name the stack") {
   CHECK(AttentionName("foreign").row_title() == "foreign");
 }
 
+TEST_CASE("heads are called by layer and head from 0") {
+  CHECK(AttentionName("layers.1.self").head_name(2) == "1.2");
+  CHECK(AttentionName("layers.1").head_name(2) == "1.2");
+  CHECK(AttentionName("encoder.layers.0.self").head_name(3) == "encoder.0.3");
+  CHECK(AttentionName("decoder.layers.4.cross").head_name(0) == "cross.4.0");
+  CHECK(AttentionName().head_name(5) == "5");
+  CHECK(AttentionName("blocks.7.attn").head_name(1) == "blocks.7.attn.1");
+  CHECK(AttentionName("model.layers.7.self_attn").head_name(1) == "model.layers.7.self_attn.1");
+}
+
 }  // namespace
 }  // namespace attn

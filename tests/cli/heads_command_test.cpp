@@ -30,19 +30,90 @@ TEST_CASE("heads prints a line a head, what counts, and the same as csv and JSON
   const Outcome table = attn_cli({"heads", "-", "--statistics", "previous,self,sink"}, ".", maps);
   CHECK(table.errors == "");
   CHECK(table.output ==
-        "  attention  head  previous   self   sink\n"
-        "  weights       0     1.000  0.500  1.000\n"
-        "  weights       1     0.500  0.500  1.000\n"
+        "2 heads look at the previous token, most of all 0 (1.00). 2 heads look at the token "
+        "itself, most of all 0 (0.50).\n"
+        "\n"
+        "  head  previous   self   sink\n"
+        "  0        1.000  0.500  1.000\n"
+        "  1        0.500  0.500  1.000\n"
         "\n"
         "Rows of all tokens count, also of special ones. Rows without any weight, such as those of "
         "padding, never count; keys that a mask hides have no weight, and the largest possible "
         "entropy is that of the keys that are seen."
         " Separators: those of the tokenizer or, without one, [SEP], </s> and the like.\n");
-  CHECK(attn_cli({"heads", "-", "--statistics", "previous,self", "--csv"}, ".", maps).output ==
-        "attention,head,previous,self\n,0,1,0.5\n,1,0.5,0.5\n");
+  const std::vector<std::string> csv{"heads", "-", "--statistics", "previous,self", "--csv"};
+  CHECK(attn_cli(csv, ".", maps).output ==
+        "layer,stack,head,statistic,value\n"
+        ",,0,previous,1\n,,0,self,0.5\n,,1,previous,0.5\n,,1,self,0.5\n");
+  std::vector<std::string> wide = csv;
+  wide.emplace_back("--wide");
+  CHECK(attn_cli(wide, ".", maps).output ==
+        "layer,stack,head,previous,self\n,,0,1,0.5\n,,1,0.5,0.5\n");
+  wide = {"heads", "-", "--wide"};
+  CHECK(attn_cli(wide, ".", maps).errors ==
+        "attn-cli: --wide is about comma-separated values\n"
+        "  where: --wide\n"
+        "  help:  give --csv, or a folder with --out\n");
   const Outcome json = attn_cli({"heads", "-", "--statistics", "entropy", "--json"}, ".", maps);
   CHECK(json.exit_code == 0);
   CHECK(json.output.find("\"entropy\": 0.6931471805599453") != std::string::npos);
+}
+
+TEST_CASE("the table of heads begins with the strongest, and fits the terminal") {
+  const std::vector<std::string> read{"heads", "--model", speeches, "--text",
+                                      "The people of the United States, and the people."};
+  const auto with = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> words = read;
+    words.insert(words.end(), flags.begin(), flags.end());
+    const Outcome heads = attn_cli(words, ".");
+    CHECK(heads.errors.empty());
+    return heads.output;
+  };
+  const std::string table = with({"--top", "2"});
+  CHECK(table.starts_with(
+      "Head 1.1 looks at the previous token (0.99). Head 0.2 looks at the token itself (0.98).\n\n"
+      "  head  previous   self  first  entropy_share  confidence  induction_score\n"));
+  CHECK(table.find("\n  1.1      0.99") < table.find("\n  0.2      0.01"));
+  CHECK(table.find("\nZero for every head: next, separators.\n"
+                   "Beyond this width: entropy, distance, sink, previous_score, duplicate_score; "
+                   "--statistics chooses, and CSV and JSON have all.\n"
+                   "The first 2 of 16 heads; --top lists more.\n") != std::string::npos);
+  const std::string sorted = with({"--statistics", "entropy", "--sort", "entropy", "--top", "1"});
+  CHECK(sorted.find("\n  3.1   ") != std::string::npos);
+  CHECK(
+      with({"--statistics", "entropy", "--sort", "layer"}).starts_with("  head  entropy\n  0.0 "));
+  std::vector<std::string> wrong = read;
+  wrong.insert(wrong.end(), {"--sort", "induction"});
+  CHECK(attn_cli(wrong, ".").errors ==
+        "attn-cli: invalid value \"induction\" for --sort\n"
+        "  where: --sort\n"
+        "  help:  did you mean \"induction_score\"?\n");
+}
+
+TEST_CASE("statistics without a value say why under the table of heads") {
+  const std::string maps = R"({"weights":[[0.25,0.75,0],[0.5,0.5,0]]})";
+  const Outcome heads = attn_cli({"heads", "-"}, ".", maps);
+  CHECK(heads.errors.empty());
+  CHECK(heads.output.find("Without a value: previous, next, self (queries and keys are different "
+                          "tokens).\n"
+                          "Without a value: separators (the tokens are not known).\n"
+                          "Without a value: distance, previous_score, duplicate_score, "
+                          "induction_score (queries and keys are different tokens).\n") !=
+        std::string::npos);
+  CHECK(heads.output.find("–") == std::string::npos);
+}
+
+TEST_CASE("the values of a corpus are rows as those of one text, with their standard errors") {
+  const TemporaryFolder folder;
+  write_text(folder / "texts.txt", texts(3));
+  const Outcome heads =
+      attn_cli({"heads", "--model", speeches, "--corpus", "texts.txt", "--csv"}, folder.path());
+  CHECK(heads.errors.empty());
+  CHECK(heads.output.starts_with(
+      "layer,stack,head,statistic,value,standard_error,deviation,texts\n0,self,0,previous,0."));
+  CHECK(read_text(folder / "attention_heads" / "heads.csv") == heads.output);
+  CHECK(read_text(folder / "attention_heads" / "most.csv")
+            .starts_with("layer,stack,head,statistic,rank,line,value\n0,self,0,previous,1,"));
 }
 
 TEST_CASE("heads reads a document, its result and the result's tensors to the same numbers") {
@@ -56,20 +127,20 @@ TEST_CASE("heads reads a document, its result and the result's tensors to the sa
   const std::string whole = attn_cli({"heads", "doc.json", "--csv"}, folder.path()).output;
   CHECK(attn_cli({"heads", "attention_results/result.json", "--csv"}, folder.path()).output ==
         whole);
-  CHECK(whole.starts_with("attention,head,previous,next,self,first,separators,"));
+  CHECK(whole.starts_with("layer,stack,head,statistic,value\n,,0,previous,"));
 }
 
 TEST_CASE("heads finds layers in five axes, and orders files by the numbers in their names") {
   const TemporaryFolder folder;
   const std::string own = "[[1,0],[0,1]]", even = "[[0.5,0.5],[0.5,0.5]]";
   write_text(folder / "deep.json", "{\"deep\":[[[" + own + "]],[[" + even + "]]]}");
-  CHECK(attn_cli({"heads", "deep.json", "--statistics", "self", "--csv"}, folder.path()).output ==
-        "attention,head,self\nlayers.0,0,1\nlayers.1,0,0.5\n");
+  CHECK(attn_cli({"heads", "deep.json", "--statistics", "self", "--csv", "--wide"}, folder.path())
+            .output == "layer,stack,head,self\n0,,0,1\n1,,0,0.5\n");
   write_text(folder / "l2.json", even);
   write_text(folder / "l10.json", own);
-  const Outcome files =
-      attn_cli({"heads", "l10.json", "l2.json", "--statistics", "self", "--csv"}, folder.path());
-  CHECK(files.output == "attention,head,self\nlayers.2,0,0.5\nlayers.10,0,1\n");
+  const Outcome files = attn_cli(
+      {"heads", "l10.json", "l2.json", "--statistics", "self", "--csv", "--wide"}, folder.path());
+  CHECK(files.output == "layer,stack,head,self\n2,,0,0.5\n10,,0,1\n");
 }
 
 TEST_CASE("heads writes tables, tensors and pictures into a folder") {
@@ -112,7 +183,7 @@ TEST_CASE("shards of a corpus join to the bytes of a single run") {
   const Outcome merged = attn_cli({"heads", "--merge", "parts"}, folder.path());
   CHECK(merged.exit_code == 0);
   CHECK(merged.output.find("Means over 40 texts") != std::string::npos);
-  for (const char* name : {"corpus.json", "heads.csv", "by_offset.csv"}) {
+  for (const char* name : {"corpus.json", "heads.csv", "most.csv", "by_offset.csv"}) {
     CHECK(read_text(folder / "whole" / name) == read_text(folder / "parts" / name));
   }
 }
@@ -230,17 +301,17 @@ TEST_CASE("heads takes axes, patterns of names and a file per layer as plot does
   folder.write("two.json", R"({"weights":)" + b + "}");
   const auto table = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "heads");
-    arguments.insert(arguments.end(), {"--statistics", "previous,self", "--csv"});
+    arguments.insert(arguments.end(), {"--statistics", "previous,self", "--csv", "--wide"});
     const Outcome outcome = attn_cli(arguments, folder.path());
     CHECK(outcome.errors.empty());
     return outcome.output;
   };
   CHECK(table({"axes.json", "--name", "all", "--axes", "layer,head"}) ==
-        "attention,head,previous,self\nlayers.0,0,0.5,0.75\nlayers.1,0,0.25,0.875\n");
+        "layer,stack,head,previous,self\n0,,0,0.5,0.75\n1,,0,0.25,0.875\n");
   CHECK(table({"one.json", "two.json"}) ==
-        "attention,head,previous,self\nlayers.0,0,0.5,0.75\nlayers.1,0,0.25,0.875\n");
+        "layer,stack,head,previous,self\n0,,0,0.5,0.75\n1,,0,0.25,0.875\n");
   CHECK(table({"names.json", "--name", "attn_{n}"}) ==
-        "attention,head,previous,self\nattn_1,0,0.5,0.75\nattn_2,0,0.25,0.875\n");
+        "layer,stack,head,previous,self\n,attn_1,0,0.5,0.75\n,attn_2,0,0.25,0.875\n");
 }
 
 TEST_CASE("several files of which one is a document have no heads") {

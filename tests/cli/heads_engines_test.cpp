@@ -24,7 +24,7 @@ void write_texts(const TemporaryFolder& folder) {
 void check_joined(const TemporaryFolder& folder) {
   REQUIRE(shell(heads + " --out whole", folder.path()).exit_code == 0);
   CHECK(attn_cli({"heads", "--merge", "parts", "--quiet"}, folder.path()).exit_code == 0);
-  for (const char* name : {"corpus.json", "heads.csv", "by_offset.csv"}) {
+  for (const char* name : {"corpus.json", "heads.csv", "most.csv", "by_offset.csv"}) {
     CAPTURE(name);
     CHECK(read_text(folder / "whole" / name) == read_text(folder / "parts" / name));
   }

@@ -1,0 +1,290 @@
+#include "heads/heads_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "attention/attention_name.hpp"
+#include "report/text_table.hpp"
+#include "support/number_text.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+#include "support/utf8.hpp"
+
+namespace attn {
+namespace {
+
+using Statistics = std::vector<HeadStatistic>;
+
+// Share of its weight from which on a head looks at a place; patterns of tokens that occur again
+// concern few rows.
+constexpr double most_of_it = 0.5, much_of_it = 0.3;
+
+/// A line of the table.
+struct Row {
+  std::string name;
+  const std::vector<double>* numbers;
+
+  double operator[](HeadStatistic statistic) const {
+    return (*numbers)[static_cast<std::size_t>(statistic)];
+  }
+};
+
+const HeadStatisticInfo& info_of(HeadStatistic statistic) {
+  return head_statistics()[static_cast<std::size_t>(statistic)];
+}
+
+std::vector<Row> rows_of(const HeadsOutcome& outcome) {
+  std::vector<Row> rows;
+  for (const AttentionHeads& attention : outcome.attentions) {
+    const AttentionName name(attention.name);
+    for (std::size_t h = 0; h < attention.heads.size(); ++h) {
+      rows.push_back({name.head_name(h), &attention.heads[h]});
+    }
+  }
+  return rows;
+}
+
+// The largest share that says where a head looks; NaN if there is none.
+double strength(const Row& row, const Statistics& statistics) {
+  double strongest = std::numeric_limits<double>::quiet_NaN();
+  for (const HeadStatistic statistic : statistics) {
+    if (!info_of(statistic).looks_at.empty()) strongest = std::fmax(strongest, row[statistic]);
+  }
+  return strongest;
+}
+
+void sort_rows(std::vector<Row>& rows, const HeadsTable& options, const Statistics& statistics) {
+  if (options.by_layer) return;
+  const auto key = [&](const Row& row) {
+    const double number = options.sort ? row[*options.sort] : strength(row, statistics);
+    return std::isnan(number) ? -std::numeric_limits<double>::infinity() : number;
+  };
+  std::ranges::stable_sort(rows, [&](const Row& a, const Row& b) { return key(a) > key(b); });
+}
+
+std::string listed(const Statistics& statistics) {
+  std::string text;
+  for (const HeadStatistic statistic : statistics) {
+    text += (text.empty() ? "" : ", ") + std::string(name_of(statistic));
+  }
+  return text;
+}
+
+// Reason for a statistic that has no value for any head.
+std::string reason_of(HeadStatistic statistic, const HeadsOutcome& outcome) {
+  const HeadNeeds needs = info_of(statistic).needs;
+  const auto none = [&](bool AttentionHeads::*known) {
+    return std::ranges::none_of(outcome.attentions, known);
+  };
+  const bool positions = needs == HeadNeeds::positions || needs == HeadNeeds::tokens_and_positions;
+  if (positions && none(&AttentionHeads::same_positions)) {
+    return translated("queries and keys are different tokens");
+  }
+  const bool tokens = needs == HeadNeeds::tokens || needs == HeadNeeds::tokens_and_positions;
+  if (tokens && none(&AttentionHeads::tokens_known)) {
+    return translated("the tokens are not known");
+  }
+  return translated("no query counts for it");
+}
+
+/// Columns of the table, and what is said of the statistics without one.
+class Columns {
+ public:
+  Columns(const HeadsOutcome& outcome, const std::vector<Row>& rows, const HeadsTable& options) {
+    const bool chosen = outcome.statistics.size() < head_statistics().size();
+    Statistics zero;
+    std::vector<std::pair<std::string, Statistics>> without;
+    for (const HeadStatistic statistic : outcome.statistics) {
+      const auto is_nan = [&](const Row& row) { return std::isnan(row[statistic]); };
+      const auto is_zero = [&](const Row& row) { return is_nan(row) || row[statistic] == 0; };
+      if (std::ranges::all_of(rows, is_nan)) {
+        const std::string reason = reason_of(statistic, outcome);
+        if (without.empty() || without.back().first != reason) without.push_back({reason, {}});
+        without.back().second.push_back(statistic);
+      } else if (!chosen && statistic != options.sort && std::ranges::all_of(rows, is_zero)) {
+        zero.push_back(statistic);
+      } else {
+        shown.push_back(statistic);
+        has_gaps_ = has_gaps_ || std::ranges::any_of(rows, is_nan);
+      }
+    }
+    for (const auto& [reason, statistics] : without) {
+      say(translated("Without a value: {1} ({2}).", listed(statistics), reason));
+    }
+    if (!zero.empty()) say(translated("Zero for every head: {1}.", listed(zero)));
+    fit(rows, options, chosen);
+    if (has_gaps_) {
+      say(translated("–: queries and keys are different tokens there, or no query counts."));
+    }
+  }
+
+  Statistics shown;
+  std::string notes;
+
+ private:
+  void say(const std::string& note) { notes += note + "\n"; }
+
+  // Leaves out what makes lines too long, from the end of the order of telling ones.
+  void fit(const std::vector<Row>& rows, const HeadsTable& options, bool chosen) {
+    if (options.width == 0 || chosen) return;
+    using enum HeadStatistic;
+    constexpr std::array<HeadStatistic, head_statistic_count> order{
+        previous,        next,          self,       first,    separators,
+        induction_score, entropy_share, confidence, distance, duplicate_score,
+        previous_score,  entropy,       sink};
+    std::size_t name = display_width("head");
+    for (const Row& row : rows) name = std::max(name, display_width(row.name));
+    std::size_t left = options.width - std::min(options.width, name + 2);
+    Statistics kept;
+    bool full = false;
+    const auto keep = [&](HeadStatistic statistic) {
+      if (std::ranges::count(shown, statistic) == 0 || std::ranges::count(kept, statistic) > 0) {
+        return;
+      }
+      const std::size_t width = 2 + std::max<std::size_t>(5, name_of(statistic).size());
+      full = full || width > left;
+      if (full) return;
+      kept.push_back(statistic);
+      left -= width;
+    };
+    if (options.sort) keep(*options.sort);
+    for (const HeadStatistic statistic : order) keep(statistic);
+    Statistics out;
+    for (const HeadStatistic statistic : shown) {
+      if (std::ranges::count(kept, statistic) == 0) out.push_back(statistic);
+    }
+    if (out.empty() || kept.empty()) return;
+    std::erase_if(shown, [&](HeadStatistic one) { return std::ranges::count(kept, one) == 0; });
+    say(translated(
+        "Beyond this width: {1}; HeadsOptions::statistics chooses, and CSV and JSON have "
+        "all.",
+        listed(out)));
+  }
+
+  bool has_gaps_ = false;
+};
+
+std::string in_csv(const std::string& field) {
+  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+  std::string quoted = "\"";
+  for (const char c : field) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+}  // namespace
+
+std::string shown_statistic(double number) {
+  return std::isnan(number) ? "–" : with_decimals(number, std::abs(number) >= 100 ? 1 : 3);
+}
+
+std::string_view name_of(HeadStatistic statistic) {
+  return info_of(statistic).name;
+}
+
+std::string what_stands_out(const HeadsOutcome& outcome) {
+  using enum HeadStatistic;
+  // Rare behaviour first: nearly every model has heads that look at the first token.
+  constexpr std::array places{induction_score, previous, next, duplicate_score, self,
+                              separators,      first};
+  const std::vector<Row> rows = rows_of(outcome);
+  std::string text;
+  std::optional<HeadStatistic> largest_of;
+  const Row* largest = nullptr;
+  for (const HeadStatistic place : places) {
+    if (std::ranges::count(outcome.statistics, place) == 0) continue;
+    const bool rare = info_of(place).needs == HeadNeeds::tokens_and_positions;
+    const double enough = rare ? much_of_it : most_of_it;
+    const Row* strongest = nullptr;
+    std::size_t count = 0;
+    for (const Row& row : rows) {
+      const double share = row[place];
+      if (std::isnan(share)) continue;
+      if (share >= enough) ++count;
+      if (strongest == nullptr || share > (*strongest)[place]) strongest = &row;
+    }
+    if (strongest == nullptr) continue;
+    const double share = (*strongest)[place];
+    if (largest == nullptr || share > (*largest)[*largest_of]) {
+      largest = strongest;
+      largest_of = place;
+    }
+    if (count == 0) continue;
+    const std::string value = with_decimals(share, 2);
+    const std::string where = translated(info_of(place).looks_at);
+    const std::string found =
+        count == 1 ? translated("Head {1} looks at {2} ({3}).", strongest->name, where, value)
+                   : translated("{1} heads look at {2}, most of all {3} ({4}).", count, where,
+                                strongest->name, value);
+    text = text.empty() ? found : translated("{1} {2}", text, found);
+  }
+  if (!text.empty() || largest == nullptr) return text;
+  return translated(
+      "No head has half of its weight in one place: the most is {1} of head {2} on {3}.",
+      with_decimals((*largest)[*largest_of], 2), largest->name,
+      translated(info_of(*largest_of).looks_at));
+}
+
+std::string statistics_text(const HeadsOutcome& outcome, const HeadsTable& options) {
+  std::vector<Row> rows = rows_of(outcome);
+  sort_rows(rows, options, outcome.statistics);
+  const std::size_t all = rows.size();
+  const Columns columns(outcome, rows, options);
+  rows.resize(std::min(all, options.top.value_or(all)));
+  std::vector<TextTable::Column> headings{{"head"}};
+  for (const HeadStatistic statistic : columns.shown) {
+    headings.push_back({std::string(name_of(statistic)), true});
+  }
+  TextTable table(headings);
+  for (const Row& row : rows) {
+    std::vector<std::string> cells{row.name};
+    for (const HeadStatistic statistic : columns.shown) {
+      cells.push_back(shown_statistic(row[statistic]));
+    }
+    table.add(std::move(cells));
+  }
+  std::string text = what_stands_out(outcome);
+  if (!text.empty()) text = printable(text) + "\n\n";
+  text += table.text();
+  std::string notes = columns.notes;
+  if (rows.size() < all) {
+    notes +=
+        translated("The first {1} of {2} heads; HeadsTable::top lists more.\n", rows.size(), all);
+  }
+  return notes.empty() ? text : text + "\n" + notes;
+}
+
+std::string csv_place(const std::string& attention, std::size_t head) {
+  const AttentionName name(attention);
+  return (name.layer() ? std::to_string(*name.layer()) : "") + "," + in_csv(name.stack_name()) +
+         "," + std::to_string(head);
+}
+
+std::string heads_csv(const HeadsOutcome& outcome, bool wide) {
+  std::string text(csv_place_columns);
+  if (!wide) text += ",statistic,value";
+  for (const HeadStatistic statistic : outcome.statistics) {
+    if (wide) text += "," + std::string(name_of(statistic));
+  }
+  text += "\n";
+  for (const AttentionHeads& attention : outcome.attentions) {
+    for (std::size_t h = 0; h < attention.heads.size(); ++h) {
+      const std::string place = csv_place(attention.name, h);
+      if (wide) text += place;
+      for (const HeadStatistic statistic : outcome.statistics) {
+        const double number = attention.heads[h][static_cast<std::size_t>(statistic)];
+        const std::string value = std::isnan(number) ? "" : number_text(number);
+        text +=
+            wide ? "," + value : place + "," + std::string(name_of(statistic)) + "," + value + "\n";
+      }
+      if (wide) text += "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace attn

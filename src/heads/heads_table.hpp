@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "attn/heads.hpp"
+
+namespace attn {
+
+/// Three decimals, one of large numbers; a dash for NaN.
+std::string shown_statistic(double number);
+
+std::string_view name_of(HeadStatistic statistic);
+
+/// One sentence for each place that heads look at with most of their weight, the strongest head
+/// named: "Head 1.1 looks at the previous token (0.99)."; empty if no statistic is about places.
+std::string what_stands_out(const HeadsOutcome& outcome);
+
+/// That line, the table with the statistics that have something to show, and notes on the others.
+std::string statistics_text(const HeadsOutcome& outcome, const HeadsTable& options);
+
+/// Columns that say which head a line of comma-separated values is about.
+inline constexpr std::string_view csv_place_columns = "layer,stack,head";
+/// Their values: "3,encoder.self,2". Fields are in quotes where they have commas or quotes.
+std::string csv_place(const std::string& attention, std::size_t head);
+
+}  // namespace attn
