@@ -5,7 +5,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 # The layers, from the lowest to the highest.
-set(layers support tensor kernels attention statistics io report plot tokens layers models document result maps pictures run explain
+set(layers support tensor kernels attention statistics io report plot tokens layers images models document result maps pictures run explain
   compare batch heads view program
   cli)
 
@@ -22,10 +22,12 @@ set(report_layers io tensor support)
 set(plot_layers tensor support)
 set(tokens_layers attention io kernels tensor support)
 set(layers_layers attention kernels tensor support)
+# Pictures that models read, as pixels.
+set(images_layers tensor support)
 # Checkpoints are files, and layers compute them.
-set(models_layers layers tokens report io attention kernels tensor support)
+set(models_layers images layers tokens report io attention kernels tensor support)
 # The way of a document: each room sees those before it.
-set(document_layers models layers tokens plot report io attention kernels tensor support)
+set(document_layers models images layers tokens plot report io attention kernels tensor support)
 set(result_layers document ${document_layers})
 set(maps_layers result statistics ${result_layers})
 set(pictures_layers maps ${maps_layers})
@@ -35,7 +37,7 @@ set(compare_layers run ${run_layers})
 set(batch_layers run ${run_layers})
 set(heads_layers batch run ${run_layers})
 set(view_layers heads ${heads_layers})
-set(program_layers models tokens plot report io attention kernels tensor support)
+set(program_layers models images tokens plot report io attention kernels tensor support)
 set(cli_layers)
 
 # The rooms of plot: each includes those named for it, the files in plot/ itself all of them.
@@ -59,6 +61,7 @@ set(report_headers)
 set(plot_headers plot)
 set(tokens_headers)
 set(layers_headers)
+set(images_headers)
 set(models_headers model)
 set(document_headers document)
 set(result_headers)
@@ -101,6 +104,9 @@ set(owner_hb plot)
 set(owner_pango plot)
 set(owner_stb_image plot)
 set(owner_libdeflate plot view)
+set(owner_png images)
+set(owner_jpeglib images)
+set(owner_jerror images)
 set(owner_xxhash io)
 set(owner_nlohmann io)
 set(owner_fast_float io)
@@ -111,7 +117,7 @@ set(owner_xtensor attention explain)
 set(owner_utf8proc support tokens plot)
 set(owner_oniguruma tokens)
 set(owner_sentencepiece tokens)
-set(libraries cairo fontconfig ft2build glib hb pango stb_image libdeflate xxhash nlohmann fast_float zip CLI hwy xtensor
+set(libraries cairo fontconfig ft2build glib hb pango stb_image libdeflate png jpeglib jerror xxhash nlohmann fast_float zip CLI hwy xtensor
   utf8proc oniguruma sentencepiece)
 
 foreach(layer ${layers})

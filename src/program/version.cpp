@@ -1,5 +1,6 @@
 #include "attn/version.hpp"
 
+#include <cstdio>  // before jpeglib.h, which takes FILE
 #include <string>
 
 #include <cairo.h>
@@ -7,9 +8,11 @@
 #include <ft2build.h>
 #include FT_FREETYPE_H
 #include <hb.h>
+#include <jpeglib.h>
 #include <libdeflate.h>
 #include <oniguruma.h>
 #include <pango/pango.h>
+#include <png.h>
 #include <utf8proc.h>
 #include <xxhash.h>
 #include <zip.h>
@@ -46,6 +49,10 @@ std::string libraries() {
       {"FreeType", version_of(FREETYPE_MAJOR, FREETYPE_MINOR, FREETYPE_PATCH)},
       {"HarfBuzz", HB_VERSION_STRING},
       {"libdeflate", LIBDEFLATE_VERSION_STRING},
+      {"libjpeg-turbo",
+       version_of(LIBJPEG_TURBO_VERSION_NUMBER / 1000000,
+                  LIBJPEG_TURBO_VERSION_NUMBER / 1000 % 1000, LIBJPEG_TURBO_VERSION_NUMBER % 1000)},
+      {"libpng", PNG_LIBPNG_VER_STRING},
       {"libzip", LIBZIP_VERSION},
       {"Oniguruma", onig_version()},
       {"pango", PANGO_VERSION_STRING},

@@ -1,0 +1,90 @@
+#include "images/decoding.hpp"
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "images/formats.hpp"
+#include "support/memory.hpp"
+#include "support/number_text.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::size_t channels = 3;
+
+bool begins_with(std::span<const std::byte> file, std::span<const std::uint8_t> signature) {
+  if (file.size() < signature.size()) return false;
+  for (std::size_t i = 0; i < signature.size(); ++i) {
+    if (std::to_integer<std::uint8_t>(file[i]) != signature[i]) return false;
+  }
+  return true;
+}
+
+// Turns and mirrors by an orientation of TIFF 6.0. From 5 on rows and columns change places; even
+// and odd ones differ by a mirror.
+Pixels upright(Pixels stored, int orientation) {
+  if (orientation <= 1) return stored;
+  const bool turned = orientation >= 5;
+  Pixels result;
+  result.height = turned ? stored.width : stored.height;
+  result.width = turned ? stored.height : stored.width;
+  result.cut_off = stored.cut_off;
+  result.rgb.resize(stored.rgb.size());
+  // The last row or column of the stored picture comes first.
+  const bool from_below =
+      orientation == 3 || orientation == 4 || orientation == 7 || orientation == 8;
+  const bool from_right =
+      orientation == 2 || orientation == 3 || orientation == 6 || orientation == 7;
+  for (std::size_t y = 0; y < result.height; ++y) {
+    for (std::size_t x = 0; x < result.width; ++x) {
+      // Mirrors are those of the result where rows and columns change places.
+      std::size_t row = turned ? x : y, column = turned ? y : x;
+      if (turned ? from_right : from_below) row = stored.height - 1 - row;
+      if (turned ? from_below : from_right) column = stored.width - 1 - column;
+      for (std::size_t c = 0; c < channels; ++c) {
+        result.rgb[(y * result.width + x) * channels + c] =
+            stored.rgb[(row * stored.width + column) * channels + c];
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+void check_pixels(std::size_t width, std::size_t height, const Limits& limits) {
+  if (width == 0 || height == 0) {
+    throw input_error(translated("the picture is empty: {1} × {2} pixels", width, height), "",
+                      translated("give a picture with at least one pixel"));
+  }
+  const double numbers = static_cast<double>(width) * static_cast<double>(height) * channels;
+  if (numbers > static_cast<double>(limits.elements)) {
+    throw input_error(
+        translated("the picture has {1} × {2} pixels, {3} numbers, and the limit is {4}", width,
+                   height, number_text(numbers), limits.elements),
+        "", translated("make it smaller, or raise the limit with Limits::elements"));
+  }
+  // Stored and upright.
+  check_memory(2 * numbers, translated("the picture"), "");
+}
+
+Pixels decode_picture(std::span<const std::byte> file, const Limits& limits) {
+  constexpr std::array<std::uint8_t, 8> png{0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+  constexpr std::array<std::uint8_t, 3> jpeg{0xff, 0xd8, 0xff};
+  if (begins_with(file, png)) {
+    StoredPicture stored = decode_png(file, limits);
+    return upright(std::move(stored.pixels), stored.orientation);
+  }
+  if (begins_with(file, jpeg)) {
+    StoredPicture stored = decode_jpeg(file, limits);
+    return upright(std::move(stored.pixels), stored.orientation);
+  }
+  throw input_error(translated("the file is neither a PNG nor a JPEG picture"), "",
+                    translated("save the picture as PNG or JPEG"));
+}
+
+}  // namespace attn

@@ -1,0 +1,175 @@
+#include <csetjmp>
+#include <cstring>
+#include <string>
+
+#include <png.h>
+
+#include "attn/error.hpp"
+
+#include "images/formats.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+#include "support/work_budget.hpp"
+
+namespace attn {
+namespace {
+
+/// What the functions that libpng calls read and note. It outlives every jump out of libpng.
+struct PngReading {
+  std::span<const std::byte> file;
+  std::size_t at = 0;
+  bool at_end = false;       ///< whether more was asked for than there is
+  std::uint32_t frames = 1;  ///< of an animation (acTL)
+  std::string problem;
+};
+
+void read_bytes(png_structp png, png_bytep to, png_size_t count) {
+  auto& reading = *static_cast<PngReading*>(png_get_io_ptr(png));
+  if (count > reading.file.size() - reading.at) {
+    reading.at_end = true;
+    png_error(png, "the file ends early");
+  }
+  std::memcpy(to, reading.file.data() + reading.at, count);
+  reading.at += count;
+}
+
+void note_error(png_structp png, png_const_charp message) {
+  static_cast<PngReading*>(png_get_error_ptr(png))->problem = message;
+  png_longjmp(png, 1);
+}
+
+void ignore_warning(png_structp, png_const_charp) {}
+
+// The number of frames is the first number of the chunk acTL.
+int read_chunk(png_structp png, png_unknown_chunkp chunk) {
+  if (std::memcmp(chunk->name, "acTL", 4) == 0 && chunk->size >= 4) {
+    std::uint32_t frames = 0;
+    for (std::size_t i = 0; i < 4; ++i) frames = frames << 8U | chunk->data[i];
+    static_cast<PngReading*>(png_get_user_chunk_ptr(png))->frames = frames;
+  }
+  return 1;
+}
+
+/// The structures of libpng, freed whatever happens.
+struct PngMemory {
+  png_structp png = nullptr;
+  png_infop info = nullptr, end = nullptr;
+
+  PngMemory() = default;
+  PngMemory(const PngMemory&) = delete;
+  PngMemory& operator=(const PngMemory&) = delete;
+  ~PngMemory() { png_destroy_read_struct(&png, &info, &end); }
+};
+
+struct PngHeader {
+  png_uint_32 width = 0, height = 0;
+  int depth = 0, colour = 0;
+};
+
+// The functions below hold no objects that a jump would leave behind.
+
+bool read_header(PngMemory& memory, PngHeader& header) {
+  if (setjmp(png_jmpbuf(memory.png)) != 0) return false;
+  png_read_info(memory.png, memory.info);
+  png_get_IHDR(memory.png, memory.info, &header.width, &header.height, &header.depth,
+               &header.colour, nullptr, nullptr, nullptr);
+  return true;
+}
+
+// Rows of three bytes a pixel, or of 16-bit grey numbers as they are stored.
+bool read_rows(PngMemory& memory, const PngHeader& header, png_bytepp rows) {
+  if (setjmp(png_jmpbuf(memory.png)) != 0) return false;
+  const bool grey16 = header.depth == 16 && header.colour == PNG_COLOR_TYPE_GRAY;
+  if (!grey16) {
+    if (header.colour == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(memory.png);
+    if (header.depth < 8) png_set_expand_gray_1_2_4_to_8(memory.png);
+    if (header.depth == 16) png_set_strip_16(memory.png);
+    if ((header.colour & PNG_COLOR_MASK_COLOR) == 0) png_set_gray_to_rgb(memory.png);
+    png_set_strip_alpha(memory.png);
+  }
+  png_set_interlace_handling(memory.png);
+  png_read_update_info(memory.png, memory.info);
+  png_read_image(memory.png, rows);
+  png_read_end(memory.png, memory.end);
+  return true;
+}
+
+[[noreturn]] void refuse(const PngReading& reading) {
+  throw input_error(reading.at_end
+                        ? translated("the PNG picture is cut off")
+                        : translated("the PNG picture is broken: {1}", in_quotes(reading.problem)),
+                    "", translated("save or download the picture again"));
+}
+
+// The orientation in a chunk eXIf, before or behind the pixels.
+int orientation_of(const PngMemory& memory) {
+  for (png_infop info : {memory.info, memory.end}) {
+    png_uint_32 size = 0;
+    png_bytep block = nullptr;
+    if (png_get_eXIf_1(memory.png, info, &size, &block) != 0 && block != nullptr) {
+      return exif_orientation({block, size});
+    }
+  }
+  // XMP's attribute is read where EXIF has none.
+  for (png_infop info : {memory.info, memory.end}) {
+    png_textp texts = nullptr;
+    const int count = png_get_text(memory.png, info, &texts, nullptr);
+    for (int i = 0; i < count; ++i) {
+      if (std::string_view(texts[i].key) != "XML:com.adobe.xmp") continue;
+      constexpr std::string_view name = "tiff:Orientation=\"";
+      const std::string_view text(texts[i].text);
+      const std::size_t at = text.find(name);
+      if (at == text.npos || at + name.size() >= text.size()) continue;
+      const int value = text[at + name.size()] - '0';
+      if (value >= 1 && value <= 8) return value;
+    }
+  }
+  return 1;
+}
+
+}  // namespace
+
+StoredPicture decode_png(std::span<const std::byte> file, const Limits& limits) {
+  PngReading reading;
+  reading.file = file;
+  PngMemory memory;
+  memory.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reading, note_error, ignore_warning);
+  if (memory.png != nullptr) memory.info = png_create_info_struct(memory.png);
+  if (memory.info != nullptr) memory.end = png_create_info_struct(memory.png);
+  if (memory.end == nullptr) throw std::bad_alloc();
+  png_set_read_fn(memory.png, &reading, read_bytes);
+  png_set_read_user_chunk_fn(memory.png, &reading, read_chunk);
+
+  PngHeader header;
+  if (!read_header(memory, header)) refuse(reading);
+  check_pixels(header.width, header.height, limits);
+  if (reading.frames > 1) {
+    throw input_error(translated("the PNG picture is animated, with {1} frames", reading.frames),
+                      "", translated("save one of its frames"));
+  }
+  StoredPicture picture;
+  Pixels& pixels = picture.pixels;
+  pixels.height = header.height;
+  pixels.width = header.width;
+  const bool grey16 = header.depth == 16 && header.colour == PNG_COLOR_TYPE_GRAY;
+  const std::size_t row_bytes = pixels.width * (grey16 ? 2 : 3);
+  std::vector<std::uint8_t> stored(pixels.height * row_bytes);
+  std::vector<png_bytep> rows;
+  for (std::size_t y = 0; y < pixels.height; ++y) rows.push_back(stored.data() + y * row_bytes);
+  check_time();
+  if (!read_rows(memory, header, rows.data())) refuse(reading);
+  picture.orientation = orientation_of(memory);
+  if (!grey16) {
+    pixels.rgb = std::move(stored);
+    return picture;
+  }
+  pixels.rgb.reserve(stored.size() / 2 * 3);
+  for (std::size_t i = 0; i < stored.size(); i += 2) {
+    const bool beyond = stored[i] > 0;
+    pixels.cut_off = pixels.cut_off || beyond;
+    pixels.rgb.insert(pixels.rgb.end(), 3, beyond ? 255 : stored[i + 1]);
+  }
+  return picture;
+}
+
+}  // namespace attn
