@@ -36,6 +36,9 @@ struct ViewOptions {
   /// Number of cells kept of all maps together. If there are more, each map is reduced to cells
   /// that hold the largest of several, and to the strongest keys of each query.
   std::size_t cells = 48'000'000;
+  /// Number of bytes that queries and keys may take, at two bytes a number before compression. The
+  /// attentions that exceed it are left out, which the page says. 0 = none are kept.
+  std::size_t vectors = 48'000'000;
   ViewCommands commands;
 };
 

@@ -57,7 +57,7 @@ class AttentionName {
   std::size_t layer_digits() const noexcept { return digits_; }
 
   /// "Encoder Layer 3, Self-Attention"; empty where the name says nothing of the kind.
-  std::string title() const;
+  std::string title(std::size_t first = 1) const;
   /// Title of the stack, whose attentions are rows of an overview: "Encoder Self-Attention",
   /// "Cross-Attention", "Attention".
   std::string stack_title() const;

@@ -368,6 +368,13 @@ void add_view(Flags& flags, ViewOptions& options) {
       [&](const std::string& text) {
         options.cells = static_cast<std::size_t>(large_number("--cells", text));
       });
+  flags.add("--vectors", "BYTES",
+            translated("Limit of the queries and keys that show each weight's arithmetic (default "
+                       "48M; 0 for none)"),
+            [&](const std::string& text) {
+              options.vectors =
+                  text == "0" ? 0 : static_cast<std::size_t>(large_number("--vectors", text));
+            });
   add_colour_map(flags, options.cmap);
   flags.add("--color-range", "LO,HI", translated("Lowest and highest weight of the colour scale"),
             [&](const std::string& text) { options.color_range = given_range(text); });

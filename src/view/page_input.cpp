@@ -113,10 +113,6 @@ Plan plan_of_view(const ViewOptions& options, const Document& document) {
     plan.options().threads = options.document.threads;
   });
   check_viewable(chosen);
-  if (options.stages && chosen.model) {
-    chosen.warnings.emplace_back(translated(
-        "the stages of a model's scores are not drawn: explain() shows those of a query"));
-  }
   return chosen;
 }
 
@@ -131,7 +127,7 @@ ViewedInput planned_input(const Plan& plan, const ViewOptions& options) {
     if (!is_chosen(attention, layers)) continue;
     const std::size_t heads = chosen_heads(attention, options.maps.selection).size();
     std::size_t tensors = 1;
-    if (plan.options().stages && !plan.model) {
+    if (options.stages && (plan.model || plan.options().stages)) {
       tensors += 1 + (plan.options().softcap ? 1 : 0) + (attention.mask.present() ? 1 : 0);
     }
     input.sizes.push_back({attention.geometry.batch * heads * tensors, attention.geometry.queries,
@@ -144,8 +140,8 @@ std::optional<AttentionMap> planned_map(const Plan& plan, AttentionMap map,
                                         const ViewOptions& options) {
   if (!is_chosen(*map.planned, chosen_layers(plan, options.maps.selection))) return std::nullopt;
   // Stages that are equal to the one before are not shown again.
-  if (!plan.options().softcap) map.capped = {};
-  if (!map.planned->mask.present()) map.masked = {};
+  if (!plan.model && !plan.options().softcap) map.capped = {};
+  if (!plan.model && !map.planned->mask.present()) map.masked = {};
   return with_chosen_heads(
       with_tokens(std::move(map), options.counting, std::get_if<ModelRequest>(&plan.computation)),
       options);

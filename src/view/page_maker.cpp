@@ -109,7 +109,8 @@ namespace {
 constexpr const char* usual_map = "YlOrRd";
 constexpr const char* usual_dark_map = "magma";  // its zero is dark, as the page
 constexpr const char* map_about_zero = "RdBu_r";
-constexpr double least_range = 0.1;  // of weights, as pictures have it
+constexpr double least_range = 0.1;  // of weights that few keys share
+constexpr std::size_t few_keys = 19;
 
 bool speaks_chinese() {
   return is_translated("Self-Attention");
@@ -173,6 +174,12 @@ std::string bound_text(double bound) {
   if (!(bound > 0)) return "0";
   const double unit = std::pow(10.0, std::floor(std::log10(bound)) - 1);
   return with_digits(std::ceil(bound / unit) * unit, 2);
+}
+
+// Place of the map among several, with layers from 0: "Layer 1, Self-Attention".
+std::string place_from_0(const AttentionMap& map) {
+  if (map.place.empty()) return AttentionName::of_tensor(map.tensor).title(0);
+  return map.layer ? translated("Layer {1}", *map.layer) : map.place;
 }
 
 // Name of the numbers without their attention: "weights", "scores".
@@ -246,9 +253,53 @@ std::vector<ViewData::Maps> PageMaker::add_tensor(const Taken& tensor) {
   return of_samples;
 }
 
-void PageMaker::take(const AttentionMap& map) {
+std::vector<ViewData::Vectors> PageMaker::add_vectors(const AttentionMap& map,
+                                                      const ScoreVectors& vectors) {
+  if (vector_bytes_ + vectors.bytes() > options_.vectors) {
+    ++without_vectors_;
+    return {};
+  }
+  vector_bytes_ += vectors.bytes();
+  const std::size_t samples = vectors.query.shape()[0], heads = vectors.query.shape()[1];
+  const std::size_t group = heads / vectors.key.shape()[1], shown = map.numbers.shape()[1];
+  CellPlan two_bytes;
+  two_bytes.exact = false;
+  // Blocks of the heads' rows; shared heads follow each other and are packed once.
+  const auto blocks = [&](const Tensor& tensor, std::size_t b, std::size_t shared) {
+    std::vector<std::size_t> numbers;
+    std::vector<std::size_t> at;  // of each shown head among the packed ones
+    for (std::size_t h = 0; h < shown; ++h) {
+      const std::size_t number = (map.heads.empty() ? h : map.heads[h]) / shared;
+      if (numbers.empty() || numbers.back() != number) numbers.push_back(number);
+      at.push_back(numbers.size() - 1);
+    }
+    std::vector<PackedMap> packed(numbers.size());
+    parallel_for(packed.size(), options_.document.threads, [&](std::size_t i) {
+      const MapRows rows(tensor, {}, b, numbers[i]);
+      packed[i] = packed_map(rows, finite_range(rows), two_bytes, CellType::float32, true);
+    });
+    std::vector<ViewData::Cells> of_packed, of_heads;
+    for (const PackedMap& one : packed) {
+      of_packed.push_back(
+          {one.type, one.rows, one.columns, page_.add_block(one.cells), {}, {}, 0, one.error});
+    }
+    for (const std::size_t i : at) of_heads.push_back(of_packed[i]);
+    return of_heads;
+  };
+  std::vector<ViewData::Vectors> of_samples;
+  for (std::size_t b = 0; b < samples; ++b) {
+    of_samples.push_back({blocks(vectors.query, b, 1), blocks(vectors.key, b, group),
+                          blocks(vectors.value_norms, b, group), vectors.scale, vectors.softcap,
+                          vectors.biased, vectors.sink});
+  }
+  return of_samples;
+}
+
+void PageMaker::take(const AttentionMap& map, const std::optional<ScoreVectors>& vectors) {
   const Shape& shape = map.numbers.shape();
-  const std::string title = place_of(map);
+  const std::string title = place_from_0(map);
+  if (map.name.layer() || map.layer) data_.first_number = 0;
+  most_keys_ = std::max(most_keys_, shape[3]);
   const std::vector<std::vector<std::string>> reasons = hidden_reasons(map);
   ViewData::Attention attention;
   attention.name = map.name.text();
@@ -266,6 +317,8 @@ void PageMaker::take(const AttentionMap& map) {
   for (const Taken& stage : stages) {
     if (stage.maps && stage.maps.shape() == shape) tensors.push_back(add_tensor(stage));
   }
+  std::vector<ViewData::Vectors> of_samples;
+  if (vectors && options_.vectors > 0) of_samples = add_vectors(map, *vectors);
   for (std::size_t b = 0; b < shape[0]; ++b) {
     ViewData::Sample& sample = attention.samples.emplace_back();
     sample.same_positions = map.same_positions;
@@ -280,6 +333,7 @@ void PageMaker::take(const AttentionMap& map) {
     sample.query_tokens = axes.queries;
     sample.key_tokens = axes.keys;
     sample.hidden_because = reasons[b];
+    if (b < of_samples.size()) sample.vectors = std::move(of_samples[b]);
     for (auto& tensor : tensors) sample.maps.push_back(std::move(tensor[b]));
   }
   if (map.holds_weights()) {
@@ -290,6 +344,11 @@ void PageMaker::take(const AttentionMap& map) {
   data_.attentions.push_back(std::move(attention));
 }
 
+void PageMaker::take(std::vector<std::vector<Prediction>> predictions, bool next) {
+  data_.predictions = std::move(predictions);
+  data_.predicts_next = next;
+}
+
 void PageMaker::add_notes() {
   if (pooled_ > 0) {
     data_.notes.push_back(translated(
@@ -297,6 +356,12 @@ void PageMaker::add_notes() {
         "queries or keys are reduced to cells that show the largest value of several. Of each "
         "query the strongest keys, {4} of them, are kept with their values.",
         grouped(plan_.all), grouped(options_.cells), plan_.side, plan_.strongest_keys));
+  }
+  if (without_vectors_ > 0) {
+    data_.notes.push_back(translated(
+        "The arithmetic of {1} attentions is left out: queries and keys of all would take more "
+        "than {2} bytes.",
+        without_vectors_, grouped(options_.vectors)));
   }
   if (coded_ > 0) {
     data_.notes.push_back(translated(
@@ -321,7 +386,8 @@ ViewOutcome PageMaker::finish() {
     data_.colours.least = options_.color_range.low;
     data_.colours.most = options_.color_range.high;
   } else {
-    data_.colours.most = std::max(weights.empty() ? 0 : weights.most, least_range);
+    const double least = most_keys_ > few_keys ? 0 : least_range;
+    data_.colours.most = std::max(weights.empty() ? 0 : weights.most, least);
   }
   const double furthest =
       weights.empty() ? 0 : std::max(std::abs(weights.least), std::abs(weights.most));

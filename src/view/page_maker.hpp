@@ -11,6 +11,7 @@
 #include "view/map_rows.hpp"
 #include "view/packed_cells.hpp"
 #include "view/page_input.hpp"
+#include "view/score_vectors.hpp"
 #include "view/view_data.hpp"
 
 namespace attn {
@@ -53,8 +54,11 @@ class PageMaker {
   PageMaker(const ViewOptions& options, const ViewedInput& input, bool computed,
             std::function<void(std::string_view)> sink);
 
-  /// Takes a map of planned_map() or filed_map().
-  void take(const AttentionMap& map);
+  /// Takes a map of planned_map() or filed_map(), and the vectors of its scores if they are known.
+  void take(const AttentionMap& map, const std::optional<ScoreVectors>& vectors = {});
+
+  /// Takes the predictions of a model, one list per sample. `next`: of the token after the text.
+  void take(std::vector<std::vector<Prediction>> predictions, bool next);
 
   /// Ends the page. `warnings` are of the input.
   ViewOutcome finish();
@@ -68,6 +72,8 @@ class PageMaker {
     bool first = false;  ///< whether thumbnails are made of it
   };
   std::vector<ViewData::Maps> add_tensor(const Taken& tensor);
+  /// Vectors of each sample, of the heads that the map has; none if they exceed the limit.
+  std::vector<ViewData::Vectors> add_vectors(const AttentionMap& map, const ScoreVectors& vectors);
   void add_notes();
 
   const ViewOptions& options_;
@@ -77,8 +83,10 @@ class PageMaker {
   TokenLists tokens_;
   Thumbnails thumbnails_;
   ViewOutcome outcome_;
-  double largest_error_ = 0;            ///< of weights
-  std::size_t coded_ = 0, pooled_ = 0;  ///< maps
+  double largest_error_ = 0;                            ///< of weights
+  std::size_t coded_ = 0, pooled_ = 0;                  ///< maps
+  std::size_t most_keys_ = 0;                           ///< of a map
+  std::size_t vector_bytes_ = 0, without_vectors_ = 0;  ///< the last counts attentions
 };
 
 }  // namespace attn

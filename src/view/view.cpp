@@ -20,6 +20,7 @@
 #include "support/translated.hpp"
 #include "view/page_input.hpp"
 #include "view/page_maker.hpp"
+#include "view/score_vectors.hpp"
 
 namespace attn {
 namespace {
@@ -40,14 +41,20 @@ void choose_layers(const ViewOptions& options, Document& document) {
 
 ViewOutcome view_document(Document document, const ViewOptions& options, const Sink& sink) {
   if (document.root().find("model") != nullptr) choose_layers(options, document);
-  const Plan plan = plan_of_view(options, document);
+  Plan plan = plan_of_view(options, document);
+  GatheredVectors gathered = options.vectors > 0 ? GatheredVectors(plan) : GatheredVectors();
+  if (options.vectors > 0 || options.stages) gathered.gather_layers(plan, options.stages);
   PageMaker page(options, planned_input(plan, options), true, sink);
-  compute(plan, {.tensor = {}, .map = [&](AttentionMap map, std::size_t) {
-                   if (!map.numbers) return;
-                   if (const auto shown = planned_map(plan, std::move(map), options)) {
-                     page.take(*shown);
-                   }
-                 }});
+  ComputedFacts facts =
+      compute(plan, {.tensor = {}, .map = [&](AttentionMap map, std::size_t) {
+                       if (!map.numbers) return;
+                       gathered.put_stages(map);
+                       const auto vectors = gathered.take(map);
+                       if (const auto shown = planned_map(plan, std::move(map), options)) {
+                         page.take(*shown, vectors);
+                       }
+                     }});
+  page.take(std::move(facts.predictions), plan.model && plan.model->next);
   return page.finish();
 }
 
@@ -76,10 +83,12 @@ RunOutcome run_and_view(const RunOptions& options, const ViewOptions& given) {
     const auto maker =
         std::make_shared<PageMaker>(*view, planned_input(plan, *view), true,
                                     [page](std::string_view piece) { page->append(piece); });
+    const auto gathered = std::make_shared<GatheredVectors>(plan);
     MapsFile file;
     file.name = "view.html";
-    file.take = [view, &plan, maker](const AttentionMap& map) {
-      if (const auto shown = planned_map(plan, map, *view)) maker->take(*shown);
+    file.take = [view, &plan, maker, gathered](const AttentionMap& map) {
+      const auto vectors = gathered->take(map);
+      if (const auto shown = planned_map(plan, map, *view)) maker->take(*shown, vectors);
     };
     file.finish = [page, maker] {
       maker->finish();

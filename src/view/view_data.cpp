@@ -1,6 +1,7 @@
 #include "view/view_data.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <string_view>
@@ -103,6 +104,17 @@ Fact facts_of(const ViewData& data, const ViewData::Maps& maps) {
                  {"heads", list_of(maps.heads, cells)}});
 }
 
+Fact facts_of(const ViewData::Vectors& vectors) {
+  const auto cells = [](const ViewData::Cells& head) { return facts_of(head); };
+  return object({{"query", list_of(vectors.query, cells)},
+                 {"key", list_of(vectors.key, cells)},
+                 {"value_norms", list_of(vectors.value_norms, cells)},
+                 {"scale", vectors.scale},
+                 {"softcap", if_given(vectors.softcap)},
+                 {"biased", vectors.biased},
+                 {"sink", vectors.sink}});
+}
+
 Fact facts_of(const ViewData& data, const ViewData::Sample& sample) {
   const auto maps = [&](const ViewData::Maps& one) { return facts_of(data, one); };
   return object({{"same_positions", sample.same_positions},
@@ -111,7 +123,8 @@ Fact facts_of(const ViewData& data, const ViewData::Sample& sample) {
                  {"query_tokens", sample.query_tokens},
                  {"key_tokens", sample.key_tokens},
                  {"hidden_because", sample.hidden_because},
-                 {"maps", list_of(sample.maps, maps)}});
+                 {"maps", list_of(sample.maps, maps)},
+                 {"vectors", sample.vectors ? facts_of(*sample.vectors) : Fact::absent()}});
 }
 
 Fact facts_of(const ViewData& data, const ViewData::Attention& attention) {
@@ -174,6 +187,43 @@ Fact facts_of(const ViewData::Colours& colours) {
                  {"heads", looks_of_heads()}});
 }
 
+Fact facts_of(const Prediction& prediction) {
+  const auto token = [](const Prediction::Token& one) {
+    return object({{"text", one.text.empty() ? "#" + std::to_string(one.id) : one.text},
+                   {"probability", one.probability}});
+  };
+  return object(
+      {{"position", prediction.position}, {"likeliest", list_of(prediction.likeliest, token)}});
+}
+
+// Head whose largest score of a pattern is larger than those of others: of patterns between
+// tokens, or where these are faint, of patterns that most heads of causal models have.
+Fact opening_of(const ViewData& data) {
+  using enum HeadStatistic;
+  constexpr std::array<HeadStatistic, 4> between{induction_score, previous, duplicate_score, next};
+  constexpr std::array<HeadStatistic, 3> usual{separators, self, first};
+  constexpr double clear = 0.4;
+  std::size_t attention = 0, head = 0;
+  double best = clear;
+  const auto look_for = [&](std::span<const HeadStatistic> patterns) {
+    for (std::size_t a = 0; a < data.attentions.size(); ++a) {
+      const auto& heads = data.attentions[a].statistics;
+      for (std::size_t h = 0; h < heads.size(); ++h) {
+        for (const HeadStatistic pattern : patterns) {
+          const double value = heads[h][static_cast<std::size_t>(pattern)];
+          if (!(value > best)) continue;  // nor NaN
+          best = value;
+          attention = a;
+          head = h;
+        }
+      }
+    }
+  };
+  look_for(between);
+  if (best == clear) look_for(usual);
+  return object({{"attention", attention}, {"head", head}});
+}
+
 Fact commands_of(const ViewData& data) {
   std::vector<std::string> before;
   if (data.computed && !data.commands.compute.empty()) {
@@ -194,7 +244,16 @@ FiniteRange& ViewData::range(const std::string& tensor) {
 }
 
 std::string view_data_json(const ViewData& data) {
-  const auto sample = [](const std::string& title) { return object({{"title", title}}); };
+  std::vector<Fact> samples;
+  for (std::size_t b = 0; b < data.samples.size(); ++b) {
+    const bool predicted = b < data.predictions.size() && !data.predictions[b].empty();
+    const auto one = [](const Prediction& prediction) { return facts_of(prediction); };
+    samples.push_back(
+        object({{"title", data.samples[b]},
+                {"predictions",
+                 only_if(predicted, predicted ? list_of(data.predictions[b], one) : Fact())}}));
+  }
+  const auto as_it_is = [](const Fact& fact) { return fact; };
   const auto tokens = [](const ShownTokens& one) { return facts_of(one); };
   const auto attention = [&](const ViewData::Attention& one) { return facts_of(data, one); };
   return escaped(json_text(
@@ -204,7 +263,10 @@ std::string view_data_json(const ViewData& data) {
               {"title", data.title},
               {"description", data.description},
               {"commands", commands_of(data)},
-              {"samples", list_of(data.samples, sample)},
+              {"first_number", data.first_number},
+              {"opening", opening_of(data)},
+              {"samples", list_of(samples, as_it_is)},
+              {"predicts_next", data.predicts_next},
               {"tokens", list_of(data.tokens, tokens)},
               {"attentions", list_of(data.attentions, attention)},
               {"statistics", statistics_of(data)},

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/model.hpp"
 #include "attn/view.hpp"
 
 #include "view/map_rows.hpp"
@@ -26,11 +27,19 @@ struct ViewData {
     bool diverging = false;
     std::vector<Cells> heads;
   };
+  /// Vectors whose products are the scores; key heads that are shared have one block.
+  struct Vectors {
+    std::vector<Cells> query, key, value_norms;  ///< one per head
+    double scale = 1;
+    std::optional<double> softcap;
+    bool biased = false, sink = false;
+  };
   struct Sample {
     bool same_positions = false;
     std::size_t queries = 0, keys = 0, query_tokens = 0, key_tokens = 0;
     std::vector<std::string> hidden_because;
     std::vector<Maps> maps;
+    std::optional<Vectors> vectors;
   };
   struct Attention {
     std::string name, title, stack;
@@ -53,9 +62,12 @@ struct ViewData {
   };
 
   std::string language, title, description;
+  std::size_t first_number = 1;  ///< of layers and heads
   ViewCommands commands;
   bool computed = false;  ///< whether `commands.compute` goes before plotting
   std::vector<std::string> samples;
+  std::vector<std::vector<Prediction>> predictions;  ///< of samples; may be fewer
+  bool predicts_next = false;
   std::vector<ShownTokens> tokens;
   std::vector<Attention> attentions;
   Colours colours;

@@ -145,7 +145,8 @@ TEST_CASE("the page of a model has the maps of its result, with tokens, words an
   const ReadPage page = page_of(options), result = page_of(options_of(folder / "result.json"));
   CHECK(all_cells(page) == all_cells(result));
   CHECK(page.at({"samples", "0", "title"}).string() == "The state of the Union");
-  CHECK(page.at({"attentions", "1", "title"}).string() == "Layer 2, Self-Attention");
+  CHECK(page.at({"attentions", "1", "title"}).string() == "Layer 1, Self-Attention");
+  CHECK(page.at({"first_number"}).integer() == 0);
   CHECK(page.at({"attentions", "1", "name"}).string() == "layers.1.self");
   CHECK(page.at({"attentions", "1", "heads_a_group"}).integer() == 2);
   CHECK(result.at({"attentions", "1", "heads_a_group"}).integer() == 2);
@@ -155,6 +156,69 @@ TEST_CASE("the page of a model has the maps of its result, with tokens, words an
   CHECK(tokens.find("words")->element(1).element(0).integer() == 1);
   CHECK(tokens.find("words")->element(1).element(1).integer() == 4);
   CHECK(tokens.find("special")->element(0).integer() == 0);
+}
+
+TEST_CASE("the page of a model has its predictions and begins with a telling head") {
+  ViewOptions options;
+  options.document.model = data / "speeches";
+  options.document.texts = {{"The people of the United States", std::nullopt}};
+  const ReadPage page = page_of(options);
+  CHECK(page.at({"predicts_next"}).boolean());
+  CHECK(page.at({"samples", "0", "predictions", "0", "likeliest"}).size() == 10);
+  const double likeliest =
+      page.at({"samples", "0", "predictions", "0", "likeliest", "0", "probability"}).number();
+  CHECK(likeliest >
+        page.at({"samples", "0", "predictions", "0", "likeliest", "1", "probability"}).number());
+  const auto attention = page.at({"opening", "attention"}).integer();
+  const auto head = page.at({"opening", "head"}).integer();
+  const JsonValue& statistics = page.at({"attentions", std::to_string(attention), "statistics"});
+  CHECK(statistics.element(static_cast<std::size_t>(head)).element(0).number() > 0.4);
+}
+
+TEST_CASE("the page keeps the queries and keys of each head, or says whose it leaves out") {
+  ViewOptions options;
+  options.document.model = data / "speeches";
+  options.document.texts = {{"The state of the Union", std::nullopt}};
+  const ReadPage whole = page_of(options);
+  CHECK(whole.at({"attentions", "3", "samples", "0", "vectors", "query"}).size() == 4);
+  // Two heads share a key head, and its block.
+  const auto block = [&](const char* head) {
+    return whole.at({"attentions", "3", "samples", "0", "vectors", "key", head, "cells"}).integer();
+  };
+  CHECK(block("0") == block("1"));
+  CHECK(block("1") != block("2"));
+  options.vectors = 10;
+  const ReadPage none = page_of(options);
+  CHECK(none.at({"attentions", "3", "samples", "0"}).find("vectors") == nullptr);
+  CHECK(none.at({"notes", "0"}).string() ==
+        "The arithmetic of 4 attentions is left out: queries and keys of all would take more than "
+        "10 bytes.");
+  options.vectors = 0;
+  CHECK(page_of(options).at({"notes"}).size() == 0);
+}
+
+TEST_CASE("small weights of many keys have the whole range of colours") {
+  const TemporaryFolder folder;
+  const auto most = [&](const char* document) {
+    return page_of(options_of(folder.write("range.json", document)))
+        .at({"colours", "range", "1"})
+        .number();
+  };
+  CHECK(most(R"({"attention":"softmax","scores":{"zeros":[1,1,2,40]}})") == doctest::Approx(0.025));
+  CHECK(most(R"({"attention":"softmax","scores":{"zeros":[1,1,2,15]}})") == doctest::Approx(0.1));
+}
+
+TEST_CASE("the steps of a model's scores are in the page if they are asked for") {
+  ViewOptions options;
+  options.document.model = data / "speeches";
+  options.document.texts = {{"The state of the Union", std::nullopt}, {"Peace.", std::nullopt}};
+  options.stages = true;
+  const ReadPage page = page_of(options);
+  const JsonValue& maps = page.at({"attentions", "1", "samples", "1", "maps"});
+  REQUIRE(maps.size() == 3);
+  CHECK(maps.element(1).find("tensor")->string() == "scores");
+  CHECK(maps.element(2).find("tensor")->string() == "masked");
+  CHECK(maps.element(2).find("heads")->size() == 4);
 }
 
 TEST_CASE("layers and heads of a model are chosen, and keep their numbers") {
@@ -214,7 +278,7 @@ TEST_CASE("all attentions of a decoder are stacks of their own, of unequal sizes
   // The result's stacks follow one another.
   CHECK(result.at({"attentions", "1", "name"}).string() == "layers.1.self");
   CHECK(result.at({"attentions", "2", "name"}).string() == "layers.0.cross");
-  CHECK(result.at({"attentions", "2", "title"}).string() == "Layer 1, Cross-Attention");
+  CHECK(result.at({"attentions", "2", "title"}).string() == "Layer 0, Cross-Attention");
 }
 
 TEST_CASE("nothing that a text holds ends an element or a line of the page") {

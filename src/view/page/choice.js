@@ -29,8 +29,9 @@
 
 /** @returns {Choice} */
 function firstChoice() {
+  const { attention, head } = page.view.opening;
   return {
-    sample: 0, attention: 0, head: 0, heads: [0], tensor: 'weights', view: 'map', left: 'maps', enlarged: false,
+    sample: 0, attention, head, heads: [head], tensor: 'weights', view: 'map', left: 'maps', enlarged: false,
     statistic: 0, sort: '', query: null, key: null, scale: 'linear', own: false, words: false, leave: 'none',
     renormalise: false, threshold: 0, strongest: 0, part: '', direction: 'gives', table: 'row', language: 'en', theme: 'system',
   };
@@ -58,7 +59,7 @@ function firstChoice() {
 /** @type {Page} */
 const page = {
   view: /** @type {import('./data').View} */ (/** @type {unknown} */ (null)),
-  choice: firstChoice(), shown: new Map(), cursor: null, found: [], turn: 0, problem: '', thumbnails: null,
+  choice: /** @type {Choice} */ (/** @type {unknown} */ (null)), shown: new Map(), cursor: null, found: [], turn: 0, problem: '', thumbnails: null,
 };
 
 /** @returns {import('./data').Attention | undefined} */
@@ -155,22 +156,23 @@ function areWeights() {
 }
 
 /**
- * A layer's number, counted from 1, as the name of its tensor tells it.
+ * A layer's number, as the name of its tensor tells it.
  * @param {import('./data').Attention} attention
  */
 function layerNumber(attention) {
   const named = /(\d+)(?!.*\d)/.exec(attention.name);
-  if (named) return Number(named[1]) + 1;
-  return page.view.attentions.filter(({ stack }) => inLanguage(stack) === inLanguage(attention.stack)).indexOf(attention) + 1;
+  const first = page.view.first_number;
+  if (named) return Number(named[1]) + first;
+  return page.view.attentions.filter(({ stack }) => inLanguage(stack) === inLanguage(attention.stack)).indexOf(attention) + first;
 }
 
 /**
- * A head's number, counted from 1: a page may hold only some heads of an attention.
+ * A head's number: a page may hold only some heads of an attention.
  * @param {import('./data').Attention | undefined} attention
  * @param {number} head
  */
 function headNumber(attention, head) {
-  return (attention?.numbers?.[head] ?? head) + 1;
+  return (attention?.numbers?.[head] ?? head) + page.view.first_number;
 }
 
 /**
@@ -210,7 +212,7 @@ function addressOf(choice, language) {
   const first = { ...firstChoice(), language };
   const words = new URLSearchParams();
   const attention = page.view.attentions[choice.attention];
-  if (choice.attention !== 0 && attention) words.set('layer', layerKey(choice.attention));
+  if (choice.attention !== first.attention && attention) words.set('layer', layerKey(choice.attention));
   for (const name of ADDRESS_NAMES) {
     if (choice[name] !== first[name] && choice[name] !== null) words.set(name, String(choice[name]));
   }
@@ -239,7 +241,7 @@ function choiceOf(address, language) {
   const layer = words.get('layer');
   if (layer !== null) {
     const named = page.view.attentions.findIndex((_, index) => layerKey(index) === layer);
-    choice.attention = named >= 0 ? named : 0;
+    if (named >= 0) choice.attention = named;
   }
   const values = /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (choice));
   for (const name of ADDRESS_NAMES) {

@@ -19,6 +19,10 @@ export interface View {
   language: "en" | "zh";
   title: string;
   description: string;
+  /** Number that the first layer and head have: 0 in stacks of layers, else 1. */
+  first_number: 0 | 1;
+  /** The most telling head, which the page begins with; counts from 0. */
+  opening: { attention: number; head: number };
   /**
    * How the program draws from the same input: commands that must come before, as
    * `attn-cli run … --out DIR`, and the input that `attn-cli plot KIND` then takes; quoted for a
@@ -29,6 +33,8 @@ export interface View {
   /** Each list once, however many maps have it. */
   tokens: Tokens[];
   attentions: Attention[];
+  /** Whether predictions are of the token after the text, else of masked tokens. */
+  predicts_next: boolean;
   /** Empty where no weights are there to take them of. */
   statistics: Statistic[];
   /** The colours of cells. */
@@ -43,6 +49,8 @@ export interface View {
 export interface Sample {
   /** "Sample 1", or the text itself, shortened. */
   title: string;
+  /** Of a model: the likeliest tokens at some positions, the most probable first. Absent = none. */
+  predictions?: { position: number; likeliest: { text: string; probability: number }[] }[];
 }
 
 /** The tokens along an axis of one map. */
@@ -88,6 +96,26 @@ export interface AttentionSample {
   hidden_because: string[];
   /** "weights" first, then the steps of the score, if they are shown: "scores", "capped", "masked". */
   maps: Maps[];
+  /** Vectors whose products are the scores; absent = not kept. */
+  vectors?: Vectors;
+}
+
+/**
+ * What the scores of an attention are made of: score = cap(q·k · scale) + bias, cap(s) = c · tanh(s / c).
+ * All blocks are of `diverging` codes.
+ */
+export interface Vectors {
+  /** For each head [queries, width], [keys, width] and [1, keys]; heads that share keys share blocks. */
+  query: CellBlock[];
+  key: CellBlock[];
+  /** Lengths of the values. */
+  value_norms: CellBlock[];
+  scale: number;
+  softcap?: number;
+  /** Whether biases are added to scores. */
+  biased: boolean;
+  /** Whether the softmax has one more logit, without a key. */
+  sink: boolean;
 }
 
 /** One tensor [heads, queries, keys] of an attention and sample. */

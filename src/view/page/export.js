@@ -41,7 +41,7 @@ function isWholeName({ name, stack }) {
 
 /** @param {string} kind */
 function headFlags(kind) {
-  const fromZero = (/** @type {number} */ head) => headNumber(chosenAttention(), head) - 1;
+  const fromZero = (/** @type {number} */ head) => headNumber(chosenAttention(), head) - page.view.first_number;
   const { choice, view } = page;
   const flags = view.samples.length > 1 ? ['--sample', String(choice.sample)] : [];
   if ((chosenAttention()?.heads ?? 1) < 2) return flags;
@@ -122,7 +122,7 @@ function writeCommand() {
 /** A picture of the present view. @typedef {{title: string, width: number, height: number, draw: (pen: Pen) => void}} Picture */
 
 /** Pictures are for paper, whatever the page's colours are. */
-const PAPER = { text: '#1b1f24', quiet: '#57606a', line: '#8c959f', ground: '#ffffff', accent: '#0a3069', faint: '#eaeef2', found: '#ffd33d' };
+const PAPER = { text: '#1b1f24', quiet: '#57606a', line: '#8c959f', ground: '#ffffff', accent: '#0a3069', faint: '#eaeef2', found: '#ffd33d', negative: '#b35900' };
 
 const PICTURE_WIDTH = 900;
 
@@ -245,7 +245,7 @@ function drawBar(pen, scale, title, x, y) {
  * @param {string} title
  */
 function mapPicture(shown, scale, title) {
-  const seen = mapView.layout ?? { row: 0, column: 0, rows: shown.queries.length, columns: shown.keys.length };
+  const seen = (mapView.window.zoom > 1 && mapView.layout) || { row: 0, column: 0, rows: shown.queries.length, columns: shown.keys.length };
   const labels = labelsOf(shown);
   const room = PICTURE_WIDTH - labels.queryRoom - 40;
   const side = Math.min(LARGEST_CELL, room / seen.columns);

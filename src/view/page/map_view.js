@@ -214,9 +214,14 @@ function pinAt(cursor) {
   if (!cursor) return;
   const shown = chosenMap();
   const joined = shown && !shown.map.exactCells;
+  for (const name of HINTS) hintsAway.add(name);
+  const key = cursor.column === null ? undefined : shown?.keys[cursor.column];
+  const other = key !== undefined && shownCell.key !== null && shownCell.key !== key.first && page.choice.view === 'map';
   const again = joined ? page.choice.query === cursor.query : pinnedRow() === cursor.row;
   page.cursor = cursor;
-  change({ query: again ? null : cursor.query });
+  // A click on another key of the pinned query shows that one's arithmetic.
+  shownCell.key = key?.first ?? null;
+  change({ query: again && !other ? null : cursor.query });
 }
 
 /** Writes the readout of the place at the pointer, else of the pinned query. */
@@ -227,7 +232,7 @@ function writeReadout() {
   const pinned = pinnedRow();
   const row = page.cursor?.row ?? pinned;
   if (!shown || row < 0) {
-    cell.replaceChildren(make('p', { class: 'quiet', text: say('readout_hint') }));
+    cell.replaceChildren(make('p', { class: 'quiet', text: say('readout_hint') }), ...hintsOfMap());
     list.replaceChildren();
     return;
   }
@@ -360,23 +365,6 @@ function strongestReadout(shown, row, query) {
   return shown.map.strongest ? [...parts, make('p', { class: 'quiet', text: say('exact_values') })] : parts;
 }
 
-/**
- * A bar from zero to the right, or in another colour to the left.
- * @param {number} value
- * @param {number} low ≤ 0
- * @param {number} high
- */
-function barFromZero(value, low, high) {
-  const share = (/** @type {number} */ at) => Math.max(0, Math.min(1, (at - low) / (high - low || 1)));
-  const [from, to] = Number.isFinite(value) ? [share(Math.min(0, value)), share(Math.max(0, value))] : [0, 0];
-  const bar = make('span', { class: value < 0 ? 'bar-of-weight below-zero' : 'bar-of-weight' });
-  bar.style.marginInlineStart = `${100 * from}%`;
-  bar.style.width = `${100 * (to - from)}%`;
-  const track = make('span', { class: low < 0 ? 'track about-zero' : 'track', 'aria-hidden': 'true' }, [bar]);
-  track.style.setProperty('--zero', `${100 * share(0)}%`);
-  return track;
-}
-
 /** Says aloud where the keys have moved to. */
 function announceCursor() {
   const cell = byId('cell-readout', HTMLDivElement);
@@ -466,7 +454,8 @@ function statusOfView(shown) {
   const attention = chosenAttention();
   const group = attention?.heads_a_group ?? 1;
   if (group > 1) {
-    const first = Math.floor((headNumber(attention, page.choice.head) - 1) / group) * group + 1;
+    const from = page.view.first_number;
+    const first = Math.floor((headNumber(attention, page.choice.head) - from) / group) * group + from;
     said.push(say(group === 2 ? 'said_group_of_two' : 'said_group', { first, last: first + group - 1 }));
   }
   if (!map.exactCells) {

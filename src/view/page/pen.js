@@ -204,7 +204,7 @@ function readInks() {
   const style = getComputedStyle(document.documentElement);
   const ink = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
   return {
-    text: ink('--text'), quiet: ink('--quiet'), line: ink('--line'), ground: ink('--ground'), accent: ink('--accent'), faint: ink('--faint'), found: ink('--found'),
+    text: ink('--text'), quiet: ink('--quiet'), line: ink('--line'), ground: ink('--ground'), accent: ink('--accent'), faint: ink('--faint'), found: ink('--found'), negative: ink('--negative'),
   };
 }
 

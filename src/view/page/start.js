@@ -74,8 +74,10 @@ function redraw() {
   const empty = showState();
   writeLegend();
   writeHeadChips();
+  writeTextLine();
   if (!empty && !page.problem && !page.choice.enlarged) drawView();
   writeReadout();
+  writeArithmetic().catch(showProblem);
   writeSearchCount();
   writeStatus();
   writeCommand();
@@ -119,7 +121,6 @@ function putPrinted() {
   paper.on = true;
   paper.printing = true;
   document.documentElement.dataset['theme'] = 'light';
-  redraw();
   const svg = presentSvg();
   const drawing = svg === '' ? null : new DOMParser().parseFromString(svg, 'image/svg+xml').documentElement;
   drawing?.removeAttribute('width');
@@ -136,6 +137,7 @@ function listen() {
   listenToMap();
   listenToLines();
   listenToStrips();
+  listenToTextLine();
   listenToSearch();
   listenToExport();
   listenToKeys();

@@ -96,6 +96,7 @@ test('printing draws the view as wide as the page, on light ground, without cont
       });
       assert.ok(width > 0.95 * whole && height > 100, `${name} ${width} ${height}`);
       assert.match(words, /Layer 1, Self-Attention, Head 1/);
+      assert.ok(words.split('[SEP]').length > 2, 'all tokens are there');
       assert.equal(await view.evaluate(() => document.documentElement.dataset.theme), 'light');
     }, { scheme: 'dark', hash: `view=${name}`, width: 800 });
   }

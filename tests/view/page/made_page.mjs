@@ -122,7 +122,7 @@ export function makePage(name, { type = 'float32', side = 32, attentions, tokens
   }));
   const view = {
     format: 1, program: 'attn-cli 0', language: 'en', title: name, description: '', commands: { before: [], input: 'result.json' },
-    samples: [{ title: 'Sample 1' }], statistics: [], colours, notes: [], tokens: tokens ?? [tokensOf([])], attentions: written,
+    first_number: 1, opening: { attention: 0, head: 0 }, predicts_next: true, samples: [{ title: 'Sample 1' }], statistics: [], colours, notes: [], tokens: tokens ?? [tokensOf([])], attentions: written,
     thumbnails: { side, block: blocks.add(...(thumbnails.length ? thumbnails : [new Uint8Array(1)])) }, ...rest,
   };
   const path = join(folder, `${name}.html`);

@@ -5,6 +5,7 @@ import './map.test.mjs';
 import './heads.test.mjs';
 import './other_views.test.mjs';
 import './true_pictures.test.mjs';
+import './text_line.test.mjs';
 import './options.test.mjs';
 import './files.test.mjs';
 import './everyone.test.mjs';

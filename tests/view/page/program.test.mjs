@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 import { pointAtCell, problemsOf, ready, textIn, withPage } from './browser.mjs';
 import { folder } from './made_page.mjs';
@@ -55,5 +55,51 @@ test('the command that the page tells draws its picture', { skip }, async () => 
       }
       assert.equal(readFileSync(join(folder, 'layer1_head2.png')).subarray(1, 4).toString(), 'PNG', JSON.stringify(choice));
     }
+  });
+});
+
+// The largest difference of a head's weights and the softmax of the scores that its vectors give.
+const largestDifference = (view, head) => view.evaluate(async (at) => {
+  const place = chosenPlace();
+  const [vectors, map] = await Promise.all([readVectors(place.vectors, at), readMap(place, place.maps[0], at)]);
+  let largest = 0;
+  for (let query = 0; query < place.queries; ++query) {
+    const scores = Array.from({ length: place.keys }, (_, key) => {
+      const made = arithmeticOf(place.vectors, vectors, query, key, 0, null);
+      return map.hidden?.[query * place.keys + key] ? -Infinity : made.capped ?? made.scaled;
+    });
+    const most = Math.max(...scores);
+    const sum = scores.reduce((total, score) => total + Math.exp(score - most), 0);
+    scores.forEach((score, key) => { largest = Math.max(largest, Math.abs(Math.exp(score - most) / sum - map.values[query * place.keys + key])); });
+  }
+  return largest;
+}, head);
+
+test('the products of a page\'s queries and keys give its weights, of documents and of models', { skip }, async () => {
+  const layers = { attention: 'encoder_layer', heads: 2, seed: 1, x: { randn: [2, 5, 8] }, feed_forward: 8, layers: 2 };
+  const rotated = { ...document, query: { randn: [1, 6, 8] }, seed: 1, rotary: true };
+  const pages = [viewOf('vectors', document), viewOf('rotated', rotated), viewOf('layers', layers)];
+  const speeches = join(dirname(fileURLToPath(import.meta.url)), '../../../data/speeches');
+  run('view', '--model', speeches, '--text', 'The people of the United States, and the people of the world.', '--out', 'speeches.html', '--quiet');
+  pages.push(pathToFileURL(join(folder, 'speeches.html')).href);
+  for (const page of pages) {
+    await withPage(page, async (view) => {
+      for (const head of [0, 1]) assert.ok(await largestDifference(view, head) < 2e-3, `${page} ${head} ${await largestDifference(view, head)}`);
+    });
+  }
+});
+
+test('a click on a cell shows how its weight comes about', { skip }, async () => {
+  await withPage(viewOf('clicked', document), async (view) => {
+    await pointAtCell(view, 4, 1, true);
+    await view.waitForSelector('#arithmetic table');
+    assert.match(await textIn(view, 'arithmetic'), /How the weight comes about: e → b\s+q \(±.*k \(±.*q ⊙ k \(±.*Σ q ⊙ k.*× scale 0\.7071.*Mask\s+seen.*softmax over the row.*× length of the value/s);
+    assert.equal(await view.locator('#arithmetic canvas').count(), 4);
+    assert.deepEqual(await problemsOf(view), []);
+    await pointAtCell(view, 4, 5, true);
+    await view.waitForFunction(() => /Mask\s+Hidden/.test(document.getElementById('arithmetic').innerText));
+    await view.keyboard.press('Escape');
+    await ready(view);
+    assert.equal(await textIn(view, 'arithmetic'), '');
   });
 });

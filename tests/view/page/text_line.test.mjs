@@ -1,0 +1,58 @@
+// The page tells what text it is about, and what its heads do.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { pointAtCell, ready, textIn, withPage } from './browser.mjs';
+import { makePage, model } from './made_page.mjs';
+
+const telling = () => {
+  const made = model(2, 2, ['play', '##ing', 'fox'], { statistics: true });
+  made.attentions.forEach((attention, layer) => { attention.statistics = [[layer, 0], [0.1, layer === 1 ? 0.12 : 0.25]]; attention.title = `Layer ${layer}`; });
+  made.statistics = [{ name: 'previous', title: 'Previous', meaning: '' }, { name: 'confidence', title: 'Largest', meaning: '' }];
+  return { ...made, first_number: 0, opening: { attention: 1, head: 0 },
+    samples: [{ title: 'playing fox', predictions: [{ position: 2, likeliest: [{ text: ' runs', probability: 0.75 }, { text: '\n', probability: 0.125 }] }] }] };
+};
+const page = makePage('telling', telling());
+
+test('the page begins with the head that was found telling, and says what it looks at', async () => {
+  await withPage(page, async (view) => {
+    assert.equal(await textIn(view, 'head-sentence'), 'Head 1.0 looks at the previous token (1.00).');
+    assert.equal(await view.evaluate(() => location.hash), '');
+    await view.click('[role=gridcell][aria-label="Layer 0, head 1"]');
+    await ready(view);
+    assert.equal(await textIn(view, 'head-sentence'), 'Head 0.1 spreads its weight: the largest of a query is 0.25 in the mean.');
+    const address = await view.evaluate(() => location.hash);
+    assert.equal(address, '#layer=layers.0.self&head=1');
+  });
+});
+
+test('the text is above all views, and a click in it pins a query', async () => {
+  for (const name of ['map', 'lines', 'text', 'table']) {
+    await withPage(page, async (view) => {
+      assert.equal(await textIn(view, 'text-line'), 'playing fox');
+      await view.click('#text-line bdi >> nth=2');
+      await ready(view);
+      assert.equal(await view.evaluate(() => page.choice.query), 2);
+      assert.equal(await view.locator('#text-line .pinned-token').innerText(), 'fox');
+    }, { hash: `view=${name}` });
+  }
+});
+
+test('what a model predicts is below its text', async () => {
+  await withPage(page, async (view) => {
+    assert.match(await textIn(view, 'predictions'), /^Next token:\s+runs\s*0\.75\s+\\n\s*0\.13/);
+  });
+});
+
+test('hints say what rows, columns and colours are, and go away one by one or with a pinned query', async () => {
+  await withPage(page, async (view) => {
+    assert.equal(await view.locator('.hint').count(), 3);
+    await view.click('.hint button >> nth=0');
+    assert.equal(await view.locator('.hint').count(), 2);
+    await pointAtCell(view, 1, 0, true);
+    await view.keyboard.press('Escape');
+    await view.mouse.move(5, 5);
+    await ready(view);
+    assert.equal(await view.locator('.hint').count(), 0);
+  });
+});
