@@ -85,8 +85,8 @@ TEST_CASE("view takes a file a layer, chosen layers and chosen heads") {
   CHECK(view.errors == "");
   CHECK(view.output.starts_with("2 maps of 2 attentions, 8 cells, "));
   const std::string page = read_text(folder / "page.html");
-  CHECK(page.find("\"title\": \"Layer 3\"") != std::string::npos);
-  CHECK(page.find("\"title\": \"Layer 2\"") == std::string::npos);
+  CHECK(page.find("\"title\": \"Layer 2\"") != std::string::npos);
+  CHECK(page.find("\"title\": \"Layer 1\"") == std::string::npos);
   CHECK(page.find("\"numbers\": [1]") != std::string::npos);
 }
 

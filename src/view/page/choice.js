@@ -13,6 +13,7 @@
  * @property {string} sort of the list: "" = by layers and heads; "up:2", "down:2" = by statistic 2
  * @property {number | null} query the pinned one
  * @property {number | null} key the pinned one, where the text shows who looks at it
+ * @property {string} other the head beside the chosen one: "attention:head:sample"; "" = none
  * @property {'linear' | 'log'} scale
  * @property {boolean} own whether colours span the shown map's range
  * @property {boolean} words
@@ -33,7 +34,7 @@ function firstChoice() {
   return {
     sample: 0, attention, head, heads: [head], tensor: 'weights', view: 'map', left: 'maps', enlarged: false,
     statistic: 0, sort: '', query: null, key: null, scale: 'linear', own: false, words: false, leave: 'none',
-    renormalise: false, threshold: 0, strongest: 0, part: '', direction: 'gives', table: 'row', language: 'en', theme: 'system',
+    renormalise: false, threshold: 0, strongest: 0, part: '', other: '', direction: 'gives', table: 'row', language: 'en', theme: 'system',
   };
 }
 
@@ -43,6 +44,7 @@ function firstChoice() {
  * @property {import('./data').View} view
  * @property {Choice} choice
  * @property {Map<number, ShownMap>} shown by heads; empty while they are read
+ * @property {ShownMap | null} other beside the chosen one
  * @property {Cursor | null} cursor
  * @property {number[]} found positions of tokens that were searched
  * @property {number} turn
@@ -59,7 +61,7 @@ function firstChoice() {
 /** @type {Page} */
 const page = {
   view: /** @type {import('./data').View} */ (/** @type {unknown} */ (null)),
-  choice: /** @type {Choice} */ (/** @type {unknown} */ (null)), shown: new Map(), cursor: null, found: [], turn: 0, problem: '', thumbnails: null,
+  choice: /** @type {Choice} */ (/** @type {unknown} */ (null)), shown: new Map(), other: null, cursor: null, found: [], turn: 0, problem: '', thumbnails: null,
 };
 
 /** @returns {import('./data').Attention | undefined} */
@@ -188,7 +190,7 @@ function headTitle(attention, head) {
 /** Members of a choice that the address keeps beside the layer. */
 const ADDRESS_NAMES = /** @type {const} */ ([
   'sample', 'head', 'tensor', 'view', 'left', 'enlarged', 'statistic', 'sort', 'query', 'key', 'scale', 'own', 'words', 'leave',
-  'renormalise', 'threshold', 'strongest', 'part', 'direction', 'table', 'language', 'theme',
+  'renormalise', 'threshold', 'strongest', 'part', 'other', 'direction', 'table', 'language', 'theme',
 ]);
 
 /** Values of the names in the address that do not take any number or text. */

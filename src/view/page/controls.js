@@ -170,6 +170,8 @@ function writeControls() {
     return /** @type {[string, string]} */ ([value, say('part_from_to', { query, key })]);
   });
   fillSelect(byId('part', HTMLSelectElement), [['', say('part_all')], ...parts], choice.part);
+  fillSelect(byId('other', HTMLSelectElement), othersToCompare(), choice.other);
+  byId('other-field', HTMLLabelElement).hidden = choice.view !== 'map' || othersToCompare().length < 2;
   byId('sample-field', HTMLLabelElement).hidden = view.samples.length < 2;
   byId('tensor-field', HTMLLabelElement).hidden = (place?.maps.length ?? 0) < 2;
   byId('part-field', HTMLLabelElement).hidden = parts.length === 0;
@@ -221,6 +223,7 @@ function listenToSelectors() {
     ['sample', (value) => ({ sample: Number(value), query: null, key: null, part: '' })],
     ['tensor', (value) => ({ tensor: value })],
     ['part', (value) => ({ part: value })],
+    ['other', (value) => ({ other: value })],
     ['leave', (value) => ({ leave: value })],
     ['scale', (value) => ({ scale: value })],
     ['statistic', (value) => ({ statistic: Number(value) })],

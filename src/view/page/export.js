@@ -141,7 +141,7 @@ function presentPicture() {
   if (page.choice.view === 'table' && !page.choice.enlarged && paper.printing) return null;
   if (page.choice.view === 'lines') return linesPicture(shown, page.choice.heads.length > 1 ? inLanguage(attention.title) + sample : title);
   if (page.choice.view === 'text') return stripPicture(shown, scale, title);
-  return mapPicture(shown, scale, title);
+  return page.other ? panelsPicture(shown, page.other, scale, title) : mapPicture(shown, scale, title);
 }
 
 /** The input and its text, for those who meet a picture or a table alone. */

@@ -52,8 +52,8 @@ function labelsOf(shown) {
     for (let index = 0; index < count; index += step) most = Math.max(most, widthOfText(label(index), LABEL_SIZE));
     return Math.max(8, most);
   };
-  const query = labelling(shown.queries, queryTokens());
-  const key = labelling(shown.keys, keyTokens());
+  const query = labelling(shown.queries, shown.queryTokens);
+  const key = labelling(shown.keys, shown.keyTokens);
   const labels = { query, key, queryRoom: room(query, shown.queries.length), keyRoom: room(key, shown.keys.length) };
   knownLabels.set(shown, labels);
   return labels;
@@ -71,7 +71,7 @@ function layOutMap(shown, width, height, window) {
   const [rows, columns] = [shown.queries.length, shown.keys.length];
   const left = Math.ceil(labels.queryRoom) + 26;
   const plain = fitCells(columns, rows, width - left - 12, height - labels.keyRoom - 30);
-  const turned = hasNames(keyTokens()) && labels.keyRoom + 6 > plain.width * window.zoom;
+  const turned = hasNames(shown.keyTokens) && labels.keyRoom + 6 > plain.width * window.zoom;
   const slope = Math.SQRT1_2 * labels.keyRoom;
   const top = Math.ceil((turned ? slope : 0) + 34);
   const down = height - top - 8;
@@ -267,9 +267,9 @@ function drawLabels(pen, shown, layout, ink) {
   const down = { first: layout.row, count: rows, size: cellHeight, room: 15 };
   const across = { first: layout.column, count: columns, size: cellWidth, room: turned ? 15 : labels.keyRoom + 8 };
   // Numbers of both axes have one step.
-  const step = hasNames(queryTokens()) || hasNames(keyTokens()) ? 0 : Math.max(stepOfAxis(shown.queries, down), stepOfAxis(shown.keys, across));
-  const rowTicks = ticksOfAxis(shown.queries, queryTokens(), labels.query, down, step);
-  const columnTicks = ticksOfAxis(shown.keys, keyTokens(), labels.key, across, step);
+  const step = hasNames(shown.queryTokens) || hasNames(shown.keyTokens) ? 0 : Math.max(stepOfAxis(shown.queries, down), stepOfAxis(shown.keys, across));
+  const rowTicks = ticksOfAxis(shown.queries, shown.queryTokens, labels.query, down, step);
+  const columnTicks = ticksOfAxis(shown.keys, shown.keyTokens, labels.key, across, step);
   for (const { index, text: label, marked } of rowTicks) {
     const y = top + (index - layout.row + 0.5) * cellHeight;
     if (marked) pen.rect(left - 10 - widthOfText(label, LABEL_SIZE), y - 8, widthOfText(label, LABEL_SIZE) + 8, 16, ink.found);
@@ -357,13 +357,13 @@ function drawCross(pen, shown, layout, { row, column }, ink) {
   const [beside, thick] = Math.min(cellWidth, cellHeight) < 6 ? [2, 1] : [0, 1.5];
   if (rowSeen) {
     pen.frame(left, y - beside, width, cellHeight + 2 * beside, ink.accent, thick);
-    nameTag(pen, nameOf(shown, shown.queries[row], queryTokens()), left - 4, y + cellHeight / 2, 'right', ink);
+    nameTag(pen, nameOf(shown, shown.queries[row], shown.queryTokens), left - 4, y + cellHeight / 2, 'right', ink);
   }
   if (column === null || column < layout.column || column >= layout.column + layout.columns) return;
   const x = left + (column - layout.column) * cellWidth;
   pen.frame(x - beside, top, cellWidth + 2 * beside, height, ink.accent, thick);
   if (rowSeen) pen.frame(x - beside - 1, y - beside - 1, cellWidth + 2 * beside + 2, cellHeight + 2 * beside + 2, ink.accent, beside ? 1.5 : 3);
-  nameTag(pen, nameOf(shown, shown.keys[column], keyTokens()), Math.max(x + cellWidth / 2, 60), top - 12, 'center', ink);
+  nameTag(pen, nameOf(shown, shown.keys[column], shown.keyTokens), Math.max(x + cellWidth / 2, 60), top - 12, 'center', ink);
 }
 
 /**

@@ -23,8 +23,9 @@ function drawMapView() {
   [mapView.width, mapView.height] = [box.clientWidth, box.clientHeight];
   const context = fitCanvas(byId('map-cells', HTMLCanvasElement), mapView.width, mapView.height);
   context.clearRect(0, 0, mapView.width, mapView.height);
-  mapView.layout = layOutMap(shown, mapView.width, mapView.height, mapView.window);
-  drawMap(canvasPen(context), shown, scale, mapView.layout, inks(), window.devicePixelRatio || 1);
+  mapView.layout = layOutMap(shown, panelSize().width, panelSize().height, mapView.window);
+  if (page.other) drawPanels(canvasPen(context), shown, page.other, scale, inks());
+  else drawMap(canvasPen(context), shown, scale, mapView.layout, inks(), window.devicePixelRatio || 1);
   box.setAttribute('aria-label', say('map_label', {
     title: inLanguage(attention.title) || say('attention'), head: headNumber(attention, page.choice.head),
     queries: shown.map.queries, keys: shown.map.keys,
@@ -39,10 +40,12 @@ function drawMapCross() {
   if (!shown || !mapView.layout) return;
   const context = fitCanvas(canvas, mapView.width, mapView.height);
   context.clearRect(0, 0, mapView.width, mapView.height);
-  const pen = canvasPen(context);
   const pinned = pinnedRow();
-  if (pinned >= 0 && pinned !== page.cursor?.row) drawCross(pen, shown, mapView.layout, { row: pinned, column: null }, inks());
-  if (page.cursor) drawCross(pen, shown, mapView.layout, page.cursor, inks());
+  for (const [panel, { map, layout }] of panelsOf(shown).entries()) {
+    const pen = panelPen(canvasPen(context), panel);
+    if (pinned >= 0 && pinned !== page.cursor?.row) drawCross(pen, map, layout, { row: pinned, column: null }, inks());
+    if (page.cursor) drawCross(pen, map, layout, page.cursor, inks());
+  }
 }
 
 /** The row of the pinned query; −1 if none is or it is not shown. */
@@ -61,8 +64,9 @@ function placeAt(x, y) {
   const shown = chosenMap();
   const layout = mapView.layout;
   if (!shown || !layout) return null;
-  const across = (x - layout.left) / layout.cellWidth;
-  const down = (y - layout.top) / layout.cellHeight;
+  const point = withinPanel({ x, y });
+  const across = (point.x - layout.left) / layout.cellWidth;
+  const down = (point.y - layout.top) / layout.cellHeight;
   if (down < 0 || down >= layout.rows || across >= layout.columns) return null;
   const row = layout.row + Math.floor(down);
   const stretch = shown.queries[row];
@@ -91,7 +95,7 @@ function zoomMap(factor, point) {
   const shown = chosenMap();
   if (shown && point) {
     // The cells may begin elsewhere now.
-    const next = layOutMap(shown, mapView.width, mapView.height, mapView.window);
+    const next = layOutMap(shown, panelSize().width, panelSize().height, mapView.window);
     mapView.window.column += (next.left - layout.left) / next.cellWidth;
     mapView.window.row += (next.top - layout.top) / next.cellHeight;
   }
@@ -163,7 +167,7 @@ function listenToMap() {
   box.addEventListener('wheel', (event) => {
     if (isNarrow() && !event.ctrlKey) return;
     event.preventDefault();
-    zoomMap(Math.exp(-event.deltaY / (event.deltaMode === 0 ? 300 : 10)), pointOf(event));
+    zoomMap(Math.exp(-event.deltaY / (event.deltaMode === 0 ? 300 : 10)), withinPanel(pointOf(event)));
   }, { passive: false });
   const zoom = (/** @type {number} */ factor) => () => (page.choice.view === 'lines' ? zoomLines(factor) : zoomMap(factor));
   byId('zoom-in', HTMLButtonElement).addEventListener('click', zoom(1.5));
@@ -275,6 +279,7 @@ function cellReadout(shown, row, column, query) {
   parts.push(make('div', { class: 'weight', text: fourDigits(cell.value) }));
   parts.push(make('div', { class: 'quiet', text: rankText(shown, row, column) }));
   if (shown.map.error > 0) parts.push(make('div', { class: 'quiet', text: say('rounded', { error: shortNumber(Number(shown.map.error.toPrecision(2))) }) }));
+  parts.push(...otherReadout(row, column, cell.value));
   if (cell.faint) parts.push(make('div', { class: 'quiet', text: say('below_limits') }));
   return parts;
 }
@@ -450,7 +455,7 @@ function statusSentences() {
 /** @param {ShownMap} shown */
 function statusOfView(shown) {
   const { map } = shown;
-  const said = [];
+  const said = [...saidOfPanels(shown)];
   const attention = chosenAttention();
   const group = attention?.heads_a_group ?? 1;
   if (group > 1) {
@@ -465,7 +470,7 @@ function statusOfView(shown) {
   const layout = mapView.layout;
   const ratio = window.devicePixelRatio || 1;
   if (page.choice.enlarged) return said;
-  if (page.choice.view === 'map' && layout && Math.min(layout.cellWidth, layout.cellHeight) * ratio < 0.999) said.push(say('said_pixels'));
+  if (page.choice.view === 'map' && layout && !paper.on && Math.min(layout.cellWidth, layout.cellHeight) * ratio < 0.999) said.push(say('said_pixels'));
   if (page.choice.view === 'lines') {
     if (linesView.strongest > 0 && page.choice.strongest === 0) said.push(say('said_lines_strongest', { count: linesView.strongest }));
     if (linesView.zoom > 1) said.push(say('said_lines_in_view'));

@@ -8,6 +8,8 @@
  * @property {Float32Array | Float64Array} values row after row
  * @property {Uint8Array | null} hidden
  * @property {Uint8Array | null} faint 1 where a cell is below the chosen limits
+ * @property {import('./data').Tokens | undefined} queryTokens
+ * @property {import('./data').Tokens | undefined} keyTokens
  * @property {boolean} words whether stretches are words
  * @property {boolean} padded whether hidden cells behind the text's end are left out
  * @property {number} least of all finite values, and largest: the range of this map by itself
@@ -49,7 +51,7 @@ function showMap(map, areWeights, queryTokens, keyTokens, choices) {
   const rows = queries.length;
   if (choices.renormalise && areWeights && map.exactCells) taken.values = dividedRows(taken.values, rows, keys.length);
   const faint = faintCells(taken.values, rows, keys.length, choices);
-  return { map, queries, keys, ...taken, faint, words, padded, ...contentsOf(taken.values, taken.hidden) };
+  return { map, queries, keys, queryTokens, keyTokens, ...taken, faint, words, padded, ...contentsOf(taken.values, taken.hidden) };
 }
 
 /**

@@ -23,6 +23,7 @@ async function refresh() {
   const section = byId('attention', HTMLElement);
   if (!place || !maps) {
     page.shown = new Map();
+    page.other = null;
     return showProblem(new Error(say(page.view.attentions.length ? 'not_in_sample' : 'no_attention')));
   }
   section.ariaBusy = 'true';
@@ -33,7 +34,10 @@ async function refresh() {
   const heads = page.choice.view === 'lines' ? [...new Set([...page.choice.heads, page.choice.head])] : [page.choice.head];
   const read = await Promise.all(heads.map((head) => readMap(place, maps, head)));
   if (turn !== page.turn) return;
-  page.shown = new Map(heads.map((head, index) => [head, shownOnce(/** @type {CellMap} */ (read[index]))]));
+  const other = page.choice.view === 'map' ? await readOther() : null;
+  if (turn !== page.turn) return;
+  page.shown = new Map(heads.map((head, index) => [head, shownOnce(/** @type {CellMap} */ (read[index]), queryTokens(), keyTokens())]));
+  page.other = other;
   page.problem = '';
   findTyped();
   redraw();
@@ -46,12 +50,14 @@ const shownMaps = new WeakMap();
 /**
  * A map as the choices leave it, made anew only if they changed.
  * @param {CellMap} map
+ * @param {import('./data').Tokens | undefined} queries
+ * @param {import('./data').Tokens | undefined} keys
  */
-function shownOnce(map) {
+function shownOnce(map, queries, keys) {
   const choices = JSON.stringify([mapChoices(), speech.language]);
   const known = shownMaps.get(map);
   if (known?.choices === choices) return known.shown;
-  const shown = showMap(map, areWeights(), queryTokens(), keyTokens(), mapChoices());
+  const shown = showMap(map, areWeights(), queries, keys, mapChoices());
   shownMaps.set(map, { choices, shown });
   return shown;
 }

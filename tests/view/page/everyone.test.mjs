@@ -115,7 +115,7 @@ test('the tab key reaches the parts of the page in their order, each once', asyn
   await withPage(page, async (view) => {
     await view.evaluate(() => document.body.focus());
     const reached = [];
-    for (let step = 0; step < 24; ++step) {
+    for (let step = 0; step < 28; ++step) {
       await view.keyboard.press('Tab');
       reached.push(await view.evaluate(() => document.activeElement.id || document.activeElement.className || document.activeElement.getAttribute('role') || document.activeElement.dataset.value));
     }

@@ -6,6 +6,7 @@ import './heads.test.mjs';
 import './other_views.test.mjs';
 import './true_pictures.test.mjs';
 import './text_line.test.mjs';
+import './compared_maps.test.mjs';
 import './options.test.mjs';
 import './files.test.mjs';
 import './everyone.test.mjs';

@@ -76,8 +76,8 @@ const largestDifference = (view, head) => view.evaluate(async (at) => {
 }, head);
 
 test('the products of a page\'s queries and keys give its weights, of documents and of models', { skip }, async () => {
-  const layers = { attention: 'encoder_layer', heads: 2, seed: 1, x: { randn: [2, 5, 8] }, feed_forward: 8, layers: 2 };
-  const rotated = { ...document, query: { randn: [1, 6, 8] }, seed: 1, rotary: true };
+  const layers = { attention: 'encoder_layer', heads: 2, seed: 1, x: { randn: [2, 5, 8] }, feed_forward: 8, layers: 2, parameters: { init: 'torch' } };
+  const rotated = { ...document, query: { randn: [1, 6, 8] }, seed: 1, rotary: {} };
   const pages = [viewOf('vectors', document), viewOf('rotated', rotated), viewOf('layers', layers)];
   const speeches = join(dirname(fileURLToPath(import.meta.url)), '../../../data/speeches');
   run('view', '--model', speeches, '--text', 'The people of the United States, and the people of the world.', '--out', 'speeches.html', '--quiet');

@@ -41,6 +41,7 @@ test('the text is above all views, and a click in it pins a query', async () => 
 test('what a model predicts is below its text', async () => {
   await withPage(page, async (view) => {
     assert.match(await textIn(view, 'predictions'), /^Next token:\s+runs\s*0\.75\s+\\n\s*0\.13/);
+    assert.equal(await view.locator('.share').first().evaluate((share) => share.getBoundingClientRect().width), 45);
   });
 });
 
