@@ -119,6 +119,7 @@ function stripWeights(shown) {
   const [rows, columns] = [shown.queries.length, shown.keys.length];
   const index = strippedIndex();
   const count = gives ? columns : rows;
+  const padding = index < 0 ? paddingQueries(shown) : new Set();
   const values = new Float64Array(count);
   const hidden = new Uint8Array(count);
   for (let at = 0; at < count; ++at) {
@@ -129,12 +130,31 @@ function stripWeights(shown) {
       continue;
     }
     const others = gives ? rows : columns;
+    let seen = 0;
     for (let other = 0; other < others; ++other) {
       const cell = gives ? cellAt(shown, other, at) : cellAt(shown, at, other);
-      values[at] = (values[at] ?? 0) + (cell.hidden || cell.faint || !Number.isFinite(cell.value) ? 0 : cell.value / others);
+      if (cell.hidden || (gives && padding.has(other))) continue;
+      ++seen;
+      values[at] = (values[at] ?? 0) + (cell.faint || !Number.isFinite(cell.value) ? 0 : cell.value);
     }
+    if (seen === 0) hidden[at] = 1;
+    else values[at] = (values[at] ?? 0) / seen;
   }
   return { values, hidden };
+}
+
+/**
+ * Queries that are padding: their own keys are hidden from every query.
+ * @param {ShownMap} shown
+ */
+function paddingQueries(shown) {
+  /** @type {Set<number>} */
+  const padding = new Set();
+  if (!chosenPlace()?.same_positions || !shown.hidden || shown.queries.length !== shown.keys.length) return padding;
+  for (let at = 0; at < shown.keys.length; ++at) {
+    if (shown.queries.every((_, row) => cellAt(shown, row, at).hidden)) padding.add(at);
+  }
+  return padding;
 }
 
 /**

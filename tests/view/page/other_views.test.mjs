@@ -60,7 +60,7 @@ test('a query at the pointer has its lines alone, also by keys', async () => {
 
 test('the text is shaded by the weights of the query that is chosen in it', async () => {
   await withPage(text, async (view) => {
-    assert.match(await textIn(view, 'strip-caption'), /Mean over all queries/);
+    assert.match(await textIn(view, 'strip-caption'), /Mean over the queries that see each key/);
     await view.click('.piece >> nth=1');
     await ready(view);
     assert.equal(await textIn(view, 'strip-caption'), 'Looked at by query 2: fox');
@@ -75,6 +75,20 @@ test('the text is shaded by the weights of the query that is chosen in it', asyn
     await ready(view);
     assert.equal(await textIn(view, 'strip-caption'), 'Looking at key 1: The');
     assert.equal(await view.locator('.piece.hidden-key').count(), 0);
+  }, { hash: 'view=text' });
+});
+
+test('the mean that a key gets is over the queries that see it and are no padding', async () => {
+  const causal = [1, null, null, 0.5, 0.5, null, 0.25, 0.75, null];
+  const padded = { ...model(1, 1, ['a', 'b', '[PAD]']) };
+  padded.attentions[0].samples[0].maps[0].heads = [causal];
+  await withPage(makePage('mean', padded), async (view) => {
+    const { values, hidden } = await view.evaluate(() => {
+      const made = stripWeights(chosenMap());
+      return { values: [...made.values], hidden: [...made.hidden] };
+    });
+    assert.deepEqual(values, [0.75, 0.5, 0]);
+    assert.deepEqual(hidden, [0, 0, 1]);
   }, { hash: 'view=text' });
 });
 
