@@ -201,7 +201,7 @@ constexpr auto parts = std::to_array<Part>({
      nullptr,
      [](const Mask& mask) { return std::string(mask.valid_lens ? "valid_lens" : ""); },
      valid_lens_sentence,
-     {to_translate("beyond valid_lens"),
+     {to_translate("beyond the valid keys"),
       [](const Mask&) { return translated("valid_lens: keys beyond the valid length"); }}},
     {{"padding", to_translate("[B,Lk], true = padding, not seen")},
      tensor_schema,
@@ -221,7 +221,7 @@ constexpr auto parts = std::to_array<Part>({
      [](const Mask& mask, const MaskedQuery&) {
        return mask.allow ? translated(to_translate("allow: keys that are marked 1")) : "";
      },
-     {to_translate("not in allow"),
+     {to_translate("not allowed"),
       [](const Mask&) { return translated("allow: keys that are not allowed"); }}},
     {{"block", to_translate("true = not seen; broadcast against the weights")},
      tensor_schema,
@@ -230,7 +230,7 @@ constexpr auto parts = std::to_array<Part>({
      [](const Mask& mask, const MaskedQuery&) {
        return mask.block ? translated(to_translate("block: keys that are not marked 1")) : "";
      },
-     {to_translate("in block"),
+     {to_translate("blocked"),
       [](const Mask&) { return translated("block: keys that are blocked"); }}},
     {{"bias", to_translate("added to the scores, -inf hides; broadcast against the weights")},
      tensor_schema,
