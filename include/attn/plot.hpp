@@ -169,6 +169,8 @@ struct HeatmapGrid {
   /// and value head. 0 = no brackets.
   std::size_t columns_a_group = 0;
   std::vector<std::string> group_titles = {};
+  /// Whether panels may differ in shape: each has axes of its own then, and places are alike.
+  bool own_axes = false;
 };
 
 /// A mask by the parts that hide each cell, which may be several.

@@ -20,6 +20,12 @@ class KindReader {
              TensorSource& tensors)
       : kinds_(kinds), parts_{{}, document.root(), problems, tensors} {
     parts_.plan.kind = kind;
+    const auto needs_memory = [](Kind one) {
+      return one == Kind::cross || one == Kind::decoder_layer;
+    };
+    parts_.memory_is_for_others =
+        (kind == Kind::self || kind == Kind::multi_head || kind == Kind::encoder_layer) &&
+        std::any_of(kinds.begin(), kinds.end(), needs_memory);
   }
 
   Plan read() {
@@ -258,6 +264,7 @@ class KindReader {
 }  // namespace
 
 const JsonValue* DocumentParts::find(std::string_view key) const {
+  if (memory_is_for_others && key.starts_with("memory")) return nullptr;
   const DocumentKey* row = find_key(key);
   return row != nullptr && row->takes(kind()) ? root.find(key) : nullptr;
 }

@@ -24,6 +24,10 @@ struct DocumentParts : PlainValues {
   LearnedWeights learned = {};
   std::optional<TokenStates> first = {},
                              second = {};  ///< hidden states of the query's and of the key's tokens
+  /// Whether the memory, and the labels of the keys, are for other kinds of the document's list,
+  /// which need them: cross-attention and decoder layers. A multi_head among them attends to its
+  /// own states.
+  bool memory_is_for_others = false;
 
   const KindInfo& kind() const { return info(plan.kind); }
   bool is(Family family) const { return kind().family == family; }

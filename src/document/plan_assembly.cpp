@@ -211,11 +211,20 @@ class PlanAssembly {
   // both sides.
   Labels read_own_labels(const Geometry& queries, const Geometry& keys) {
     Labels labels;
-    if (const JsonValue* value = parts_.find("labels"))
-      labels = read_labels(*value, "/labels", {queries.batch, queries.queries, keys.keys},
-                           [this](const std::string& name) {
-                             return std::string(parts_.tensors.bytes(name)->text());
-                           });
+    if (const JsonValue* value = parts_.find("labels")) {
+      const auto read = [&](const LabelledSizes& sizes) {
+        return read_labels(*value, "/labels", sizes, [this](const std::string& name) {
+          return std::string(parts_.tensors.bytes(name)->text());
+        });
+      };
+      if (parts_.memory_is_for_others && value->is(JsonValue::Type::object)) {
+        // The kind that has the memory checks how many there are.
+        labels = read({});
+        labels.key.clear();
+      } else {
+        labels = read({queries.batch, queries.queries, keys.keys});
+      }
+    }
     const auto fits = [](const std::vector<std::vector<std::string>>& lists, std::size_t length) {
       return !lists.empty() && lists[0].size() == length;
     };

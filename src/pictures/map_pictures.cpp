@@ -101,6 +101,30 @@ TokenStrip token_strip(const SelectedMap& selected) {
   return strip;
 }
 
+// Columns of panels side by side; columns of different lengths one after the other in one row.
+HeatmapGrid comparison_grid(std::vector<std::vector<Heatmap>> columns) {
+  HeatmapGrid grid{columns[0].size(), columns.size(), {}, compared_side};
+  std::size_t count = 0;
+  bool alike = true;
+  for (const std::vector<Heatmap>& column : columns) {
+    count += column.size();
+    alike = alike && column.size() == columns[0].size();
+    grid.own_axes = grid.own_axes || column[0].weights.shape() != columns[0][0].weights.shape();
+  }
+  if (!alike) {
+    grid.rows = 1;
+    grid.columns = count;
+    for (std::vector<Heatmap>& column : columns) {
+      for (Heatmap& panel : column) grid.panels.push_back(std::move(panel));
+    }
+    return grid;
+  }
+  for (std::size_t row = 0; row < grid.rows; ++row) {
+    for (std::vector<Heatmap>& column : columns) grid.panels.push_back(std::move(column[row]));
+  }
+  return grid;
+}
+
 }  // namespace
 
 std::string title_or(const std::string& title, const std::string& otherwise) {
@@ -208,22 +232,11 @@ Picture draw_comparison(const Drawing& drawing) {
         const std::string& name = drawn.column;
         panel.title = columns.back().size() > 1 ? name + ": " + panel.title : name;
       }
-      if (columns.back().size() != columns[0].size() ||
-          columns.back()[0].weights.shape() != columns[0][0].weights.shape()) {
-        throw input_error(translated("the weights have a different shape from those of {1}",
-                                     drawing.of[0].map.file),
-                          "",
-                          translated("compare weights of one shape, or choose equal parts with "
-                                     "MapSelection::queries and MapSelection::keys"));
-      }
     } catch (const Error& error) {
       throw placed(error, drawn.map);
     }
   }
-  HeatmapGrid grid{columns[0].size(), columns.size(), {}, compared_side};
-  for (std::size_t row = 0; row < grid.rows; ++row) {
-    for (std::vector<Heatmap>& column : columns) grid.panels.push_back(std::move(column[row]));
-  }
+  HeatmapGrid grid = comparison_grid(std::move(columns));
   PlotOptions options = panel_options_for(drawing, drawing.of.back().map);
   // Panels have the names of files or kinds; their common title is above them.
   const AttentionMap& first = drawing.of[0].map;

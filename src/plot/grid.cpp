@@ -31,8 +31,12 @@ std::pair<double, double> default_size(const HeatmapGrid& grid, const GridOption
   if (options.figure.style == PlotStyle::matplotlib) {
     return {width, std::max(least_side, side(grid.rows, 1))};
   }
-  const Shape& shape = grid.panels[0].weights.shape();
-  return {width, around_panels + side(grid.rows, aspect_of(shape[0], shape[1]))};
+  double aspect = 0;
+  for (const Heatmap& panel : grid.panels) {
+    const Shape& shape = panel.weights.shape();
+    aspect = std::max(aspect, aspect_of(shape[0], shape[1]));
+  }
+  return {width, around_panels + side(grid.rows, aspect)};
 }
 
 std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
@@ -48,7 +52,7 @@ std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
     matrices.emplace_back(grid.panels[i], where);
     const Shape& shape = grid.panels[i].weights.shape();
     const Shape& first = grid.panels[0].weights.shape();
-    if (shape != first) {
+    if (shape != first && !grid.own_axes) {
       throw input_error(translated("weights of shape {1} stand beside weights of shape {2}",
                                    text(shape), text(first)),
                         where, translated("panels share their axes: all must have the same shape"));
@@ -209,9 +213,19 @@ Box GridFigure::all_bounds() const {
 }
 
 std::string GridFigure::described() const {
-  std::string text = translated(
-      "Heatmaps in {1} and {2}, each of {3}.", translated_count(grid_.rows, "{1} row", "{1} rows"),
-      translated_count(grid_.columns, "{1} column", "{1} columns"), described_cells(matrices_[0]));
+  const std::string rows = translated_count(grid_.rows, "{1} row", "{1} rows");
+  const std::string columns = translated_count(grid_.columns, "{1} column", "{1} columns");
+  std::string text;
+  if (grid_.own_axes) {
+    std::string sizes;
+    for (const Matrix& matrix : matrices_) {
+      sizes += (sizes.empty() ? "" : translated("; ")) + described_cells(matrix);
+    }
+    text = translated("Heatmaps in {1} and {2}: {3}.", rows, columns, sizes);
+  } else {
+    text = translated("Heatmaps in {1} and {2}, each of {3}.", rows, columns,
+                      described_cells(matrices_[0]));
+  }
   if (scales_.size() == 1) {
     text += " " + described_colours(matrices_, scales_[0], key_entries_);
   }
@@ -296,8 +310,8 @@ Axes GridFigure::axes_in(const Box& box, std::size_t index) {
   axes.box = box;
   axes.style = figure_.style();
   const Heatmap& panel = grid_.panels[index];
-  axes.x.labelled = last_row || panel.key_labels != below.key_labels;
-  axes.y.labelled = first_column || panel.query_labels != left.query_labels;
+  axes.x.labelled = last_row || grid_.own_axes || panel.key_labels != below.key_labels;
+  axes.y.labelled = first_column || grid_.own_axes || panel.query_labels != left.query_labels;
   if (!figure_.standard()) {
     axes.title = figure_.title(titles_[index], axes.title_size, box.width());
     if (last_row)
@@ -391,10 +405,10 @@ void GridFigure::lay_out_as_matplotlib() {
 }
 
 void GridFigure::place_as_matplotlib(const std::vector<Box>& places) {
-  const double aspect =
-      static_cast<double>(matrices_[0].rows()) / static_cast<double>(matrices_[0].columns());
   panels_.clear();
   for (std::size_t i = 0; i < matrices_.size(); ++i) {
+    const double aspect =
+        static_cast<double>(matrices_[i].rows()) / static_cast<double>(matrices_[i].columns());
     Box place = places[i];
     if (each_panel_its_range()) place.right = place.left + share_beside_bar * place.width();
     panels_.push_back(panel_at(with_aspect(place, aspect, 1), i));

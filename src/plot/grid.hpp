@@ -78,6 +78,7 @@ class GridFigure {
   std::vector<LegendEntry> key_entries_;
 
   // The layout.
+  std::vector<Box> places_;  ///< room of each panel in the standard style
   std::vector<Panel> panels_;
   std::optional<ColourBar> bar_;
   std::optional<Legend> key_;

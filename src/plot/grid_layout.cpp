@@ -52,7 +52,10 @@ bool GridFigure::lay_out(const Shown& shown) {
   row_prefix_.clear();
   const auto columns = static_cast<double>(grid_.columns), rows = static_cast<double>(grid_.rows);
   const double width = figure_.width(), height = figure_.height();
-  const double aspect = aspect_of(matrices_[0].rows(), matrices_[0].columns());
+  double aspect = 0;
+  for (const Matrix& matrix : matrices_) {
+    aspect = std::max(aspect, aspect_of(matrix.rows(), matrix.columns()));
+  }
   Room room;
   room.around = {0.1 * width, 0.1 * height, 0.1 * width, 0.1 * height};
   Box first;
@@ -126,10 +129,14 @@ std::vector<std::string> GridFigure::column_titles() const {
 
 void GridFigure::place_panels(const Box& first, const Gaps& gaps) {
   panels_.clear();
+  places_.clear();
   for (std::size_t i = 0; i < matrices_.size(); ++i) {
     const std::size_t column = i % grid_.columns, row = i / grid_.columns;
-    const Box box = first.moved(static_cast<double>(column) * (first.width() + gaps.across),
-                                static_cast<double>(row) * (first.height() + gaps.down));
+    const Box place = first.moved(static_cast<double>(column) * (first.width() + gaps.across),
+                                  static_cast<double>(row) * (first.height() + gaps.down));
+    places_.push_back(place);
+    const double aspect = aspect_of(matrices_[i].rows(), matrices_[i].columns());
+    const Box box = grid_.own_axes ? with_aspect(place, aspect, 0.5) : place;
     panels_.push_back(panel_at(box, i));
     if (!each_panel_its_range() || !options_.colors.bar) continue;
     panels_.back().bar = bar_beside(panels_.back(), box.width() * 1.25, scales_[i]);
@@ -143,19 +150,17 @@ GridFigure::Room GridFigure::room_taken() {
   room.gaps = {margin, margin};
   Box& around = room.around;
   for (std::size_t i = 0; i < panels_.size(); ++i) {
-    const Box box = panels_[i].axes.box, texts = panels_[i].bounds();
+    const Box box = places_[i], texts = panels_[i].bounds();
     const std::size_t right = i + 1, below = i + grid_.columns;
     if (right % grid_.columns != 0 && right < panels_.size()) {
-      const Panel& next = panels_[right];
-      room.gaps.across = std::max(room.gaps.across, texts.right - box.right + next.axes.box.left -
-                                                        next.bounds().left + margin);
+      room.gaps.across = std::max(room.gaps.across, texts.right - box.right + places_[right].left -
+                                                        panels_[right].bounds().left + margin);
     } else {
       around.right = std::max(around.right, texts.right - box.right);
     }
     if (below < panels_.size()) {
-      const Panel& next = panels_[below];
-      room.gaps.down = std::max(room.gaps.down, texts.bottom - box.bottom + next.axes.box.top -
-                                                    next.bounds().top + margin);
+      room.gaps.down = std::max(room.gaps.down, texts.bottom - box.bottom + places_[below].top -
+                                                    panels_[below].bounds().top + margin);
     } else {
       around.bottom = std::max(around.bottom, texts.bottom - box.bottom);
     }
@@ -163,10 +168,8 @@ GridFigure::Room GridFigure::room_taken() {
     if (i < grid_.columns) around.top = std::max(around.top, box.top - texts.top);
   }
   // Texts farther out are measured by setting them.
-  const Box last = panels_.back().axes.box;
-  const Panel& corner = panels_[std::min(grid_.columns, panels_.size()) - 1];
-  const Box panels = {panels_[0].axes.box.left, panels_[0].axes.box.top, corner.axes.box.right,
-                      last.bottom};
+  const Box& corner = places_[std::min(grid_.columns, places_.size()) - 1];
+  const Box panels = {places_[0].left, places_[0].top, corner.right, places_.back().bottom};
   add_around(panels);
   const Box all = all_bounds();
   around = {std::max(around.left, panels.left - all.left),

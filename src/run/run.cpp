@@ -23,15 +23,12 @@
 namespace attn {
 namespace {
 
-// Map of the first attention of each kind, if all have one size.
+// Map of the first attention of each kind; none if one of them has no weights to show.
 std::vector<DrawnMap> compared(const std::vector<std::unique_ptr<KindRun>>& runs) {
   std::vector<DrawnMap> maps;
-  const auto shown = [](const KindRun& run) {
-    const std::optional<Heatmap>& chosen = run.first_map().chosen;
-    return chosen ? chosen->weights.shape() : Shape();
-  };
   for (const auto& run : runs) {
-    if (shown(*run).empty() || shown(*run) != shown(*runs[0])) return {};
+    const std::optional<Heatmap>& chosen = run->first_map().chosen;
+    if (!chosen || !chosen->weights) return {};
     maps.push_back(run->first_map());
   }
   return maps;
@@ -119,8 +116,6 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
         const InEnglish english(drawing.options.figure.style == PlotStyle::matplotlib);
         side_by_side = picture_kind(PlotKind::comparison).draw(drawing);
       });
-    } else {
-      runs[0]->warn(translated("the kinds' weights differ in size: no comparison is drawn"));
     }
   }
   parallel_for(tasks.size(), options.document.threads, [&](std::size_t i) { tasks[i](); });

@@ -230,3 +230,53 @@ TEST_CASE("what is no head and no range is refused with what the flag takes") {
         "  where: --keys\n"
         "  help:  give the first position and the one after the last, such as 10:40, 10: or :40\n");
 }
+
+TEST_CASE("maps of different sizes stand side by side, each with its own axes, on one scale") {
+  const TemporaryFolder folder;
+  folder.write("a.json", R"({"weights":[[0.25,0.75],[1,0]]})");
+  folder.write("wide.json", R"({"weights":[[0.5,0.25,0.25]]})");
+  REQUIRE(plot(folder, {"comparison", "a.json", "wide.json"}, "c.svg") == 0);
+  const std::string drawn = read_text(folder / "c.svg");
+  CHECK(drawn.find("Heatmaps in 1 row and 2 columns: 2 queries × 2 keys; 1 query × 3 keys.") !=
+        std::string::npos);
+  CHECK(drawn.find("Panels: a, wide.") != std::string::npos);
+  // Heads of different numbers follow each other.
+  folder.write("heads.json", R"({"weights":[[[[1,0],[0,1]],[[0.5,0.5],[0,1]]]]})");
+  REQUIRE(plot(folder, {"comparison", "a.json", "heads.json", "--head", "all"}, "h.svg") == 0);
+  CHECK(read_text(folder / "h.svg").find("Panels: a, heads: Head 1, heads: Head 2.") !=
+        std::string::npos);
+}
+
+TEST_CASE("a document of several kinds gives its memory to those that need it") {
+  const TemporaryFolder folder;
+  folder.write("d.json", R"({"attention":["self","multi_head","cross"],"seed":1,"heads":2,
+    "parameters":{"init":"torch"},
+    "x":{"randn":[1,3,4]},"memory":{"randn":[1,2,4]},
+    "labels":{"query":["a","b","c"],"key":["d","e"]}})");
+  const Outcome run = attn_cli(
+      {"run", "d.json", "--plots", "heatmap", "--format", "svg", "--out", "r"}, folder.path());
+  CHECK(run.errors == "");
+  CHECK(run.exit_code == 0);
+  const auto shape = [&](const std::string& kind) {
+    const std::string result = read_text(folder / "r" / kind / "result.json");
+    const std::size_t at = result.find("\"weights\": [");
+    return at == std::string::npos ? "" : result.substr(at, result.find(']', at) - at + 1);
+  };
+  CHECK(shape("self") == "\"weights\": [1,3,3]");
+  CHECK(shape("multi_head") == "\"weights\": [1,2,3,3]");
+  CHECK(shape("cross") == "\"weights\": [1,3,2]");
+  const std::string drawn = read_text(folder / "r/comparison.svg");
+  CHECK(drawn.find("Heatmaps in 1 row and 3 columns: 3 queries × 3 keys; 3 queries × 3 keys; "
+                   "3 queries × 2 keys.") != std::string::npos);
+  CHECK(attn_cli({"plot", "comparison", "r/self", "r/multi_head", "r/cross", "--out", "c.png"},
+                 folder.path())
+            .exit_code == 0);
+  // Without a kind that needs it, the memory is multi_head's.
+  folder.write("d.json", R"({"attention":["self","multi_head"],"seed":1,"heads":2,
+    "parameters":{"init":"torch"},
+    "x":{"randn":[1,3,4]},"memory":{"randn":[1,2,4]}})");
+  REQUIRE(attn_cli({"run", "d.json", "--plots", "none", "--out", "m"}, folder.path()).exit_code ==
+          0);
+  CHECK(read_text(folder / "m/multi_head/result.json").find("\"weights\": [1,2,3,2]") !=
+        std::string::npos);
+}
