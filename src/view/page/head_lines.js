@@ -142,12 +142,14 @@ function drawLines(pen, shown, layout, active, ink) {
 function drawColumn(pen, stretches, tokens, words, { x, align, room, middle, height, rowHeight }, active, ink) {
   const size = Math.max(11, Math.min(14, rowHeight * 0.85));
   const every = Math.ceil(size / rowHeight);
+  const round = hasNames(tokens) ? 0 : roundStep(every);
   stretches.forEach((stretch, index) => {
     const y = middle(index);
     if (y < 10 || y > height + 20) return;
     const marked = isFound(page.found, stretch);
     const chosen = index === active;
-    if (index % every > 0 && !marked && !chosen) return;
+    const has = round > 1 ? index === 0 || stretch.end % round === 0 : index % every === 0;
+    if (!has && !marked && !chosen) return;
     const text = shortened(edgeLabel(tokens, stretch, words), size, room);
     const width = widthOfText(text, size, chosen) + 8;
     const left = align === 'left' ? x - 4 : x - width + 4;

@@ -88,6 +88,18 @@ test('lines of a long text fit the window, and zooming shows those within it', a
   }, { hash: 'view=lines' });
 });
 
+test('positions without names have round numbers at the lines of a long text', async () => {
+  await withPage(makePage('round_lines', plain(300)), async (view) => {
+    const numbers = await view.evaluate(() => {
+      const texts = [];
+      const pen = { rect() {}, frame() {}, line() {}, image() {}, text: (text) => texts.push(Number(text)) };
+      drawLines(pen, chosenMap(), { width: 600, height: 600, scrolled: 0, rowHeight: 1.8 }, { row: -1, column: null }, inks());
+      return texts.filter((number) => number > 1);
+    });
+    assert.ok(numbers.length > 20 && numbers.every((number) => number % 10 === 0), numbers.join());
+  }, { hash: 'view=lines' });
+});
+
 test('a dark page has dark zeros and hidden cells, and its saved pictures are light', async () => {
   await withPage(makePage('dark', model(1, 1, words(4))), async (view) => {
     assert.deepEqual(await colourOfCell(view, 0, 0), [255, 255, 255]);
