@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -135,6 +137,15 @@ struct Alibi {
   bool symmetric = false;
 };
 
+/// An expression over one cell of an attention, such as "s - slope[h] * abs(i - j)", and the
+/// tensors of one to three axes that it reads by name.
+struct Expression {
+  std::string text = {};
+  std::vector<std::pair<std::string, Tensor>> tables = {};
+
+  explicit operator bool() const noexcept { return !text.empty(); }
+};
+
 /// A mask: keys that each query sees, and biases of its scores. A key is seen only if all parts
 /// allow it. In the shapes Lk includes the past keys, and attentions without a batch axis have none
 /// here either.
@@ -149,6 +160,14 @@ struct Mask {
   Tensor bias = {};  ///< broadcast against the weights, added to the scores; −inf hides
   std::optional<Alibi> alibi = {};  ///< added with the bias
   Tensor valid_lens = {};           ///< int64 [B] or [B,Lq]: number of leading keys that are valid
+  Tensor documents = {};  ///< int64 [B,Lk]: ids of packed sequences; a query sees the keys of the
+                          ///< id at its position, and none if there is no key
+  Tensor prefix = {};  ///< int64 [] or [B]: number of leading keys that causality, window and
+                       ///< chunk do not hide
+  std::optional<std::size_t> chunk = {};  ///< a query sees the keys of its own block of that many
+  std::optional<std::size_t> dilation =
+      {};  ///< with a window: only every n-th key from the query's position, global ones apart
+  Expression where = {};  ///< a truth; a key is seen only where it holds
   std::optional<double> fill =
       {};  ///< replaces the scores of unseen keys; absent = −inf, a weight of exactly 0
 

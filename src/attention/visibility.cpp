@@ -34,7 +34,8 @@ struct Visibility::Row : HidingPart {
   void (*hide)(const Visibility& self, const Keys& keys, std::span<std::uint8_t> seen);
 
   static void hide_later(const Visibility&, const Keys& keys, std::span<std::uint8_t> seen) {
-    const auto end = static_cast<std::size_t>(std::max<std::ptrdiff_t>(keys.position + 1, 0));
+    const auto own = static_cast<std::size_t>(std::max<std::ptrdiff_t>(keys.position + 1, 0));
+    const std::size_t end = std::max(own, keys.prefix);
     for (std::size_t j = end > keys.first ? end - keys.first : 0; j < seen.size(); ++j) seen[j] = 0;
   }
 
@@ -44,7 +45,63 @@ struct Visibility::Row : HidingPart {
     const Interval window = self.window_of(keys.position);
     for (std::size_t j = 0; j < seen.size(); ++j) {
       const std::size_t key = keys.first + j;
-      seen[j] &= (key >= window.first && key < window.end) || self.is_global_[key];
+      seen[j] &=
+          (key >= window.first && key < window.end) || self.is_global_[key] || key < keys.prefix;
+    }
+  }
+
+  static void hide_between_steps(const Visibility& self, const Keys& keys,
+                                 std::span<std::uint8_t> seen) {
+    if (self.is_global(keys.position)) return;
+    const auto step = static_cast<std::ptrdiff_t>(
+        std::min(*self.mask_.dilation, self.keys_ + self.queries_ + self.past_ + 1));
+    for (std::size_t j = 0; j < seen.size(); ++j) {
+      const std::size_t key = keys.first + j;
+      seen[j] &= (static_cast<std::ptrdiff_t>(key) - keys.position) % step == 0 ||
+                 self.is_global_[key] || key < keys.prefix;
+    }
+  }
+
+  static void hide_other_chunks(const Visibility& self, const Keys& keys,
+                                std::span<std::uint8_t> seen) {
+    const Interval chunk = self.chunk_of(keys.position);
+    for (std::size_t j = 0; j < seen.size(); ++j) {
+      const std::size_t key = keys.first + j;
+      seen[j] &= (key >= chunk.first && key < chunk.end) || key < keys.prefix;
+    }
+  }
+
+  static void hide_other_documents(const Visibility& self, const Keys& keys,
+                                   std::span<std::uint8_t> seen) {
+    const auto ids = self.mask_.documents.values<std::int64_t>().subspan(
+        keys.batch * self.documents_stride_, self.keys_);
+    if (keys.position < 0 || keys.position >= static_cast<std::ptrdiff_t>(self.keys_)) {
+      std::fill(seen.begin(), seen.end(), std::uint8_t{0});
+      return;
+    }
+    const std::int64_t own = ids[static_cast<std::size_t>(keys.position)];
+    for (std::size_t j = 0; j < seen.size(); ++j) seen[j] &= ids[keys.first + j] == own;
+  }
+
+  static void hide_elsewhere(const Visibility& self, const Keys& keys,
+                             std::span<std::uint8_t> seen) {
+    ExpressionCell cell;
+    cell.b = keys.batch;
+    cell.h = keys.head;
+    cell.i = keys.query;
+    cell.offset = self.offset(keys.batch);
+    ExpressionTree::Fault fault;
+    for (std::size_t j = 0; j < seen.size(); ++j) {
+      if (!seen[j]) continue;
+      cell.j = keys.first + j;
+      if (self.rows_) self.rows_->put(cell);
+      seen[j] = self.where_->value(cell, fault) == 1;
+      if (fault.problem.empty()) continue;
+      constexpr double hidden = -std::numeric_limits<double>::infinity();
+      if (self.bias(cell.b, cell.h, cell.i, cell.j) != hidden) {
+        self.faults_->note(cell, fault.problem);
+      }
+      fault = {};
     }
   }
 
@@ -92,12 +149,19 @@ std::span<const Visibility::Row> Visibility::rows() noexcept {
       {{"causal", [](const Mask& mask) { return mask.causal; }, true}, &Row::hide_later},
       {{"window", [](const Mask& mask) { return mask.window.has_value(); }, true},
        &Row::hide_outside_window},
+      {{"dilation", [](const Mask& mask) { return mask.dilation.has_value(); }, false},
+       &Row::hide_between_steps},
+      {{"chunk", [](const Mask& mask) { return mask.chunk.has_value(); }, true},
+       &Row::hide_other_chunks},
+      {{"documents", [](const Mask& mask) { return bool(mask.documents); }, false},
+       &Row::hide_other_documents},
       {{"valid_lens", [](const Mask& mask) { return bool(mask.valid_lens); }, true},
        &Row::hide_invalid},
       {{"padding", [](const Mask& mask) { return bool(mask.padding); }, false}, &Row::hide_padding},
       {{"allow", [](const Mask& mask) { return bool(mask.allow); }, false}, &Row::hide_not_allowed},
       {{"block", [](const Mask& mask) { return bool(mask.block); }, false}, &Row::hide_blocked},
       {{"bias", [](const Mask& mask) { return bool(mask.bias); }, false}, &Row::hide_infinite_bias},
+      {{"where", [](const Mask& mask) { return bool(mask.where); }, false}, &Row::hide_elsewhere},
   });
   static_assert(all.size() <= most_parts);
   return all;
@@ -132,6 +196,26 @@ Visibility::Visibility(const Mask& mask, const Geometry& geometry)
   }
   adopt_padding(geometry);
   adopt_valid_lens(geometry);
+  adopt_documents(geometry);
+  adopt_prefix(geometry);
+  if (mask.where) {
+    const bool has_rows = geometry.query_width > 0 && geometry.hidden == 0;
+    where_ = std::make_shared<const ExpressionTree>(mask.where, ExpressionUse::where, "/mask/where",
+                                                    geometry, has_rows);
+    faults_ = std::make_shared<ExpressionFaults>();
+  }
+  if (mask.chunk && *mask.chunk == 0) {
+    throw input_error(translated("a chunk of 0 keys holds no key"), "/mask/chunk",
+                      translated("give the number of keys of a chunk, such as 128"));
+  }
+  if (mask.dilation && *mask.dilation == 0) {
+    throw input_error(translated("a dilation of 0 keys has no steps"), "/mask/dilation",
+                      translated("give the number of keys from one seen key to the next"));
+  }
+  if (mask.dilation && !mask.window) {
+    throw input_error(translated("a dilation has no meaning without a window"), "/mask/dilation",
+                      translated("give a \"window\" too, such as {\"left\": 8, \"right\": 0}"));
+  }
   allow_ = broadcast(mask.allow, DType::boolean, geometry, "allow");
   block_ = broadcast(mask.block, DType::boolean, geometry, "block");
   bias_ = broadcast(mask.bias, DType::float64, geometry, "bias");
@@ -211,6 +295,55 @@ void Visibility::adopt_valid_lens(const Geometry& geometry) {
   }
 }
 
+void Visibility::adopt_documents(const Geometry& geometry) {
+  if (!mask_.documents) return;
+  const Shape& shape = mask_.documents.shape();
+  const Shape expected = each_sample(geometry, {keys_});
+  if (shape != expected && shape != Shape{keys_} && shape != Shape{1, keys_}) {
+    throw input_error(
+        translated("{1} does not fit {2} of {3}", described("documents", mask_.documents),
+                   translated_count(geometry.batch, "{1} sample", "{1} samples"),
+                   translated_count(keys_, "{1} key", "{1} keys")),
+        "/mask/documents",
+        translated("give one id per key, {1}, past keys included", text(expected)));
+  }
+  if (mask_.documents.dtype() != DType::int64) {
+    throw input_error(translated("documents holds {1}, not int64", name(mask_.documents.dtype())),
+                      "/mask/documents", translated("give whole numbers"));
+  }
+  documents_stride_ = shape.size() == 2 && shape[0] > 1 ? keys_ : 0;
+}
+
+void Visibility::adopt_prefix(const Geometry& geometry) {
+  if (!mask_.prefix) return;
+  const Shape& shape = mask_.prefix.shape();
+  if (!shape.empty() && shape != Shape{1} && shape != Shape{geometry.batch}) {
+    throw input_error(
+        translated("{1} does not fit {2}", described("prefix", mask_.prefix),
+                   translated_count(geometry.batch, "{1} sample", "{1} samples")),
+        "/mask/prefix",
+        translated("give one number, or one per sample, {1}", text({geometry.batch})));
+  }
+  if (mask_.prefix.dtype() != DType::int64) {
+    throw input_error(translated("prefix holds {1}, not int64", name(mask_.prefix.dtype())),
+                      "/mask/prefix", translated("give whole numbers"));
+  }
+  prefix_stride_ = !shape.empty() && shape[0] > 1 ? 1 : 0;
+  if (is_shape_only(mask_.prefix)) return;
+  const auto lengths = mask_.prefix.values<std::int64_t>();
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] >= 0 && static_cast<std::uint64_t>(lengths[i]) <= keys_) continue;
+    throw input_error(translated("the prefix {1} is not between 0 and {2}", lengths[i], keys_),
+                      "/mask/prefix" + (shape.empty() ? "" : "/" + std::to_string(i)),
+                      translated("give the number of leading keys that every query sees"));
+  }
+}
+
+std::size_t Visibility::prefix(std::size_t batch) const {
+  if (!mask_.prefix) return 0;
+  return static_cast<std::size_t>(mask_.prefix.values<std::int64_t>()[batch * prefix_stride_]);
+}
+
 Visibility::Broadcast Visibility::broadcast(const Tensor& tensor, DType dtype,
                                             const Geometry& geometry, const char* name) {
   Broadcast result;
@@ -283,14 +416,34 @@ Visibility::Interval Visibility::window_of(std::ptrdiff_t position) const {
           clamped(position + reach(mask_.window->right) + 1)};
 }
 
+// The keys in the chunk of a position.
+Visibility::Interval Visibility::chunk_of(std::ptrdiff_t position) const {
+  if (!mask_.chunk) return {0, keys_};
+  // A chunk of more keys than there are positions acts like one of all of them.
+  const std::size_t size = std::min(*mask_.chunk, keys_ + queries_ + past_);
+  const auto step = static_cast<std::ptrdiff_t>(size);
+  const std::ptrdiff_t first = (position - (position % step + step) % step);
+  const auto clamped = [this](std::ptrdiff_t key) {
+    return static_cast<std::size_t>(
+        std::clamp<std::ptrdiff_t>(key, 0, static_cast<std::ptrdiff_t>(keys_)));
+  };
+  return {clamped(first), clamped(first + step)};
+}
+
 Visibility::Interval Visibility::interval(std::size_t batch, std::size_t query) const {
   const std::ptrdiff_t position = static_cast<std::ptrdiff_t>(query) + offset(batch);
   Interval result = mask_.global.empty() ? window_of(position) : Interval{0, keys_};
-  result.end = std::min(result.end, valid_keys(batch, query));
+  const Interval chunk = chunk_of(position);
+  result = {std::max(result.first, chunk.first), std::min(result.end, chunk.end)};
   if (mask_.causal) {
     const std::ptrdiff_t after = std::max<std::ptrdiff_t>(position + 1, 0);
     result.end = std::min(result.end, static_cast<std::size_t>(after));
   }
+  if (const std::size_t first_keys = prefix(batch); first_keys > 0) {
+    const std::size_t end = result.first < result.end ? result.end : 0;
+    result = {0, std::max(end, first_keys)};
+  }
+  result.end = std::min(result.end, valid_keys(batch, query));
   result.first = std::min(result.first, result.end);
   return result;
 }
@@ -298,12 +451,14 @@ Visibility::Interval Visibility::interval(std::size_t batch, std::size_t query) 
 bool Visibility::only_intervals() const {
   return std::all_of(present_.begin(), present_.end(),
                      [](const Row* row) { return row->interval; }) &&
-         (mask_.global.empty() || !mask_.window);
+         (mask_.global.empty() || !mask_.window) &&
+         (!mask_.prefix || (!mask_.window && !mask_.chunk));
 }
 
 Visibility::Keys Visibility::keys_of(std::size_t batch, std::size_t head, std::size_t query,
                                      std::size_t first) const {
-  return {batch, head, query, static_cast<std::ptrdiff_t>(query) + offset(batch), first};
+  return {batch, head,         query, static_cast<std::ptrdiff_t>(query) + offset(batch),
+          first, prefix(batch)};
 }
 
 void Visibility::see(std::size_t batch, std::size_t head, std::size_t query,

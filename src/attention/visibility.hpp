@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "attn/spec.hpp"
 
+#include "attention/expression.hpp"
 #include "attention/geometry.hpp"
 
 namespace attn {
@@ -43,7 +45,21 @@ class Visibility {
                  std::span<std::uint32_t> parts) const;
 
   /// Whether heads may see different keys or have different biases.
-  bool differs_by_head() const { return allow_.head != 0 || block_.head != 0 || bias_.head != 0; }
+  bool differs_by_head() const {
+    return allow_.head != 0 || block_.head != 0 || bias_.head != 0 ||
+           (where_ && where_->reads_head());
+  }
+
+  /// Whether `where` compares rows of queries and keys, which compare() gives. Without them it sees
+  /// no key.
+  bool compares_rows() const { return where_ && where_->reads_rows(); }
+  void compare(std::shared_ptr<const ComparedRows> rows) { rows_ = std::move(rows); }
+
+  /// Throws Error(input) with the place if `where` read outside a table for a key that nothing else
+  /// hides, in any call so far.
+  void check_where() const {
+    if (where_) faults_->check(*where_);
+  }
 
   /// The bias of the score of that key; 0 without a bias.
   double bias(std::size_t batch, std::size_t head, std::size_t query, std::size_t key) const;
@@ -100,6 +116,7 @@ class Visibility {
     std::size_t batch, head, query;
     std::ptrdiff_t position;  ///< of the query among the keys
     std::size_t first;
+    std::size_t prefix;  ///< number of leading keys that rules of places do not hide
   };
   /// A hiding part with the function that finds its keys, and all of them in the order in which
   /// they are named.
@@ -113,9 +130,13 @@ class Visibility {
                  std::span<T> added, const double* terms) const;
   bool is_global(std::ptrdiff_t position) const;
   Interval window_of(std::ptrdiff_t position) const;
+  Interval chunk_of(std::ptrdiff_t position) const;
+  std::size_t prefix(std::size_t batch) const;
 
   void adopt_padding(const Geometry& geometry);
   void adopt_valid_lens(const Geometry& geometry);
+  void adopt_documents(const Geometry& geometry);
+  void adopt_prefix(const Geometry& geometry);
   std::ptrdiff_t find_offset(std::size_t batch) const;
 
   Mask mask_;
@@ -123,7 +144,11 @@ class Visibility {
   bool only_bias_ = true;  ///< whether no other part hides keys
   std::size_t queries_, keys_, past_;
   std::size_t padding_stride_ = 0, lens_batch_stride_ = 0, lens_query_stride_ = 0;
+  std::size_t documents_stride_ = 0, prefix_stride_ = 0;
   Broadcast allow_, block_, bias_;
+  std::shared_ptr<const ExpressionTree> where_;
+  std::shared_ptr<const ComparedRows> rows_;
+  std::shared_ptr<ExpressionFaults> faults_;
   /// One offset per sample; empty if it is the number of past keys for all.
   std::vector<std::ptrdiff_t> offsets_;
   std::vector<std::uint8_t> is_global_;  ///< one per key; empty without a window

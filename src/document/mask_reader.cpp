@@ -39,6 +39,48 @@ std::vector<std::size_t> read_positions(const JsonValue& value, const std::strin
   return positions;
 }
 
+// Ids of packed sequences from the places where they begin and the last one ends, one list of them
+// per sample, in the form that kernels take: [0,5,9] gives five keys the id 0 and four the id 1.
+std::vector<std::int64_t> ids_between(const JsonValue& value, const std::string& place) {
+  const std::vector<std::size_t> ends = read_positions(value, place);
+  if (ends.size() < 2 || ends.front() != 0 || !std::is_sorted(ends.begin(), ends.end())) {
+    throw input_error(translated("the ends of sequences do not rise from 0"), place,
+                      translated("give the place of each sequence's first key and the number of "
+                                 "all keys, such as [0, 5, 9]"));
+  }
+  std::vector<std::int64_t> ids;
+  check_element_limit(ends.back(), std::uint64_t{1} << 32U, place);
+  ids.reserve(ends.back());
+  for (std::size_t i = 1; i < ends.size(); ++i)
+    ids.resize(ends[i], static_cast<std::int64_t>(i - 1));
+  return ids;
+}
+
+Tensor read_sequence_ends(const JsonValue& value, const std::string& place) {
+  const bool each = value.is(JsonValue::Type::array) && value.size() > 0 &&
+                    value.element(0).is(JsonValue::Type::array);
+  if (!each) {
+    std::vector<std::int64_t> ids = ids_between(value, place);
+    Shape shape{ids.size()};
+    return {std::move(shape), std::move(ids)};
+  }
+  std::vector<std::int64_t> all;
+  std::size_t keys = 0;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string at = pointer_to(place, i);
+    const std::vector<std::int64_t> ids = ids_between(value.element(i), at);
+    if (i == 0) keys = ids.size();
+    if (ids.size() != keys) {
+      throw input_error(translated("the sequences of this sample end at {1}, those of the first "
+                                   "at {2}",
+                                   ids.size(), keys),
+                        at, translated("give all samples the same number of keys"));
+    }
+    all.insert(all.end(), ids.begin(), ids.end());
+  }
+  return {{value.size(), keys}, std::move(all)};
+}
+
 std::optional<double> read_fill(const JsonValue& value, const std::string& pointer) {
   if (value.is(JsonValue::Type::string) && value.string() == "-inf") return std::nullopt;
   if (value.is(JsonValue::Type::number)) return value.number();
@@ -132,6 +174,31 @@ std::string window_sentence(const Mask& mask, const MaskedQuery& query) {
                       std::find(mask.global.begin(), mask.global.end(),
                                 static_cast<std::size_t>(query.position)) != mask.global.end();
   return global ? text + translated("; the query itself is global and sees all") : text;
+}
+
+std::string documents_sentence(const Mask& mask, const MaskedQuery&) {
+  return mask.documents ? translated("documents: keys of the query's own document") : "";
+}
+
+std::string chunk_sentence(const Mask& mask, const MaskedQuery& query) {
+  if (!mask.chunk) return "";
+  const auto size = static_cast<std::ptrdiff_t>(*mask.chunk);
+  if (query.position < 0 || size <= 0) return translated("chunk: no key");
+  const std::ptrdiff_t first = query.position / size * size;
+  return translated("chunk: keys {1} to {2}", first + 1, first + size);
+}
+
+std::string dilation_sentence(const Mask& mask, const MaskedQuery& query) {
+  if (!mask.dilation) return "";
+  return translated("dilation: of these every key that is a multiple of {1} away from key {2}",
+                    *mask.dilation, query.position + 1);
+}
+
+std::string prefix_text(const Mask& mask) {
+  std::string text;
+  for (const std::int64_t keys : mask.prefix.values<std::int64_t>())
+    text += (text.empty() ? "" : " ") + std::to_string(keys);
+  return text;
 }
 
 std::string bias_sentence(const Mask& mask, const MaskedQuery&) {
@@ -232,6 +299,86 @@ constexpr auto parts = std::to_array<Part>({
      },
      {to_translate("blocked"),
       [](const Mask&) { return translated("block: keys that are blocked"); }}},
+    {{"documents",
+      to_translate(
+          "[B,Lk] or [Lk], ids of packed sequences: a key is seen by queries of its own; or "
+          "{\"cu_seqlens\": [0, …]}")},
+     R"("anyOf": [{"$ref": "#/$defs/tensor"}, {"type": "object", "additionalProperties": false, "required": ["cu_seqlens"], "properties": {"cu_seqlens": {"type": "array"}}}])",
+     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+       const JsonValue* ends = value.find("cu_seqlens");
+       mask.documents = ends != nullptr
+                            ? read_sequence_ends(*ends, pointer_to(from.at, "cu_seqlens"))
+                            : from.tensors.read(value, DType::int64, from.at);
+     },
+     [](const Mask& mask) { return mask.documents ? translated("documents") : ""; },
+     documents_sentence,
+     {to_translate("other document"),
+      [](const Mask&) { return translated("documents: keys of other documents"); }}},
+    {{"cu_seqlens",
+      to_translate("documents by the places where they begin and the last one ends: [0, 5, 9]")},
+     R"("type": "array")",
+     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+       mask.documents = read_sequence_ends(value, from.at);
+     },
+     no_words,
+     no_sentence,
+     no_keys},
+    {{"prefix",
+      to_translate("number of leading keys, or one per sample, that all queries see whatever "
+                   "causal, window and chunk hide")},
+     R"("oneOf": [{"type": "integer", "minimum": 0}, {"type": "array", "items": {"type": "integer", "minimum": 0}}])",
+     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+       if (value.is(JsonValue::Type::number)) {
+         mask.prefix =
+             Tensor(Shape{}, std::vector<std::int64_t>{expect_integer(value, from.at, 0)});
+       } else {
+         mask.prefix = from.tensors.read(value, DType::int64, from.at);
+       }
+     },
+     [](const Mask& mask) {
+       return mask.prefix ? translated("prefix of {1}", prefix_text(mask)) : "";
+     },
+     [](const Mask& mask, const MaskedQuery&) {
+       return mask.prefix ? translated(
+                                "prefix: also the first {1}, whatever causal, window and "
+                                "chunk hide",
+                                prefix_text(mask))
+                          : "";
+     },
+     no_keys},
+    {{"chunk", to_translate("a query sees the keys of its own block of that many keys")},
+     R"("type": "integer", "minimum": 1)",
+     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+       mask.chunk = static_cast<std::size_t>(expect_integer(value, from.at, 1));
+     },
+     [](const Mask& mask) { return mask.chunk ? translated("chunks of {1}", *mask.chunk) : ""; },
+     chunk_sentence,
+     {to_translate("other chunk"),
+      [](const Mask&) { return translated("chunk: keys of other chunks"); }}},
+    {{"dilation", to_translate("with a window: only every n-th key from the query's own position")},
+     R"("type": "integer", "minimum": 1)",
+     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+       mask.dilation = static_cast<std::size_t>(expect_integer(value, from.at, 1));
+     },
+     [](const Mask& mask) {
+       return mask.dilation ? translated("dilation of {1}", *mask.dilation) : "";
+     },
+     dilation_sentence,
+     {to_translate("between steps"),
+      [](const Mask&) { return translated("dilation: keys between the steps of the window"); }}},
+    {{"where", to_translate("a truth by expression: a key is seen only where it holds")},
+     R"("type": "string", "minLength": 1, "maxLength": 4096)",
+     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+       mask.where.text = expect_expression(value, from.at);
+     },
+     [](const Mask& mask) { return mask.where ? "where " + mask.where.text : ""; },
+     [](const Mask& mask, const MaskedQuery&) {
+       return mask.where ? translated("where: keys for which {1} holds", mask.where.text) : "";
+     },
+     {to_translate("where it does not hold"),
+      [](const Mask& mask) {
+        return translated("where: keys for which {1} does not hold", mask.where.text);
+      }}},
     {{"bias", to_translate("added to the scores, -inf hides; broadcast against the weights")},
      tensor_schema,
      [](const JsonValue& value, const PartValue& from, Mask& mask) {
@@ -272,11 +419,13 @@ constexpr auto parts = std::to_array<Part>({
 // A row for each member of Mask: one more member does not compile without its row.
 constexpr auto members_of = [](const Mask& mask) {
   const auto& [causal, align, window, global, padding, allow, block, bias, alibi, valid_lens,
-               fill] = mask;
+               documents, prefix, chunk, dilation, where, fill] = mask;
   return std::tie(causal, align, window, global, padding, allow, block, bias, alibi, valid_lens,
-                  fill);
+                  documents, prefix, chunk, dilation, where, fill);
 };
-static_assert(std::tuple_size_v<decltype(members_of(std::declval<const Mask&>()))> == parts.size());
+// One row more: "cu_seqlens" is another form of "documents".
+static_assert(std::tuple_size_v<decltype(members_of(std::declval<const Mask&>()))> + 1 ==
+              parts.size());
 
 // Whether the part is a key of "mask". Valid lengths are a key of the document.
 constexpr bool is_written(const Part& part) {

@@ -215,7 +215,8 @@ bool same_elements(const Tensor& a, const Tensor& b) {
 
 // Whether two masks have the same parts. A new part does not compile until it is compared here.
 bool alike(const Mask& a, const Mask& b) {
-  const auto& [causal, align, window, global, padding, allow, block, bias, alibi, lens, fill] = a;
+  const auto& [causal, align, window, global, padding, allow, block, bias, alibi, lens, documents,
+               prefix, chunk, dilation, where, fill] = a;
   const auto sides = [](const std::optional<Window>& one) {
     return one ? std::optional(std::pair(one->left, one->right)) : std::nullopt;
   };
@@ -225,7 +226,9 @@ bool alike(const Mask& a, const Mask& b) {
   return causal == b.causal && align == b.align && sides(window) == sides(b.window) &&
          global == b.global && same_elements(padding, b.padding) && same_elements(allow, b.allow) &&
          same_elements(block, b.block) && same_elements(bias, b.bias) &&
-         slopes(alibi) == slopes(b.alibi) && same_elements(lens, b.valid_lens) && fill == b.fill;
+         slopes(alibi) == slopes(b.alibi) && same_elements(lens, b.valid_lens) &&
+         same_elements(documents, b.documents) && same_elements(prefix, b.prefix) &&
+         chunk == b.chunk && dilation == b.dilation && where.text == b.where.text && fill == b.fill;
 }
 
 /// Maps of a model's attentions. Layers that see the same keys share the tensor of these.

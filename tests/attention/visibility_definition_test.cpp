@@ -85,12 +85,30 @@ bool seen_by_definition(const Mask& mask, const Geometry& geometry, const Entry&
   const Wide position = static_cast<Wide>(at.query) + offset_by_definition(mask, geometry, at);
   const Wide key = at.key;
   const Shape index = index_of(geometry, at);
-  if (mask.causal && !(key <= position)) return false;
-  if (mask.window) {
+  const bool first_keys =
+      mask.prefix &&
+      key < mask.prefix.values<std::int64_t>()[mask.prefix.size() > 1 ? at.batch : 0];
+  if (mask.causal && !(key <= position) && !first_keys) return false;
+  if (mask.chunk && !first_keys) {
+    const Wide size = *mask.chunk;
+    const auto block = [&](Wide place) { return (place - ((place % size) + size) % size) / size; };
+    if (block(key) != block(position)) return false;
+  }
+  if (mask.documents) {
+    if (position < 0 || position >= static_cast<Wide>(geometry.keys)) return false;
+    const auto id = [&](std::size_t place) {
+      return mask.documents.values<
+          std::int64_t>()[place + (mask.documents.rank() == 2 ? at.batch * geometry.keys : 0)];
+    };
+    if (id(at.key) != id(static_cast<std::size_t>(position))) return false;
+  }
+  if (mask.window && !first_keys) {
     const auto [left, right] = *mask.window;
     const bool near = (!left || key >= position - static_cast<Wide>(*left)) &&
                       (!right || key <= position + static_cast<Wide>(*right));
-    if (!near && !is_global(mask, key) && !is_global(mask, position)) return false;
+    const bool on_step =
+        !mask.dilation || (key - position) % static_cast<Wide>(*mask.dilation) == 0;
+    if (!(near && on_step) && !is_global(mask, key) && !is_global(mask, position)) return false;
   }
   if (mask.valid_lens && !(key < valid_length(mask, at))) return false;
   if (mask.padding && broadcast_entry<std::uint8_t>(mask.padding, {at.batch, at.key})) return false;
@@ -171,6 +189,10 @@ class RandomMasks {
       result.valid_lens = lengths(shape, geometry.keys);
     }
     if (chance(0.3)) result.fill = -1e6;
+    if (chance(probability)) result.documents = lengths({samples, geometry.keys}, 2);
+    if (chance(probability)) result.prefix = lengths(Shape{samples}, geometry.keys);
+    if (chance(probability)) result.chunk = number(1, 5);
+    if (result.window && chance(probability)) result.dilation = number(1, 4);
     return result;
   }
 

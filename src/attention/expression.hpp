@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/spec.hpp"
+
+#include "attention/geometry.hpp"
+#include "attention/head_rows.hpp"
+
+namespace attn {
+
+/// The place where an expression acts: it decides on the names that are known and on its sort.
+enum class ExpressionUse { score, where, weight };
+
+/// One cell of an attention, by the names of expressions.
+struct ExpressionCell {
+  double given = 0;  ///< s or p
+  std::size_t b = 0, h = 0, i = 0, j = 0;
+  std::ptrdiff_t offset = 0;
+  std::span<const double> query, key;  ///< the rows that dot(q, k) compares
+};
+
+/// Derivatives of an expression by what changes with the inputs.
+struct ExpressionSlopes {
+  double given = 0, dot = 0, query_norm = 0, key_norm = 0, distance = 0;
+};
+
+/// An expression as a tree with its tables. Truths are the numbers 0 and 1.
+class ExpressionTree {
+ public:
+  /// Throws Error(input) at `pointer`, with the text and a caret below the place, or at the table's
+  /// "/tables/NAME". Sizes of the attention are the values of Lq, Lk, H and d.
+  ExpressionTree(const Expression& expression, ExpressionUse use, const std::string& pointer,
+                 const Geometry& geometry, bool has_rows);
+
+  /// A fault of one cell: an index outside its table.
+  struct Fault {
+    std::string problem;  ///< empty = none
+    std::size_t at = 0;   ///< place in the text
+  };
+
+  /// The value of one cell. After a fault it is NaN.
+  double value(const ExpressionCell& cell, Fault& fault) const;
+  /// The value with its derivatives; those of steps and indices are 0.
+  double value(const ExpressionCell& cell, ExpressionSlopes& slopes) const;
+
+  /// The text with the numbers of a cell in place of names, elements of tables and what compares
+  /// rows: "0.5 - 0.1 * abs(2 - 1)".
+  std::string with_numbers(const ExpressionCell& cell) const;
+
+  /// Whether it compares rows of queries and keys.
+  bool reads_rows() const noexcept { return reads_rows_; }
+  /// Whether the value depends on the head.
+  bool reads_head() const noexcept { return reads_head_; }
+  std::size_t size() const noexcept { return nodes_.size(); }
+  const std::string& pointer() const noexcept { return pointer_; }
+  const std::string& text() const noexcept { return text_; }
+
+ private:
+  friend class ExpressionParser;
+  void put_numbers(const ExpressionCell& cell, std::size_t which, std::size_t& done,
+                   std::string& to) const;
+  enum class Operation : std::uint8_t;
+  struct Node {
+    Operation operation{};
+    bool truth = false;
+    std::size_t at = 0, end = 0;       ///< place in the text
+    double number = 0;                 ///< of a constant
+    std::size_t table = 0;             ///< of an indexing
+    std::vector<std::size_t> of = {};  ///< operands
+  };
+  struct Table {
+    std::string name;
+    Tensor numbers;  ///< float64
+  };
+  struct Pass;
+
+  std::string text_, pointer_;
+  std::vector<Table> tables_;
+  std::vector<Node> nodes_;
+  std::size_t root_ = 0;
+  bool reads_rows_ = false, reads_head_ = false;
+};
+
+/// Throws Error(input) at "/tables/NAME" for a table whose name is no name or known already, or
+/// that has no element or more than three axes.
+void check_tables(const Expression& expression);
+
+/// The first faulty cell of an expression by (b, h, i, j), whatever the order of computation.
+class ExpressionFaults {
+ public:
+  void note(const ExpressionCell& cell, const std::string& problem);
+  /// Throws Error(input) if a cell was noted.
+  void check(const ExpressionTree& tree) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<std::vector<std::size_t>> first_;
+  std::string problem_;
+};
+
+/// The rows that expressions compare: queries and keys, past ones included.
+struct ComparedRows {
+  HeadRows<double> query, key;
+  std::size_t group = 1;  ///< query heads per key head
+
+  ComparedRows() = default;
+  ComparedRows(const Sequences& sequences, const Geometry& geometry)
+      : query(sequences.query, geometry.heads),
+        key(sequences.key_or_query(), geometry.kv_heads, sequences.past_key),
+        group(geometry.heads / geometry.kv_heads) {}
+
+  void put(ExpressionCell& cell) const {
+    if (query.width() == 0) return;
+    cell.query = query(cell.b, cell.h, cell.i);
+    cell.key = key(cell.b, cell.h / group, cell.j);
+  }
+};
+
+}  // namespace attn
