@@ -45,7 +45,11 @@ struct AttentionOptions {
   DType dtype = DType::float32;
   std::optional<double> scale =
       {};  ///< multiplies the scores; default 1/√d_k for scaled dot products, else 1
+  Expression score_expression = {};    ///< a number in place of the scaled score, its name `s`
+  Expression weight_expression = {};   ///< a number in place of the weight, its name `p`
   std::optional<double> softcap = {};  ///< c·tanh(s/c) after the scale; c > 0
+  bool softcap_after_bias = false;     ///< the softcap follows the biases; −inf stays −inf
+  Tensor gate = {};  ///< shape of the output; its sigmoid multiplies the joined heads
   Mask mask = {};
   std::optional<Dropout> dropout = {};
 

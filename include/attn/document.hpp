@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "attn/error.hpp"
@@ -51,6 +52,9 @@ struct DocumentOptions {
   std::optional<std::vector<std::int64_t>> valid_lens;
   std::optional<Pooling> pool;
   bool causal = false;
+  std::optional<std::string> score, where, weight;  ///< expressions
+  /// Files of the tensors that expressions read, by name.
+  std::vector<std::pair<std::string, std::filesystem::path>> tables;
   std::optional<std::filesystem::path> gradient;  ///< file with the gradient of the output
 
   std::size_t threads = 0;  ///< 0 = one for each processor; never changes a result

@@ -16,9 +16,11 @@ struct Linear {
 
 /// The Linear layers around one attention (Vaswani et al. 2017, section 3.2.2). With H query heads
 /// and G key heads of width d: query [H·d,in], key [G·d,in], value [G·dv,in], output [out,H·dv]. An
-/// absent output weight means no output projection.
+/// absent output weight means no output projection. The sigmoid of the gate [H·dv,in] of the
+/// queries' states multiplies the joined heads before it.
 struct Projections {
   Linear query, key, value, output;
+  Linear gate = {};
 };
 
 /// The function between the two products of a feed-forward. gelu: x·Φ(x), exact (Hendrycks and

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -155,6 +156,8 @@ bool supported(const AttentionOptions& options) {
   };
   // Bins of rounded weights are left to the reference.
   if (is_half(options.dtype) && options.pool) return false;
+  if (options.score_expression || options.weight_expression || options.softcap_after_bias)
+    return false;
   return !options.stages && !options.dropout && !options.mask.fill &&
          holds(options.scale.value_or(1)) && holds(options.softcap.value_or(0));
 }
@@ -212,6 +215,23 @@ void round_inputs(Score& score, DType dtype) {
              score);
 }
 
+// Multiplies the output by the sigmoid of the gate.
+void multiply_by_gate(AttentionResult& result, const AttentionOptions& options,
+                      const Geometry& geometry) {
+  if (!options.gate || !result.output) return;
+  const Tensor of_output = result.output.converted(DType::float64);
+  const Tensor of_gate = options.gate.converted(DType::float64);
+  std::vector<double> gated;
+  gated.reserve(of_output.size());
+  const std::size_t repeated = of_gate.size();
+  for (std::size_t n = 0; n < of_output.size(); ++n) {
+    const double x = of_gate.values<double>()[n % repeated];
+    gated.push_back(of_output.values<double>()[n] / (1 + std::exp(-x)));
+  }
+  result.output =
+      Tensor(geometry.output_shape(), std::move(gated)).converted(result.output.dtype());
+}
+
 }  // namespace
 
 AttentionResult attend(const AttentionRequest& given) {
@@ -219,7 +239,7 @@ AttentionResult attend(const AttentionRequest& given) {
   request.weights = request.weights && !request.pool;
   const Geometry geometry = check_geometry(request);
   check_options(request, geometry);
-  const Visibility visibility(request.mask, geometry);
+  Visibility visibility(request.mask, geometry);
   const Shape from = request.pool ? Shape{geometry.queries, geometry.keys} : Shape();
   const bool half = is_half(request.dtype);
   if (half) round_inputs(request.score, request.dtype);
@@ -229,12 +249,16 @@ AttentionResult attend(const AttentionRequest& given) {
     std::optional<AttentionResult> result =
         large ? fast_attention(request, geometry, visibility)
               : exact_fast_attention(request, geometry, visibility);
-    if (result) result->pooled_from = from;
+    if (result) {
+      result->pooled_from = from;
+      visibility.check_where();
+      multiply_by_gate(*result, request, geometry);
+    }
     return result;
   };
   // Kernels of single precision include the preparation of heads. Those of 16-bit types take the
   // reference's, rounded.
-  if (!half) {
+  if (!half && !visibility.compares_rows()) {
     if (auto result = fast()) return *std::move(result);
   }
   if (const HeadPreparation preparation(request, geometry, visibility); preparation) {
@@ -245,11 +269,16 @@ AttentionResult attend(const AttentionRequest& given) {
     request.key_norm.reset();
     if (half) round_inputs(request.score, request.dtype);
   }
-  if (half) {
+  if (const Sequences* sequences = sequences_of(request.score);
+      sequences != nullptr && visibility.compares_rows()) {
+    visibility.compare(std::make_shared<const ComparedRows>(*sequences, geometry));
+  }
+  if (half || visibility.compares_rows()) {
     if (auto result = fast()) return *std::move(result);
   }
   AttentionResult result = reference_attention(request, geometry, visibility);
   result.pooled_from = from;
+  multiply_by_gate(result, request, geometry);
   return result;
 }
 

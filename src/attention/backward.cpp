@@ -2,12 +2,15 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "attention/expression.hpp"
 #include "attention/geometry.hpp"
 #include "attention/gradient_rows.hpp"
 #include "attention/head_rows.hpp"
@@ -104,6 +107,23 @@ class Backward {
     const Heads k(HeadRows<double>(compared.key_or_query(), group, compared.past_key), batch,
                   group);
     value_ = Heads(HeadRows<double>(given_.value_or_key(), group, given_.past_value), batch, group);
+    compared_ = std::make_shared<const ComparedRows>(compared, geometry_);
+    visibility_.compare(compared_);
+    const bool has_rows = geometry_.query_width > 0 && geometry_.hidden == 0;
+    if (request_.score_expression) {
+      score_tree_.emplace(request_.score_expression, ExpressionUse::score, "/score", geometry_,
+                          has_rows);
+      direct_ = score_tree_->reads_rows();
+    }
+    if (request_.weight_expression) {
+      weight_tree_.emplace(request_.weight_expression, ExpressionUse::weight, "/weight", geometry_,
+                           has_rows);
+      direct_ = direct_ || weight_tree_->reads_rows();
+    }
+    if (direct_) {
+      direct_query_ = Heads(batch, heads, geometry_.queries, q.width);
+      direct_key_ = Heads(batch, group, geometry_.keys, k.width);
+    }
     // One case per alternative: none of them takes another's by its base.
     std::visit(Overloaded{[](const GivenScores&) {}, [&](const DotProduct&) { by_products(q, k); },
                           [&](const ScaledDotProduct&) { by_products(q, k); },
@@ -116,6 +136,13 @@ class Backward {
                           },
                           [&](const Additive& score) { by_tanhs(score, q, k); }},
                request_.score);
+    if (direct_) {
+      const auto add = [](const Heads& from, Heads& to) {
+        for (std::size_t n = 0; n < to.numbers.size(); ++n) to.numbers[n] += from.numbers[n];
+      };
+      add(direct_query_, query_gradient_);
+      add(direct_key_, key_gradient_);
+    }
     turn_back(query_gradient_, 0, preparation_.query_positions());
     turn_back(key_gradient_, geometry_.past, preparation_.key_positions());
     return named();
@@ -135,7 +162,7 @@ class Backward {
 
   // Sums that several tasks add to, one task's share.
   struct Sums {
-    Numbers keys, values, hidden, sinks, table;
+    Numbers keys, values, hidden, sinks, table, direct_keys;
   };
 
   void by_products(const Heads& q, const Heads& k) {
@@ -189,8 +216,12 @@ class Backward {
       const std::size_t b = task / parts / groups, group = task / parts % groups;
       const std::size_t part = task % parts;
       Sums& own = sums[task];
-      own = {Numbers(keys * k.width), Numbers(keys * value_.width), Numbers(hidden),
-             Numbers(of_group), Numbers(buckets * of_group)};
+      own = {Numbers(keys * k.width),
+             Numbers(keys * value_.width),
+             Numbers(hidden),
+             Numbers(of_group),
+             Numbers(buckets * of_group),
+             Numbers(direct_ ? direct_key_.width * keys : 0)};
       const Numbers values = transposed(value_.of(b, group), keys, value_.width);
       for (std::size_t member = 0; member < of_group; ++member) {
         const std::size_t h = group * of_group + member;
@@ -213,6 +244,7 @@ class Backward {
       const std::size_t b = task / parts / groups, group = task / parts % groups;
       add(sums[task].keys, key_gradient_.of(b, group));
       add(sums[task].values, value_gradient_.of(b, group));
+      if (direct_) add(sums[task].direct_keys, direct_key_.of(b, group));
       add(sums[task].hidden, hidden_gradient_.data());
       add(sums[task].sinks, sink_gradient_.data() + group * of_group);
       for (std::size_t member = 0; member < of_group; ++member) {
@@ -230,10 +262,19 @@ class Backward {
                   std::size_t first, std::size_t count, const Numbers& turned_values, Sums& sums) {
     const std::size_t keys = geometry_.keys, width = value_.width;
     const double* const gradient = output_gradient_.of(b, h) + first * width;
-    Numbers s(count * keys), dp(count * keys), slopes;
+    Numbers s(count * keys), dp(count * keys), slopes, own;
+    std::vector<ExpressionSlopes> score_slopes, weight_slopes;
     // 1. Weights, as in the forward pass.
     scores.scores(first, count, keys, s.data());
     for (double& score : s) score *= scale_;
+    if (score_tree_) {
+      score_slopes.resize(s.size());
+      for (std::size_t n = 0; n < s.size(); ++n) {
+        s[n] = score_tree_->value(cell_of(b, h, first + n / keys, n % keys, s[n]), score_slopes[n]);
+      }
+    }
+    std::vector<std::uint8_t> hides(score_tree_ ? s.size() : 0);
+    for (std::size_t n = 0; n < hides.size(); ++n) hides[n] = s[n] == -infinity;
     if (request_.softcap) {
       slopes.resize(s.size());
       for (std::size_t i = 0; i < s.size(); ++i) {
@@ -255,8 +296,24 @@ class Backward {
         visibility_.see(b, h, first + i, row_seen);
         visibility_.mask(b, h, first + i, row_seen, row);
       }
+      for (std::size_t j = 0; j < keys && !hides.empty(); ++j) {
+        if (hides[i * keys + j] == 0) continue;
+        row[j] = -infinity;
+        seen[i * keys + j] = 0;
+      }
       sink_weights[i] = soften(row, h);
     }
+    if (weight_tree_) {
+      // Hidden cells have no weight to replace; they are those of weight 0.
+      weight_slopes.resize(s.size());
+      own = s;
+      for (std::size_t n = 0; n < s.size(); ++n) {
+        if (s[n] == 0) continue;
+        own[n] =
+            weight_tree_->value(cell_of(b, h, first + n / keys, n % keys, s[n]), weight_slopes[n]);
+      }
+    }
+    const Numbers& weights = weight_tree_ ? own : s;
     // 2. From the output to the weights and the values. Dropped weights and weights of 0 get
     // nothing.
     add_product(gradient, width, 1, turned_values.data(), count, width, keys, dp.data());
@@ -270,10 +327,16 @@ class Backward {
       }
     }
     if (kept_) {
-      for (std::size_t i = 0; i < s.size(); ++i) factors[i] *= s[i];
+      for (std::size_t i = 0; i < s.size(); ++i) factors[i] *= weights[i];
     }
-    add_product(kept_ ? factors.data() : s.data(), 1, keys, gradient, keys, count, width,
+    add_product(kept_ ? factors.data() : weights.data(), 1, keys, gradient, keys, count, width,
                 sums.values.data());
+    for (std::size_t n = 0; n < weight_slopes.size(); ++n) {
+      if (dp[n] == 0) continue;
+      if (weight_tree_->reads_rows())
+        pass_to_rows(b, h, first + n / keys, n % keys, weight_slopes[n], dp[n], sums);
+      dp[n] = weight_slopes[n].given == 0 ? 0 : dp[n] * weight_slopes[n].given;
+    }
     // 3. Through the softmax.
     for (std::size_t i = 0; i < count; ++i) {
       const double* const p = s.data() + i * keys;
@@ -297,10 +360,61 @@ class Backward {
     }
     // 4. Through softcap and scale to queries and keys. Hidden scores and their slopes may be NaN.
     for (std::size_t i = 0; i < dp.size(); ++i) {
-      const double slope = slopes.empty() ? scale_ : scale_ * slopes[i];
-      dp[i] = seen[i] == 0 || s[i] == 0 ? 0 : dp[i] * slope;
+      if (seen[i] == 0 || s[i] == 0) {
+        dp[i] = 0;
+        continue;
+      }
+      if (!score_tree_) {
+        dp[i] *= slopes.empty() ? scale_ : scale_ * slopes[i];
+        continue;
+      }
+      if (!slopes.empty()) dp[i] *= slopes[i];
+      if (score_tree_->reads_rows())
+        pass_to_rows(b, h, first + i / keys, i % keys, score_slopes[i], dp[i], sums);
+      dp[i] = score_slopes[i].given == 0 ? 0 : dp[i] * score_slopes[i].given * scale_;
     }
     scores.back(first, count, keys, dp.data());
+  }
+
+  ExpressionCell cell_of(std::size_t b, std::size_t h, std::size_t i, std::size_t j,
+                         double given) const {
+    ExpressionCell cell;
+    cell.given = given;
+    cell.b = b;
+    cell.h = h;
+    cell.i = i;
+    cell.j = j;
+    cell.offset = visibility_.offset(b);
+    if (direct_) compared_->put(cell);
+    return cell;
+  }
+
+  // Adds the gradient of an expression by dot(q, k), norms and distance to the rows of one cell.
+  // Lengths of 0 pass nothing on.
+  void pass_to_rows(std::size_t b, std::size_t h, std::size_t i, std::size_t j,
+                    const ExpressionSlopes& slopes, double gradient, Sums& sums) {
+    const ExpressionCell cell = cell_of(b, h, i, j, 0);
+    const std::size_t width = cell.query.size();
+    const auto length = [&](const auto& component) {
+      double squares = 0;
+      for (std::size_t c = 0; c < width; ++c) squares += component(c) * component(c);
+      return std::sqrt(squares);
+    };
+    const auto over = [](double slope, double size) {
+      return slope == 0 || size == 0 ? 0 : slope / size;
+    };
+    const double by_query =
+        over(slopes.query_norm, length([&](std::size_t c) { return cell.query[c]; }));
+    const double by_key = over(slopes.key_norm, length([&](std::size_t c) { return cell.key[c]; }));
+    const double apart =
+        over(slopes.distance, length([&](std::size_t c) { return cell.query[c] - cell.key[c]; }));
+    double* const to_query = direct_query_.of(b, h) + i * width;
+    double* const to_key = sums.direct_keys.data() + j * width;
+    for (std::size_t c = 0; c < width; ++c) {
+      const double q = cell.query[c], k = cell.key[c];
+      to_query[c] += gradient * (slopes.dot * k + by_query * q + apart * (q - k));
+      to_key[c] += gradient * (slopes.dot * q + by_key * k - apart * (q - k));
+    }
   }
 
   // The factors of dropout for the weights of some queries.
@@ -417,6 +531,11 @@ class Backward {
   double scale_;
   Heads output_gradient_, value_;
   Heads query_gradient_, key_gradient_, value_gradient_;
+  // Expressions, and the gradients that they pass to the compared rows past the kind's own score.
+  std::optional<ExpressionTree> score_tree_, weight_tree_;
+  std::shared_ptr<const ComparedRows> compared_;
+  bool direct_ = false;
+  Heads direct_query_, direct_key_;
   std::vector<Tensor> parameters_;
   Numbers hidden_gradient_, sink_gradient_, table_gradient_;
   Numbers score_gradients_;  // [B,H,Lq,Lk], only with a bias

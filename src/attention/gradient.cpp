@@ -108,6 +108,9 @@ void check_offered(const AttentionOptions& options) {
                       translated("leave it out, or the gradient"));
   };
   if (options.query_norm) refuse(translated("norms of queries"), "/query_norm");
+  if (options.gate) refuse(translated("a gate"), "/gate");
+  if (options.softcap && options.softcap_after_bias)
+    refuse(translated("a softcap after the bias"), "/softcap_after");
   if (options.key_norm) refuse(translated("norms of keys"), "/key_norm");
   if (options.dtype != DType::float32 && options.dtype != DType::float64) {
     throw input_error(translated("there are no gradients in {1}", name(options.dtype)), "/dtype",
@@ -155,6 +158,10 @@ void check_gradients(const ProjectedAttentionRequest& request, const Tensor& out
   Shape output;
   check_projected(request, "", output);
   check_shape(output_gradient, output);
+  if (request.projections.gate.weight) {
+    throw input_error(translated("there are no gradients through {1}", translated("a gate")),
+                      "/parameters/W_gate.weight", translated("leave it out, or the gradient"));
+  }
 }
 
 Gradients gradients(const AttentionRequest& request, const Tensor& output_gradient) {

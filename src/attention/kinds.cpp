@@ -17,14 +17,16 @@ constexpr std::array<Names, 1> additive_aliases{"bahdanau"};
 constexpr std::array<ParameterInfo, 1> general_parameters{{{"W", "[dq,dk]"}}};
 constexpr std::array<ParameterInfo, 3> additive_parameters{
     {{"W_k.weight", "[h,dk]"}, {"W_q.weight", "[h,dq]"}, {"w_v.weight", "[1,h]"}}};
-constexpr std::array<ParameterInfo, 8> projections{{{"W_q.weight", "[H·d,E]"},
-                                                    {"W_q.bias", "[H·d]", true},
-                                                    {"W_k.weight", "[G·d,E]"},
-                                                    {"W_k.bias", "[G·d]", true},
-                                                    {"W_v.weight", "[G·dv,E]"},
-                                                    {"W_v.bias", "[G·dv]", true},
-                                                    {"W_o.weight", "[out,H·dv]", true},
-                                                    {"W_o.bias", "[out]", true}}};
+constexpr std::array<ParameterInfo, 10> projections{{{"W_q.weight", "[H·d,E]"},
+                                                     {"W_q.bias", "[H·d]", true},
+                                                     {"W_k.weight", "[G·d,E]"},
+                                                     {"W_k.bias", "[G·d]", true},
+                                                     {"W_v.weight", "[G·dv,E]"},
+                                                     {"W_v.bias", "[G·dv]", true},
+                                                     {"W_o.weight", "[out,H·dv]", true},
+                                                     {"W_o.bias", "[out]", true},
+                                                     {"W_gate.weight", "[H·dv,E]", true},
+                                                     {"W_gate.bias", "[H·dv]", true}}};
 constexpr std::array<ProductInfo, 1> dot_products{{{"q·k", "B·H·Lq·Lk·d_k"}}};
 constexpr std::array<ProductInfo, 2> general_products{
     {{"qᵀW", "B·H·Lq·d_q·d_k"}, {"qᵀW·k", "B·H·Lq·Lk·d_k"}}};

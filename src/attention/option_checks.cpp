@@ -6,6 +6,7 @@
 #include "attn/attention.hpp"
 #include "attn/error.hpp"
 
+#include "attention/expression.hpp"
 #include "attention/geometry.hpp"
 #include "attention/positions.hpp"
 #include "attention/visibility.hpp"
@@ -52,6 +53,25 @@ void check_sinks(const Tensor& given, std::size_t heads) {
     if (std::isfinite(sink)) continue;
     throw input_error(translated("a sink is not a finite number"), "/sinks",
                       translated("give finite numbers"));
+  }
+}
+
+// Trees of score and weight are made for their errors alone.
+void check_expression(const Expression& expression, ExpressionUse use, const char* pointer,
+                      const Geometry& geometry) {
+  if (!expression) return;
+  const bool has_rows = geometry.query_width > 0 && geometry.hidden == 0;
+  const ExpressionTree tree(expression, use, pointer, geometry, has_rows);
+}
+
+void check_gate(const Tensor& gate, const Geometry& geometry) {
+  Shape shape = gate.shape();
+  const Shape expected = geometry.output_shape();
+  if (shape != expected) {
+    throw input_error(translated("the gate {1} does not have the shape of the joined heads, {2}",
+                                 text(shape), text(expected)),
+                      "/gate",
+                      translated("give one number per number of the output, {1}", text(expected)));
   }
 }
 
@@ -119,6 +139,14 @@ void check_options(const AttentionOptions& options, const Geometry& geometry) {
     attempt([&] { const HeadPreparation preparation(part, geometry, visibility); });
     attempt([&] { const PositionBias bias(part, geometry); });
   }
+  attempt([&] {
+    check_expression(options.score_expression, ExpressionUse::score, "/score", geometry);
+  });
+  attempt([&] {
+    check_expression(options.weight_expression, ExpressionUse::weight, "/weight", geometry);
+  });
+  if (options.gate && geometry.value_width > 0)
+    attempt([&] { check_gate(options.gate, geometry); });
   if (options.sinks) attempt([&] { check_sinks(options.sinks, geometry.heads); });
   if (!errors.empty()) throw SeveralErrors(std::move(errors));
 }

@@ -144,6 +144,20 @@ Geometry check_projected(const ProjectedAttentionRequest& request, const std::st
   const Geometry geometry =
       check_geometry(projected(request, states, shape_only(q), shape_only(k), shape_only(v)));
   const Shape joined = geometry.output_shape();
+  if (p.gate.weight) {
+    if (request.gate) {
+      throw input_error(
+          translated("both \"gate\" and the parameter {1} are given", prefix + "W_gate.weight"),
+          "/gate", translated("leave one of them out"));
+    }
+    const Shape gate = check_linear(p.gate, states.query.shape(), prefix, "W_gate");
+    if (gate.back() != joined.back()) {
+      throw input_error(translated("{1} makes gates of width {2}, the joined heads have {3}",
+                                   prefix + "W_gate.weight", gate.back(), joined.back()),
+                        "/parameters/" + prefix + "W_gate.weight",
+                        translated("give it {1} rows", joined.back()));
+    }
+  }
   output = p.output.weight ? check_linear(p.output, joined, prefix, "W_o") : joined;
   check_options(request, geometry);
   return geometry;
@@ -153,7 +167,8 @@ AttentionWeights::AttentionWeights(const Projections& projections)
     : query(projections.query),
       key(projections.key),
       value(projections.value),
-      output(projections.output) {}
+      output(projections.output),
+      gate(projections.gate) {}
 
 namespace {
 
@@ -212,6 +227,9 @@ AttentionRequest project(const AttentionOptions& options, const Sequences& state
       projected(options, states, normed(weights.query_norm, std::move(rows[0])),
                 normed(weights.key_norm, std::move(rows[1])), std::move(rows[2]));
   inner.dtype = precision;
+  if (weights.gate) {
+    inner.gate = apply_in(precision, weights.gate, states.query, options.threads);
+  }
   return inner;
 }
 

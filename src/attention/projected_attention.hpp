@@ -27,6 +27,7 @@ Geometry check_projected(const ProjectedAttentionRequest& request, const std::st
 struct AttentionWeights {
   StoredLinear query, key, value;
   StoredLinear output;  ///< absent = none
+  StoredLinear gate;    ///< [H·dv,in], of the queries' states; absent = none
   /// Norms of a row of queries or keys, all heads together (OLMo et al. 2024, section 3.3).
   std::optional<Norm> query_norm, key_norm;
 

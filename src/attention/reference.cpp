@@ -8,12 +8,14 @@
 #include <variant>
 #include <vector>
 
+#include "attention/expression.hpp"
 #include "attention/head_rows.hpp"
 #include "attention/matrix.hpp"
 #include "attention/paths.hpp"
 #include "attention/pooled_map.hpp"
 #include "attention/positions.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 #include "tensor/half_number.hpp"
 
 namespace attn {
@@ -144,10 +146,54 @@ class Rounding {
   bool half_;
 };
 
-// c·tanh(s/c), each step rounded.
-void cap(Matrix& scores, double c, const Rounding& round) {
-  for (double& s : scores) s = round(c * round(std::tanh(round(s / c))));
+// c·tanh(s/c), each step rounded. With `hides` a score of −inf stays −inf.
+void cap(Matrix& scores, double c, const Rounding& round, bool hides) {
+  for (double& s : scores) {
+    if (!hides || s != -infinity) s = round(c * round(std::tanh(round(s / c))));
+  }
 }
+
+// An expression for the cells of an attention.
+class OwnExpression {
+ public:
+  OwnExpression(const Expression& expression, ExpressionUse use, const char* pointer,
+                const Geometry& geometry, const ComparedRows& rows)
+      : rows_(rows), score_(use == ExpressionUse::score) {
+    const bool has_rows = geometry.query_width > 0 && geometry.hidden == 0;
+    if (expression) tree_.emplace(expression, use, pointer, geometry, has_rows);
+  }
+
+  explicit operator bool() const { return tree_.has_value(); }
+
+  // Replaces the numbers of a row; of cells that are not seen only if `all`. Their faults do not
+  // count.
+  void replace(ExpressionCell cell, std::span<double> row,
+               const std::function<bool(std::size_t)>& seen, bool all) {
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      const bool counts = seen(j);
+      if (!counts && !all) continue;
+      cell.given = row[j];
+      cell.j = j;
+      if (tree_->reads_rows()) rows_.put(cell);
+      ExpressionTree::Fault fault;
+      row[j] = tree_->value(cell, fault);
+      if (!counts || !std::isnan(row[j])) continue;
+      faults_.note(cell, !fault.problem.empty() ? fault.problem
+                         : score_               ? translated("the score is nan")
+                                                : translated("the weight is nan"));
+    }
+  }
+
+  void check() const {
+    if (tree_) faults_.check(*tree_);
+  }
+
+ private:
+  std::optional<ExpressionTree> tree_;
+  const ComparedRows& rows_;
+  ExpressionFaults faults_;
+  bool score_;
+};
 
 // A result under construction: collects matrices [rows,columns], rounded to its dtype.
 class Collector {
@@ -218,6 +264,12 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   const PositionBias position_bias(request, geometry);
   const Tensor sinks = request.sinks.converted(DType::float64);
 
+  const ComparedRows compared = sequences ? ComparedRows(*sequences, geometry) : ComparedRows();
+  OwnExpression own_score(request.score_expression, ExpressionUse::score, "/score", geometry,
+                          compared);
+  OwnExpression own_weight(request.weight_expression, ExpressionUse::weight, "/weight", geometry,
+                           compared);
+
   const DType weights_type = weights_dtype(request);
   const Rounding round(request.dtype), round_weights(weights_type);
 
@@ -246,10 +298,28 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
     round(s);
     s *= scale;
     round(s);
+    if (own_score) {
+      std::vector<std::uint8_t> seen(keys, 1);
+      for (std::size_t i = 0; i < queries; ++i) {
+        ExpressionCell cell;
+        cell.b = b;
+        cell.h = h;
+        cell.i = first + i;
+        cell.offset = visibility.offset(b);
+        if (request.mask.present()) visibility.see(b, h, first + i, seen);
+        own_score.replace(
+            cell, {s.data() + i * keys, keys}, [&](std::size_t j) { return seen[j] != 0; }, true);
+      }
+      round(s);
+    }
     scores.put(s.data(), queries, keys, place, keys);
+    // Scores of −inf by the expression hide their keys, whatever is added.
+    std::vector<std::uint8_t> hides(own_score ? s.size() : 0);
+    for (std::size_t n = 0; n < hides.size(); ++n) hides[n] = s.data()[n] == -infinity;
     // 2. Softcap.
-    if (request.softcap) cap(s, *request.softcap, round);
-    capped.put(s.data(), queries, keys, place, keys);
+    if (request.softcap && !request.softcap_after_bias)
+      cap(s, *request.softcap, round, static_cast<bool>(own_score));
+    if (!request.softcap_after_bias) capped.put(s.data(), queries, keys, place, keys);
     // 3. Biases and mask.
     for (std::size_t i = 0; position_bias && i < queries; ++i) {
       const std::ptrdiff_t stands = static_cast<std::ptrdiff_t>(first + i) + visibility.offset(b);
@@ -257,11 +327,29 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
         s(i, j) += position_bias.term(h, static_cast<std::ptrdiff_t>(j) - stands);
       }
     }
+    if (request.softcap_after_bias) {
+      for (std::size_t i = 0; i < queries; ++i) {
+        for (std::size_t j = 0; j < keys; ++j) s(i, j) += visibility.bias(b, h, first + i, j);
+      }
+      if (request.softcap) cap(s, *request.softcap, round, true);
+      capped.put(s.data(), queries, keys, place, keys);
+    }
     if (request.mask.present()) {
       std::vector<std::uint8_t> seen(keys);
       for (std::size_t i = 0; i < queries; ++i) {
         visibility.see(b, h, first + i, seen);
-        visibility.mask(b, h, first + i, seen, {s.data() + i * keys, keys});
+        const std::span<double> row(s.data() + i * keys, keys);
+        if (request.softcap_after_bias) {
+          const double fill = request.mask.fill.value_or(-infinity);
+          for (std::size_t j = 0; j < keys; ++j) {
+            if (seen[j] == 0 && row[j] != -infinity) row[j] = fill;
+          }
+        } else {
+          visibility.mask(b, h, first + i, seen, row);
+        }
+        for (std::size_t j = 0; j < keys && !hides.empty(); ++j) {
+          if (hides[i * keys + j] != 0) row[j] = -infinity, seen[j] = 0;
+        }
         if (pooled) pooled->see(at, block, i, seen);
         if (!request.weights) continue;
         std::copy(seen.begin(), seen.end(),
@@ -272,6 +360,18 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
     masked.put(s.data(), queries, keys, place, keys);
     // 4. Softmax.
     Softmax p = softmax(s, sinks ? std::optional(sinks.values<double>()[h]) : std::nullopt);
+    if (own_weight) {
+      for (std::size_t i = 0; i < queries; ++i) {
+        ExpressionCell cell;
+        cell.b = b;
+        cell.h = h;
+        cell.i = first + i;
+        cell.offset = visibility.offset(b);
+        own_weight.replace(
+            cell, {p.weights.data() + i * keys, keys},
+            [&](std::size_t j) { return s(i, j) != -infinity; }, false);
+      }
+    }
     round_weights(p.weights);
     weights.put(p.weights.data(), queries, keys, place, keys);
     if (pooled) pooled->add(at, block, p.weights.data());
@@ -297,6 +397,9 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
       }
     }
   });
+  visibility.check_where();
+  own_score.check();
+  own_weight.check();
   AttentionResult result;
   result.empty_rows = empty_rows;
   result.weights = weights.finish();

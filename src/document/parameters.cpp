@@ -22,6 +22,7 @@ using Names = std::vector<std::string>;
 const Names query_names{"W_q", "query", "Q", "q_liner", "q_proj", "to_q"};
 const Names key_names{"W_k", "key", "K", "k_liner", "k_proj", "to_k"};
 const Names value_names{"W_v", "value", "V", "v_liner", "v_proj", "to_v"};
+const Names gate_names{"W_gate"};
 const Names output_names{"W_o", "fc_out", "linear", "out_liner", "out_proj", "o_proj", "to_out.0"};
 
 Names with_ending(const std::string& prefix, const Names& names, const std::string& ending) {
@@ -122,7 +123,7 @@ Projections given_projections(ParameterSet& parameters, const std::string& prefi
         parameters.place(prefix + "bias_k"),
         translated("append the bias's row to key and value instead: add_bias_kv is not supported"));
   }
-  for (const Names* names : {&query_names, &key_names, &value_names, &output_names}) {
+  for (const Names* names : {&query_names, &key_names, &value_names, &output_names, &gate_names}) {
     parameters.may_ask_for(with_ending(prefix, *names, ".weight"));
     parameters.may_ask_for(with_ending(prefix, *names, ".bias"));
   }
@@ -158,6 +159,7 @@ Projections given_projections(ParameterSet& parameters, const std::string& prefi
     p.value = given_linear(parameters, prefix, value_names);
   }
   p.output = optional_linear(parameters, prefix, output_names);
+  p.gate = optional_linear(parameters, prefix, gate_names);
   return p;
 }
 

@@ -83,6 +83,8 @@ AttentionOptions cross_options(const TransformerRequest& request) {
   options.key_norm.reset();
   options.relative_bias.reset();
   options.sinks = {};
+  options.score_expression = options.weight_expression = {};
+  options.gate = {};
   return options;
 }
 

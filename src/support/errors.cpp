@@ -22,6 +22,20 @@ std::string limited(std::string text) {
   return std::move(text) + "…";
 }
 
+// Escapes everything but the line breaks before lines that are set in by four spaces: a quoted text
+// and a mark below it.
+std::string printable_lines(const std::string& text) {
+  constexpr std::string_view quoted = "\n    ";
+  std::string result;
+  std::size_t at = 0;
+  for (std::size_t end = text.find(quoted); end != std::string::npos; end = text.find(quoted, at)) {
+    result += printable(std::string_view(text).substr(at, end - at));
+    result += quoted;
+    at = end + quoted.size();
+  }
+  return result + printable(std::string_view(text).substr(at));
+}
+
 }  // namespace
 
 Error::Error(ErrorKind kind, std::string problem, std::string where, std::string help)
@@ -30,7 +44,7 @@ Error::Error(ErrorKind kind, std::string problem, std::string where, std::string
       where_(limited(std::move(where))),
       help_(limited(std::move(help))) {
   // The parts may quote documents from anywhere.
-  text_ = printable(problem_);
+  text_ = printable_lines(problem_);
   if (!where_.empty()) text_ += translated("\n  where: {1}", printable(where_));
   if (!help_.empty()) text_ += translated("\n  help:  {1}", printable(help_));
 }
