@@ -187,6 +187,27 @@ void add_document(Flags& flags, DocumentOptions& options) {
               translated("Heads to split tensors without a head axis into"), 1);
   flags.add("--scale", "X", translated("Scale of the scores"),
             [&](const std::string& text) { options.scale = finite_number("--scale", text); });
+  flags.add("--score", "EXPR",
+            translated("Expression for the scores, such as \"s - 0.1 * abs(i - j)\""),
+            [&](const std::string& text) { options.score = text; });
+  flags.add("--where", "EXPR",
+            translated("Expression for the keys that are seen, such as \"j <= i\""),
+            [&](const std::string& text) { options.where = text; });
+  flags.add("--weight", "EXPR",
+            translated("Expression for the weights, such as \"p > 0.1 ? p : 0\""),
+            [&](const std::string& text) { options.weight = text; });
+  flags
+      .add("--table", "NAME=FILE", translated("Tensor that expressions read by name; repeatable"),
+           [&](const std::string& text) {
+             const std::size_t sign = text.find('=');
+             if (sign == std::string::npos || sign == 0) {
+               throw Error(ErrorKind::usage,
+                           translated("invalid value \"{1}\" for {2}", text, "--table"), "",
+                           translated("write NAME=FILE, such as doc=documents.npy"));
+             }
+             options.tables.emplace_back(text.substr(0, sign), text.substr(sign + 1));
+           })
+      .repeats = true;
   flags.add("--seed", "N", translated("Seed of random tensors"),
             [&](const std::string& text) { options.seed = integer("--seed", text); });
   flags.choice("--dtype", options.dtype, document_dtypes(), "TYPE");

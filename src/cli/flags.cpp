@@ -154,6 +154,7 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"BatchOptions::inputs", "attn-cli batch"},
     {"BenchRequest::kind", "--attention"},
     {"DocumentOptions::texts", "--text"},
+    {"DocumentOptions::tables", "--table"},
     {"FileAccess::restrict_to", "--restrict"},
     {"Limits::elements", "--max-elements"},
     {"Limits::file_bytes", "--max-file-size"},

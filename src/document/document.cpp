@@ -172,7 +172,8 @@ std::vector<Setting> settings(
     const std::function<std::string(const std::filesystem::path&)>& place) {
   // Naming all members makes a new member a compile error until it is set too.
   const auto& [input, model, architecture, texts, layers, logits, heads_off, attention, dtype,
-               heads, scale, seed, valid_lens, pool, causal, gradient, threads, files] = options;
+               heads, scale, seed, valid_lens, pool, causal, score, where, weight, tables, gradient,
+               threads, files] = options;
   static_cast<void>(input);
   static_cast<void>(threads);
   static_cast<void>(files);
@@ -205,6 +206,13 @@ std::vector<Setting> settings(
     set("DocumentOptions::gradient", json_of(JsonValue::Object({{"file", json(place(*gradient))}})),
         "gradient", "output");
   }
+  if (score) set("DocumentOptions::score", json(*score));
+  if (weight) set("DocumentOptions::weight", json(*weight));
+  for (const auto& [name, file] : tables) {
+    set("DocumentOptions::tables", json_of(JsonValue::Object({{"file", json(place(file))}})),
+        "tables", name);
+  }
+  if (where) set("DocumentOptions::where", json(*where), "mask", "where");
   if (causal) set("DocumentOptions::causal", json(true), "mask", "causal");
   return all;
 }
@@ -241,6 +249,8 @@ void put_options(const DocumentOptions& options, Document& document) {
     return (no_such_place ? path : here).string();
   };
   if (options.gradient) document.give(document.folder() / from_here(*options.gradient));
+  for (const auto& table : options.tables)
+    document.give(document.folder() / from_here(table.second));
   for (Setting& setting : settings(options, from_here)) {
     if (setting.inner.empty()) {
       document.override_with(setting.key, std::move(setting.value), std::move(setting.field));

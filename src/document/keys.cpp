@@ -87,6 +87,9 @@ constexpr auto activations = std::to_array<Named<GatedActivation>>({
 constexpr auto norm_places =
     std::to_array<Named<NormPlace>>({{"post", NormPlace::post}, {"pre", NormPlace::pre}});
 
+// Whether the softcap follows the biases.
+constexpr auto softcap_places = std::to_array<Named<bool>>({{"scale", false}, {"bias", true}});
+
 // Models are computed in float32 or float64 only.
 std::span<const Named<DType>> dtypes(const KindInfo& kind) {
   return model(kind) ? document_dtypes().first(2) : document_dtypes();
@@ -99,7 +102,7 @@ void read_value(const KeyValue& given, Member& member) {
   member = FieldType<Member>::read(given.value, given.place);
 }
 
-constexpr std::array<DocumentKey, 54> keys{{
+constexpr std::array<DocumentKey, 59> keys{{
     {"attention", all,
      to_translate("the kind of attention, or a list of kinds; \"model\" where a model is given"),
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
@@ -175,6 +178,41 @@ constexpr std::array<DocumentKey, 54> keys{{
     {"softcap", tensors, to_translate("c of c·tanh(score/c)"),
      R"("type": "number", "exclusiveMinimum": 0)", Reading::plain,
      [](const KeyValue& given, PlainValues& values) { read_value(given, values.options.softcap); },
+     true},
+    {"softcap_after", tensors,
+     to_translate("scale or bias: whether biases are added after the softcap or before it"),
+     +[] { return names_schema(softcap_places); }, Reading::plain,
+     [](const KeyValue& given, PlainValues& values) {
+       values.options.softcap_after_bias =
+           expect_choice(given.value, given.place, "step", softcap_places);
+     },
+     true},
+    {"score", tensors, to_translate("expression that takes the place of the scaled score s"),
+     R"("type": "string", "minLength": 1, "maxLength": 4096)", Reading::plain,
+     [](const KeyValue& given, PlainValues& values) {
+       values.options.score_expression.text = expect_expression(given.value, given.place);
+     },
+     true},
+    {"weight", tensors, to_translate("expression that takes the place of the weight p"),
+     R"("type": "string", "minLength": 1, "maxLength": 4096)", Reading::plain,
+     [](const KeyValue& given, PlainValues& values) {
+       values.options.weight_expression.text = expect_expression(given.value, given.place);
+     },
+     true},
+    {"tables", tensors, to_translate("tensors of one to three axes that expressions read by name"),
+     R"("type": "object", "additionalProperties": {"anyOf": [{"type": "number"}, {"$ref": "#/$defs/tensor"}]})",
+     Reading::in_turn,
+     [](const KeyValue& given, PlainValues& values) {
+       values.tables = read_tables(given.value, given.place, *given.tensors);
+     },
+     true},
+    {"gate", tensors,
+     to_translate("shape of the joined heads, which its sigmoid multiplies before the output "
+                  "projection"),
+     R"("$ref": "#/$defs/tensor")", Reading::in_turn,
+     [](const KeyValue& given, PlainValues& values) {
+       values.options.gate = given.tensors->read(given.value, values.numbers(), given.place);
+     },
      true},
     {"rotary", products, to_translate("rotates queries and keys by their positions"),
      R"("$ref": "#/$defs/rotary")", Reading::in_turn,

@@ -27,6 +27,7 @@ struct PlainValues {
   NormKind norm_kind = NormKind::layer;  ///< of layers
   std::optional<std::size_t> feed_forward = {}, layers = {};
   std::optional<double> dropout = {};
+  std::vector<std::pair<std::string, Tensor>> tables = {};  ///< that expressions read
   bool special_tokens = true;
 
   /// The type that tensors are read as.

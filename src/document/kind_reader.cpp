@@ -246,6 +246,11 @@ class KindReader {
 
   void read_positions() {
     read_values_in_turn(parts_.root, parts_.kind(), parts_.tensors, parts_.problems, parts_);
+    for (Expression* expression :
+         {&parts_.options.score_expression, &parts_.options.weight_expression,
+          &parts_.options.mask.where, &parts_.transformer.memory_mask.where}) {
+      expression->tables = parts_.tables;
+    }
     if (parts_.find("eps") && !parts_.is(Family::transformer) && !parts_.options.query_norm &&
         !parts_.options.key_norm) {
       parts_.plan.warnings.emplace_back(translated("\"eps\" has no effect: there is no norm"));

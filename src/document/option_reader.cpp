@@ -10,6 +10,7 @@
 #include "attn/error.hpp"
 #include "attn/named.hpp"
 
+#include "attention/expression.hpp"
 #include "document/fields.hpp"
 #include "io/json_value.hpp"
 #include "support/number_text.hpp"
@@ -360,6 +361,31 @@ Window read_window(const JsonValue& value, const std::string& place) {
 
 std::span<const Named<Pooling::Reduction>> pooling_reductions() noexcept {
   return reductions;
+}
+
+std::string expect_expression(const JsonValue& value, const std::string& place) {
+  std::string text = expect_string(value, place);
+  if (!text.empty()) return text;
+  throw input_error(translated("the expression is empty"), place,
+                    translated("give one such as {1}", "s - 0.1 * abs(i - j)"));
+}
+
+Tables read_tables(const JsonValue& value, const std::string& place, TensorSource& tensors) {
+  Tables tables;
+  for (const JsonMember& member : expect_object(value, place).members()) {
+    const std::string at = pointer_to(place, member.key);
+    if (member.value.is(JsonValue::Type::number)) {
+      tables.emplace_back(member.key, Tensor(Shape{}, std::vector<double>{member.value.number()}));
+    } else {
+      const JsonValue* first = &member.value;
+      while (first->is(JsonValue::Type::array) && first->size() > 0) first = &first->element(0);
+      const bool flags = first->is(JsonValue::Type::boolean);
+      tables.emplace_back(member.key,
+                          tensors.read(member.value, flags ? DType::boolean : DType::float64, at));
+    }
+  }
+  check_tables({"", tables});
+  return tables;
 }
 
 Pooling read_pooling(const JsonValue& value, const std::string& place) {

@@ -11,6 +11,11 @@
 
 namespace attn {
 
+using Tables = std::vector<std::pair<std::string, Tensor>>;
+/// Tables of expressions by name. Throws Error(input) at "/tables/NAME" for one that expressions
+/// cannot read.
+Tables read_tables(const JsonValue& value, const std::string& place, TensorSource& tensors);
+
 /// The values of keys that set one option of an attention and are objects, or names from a table.
 /// Tensors are read as `dtype`; whether they fit the attention is checked later. Each function
 /// throws Error(input) at or below the JSON pointer `place`.
@@ -31,6 +36,9 @@ NormKind read_norm_kind(const JsonValue& value, const std::string& place);
 /// "mask.window"
 Window read_window(const JsonValue& value, const std::string& place);
 /// "pool": 1024, or {"size": 1024, "reduction": "max"}
+/// The text of an expression, which is not empty.
+std::string expect_expression(const JsonValue& value, const std::string& place);
+
 Pooling read_pooling(const JsonValue& value, const std::string& place);
 /// The gradient of the output in {"output": tensor}.
 Tensor read_output_gradient(const JsonValue& value, const std::string& place, DType dtype,

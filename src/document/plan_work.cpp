@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "attention/expression.hpp"
 #include "document/plan.hpp"
 #include "support/overloaded.hpp"
 
@@ -28,6 +29,21 @@ double work_of(Kind kind, const Geometry& g) {
   return work;
 }
 
+// The parts of expressions, each computed for every pair.
+double work_of_expressions(const AttentionOptions& options, const Geometry& g) {
+  double work = 0;
+  const auto add = [&](const Expression& expression, ExpressionUse use) {
+    if (!expression) return;
+    const bool has_rows = g.query_width > 0 && g.hidden == 0;
+    const ExpressionTree tree(expression, use, "", g, has_rows);
+    work += pairs(g) * real(tree.size() * (tree.reads_rows() ? g.query_width : 1));
+  };
+  add(options.score_expression, ExpressionUse::score);
+  add(options.mask.where, ExpressionUse::where);
+  add(options.weight_expression, ExpressionUse::weight);
+  return work;
+}
+
 double elements(const Linear& linear) {
   return linear.weight ? real(linear.weight.size()) : 0;
 }
@@ -40,7 +56,8 @@ double work_of(const Projections& p, const Geometry& g) {
 }
 
 double work_of(const Plan& plan, const TransformerRequest& request) {
-  double work = 0;
+  double work =
+      real(request.layers.size()) * work_of_expressions(request, plan.attentions.front().geometry);
   for (const PlannedAttention& attention : plan.attentions)
     work += work_of(plan.kind, attention.geometry);
   const Geometry& self = plan.attentions.front().geometry;
@@ -83,12 +100,14 @@ double work_of(const ModelRequest& request) {
 
 double work_of(const Plan& plan) {
   return std::visit(
-      Overloaded{[&](const AttentionRequest&) {
-                   return work_of(plan.kind, plan.attentions.front().geometry);
+      Overloaded{[&](const AttentionRequest& request) {
+                   const Geometry& geometry = plan.attentions.front().geometry;
+                   return work_of(plan.kind, geometry) + work_of_expressions(request, geometry);
                  },
                  [&](const ProjectedAttentionRequest& request) {
                    const Geometry& geometry = plan.attentions.front().geometry;
-                   return work_of(plan.kind, geometry) + work_of(request.projections, geometry);
+                   return work_of(plan.kind, geometry) + work_of(request.projections, geometry) +
+                          work_of_expressions(request, geometry);
                  },
                  [&](const TransformerRequest& request) { return work_of(plan, request); },
                  [](const ModelRequest& request) { return work_of(request); }},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -91,26 +92,27 @@ ExplainedQuery::ExplainedQuery(const AttentionRequest& request, const AttentionR
       shown_keys_(choice.full ? Excerpt::all(keys())
                               : Excerpt(keys(), most_keys, first_keys, last_keys)) {
   using Rows = HeadRows<double>;
-  std::visit(Overloaded{[&](const GivenScores& given) {
-                          scores_ = Rows(given.scores, 1);
-                          if (given.value) value_ = Rows(given.value, geometry().kv_heads);
-                        },
-                        [&](const Sequences& of) {
-                          given_query_ = Rows(of.query, geometry().heads);
-                          given_key_ = Rows(of.key_or_query(), geometry().kv_heads, of.past_key);
-                          const Sequences compared =
-                              preparation_ ? preparation_.prepared(of, DType::float64) : of;
-                          query_ = Rows(compared.query, geometry().heads);
-                          key_ = Rows(compared.key_or_query(), geometry().kv_heads, of.past_key);
-                          AttentionOptions norms = request;
-                          norms.rotary.reset();
-                          const HeadPreparation only(norms, geometry(), visibility_);
-                          normed_query_ =
-                              Rows(only ? only.prepared(of, DType::float64).query : of.query,
-                                   geometry().heads);
-                          value_ = Rows(of.value_or_key(), geometry().kv_heads, of.past_value);
-                        }},
-             request.score);
+  std::visit(
+      Overloaded{[&](const GivenScores& given) {
+                   scores_ = Rows(given.scores, 1);
+                   if (given.value) value_ = Rows(given.value, geometry().kv_heads);
+                 },
+                 [&](const Sequences& of) {
+                   given_query_ = Rows(of.query, geometry().heads);
+                   given_key_ = Rows(of.key_or_query(), geometry().kv_heads, of.past_key);
+                   const Sequences compared =
+                       preparation_ ? preparation_.prepared(of, DType::float64) : of;
+                   query_ = Rows(compared.query, geometry().heads);
+                   key_ = Rows(compared.key_or_query(), geometry().kv_heads, of.past_key);
+                   visibility_.compare(std::make_shared<const ComparedRows>(compared, geometry()));
+                   AttentionOptions norms = request;
+                   norms.rotary.reset();
+                   const HeadPreparation only(norms, geometry(), visibility_);
+                   normed_query_ = Rows(only ? only.prepared(of, DType::float64).query : of.query,
+                                        geometry().heads);
+                   value_ = Rows(of.value_or_key(), geometry().kv_heads, of.past_value);
+                 }},
+      request.score);
 
   const auto weights = row(result.weights);
   // NaN has no place in an order; all of a row are NaN or hidden then.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <span>
 
+#include "attention/expression.hpp"
 #include "attention/matrix.hpp"
 #include "explain/explained_linear.hpp"
 #include "explain/explained_steps.hpp"
@@ -180,6 +181,10 @@ void explain_scale(const ExplainedQuery& query, const Vector& unscaled, Explanat
   const AttentionRequest& request = query.request();
   const bool by_width = info(kind_of(request.score)).scales_by_width;
   const double scale = scale_of(request, query.geometry());
+  const Vector own = unscaled * scale;
+  const std::span<const double> scaled = request.score_expression
+                                             ? std::span<const double>(own.data(), own.size())
+                                             : query.row(query.result().scores);
   if (!by_width && scale == 1) return;
   const std::string width = std::to_string(query.geometry().query_width);
   const std::string shown = shown_number(scale);
@@ -204,7 +209,7 @@ void explain_scale(const ExplainedQuery& query, const Vector& unscaled, Explanat
   to.put(Explanation::Table{
       {query.key_column(),
        query.key_numbers(translated("product"), {unscaled.data(), unscaled.size()}),
-       query.key_numbers(translated("score"), query.row(query.result().scores))},
+       query.key_numbers(translated("score"), {scaled.data(), scaled.size()})},
       query.shown_keys(),
       keys_left_out});
 }
@@ -223,11 +228,39 @@ void explain_softcap(const ExplainedQuery& query, Explanation& to) {
       keys_left_out});
 }
 
+// The expression of the score, and the same with the numbers of each shown key.
+void explain_own_score(const ExplainedQuery& query, const Vector& unscaled, Explanation& to) {
+  const AttentionRequest& request = query.request();
+  if (!request.score_expression) return;
+  to.step(translated("The score by expression"));
+  const double scale = scale_of(request, query.geometry());
+  const bool rows = query.geometry().query_width > 0 && query.geometry().hidden == 0;
+  const ExpressionTree tree(request.score_expression, ExpressionUse::score, "/score",
+                            query.geometry(), rows);
+  to.formula("score = " + tree.text(), "\\text{" + tree.text() + "}");
+  for (const std::size_t j : query.shown_keys().indices()) {
+    ExpressionCell cell;
+    cell.given = unscaled(j) * scale;
+    cell.b = query.choice().sample;
+    cell.h = query.choice().head;
+    cell.i = query.choice().query;
+    cell.j = j;
+    cell.offset = query.visibility().offset(cell.b);
+    if (rows) {
+      cell.query = query.query();
+      cell.key = query.key(j);
+    }
+    to.item(query.key_names().in_prose(j) + ": " + tree.with_numbers(cell) + " = " +
+            shown_number(query.row(query.result().scores)[j]));
+  }
+}
+
 }  // namespace
 
 void explain_scores(const ExplainedQuery& query, Explanation& explanation) {
   const Vector unscaled = std::visit(ScoreSteps(query, explanation), query.request().score);
   explain_scale(query, unscaled, explanation);
+  explain_own_score(query, unscaled, explanation);
   explain_softcap(query, explanation);
 }
 

@@ -1,0 +1,154 @@
+#include "attention/expression.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/attention.hpp"
+#include "attn/error.hpp"
+#include "attn/gradient.hpp"
+
+#include "error_from.hpp"
+
+namespace {
+
+using attn::Expression;
+using attn::ExpressionCell;
+using attn::ExpressionTree;
+using attn::ExpressionUse;
+using attn::Geometry;
+using attn::Tensor;
+
+Geometry sizes() {
+  Geometry geometry;
+  geometry.batch = 2;
+  geometry.heads = 3;
+  geometry.queries = 4;
+  geometry.keys = 5;
+  geometry.query_width = geometry.key_width = 2;
+  return geometry;
+}
+
+double value(const std::string& text, double given = 0.5) {
+  const ExpressionTree tree({text, {{"t", Tensor({3}, {4, 5, 6})}}}, ExpressionUse::score, "/score",
+                            sizes(), true);
+  static const std::vector<double> query{3, 0}, key{0, 4};
+  ExpressionCell cell{given, 1, 2, 3, 4, 0, query, key};
+  ExpressionTree::Fault fault;
+  return tree.value(cell, fault);
+}
+
+std::string error_of(const std::string& text, ExpressionUse use = ExpressionUse::score) {
+  return error_from([&] {
+    const ExpressionTree tree({text, {{"t", Tensor({3}, {4, 5, 6})}}}, use, "/score", sizes(),
+                              true);
+  });
+}
+
+TEST_CASE("operators bind as in the table of the language") {
+  CHECK(value("-2^2") == -4);
+  CHECK(value("2^3^2 / 512") == 1);
+  CHECK(value("-7 // 2") == -4);
+  CHECK(value("-7 % 3") == 2);
+  CHECK(value("7 % -3") == -2);
+  CHECK(value("1 - 2 - 3") == -4);
+  CHECK(value("not 1 == 2 && 3 > 2 ? 7 : 8") == 7);
+  CHECK(value("!(1 < 2) or i == 3 ? 7 : 8") == 7);
+  CHECK(value("0^0 + round(2.5) + sign(-3) + clamp(9, 1, 2)") == 4);
+}
+
+TEST_CASE("names, tables and rows have the numbers of their cell") {
+  CHECK(value("s + 10*b + 100*h + 1000*i + 10000*j") == 43210.5);
+  CHECK(value("Lq + 10*Lk + 100*H + 1000*d") == 2354);
+  CHECK(value("t[i - 1] + t[0]") == 10);
+  CHECK(value("distance(q, k) + 10*norm(q) + 100*norm(k) + dot(q, k)") == 435);
+  CHECK(value("i > 2 ? 1 : t[7]") == 1);
+  CHECK(std::isnan(value("t[3]")));
+}
+
+TEST_CASE("a wrong expression is shown with a caret below the place") {
+  CHECK(error_of("s + ofset") ==
+        "unknown name \"ofset\"\n    s + ofset\n        ^\n  where: /score\n  help:  did you mean "
+        "\"offset\"?; tensors are given in \"tables\"");
+  CHECK(error_of("2 * (s + 1")
+            .find("expected \")\", found the end\n    2 * (s + 1\n              ^") == 0);
+  CHECK(error_of("s + (i < j)").find("expected a number, found a truth") == 0);
+  CHECK(error_of("i - j", ExpressionUse::where).find("expected a truth, found a number") == 0);
+  CHECK(error_of("0 < i < 3", ExpressionUse::where).find("expected a number, found a truth") == 0);
+  CHECK(error_of("clamp(s, 1)").find("clamp has 2 arguments, not 3") == 0);
+  CHECK(error_of("s = 1").find("a single \"=\" is no operator") == 0);
+  CHECK(error_of("s * p").find("\"p\", the weight, is known in \"weight\" alone") == 0);
+  CHECK(error_of(std::string(600, '(')).find("the expression has more than 512 parts") == 0);
+}
+
+TEST_CASE("drawn texts are read within a millisecond each or refused") {
+  static const std::vector<std::string> pieces{
+      "s", "i",    "j", "t",   "[",    "]",  "(",    ")",   "+",  "-", "*",   "/",     "//",
+      "%", "^",    "?", ":",   "&&",   "||", "!",    "not", "==", "<", "1",   "2.5e3", "abs",
+      ",", "norm", "q", "max", "and ", "\t", "\xc3", ".5",  "h",  "e", "0.1", "tau"};
+  std::mt19937 random(1);
+  for (int round = 0; round < 3000; ++round) {
+    std::string text;
+    const std::size_t count = random() % (round % 10 == 0 ? 1500 : 12) + 1;
+    for (std::size_t n = 0; n < count; ++n) text += pieces[random() % pieces.size()];
+    try {
+      value(text);
+    } catch (const attn::Error& error) {
+      REQUIRE(error.kind() == attn::ErrorKind::input);
+    }
+  }
+}
+
+TEST_CASE("a score by expression takes the place of the scaled score") {
+  const Tensor query({2, 2}, {1, 2, -1, 0.5F}), key({3, 2}, {0.5F, 1, 2, -1, 0, 1});
+  attn::AttentionOptions options;
+  options.stages = true;
+  options.score_expression = {"j > i ? -inf : 2 * s", {}};
+  const auto result = attn::attend(attn::Sequences{query, key, key}, options);
+  const auto scores = result.scores.values<float>();
+  CHECK(scores[0] == doctest::Approx(2 * 2.5 / std::sqrt(2.0)));
+  CHECK(std::isinf(scores[1]));
+  CHECK(result.weights.values<float>()[0] == 1);
+}
+
+TEST_CASE("gradients go through score and weight as finite differences do") {
+  const std::vector<double> q{0.3, -0.7, 1.1, 0.4}, k{0.5, 0.2, -0.9, 0.8, 0.1, -0.4};
+  const Tensor ones({2, 2}, std::vector<double>{1, -2, 0.5, 3});
+  const auto request = [&](std::vector<double> query) {
+    attn::AttentionRequest one;
+    one.dtype = attn::DType::float64;
+    one.score_expression = {"s^2 - 0.5 * distance(q, k) + tanh(norm(k) * dot(q, k))", {}};
+    one.weight_expression = {"p^1.5 + 0.1 * sin(s2[0] * p)", {{"s2", Tensor({1}, {2})}}};
+    one.score = attn::ScaledDotProduct{
+        {Tensor({2, 2}, std::move(query)), Tensor({3, 2}, k), Tensor({3, 2}, k)}};
+    return one;
+  };
+  const auto loss = [&](const std::vector<double>& query) {
+    const Tensor output = attn::attend(request(query)).output;
+    double sum = 0;
+    for (std::size_t n = 0; n < 4; ++n)
+      sum += output.values<double>()[n] * ones.values<double>()[n];
+    return sum;
+  };
+  const auto all = attn::gradients(request(q), ones);
+  REQUIRE(all[0].first == "query");
+  for (std::size_t n = 0; n < 4; ++n) {
+    std::vector<double> more = q, less = q;
+    more[n] += 1e-6;
+    less[n] -= 1e-6;
+    CHECK(all[0].second.values<double>()[n] ==
+          doctest::Approx((loss(more) - loss(less)) / 2e-6).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("the text with numbers shows each name's number") {
+  const ExpressionTree tree({"s - 0.1 * abs(i - t[j])", {{"t", Tensor({3}, {4, 5, 6})}}},
+                            ExpressionUse::score, "/score", sizes(), true);
+  CHECK(tree.with_numbers({0.25, 0, 0, 2, 1, 0, {}, {}}) == "0.25 - 0.1 * abs(2 - 5)");
+}
+
+}  // namespace
