@@ -98,7 +98,7 @@ bool seen_by_definition(const Mask& mask, const Geometry& geometry, const Entry&
     if (position < 0 || position >= static_cast<Wide>(geometry.keys)) return false;
     const auto id = [&](std::size_t place) {
       return mask.documents.values<
-          std::int64_t>()[place + (mask.documents.rank() == 2 ? at.batch * geometry.keys : 0)];
+          std::int64_t>()[place + (mask.documents.shape()[0] > 1 ? at.batch * geometry.keys : 0)];
     };
     if (id(at.key) != id(static_cast<std::size_t>(position))) return false;
   }
