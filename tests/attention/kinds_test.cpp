@@ -96,7 +96,8 @@ TEST_CASE("parameters are listed in their order of construction") {
   CHECK(listed(Kind::additive) == "W_k.weight[h,dk] W_q.weight[h,dq] w_v.weight[1,h] ");
   CHECK(listed(Kind::multi_head) ==
         "W_q.weight[H·d,E] W_q.bias[H·d]? W_k.weight[G·d,E] W_k.bias[G·d]? W_v.weight[G·dv,E] "
-        "W_v.bias[G·dv]? W_o.weight[out,H·dv]? W_o.bias[out]? ");
+        "W_v.bias[G·dv]? W_o.weight[out,H·dv]? W_o.bias[out]? W_gate.weight[H·dv,E]? "
+        "W_gate.bias[H·dv]? ");
   CHECK(listed(Kind::self) == listed(Kind::multi_head));
   CHECK(listed(Kind::cross) == listed(Kind::multi_head));
 }
