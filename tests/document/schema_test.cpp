@@ -235,8 +235,8 @@ TEST_CASE("no key of a document is ignored by a kind that takes it") {
 TEST_CASE("every part that hides keys has its words") {
   attn::Mask mask;
   // Naming every member makes a new one an error here until it is set too.
-  auto& [causal, align, window, global, padding, allow, block, bias, alibi, valid_lens, fill] =
-      mask;
+  auto& [causal, align, window, global, padding, allow, block, bias, alibi, valid_lens, documents,
+         prefix, chunk, dilation, where, fill] = mask;
   causal = true;
   align = attn::Alignment::lower_right;
   window = attn::Window{1, 1};
@@ -245,10 +245,15 @@ TEST_CASE("every part that hides keys has its words") {
   bias = attn::Tensor({1, 1}, std::vector<double>{0});
   alibi = attn::Alibi{};
   valid_lens = attn::Tensor({1}, std::vector<std::int64_t>{1});
+  documents = attn::Tensor({1}, std::vector<std::int64_t>{1});
+  prefix = attn::Tensor(attn::Shape{}, std::vector<std::int64_t>{1});
+  chunk = dilation = 1;
+  where.text = "i < j";
   fill = -1;
   const std::vector<std::string> sentences = attn::mask_sentences(mask, {0, 1});
-  // A part with a sentence about keys hides some, and has its row in Visibility.
-  CHECK(sentences.size() == attn::hiding_parts().size());
+  // A part with a sentence about keys hides some, and has its row in Visibility; but a prefix says
+  // which keys others do not hide.
+  CHECK(sentences.size() == attn::hiding_parts().size() + 1);
   const std::string words = attn::mask_text(mask);
   for (const attn::HidingPart* part : attn::hiding_parts()) {
     const std::string name(part->name);
@@ -266,7 +271,8 @@ TEST_CASE("every option of a document is one of its keys") {
   attn::DocumentOptions options;
   // Naming every member makes a new one an error here until it is set too.
   auto& [input, model, architecture, texts, layers, logits, heads_off, attention, dtype, heads,
-         scale, seed, valid_lens, pool, causal, gradient, threads, files] = options;
+         scale, seed, valid_lens, pool, causal, score, where, weight, tables, gradient, threads,
+         files] = options;
   input = "doc.json";
   threads = 1;
   files.limits.nesting = 7;
@@ -282,12 +288,14 @@ TEST_CASE("every option of a document is one of its keys") {
   seed = 1;
   valid_lens = {{1}};
   pool = attn::Pooling{};
+  score = where = weight = "1";
+  tables = {{"t", "a"}};
   const auto unchanged = [](const std::filesystem::path& path) { return path.string(); };
   const std::vector<attn::Setting> settings = attn::settings(options, unchanged);
   // All members but input, threads and files are settings.
   constexpr std::size_t members = std::tuple_size_v<decltype(std::tie(
       input, model, architecture, texts, layers, logits, heads_off, attention, dtype, heads, scale,
-      seed, valid_lens, pool, causal, gradient, threads, files))>;
+      seed, valid_lens, pool, causal, score, where, weight, tables, gradient, threads, files))>;
   CHECK(settings.size() == members - 3);
   for (const attn::Setting& setting : settings) {
     CAPTURE(setting.field);
