@@ -51,6 +51,7 @@ struct ModelReport {
   std::string family;
   std::vector<std::vector<std::string>> tokens;          ///< empty without a tokenizer
   std::vector<std::vector<std::string>> decoder_tokens;  ///< of an encoder-decoder
+  std::vector<std::vector<std::string>> text_tokens;     ///< of texts that go with pictures
   bool next = false;  ///< whether each prediction is the token after its sample
   std::vector<std::vector<Prediction>> predictions;
 };

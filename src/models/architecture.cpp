@@ -118,6 +118,7 @@ class ArchitectureReader {
     read_feed_forward();
     read_head();
     read_stacks();
+    read_vision();
     return std::move(model_);
   }
 
@@ -268,6 +269,32 @@ class ArchitectureReader {
     }
   }
 
+  void read_vision() {
+    if (!row_.vision) return;
+    const auto size = [&](const char* key) {
+      const std::size_t found = reader_.required(key, {key});
+      if (found > most_width) {
+        refuse_key(key, translated("the configuration asks for a size of {1}", found),
+                   translated("no size of a model is beyond {1}", most_width));
+      }
+      return found;
+    };
+    if (reader_.count("num_channels").value_or(3) != 3) {
+      refuse_key("num_channels", translated("pictures of other than 3 channels are not computed"),
+                 translated("choose another model"));
+    }
+    VisionPart own;
+    own.patch = size("patch_size");
+    own.side = size("image_size") / own.patch;
+    own.registers = reader_.value(row_.vision->registers).value_or(0);
+    own.antialiased = row_.vision->antialiased;
+    own.processor = row_.vision->processor;
+    own.projection = row_.vision->projection;
+    own.text_projection = row_.vision->text_projection;
+    own.last_token = row_.vision->last_token;
+    model_.vision = std::move(own);
+  }
+
   void read_head() {
     if (!row_.head) return;
     model_.head = {row_.head->dense, row_.head->norm, row_.head->weight, row_.head->bias, {}};
@@ -354,6 +381,21 @@ class ArchitectureReader {
   std::size_t layers_ = 0, decoder_layers_ = 0;
 };
 
+// The model of the texts that go with pictures, where the configuration has one.
+void read_text_part(Architecture& model, const FamilyRow& row, const JsonValue& config) {
+  const JsonValue* part = present_member(config, "text_config");
+  if (row.vision->text.empty() || part == nullptr) return;
+  if (!part->is(JsonValue::Type::object)) {
+    refuse_type("text_config", *part, to_translate("an object"));
+  }
+  const FamilyRow texts = read_row(row_of_family(row.vision->text));
+  Architecture& own =
+      model.text.emplace_back(ArchitectureReader(*part, texts, row.vision->text).read());
+  own.prefixes.emplace_back("");
+  const auto end = ConfigurationReader(*part, texts).count("eos_token_id");
+  if (end) model.vision->end_id = static_cast<std::int64_t>(*end);
+}
+
 }  // namespace
 
 Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
@@ -363,20 +405,22 @@ Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
         translated("this is not the config.json of a model"));
   }
   refuse_unsupported(config);
-  const JsonValue& part = language_part(config);
+  const JsonValue& part = main_part(config);
   refuse_unsupported(part);
-  const std::string family = family_of(part);
+  const bool pictures = reads_pictures(family_of(config));
+  const std::string family = family_of(pictures ? config : part);
   if (row != nullptr) read_row(*row);
-  JsonValue complete = row_of(part, row);
-  if (&part != &config) complete = with_part_sizes(complete, part);
+  JsonValue complete = row_of(pictures ? config : part, row);
+  if (&part != &config && !pictures) complete = with_part_sizes(complete, part);
   const FamilyRow own = read_row(complete);
   Architecture model = ArchitectureReader(part, own, family.empty() ? "own row" : family).read();
-  if (&part != &config) {
+  if (&part != &config && !pictures) {
     for (const char* prefix : {"language_model.model.", "model.language_model."}) {
       model.prefixes.emplace_back(prefix);
     }
   }
   model.prefixes.emplace_back("");
+  if (model.vision) read_text_part(model, own, config);
   return model;
 }
 

@@ -34,17 +34,20 @@ enum class WeightPurpose {
   after_attention, after_attention_sum, cross_query, cross_key, cross_value, cross_output,
   before_cross, after_cross_sum, before_feed_forward, after_feed_forward, after_feed_forward_sum,
   final_norm, gate, up, gated_up, gate_up, down, router, experts, expert_gate, expert_up,
-  expert_down
+  expert_down, class_token, distillation_token, registers, attention_scale, feed_forward_scale,
+  probe, pooling_in, pooling_output, pooling_norm, pooling_up, pooling_down, pooled_norm
 };
 /// Their names in a row of the table of families, in the order of the enumeration.
-inline constexpr std::array<std::string_view, 39> weight_purposes{
+inline constexpr std::array<std::string_view, 51> weight_purposes{
     "tokens", "positions", "types", "embedding_norm", "embedding_projection",
     "output_projection", "layer", "query", "key", "value", "query_key_value", "output",
     "query_norm", "key_norm", "sinks", "buckets", "before_attention", "after_attention",
     "after_attention_sum", "cross_query", "cross_key", "cross_value", "cross_output",
     "before_cross", "after_cross_sum", "before_feed_forward", "after_feed_forward",
     "after_feed_forward_sum", "final_norm", "gate", "up", "gated_up", "gate_up", "down",
-    "router", "experts", "expert_gate", "expert_up", "expert_down"};
+    "router", "experts", "expert_gate", "expert_up", "expert_down", "class_token",
+    "distillation_token", "registers", "attention_scale", "feed_forward_scale", "probe",
+    "pooling_in", "pooling_output", "pooling_norm", "pooling_up", "pooling_down", "pooled_norm"};
 // clang-format on
 
 /// The names that files may give a tensor, the first that is there counting.
@@ -85,6 +88,20 @@ struct ModelHead {
   std::optional<Activation> activation;  ///< absent = that of the layers
 };
 
+/// The rules of a model that reads pictures. The weight under `WeightPurpose::tokens` is the
+/// convolution that embeds its patches, [D,3,P,P].
+struct VisionPart {
+  std::size_t patch = 16;              ///< P, rows and columns of a patch
+  std::size_t side = 14;               ///< patches on a side of the pictures of training
+  std::size_t registers = 0;           ///< tokens between [CLS] and the patches
+  bool antialiased = false;            ///< whether positions of a smaller grid are averages
+  std::string processor;               ///< kind of its image processor, "ViT"
+  std::string projection;              ///< tensor that projects pooled pictures; empty = none
+  std::string text_projection;         ///< the same for texts
+  bool last_token = false;             ///< texts are filled up and pooled at their last token
+  std::optional<std::int64_t> end_id;  ///< token at which texts are pooled; 2 = the largest id
+};
+
 /// One model, as its config.json and the row of its family describe it.
 struct Architecture {
   std::string family;
@@ -114,6 +131,8 @@ struct Architecture {
   ModelBuckets buckets;
   ModelHead head;
   std::vector<ModelStack> stacks;  ///< one, or an encoder and a decoder
+  std::optional<VisionPart> vision;
+  std::vector<Architecture> text;  ///< of a model of pictures and texts: one, that of its texts
   std::optional<std::int64_t> pad_id, decoder_start_id;
 
   bool encoder_decoder() const noexcept { return stacks.size() == 2; }

@@ -254,6 +254,15 @@ constexpr auto expert_fields = std::to_array<RowField<RowExperts>>(
      {"chosen", own<&RowExperts::chosen>, keys<&RowExperts::chosen>},
      {"limit", own<&RowExperts::limit>, keys<&RowExperts::limit>}});
 
+constexpr auto vision_fields = std::to_array<RowField<RowVision>>(
+    {{"processor", put<&RowVision::processor>},
+     {"text", put<&RowVision::text>},
+     {"projection", put<&RowVision::projection>},
+     {"text_projection", put<&RowVision::text_projection>},
+     {"registers", own<&RowVision::registers>, keys<&RowVision::registers>},
+     {"antialiased", put<&RowVision::antialiased>},
+     {"last_token", put<&RowVision::last_token>}});
+
 constexpr auto head_fields = std::to_array<RowField<RowHead>>(
     {{"dense", put<&RowHead::dense>},
      {"norm", put<&RowHead::norm>},
@@ -310,6 +319,7 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"rotary", put_part<&FamilyRow::rotary, rotary_fields>},
      {"window", put_part<&FamilyRow::window, window_fields>},
      {"buckets", put_part<&FamilyRow::buckets, bucket_fields>},
+     {"vision", put_part<&FamilyRow::vision, vision_fields>},
      {"parallel", own<&FamilyRow::parallel>, keys<&FamilyRow::parallel>},
      {"residual_after_norm", own<&FamilyRow::residual_after_norm>,
       keys<&FamilyRow::residual_after_norm>},

@@ -75,6 +75,13 @@ struct RowOffset {
   bool behind_padding = false;  ///< behind the padding token's id
 };
 
+/// What rows say of models of pictures; see VisionPart.
+struct RowVision {
+  std::string processor, text, projection, text_projection;
+  RowValue<std::size_t> registers;
+  bool antialiased = false, last_token = false;
+};
+
 /// A row of the table of families: names of tensors, names of members of the configuration, and
 /// values that configurations leave out.
 struct FamilyRow {
@@ -99,6 +106,7 @@ struct FamilyRow {
   RowRotary rotary;
   std::optional<RowWindow> window;
   std::optional<RowBuckets> buckets;
+  std::optional<RowVision> vision;
   RowValue<bool> parallel, residual_after_norm;
   bool stored_transposed = false;
   bool rows_in_pairs = false;  ///< as Architecture::rows_in_pairs
@@ -114,8 +122,15 @@ struct FamilyRow {
 /// Error(input) at the member's JSON pointer for an unknown one or a value of another type.
 FamilyRow read_row(const JsonValue& row);
 
-/// The part of a configuration that describes the language model; all of it if it has one part.
-const JsonValue& language_part(const JsonValue& config);
+/// The row of the family of that name, complete with what it takes over from other rows.
+JsonValue row_of_family(std::string_view family);
+
+/// Whether models of the family read pictures.
+bool reads_pictures(std::string_view family);
+
+/// The part of a configuration that describes the stack of layers: that of pictures in a model that
+/// reads them, else that of the language model; all of it if it has one part.
+const JsonValue& main_part(const JsonValue& config);
 
 /// Its "model_type"; empty if it has none.
 std::string family_of(const JsonValue& config);

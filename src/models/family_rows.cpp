@@ -260,7 +260,61 @@ constexpr std::string_view rows = R"json({
     "before_attention": "self_attn_layer_norm", "before_cross": "encoder_attn_layer_norm",
     "before_feed_forward": "final_layer_norm", "final_norm": "layer_norm"}}},
 "pegasus": {"like": "mbart", "position_offset": 0, "positions": "sinusoidal",
-  "encoder": {"names": {"embedding_norm": null}}, "decoder": {"names": {"embedding_norm": null}}}
+  "encoder": {"names": {"embedding_norm": null}}, "decoder": {"names": {"embedding_norm": null}}},
+"vit": {
+  "prefixes": ["vit."], "norm": "layer", "eps": 1e-12, "eps_keys": ["layer_norm_eps"],
+  "activation": "gelu", "activation_keys": ["hidden_act"], "positions": "learned", "tied": false,
+  "defaults": {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "image_size": 224, "patch_size": 16},
+  "vision": {"processor": "ViT"},
+  "names": {
+    "tokens": "embeddings.patch_embeddings.projection", "positions": "embeddings.position_embeddings",
+    "class_token": "embeddings.cls_token", "layer": "encoder.layer.{n}.",
+    "query": "attention.attention.query", "key": "attention.attention.key", "value": "attention.attention.value",
+    "output": "attention.output.dense", "before_attention": "layernorm_before", "before_feed_forward": "layernorm_after",
+    "up": "intermediate.dense", "down": "output.dense", "final_norm": "layernorm"}},
+"deit": {"like": "vit", "prefixes": ["deit."], "vision": {"processor": "DeiT"},
+  "names": {"distillation_token": "embeddings.distillation_token"}},
+"dinov2": {"like": "vit", "prefixes": ["dinov2."], "eps": 1e-6, "vision": {"processor": "Bit"},
+  "names": {"before_attention": "norm1", "before_feed_forward": "norm2", "attention_scale": "layer_scale1.lambda1",
+    "feed_forward_scale": "layer_scale2.lambda1", "up": "mlp.fc1", "down": "mlp.fc2"},
+  "cases": [{"key": "use_swiglu_ffn", "is": true, "row": {"activation": "silu", "activation_keys": [],
+    "names": {"up": null, "gate_up": "mlp.weights_in", "down": "mlp.weights_out"}}}]},
+"dinov2_with_registers": {"like": "dinov2", "prefixes": ["dinov2_with_registers."],
+  "vision": {"registers": 4, "registers_keys": ["num_register_tokens"], "antialiased": true},
+  "names": {"registers": "embeddings.register_tokens"}},
+"clip": {
+  "prefixes": ["vision_model."], "norm": "layer", "eps": 1e-5, "eps_keys": ["layer_norm_eps"],
+  "activation": "quick_gelu", "activation_keys": ["hidden_act"], "positions": "learned", "tied": false,
+  "defaults": {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "image_size": 224, "patch_size": 32},
+  "vision": {"processor": "CLIP", "text": "clip_text_model", "projection": "visual_projection",
+    "text_projection": "text_projection"},
+  "names": {
+    "tokens": "embeddings.patch_embedding", "positions": "embeddings.position_embedding",
+    "class_token": "embeddings.class_embedding", "embedding_norm": "pre_layrnorm", "layer": "encoder.layers.{n}.",
+    "query": "self_attn.q_proj", "key": "self_attn.k_proj", "value": "self_attn.v_proj", "output": "self_attn.out_proj",
+    "before_attention": "layer_norm1", "before_feed_forward": "layer_norm2", "up": "mlp.fc1", "down": "mlp.fc2",
+    "pooled_norm": "post_layernorm"}},
+"clip_vision_model": {"like": "clip"},
+"clip_text_model": {
+  "prefixes": ["text_model."], "causal": true, "norm": "layer", "eps": 1e-5, "eps_keys": ["layer_norm_eps"],
+  "activation": "quick_gelu", "activation_keys": ["hidden_act"], "positions": "learned", "tied": false,
+  "defaults": {"hidden_size": 512, "num_hidden_layers": 12, "num_attention_heads": 8, "vocab_size": 49408,
+    "max_position_embeddings": 77, "eos_token_id": 49407},
+  "names": {
+    "tokens": "embeddings.token_embedding", "positions": "embeddings.position_embedding", "layer": "encoder.layers.{n}.",
+    "query": "self_attn.q_proj", "key": "self_attn.k_proj", "value": "self_attn.v_proj", "output": "self_attn.out_proj",
+    "before_attention": "layer_norm1", "before_feed_forward": "layer_norm2", "up": "mlp.fc1", "down": "mlp.fc2",
+    "final_norm": "final_layer_norm"}},
+"siglip": {"like": "clip", "eps": 1e-6, "activation": "gelu_pytorch_tanh", "defaults": {"patch_size": 16},
+  "vision": {"processor": "Siglip", "text": "siglip_text_model", "projection": null, "text_projection": "text_model.head",
+    "last_token": true},
+  "names": {"class_token": null, "embedding_norm": null, "pooled_norm": null, "final_norm": "post_layernorm",
+    "probe": "head.probe", "pooling_in": "head.attention.in_proj", "pooling_output": "head.attention.out_proj",
+    "pooling_norm": "head.layernorm", "pooling_up": "head.mlp.fc1", "pooling_down": "head.mlp.fc2"}},
+"siglip_vision_model": {"like": "siglip"},
+"siglip_text_model": {"like": "clip_text_model", "causal": false, "eps": 1e-6, "activation": "gelu_pytorch_tanh",
+  "defaults": {"hidden_size": 768, "num_attention_heads": 12, "vocab_size": 32000, "max_position_embeddings": 64,
+    "pad_token_id": 1}}
 })json";
 
 // `base` with the members of `change` in place of its own: objects member by member, null takes
@@ -294,11 +348,7 @@ struct Refused {
 };
 constexpr std::string_view no_text = to_translate("they read pictures or sound");
 constexpr std::string_view mixture = to_translate("their feed-forwards choose among experts");
-constexpr std::array<Refused, 24> refused_families{{
-    {"vit", no_text},
-    {"clip", no_text},
-    {"dinov2", no_text},
-    {"siglip", no_text},
+constexpr std::array<Refused, 20> refused_families{{
     {"whisper", no_text},
     {"qwen2_moe", mixture},
     {"qwen3_moe", mixture},
@@ -407,8 +457,20 @@ std::vector<std::string> known_families() {
   return names;
 }
 
-const JsonValue& language_part(const JsonValue& config) {
-  const JsonValue* part = present_member(config, "text_config");
+JsonValue row_of_family(std::string_view family) {
+  return complete_row(family);
+}
+
+bool reads_pictures(std::string_view family) {
+  const JsonValue* row = table().find(family);
+  if (row == nullptr) return false;
+  const JsonValue* like = row->find("like");
+  return row->find("vision") != nullptr || (like != nullptr && reads_pictures(like->string()));
+}
+
+const JsonValue& main_part(const JsonValue& config) {
+  const bool pictures = reads_pictures(family_of(config));
+  const JsonValue* part = present_member(config, pictures ? "vision_config" : "text_config");
   return part != nullptr && part->is(JsonValue::Type::object) ? *part : config;
 }
 
@@ -444,7 +506,9 @@ JsonValue with_part_sizes(const JsonValue& row, const JsonValue& part) {
 }
 
 std::string row_text(const JsonValue& config, const JsonValue* row) {
-  return json_text([&](JsonWriter& json) { write(json, row_of(language_part(config), row)); });
+  return json_text([&](JsonWriter& json) {
+    write(json, row_of(reads_pictures(family_of(config)) ? config : main_part(config), row));
+  });
 }
 
 }  // namespace attn

@@ -169,6 +169,18 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   } catch (const Error& problem) {
     throw problem.inside(configuration.string());
   }
+  if (model.architecture.vision) {
+    const FileName processor = FileName::by_document(path, "preprocessor_config.json");
+    if (is_there(processor, access)) {
+      const JsonValue settings = read_json(processor, access);
+      try {
+        model.image_processor =
+            read_image_processor(settings, model.architecture.vision->processor);
+      } catch (const Error& problem) {
+        throw problem.inside(processor.path().string());
+      }
+    }
+  }
   // 2. Its weights.
   model.weights = CheckpointWeights::open(path, access);
   model.weights.find_within(model.architecture);

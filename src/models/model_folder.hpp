@@ -13,6 +13,7 @@
 
 #include "models/architecture.hpp"
 #include "models/checkpoint.hpp"
+#include "models/image_processor.hpp"
 #include "tokens/tokenizer.hpp"
 
 namespace attn {
@@ -23,6 +24,7 @@ struct ModelFolder {
   Architecture architecture;
   std::string row;  ///< the row of the table of families that describes it, as JSON
   CheckpointWeights weights;
+  std::optional<ImageProcessor> image_processor;  ///< of a model that reads pictures
   std::optional<Tokenizer> tokenizer;
   std::optional<Tokenizer> decoder_tokenizer;  ///< where the decoder has one of its own
   std::optional<Error> no_tokenizer;           ///< the reason why there is none

@@ -8,6 +8,7 @@
 
 #include "attention/attention_name.hpp"
 #include "io/json_value.hpp"
+#include "models/vision.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 
@@ -71,11 +72,80 @@ void check_texts(const Architecture& model, const CheckpointWeights& weights,
           where, translated("shorten the text, or cut it into several"));
     }
   };
+  if (model.vision) {
+    if (texts.captions.empty()) return;
+    if (model.text.empty()) {
+      throw input_error(translated("the model has no part that reads texts"), texts.place,
+                        translated("leave the texts out"));
+    }
+    ModelTexts own;
+    own.ids = texts.captions;
+    own.place = texts.place;
+    check_texts(model.text.front(), weights, own);
+    return;
+  }
   check(model.stacks[0], texts.ids, texts.types, texts.place);
   if (model.encoder_decoder()) {
     check(model.stacks[1], texts.decoder_ids, decltype(texts.types){}, texts.decoder_place);
   }
 }
+
+namespace {
+
+// What the model of captions is asked for.
+ModelTexts texts_of(const ModelTexts& pictures) {
+  ModelTexts texts;
+  texts.ids = pictures.captions;
+  texts.place = pictures.place;
+  return texts;
+}
+ModelOptions options_of_texts(const ModelOptions& pictures) {
+  ModelOptions options = pictures;
+  options.inside = {};
+  options.rows = {};
+  options.lens = {};
+  options.predicted.clear();
+  options.heads_off.clear();
+  options.logits = false;
+  return options;
+}
+
+bool pools_by_attention(const Architecture& model, const CheckpointWeights& weights,
+                        const std::string& prefix) {
+  return model.vision && StackWeights(weights, model, model.stacks.front(), prefix)
+                             .has(WeightPurpose::probe, std::nullopt);
+}
+
+// The pooling of pictures, and their captions.
+void run_captions(const Architecture& model, const CheckpointWeights& weights,
+                  const ModelTexts& texts, const ModelOptions& options, const std::string& prefix,
+                  const std::vector<Tensor>& states, const TakeTensor& take) {
+  std::vector<Tensor> maps;
+  std::vector<std::vector<double>> pictures;
+  for (const Tensor& x : states) {
+    auto pooled = pooled_picture(model, weights, prefix, x, options);
+    if (!pooled) break;
+    if (pooled->weights) maps.push_back(std::move(pooled->weights));
+    pictures.push_back(std::move(pooled->vector));
+  }
+  if (!maps.empty() && options.weights) take("pooling.weights", batched(maps));
+  if (texts.captions.empty()) return;
+  if (pictures.empty()) {
+    throw input_error(translated("the weights have nothing that pools pictures"), weights.place(),
+                      translated("leave the texts out"));
+  }
+  std::vector<Tensor> outputs;
+  const ModelTexts captions = texts_of(texts);
+  ModelOptions own = options_of_texts(options);
+  own.finished = [&](const Tensor& x) { outputs.push_back(x); };
+  run_model(
+      model.text.front(), weights, captions, own,
+      [&](const std::string& name, Tensor tensor) { take("text." + name, std::move(tensor)); });
+  take("similarity",
+       similarity_of(model, weights, pictures, outputs, captions.ids).converted(options.dtype));
+}
+
+}  // namespace
 
 std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& model,
                                                             const CheckpointWeights& weights,
@@ -90,7 +160,7 @@ std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& 
     const Stack own = read_stack(model, weights, stack, prefix, options);
     const auto& ids = texts.read_by(stack);
     const std::size_t batch = ids.size(), length = longest_of(ids);
-    const std::size_t width = own.embedding.width();
+    const std::size_t width = model.vision ? model.width : own.embedding.width();
     all.emplace_back(AttentionName(name_of_stack).tensor("embedded"), Shape{batch, length, width});
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {
       const std::string name = layer_prefix(name_of_stack, n);
@@ -102,10 +172,21 @@ std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& 
       }
       if (options.stages) all.emplace_back(name + "output", Shape{batch, length, width});
     }
-    all.emplace_back(encoder ? "encoder.output" : "output", Shape{batch, length, own.width()});
+    all.emplace_back(encoder ? "encoder.output" : "output",
+                     Shape{batch, length, model.vision ? width : own.width()});
     memory = length;
     if (encoder || !options.logits) continue;
     all.emplace_back("logits", Shape{batch, length, read_head(model, weights, prefix).size()});
+  }
+  if (pools_by_attention(model, weights, prefix) && options.weights) {
+    all.emplace_back("pooling.weights", Shape{texts.ids.size(), model.heads, 1, memory});
+  }
+  if (!texts.captions.empty()) {
+    for (auto& [name, shape] : foreseen_tensors(model.text.front(), weights, texts_of(texts),
+                                                options_of_texts(options))) {
+      all.emplace_back("text." + name, std::move(shape));
+    }
+    all.emplace_back("similarity", Shape{texts.ids.size(), texts.captions.size()});
   }
   return all;
 }
@@ -121,7 +202,15 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
     const Stack own = read_stack(model, weights, stack, prefix, options);
     const auto& ids = texts.read_by(stack);
     std::vector<Tensor> states;
-    for (std::size_t b = 0; b < ids.size(); ++b) {
+    if (model.vision) {
+      const Shape& size = texts.pictures.front().shape();
+      const PatchEmbedding patches =
+          read_patch_embedding(model, weights, prefix, grid_of(*model.vision, size[1], size[2]));
+      for (const Tensor& picture : texts.pictures) {
+        states.push_back(embed_picture(patches, picture, own.options));
+      }
+    }
+    for (std::size_t b = states.size(); b < ids.size(); ++b) {
       static const std::vector<std::int64_t> none;
       states.push_back(embed(own.embedding, ids[b],
                              decoder || texts.types.empty() ? none : texts.types[b], own.options));
@@ -170,6 +259,10 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
       continue;
     }
     take("output", batched(states));
+    if (options.finished) {
+      for (const Tensor& x : states) options.finished(x);
+    }
+    if (model.vision) run_captions(model, weights, texts, options, prefix, states, take);
     for (std::size_t b = 0; b < options.predicted.size(); ++b) {
       for (const std::size_t position : options.predicted[b]) {
         const Tensor rows = states[b].reshaped({states[b].shape()[1], states[b].shape()[2]});

@@ -26,7 +26,11 @@ struct ModelTexts {
   std::vector<std::vector<std::int64_t>> ids;
   std::vector<std::vector<std::int64_t>> types;        ///< as ids; empty = all 0
   std::vector<std::vector<std::int64_t>> decoder_ids;  ///< of an encoder-decoder
-  std::string place = "/token_ids";                    ///< of the samples, for errors
+  /// Normalised pictures [3,H,W] of one size, for models that read pictures. `ids` are the numbers
+  /// of their tokens then.
+  std::vector<Tensor> pictures = {};
+  std::vector<std::vector<std::int64_t>> captions = {};  ///< texts that go with the pictures
+  std::string place = "/token_ids";                      ///< of the samples, for errors
   std::string decoder_place = "/decoder_token_ids";
 
   const std::vector<std::vector<std::int64_t>>& read_by(const ModelStack& stack) const noexcept {
@@ -59,6 +63,8 @@ struct ModelOptions : AttentionOptions {
   /// sample after sample, in place of whole maps, which are not made then. For models of one stack,
   /// without `inside`.
   std::function<void(std::size_t layer, std::size_t first, const Tensor& rows)> rows = {};
+  /// Gets the states [1,L,D] of each sample that leave the last stack.
+  std::function<void(const Tensor& states)> finished = {};
   /// Gets the logits [1,L,V] that the states which leave a layer of the last stack would give.
   std::function<void(std::size_t sample, std::size_t layer, const Tensor& logits)> lens = {};
 
@@ -69,8 +75,9 @@ struct ModelOptions : AttentionOptions {
 
 /// Called with each result as soon as it is complete: `layers.0.self.weights` [B,H,L,L], "embedded"
 /// [B,L,D], `layers.0.output`, "output", "logits" [B,L,V]; in an encoder-decoder with "encoder."
-/// and "decoder." before them, and "decoder.layers.0.cross.weights". Each sample is computed alone;
-/// what lies beyond its length is zeros.
+/// and "decoder." before them; of pictures also "pooling.weights", and with captions
+/// "text.embedded" and the others of texts, "similarity"; and "decoder.layers.0.cross.weights".
+/// Each sample is computed alone; what lies beyond its length is zeros.
 using TakeTensor = std::function<void(const std::string& name, Tensor tensor)>;
 
 /// Names and shapes of the results of run_model(), in order.

@@ -34,6 +34,7 @@ class StackReader {
 
   Embedding embedding() const {
     Embedding own;
+    if (model_.vision) return own;  // patches, which depend on the picture's grid
     own.tokens = table(WeightPurpose::tokens);
     own.scale = model_.embedding_scale;
     own.positions = table(WeightPurpose::positions);
@@ -65,6 +66,7 @@ class StackReader {
         attention->key_norm = norm(WeightPurpose::key_norm, n);
       }
     }
+    weights.self.output = scaled(weights.self.output, attention_scale, n);
     weights.before_attention = norm(WeightPurpose::before_attention, n);
     weights.after_attention = norm(WeightPurpose::after_attention, n);
     weights.after_attention_sum = norm(WeightPurpose::after_attention_sum, n);
@@ -135,6 +137,25 @@ class StackReader {
   StoredLinear whole_linear(WeightPurpose purpose) const {
     const Tensor weight = weights_.find(purpose, std::nullopt, "weight");
     return weight ? Linear{weight, weights_.find(purpose, std::nullopt, "bias")} : Linear();
+  }
+
+  // The Linear layer before a scale λ of each number (Touvron et al. 2021, section 2.1) as one:
+  // λ ⊙ (W x + b) = (λ W) x + λ b.
+  StoredLinear scaled(StoredLinear linear, WeightPurpose purpose, std::size_t n) const {
+    const Tensor factors = weights_.find(purpose, n, "weight");
+    if (!factors) return linear;
+    const Tensor scales = factors.converted(DType::float64);
+    const auto multiplied = [&](const Tensor& tensor) {
+      std::vector<double> numbers(tensor.values<double>().begin(), tensor.values<double>().end());
+      const std::size_t columns = tensor.size() / scales.size();
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        numbers[i] *= scales.values<double>()[i / columns];
+      }
+      return Tensor(tensor.shape(), std::move(numbers)).converted(options_.dtype);
+    };
+    Linear own{multiplied(linear.weight.tensor()), {}};
+    if (linear.bias) own.bias = multiplied(linear.bias.converted(DType::float64));
+    return own;
   }
 
   AttentionWeights projections(WeightPurpose query, WeightPurpose key, WeightPurpose value,
@@ -208,7 +229,8 @@ class StackReader {
     } else {
       weights.up = weights_.linear(WeightPurpose::up, n);
     }
-    weights.down = weights_.linear(WeightPurpose::down, n);
+    weights.down =
+        scaled(weights_.linear(WeightPurpose::down, n), WeightPurpose::feed_forward_scale, n);
   }
 
   // Experts are left in the file: most texts take some of them alone.

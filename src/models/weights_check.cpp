@@ -9,6 +9,7 @@
 
 #include "attention/attention_name.hpp"
 #include "models/checkpoint.hpp"
+#include "models/vision.hpp"
 #include "support/errors.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -38,6 +39,14 @@ bool holds_numbers(ElementType type) {
          type == ElementType::float32 || type == ElementType::float64;
 }
 
+[[noreturn]] void refuse_type(const CheckpointWeights& weights, const std::string& name) {
+  throw input_error(
+      translated("the weight {1} is stored as {2}", in_quotes(name),
+                 attn::name(weights.type(name))),
+      weights.place(),
+      translated("the meaning of such elements is not known: use the model's unquantized folder"));
+}
+
 // The shape of a tensor that is there, if it is `wanted`, where 0 is any size but none.
 const Shape& expect_shape(const CheckpointWeights& weights, const std::string& name,
                           const Shape& wanted) {
@@ -62,7 +71,7 @@ class StackCheck {
         used_(used) {}
 
   void check() {
-    const std::size_t embedded = check_embeddings();
+    const std::size_t embedded = model_.vision ? model_.width : check_embeddings();
     const std::size_t width = model_.width, heads = model_.heads * model_.head_width;
     const std::size_t groups = model_.kv_heads * model_.head_width;
     for (std::size_t n = 0; n < stack_.layers.size(); ++n) {
@@ -90,6 +99,8 @@ class StackCheck {
       vector(WeightPurpose::query_norm, n, whole ? heads : model_.head_width);
       vector(WeightPurpose::key_norm, n, whole ? groups : model_.head_width);
       vector(WeightPurpose::sinks, n, model_.heads);
+      vector(attention_scale, n, width);
+      vector(feed_forward_scale, n, width);
       feed_forward(n);
     }
     vector(WeightPurpose::final_norm, std::nullopt, width);
@@ -215,13 +226,7 @@ class StackCheck {
 
   void take(const std::string& name) {
     used_.insert(name);
-    if (holds_numbers(weights_.type(name))) return;
-    throw input_error(
-        translated("the weight {1} is stored as {2}", in_quotes(name),
-                   attn::name(weights_.type(name))),
-        weights_.place(),
-        translated(
-            "the meaning of such elements is not known: use the model's unquantized folder"));
+    if (!holds_numbers(weights_.type(name))) refuse_type(weights_, name);
   }
 
   // 0 = any number.
@@ -314,10 +319,20 @@ std::vector<std::string> check_weights(const Architecture& model,
   for (const ModelStack& stack : model.stacks) {
     StackCheck(model, weights, stack, prefix, used).check();
   }
+  if (model.vision) {
+    std::vector<std::string> own;
+    check_vision(model, StackWeights(weights, model, model.stacks.front(), prefix), weights, own);
+    for (const std::string& name : own) {
+      if (!holds_numbers(weights.type(name))) refuse_type(weights, name);
+    }
+    used.insert(own.begin(), own.end());
+  }
+  std::vector<std::string> of_texts = weights.names();
+  if (!model.text.empty()) of_texts = check_weights(model.text.front(), weights);
   check_head(model, weights, prefix, used);
   std::vector<std::string> ignored;
   for (const std::string& name : weights.names()) {
-    if (used.contains(name)) continue;
+    if (used.contains(name) || std::ranges::count(of_texts, name) == 0) continue;
     ignored.push_back(name);
     if (is_buffer(name)) continue;
     for (const ModelStack& stack : model.stacks) {

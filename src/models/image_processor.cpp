@@ -1,0 +1,239 @@
+#include "models/image_processor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "models/configuration_reader.hpp"
+#include "support/number_text.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+using Size = ImageProcessor::Size;
+constexpr std::array<double, 3> halves{0.5, 0.5, 0.5};
+constexpr std::array<double, 3> clip_mean{0.48145466, 0.4578275, 0.40821073};
+constexpr std::array<double, 3> clip_deviation{0.26862954, 0.26130258, 0.27577711};
+
+/// A kind of processor: what its files leave unsaid.
+struct ProcessorKind {
+  std::string_view name;
+  Size size;
+  std::optional<Size> crop;  ///< where it crops by default
+  Resampling filter;
+  std::array<double, 3> mean, deviation;
+  bool lone_is_shortest;  ///< whether a lone number is the length of the shorter side
+};
+constexpr std::array<ProcessorKind, 5> kinds{{
+    {"ViT", {224, 224, 0}, {}, Resampling::bilinear, halves, halves, false},
+    {"DeiT", {256, 256, 0}, Size{224, 224, 0}, Resampling::bicubic, halves, halves, false},
+    {"Siglip", {224, 224, 0}, {}, Resampling::bicubic, halves, halves, false},
+    {"CLIP", {0, 0, 224}, Size{224, 224, 0}, Resampling::bicubic, clip_mean, clip_deviation, true},
+    {"Bit", {0, 0, 224}, Size{224, 224, 0}, Resampling::bicubic, clip_mean, clip_deviation, true},
+}};
+
+// Keys that play no part here, and those that are read.
+constexpr std::array<std::string_view, 9> ignored_keys{
+    "do_convert_rgb",   "data_format",       "input_data_format", "return_tensors", "device",
+    "disable_grouping", "default_to_square", "image_seq_length",  "processor_class"};
+constexpr std::array<std::string_view, 12> read_keys{"do_resize",
+                                                     "size",
+                                                     "resample",
+                                                     "do_center_crop",
+                                                     "crop_size",
+                                                     "do_rescale",
+                                                     "rescale_factor",
+                                                     "do_normalize",
+                                                     "image_mean",
+                                                     "image_std",
+                                                     "image_processor_type",
+                                                     "feature_extractor_type"};
+
+class ProcessorReader {
+ public:
+  ProcessorReader(const JsonValue& config, const std::string& kind)
+      : config_(config), reader_(config, row_), kind_(kind_of(kind)) {}
+
+  ImageProcessor read() const {
+    refuse_unknown();
+    ImageProcessor own;
+    if (flag("do_resize", true)) own.resize = size("size", kind_.size, kind_.lone_is_shortest);
+    own.filter = filter();
+    if (flag("do_center_crop", kind_.crop.has_value())) {
+      own.crop = size("crop_size", kind_.crop.value_or(Size{224, 224, 0}), false);
+    }
+    if (flag("do_rescale", true)) {
+      own.rescale = reader_.number("rescale_factor").value_or(1.0 / 255);
+    }
+    own.normalize = flag("do_normalize", true);
+    own.mean = channels("image_mean", kind_.mean);
+    own.deviation = channels("image_std", kind_.deviation);
+    for (const double deviation : own.deviation) {
+      if (own.normalize) positive("image_std", std::abs(deviation));
+    }
+    return own;
+  }
+
+ private:
+  const ProcessorKind& kind_of(std::string_view own) const {
+    for (const char* key : {"image_processor_type", "feature_extractor_type"}) {
+      const auto given = reader_.text(key);
+      if (!given) continue;
+      std::string_view name = *given;
+      for (const std::string_view end : {"Fast", "Pil", "ImageProcessor", "FeatureExtractor"}) {
+        if (name.ends_with(end)) name.remove_suffix(end.size());
+      }
+      for (const ProcessorKind& known : kinds) {
+        if (known.name == name) return known;
+      }
+      refuse_key(key, translated("processors of the type {1} are not known", in_quotes(*given)),
+                 translated("known are those of ViT, DeiT, CLIP, Bit and SigLIP"));
+    }
+    const auto found = std::ranges::find(kinds, own, &ProcessorKind::name);
+    return found == kinds.end() ? kinds.front() : *found;
+  }
+
+  void refuse_unknown() const {
+    for (const JsonMember& member : config_.members()) {
+      const JsonValue& value = member.value;
+      if (value.is(JsonValue::Type::null)) continue;
+      if (value.is(JsonValue::Type::boolean) && !value.boolean()) continue;
+      if (std::ranges::count(ignored_keys, member.key) > 0) continue;
+      if (std::ranges::count(read_keys, member.key) > 0) continue;
+      refuse_key(member.key, translated("the processor's key \"{1}\" is not known", member.key),
+                 translated("the pixels might be others than the model was trained on"));
+    }
+  }
+
+  bool flag(const char* key, bool otherwise) const {
+    return reader_.boolean(key).value_or(otherwise);
+  }
+
+  Resampling filter() const {
+    const auto given = reader_.count("resample");
+    if (!given) return kind_.filter;
+    if (*given > static_cast<std::size_t>(Resampling::box)) {
+      refuse_key("resample", translated("\"resample\": {1} is not a filter that is known", *given),
+                 translated("known are 0 (nearest), 1 (Lanczos), 2 (bilinear), 3 (bicubic) and 4 "
+                            "(box)"));
+    }
+    return static_cast<Resampling>(*given);
+  }
+
+  static std::size_t length(const std::string& key, const JsonValue& value) {
+    constexpr std::int64_t most = 1 << 16;
+    if (!value.is(JsonValue::Type::number) || !value.is_integer() || value.integer() < 1 ||
+        value.integer() > most) {
+      refuse_type(key, value, to_translate("a whole number from 1 to 65536"));
+    }
+    return static_cast<std::size_t>(value.integer());
+  }
+
+  Size size(const std::string& key, const Size& otherwise, bool lone_is_shortest) const {
+    const JsonValue* value = reader_.find(key);
+    if (value == nullptr) return otherwise;
+    if (!value->is(JsonValue::Type::object)) {
+      const std::size_t lone = length(key, *value);
+      return lone_is_shortest ? Size{0, 0, lone} : Size{lone, lone, 0};
+    }
+    Size own;
+    for (const JsonMember& member : value->members()) {
+      if (member.value.is(JsonValue::Type::null)) continue;
+      std::size_t* const to = member.key == "height"          ? &own.height
+                              : member.key == "width"         ? &own.width
+                              : member.key == "shortest_edge" ? &own.shortest
+                                                              : nullptr;
+      if (to == nullptr) {
+        refuse_key(key, translated("the processor's key \"{1}\" is not known", member.key),
+                   translated("give \"height\" and \"width\", or \"shortest_edge\""));
+      }
+      *to = length(key, member.value);
+    }
+    const bool both = own.height > 0 && own.width > 0 && own.shortest == 0;
+    const bool one = own.height == 0 && own.width == 0 && own.shortest > 0;
+    if (!both && !one) {
+      refuse_key(key, translated("the size is not complete"),
+                 translated("give \"height\" and \"width\", or \"shortest_edge\""));
+    }
+    return key == "crop_size" && one ? Size{own.shortest, own.shortest, 0} : own;
+  }
+
+  std::array<double, 3> channels(const char* key, const std::array<double, 3>& otherwise) const {
+    const JsonValue* value = reader_.find(key);
+    if (value == nullptr) return otherwise;
+    constexpr const char* wanted = to_translate("a list of three numbers");
+    if (value->is(JsonValue::Type::number))
+      return {value->number(), value->number(), value->number()};
+    if (!value->is(JsonValue::Type::array) || value->size() != 3) refuse_type(key, *value, wanted);
+    std::array<double, 3> all{};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!value->element(i).is(JsonValue::Type::number))
+        refuse_type(key, value->element(i), wanted);
+      all[i] = value->element(i).number();
+    }
+    return all;
+  }
+
+  const JsonValue& config_;
+  FamilyRow row_;
+  ConfigurationReader reader_;
+  const ProcessorKind& kind_;
+};
+
+}  // namespace
+
+Pixels ImageProcessor::prepared(const Pixels& picture) const {
+  Pixels result = picture;
+  if (resize) {
+    std::size_t height = resize->height, width = resize->width;
+    if (resize->shortest > 0) {
+      const std::size_t shorter = std::min(picture.height, picture.width);
+      // The longer side is rounded down.
+      height = picture.height == shorter ? resize->shortest
+                                         : resize->shortest * picture.height / shorter;
+      width =
+          picture.width == shorter ? resize->shortest : resize->shortest * picture.width / shorter;
+    }
+    result = resampled(picture, height, width, filter);
+  }
+  return crop ? centre_cropped(result, crop->height, crop->width) : result;
+}
+
+Tensor ImageProcessor::rescaled(const Pixels& prepared, DType dtype) const {
+  const std::size_t count = prepared.height * prepared.width;
+  std::vector<double> numbers(3 * count);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t c = 0; c < 3; ++c) {
+      numbers[c * count + i] = static_cast<double>(prepared.rgb[3 * i + c]) * rescale.value_or(1);
+    }
+  }
+  return Tensor({3, prepared.height, prepared.width}, std::move(numbers)).converted(dtype);
+}
+
+Tensor ImageProcessor::normalised(const Tensor& image) const {
+  if (!normalize) return image;
+  const Tensor wide = image.converted(DType::float64);
+  std::vector<double> numbers(wide.values<double>().begin(), wide.values<double>().end());
+  const std::size_t count = numbers.size() / 3;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = (numbers[i] - mean[i / count]) / deviation[i / count];
+  }
+  return Tensor(image.shape(), std::move(numbers)).converted(image.dtype());
+}
+
+ImageProcessor read_image_processor(const JsonValue& config, const std::string& kind) {
+  if (!config.is(JsonValue::Type::object)) {
+    throw input_error(
+        translated("the configuration is {1}, not an object", translated(type_text(config))), "",
+        translated("this is not the preprocessor_config.json of a model"));
+  }
+  return ProcessorReader(config, kind).read();
+}
+
+}  // namespace attn

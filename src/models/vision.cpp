@@ -1,0 +1,342 @@
+#include "models/vision.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "attention/layer_norm.hpp"
+#include "attention/projected_attention.hpp"
+#include "images/filter_shares.hpp"
+#include "layers/layer.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+#include "tensor/operations.hpp"
+
+namespace attn {
+namespace {
+
+using enum WeightPurpose;
+
+// Tokens before the patches that have positions.
+std::size_t first_tokens(const Architecture& model) {
+  const TensorNames& names = model.stacks.front().names;
+  return names.count(class_token) + names.count(distillation_token);
+}
+
+std::vector<double> numbers_of(const Tensor& tensor) {
+  const Tensor wide = tensor.converted(DType::float64);
+  return {wide.values<double>().begin(), wide.values<double>().end()};
+}
+
+// Cubic convolution with a = −¾ between four neighbours, the last of them standing for those
+// beyond.
+std::vector<FilterShares> cubic_shares(std::size_t from, std::size_t to) {
+  constexpr double a = -0.75;
+  const auto near = [](double x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
+  const auto far = [](double x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
+  std::vector<FilterShares> all(to);
+  for (std::size_t i = 0; i < to; ++i) {
+    const double at =
+        (static_cast<double>(i) + 0.5) * static_cast<double>(from) / static_cast<double>(to) - 0.5;
+    const double t = at - std::floor(at);
+    const std::array shares{far(t + 1), near(t), near(1 - t), far(2 - t)};
+    all[i].shares.assign(from, 0);
+    for (std::size_t k = 0; k < shares.size(); ++k) {
+      const double place = std::clamp(std::floor(at) + static_cast<double>(k) - 1, 0.0,
+                                      static_cast<double>(from - 1));
+      all[i].shares[static_cast<std::size_t>(place)] += shares[k];
+    }
+  }
+  return all;
+}
+
+// Positions [n·n,D] of the grid of training on another one: [rows·columns,D].
+std::vector<double> interpolated(const std::vector<double>& table, std::size_t side,
+                                 const PatchGrid& grid, bool antialiased) {
+  const std::size_t width = table.size() / (side * side);
+  const auto shares = [&](std::size_t to) {
+    return antialiased ? filter_shares(side, to, Resampling::bicubic) : cubic_shares(side, to);
+  };
+  const auto by_column = shares(grid.columns), by_row = shares(grid.rows);
+  std::vector<double> wide(side * grid.columns * width, 0);
+  for (std::size_t y = 0; y < side; ++y) {
+    for (std::size_t x = 0; x < grid.columns; ++x) {
+      for (std::size_t k = 0; k < by_column[x].shares.size(); ++k) {
+        const double share = by_column[x].shares[k];
+        const std::size_t from = (y * side + by_column[x].first + k) * width;
+        for (std::size_t d = 0; d < width; ++d) {
+          wide[(y * grid.columns + x) * width + d] += share * table[from + d];
+        }
+      }
+    }
+  }
+  std::vector<double> all(grid.rows * grid.columns * width, 0);
+  const std::size_t line = grid.columns * width;
+  for (std::size_t y = 0; y < grid.rows; ++y) {
+    for (std::size_t k = 0; k < by_row[y].shares.size(); ++k) {
+      const double share = by_row[y].shares[k];
+      const std::size_t from = (by_row[y].first + k) * line;
+      for (std::size_t i = 0; i < line; ++i) all[y * line + i] += share * wide[from + i];
+    }
+  }
+  return all;
+}
+
+Tensor positions_for(const Architecture& model, const Tensor& stored, const PatchGrid& grid) {
+  const std::size_t side = model.vision->side, before = first_tokens(model);
+  const std::vector<double> table = numbers_of(stored);
+  const auto split = table.begin() + static_cast<std::ptrdiff_t>(before * model.width);
+  std::vector<double> all(table.begin(), split), patches(split, table.end());
+  if (grid.rows != side || grid.columns != side) {
+    patches = interpolated(patches, side, grid, model.vision->antialiased);
+  }
+  all.insert(all.end(), patches.begin(), patches.end());
+  return {{before + grid.rows * grid.columns, model.width}, std::move(all)};
+}
+
+Tensor rows_of_width(const Tensor& tensor, std::size_t width) {
+  return tensor.reshaped({tensor.size() / width, width});
+}
+
+// x Wᵀ + b of one vector by a Linear layer with whole names.
+std::vector<double> projected(const CheckpointWeights& weights, const std::string& name,
+                              const std::vector<double>& x) {
+  const Linear linear{weights.read(name + ".weight").converted(DType::float64),
+                      weights.has(name + ".bias") ? weights.read(name + ".bias") : Tensor()};
+  return numbers_of(apply(linear, Tensor({1, x.size()}, std::vector<double>(x)), 1));
+}
+
+std::vector<double> of_length_one(std::vector<double> x) {
+  double squares = 0;
+  for (const double v : x) squares += v * v;
+  for (double& v : x) v /= std::sqrt(squares);
+  return x;
+}
+
+// The token at which a text is pooled.
+std::size_t pooled_token(const VisionPart& vision, const std::vector<std::int64_t>& ids) {
+  if (vision.last_token) return ids.size() - 1;
+  constexpr std::int64_t of_old_files = 2;
+  const bool largest = vision.end_id == of_old_files;
+  const auto found =
+      largest ? std::ranges::max_element(ids) : std::ranges::find(ids, vision.end_id.value_or(-1));
+  return found == ids.end() ? 0 : static_cast<std::size_t>(found - ids.begin());
+}
+
+// A number of the checkpoint, [] or [1].
+double stored_number(const CheckpointWeights& weights, const std::string& name) {
+  return numbers_of(weights.read(name)).front();
+}
+
+}  // namespace
+
+PatchGrid grid_of(const VisionPart& vision, std::size_t height, std::size_t width) {
+  const PatchGrid grid{height / vision.patch, width / vision.patch};
+  if (grid.rows > 0 && grid.columns > 0) return grid;
+  throw input_error(
+      translated("the prepared picture has {1} × {2} pixels, and a patch has {3} × {3}", height,
+                 width, vision.patch),
+      "", translated("let it be resized to at least one patch"));
+}
+
+std::size_t tokens_before_patches(const Architecture& model) {
+  return first_tokens(model) + model.vision->registers;
+}
+
+std::vector<std::string> picture_tokens(const Architecture& model, const PatchGrid& grid) {
+  const TensorNames& names = model.stacks.front().names;
+  std::vector<std::string> all;
+  if (names.contains(class_token)) all.emplace_back("[CLS]");
+  if (names.contains(distillation_token)) all.emplace_back("[DIST]");
+  for (std::size_t i = 1; i <= model.vision->registers; ++i) {
+    all.push_back("[REG" + std::to_string(i) + "]");
+  }
+  for (std::size_t row = 0; row < grid.rows; ++row) {
+    for (std::size_t column = 0; column < grid.columns; ++column) {
+      all.push_back(std::to_string(row) + "," + std::to_string(column));
+    }
+  }
+  return all;
+}
+
+void check_vision(const Architecture& model, const StackWeights& names,
+                  const CheckpointWeights& weights, std::vector<std::string>& used) {
+  const VisionPart& vision = *model.vision;
+  const std::size_t width = model.width;
+  // Sizes of 1 in front do not count.
+  const auto expect = [&](WeightPurpose purpose, const char* part, Shape wanted, bool needed) {
+    if (!model.stacks.front().names.contains(purpose)) return Shape();
+    const auto name = names.found(purpose, std::nullopt, part);
+    if (!name && !needed) return Shape();
+    if (!name) {
+      throw input_error(translated("the weights have no tensor {1}",
+                                   in_quotes(names.name(purpose, std::nullopt))),
+                        weights.place(), translated("the file is incomplete: download it again"));
+    }
+    used.push_back(*name);
+    Shape shape = weights.shape(*name);
+    while (shape.size() > wanted.size() && shape.front() == 1) shape.erase(shape.begin());
+    bool fits = shape.size() == wanted.size();
+    for (std::size_t i = 0; fits && i < wanted.size(); ++i) {
+      fits = shape[i] > 0 && (wanted[i] == 0 || shape[i] == wanted[i]);
+    }
+    if (!fits) refuse_shape(weights, *name, weights.shape(*name), wanted);
+    return shape;
+  };
+  expect(tokens, "weight", {width, 3, vision.patch, vision.patch}, true);
+  expect(tokens, "bias", {width}, false);
+  expect(positions, "weight", {first_tokens(model) + vision.side * vision.side, width}, true);
+  expect(class_token, "weight", {width}, true);
+  expect(distillation_token, "weight", {width}, true);
+  if (vision.registers == 1) {
+    expect(registers, "weight", {width}, true);
+  } else if (vision.registers > 0) {
+    expect(registers, "weight", {vision.registers, width}, true);
+  }
+  for (const char* part : {"weight", "bias"}) {
+    expect(embedding_norm, part, {width}, true);
+    expect(pooled_norm, part, {width}, false);
+    expect(pooling_norm, part, {width}, false);
+  }
+  if (!expect(probe, "weight", {width}, false).empty()) {
+    expect(pooling_in, "_weight", {3 * width, width}, true);
+    expect(pooling_in, "_bias", {3 * width}, true);
+    expect(pooling_output, "weight", {width, width}, true);
+    expect(pooling_output, "bias", {width}, false);
+    expect(pooling_norm, "weight", {width}, true);
+    const std::size_t hidden = expect(pooling_up, "weight", {0, width}, true)[0];
+    expect(pooling_up, "bias", {hidden}, false);
+    expect(pooling_down, "weight", {width, hidden}, true);
+    expect(pooling_down, "bias", {width}, false);
+  }
+  const auto projection = [&](const std::string& name, std::size_t columns) {
+    if (name.empty() || !weights.has(name + ".weight")) return;
+    used.push_back(name + ".weight");
+    const Shape& shape = weights.shape(used.back());
+    if (shape.size() != 2 || shape[0] == 0 || shape[1] != columns) {
+      refuse_shape(weights, used.back(), shape, {0, columns});
+    }
+    if (!weights.has(name + ".bias")) return;
+    used.push_back(name + ".bias");
+    const Shape bias{shape[0]};
+    if (weights.shape(used.back()) != bias) {
+      refuse_shape(weights, used.back(), weights.shape(used.back()), bias);
+    }
+  };
+  projection(vision.projection, width);
+  if (model.text.empty()) return;
+  projection(vision.text_projection, model.text.front().width);
+  for (const char* name : {"logit_scale", "logit_bias"}) {
+    if (!weights.has(name)) continue;
+    used.emplace_back(name);
+    if (element_count(weights.shape(name)) != 1)
+      refuse_shape(weights, name, weights.shape(name), {1});
+  }
+}
+
+PatchEmbedding read_patch_embedding(const Architecture& model, const CheckpointWeights& weights,
+                                    const std::string& prefix, const PatchGrid& grid) {
+  const StackWeights names(weights, model, model.stacks.front(), prefix);
+  const auto read = [&](WeightPurpose purpose, const char* part) {
+    return names.find(purpose, std::nullopt, part);
+  };
+  PatchEmbedding own;
+  own.patch = model.vision->patch;
+  const Tensor pixels = read(tokens, "weight");
+  own.pixels =
+      Linear{pixels.reshaped({model.width, pixels.size() / model.width}), read(tokens, "bias")};
+  std::vector<Tensor> first;
+  for (const WeightPurpose purpose : {class_token, distillation_token}) {
+    if (const Tensor token = read(purpose, "weight")) {
+      first.push_back(rows_of_width(token.converted(DType::float64), model.width));
+    }
+  }
+  if (!first.empty()) own.first = concatenated(first);
+  if (model.vision->registers > 0)
+    own.registers = rows_of_width(read(registers, "weight"), model.width);
+  own.positions = positions_for(model, read(positions, "weight"), grid);
+  if (const Tensor norm = read(embedding_norm, "weight")) {
+    own.norm = Norm{norm, read(embedding_norm, "bias"), model.norm};
+  }
+  return own;
+}
+
+std::optional<PooledPicture> pooled_picture(const Architecture& model,
+                                            const CheckpointWeights& weights,
+                                            const std::string& prefix, const Tensor& states,
+                                            const AttentionOptions& options) {
+  const StackWeights names(weights, model, model.stacks.front(), prefix);
+  const auto read = [&](WeightPurpose purpose, const char* part) {
+    return names.find(purpose, std::nullopt, part);
+  };
+  const auto norm = [&](WeightPurpose purpose, const Tensor& x) {
+    const Norm own{read(purpose, "weight"), read(purpose, "bias"), model.norm};
+    return apply(own, x, model.eps, options.threads);
+  };
+  if (const Tensor probe_row = read(probe, "weight")) {
+    const Shape one{1, 1, model.width};
+    const StoredLinear all = Linear{read(pooling_in, "_weight"), read(pooling_in, "_bias")};
+    AttentionWeights own;
+    own.query = all.rows(0, model.width);
+    own.key = all.rows(model.width, model.width);
+    own.value = all.rows(2 * model.width, model.width);
+    Sequences sequences{probe_row.reshaped(one).converted(options.dtype), states};
+    sequences.heads = model.heads;
+    AttentionOptions pooling;
+    pooling.dtype = options.dtype;
+    pooling.threads = options.threads;
+    const AttentionResult result = attend(project(pooling, sequences, own, options.dtype));
+    const auto linear = [&](WeightPurpose purpose, const Tensor& x, const Epilogue& then = {}) {
+      return apply(Linear{read(purpose, "weight"), read(purpose, "bias")}, x, options.threads,
+                   then);
+    };
+    const Tensor x = linear(pooling_output, result.output);
+    const Tensor wide =
+        linear(pooling_up, norm(pooling_norm, x), activating(curve_of(model.activation)));
+    return PooledPicture{result.weights, numbers_of(sum(x, linear(pooling_down, wide)))};
+  }
+  if (model.stacks.front().names.contains(pooled_norm) && read(pooled_norm, "weight")) {
+    const Tensor rows = states.reshaped({states.shape()[1], states.shape()[2]});
+    return PooledPicture{{}, numbers_of(norm(pooled_norm, rows_of(rows, 0, 1)))};
+  }
+  return std::nullopt;
+}
+
+Tensor similarity_of(const Architecture& model, const CheckpointWeights& weights,
+                     const std::vector<std::vector<double>>& pictures,
+                     const std::vector<Tensor>& texts,
+                     const std::vector<std::vector<std::int64_t>>& ids) {
+  const VisionPart& vision = *model.vision;
+  std::vector<std::vector<double>> of_pictures, of_texts;
+  for (const std::vector<double>& x : pictures) {
+    of_pictures.push_back(
+        of_length_one(vision.projection.empty() ? x : projected(weights, vision.projection, x)));
+  }
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const Tensor rows = texts[i].reshaped({texts[i].shape()[1], texts[i].shape()[2]});
+    const std::vector<double> x = numbers_of(rows_of(rows, pooled_token(vision, ids[i]), 1));
+    of_texts.push_back(of_length_one(projected(weights, vision.text_projection, x)));
+  }
+  const double scale = std::exp(stored_number(weights, "logit_scale"));
+  const double shift = weights.has("logit_bias") ? stored_number(weights, "logit_bias") : 0;
+  std::vector<double> all;
+  for (const auto& a : of_pictures) {
+    for (const auto& b : of_texts) {
+      if (a.size() != b.size()) {
+        throw input_error(
+            translated("pooled pictures have {1} numbers and pooled texts {2}", a.size(), b.size()),
+            weights.place(),
+            translated("the configuration and the weights do not belong together"));
+      }
+      double product = 0;
+      for (std::size_t i = 0; i < a.size(); ++i) product += a[i] * b[i];
+      all.push_back(product * scale + shift);
+    }
+  }
+  return {{pictures.size(), texts.size()}, std::move(all)};
+}
+
+}  // namespace attn

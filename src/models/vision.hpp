@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/tensor.hpp"
+
+#include "layers/patch_embedding.hpp"
+#include "models/architecture.hpp"
+#include "models/checkpoint.hpp"
+
+namespace attn {
+
+/// Rows and columns of the patches of a picture.
+struct PatchGrid {
+  std::size_t rows = 0, columns = 0;
+};
+
+/// The grid of a picture [..,H,W] of that size. Throws Error(input) if it is smaller than a patch.
+PatchGrid grid_of(const VisionPart& vision, std::size_t height, std::size_t width);
+
+/// Number of tokens before the patches: [CLS], [DIST] and registers.
+std::size_t tokens_before_patches(const Architecture& model);
+
+/// Names of a picture's tokens: "[CLS]", "[DIST]", "[REG1]"…, and "ROW,COLUMN" of the patches.
+std::vector<std::string> picture_tokens(const Architecture& model, const PatchGrid& grid);
+
+/// Checks what is particular to models of pictures, and adds the names of its tensors to `used`.
+/// Throws Error(input) as check_weights() does.
+void check_vision(const Architecture& model, const StackWeights& names,
+                  const CheckpointWeights& weights, std::vector<std::string>& used);
+
+/// The embedding of pictures of that grid, with positions interpolated as the family has it.
+PatchEmbedding read_patch_embedding(const Architecture& model, const CheckpointWeights& weights,
+                                    const std::string& prefix, const PatchGrid& grid);
+
+/// A picture's states through the model's pooling.
+struct PooledPicture {
+  Tensor weights;              ///< [1,H,1,L] of an attention that pools; absent = [CLS] is taken
+  std::vector<double> vector;  ///< before its projection
+};
+/// The pooling of the states [1,L,D] that leave the model; absent if the model or its file has
+/// none.
+std::optional<PooledPicture> pooled_picture(const Architecture& model,
+                                            const CheckpointWeights& weights,
+                                            const std::string& prefix, const Tensor& states,
+                                            const AttentionOptions& options);
+
+/// The logits [pictures,texts]: products of normalised vectors, scaled and shifted as the
+/// checkpoint says. `texts` are the states [1,L,D] that leave the model of texts, one for each list
+/// of ids. Throws Error(input) if tensors for it are missing.
+Tensor similarity_of(const Architecture& model, const CheckpointWeights& weights,
+                     const std::vector<std::vector<double>>& pictures,
+                     const std::vector<Tensor>& texts,
+                     const std::vector<std::vector<std::int64_t>>& ids);
+
+}  // namespace attn
