@@ -39,6 +39,7 @@ struct DocumentOptions {
   std::optional<std::filesystem::path> model;         ///< checkpoint folder
   std::optional<std::filesystem::path> architecture;  ///< file with a row that describes the model
   std::vector<ModelText> texts;                       ///< input of the model, a sample each
+  std::vector<std::filesystem::path> images;          ///< pictures that the model reads
   std::optional<std::vector<std::size_t>>
       layers;                        ///< the model's layers with weights; absent = all
   bool logits = false;               ///< whether the model's logits are results

@@ -136,6 +136,10 @@ void add_model(Flags& flags, DocumentOptions& options) {
            })
       .repeats = true;
   flags
+      .add("--image", "FILE", translated("Picture for the model to read, PNG or JPEG; repeatable"),
+           [&](const std::string& file) { options.images.emplace_back(file); })
+      .repeats = true;
+  flags
       .add("--pair", "TEXT",
            translated(
                "Second text of a pair: the first --pair belongs to the first --text, and so on"),

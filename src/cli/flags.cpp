@@ -155,6 +155,7 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"BenchRequest::kind", "--attention"},
     {"DocumentOptions::texts", "--text"},
     {"DocumentOptions::tables", "--table"},
+    {"DocumentOptions::images", "--image"},
     {"FileAccess::restrict_to", "--restrict"},
     {"Limits::elements", "--max-elements"},
     {"Limits::file_bytes", "--max-file-size"},

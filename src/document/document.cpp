@@ -171,9 +171,9 @@ std::vector<Setting> settings(
     const DocumentOptions& options,
     const std::function<std::string(const std::filesystem::path&)>& place) {
   // Naming all members makes a new member a compile error until it is set too.
-  const auto& [input, model, architecture, texts, layers, logits, heads_off, attention, dtype,
-               heads, scale, seed, valid_lens, pool, causal, score, where, weight, tables, gradient,
-               threads, files] = options;
+  const auto& [input, model, architecture, texts, images, layers, logits, heads_off, attention,
+               dtype, heads, scale, seed, valid_lens, pool, causal, score, where, weight, tables,
+               gradient, threads, files] = options;
   static_cast<void>(input);
   static_cast<void>(threads);
   static_cast<void>(files);
@@ -188,6 +188,11 @@ std::vector<Setting> settings(
   if (model) set("DocumentOptions::model", json(place(*model)));
   if (architecture) set("DocumentOptions::architecture", json(place(*architecture)));
   if (!texts.empty()) set("DocumentOptions::texts", json(texts), "text");
+  if (!images.empty()) {
+    std::vector<std::string> names;
+    for (const std::filesystem::path& image : images) names.push_back(place(image));
+    set("DocumentOptions::images", json(names), "image");
+  }
   if (layers) set("DocumentOptions::layers", json(*layers));
   if (logits) set("DocumentOptions::logits", json(true));
   std::map<std::string, std::vector<std::size_t>> off;

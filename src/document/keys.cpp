@@ -102,7 +102,7 @@ void read_value(const KeyValue& given, Member& member) {
   member = FieldType<Member>::read(given.value, given.place);
 }
 
-constexpr std::array<DocumentKey, 59> keys{{
+constexpr std::array<DocumentKey, 60> keys{{
     {"attention", all,
      to_translate("the kind of attention, or a list of kinds; \"model\" where a model is given"),
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
@@ -111,6 +111,8 @@ constexpr std::array<DocumentKey, 59> keys{{
     {"architecture", model,
      to_translate("file with a row of the table of models, instead of the known one"),
      R"("type": "string")"},
+    {"image", model, to_translate("pictures that a model of pictures reads, a file or several"),
+     R"("oneOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}])"},
     {"token_types", model, to_translate("like token_ids, for models that have token types"),
      R"("$ref": "#/$defs/ids")"},
     {"special_tokens", model, to_translate("whether the tokenizer's template is applied to text"),

@@ -10,15 +10,19 @@
 
 #include "document/keys.hpp"
 #include "document/kind_reader.hpp"
+#include "images/decoding.hpp"
 #include "io/json_value.hpp"
 #include "models/checkpoint.hpp"
 #include "models/model_places.hpp"
+#include "models/vision.hpp"
 #include "support/file_opening.hpp"
+#include "support/mapped_file.hpp"
 #include "support/memory.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/work_budget.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -43,7 +47,13 @@ class ModelReader {
     if (problems_.attempt([&] { open(); })) {
       // After a problem further checks would only add its consequences.
       const std::size_t before = problems_.errors().size();
-      problems_.attempt([&] { read_texts(); });
+      if (model().vision) {
+        problems_.attempt([&] { read_pictures(); });
+        problems_.attempt([&] { read_captions(); });
+      } else {
+        problems_.attempt([&] { refuse_pictures(); });
+        problems_.attempt([&] { read_texts(); });
+      }
       if (request_.folder->architecture.encoder_decoder()) {
         if (problems_.errors().size() == before) problems_.attempt([&] { read_decoder_texts(); });
       } else {
@@ -122,6 +132,128 @@ class ModelReader {
                      "Limits::elements"));
     }
     check_memory(samples * each * sizeof(float), translated("what the document asks for"), at);
+  }
+
+  void refuse_pictures() const {
+    if (root_.find("image") == nullptr) return;
+    throw input_error(translated("models of the type {1} read no pictures", model().family),
+                      "/image", translated("leave \"image\" out, or name a model of pictures"));
+  }
+
+  // Pictures as the folder's processor prepares them. Their tokens take the place of texts'.
+  void read_pictures() {
+    const JsonValue* value = root_.find("image");
+    if (value == nullptr) {
+      throw input_error(translated("the document has no picture for the model to read"), "/image",
+                        translated("give \"image\", a PNG or JPEG file or several"));
+    }
+    if (!request_.folder->image_processor) {
+      throw Error(ErrorKind::file,
+                  translated("there is no preprocessor_config.json in the folder {1}",
+                             in_quotes(request_.folder->path.native())),
+                  "", translated("download it too: it says how pictures are prepared"));
+    }
+    const ImageProcessor& processor = *request_.folder->image_processor;
+    const bool several = value->is(JsonValue::Type::array);
+    if (several && value->size() == 0) {
+      throw input_error(translated("the list of pictures is empty"), "/image",
+                        translated("name at least one"));
+    }
+    std::vector<Tensor> images;
+    for (std::size_t b = 0; b < (several ? value->size() : 1); ++b) {
+      check_time();
+      const std::string at = several ? pointer_to("/image", b) : "/image";
+      const std::string& name = expect_string(several ? value->element(b) : *value, at);
+      const Pixels prepared = processor.prepared(decoded(name));
+      const Tensor image = processor.rescaled(prepared, request_.dtype);
+      if (!images.empty() && images.front().shape() != image.shape()) {
+        const Shape& first = images.front().shape();
+        throw input_error(
+            translated("the picture comes out at {1} × {2} pixels, and the first one at {3} × {4}",
+                       prepared.height, prepared.width, first[1], first[2]),
+            at, translated("give pictures of different sizes in several documents"));
+      }
+      if (images.empty()) grid_ = grid_of(*model().vision, prepared.height, prepared.width);
+      const std::vector<std::string> names = picture_tokens(model(), grid_);
+      if (several && images.empty()) check_samples(*value, names.size(), "/image");
+      request_.texts.pictures.push_back(processor.normalised(image));
+      Ids& ids = request_.texts.ids.emplace_back();
+      for (std::size_t i = 0; i < names.size(); ++i) ids.push_back(static_cast<std::int64_t>(i));
+      if (!only_checks_) report_.tokens.push_back(names);
+      images.push_back(image.reshaped({1, 3, prepared.height, prepared.width}));
+    }
+    const Tensor all = concatenated(images);
+    plan_.shapes.emplace_back("image", all.shape());
+    plan_.read += static_cast<double>(all.size());
+    if (only_checks_) return;
+    plan_.tokens.push_back({"image", all});
+    plan_.tokens.push_back({"grid", Tensor({2}, Ids{static_cast<std::int64_t>(grid_.rows),
+                                                    static_cast<std::int64_t>(grid_.columns)})});
+  }
+
+  Pixels decoded(const std::string& name) {
+    const FileName file = FileName::by_document(document_.folder(), name);
+    const auto mapped = MappedFile::open(file, document_.access());
+    try {
+      Pixels pixels = decode_picture(mapped->bytes(), document_.access().limits);
+      if (pixels.cut_off) {
+        plan_.warnings.push_back(
+            translated("{1} has 16-bit grey values: those beyond 255 are cut off, as in Pillow",
+                       in_quotes(name)));
+      }
+      return pixels;
+    } catch (const Error& error) {
+      throw error.inside(file.path().string());
+    }
+  }
+
+  // Texts that are compared with the pictures.
+  void read_captions() {
+    const JsonValue* text = root_.find("text");
+    const JsonValue* ids = root_.find("token_ids");
+    const char* const key = text != nullptr ? "/text" : "/token_ids";
+    if (root_.find("token_types") != nullptr) {
+      throw input_error(translated("the model has no token types"), "/token_types",
+                        translated("leave it out"));
+    }
+    if (text == nullptr && ids == nullptr) return;
+    if (text != nullptr && ids != nullptr) {
+      throw input_error(translated("\"text\" and \"token_ids\" cannot both be given"), "/token_ids",
+                        translated("leave one of them out"));
+    }
+    if (model().text.empty()) {
+      throw input_error(translated("the model has no part that reads texts"), key,
+                        translated("leave the texts out"));
+    }
+    request_.texts.place = key;
+    if (ids != nullptr) {
+      request_.texts.captions = read_ids(*ids, key);
+      report_.text_tokens = written(request_.texts.captions);
+    } else {
+      read_sequences(*text, key, request_.texts.captions, report_.text_tokens, true);
+      if (model().vision->last_token) fill_captions();
+    }
+    if (!only_checks_) note_tokens(request_.texts.captions, "text.token_ids");
+  }
+
+  // Fills texts up to the longest one that the model reads, with a token that is seen.
+  void fill_captions() {
+    const Architecture& texts = model().text.front();
+    const CheckpointWeights& weights = request_.folder->weights;
+    const auto table =
+        StackWeights(weights, texts, texts.stacks.front(), find_prefix(weights, texts))
+            .shape(WeightPurpose::positions, std::nullopt, "weight");
+    const std::size_t longest = table ? table->front() : 0;
+    const std::int64_t filler = texts.pad_id.value_or(1);
+    for (std::size_t i = 0; i < request_.texts.captions.size(); ++i) {
+      Ids& own = request_.texts.captions[i];
+      if (own.size() >= longest) continue;
+      const std::size_t missing = longest - own.size();
+      own.insert(own.end(), missing, filler);
+      if (only_checks_) continue;
+      const std::string piece = written({{filler}}).front().front();
+      report_.text_tokens[i].insert(report_.text_tokens[i].end(), missing, piece);
+    }
   }
 
   void read_texts() {
@@ -484,7 +616,7 @@ class ModelReader {
       plan_.attentions = attentions_of(plan_.computation);
       return;
     }
-    note_tokens(texts.ids, "token_ids");
+    if (!model().vision) note_tokens(texts.ids, "token_ids");
     if (model().encoder_decoder()) note_tokens(texts.decoder_ids, "decoder.token_ids");
     plan_.computation = request_;
     plan_.attentions = attentions_of(plan_.computation);
@@ -533,6 +665,7 @@ class ModelReader {
   Plan& plan_ = values_.plan;
   ModelRequest request_;
   ModelReport report_;
+  PatchGrid grid_;
   std::vector<Ids> types_;
   std::size_t tokens_of_texts_ = 0, unknown_tokens_ = 0;
   std::string unknown_token_;

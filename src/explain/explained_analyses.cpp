@@ -53,6 +53,8 @@ class AnalysedPosition {
     check();
     ModelTexts& texts = request_.texts;
     texts.ids = {texts.ids[choice.sample]};
+    if (!texts.pictures.empty()) texts.pictures = {texts.pictures[choice.sample]};
+    texts.captions.clear();
     if (!texts.types.empty()) texts.types = {texts.types[choice.sample]};
     compute();
   }

@@ -26,6 +26,8 @@ void keep_sample(ModelTexts& texts, std::size_t sample) {
   keep(texts.ids);
   keep(texts.types);
   keep(texts.decoder_ids);
+  if (!texts.pictures.empty()) texts.pictures = {texts.pictures[sample]};
+  texts.captions.clear();
 }
 
 class ModelWalk {

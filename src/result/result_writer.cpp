@@ -71,6 +71,8 @@ Fact facts_of(const ResultFile& result) {
        {"tokens", of_model([](const ModelReport& of) { return unless_empty(of.tokens); })},
        {"decoder_tokens",
         of_model([](const ModelReport& of) { return unless_empty(of.decoder_tokens); })},
+       {"text_tokens",
+        of_model([](const ModelReport& of) { return unless_empty(of.text_tokens); })},
        {"predictions", of_model([](const ModelReport& of) {
           return only_if(!of.predictions.empty(), prediction_facts(of));
         })},
