@@ -166,11 +166,12 @@ class ModelReader {
       const std::string& name = expect_string(several ? value->element(b) : *value, at);
       const Pixels prepared = processor.prepared(decoded(name));
       const Tensor image = processor.rescaled(prepared, request_.dtype);
-      if (!images.empty() && images.front().shape() != image.shape()) {
+      const Shape shape{1, 3, prepared.height, prepared.width};
+      if (!images.empty() && images.front().shape() != shape) {
         const Shape& first = images.front().shape();
         throw input_error(
             translated("the picture comes out at {1} × {2} pixels, and the first one at {3} × {4}",
-                       prepared.height, prepared.width, first[1], first[2]),
+                       prepared.height, prepared.width, first[2], first[3]),
             at, translated("give pictures of different sizes in several documents"));
       }
       if (images.empty()) grid_ = grid_of(*model().vision, prepared.height, prepared.width);
@@ -180,7 +181,7 @@ class ModelReader {
       Ids& ids = request_.texts.ids.emplace_back();
       for (std::size_t i = 0; i < names.size(); ++i) ids.push_back(static_cast<std::int64_t>(i));
       if (!only_checks_) report_.tokens.push_back(names);
-      images.push_back(image.reshaped({1, 3, prepared.height, prepared.width}));
+      images.push_back(image.reshaped(shape));
     }
     const Tensor all = concatenated(images);
     plan_.shapes.emplace_back("image", all.shape());
@@ -228,10 +229,13 @@ class ModelReader {
     request_.texts.place = key;
     if (ids != nullptr) {
       request_.texts.captions = read_ids(*ids, key);
-      report_.text_tokens = written(request_.texts.captions);
     } else {
-      read_sequences(*text, key, request_.texts.captions, report_.text_tokens, true);
+      std::vector<std::vector<std::string>> pieces;
+      read_sequences(*text, key, request_.texts.captions, pieces, true);
       if (model().vision->last_token) fill_captions();
+    }
+    if (!only_checks_ && request_.folder->tokenizer) {
+      for (const Ids& own : request_.texts.captions) report_.text_tokens.push_back(stored(own));
     }
     if (!only_checks_) note_tokens(request_.texts.captions, "text.token_ids");
   }
@@ -245,15 +249,20 @@ class ModelReader {
             .shape(WeightPurpose::positions, std::nullopt, "weight");
     const std::size_t longest = table ? table->front() : 0;
     const std::int64_t filler = texts.pad_id.value_or(1);
-    for (std::size_t i = 0; i < request_.texts.captions.size(); ++i) {
-      Ids& own = request_.texts.captions[i];
-      if (own.size() >= longest) continue;
-      const std::size_t missing = longest - own.size();
-      own.insert(own.end(), missing, filler);
-      if (only_checks_) continue;
-      const std::string piece = written({{filler}}).front().front();
-      report_.text_tokens[i].insert(report_.text_tokens[i].end(), missing, piece);
+    for (Ids& own : request_.texts.captions) own.resize(std::max(own.size(), longest), filler);
+  }
+
+  // Tokens as the vocabulary has them, without the mark of a word's end.
+  std::vector<std::string> stored(const Ids& ids) const {
+    const Tokenizer& tokenizer = *request_.folder->tokenizer;
+    std::vector<std::string> all;
+    for (const std::int64_t id : ids) {
+      const bool known = id >= 0 && static_cast<std::size_t>(id) < tokenizer.size();
+      std::string& token = all.emplace_back(known ? tokenizer.token(id) : std::to_string(id));
+      constexpr std::string_view end = "</w>";
+      if (token.ends_with(end)) token.resize(token.size() - end.size());
     }
+    return all;
   }
 
   void read_texts() {
