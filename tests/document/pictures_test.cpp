@@ -1,0 +1,107 @@
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <variant>
+
+#include <doctest/doctest.h>
+
+#include "attn/document.hpp"
+#include "attn/error.hpp"
+
+#include "document/document.hpp"
+#include "document/reader.hpp"
+#include "error_from.hpp"
+#include "io/json_tensor.hpp"
+#include "io/json_value.hpp"
+#include "maps/computed_maps.hpp"
+#include "models/image_processor.hpp"
+#include "temporary_folder.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path cases = fs::path(ATTN_TEST_DATA) / "models" / "pictures";
+
+// The numbers of nested lists in their order.
+void collect(const JsonValue& value, std::vector<double>& to) {
+  if (!value.is(JsonValue::Type::array)) {
+    to.push_back(value.number());
+    return;
+  }
+  for (std::size_t i = 0; i < value.size(); ++i) collect(value.element(i), to);
+}
+
+Plan plan_of(const std::string& name) {
+  DocumentOptions options;
+  options.input = cases / name / "input.json";
+  Plan plan = read_plans(open_document(options)).front();
+  std::get<ModelRequest>(plan.computation).stages = true;
+  return plan;
+}
+
+std::string refused(const std::string& settings) {
+  return error_from([&] { read_image_processor(parse_json(settings), "ViT"); });
+}
+
+}  // namespace
+
+TEST_CASE("models of pictures: every tensor is that of the family's own code and Pillow's pixels") {
+  for (const std::string name : {"clip_two_pictures_three_texts", "dinov2_registers_antialiased"}) {
+    CAPTURE(name);
+    const JsonValue wanted = parse_json_by_element(read_text(cases / name / "expected.json"), 100);
+    std::map<std::string, Tensor> found;
+    const Plan plan = plan_of(name);
+    compute(plan, {[&](NamedTensor result) { found[result.name] = result.tensor; }, {}});
+    for (const JsonMember& tensor : wanted.find("tensors")->members()) {
+      CAPTURE(tensor.key);
+      REQUIRE(found.contains(tensor.key));
+      const Tensor numbers = found[tensor.key].converted(DType::float64);
+      std::vector<double> expected;
+      collect(tensor.value, expected);
+      REQUIRE(numbers.size() == expected.size());
+      double largest = 0;
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        largest = std::max(largest, std::abs(numbers.values<double>()[i] - expected[i]) /
+                                        (1 + std::abs(expected[i])));
+      }
+      CHECK(largest <= 2e-5);
+    }
+    CHECK(plan.model->tokens.front().size() == wanted.find("tokens")->element(0).size());
+  }
+}
+
+TEST_CASE("models of pictures: special tokens and registers have names, patches row and column") {
+  const Plan plan = plan_of("dinov2_registers_antialiased");
+  const std::vector<std::string>& tokens = plan.model->tokens.front();
+  CHECK(tokens[0] == "[CLS]");
+  CHECK(tokens[4] == "[REG4]");
+  CHECK(tokens[5] == "0,0");
+  CHECK(tokens.back() == "3,3");
+}
+
+TEST_CASE("image processors: keys and filters that are not known are refused at their place") {
+  CHECK(refused(R"({"do_flip_channel_order": true})") ==
+        "the processor's key \"do_flip_channel_order\" is not known\n"
+        "  where: /do_flip_channel_order\n"
+        "  help:  the pixels might be others than the model was trained on");
+  CHECK(refused(R"({"resample": 5})") ==
+        "\"resample\": 5 is not a filter that is known\n  where: /resample\n"
+        "  help:  known are 0 (nearest), 1 (Lanczos), 2 (bilinear), 3 (bicubic) and 4 (box)");
+  CHECK(refused(R"({"do_pad": false, "pad_size": null, "device": "cpu"})") == "no error");
+}
+
+TEST_CASE("image processors: lone sizes are squares or the shorter side, by the processor's kind") {
+  const Pixels picture{2, 5, std::vector<std::uint8_t>(30), false};
+  const auto size = [&](const std::string& kind) {
+    const JsonValue settings = parse_json(R"({"size": 4, "do_center_crop": false})");
+    const Pixels prepared = read_image_processor(settings, kind).prepared(picture);
+    return std::pair(prepared.height, prepared.width);
+  };
+  CHECK(size("ViT") == std::pair<std::size_t, std::size_t>(4, 4));
+  CHECK(size("Bit") == std::pair<std::size_t, std::size_t>(4, 10));
+}
+
+}  // namespace attn
