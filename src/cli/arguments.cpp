@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -81,27 +84,161 @@ std::string in_words(std::string_view text) {
   return std::string(text);
 }
 
-// Throws Error(usage) for a word that is no flag or command of `app`, with the nearest one.
+// Flags of other programs, and the advice to whoever gives them.
+constexpr std::pair<std::string_view, std::string_view> foreign_flags[]{
+    {"--dry-run", to_translate("attn-cli validate checks a document without computing it")},
+    {"--check", to_translate("attn-cli validate checks a document without computing it")},
+    {"--verbose", to_translate("--stages writes the steps of the score, and attn-cli explain shows "
+                               "every number of one query")},
+    {"-v", to_translate("-V prints the version; --stages writes the steps of the score, and "
+                        "attn-cli explain shows every number of one query")},
+    {"--debug", to_translate("--stages writes the steps of the score, and attn-cli explain shows "
+                             "every number of one query")},
+    {"--no-plots", to_translate("write --plots none")},
+    {"--no-plot", to_translate("write --plots none")},
+    {"--gpu", to_translate("leave it out: attention is computed on the CPU")},
+    {"--cuda", to_translate("leave it out: attention is computed on the CPU")},
+};
+
+std::string advice(const std::string& flag, const std::vector<std::string_view>& names,
+                   const std::string& command) {
+  const auto known = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (flag == "--verbose" || known("--stages") || !flag.starts_with("-v")) {
+    for (const auto& [foreign, help] : foreign_flags) {
+      if (flag == foreign && !known(flag)) return translated(help);
+    }
+  }
+  if (flag.starts_with("--no-") && known("--" + flag.substr(5)))
+    return translated("leave out {1}", "--" + flag.substr(5));
+  const std::string text = suggestion(flag, names);
+  return text == suggestion("", names) ? translated("see {1} --help", command) : text;
+}
+
+// Throws Error(usage) for a word that is not a flag or command of `app`, with the nearest one.
 [[noreturn]] void refuse_unknown(const CLI::App& app, const std::string& word,
                                  const std::string& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options(nullptr)) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
   if (!word.starts_with('-') || word == "-") {
     if (!command.empty()) {
       throw Error(ErrorKind::usage, translated("unexpected argument \"{1}\"", word), command,
                   translated("see {1} --help", command));
     }
-    std::vector<std::string> names;
+    names.clear();
     for (const CLI::App* sub : app.get_subcommands(nullptr)) names.push_back(sub->get_name());
     throw Error(ErrorKind::usage, translated("unknown command \"{1}\"", word), "",
                 suggestion(word, std::vector<std::string_view>(names.begin(), names.end())));
   }
   const std::string flag = word.substr(0, word.find('='));
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options(nullptr)) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  const std::string place = command.empty() ? "attn-cli" : command;
+  throw Error(ErrorKind::usage, translated("unknown flag \"{1}\"", flag), place,
+              advice(flag, std::vector<std::string_view>(names.begin(), names.end()), place));
+}
+
+// Letters for flags that every user expects.
+std::string spelling(const Flag& flag) {
+  if (flag.name == "--out") return "-o," + flag.name;
+  if (flag.name == "--quiet") return "-q," + flag.name;
+  return flag.name;
+}
+
+bool is_file(const std::string& word) {
+  std::error_code none;
+  return word == "-" || std::filesystem::exists(word, none);
+}
+
+// The words before "--" as commands and their flags: "help run" for "run --help", a file alone for
+// "run FILE".
+std::vector<std::string> completed(std::vector<std::string> words,
+                                   const std::vector<Command>& known) {
+  const auto is_command = [&](const std::string& word) {
+    return std::any_of(known.begin(), known.end(),
+                       [&](const Command& command) { return command.name == word; });
+  };
+  if (words.empty()) return words;
+  if (words[0] == "version") words[0] = "--version";
+  if (words[0] == "help") {
+    if (words.size() > 1 && is_command(words[1])) return {words[1], "--help"};
+    words[0] = "--help";
   }
-  throw Error(ErrorKind::usage, translated("unknown flag \"{1}\"", flag),
-              command.empty() ? "attn-cli" : command,
-              suggestion(flag, std::vector<std::string_view>(names.begin(), names.end())));
+  const bool flag = words[0].starts_with('-') && words[0] != "-";
+  const bool file = is_file(words[0]) || words[0].find_first_of("./{") != std::string::npos;
+  if (!flag && !is_command(words[0]) && file) words.insert(words.begin(), "run");
+  return words;
+}
+
+// The character between the values that a placeholder names: ',' of "N,N,…", 'x' of "WxH".
+char separator(const Flag& flag) {
+  for (const char between : {',', ':', 'x', '/'}) {
+    if (flag.value.find(between) != std::string::npos) return between;
+  }
+  return flag.list ? ',' : '\0';
+}
+
+// Whether a word after a flag's value looks like a further value, not like an input.
+bool goes_on(const Flag& flag, const std::string& word) {
+  if (word.empty() || word.starts_with('-') || is_file(word)) return false;
+  const auto among = [&](const std::string& part) {
+    return std::find(flag.words.begin(), flag.words.end(), part) != flag.words.end();
+  };
+  double number = 0;
+  if (flag.value == "TEXT") return word.find_first_of("./") == std::string::npos;
+  return among(word) || parse_number(word, number);
+}
+
+// Throws Error(usage) for values that are missing, follow a switch, or are several where one is
+// taken.
+void check_values(const std::vector<std::string>& words, const std::vector<Flag>& flags,
+                  const std::string& command) {
+  const auto find = [&](const std::string& word) {
+    return std::find_if(flags.begin(), flags.end(), [&](const Flag& flag) {
+      return word == flag.name || (word.size() == 2 && spelling(flag).starts_with(word + ","));
+    });
+  };
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const std::string name = word.substr(0, word.find('='));
+    if (name.size() > 2 && name[0] == '-' && name[1] != '-' && find("-" + name) != flags.end()) {
+      throw Error(ErrorKind::usage, translated("unknown flag \"{1}\"", name), command,
+                  translated("did you mean \"{1}\"?", "-" + name));
+    }
+    const auto flag = find(word);
+    if (flag == flags.end()) continue;
+    const bool last = i + 1 == words.size();
+    if (flag->value.empty()) {
+      for (const char* value : {"true", "false", "on", "off", "yes", "no", "True", "False"}) {
+        if (last || words[i + 1] != value || is_file(value)) continue;
+        throw Error(ErrorKind::usage,
+                    translated("{1} takes no value: \"{2}\" is left over", word, value), command,
+                    translated("leave out \"{1}\"", value));
+      }
+      continue;
+    }
+    if (last || find(words[i + 1]) != flags.end()) {
+      throw Error(ErrorKind::usage, translated("{1} needs a value", word), command,
+                  translated("write {1}", word + " " + flag->value));
+    }
+    std::string value = words[++i];
+    if (i + 1 == words.size() || !goes_on(*flag, words[i + 1])) continue;
+    const std::string further = words[i + 1];
+    const bool text = flag->value == "TEXT";
+    const char between = text ? ' ' : separator(*flag);
+    while (i + 1 < words.size() && goes_on(*flag, words[i + 1])) {
+      const bool separated = !value.empty() && value.back() == between;
+      if (between != '\0' && !separated) value += between;
+      value += words[++i];
+      if (between != '\0' && value.back() == between) value.pop_back();
+    }
+    throw Error(ErrorKind::usage,
+                translated("{1} takes one value: \"{2}\" is left over", word, further), command,
+                text              ? translated("put it in quotes: {1}", word + " \"" + value + "\"")
+                : between == '\0' ? translated("leave out \"{1}\"", further)
+                                  : translated("write {1}", word + " " + value));
+  }
 }
 
 // A command registered with CLI11 and the arguments that were given to it.
@@ -126,7 +263,7 @@ class GivenCommand {
   const CLI::App* app() const { return app_; }
   bool takes_words() const { return static_cast<bool>(command_.words.take); }
 
-  // `operands`: the words behind "--".
+  // `operands`: the words after "--".
   int call(const std::vector<std::string>& operands) const {
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       const Flag& flag = command_.flags[i];
@@ -152,13 +289,13 @@ class GivenCommand {
     if (!flag.take) {
       app_->set_help_flag("-h," + flag.name, flag.help)->group(translated("Options"));
     } else if (flag.value.empty()) {
-      app_->add_flag(flag.name, texts.given, flag.help);
+      app_->add_flag(spelling(flag), texts.given, flag.help);
     } else if (flag.repeats) {
-      app_->add_option(flag.name, texts.several, flag.help)
+      app_->add_option(spelling(flag), texts.several, flag.help)
           ->type_name(flag.value)
           ->allow_extra_args(false);
     } else {
-      app_->add_option(flag.name, texts.one, flag.help)->type_name(flag.value);
+      app_->add_option(spelling(flag), texts.one, flag.help)->type_name(flag.value);
     }
   }
 
@@ -199,7 +336,7 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   app.option_defaults()->group(translated("Options"));
   app.set_help_flag("-h,--help", translated("Print this help"))->group(translated("Options"));
   bool version = false;
-  app.add_flag("--version", version, translated("Print the version"));
+  app.add_flag("-V,--version", version, translated("Print the version"));
   // --lang may stand before the command, or without one.
   Flags every;
   add_language(every);
@@ -208,20 +345,27 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   app.allow_extras();
   app.require_subcommand(0, 1);
 
-  // CLI11 keeps pointers to the targets of its options: a command must not move.
-  std::vector<std::shared_ptr<const GivenCommand>> known;
-  for (Command& command : commands()) {
-    const bool wanted = std::find(words, words + count, command.name) != words + count;
-    known.push_back(std::make_shared<const GivenCommand>(std::move(command), app, wanted));
-  }
-
-  // No word behind "--" is a flag.
+  // No word after "--" is a flag.
   const char* const* const end = words + count;
   const char* const* const flags_end =
       std::find_if(words, end, [](const char* word) { return std::string_view(word) == "--"; });
   const std::vector<std::string> operands(std::min(flags_end + 1, end), end);
+  std::vector<Command> all = commands();
+  std::vector<std::string> given = completed({std::min(words + 1, flags_end), flags_end}, all);
+
+  // CLI11 keeps pointers to the targets of its options: a command must not move.
+  std::vector<std::shared_ptr<const GivenCommand>> known;
+  for (Command& command : all) {
+    const auto at = std::find(given.begin(), given.end(), command.name);
+    const bool wanted = at != given.end();
+    if (at == given.begin() && wanted)
+      check_values({at + 1, given.end()}, command.flags, "attn-cli " + command.name);
+    known.push_back(std::make_shared<const GivenCommand>(std::move(command), app, wanted));
+  }
   try {
-    app.parse(static_cast<int>(flags_end - words), words);
+    // CLI11 takes the last word first.
+    std::reverse(given.begin(), given.end());
+    app.parse(given);
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
     return printing(chosen.empty() ? app.help() : chosen[0]->help("attn-cli"));

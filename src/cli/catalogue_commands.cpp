@@ -30,8 +30,8 @@ int print_example(const std::vector<std::string>& given) {
   std::vector<std::string_view> names = names_of(kinds());
   for (const ExampleTopic& topic : example_topics()) names.push_back(topic.name);
   if (find_kind(given[0]) == nullptr) {
-    throw input_error(translated("there is no example \"{1}\"", given[0]), "attn-cli example",
-                      suggestion(given[0], names));
+    throw Error(ErrorKind::usage, translated("there is no example \"{1}\"", given[0]),
+                "attn-cli example", suggestion(given[0], names));
   }
   print(example_document(kind_named(given[0], "attn-cli example")));
   return 0;

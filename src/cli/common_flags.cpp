@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "attn/cpu.hpp"
 #include "attn/document.hpp"
@@ -224,12 +226,34 @@ Words document_words(DocumentOptions& options, const std::string& command) {
       "INPUT",
       translated("Input document, - for standard input"),
       [&options, command](const std::vector<std::string>& inputs) {
-        if (inputs.empty() && options.model) return;
+        if (inputs.empty() && options.model && !options.texts.empty()) return;
+        if (inputs.empty() && options.model) {
+          throw Error(ErrorKind::usage,
+                      translated("there is neither a text nor a document for the model"), command,
+                      translated("give a text with --text, or name a document"));
+        }
+        if (inputs.empty() && !options.texts.empty()) {
+          throw Error(ErrorKind::usage, translated("--text is given without --model"), command,
+                      translated("name the checkpoint folder that reads it with --model"));
+        }
         if (inputs.empty()) {
           throw Error(
               ErrorKind::usage, translated("no input document given"), command,
               translated(
                   "name a document, or - for standard input; attn-cli example KIND prints one"));
+        }
+        std::string whole = inputs[0];
+        for (std::size_t i = 1; i < inputs.size(); ++i) whole += " " + inputs[i];
+        std::error_code none;
+        if (inputs.size() > 1 && std::filesystem::exists(whole, none)) {
+          throw Error(
+              ErrorKind::usage,
+              translated("more than one input document given: \"{1}\" is the second", inputs[1]),
+              command, translated("put it in quotes: {1}", "\"" + whole + "\""));
+        }
+        if (inputs[0].starts_with('{') && !std::filesystem::exists(inputs[0], none)) {
+          throw Error(ErrorKind::usage, translated("a document is given in place of its file"),
+                      command, translated("pass it on standard input to {1}", command + " -"));
         }
         if (inputs.size() > 1) {
           throw Error(

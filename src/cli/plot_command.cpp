@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 
 #include "attn/error.hpp"
@@ -24,6 +25,17 @@ void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
                  translated("write {1}", "attn-cli plot KIND FILE --out PICTURE"));
   };
   if (words.empty()) throw usage(translated("no kind of picture given"));
+  const auto kinds = names_of(plot_kinds());
+  const auto is_kind = [&](const std::string& word) {
+    return std::find(kinds.begin(), kinds.end(), word) != kinds.end();
+  };
+  // A file in the place of the kind.
+  if (!is_kind(words[0]) && words[0].find_first_of("./") != std::string::npos) {
+    const std::string found = words.size() > 1 && is_kind(words[1]) ? words[1] : "heatmap";
+    throw Error(
+        ErrorKind::usage, translated("the kind of picture comes first"), "attn-cli plot",
+        translated("write {1}", "attn-cli plot " + found + " " + words[0] + " --out PICTURE"));
+  }
   const PlotKindInfo& kind = chosen("plot", words[0], plot_kinds());
   if (words.size() < 2) throw usage(translated("no file to draw given"));
   const std::size_t files = words.size() - 1;

@@ -312,6 +312,7 @@ NormKind read_norm_kind(const JsonValue& value, const std::string& place) {
 
 Rotary read_rotary(const JsonValue& value, const std::string& place, DType dtype,
                    TensorSource& tensors) {
+  expect_object(value, place, translated("write {\"theta\": 10000}, or {}"));
   ObjectReader reader(value, place);
   reader.check_keys<Rotary>(rotary_fields);
   const bool tables = reader.find("cos") != nullptr || reader.find("sin") != nullptr;

@@ -26,6 +26,11 @@ constexpr const char* result_name = "result.json";
 void make_folder(const fs::path& folder, const std::string& help) {
   std::error_code error;
   if (fs::is_directory(folder, error)) return;
+  if (fs::exists(folder, error)) {
+    throw Error(ErrorKind::file,
+                translated("{1} is a file, not a folder", in_quotes(folder.native())),
+                "RunOptions::out", translated("name another folder for the results"));
+  }
   fs::create_directory(folder, error);
   std::error_code ignored;
   if (error || !fs::is_directory(folder, ignored)) {

@@ -84,28 +84,166 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+// Names that other libraries and programs have for ours. A name may have several rows: the first
+// whose second part is among the candidates counts.
+constexpr std::pair<std::string_view, std::string_view> foreign_names[]{
+    {"fp16", "float16"},
+    {"half", "float16"},
+    {"f16", "float16"},
+    {"bf16", "bfloat16"},
+    {"brain", "bfloat16"},
+    {"fp32", "float32"},
+    {"f32", "float32"},
+    {"single", "float32"},
+    {"float", "float32"},
+    {"fp64", "float64"},
+    {"f64", "float64"},
+    {"double", "float64"},
+    {"fp16", "f16"},
+    {"float16", "f16"},
+    {"half", "f16"},
+    {"bfloat16", "bf16"},
+    {"float32", "f32"},
+    {"float", "f32"},
+    {"float64", "f64"},
+    {"double", "f64"},
+    {"cn", "zh"},
+    {"chinese", "zh"},
+    {"zh-cn", "zh"},
+    {"english", "en"},
+    {"output", "out"},
+    {"output-dir", "out"},
+    {"outdir", "out"},
+    {"out-dir", "out"},
+    {"dest", "out"},
+    {"save", "out"},
+    {"outfile", "out"},
+    {"output-file", "out"},
+    {"mask", "causal"},
+    {"is-causal", "causal"},
+    {"masked", "causal"},
+    {"num-heads", "heads"},
+    {"n-heads", "heads"},
+    {"nhead", "heads"},
+    {"colormap", "cmap"},
+    {"colourmap", "cmap"},
+    {"color-map", "cmap"},
+    {"colour-map", "cmap"},
+    {"palette", "cmap"},
+    {"size", "figsize"},
+    {"fig-size", "figsize"},
+    {"resolution", "dpi"},
+    {"silent", "quiet"},
+    {"input", "text"},
+    {"prompt", "text"},
+    {"checkpoint", "model"},
+    {"query", "queries"},
+    {"vmin", "color-range"},
+    {"vmax", "color-range"},
+    {"clim", "color-range"},
+    {"annot", "annotate"},
+    {"fontsize", "font-scale"},
+    {"font-size", "font-scale"},
+    {"num-threads", "threads"},
+    {"workers", "jobs"},
+    {"language", "lang"},
+    {"locale", "lang"},
+    {"lengths", "valid-lens"},
+    {"seq-lens", "valid-lens"},
+    {"kind", "attention"},
+    {"type", "attention"},
+    {"device", "cpu"},
+    {"random-seed", "seed"},
+    {"manual-seed", "seed"},
+    {"ext", "format"},
+    {"filter", "only"},
+    {"select", "only"},
+    {"plot-type", "plots"},
+    {"pictures", "plots"},
+    {"images", "plots"},
+    {"draw", "plot"},
+    {"visualize", "plot"},
+    {"visualise", "plot"},
+    {"render", "plot"},
+    {"heatmap", "plot"},
+    {"attention", "run"},
+    {"compute", "run"},
+    {"calculate", "run"},
+    {"calc", "run"},
+    {"execute", "run"},
+    {"diff", "compare"},
+    {"check", "validate"},
+    {"lint", "validate"},
+    {"benchmark", "bench"},
+    {"examples", "example"},
+    {"display", "show"},
+    {"print", "show"},
+    {"completions", "completion"},
+    {"man", "manual"},
+    {"html", "view"},
+    {"browse", "view"},
+    {"ls", "list"},
+};
+
+// A name as it is compared: in small letters, with hyphens for underscores, without the hyphens
+// before a flag and without the module of a type such as "torch.float16".
+std::string plain_name(std::string_view name) {
+  std::string plain;
+  for (const char c : name.substr(std::min(name.find_first_not_of('-'), name.size()))) {
+    plain += c == '_' || c == ' ' ? '-' : lower(c);
+  }
+  for (const std::string_view module : {"torch.", "numpy.", "np.", "jnp."}) {
+    if (plain.starts_with(module)) plain.erase(0, module.size());
+  }
+  return plain;
+}
+
+// The candidate that is written otherwise, has another name elsewhere, or is the only one to begin
+// with `name`; empty if there is none.
+std::string_view obvious_name(std::string_view name, std::span<const std::string_view> candidates) {
+  const std::string wanted = plain_name(name);
+  for (const std::string_view candidate : candidates) {
+    if (plain_name(candidate) == wanted) return candidate;
+  }
+  for (const auto& [theirs, ours] : foreign_names) {
+    if (theirs != wanted) continue;
+    for (const std::string_view candidate : candidates) {
+      if (plain_name(candidate) == ours) return candidate;
+    }
+  }
+  std::string_view begun;
+  if (wanted.size() < 2) return begun;
+  for (const std::string_view candidate : candidates) {
+    if (!plain_name(candidate).starts_with(wanted)) continue;
+    if (!begun.empty()) return {};
+    begun = candidate;
+  }
+  return begun;
+}
+
 }  // namespace
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
   // Longer names are no typing errors, and the distance takes quadratic time.
   constexpr std::size_t longest = 64;
   if (name.size() > longest) return {};
+  if (const std::string_view obvious = obvious_name(name, candidates); !obvious.empty())
+    return obvious;
   std::string_view best;
   std::size_t fewest = 0;
+  const std::string wanted = plain_name(name);
   for (const std::string_view candidate : candidates) {
-    const std::size_t edits = edit_distance(name, candidate);
-    if (edits <= std::max<std::size_t>(2, std::max(name.size(), candidate.size()) / 3) &&
-        edits < std::max(name.size(), candidate.size()) && (best.empty() || edits < fewest)) {
+    const std::string known = plain_name(candidate);
+    const std::size_t edits = edit_distance(wanted, known);
+    const std::size_t longer = std::max(wanted.size(), known.size());
+    // Two edits make any name of three letters into any other that shares one.
+    const std::size_t most = longer < 5 ? 1 : std::max<std::size_t>(2, longer / 3);
+    if (edits <= most && edits < longer && (best.empty() || edits < fewest)) {
       best = candidate;
       fewest = edits;
     }
   }
-  if (!best.empty()) return best;
-  // The beginning of one name alone stands for it.
-  constexpr std::size_t fewest_letters = 3;
-  const auto begins = [&](std::string_view candidate) { return candidate.starts_with(name); };
-  if (name.size() < fewest_letters || std::ranges::count_if(candidates, begins) != 1) return {};
-  return *std::ranges::find_if(candidates, begins);
+  return best;
 }
 
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates) {

@@ -4,7 +4,10 @@
 #include <cerrno>
 #include <deque>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -12,6 +15,7 @@
 
 #include "attn/error.hpp"
 
+#include "support/errors.hpp"
 #include "support/printable.hpp"
 #include "support/system_error_text.hpp"
 #include "support/translated.hpp"
@@ -24,6 +28,32 @@ namespace fs = std::filesystem;
 [[noreturn]] void fail(const std::string& name, int reason) {
   throw Error(ErrorKind::file, translated("cannot open {1}: {2}", name, system_error_text(reason)),
               "", help_for_file(reason, FileUse::read));
+}
+
+// Name of the file in the same folder that is nearest to a missing one; empty if there is none.
+// Only the first thousand names are read.
+std::string nearest_file(const fs::path& missing) {
+  constexpr std::size_t most_names = 1000;
+  const fs::path folder = missing.has_parent_path() ? missing.parent_path() : fs::path(".");
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end;
+       !error && at != end && names.size() < most_names; at.increment(error)) {
+    names.push_back(at->path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  const std::string_view nearest = nearest_name(
+      missing.filename().native(), std::vector<std::string_view>(names.begin(), names.end()));
+  return nearest.empty() ? "" : (missing.parent_path() / nearest).string();
+}
+
+// Throws the error of a file that the user named and that is missing.
+[[noreturn]] void fail_to_find(const FileName& file) {
+  const std::string nearest = nearest_file(file.path());
+  if (nearest.empty()) fail(file.text(), ENOENT);
+  throw Error(ErrorKind::file,
+              translated("cannot open {1}: {2}", file.text(), system_error_text(ENOENT)), "",
+              translated("did you mean \"{1}\"?", nearest));
 }
 
 [[noreturn]] void refuse_place(const std::string& name, const fs::path& folder) {
@@ -233,7 +263,11 @@ OpenedFile open_file(const FileName& file, const FileAccess& access) {
   }
   const Place place = place_of(file, access);
   // Opening alone may wait, for the writer of a pipe, or have an effect, on a device.
-  if (stat(place.path.c_str(), &status) != 0) fail(name, errno);
+  if (stat(place.path.c_str(), &status) != 0) {
+    const int reason = errno;
+    if (reason == ENOENT && file.is_of_user()) fail_to_find(file);
+    fail(name, reason);
+  }
   check_kind(file, status);
   const int waits = S_ISREG(status.st_mode) ? O_NONBLOCK : 0;
   Descriptor opened(::open(place.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | waits));

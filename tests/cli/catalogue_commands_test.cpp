@@ -39,7 +39,7 @@ TEST_CASE("the example of every topic runs as printed") {
 
 TEST_CASE("an example of an unknown kind names the nearest") {
   const Outcome example = attn_cli({"example", "multihead"});
-  CHECK(example.exit_code == 3);
+  CHECK(example.exit_code == 2);
   CHECK(example.output.empty());
   CHECK(example.errors ==
         "attn-cli: there is no example \"multihead\"\n"

@@ -183,13 +183,11 @@ TEST_CASE("all that can be wrong with what a model is to do is told at once, wit
 TEST_CASE("flags alone say what a model is to read, and errors name them") {
   const TemporaryFolder folder;
   const Outcome no_text = attn_cli({"run", "--model", gpt2}, folder.path());
-  CHECK(no_text.exit_code == 3);
+  CHECK(no_text.exit_code == 2);
   CHECK(no_text.errors ==
-        "attn-cli: the document has nothing for the model to read\n"
-        "  where: " +
-            gpt2 +
-            ", /text\n"
-            "  help:  give \"text\" or \"token_ids\"\n");
+        "attn-cli: there is neither a text nor a document for the model\n"
+        "  where: attn-cli run\n"
+        "  help:  give a text with --text, or name a document\n");
   const Outcome no_tokenizer =
       attn_cli({"run", "--model", gpt2, "--text", "a word"}, folder.path());
   CHECK(no_tokenizer.exit_code == 4);
