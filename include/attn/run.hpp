@@ -43,8 +43,9 @@ struct RunOptions {
   /// each input file.
   bool provenance = false;
   /// Place of the tensors: in result.json, or beside it as `weights.npy`…, `tensors.npz`,
-  /// `tensors.safetensors` or `weights.csv`…
-  TensorFormat tensors = TensorFormat::json;
+  /// `tensors.safetensors` or `weights.csv`…; absent = in result.json, or in `tensors.safetensors`
+  /// with a warning where the shapes ask for more than 64 MB of JSON.
+  std::optional<TensorFormat> tensors;
   /// Whether run() waits until all is on the disk, so that a power failure leaves the older result
   /// or the new one.
   bool sync = true;
@@ -56,6 +57,9 @@ struct RunOptions {
   PictureFormat format = PictureFormat::png;
   PlotOptions plot;
 
+  /// Called before the computation with a line that says how much will be written, if that is more
+  /// than 64 MB.
+  std::function<void(const std::string& text)> foresee;
   /// Called from time to time with the number of scores computed and the number of all scores. Any
   /// thread may call it, also several at once.
   std::function<void(std::size_t done, std::size_t all)> progress;

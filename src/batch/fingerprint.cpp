@@ -112,13 +112,14 @@ void describe(const DocumentOptions& document, Description& description) {
 void describe(const RunOptions& run, Description& description) {
   const auto& [document, out, answer, answer_in_one_line, only, stages, weights, reported_weights,
                timing, provenance, tensors, sync, sample, head, plots, most_weights_for_heatmap,
-               selection, format, plot, progress] = run;
+               selection, format, plot, foresee, progress] = run;
   // Folders, reports and observers do not change the bytes of a result.
   static_cast<void>(out);
   static_cast<void>(answer);
   static_cast<void>(answer_in_one_line);
   static_cast<void>(reported_weights);
   static_cast<void>(sync);
+  static_cast<void>(foresee);
   static_cast<void>(progress);
   describe(document, description);
   description.add(stages, weights, timing, provenance, tensors, sample, head, plots,

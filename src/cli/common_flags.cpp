@@ -335,7 +335,8 @@ bool answers(const RunOptions& options, bool json, const std::string& command) {
                 translated("leave out {1}, or give {2} a folder with --out", flag, command));
   };
   if (json) refuse(translated("the report"), "--json");
-  if (options.tensors != TensorFormat::json) refuse(translated("files of tensors"), "--tensors");
+  if (options.tensors && *options.tensors != TensorFormat::json)
+    refuse(translated("files of tensors"), "--tensors");
   if (!options.plots.empty() && options.plots != RunOptions().plots)
     refuse(translated("pictures"), "--plots");
   return true;
@@ -354,7 +355,7 @@ void add_results(Flags& flags, RunOptions& options, bool* page) {
   add_plots(flags, options, page);
   flags.choice("--format", options.format, picture_formats(), "FORMAT");
   flags.choice("--tensors", options.tensors, tensor_formats(), "FORMAT",
-               translated(": where the numbers go (default json)"));
+               translated(": where the numbers go (default json; above 64 MB safetensors)"));
   flags.toggle("--stages", options.stages,
                translated("Write the steps of the score too: scores, capped, masked, lse"));
   flags.add("--no-weights", "", translated("Do not write the weights"),

@@ -82,6 +82,7 @@ int compute(const GivenToRun& given) {
       });
     };
   }
+  if (!common.quiet) options.foresee = [](const std::string& text) { complain(text); };
   RunOutcome outcome = given.page ? run_and_view(options, page_of(options)) : run(options);
   progress.clear();
   if (common.quiet) return 0;

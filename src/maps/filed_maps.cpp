@@ -12,6 +12,7 @@
 #include "attention/attention_name.hpp"
 #include "document/tensor_source.hpp"
 #include "maps/map_selection.hpp"
+#include "maps/seen_by_heads.hpp"
 #include "maps/selected_map.hpp"
 #include "result/tensor_names.hpp"
 #include "support/errors.hpp"
@@ -222,6 +223,9 @@ AttentionMap FiledMaps::read(const FiledLayer& layer) {
     const Tensor allowed = file.booleans(allowed_of(tensor));
     if (axes_.empty() || (allowed && allowed.rank() == axes_.size())) {
       map.allowed = arranged(allowed, layer);
+    }
+    if (map.numbers && map.numbers.rank() == 4) {
+      map.allowed = for_each_head(map.allowed, map.numbers.shape()[1]);
     }
     if (!map.allowed && axes_.empty() && map.numbers) {
       map.allowed = file.seen(prefix, map.numbers.shape());

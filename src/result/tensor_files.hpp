@@ -22,6 +22,14 @@ struct TensorPlace {
   std::optional<std::string> name;  ///< in that one file; absent for matrices
 };
 
+/// Bytes of JSON above which tensors go into a binary file, if nothing else is asked for.
+constexpr double most_json = 64e6;
+
+/// About the bytes of an element in result.json, with the comma and the space.
+double bytes_as_json(DType dtype) noexcept;
+/// About the bytes that tensors of these shapes and types take there.
+double bytes_as_json(std::span<const std::pair<std::string, Tensor>> tensors);
+
 /// Adds the files of the tensors to those of the result. Returns a place for each tensor; none,
 /// without files, for TensorFormat::json.
 ///

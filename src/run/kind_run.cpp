@@ -15,10 +15,12 @@
 
 #include "attention/geometry.hpp"
 #include "document/mask_reader.hpp"
+#include "maps/seen_by_heads.hpp"
 #include "result/output_folder.hpp"
 #include "result/result_writer.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/operations.hpp"
@@ -104,6 +106,26 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// Elements of a result's tensors of numbers, and of the keys that its queries see.
+struct ResultElements {
+  double numbers = 0, seen = 0;
+};
+
+ResultElements elements_of(const PlannedAttention& attention, const AttentionOptions& options,
+                           bool weights) {
+  const Geometry& g = attention.geometry;
+  const auto number = [](std::size_t size) { return static_cast<double>(size); };
+  const double rows = number(g.batch) * number(g.heads) * number(g.queries);
+  const double map = rows * number(g.keys);
+  ResultElements elements{rows * number(g.value_width)};
+  if (weights && !options.pool) {
+    elements.numbers += map;
+    if (attention.mask.present()) elements.seen += map / number(g.heads);
+  }
+  if (options.stages) elements.numbers += (options.softcap ? 3 : 2) * map + rows;
+  return elements;
+}
+
 }  // namespace
 
 std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
@@ -167,6 +189,7 @@ KindRun::KindRun(const RunOptions& options, const Document& document, Plan plan,
     for (const std::string& token : tokens) text += (text.empty() ? "" : " ") + token;
     report_.recovered.push_back(std::move(text));
   }
+  format_ = options.tensors.value_or(TensorFormat::json);
   choice_ = {options.sample, options.head, options.selection};
   if (make) maps_file_ = make(plan_, folder_.path());
 }
@@ -178,6 +201,22 @@ KindRun::~KindRun() {
   if (made_folder_) std::filesystem::remove(folder_.path(), ignored);
 }
 
+double KindRun::foreseen_bytes() const {
+  if (options_.answer || !options_.only.empty()) return 0;
+  const DType dtype = plan_.options().dtype;
+  ResultElements all;
+  for (const PlannedAttention& attention : plan_.attentions) {
+    const ResultElements one = elements_of(attention, plan_.options(), wants_weights());
+    all.numbers += one.numbers;
+    all.seen += plan_.model ? 0 : one.seen;
+  }
+  const double text = all.numbers * bytes_as_json(dtype) + all.seen * bytes_as_json(DType::boolean);
+  const bool as_text = options_.tensors ? *options_.tensors == TensorFormat::json ||
+                                              *options_.tensors == TensorFormat::csv
+                                        : text <= most_json;
+  return as_text ? text : all.numbers * static_cast<double>(size_of(dtype)) + all.seen;
+}
+
 void KindRun::compute(const std::function<void(std::size_t)>& progress) {
   plan_.options().progress = progress;
   report_.weights.resize(plan_.attentions.size());
@@ -185,9 +224,13 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
   shown_ = ShownMatrices(plan_.attentions.size());
   const auto* model = std::get_if<ModelRequest>(&plan_.computation);
   if (model != nullptr && !options_.only.empty()) check_only(names_of(foreseen(*model)));
-  if (model != nullptr && streams()) {
-    make_folder();
-    stream_.emplace(options_.tensors, foreseen(*model), folder_.path());
+  if (model != nullptr && !options_.answer && options_.only.empty() && wants_weights()) {
+    const auto tensors = foreseen(*model);
+    choose_format(tensors);
+    if (TensorStream::takes(format_)) {
+      make_folder();
+      stream_.emplace(format_, tensors, folder_.path());
+    }
   }
   const auto start = Clock::now();
   const auto untimed = [this](const auto& work) {
@@ -320,10 +363,17 @@ void KindRun::write(const Provenance* provenance) {
     folder_.add(picture_names_[i],
                 [&picture = pictures_[i]](HashedFile& file) { file.write(picture.bytes); });
   }
+  if (!stream_) {
+    std::vector<std::pair<std::string, Tensor>> written;
+    for (const auto& tensor : tensors_) {
+      if (is_written(tensor.first)) written.push_back(tensor);
+    }
+    choose_format(written);
+  }
   ResultFile result = this->result(provenance);
-  result.places = stream_ ? stream_->finish(folder_)
-                          : plan_tensors(result.tensors, options_.tensors,
-                                         plan_.attentions[0].heads_only(), folder_);
+  result.places =
+      stream_ ? stream_->finish(folder_)
+              : plan_tensors(result.tensors, format_, plan_.attentions[0].heads_only(), folder_);
   report_.files = folder_.write(options_.document.threads,
                                 [&](const std::vector<WrittenFile>& others, HashedFile& file) {
                                   result.files = others;
@@ -336,6 +386,17 @@ void KindRun::write(const Provenance* provenance) {
     report_.removed.push_back(std::move(file));
   }
   report_.warnings = plan_.warnings;
+}
+
+void KindRun::choose_format(std::span<const std::pair<std::string, Tensor>> tensors) {
+  if (options_.tensors || format_ != TensorFormat::json) return;
+  const double bytes = bytes_as_json(tensors);
+  if (bytes <= most_json) return;
+  format_ = TensorFormat::safetensors;
+  plan_.warnings.push_back(
+      translated("the tensors are in tensors.safetensors: in result.json they would take about "
+                 "{1}; RunOptions::tensors json puts them there nevertheless",
+                 bytes_text(bytes)));
 }
 
 void KindRun::commit() {
@@ -366,12 +427,6 @@ std::vector<std::pair<std::string, Tensor>> KindRun::foreseen(const ModelRequest
   return tensors;
 }
 
-// Whether each tensor goes into its file as soon as it is computed.
-bool KindRun::streams() const {
-  return !options_.answer && options_.only.empty() && wants_weights() &&
-         TensorStream::takes(options_.tensors);
-}
-
 // Whether the weights stay in memory for the result.
 bool KindRun::keeps_weights() const {
   return !stream_ && wants_weights();
@@ -387,6 +442,7 @@ bool KindRun::draws_whole_maps() const {
 
 void KindRun::take(NamedTensor tensor) {
   auto& [name, numbers] = tensor;
+  if (ends_in(name, "allowed")) numbers = once_for_heads(numbers);
   if (stream_) stream_->put(name, numbers);
   const bool output = name == "output";
   if (output && is_written(name)) report_.output = numbers;

@@ -62,6 +62,9 @@ class KindRun {
   /// Number of scores of all attentions.
   std::size_t scores() const { return plan_.scores_count(); }
 
+  /// About the bytes of the tensors that will be written; 0 if only some of them are wanted.
+  double foreseen_bytes() const;
+
   /// Computes the plan. Tensors of a model go into their files meanwhile, which get their names in
   /// write(). `progress` takes the number of scores that were computed since its last call.
   void compute(const std::function<void(std::size_t)>& progress);
@@ -92,9 +95,11 @@ class KindRun {
   ResultFile result(const Provenance* provenance) const;
   std::vector<SeenKeys> seen_keys() const;
 
+  /// Chooses safetensors in place of JSON that would be large, if the options leave it open.
+  void choose_format(std::span<const std::pair<std::string, Tensor>> tensors);
+
   void make_folder();
   std::vector<std::pair<std::string, Tensor>> foreseen(const ModelRequest& model) const;
-  bool streams() const;
   bool keeps_weights() const;
   bool draws_whole_maps() const;
   void take(NamedTensor tensor);
@@ -112,6 +117,7 @@ class KindRun {
   double seconds_ = 0;  // of the computation, without the work on its results
   RunReport report_;
   std::vector<DrawnMap> maps_;
+  TensorFormat format_ = TensorFormat::json;
   MapChoice choice_;
   std::optional<std::string> nothing_merged_;  // a warning
   std::vector<std::string> picture_names_;

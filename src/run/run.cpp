@@ -17,6 +17,7 @@
 #include "run/kind_run.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
+#include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 
@@ -89,6 +90,13 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   }
 
   if (provenance != nullptr) options.plot.figure.provenance = provenance->text();
+
+  if (options.foresee) {
+    double bytes = 0;
+    for (const auto& run : runs) bytes += run->foreseen_bytes();
+    if (bytes > most_json)
+      options.foresee(translated("about {1} will be written", bytes_text(bytes)));
+  }
 
   // 2. Compute.
   std::size_t all = 0;

@@ -151,3 +151,41 @@ TEST_CASE("a format of tensors that is not known is a wrong use") {
         "  where: --tensors\n"
         "  help:  did you mean \"npz\"?\n");
 }
+
+TEST_CASE("results of more than 64 MB of JSON go into safetensors, unless JSON is asked for") {
+  const TemporaryFolder folder;
+  folder.write("d.json", R"({"attention":"sdpa","seed":1,"query":{"randn":[1,5,1024,2]}})");
+  const std::vector<std::string> words{"run", "d.json", "--plots", "none", "--no-sync"};
+  const Outcome run = attn_cli(words, folder.path());
+  CHECK(run.exit_code == 0);
+  CHECK(run.errors ==
+        "attn-cli: warning: the tensors are in tensors.safetensors: in result.json they would take "
+        "about 68.3 MB; --tensors json puts them there nevertheless\n");
+  CHECK(std::filesystem::file_size(folder / "attention_results/tensors.safetensors") > 20'000'000);
+}
+
+TEST_CASE("the keys that all heads see are written once, and read for each") {
+  const TemporaryFolder folder;
+  folder.write("d.json", R"({"attention":"sdpa","seed":1,"query":{"randn":[1,2,3,2]},
+    "mask":{"causal":true}})");
+  folder.write("own.json", R"({"attention":"sdpa","seed":1,"query":{"randn":[1,2,2,2]},
+    "mask":{"allow":[[[[1,0],[1,1]],[[1,1],[1,1]]]]}})");
+  const auto run = [&](const std::string& name) {
+    REQUIRE(attn_cli({"run", name + ".json", "--plots", "none", "--tensors", "npz", "--out", name},
+                     folder.path())
+                .exit_code == 0);
+    const std::string result = read_text(folder / name / "result.json");
+    const std::size_t at = result.find("\"name\": \"allowed\"");
+    const std::size_t shape = result.find("\"shape\": [", at);
+    return result.substr(shape, result.find(']', shape) - shape + 1);
+  };
+  CHECK(run("d") == "\"shape\": [1,1,3,3]");
+  CHECK(run("own") == "\"shape\": [1,2,2,2]");
+  CHECK(attn_cli({"plot", "mask", "d", "--head", "1", "--out", "m.png"}, folder.path()).exit_code ==
+        0);
+  const std::string drawn = attn_cli({"show", "d", "--head", "1"}, folder.path()).output;
+  CHECK(drawn.find("Q_1 @@1.00@@\n") != std::string::npos);
+  folder.write("whole.json",
+               R"({"allowed":[[[[1,0,0],[1,1,0],[1,1,1]],[[1,0,0],[1,1,0],[1,1,1]]]]})");
+  CHECK(attn_cli({"compare", "d", "whole.json"}, folder.path()).exit_code == 0);
+}
