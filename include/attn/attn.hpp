@@ -20,6 +20,7 @@
 #include "attn/maps.hpp"
 #include "attn/memory.hpp"
 #include "attn/model.hpp"
+#include "attn/model_list.hpp"
 #include "attn/named.hpp"
 #include "attn/pictures.hpp"
 #include "attn/plot.hpp"

@@ -38,6 +38,7 @@ Command view_command();
 Command compare_command();
 Command validate_command();
 Command model_command();
+Command tokens_command();
 Command schema_command();
 Command example_command();
 Command bench_command();

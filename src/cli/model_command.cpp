@@ -5,6 +5,7 @@
 #include "attn/error.hpp"
 #include "attn/language.hpp"
 #include "attn/model.hpp"
+#include "attn/model_list.hpp"
 #include "attn/terminal.hpp"
 
 #include "cli/commands.hpp"
@@ -18,9 +19,36 @@ struct GivenToModel {
   Common common;
   CheckpointFolder folder;
   bool row = false;
+  std::vector<std::string> texts;  // for tokens
 };
 
+int list_models(const GivenToModel& given) {
+  const std::vector<ListedModel> models = models_here(".", given.folder.files);
+  if (given.common.quiet) return 0;
+  print(given.common.json ? models_here_json(models) : terminal_lines(models_here_text(models)));
+  return 0;
+}
+
+int show_tokens(const GivenToModel& given) {
+  if (given.folder.path.empty() || given.texts.empty()) {
+    throw Error(ErrorKind::usage,
+                given.texts.empty() ? translated("no text given") : translated("no model given"),
+                "attn-cli tokens",
+                translated("give a model and a text: attn-cli tokens --model M --text T"));
+  }
+  const std::string text = given.common.json
+                               ? tokens_json(given.folder, given.texts)
+                               : terminal_lines(tokens_text(given.folder, given.texts));
+  if (!given.common.quiet) print(text);
+  return 0;
+}
+
 int describe(const GivenToModel& given) {
+  if (given.folder.path.empty() && !given.row) return list_models(given);
+  if (given.folder.path.empty()) {
+    throw Error(ErrorKind::usage, translated("no checkpoint folder given"), "attn-cli model",
+                translated("name one folder, which holds config.json"));
+  }
   if (given.row && given.common.json) {
     throw Error(ErrorKind::usage, translated("--row and --json are given together"),
                 "attn-cli model", translated("a row already is JSON: leave out --json"));
@@ -41,14 +69,13 @@ Command model_command() {
   CheckpointFolder& folder = given->folder;
   Command command{
       "model",
-      translated("Describe the checkpoint folder of a model"),
+      translated("Describe a model, or list those that this machine has"),
       {"FOLDER",
-       translated("Checkpoint folder"),
+       translated("Folder, file or name of a model; without it: all that are there"),
        [&folder](const std::vector<std::string>& words) {
+         if (words.empty()) return;
          if (words.size() != 1) {
-           throw Error(ErrorKind::usage,
-                       words.empty() ? translated("no checkpoint folder given")
-                                     : translated("more than one checkpoint folder given"),
+           throw Error(ErrorKind::usage, translated("more than one checkpoint folder given"),
                        "attn-cli model", translated("name one folder, which holds config.json"));
          }
          folder.path = words[0];
@@ -63,6 +90,26 @@ Command model_command() {
   flags.text("--architecture", folder.architecture, "FILE",
              translated("File with a row of the table of models, instead of the known one"));
   add_files(flags, folder.files);
+  add_common(flags, given->common);
+  return command;
+}
+
+Command tokens_command() {
+  const auto given = std::make_shared<GivenToModel>();
+  Command command{
+      "tokens",
+      translated("Show the tokens of a text: pieces, ids and places, without computing"),
+      {},
+      {},
+      [given] { return show_tokens(*given); }};
+  Flags& flags = command.flags;
+  flags.text("--model", given->folder.path, "DIR",
+             translated("Folder, file or name of the model whose tokenizer is used"));
+  flags
+      .add("--text", "TEXT", translated("Text for the model to read; repeatable"),
+           [given](const std::string& text) { given->texts.push_back(text); })
+      .repeats = true;
+  add_files(flags, given->folder.files);
   add_common(flags, given->common);
   return command;
 }

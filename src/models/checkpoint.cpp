@@ -82,7 +82,7 @@ WeightFiles weight_files(const fs::path& folder, const FileAccess& access) {
     if (is_there(FileName::by_document(index), access)) return indexed_files(index, access);
   }
   // One file by another name, but not what trainings keep of themselves.
-  std::vector<fs::path> others;
+  std::vector<fs::path> others, gguf;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const fs::path& path = entry.path();
@@ -90,11 +90,26 @@ WeightFiles weight_files(const fs::path& folder, const FileAccess& access) {
                              path.stem() == "scheduler" ||
                              path.stem().string().starts_with("rng_state");
     if (!of_training &&
-        (path.extension() == ".bin" || path.extension() == ".pt" || path.extension() == ".pth")) {
+        (path.extension() == ".bin" || path.extension() == ".pt" || path.extension() == ".pth" ||
+         (path.extension() == ".safetensors" && path.stem() != "adapter_model"))) {
       others.push_back(path);
     }
+    if (path.extension() == ".gguf") gguf.push_back(path);
   }
+  std::ranges::sort(others);
   if (others.size() == 1) return {others.front(), others, {}};
+  if (!others.empty() || !gguf.empty()) {
+    const fs::path first = others.empty() ? gguf.front() : others.front();
+    throw Error(ErrorKind::file,
+                translated("there are no weights of a known name in the folder {1}",
+                           in_quotes(folder.native())),
+                "",
+                others.empty()
+                    ? translated("name the file itself: {1}", shown_name(first.native()))
+                    : translated("it has {1} files that may be them, {2} the first: call the right "
+                                 "one model.safetensors or pytorch_model.bin",
+                                 others.size(), in_quotes(first.filename().native())));
+  }
   throw Error(ErrorKind::file,
               translated("there are no weights in the folder {1}", in_quotes(folder.native())), "",
               translated("it should hold model.safetensors or pytorch_model.bin, or an index, "

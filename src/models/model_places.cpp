@@ -138,6 +138,15 @@ fs::path in_hub(const std::string& given) {
                          path_text(looked.native()), listed(known), shown_name(pull)));
 }
 
+fs::path ollama_store() {
+  const std::string store = variable("OLLAMA_MODELS");
+  return store.empty() ? fs::path(variable("HOME")) / ".ollama" / "models" : fs::path(store);
+}
+
+fs::path ollama_library() {
+  return ollama_store() / "manifests" / "registry.ollama.ai" / "library";
+}
+
 fs::path in_ollama(const std::string& given) {
   std::string name = given.substr(ollama_start.size());
   const std::string pull = name;
@@ -146,9 +155,7 @@ fs::path in_ollama(const std::string& given) {
     tag = name.substr(colon + 1);
     name.resize(colon);
   }
-  std::string store = variable("OLLAMA_MODELS");
-  if (store.empty()) store = variable("HOME") + "/.ollama/models";
-  const fs::path library = fs::path(store) / "manifests" / "registry.ollama.ai" / "library";
+  const fs::path store = ollama_store(), library = ollama_library();
   if (!has_names_only(name, 1) || !is_present(library / name)) {
     refuse_ollama(given, library, names_in(library), pull);
   }
@@ -175,7 +182,7 @@ fs::path in_ollama(const std::string& given) {
       }
       std::string blob = digest->string();
       std::ranges::replace(blob, ':', '-');
-      const fs::path path = fs::path(store) / "blobs" / blob;
+      const fs::path path = store / "blobs" / blob;
       if (has_names_only(blob, 1) && is_present(path)) return path;
     }
   } catch (const Error& error) {
@@ -204,6 +211,18 @@ fs::path model_path(const std::string& name, const fs::path& folder, const FileA
         "", translated("name a folder that is in it"));
   }
   return ollama ? in_ollama(name) : in_hub(name);
+}
+
+std::vector<std::string> cached_model_names() {
+  std::vector<std::string> names = repositories(hub());
+  const fs::path library = ollama_library();
+  for (const std::string& name : names_in(library)) {
+    for (const std::string& tag : names_in(library / name)) {
+      names.push_back(std::string(ollama_start) + name + ":" + tag);
+    }
+  }
+  std::ranges::sort(names);
+  return names;
 }
 
 }  // namespace attn

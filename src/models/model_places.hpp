@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "attn/file_access.hpp"
 
@@ -14,5 +15,8 @@ namespace attn {
 /// name where `access` restricts files to a folder.
 std::filesystem::path model_path(const std::string& name, const std::filesystem::path& folder,
                                  const FileAccess& access);
+
+/// Names that model_path() finds in the local caches, in order: "ORG/NAME", "ollama:NAME:TAG".
+std::vector<std::string> cached_model_names();
 
 }  // namespace attn
