@@ -144,7 +144,7 @@ class AnalysedPosition {
     for (std::size_t n = 0; n < rollout_.size(); ++n) {
       if (!shows_layer(n)) continue;
       table.columns.push_back(
-          number_column(translated("layer {1}", n + 1), picked(rollout_[n], shown)));
+          number_column(translated("layer {1}", n), picked(rollout_[n], shown)));
     }
     to_.put(std::move(table));
     tell_left_out(last, shown);
@@ -168,7 +168,7 @@ class AnalysedPosition {
     for (std::size_t n = 0; n < norms_.size(); ++n) {
       const NormsOfPosition& own = norms_[n];
       const std::vector<std::size_t> order = largest_of(own.heads, 2);
-      layers.cells.push_back(std::to_string(n + 1));
+      layers.cells.push_back(std::to_string(n));
       first.cells.push_back(names_.in_table(order.front()));
       second.cells.push_back(order.size() > 1 ? names_.in_table(order[1]) : "");
       lengths.push_back(own.heads[order.front()]);
@@ -205,7 +205,7 @@ class AnalysedPosition {
           k == 0 ? translated("likeliest") : translated("then"), {}, false, ""};
       std::vector<double> probabilities;
       for (std::size_t n = 0; n < lens_.size(); ++n) {
-        if (k == 0) columns[0].cells.push_back(std::to_string(n + 1));
+        if (k == 0) columns[0].cells.push_back(std::to_string(n));
         const auto& likeliest = lens_[n].likeliest;
         const bool there = k < likeliest.size();
         tokens.cells.push_back(there ? token_text(likeliest[k]) : "");

@@ -264,8 +264,8 @@ void explain_all_layers(std::span<const Tensor> states, QueryChoice choice, std:
   if (layers < 2) return;
   explanation.part(translated("All layers"));
   explanation.step(translated("What each layer does to this hidden state"));
-  explanation.paragraph(translated(
-      "The steps above are those of layer {1}; any other layer can be chosen.", layer + 1));
+  explanation.paragraph(
+      translated("The steps above are those of layer {1}; any other layer can be chosen.", layer));
   Explanation::Vectors block{
       {},
       explanation.excerpt(layers, most_layers, first_layers, last_layers),
@@ -273,8 +273,7 @@ void explain_all_layers(std::span<const Tensor> states, QueryChoice choice, std:
   block.rows.include(layer);
   show_vectors({{"x", state_of(states[0], choice)}}, explanation);
   for (const std::size_t i : block.rows.indices()) {
-    block.vectors.push_back(
-        {translated("after layer {1}", i + 1), state_of(states[i + 1], choice)});
+    block.vectors.push_back({translated("after layer {1}", i), state_of(states[i + 1], choice)});
   }
   explanation.put(std::move(block));
 }
@@ -295,7 +294,7 @@ void ExplainedTransformer::explain(std::span<const PlannedAttention> attentions,
   const bool several = states_.size() > 2;
   const std::size_t each = layer_.weights.cross.query ? 2 : 1;
   explain_layer({layer_, step_, attentions.subspan(number_ * each, each),
-                 several ? translated("Layer {1}", number_ + 1) : "", true},
+                 several ? translated("Layer {1}", number_) : "", true},
                 choice, explanation);
   explain_all_layers(states_, choice, number_, explanation);
 }

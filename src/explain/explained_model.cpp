@@ -59,9 +59,9 @@ class ModelWalk {
   }
 
   void walk() {
-    const std::string layer = !both_     ? translated("layer {1}", layer_ + 1)
-                              : decoder_ ? translated("the decoder's layer {1}", layer_ + 1)
-                                         : translated("the encoder's layer {1}", layer_ + 1);
+    const std::string layer = !both_     ? translated("layer {1}", layer_)
+                              : decoder_ ? translated("the decoder's layer {1}", layer_)
+                                         : translated("the encoder's layer {1}", layer_);
     to_.part(translated("Into {1}", layer));
     to_.step(translated("The token's embedding"));
     to_.paragraph(
@@ -149,9 +149,9 @@ class ModelWalk {
   void explain() {
     std::vector<PlannedAttention> attentions{planned(step_.self_request, labels_)};
     if (own_.weights.cross.query) attentions.push_back(planned(step_.cross_request, key_labels_));
-    const std::string name = !both_     ? translated("Layer {1}", layer_ + 1)
-                             : decoder_ ? translated("Decoder layer {1}", layer_ + 1)
-                                        : translated("Encoder layer {1}", layer_ + 1);
+    const std::string name = !both_     ? translated("Layer {1}", layer_)
+                             : decoder_ ? translated("Decoder layer {1}", layer_)
+                                        : translated("Encoder layer {1}", layer_);
     const QueryChoice own{0, choice_.head, choice_.query, choice_.full};
     explain_layer({own_, step_, attentions, name, false, !crosses_, crosses_}, own, to_);
     std::vector<Tensor> states{states_.at(AttentionName(stack_).tensor("embedded"))};

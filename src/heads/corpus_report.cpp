@@ -114,8 +114,7 @@ Picture offsets_picture(const CorpusSums& sums, const HeadsOptions& options) {
     for (std::size_t h = 0; h < attention.heads.size(); ++h, ++rows) {
       const std::vector<double> means = means_by_offset(attention, h);
       numbers.insert(numbers.end(), means.begin(), means.end());
-      heatmap.query_labels.push_back(AttentionName(attention.name).row_title() + ", Head " +
-                                     std::to_string(h + 1));
+      heatmap.query_labels.push_back(AttentionName(attention.name).head_name(h));
     }
   }
   for (std::size_t i = 0; i < columns; ++i) {

@@ -36,11 +36,13 @@ class Pictures {
 
   // One matrix of the chosen sample, tokens × tokens.
   void add_map(const std::string& name, const Tensor& tensor, std::size_t head,
-               const std::string& title, const std::string& colours) {
+               const std::string& title, const std::string& colours,
+               const Tensor* allowed = nullptr) {
     const Maps maps(tensor);
     if (options_.sample >= maps.samples()) return;
     Heatmap heatmap;
     heatmap.weights = maps.matrix(options_.sample, head);
+    if (allowed != nullptr) heatmap.allowed = Maps(*allowed).matrix(options_.sample, head);
     heatmap.query_labels = heatmap.key_labels = tokens(maps.queries());
     PlotOptions plot = options_.plot;
     if (!plot.figure.title) plot.figure.title = title;
@@ -79,7 +81,7 @@ Picture head_table_picture(const std::vector<AttentionHeads>& attentions, std::s
                                        : AttentionName(attention.name).row_title());
   }
   for (std::size_t h = 0; h < most; ++h) {
-    heatmap.key_labels.push_back(translated("Head {1}", h + 1));
+    heatmap.key_labels.push_back(translated("Head {1}", h));
   }
   heatmap.weights = Tensor({attentions.size(), most}, std::move(numbers));
   heatmap.any_numbers = !weights;
@@ -103,8 +105,9 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
     const HeadStatisticInfo& info = head_statistics()[column];
     const bool any = std::any_of(
         outcome.attentions.begin(), outcome.attentions.end(), [&](const AttentionHeads& attention) {
-          return std::any_of(attention.heads.begin(), attention.heads.end(),
-                             [&](const auto& head) { return !std::isnan(head[column]); });
+          return std::any_of(attention.heads.begin(), attention.heads.end(), [&](const auto& head) {
+            return !std::isnan(head[column]) && head[column] != 0;
+          });
         });
     if (!any) continue;
     pictures.add("heads." + std::string(info.name),
@@ -129,20 +132,22 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
   if (!last_rollout.empty()) {
     pictures.add_map("rollout", *find(tensors, last_rollout), 0,
                      translated("Attention Rollout") + sample,
-                     translated("Share of the Input Token"));
+                     translated("Share of the Input Token"),
+                     find(tensors, AttentionName::of_tensor(last_rollout).tensor("allowed")));
   }
   if (const Tensor* places = find(tensors, "head_map")) {
     PointMap map;
     map.points = *places;
     std::size_t head = 0;
-    for (const AttentionName& attention : on_map) {
-      const std::string layer = attention.empty() ? translated("Attention") : attention.row_title();
-      if (map.group_names.empty() || map.group_names.back() != layer) {
-        map.group_names.push_back(layer);
-        head = 0;
+    for (std::size_t at = 0; at < on_map.size(); ++at) {
+      const AttentionName& attention = on_map[at];
+      head = at > 0 && on_map[at - 1] == attention ? head + 1 : 0;
+      if (head == 0) {
+        map.group_names.push_back(attention.empty() ? translated("Attention")
+                                                    : attention.row_title());
       }
       map.groups.push_back(map.group_names.size() - 1);
-      map.names.push_back(std::to_string(map.group_names.size()) + "." + std::to_string(++head));
+      map.names.push_back(attention.head_name(head));
     }
     map.title = translated("Heads with Similar Maps Are Near Each Other");
     pictures.add("head_map", draw_points(map, options.plot.figure, options.format));
@@ -158,7 +163,7 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
           numbers.push_back(
               probabilities[((options.sample * shape[1] + layer) * shape[2] + i) * shape[3]]);
         }
-        heatmap.query_labels.push_back(translated("Layer {1}", layer + 1));
+        heatmap.query_labels.push_back(translated("Layer {1}", layer));
       }
       heatmap.cell_texts.resize(shape[1] * shape[2]);
       for (const LensTokens& tokens : outcome.lens) {

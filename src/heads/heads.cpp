@@ -53,6 +53,27 @@ std::string in_words(const HeadCounting& counting) {
   return text;
 }
 
+// Cells of a rollout [B,L,L] that a token can reach: those with a share, or that a head of the
+// layer sees, whose mask is [B,H,L,L] or has axes of 1.
+Tensor reached(const Tensor& rollout, const Tensor& allowed) {
+  const Shape& shape = rollout.shape();
+  const Shape& seen = allowed.shape();
+  const auto cells = allowed.values<std::uint8_t>();
+  std::vector<std::uint8_t> reached(rollout.size());
+  const Tensor shares = rollout.converted(DType::float64);
+  const std::size_t length = shape[1];
+  for (std::size_t at = 0; at < reached.size(); ++at) {
+    const std::size_t b = at / (length * length), i = at / length % length, j = at % length;
+    bool any = shares.values<double>()[at] != 0;
+    for (std::size_t h = 0; h < seen[1] && !any; ++h) {
+      const std::size_t sample = seen[0] == 1 ? 0 : b, row = seen[2] == 1 ? 0 : i;
+      any = cells[((sample * seen[1] + h) * seen[2] + row) * seen[3] + (seen[3] == 1 ? 0 : j)] != 0;
+    }
+    reached[at] = any ? 1 : 0;
+  }
+  return {shape, std::move(reached)};
+}
+
 /// One reading of an input.
 class Reading {
  public:
@@ -187,7 +208,13 @@ class Reading {
       found->second =
           std::make_unique<Rollout>(options_.rollout, lengths, options_.document.threads);
     }
-    tensors_.emplace_back(rollout_name(map.name), found->second->next(map.numbers));
+    const std::string name = rollout_name(map.name);
+    Tensor rollout = found->second->next(map.numbers);
+    if (map.allowed) {
+      tensors_.emplace_back(AttentionName::of_tensor(name).tensor("allowed"),
+                            reached(rollout, map.allowed));
+    }
+    tensors_.emplace_back(name, std::move(rollout));
   }
 
   void finish_distances() {

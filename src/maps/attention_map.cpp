@@ -61,6 +61,10 @@ std::string place_of(const AttentionMap& map) {
   return map.place.empty() ? AttentionName::of_tensor(map.tensor).title() : map.place;
 }
 
+std::size_t AttentionMap::first_head_number() const {
+  return layer || name.layer() || AttentionName::of_tensor(tensor).layer() ? 0 : 1;
+}
+
 void check_place(std::size_t sample, std::size_t samples, std::size_t head, std::size_t heads) {
   check_index(sample, samples, "sample");
   check_index(head, heads, "head");

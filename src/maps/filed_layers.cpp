@@ -209,7 +209,7 @@ MapFiles map_files(std::shared_ptr<ResultReader> first, const MapRequest& reques
 
 std::string layer_text(std::size_t number, bool english) {
   const InEnglish in_english(english);
-  return translated("Layer {1}", number + 1);
+  return translated("Layer {1}", number);
 }
 
 FiledLayers layers_in(const MapFiles& files, const std::optional<std::string>& name,

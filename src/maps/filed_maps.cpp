@@ -280,7 +280,7 @@ AttentionMap FiledMaps::together(const std::vector<FiledLayer>& layers) {
     for (double& number : sum) number /= static_cast<double>(layers.size());
   }
   std::sort(numbers.begin(), numbers.end());
-  const std::string taken = numbers_text(numbers, found_.layers.size(), NumberedThing::layer);
+  const std::string taken = numbers_text(numbers, found_.layers.size(), NumberedThing::layer, 0);
   all.layer.reset();
   if (attention_of(all.tensor).empty()) all.name = AttentionName("", 0, "");
   all.place = largest ? translated("Largest of {1}", taken) : translated("Mean of {1}", taken);

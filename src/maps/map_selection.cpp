@@ -121,28 +121,29 @@ std::vector<std::size_t> numbers_in(const std::optional<std::vector<PositionRang
 }
 
 std::string numbers_text(const std::vector<std::size_t>& numbers, std::size_t count,
-                         NumberedThing thing) {
+                         NumberedThing thing, std::size_t first_number) {
   const bool heads = thing == NumberedThing::head;
   if (numbers.size() == count) {
     return heads ? translated_count(count, "{1} Head", "{1} Heads")
                  : translated_count(count, "{1} Layer", "{1} Layers");
   }
   if (numbers.size() == 1) {
-    return heads ? translated("Head {1}", numbers[0] + 1) : translated("Layer {1}", numbers[0] + 1);
+    return heads ? translated("Head {1}", numbers[0] + first_number)
+                 : translated("Layer {1}", numbers[0] + first_number);
   }
   bool follow = numbers.size() > 2;
   for (std::size_t i = 1; i < numbers.size(); ++i) {
     follow = follow && numbers[i] == numbers[i - 1] + 1;
   }
   if (follow) {
-    const std::size_t first = numbers.front() + 1, last = numbers.back() + 1;
+    const std::size_t first = numbers.front() + first_number, last = numbers.back() + first_number;
     return heads ? translated("Heads {1} to {2}", first, last)
                  : translated("Layers {1} to {2}", first, last);
   }
   std::string list;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (i > 0) list += i + 1 < numbers.size() ? translated(", ") : translated(" and ");
-    list += std::to_string(numbers[i] + 1);
+    list += std::to_string(numbers[i] + first_number);
   }
   return heads ? translated("Heads {1}", list) : translated("Layers {1}", list);
 }

@@ -30,7 +30,7 @@ enum class NumberedThing { head, layer };
 
 /// "Head 3", "Heads 1 to 6", "Heads 1, 6 and 12" of numbers from 0, or of all "12 Heads".
 std::string numbers_text(const std::vector<std::size_t>& numbers, std::size_t count,
-                         NumberedThing thing);
+                         NumberedThing thing, std::size_t first_number);
 
 /// Whether the selection makes one matrix of all heads.
 bool heads_together(const MapSelection& selection);

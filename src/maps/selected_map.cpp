@@ -148,7 +148,7 @@ std::string place_text(const SelectedMap& selected, std::size_t sample, std::siz
       place += heads;
       break;
     case MapSelection::Heads::one:
-      place += translated("Head {1}", head + 1);
+      place += translated("Head {1}", head + selected.map.first_head_number());
       break;
   }
   if (const std::string keys = keys_text(selection); !keys.empty()) place += between + keys;
@@ -221,7 +221,7 @@ std::vector<Heatmap> selected_heads(const SelectedMap& selected) {
   std::vector<Heatmap> heads;
   for (const std::size_t head : drawn_heads(selected)) {
     heads.push_back(selected_heatmap(selected, selected.choice.sample, head));
-    heads.back().title = translated("Head {1}", head + 1);
+    heads.back().title = translated("Head {1}", head + selected.map.first_head_number());
   }
   return heads;
 }
@@ -249,7 +249,8 @@ std::vector<Heatmap> heads_of(const SelectedMap& selected) {
   std::vector<Heatmap> heads;
   for (const std::size_t head : drawn_heads(selected)) {
     heads.push_back(heatmap_of_positions(selected, head));
-    if (selected.numbers.heads() > 1) heads.back().title = translated("Head {1}", head + 1);
+    if (selected.numbers.heads() > 1)
+      heads.back().title = translated("Head {1}", head + selected.map.first_head_number());
   }
   return heads;
 }
@@ -312,7 +313,9 @@ HeatmapGrid selected_grid(const SelectedMap& selected) {
     const std::size_t sample = one_sample ? selected.choice.sample : row;
     for (const std::size_t head : heads) {
       Heatmap panel = selected_heatmap(selected, sample, head);
-      panel.title = several && !together ? translated("Head {1}", head + 1) : "";
+      panel.title = several && !together
+                        ? translated("Head {1}", head + selected.map.first_head_number())
+                        : "";
       grid.panels.push_back(std::move(panel));
     }
     if (grid.rows > 1) grid.row_titles.push_back(translated("Sample {1}", sample + 1));
@@ -339,7 +342,8 @@ std::vector<std::size_t> drawn_heads(const SelectedMap& selected) {
 }
 
 std::string heads_text(const SelectedMap& selected) {
-  return numbers_text(drawn_heads(selected), selected.numbers.heads(), NumberedThing::head);
+  return numbers_text(drawn_heads(selected), selected.numbers.heads(), NumberedThing::head,
+                      selected.map.first_head_number());
 }
 
 std::string place_text(const SelectedMap& selected) {

@@ -20,7 +20,7 @@ void add_groups(HeatmapGrid& grid, const AttentionMap& map, bool chosen_heads) {
   if (map.heads_per_group < 2 || chosen_heads || grid.columns % map.heads_per_group != 0) return;
   grid.columns_a_group = map.heads_per_group;
   for (std::size_t i = 0; i < grid.columns / map.heads_per_group; ++i) {
-    grid.group_titles.push_back(translated("Key/Value Head {1}", i + 1));
+    grid.group_titles.push_back(translated("Key/Value Head {1}", i + map.first_head_number()));
   }
 }
 
@@ -48,10 +48,11 @@ HeatmapGrid layers_grid(const Drawing& drawing) {
     for (const std::size_t head : std::span(heads).first(grid.columns)) {
       grid.panels.push_back(selected_heatmap(chosen, drawing.choice.sample, head));
       grid.panels.back().title =
-          heads_together(drawing.choice.selection) ? "" : translated("Head {1}", head + 1);
+          heads_together(drawing.choice.selection)
+              ? ""
+              : translated("Head {1}", head + chosen.map.first_head_number());
     }
-    grid.row_titles.push_back(chosen.where.empty() ? translated("Layer {1}", layer + 1)
-                                                   : chosen.where);
+    grid.row_titles.push_back(chosen.where.empty() ? translated("Layer {1}", layer) : chosen.where);
   }
   add_groups(grid, drawing.of[0].map, drawing.choice.selection.chosen_heads.has_value());
   return grid;

@@ -70,7 +70,8 @@ MaskMap mask_map(const PlannedAttention& attention, std::size_t sample, std::siz
   const std::string between = translated(", ");
   if (!place.empty()) place += between;
   place += translated("Sample {1}", sample + 1);
-  if (visibility.differs_by_head()) place += between + translated("Head {1}", head + 1);
+  if (visibility.differs_by_head())
+    place += between + translated("Head {1}", head + (attention.name.layer() ? 0 : 1));
   map.title =
       (title.empty() ? "" : shown_title(title) + "\n") + translated("Attention Mask ({1})", place);
   return map;

@@ -174,6 +174,9 @@ std::vector<NamedPicture> pictures_of(PlotKind kind,
       pictures[static_cast<std::size_t>(known - names.begin())].attentions.push_back(i);
     }
   }
+  // The first of several layers is named as the others are.
+  const bool layers = !together && pictures.size() > 1 && attentions[0].name.layer().has_value();
+  if (layers) pictures[0].name = stem + "." + names[0];
   return pictures;
 }
 

@@ -17,14 +17,15 @@ struct Meaning {
   std::string_view name, values;
 };
 
-constexpr std::array<Meaning, 7> maps{
+constexpr std::array<Meaning, 8> maps{
     {{"weights", ""},
      {"pooled_weights", ""},
      {"dropped", to_translate("Attention Weight (after dropout)")},
      {"allowed", to_translate("Seen (0=Hidden, 1=Seen)")},
      {"scores", to_translate("Score (after scale)")},
      {"capped", to_translate("Score (after softcap)")},
-     {"masked", to_translate("Score (after bias and mask)")}}};
+     {"masked", to_translate("Score (after bias and mask)")},
+     {"rollout", to_translate("Share of the Input Token")}}};
 
 const Meaning* find(std::string_view name) {
   const std::size_t point = name.rfind('.');

@@ -9,6 +9,7 @@
 
 #include "attn/run.hpp"
 
+#include "attention/attention_name.hpp"
 #include "document/example_titles.hpp"
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
@@ -132,6 +133,16 @@ std::string share_hidden(const ReportedWeights& report) {
                     grouped(report.cells), with_decimals(100.0 * share, 1));
 }
 
+// One decimal, and two digits of what would be zero then.
+std::string percentage(double probability) {
+  constexpr double least = 0.0005;
+  const double percent = 100 * probability;
+  if (probability == 0 || probability >= least) return with_decimals(percent, 1);
+  const int zeros = static_cast<int>(-std::floor(std::log10(percent)));
+  constexpr int most = 12;
+  return with_decimals(percent, std::min(zeros + 1, most));
+}
+
 // The likeliest tokens by the model, one a line. A space that a token begins with is a part of it.
 std::string predictions(const ModelReport& model) {
   std::string text;
@@ -145,7 +156,7 @@ std::string predictions(const ModelReport& model) {
       for (const Prediction::Token& token : prediction.likeliest) {
         const std::string written =
             token.text.empty() ? translated("token {1}", token.id) : "\"" + token.text + "\"";
-        const std::string percent = padded_left(with_decimals(100 * token.probability, 1), 5);
+        const std::string percent = padded_left(percentage(token.probability), 5);
         text += "  " + percent + " %  " + printable(written) + "\n";
       }
     }
@@ -182,7 +193,8 @@ std::string text_of(const RunReport& report) {
                                                                   : weights.name;
       text += "\n" +
               translated("{1} of sample {2}, head {3} (rows: queries, columns: keys)", name,
-                         report.sample + 1, report.head + 1) +
+                         report.sample + 1,
+                         report.head + (AttentionName::of_tensor(weights.name).layer() ? 0 : 1)) +
               "\n" +
               table(weights.weights, weights.query_labels, weights.key_labels, most_columns, true);
     }

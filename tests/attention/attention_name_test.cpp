@@ -54,7 +54,7 @@ TEST_CASE("names of other programs stay themselves") {
   CHECK(theirs.layer() == 7);
   CHECK(theirs.stack() == "model");
   CHECK(theirs.part() == "self_attn");
-  CHECK(theirs.title() == "Layer 8");
+  CHECK(theirs.title() == "Layer 7");
 }
 
 TEST_CASE("the layers of one stack have a name without a number and a pattern in common") {
@@ -69,15 +69,15 @@ TEST_CASE("the layers of one stack have a name without a number and a pattern in
   CHECK(layer_prefix("", 3) == "layers.3.");
 }
 
-TEST_CASE("titles of attentions count layers from one and name the stack") {
-  CHECK(AttentionName("layers.1.self").title() == "Layer 2, Self-Attention");
-  CHECK(AttentionName("encoder.layers.0.self").title() == "Encoder Layer 1, Self-Attention");
-  CHECK(AttentionName("decoder.layers.0.cross").title() == "Decoder Layer 1, Cross-Attention");
+TEST_CASE("titles of attentions count layers from 0 and name the stack") {
+  CHECK(AttentionName("layers.1.self").title() == "Layer 1, Self-Attention");
+  CHECK(AttentionName("encoder.layers.0.self").title() == "Encoder Layer 0, Self-Attention");
+  CHECK(AttentionName("decoder.layers.0.cross").title() == "Decoder Layer 0, Cross-Attention");
   CHECK(AttentionName("cross").title() == "Cross-Attention");
   CHECK(AttentionName("decoder.layers.0.self").stack_title() == "Decoder Self-Attention");
   CHECK(AttentionName("decoder.layers.0.cross").stack_title() == "Cross-Attention");
-  CHECK(AttentionName("decoder.layers.0.cross").row_title() == "Decoder Layer 1, Cross");
-  CHECK(AttentionName("layers.0.self").row_title() == "Layer 1");
+  CHECK(AttentionName("decoder.layers.0.cross").row_title() == "Decoder Layer 0, Cross");
+  CHECK(AttentionName("layers.0.self").row_title() == "Layer 0");
   CHECK(AttentionName("foreign").row_title() == "foreign");
 }
 

@@ -133,8 +133,8 @@ TEST_CASE("explain takes maps of files as plot does") {
                folder.path());
   CHECK(explain.exit_code == 0);
   CHECK(explain.errors.empty());
-  CHECK(explain.output.starts_with("Layer 1, Head 1: where query 2 (\"cat\") looks\n"));
-  CHECK(explain.output.find("\nLayer 2, Head 2: where query 2 (\"cat\") looks\n") !=
+  CHECK(explain.output.starts_with("Layer 0, Head 0: where query 2 (\"cat\") looks\n"));
+  CHECK(explain.output.find("\nLayer 1, Head 1: where query 2 (\"cat\") looks\n") !=
         std::string::npos);
   const Outcome all = attn_cli({"explain", "maps.npy", "--axes", "layer,batch,head", "--layers",
                                 "all", "--heads", "2", "--quiet"},

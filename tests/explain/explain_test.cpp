@@ -282,9 +282,9 @@ TEST_CASE("the chosen layer is walked through, the others are a line each") {
   ExplainOptions choice;
   choice.layer = 1;
   const std::string text = explained(document, choice);
-  CHECK(text.find("Layer 2: self-attention\n-----") != std::string::npos);
-  CHECK(text.find("Layer 1: ") == std::string::npos);
-  CHECK(text.find("   after layer 1 ") != std::string::npos);
+  CHECK(text.find("Layer 1: self-attention\n-----") != std::string::npos);
+  CHECK(text.find("Layer 0: ") == std::string::npos);
+  CHECK(text.find("   after layer 0 ") != std::string::npos);
 }
 
 TEST_CASE("hidden keys are left out in words where NaN or infinity enter a row") {
@@ -334,16 +334,16 @@ TEST_CASE("all three attentions of an encoder-decoder are walked through, up to 
   options.head = 1;
   options.query = 2;
   const std::string encoder = explained(document, options);
-  CHECK(encoder.find("Encoder layer 2: self-attention\n") != std::string::npos);
+  CHECK(encoder.find("Encoder layer 1: self-attention\n") != std::string::npos);
   CHECK(encoder.find("What leaves the model") == std::string::npos);
   options.stack = "decoder";
   const std::string decoder = explained(document, options);
   CHECK(decoder.find("\"18\" is the token 18 of the vocabulary.") != std::string::npos);
-  CHECK(decoder.find("Decoder layer 2: self-attention\n") != std::string::npos);
+  CHECK(decoder.find("Decoder layer 1: self-attention\n") != std::string::npos);
   CHECK(decoder.find("   3 of 13 keys can be seen.") != std::string::npos);
   options.stack = "cross";
   const std::string cross = explained(document, options);
-  CHECK(cross.find("Decoder layer 2: cross-attention\n") != std::string::npos);
+  CHECK(cross.find("Decoder layer 1: cross-attention\n") != std::string::npos);
   // expected.json: decoder.layers.1.cross.weights[0][1][2][4] and logits[0][2][9].
   CHECK(cross.find("\n    5 24   1.5059    -3.1585          0.0425    0.0149\n") !=
         std::string::npos);

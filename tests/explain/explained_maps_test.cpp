@@ -95,13 +95,13 @@ TEST_CASE("layers and heads of a stack are chosen as for pictures, each explaine
   options.maps.selection.chosen_heads = {{{0, 2}}};
   const std::string text = explained(options);
   for (const std::string title :
-       {"Layer 1, Head 1: where query 2 looks", "Layer 1, Head 2: where query 2 looks",
-        "Layer 3, Head 1: where query 2 looks", "Layer 3, Head 2: where query 2 looks"}) {
+       {"Layer 0, Head 0: where query 2 looks", "Layer 0, Head 1: where query 2 looks",
+        "Layer 2, Head 0: where query 2 looks", "Layer 2, Head 1: where query 2 looks"}) {
     CAPTURE(title);
     CHECK(holds(text, title));
   }
-  CHECK_FALSE(holds(text, "Layer 2"));
-  CHECK_FALSE(holds(text, "Head 3"));
+  CHECK_FALSE(holds(text, "Layer 1"));
+  CHECK_FALSE(holds(text, "Head 2"));
   options.format = ExplanationFormat::json;
   const std::string json = explained(options);
   CHECK(json.starts_with("[\n"));
@@ -113,14 +113,14 @@ TEST_CASE("of a stack of which nothing is chosen the first layer and head are ex
   const TemporaryFolder folder;
   const auto file = folder.write("maps.npz", stack(3, 2));
   const std::string text = explained(options_for(file));
-  CHECK(text.starts_with("Layer 1, Head 1: where query 1 looks\n"));
-  CHECK(holds(text, "- Layer 1, of 3 in all\n"));
+  CHECK(text.starts_with("Layer 0, Head 0: where query 1 looks\n"));
+  CHECK(holds(text, "- Layer 0, of 3 in all\n"));
   ExplainOptions by_number = options_for(file);
   by_number.layer = 2;
-  CHECK(explained(by_number).starts_with("Layer 3, Head 1: where query 1 looks\n"));
+  CHECK(explained(by_number).starts_with("Layer 2, Head 0: where query 1 looks\n"));
   ExplainOptions mean = options_for(file);
   mean.maps.selection.heads = MapSelection::Heads::mean;
-  CHECK(explained(mean).starts_with("Layer 1, Mean of 2 Heads: where query 1 looks\n"));
+  CHECK(explained(mean).starts_with("Layer 0, Mean of 2 Heads: where query 1 looks\n"));
 }
 
 TEST_CASE("a result, its folder and several files are explained without their document") {
@@ -138,8 +138,8 @@ TEST_CASE("a result, its folder and several files are explained without their do
   ExplainOptions several = options_for(folder.write("layer0.json", "[[1,0],[0,1]]"));
   several.maps.others = {folder.write("layer1.json", "[[0.5,0.5],[0,1]]")};
   const std::string both = explained(several);
-  CHECK(holds(both, "Layer 1, Head 1: where query 1 looks"));
-  CHECK(holds(both, "Layer 2, Head 1: where query 1 looks"));
+  CHECK(holds(both, "Layer 0, Head 0: where query 1 looks"));
+  CHECK(holds(both, "Layer 1, Head 0: where query 1 looks"));
   const auto named = folder.write("named.json", R"({"layers.foo.weights": [[1,0],[0,1]]})");
   CHECK(holds(explained(options_for(named)), "Head 1: where query 1 looks"));
 }

@@ -190,7 +190,7 @@ TEST_CASE("a grid of a result with layers shows all of one sort, and a warning n
   const TemporaryFolder folder;
   const Picture picture = draw(layers_request(folder));
   const Names texts = texts_of(picture);
-  for (const char* text : {"Two layers", "(Self-Attention)", "Layer 1", "Layer 2", "Head 4"}) {
+  for (const char* text : {"Two layers", "(Self-Attention)", "Layer 0", "Layer 1", "Head 3"}) {
     CAPTURE(std::string(text));
     CHECK(has(texts, text));
   }
@@ -206,7 +206,7 @@ TEST_CASE("a grid of one tensor that is named shows that layer alone") {
   request.maps.name = "layers.0.cross.weights";
   const Picture picture = draw(request);
   CHECK(picture.warnings.empty());
-  CHECK(has(texts_of(picture), "(Layer 1, Cross-Attention)"));
+  CHECK(has(texts_of(picture), "(Layer 0, Cross-Attention)"));
   CHECK(picture.frames.size() == 4 + 1);
 }
 
@@ -234,7 +234,7 @@ TEST_CASE("a comparison keeps the title that its files have in common") {
   PlotRequest request = layers_request(folder);
   request.kind = PlotKind::comparison;
   request.maps.others = {request.input};
-  CHECK(has(texts_of(draw(request)), "Two layers (Layer 1, Self-Attention, Sample 1, Head 1)"));
+  CHECK(has(texts_of(draw(request)), "Two layers (Layer 0, Self-Attention, Sample 1, Head 0)"));
 }
 
 TEST_CASE("a comparison of files without titles says what it shows") {
