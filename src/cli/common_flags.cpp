@@ -226,7 +226,8 @@ Words document_words(DocumentOptions& options, const std::string& command) {
       "INPUT",
       translated("Input document, - for standard input"),
       [&options, command](const std::vector<std::string>& inputs) {
-        if (inputs.empty() && options.model && !options.texts.empty()) return;
+        const bool reads = !options.texts.empty() || !options.images.empty();
+        if (inputs.empty() && options.model && reads) return;
         if (inputs.empty() && options.model) {
           throw Error(ErrorKind::usage,
                       translated("there is neither a text nor a document for the model"), command,
