@@ -613,10 +613,7 @@ void throw_json_syntax_error(std::string_view text) {
   }
   const std::size_t start = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
   if (text.find_first_not_of(white_space, start) == std::string_view::npos) {
-    throw input_error(
-        translated("not valid JSON: the text is empty"), "",
-        translated(
-            "write an object such as {\"attention\": \"sdpa\", \"query\": [[1, 0], [0, 1]]}"));
+    throw input_error(translated("not valid JSON: the text is empty"), "", "");
   }
   Search(text).throw_first_fault();
 }

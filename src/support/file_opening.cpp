@@ -44,7 +44,10 @@ std::string nearest_file(const fs::path& missing) {
   std::sort(names.begin(), names.end());
   const std::string_view nearest = nearest_name(
       missing.filename().native(), std::vector<std::string_view>(names.begin(), names.end()));
-  return nearest.empty() ? "" : (missing.parent_path() / nearest).string();
+  // A common extension alone makes no name near.
+  const std::string stem = fs::path(nearest).stem().string();
+  if (nearest_name(missing.stem().native(), std::vector<std::string_view>{stem}).empty()) return "";
+  return (missing.parent_path() / nearest).string();
 }
 
 // Throws the error of a file that the user named and that is missing.
