@@ -58,24 +58,49 @@ HeatmapGrid layers_grid(const Drawing& drawing) {
   return grid;
 }
 
-// Keys of the chosen map with the weights that the one chosen query gives them, or with the mean of
-// all queries.
-TokenStrip token_strip(const SelectedMap& selected) {
-  const Heatmap map = selected_heatmap(selected);
+// Whether a query is padding: named so, or a token that no query sees.
+bool is_padding(const Heatmap& map, const Tensor& allowed, std::size_t query) {
+  const std::string name = map.query_labels.empty() ? "" : map.query_labels[query];
+  if (name == "[PAD]" || name == "<pad>") return true;
+  const std::size_t queries = map.weights.shape()[0], keys = map.weights.shape()[1];
+  if (!allowed || queries != keys || map.query_labels != map.key_labels) return false;
+  const auto seen = allowed.values<std::uint8_t>();
+  for (std::size_t i = 0; i < queries; ++i) {
+    if (seen[i * keys + query] != 0) return false;
+  }
+  return true;
+}
+
+// The mean of the weights that each key gets of the queries that see it and are no padding, [Lk].
+// Other keys have 0.
+std::vector<double> means_of_keys(const Heatmap& map, const Tensor& allowed) {
   const Tensor weights = map.weights.converted(DType::float64);
   const std::size_t queries = weights.shape()[0], keys = weights.shape()[1];
-  std::vector<double> given(keys);
+  std::vector<double> means(keys), counts(keys);
   for (std::size_t i = 0; i < queries; ++i) {
-    for (std::size_t j = 0; j < keys; ++j) given[j] += weights.values<double>()[i * keys + j];
+    if (queries > 1 && is_padding(map, allowed, i)) continue;
+    for (std::size_t j = 0; j < keys; ++j) {
+      if (allowed && allowed.values<std::uint8_t>()[i * keys + j] == 0) continue;
+      means[j] += weights.values<double>()[i * keys + j];
+      ++counts[j];
+    }
   }
-  for (double& weight : given) weight /= static_cast<double>(queries);
+  for (std::size_t j = 0; j < keys; ++j) means[j] /= std::max(1.0, counts[j]);
+  return means;
+}
+
+// Keys of the chosen map with the weights that the one chosen query gives them, or with the mean of
+// the queries that see them.
+TokenStrip token_strip(const SelectedMap& selected) {
+  const Heatmap map = selected_heatmap(selected);
+  const std::size_t queries = map.weights.shape()[0], keys = map.weights.shape()[1];
+  const Tensor allowed = map.allowed ? map.allowed.converted(DType::boolean) : Tensor();
 
   TokenStrip strip;
-  strip.weights.weights = Tensor({1, keys}, std::move(given));
+  strip.weights.weights = Tensor({1, keys}, means_of_keys(map, allowed));
   strip.weights.any_numbers = !selected.map.tensor.ends_with("weights");
-  if (map.allowed) {
+  if (allowed) {
     // A token that any of the queries sees is not hidden.
-    const Tensor allowed = map.allowed.converted(DType::boolean);
     std::vector<std::uint8_t> seen(keys);
     for (std::size_t cell = 0; cell < allowed.size(); ++cell) {
       seen[cell % keys] |= allowed.values<std::uint8_t>()[cell];
@@ -89,7 +114,8 @@ TokenStrip token_strip(const SelectedMap& selected) {
   const std::string query = map.query_labels.empty() ? "Q_" + std::to_string(map.first_query + 1)
                                                      : "\"" + map.query_labels[0] + "\"";
   const std::string what = queries == 1 ? translated("What {1} Looks At", query)
-                                        : translated("Mean Weight that Each Token Gets");
+                           : allowed ? translated("Mean Weight of the Queries that See Each Token")
+                                     : translated("Mean Weight that Each Token Gets");
   const std::string title = shown_title(selected.map.title);
   strip.title = (title.empty() ? "" : title + "\n") + what + " " + place_text(selected);
   // Where queries and keys are the same tokens, the query stands among them.

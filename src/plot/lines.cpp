@@ -32,6 +32,8 @@ constexpr std::size_t long_input = 12;  // keys; longer inputs have few lines a 
 constexpr std::size_t usual_top = 3;
 constexpr std::size_t most_drawn = 4'000;     // more lines would only be an area
 constexpr std::size_t most_kept = 1'000'000;  // until all but the strongest are dropped
+constexpr double least_full = 0.2;            // a weight that is drawn as thick as 1 would be
+constexpr double tied = 1e-6;                 // relative difference of weights that are equal
 constexpr double faintest = 0.005;            // of the full scale; fainter ones cannot be made out
 
 std::vector<Matrix> matrices_of(const HeadLines& lines) {
@@ -78,17 +80,29 @@ class ChosenLines {
             negative += std::isfinite(weight) && weight < 0 ? 1 : 0;
           }
           if (!(weight > 0) || !std::isfinite(weight) || weight < threshold) continue;
-          full = std::max(full, weight);
+          largest = std::max(largest, weight);
           lines.push_back({head, i, j, weight});
         }
         if (top && lines.size() - static_cast<std::size_t>(start) > *top) {
           std::stable_sort(lines.begin() + start, lines.end(),
                            [](const Line& a, const Line& b) { return a.weight > b.weight; });
-          lines.resize(static_cast<std::size_t>(start) + *top);
+          const std::size_t end = static_cast<std::size_t>(start) + *top;
+          const double next = lines[end].weight;
+          lines.resize(end);
+          // Of equal weights all have lines or none, so that an even row is not taken for one that
+          // looks at its first keys.
+          const auto equal =
+              std::find_if(lines.begin() + start, lines.end(),
+                           [&](const Line& line) { return line.weight <= next * (1 + tied); });
+          queries_with_ties += equal != lines.end() ? 1 : 0;
+          lines.erase(equal, lines.end());
         }
         if (lines.size() > most_kept) keep_strongest();
       }
     }
+    // The thickest line is a weight of 1, of more if there are any, or of the largest of small
+    // ones.
+    if (largest > 0 && (largest < least_full || largest > 1)) full = largest;
     for (Line& line : lines) line.weight /= full;
     std::erase_if(lines, [](const Line& line) { return line.weight < faintest; });
     keep_strongest();
@@ -102,8 +116,11 @@ class ChosenLines {
   double full = 1;                           // the weight of the thickest line
   bool all = true;                           // whether none but faint lines had to be left out
   std::size_t negative = 0, not_finite = 0;  // weights that are no lines
+  std::size_t queries_with_ties = 0;         // queries of all heads with equal weights left out
 
  private:
+  double largest = 0;
+
   void keep_strongest() {
     if (lines.size() <= most_drawn) return;
     const auto end = lines.begin() + static_cast<std::ptrdiff_t>(most_drawn);
@@ -191,6 +208,10 @@ Picture draw_lines(const HeadLines& lines, const LinesOptions& options, PictureF
   if (few) {
     title += (title.empty() ? "" : "\n") +
              translated("(the {1} strongest keys of each query)", usual_top);
+  }
+  if (chosen.queries_with_ties > 0) {
+    title += (title.empty() ? "" : "\n") +
+             translated("(equal weights beyond the {1} strongest keys have no lines)", *top);
   }
   figure.describe(title, translated("Lines from {1} to {2} for {3}, thicker for larger weights.",
                                     translated_count(first.rows(), "{1} query", "{1} queries"),

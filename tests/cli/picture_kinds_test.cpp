@@ -161,6 +161,17 @@ TEST_CASE("a strip frames the query that is chosen, and shows what all give othe
   CHECK(read_text(folder / "all.svg").find("Values from 0.375 to 0.625") != std::string::npos);
 }
 
+TEST_CASE("a strip's mean is that of the queries that see a token and are no padding") {
+  const TemporaryFolder folder;
+  folder.write("w.json", R"({"weights":[[1,0,0],[0.5,0.5,0],[0.1,0.9,0]],
+    "allowed":[[true,false,false],[true,true,false],[true,true,false]],
+    "labels":{"query":["a","b","[PAD]"],"key":["a","b","[PAD]"]}})");
+  CHECK(plot(folder, {"strip", "w.json"}, "all.svg") == 0);
+  const std::string svg = read_text(folder / "all.svg");
+  CHECK(svg.find("Mean Weight of the Queries that See Each Token") != std::string::npos);
+  CHECK(svg.find("Values from 0.5 to 0.75") != std::string::npos);
+}
+
 TEST_CASE("a model's pictures are the same from its result as from its run") {
   const TemporaryFolder folder;
   const std::string model = std::string(ATTN_DATA) + "/speeches";

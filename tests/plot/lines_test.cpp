@@ -102,10 +102,35 @@ bool writes(const Picture& picture, const std::string& text) {
 TEST_CASE(
     "of long inputs the three strongest keys of each query are drawn, and the title says so") {
   const LinesOptions options = small();
-  CHECK(lines_in(heads(1, 5, 13), options) == 15 + 3);
-  CHECK(writes(draw_lines(heads(1, 5, 13), options, PictureFormat::png),
+  HeadLines lines = heads(1, 5, 13);
+  std::vector<double> weights(5 * 13);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    weights[i] = static_cast<double>(i * 5 % 13 + 1) / 91;
+  }
+  lines.heads[0].weights = Tensor({5, 13}, std::move(weights));
+  CHECK(lines_in(lines, options) == 15 + 3);
+  CHECK(writes(draw_lines(lines, options, PictureFormat::png),
                "(the 3 strongest keys of each query)"));
   CHECK(lines_in(heads(1, 5, 12), options) == 60 + 3);
+}
+
+TEST_CASE("equal weights beyond the strongest keys have no lines, and the title says so") {
+  HeadLines lines = heads(1, 1, 20);
+  lines.heads[0].weights = Tensor({1, 20}, std::vector<double>(20, 0.05));
+  CHECK(lines_in(lines, small()) == 0 + 3);
+  CHECK(writes(draw_lines(lines, small(), PictureFormat::png),
+               "(equal weights beyond the 3 strongest keys have no lines)"));
+  std::vector<double> weights(20, 0.04);
+  weights[7] = 0.24;
+  lines.heads[0].weights = Tensor({1, 20}, std::move(weights));
+  CHECK(lines_in(lines, small()) == 1 + 3);
+}
+
+TEST_CASE("lines of small weights are as thick as those of large ones, and the legend says it") {
+  HeadLines lines = heads(1, 1, 3);
+  lines.heads[0].weights = Tensor({1, 3}, std::vector<double>{0.001, 0.0004, 0.0002});
+  CHECK(lines_in(lines, small()) == 3 + 3);
+  CHECK(writes(draw_lines(lines, small(), PictureFormat::png), "weight 0.001"));
 }
 
 TEST_CASE("a legend tells how thick a weight is, on a scale that ends at 1 or at the largest") {
