@@ -42,7 +42,7 @@ double value(const std::string& text, double given = 0.5) {
   return tree.value(cell, fault);
 }
 
-std::string error_of(const std::string& text, ExpressionUse use = ExpressionUse::score) {
+std::string error_of_expression(const std::string& text, ExpressionUse use = ExpressionUse::score) {
   return error_from([&] {
     const ExpressionTree tree({text, {{"t", Tensor({3}, {4, 5, 6})}}}, use, "/score", sizes(),
                               true);
@@ -71,18 +71,22 @@ TEST_CASE("names, tables and rows have the numbers of their cell") {
 }
 
 TEST_CASE("a wrong expression is shown with a caret below the place") {
-  CHECK(error_of("s + ofset") ==
+  CHECK(error_of_expression("s + ofset") ==
         "unknown name \"ofset\"\n    s + ofset\n        ^\n  where: /score\n  help:  did you mean "
         "\"offset\"?; tensors are given in \"tables\"");
-  CHECK(error_of("2 * (s + 1")
+  CHECK(error_of_expression("2 * (s + 1")
             .find("expected \")\", found the end\n    2 * (s + 1\n              ^") == 0);
-  CHECK(error_of("s + (i < j)").find("expected a number, found a truth") == 0);
-  CHECK(error_of("i - j", ExpressionUse::where).find("expected a truth, found a number") == 0);
-  CHECK(error_of("0 < i < 3", ExpressionUse::where).find("expected a number, found a truth") == 0);
-  CHECK(error_of("clamp(s, 1)").find("clamp has 2 arguments, not 3") == 0);
-  CHECK(error_of("s = 1").find("a single \"=\" is no operator") == 0);
-  CHECK(error_of("s * p").find("\"p\", the weight, is known in \"weight\" alone") == 0);
-  CHECK(error_of(std::string(600, '(')).find("the expression has more than 512 parts") == 0);
+  CHECK(error_of_expression("s + (i < j)").find("expected a number, found a truth") == 0);
+  CHECK(
+      error_of_expression("i - j", ExpressionUse::where).find("expected a truth, found a number") ==
+      0);
+  CHECK(error_of_expression("0 < i < 3", ExpressionUse::where)
+            .find("expected a number, found a truth") == 0);
+  CHECK(error_of_expression("clamp(s, 1)").find("clamp has 2 arguments, not 3") == 0);
+  CHECK(error_of_expression("s = 1").find("a single \"=\" is no operator") == 0);
+  CHECK(error_of_expression("s * p").find("\"p\", the weight, is known in \"weight\" alone") == 0);
+  CHECK(error_of_expression(std::string(600, '(')).find("the expression has more than 512 parts") ==
+        0);
 }
 
 TEST_CASE("drawn texts are read within a millisecond each or refused") {

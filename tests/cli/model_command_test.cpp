@@ -10,8 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path cases = fs::path(ATTN_TEST_DATA) / "models" / "cases";
-const std::string gpt2 = (cases / "gpt2_bare_names" / "checkpoint").string();
+const fs::path checkpoints = fs::path(ATTN_TEST_DATA) / "models" / "cases";
+const std::string small_model = (checkpoints / "gpt2_bare_names" / "checkpoint").string();
 const std::string speeches = std::string(ATTN_DATA) + "/speeches";
 
 }  // namespace
@@ -22,7 +22,7 @@ TEST_CASE("model without a name lists what the caches and the folder have, and w
   fs::create_directories(repository / "snapshots");
   fs::create_directories(repository / "refs");
   write_text(repository / "refs" / "main", "abc");
-  fs::copy(gpt2, repository / "snapshots" / "abc", fs::copy_options::recursive);
+  fs::copy(small_model, repository / "snapshots" / "abc", fs::copy_options::recursive);
   fs::create_directories(folder / "other");
   write_text(folder / "other" / "config.json", R"({"model_type": "unheard_of"})");
   const std::string with = "HF_HUB_CACHE=hub OLLAMA_MODELS=none \"$ATTN\" model";
@@ -58,7 +58,7 @@ TEST_CASE("tokens shows pieces, ids and the bytes of a text that each covers") {
 
 TEST_CASE("one oddly named file of weights is taken, and of several or a GGUF the error says so") {
   const TemporaryFolder folder;
-  fs::copy(gpt2, folder / "m", fs::copy_options::recursive);
+  fs::copy(small_model, folder / "m", fs::copy_options::recursive);
   const fs::path model = folder / "m";
   fs::rename(model / "model.safetensors", model / "weights_of_mine.safetensors");
   CHECK(attn_cli({"model", "m"}, folder.path()).errors.empty());

@@ -34,7 +34,7 @@ void collect(const JsonValue& value, std::vector<double>& to) {
   for (std::size_t i = 0; i < value.size(); ++i) collect(value.element(i), to);
 }
 
-Plan plan_of(const std::string& name) {
+Plan plan_of_pictures(const std::string& name) {
   DocumentOptions options;
   options.input = cases / name / "input.json";
   Plan plan = read_plans(open_document(options)).front();
@@ -53,7 +53,7 @@ TEST_CASE("models of pictures: every tensor is that of the family's own code and
     CAPTURE(name);
     const JsonValue wanted = parse_json_by_element(read_text(cases / name / "expected.json"), 100);
     std::map<std::string, Tensor> found;
-    const Plan plan = plan_of(name);
+    const Plan plan = plan_of_pictures(name);
     compute(plan, {[&](NamedTensor result) { found[result.name] = result.tensor; }, {}});
     for (const JsonMember& tensor : wanted.find("tensors")->members()) {
       CAPTURE(tensor.key);
@@ -74,7 +74,7 @@ TEST_CASE("models of pictures: every tensor is that of the family's own code and
 }
 
 TEST_CASE("models of pictures: special tokens and registers have names, patches row and column") {
-  const Plan plan = plan_of("dinov2_registers_antialiased");
+  const Plan plan = plan_of_pictures("dinov2_registers_antialiased");
   const std::vector<std::string>& tokens = plan.model->tokens.front();
   CHECK(tokens[0] == "[CLS]");
   CHECK(tokens[4] == "[REG4]");

@@ -270,14 +270,15 @@ TEST_CASE("every part that hides keys has its words") {
 TEST_CASE("every option of a document is one of its keys") {
   attn::DocumentOptions options;
   // Naming every member makes a new one an error here until it is set too.
-  auto& [input, model, architecture, texts, layers, logits, heads_off, attention, dtype, heads,
-         scale, seed, valid_lens, pool, causal, score, where, weight, tables, gradient, threads,
-         files] = options;
+  auto& [input, model, architecture, texts, images, layers, logits, heads_off, attention, dtype,
+         heads, scale, seed, valid_lens, pool, causal, score, where, weight, tables, gradient,
+         threads, files] = options;
   input = "doc.json";
   threads = 1;
   files.limits.nesting = 7;
   model = architecture = gradient = "a";
   texts = {{"a", "b"}};
+  images = {"a"};
   layers = {{0}};
   logits = causal = true;
   heads_off = {{"0", 0}};
@@ -294,8 +295,9 @@ TEST_CASE("every option of a document is one of its keys") {
   const std::vector<attn::Setting> settings = attn::settings(options, unchanged);
   // All members but input, threads and files are settings.
   constexpr std::size_t members = std::tuple_size_v<decltype(std::tie(
-      input, model, architecture, texts, layers, logits, heads_off, attention, dtype, heads, scale,
-      seed, valid_lens, pool, causal, score, where, weight, tables, gradient, threads, files))>;
+      input, model, architecture, texts, images, layers, logits, heads_off, attention, dtype, heads,
+      scale, seed, valid_lens, pool, causal, score, where, weight, tables, gradient, threads,
+      files))>;
   CHECK(settings.size() == members - 3);
   for (const attn::Setting& setting : settings) {
     CAPTURE(setting.field);
