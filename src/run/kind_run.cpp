@@ -120,7 +120,7 @@ ResultElements elements_of(const PlannedAttention& attention, const AttentionOpt
   ResultElements elements{rows * number(g.value_width)};
   if (weights && !options.pool) {
     elements.numbers += map;
-    if (attention.mask.present()) elements.seen += map / number(g.heads);
+    if (attention.mask.present()) elements.seen += map;
   }
   if (options.stages) elements.numbers += (options.softcap ? 3 : 2) * map + rows;
   return elements;
@@ -369,6 +369,11 @@ void KindRun::write(const Provenance* provenance) {
       if (is_written(tensor.first)) written.push_back(tensor);
     }
     choose_format(written);
+    // Files of tensors have once what all heads see; nested arrays have the shape of the weights.
+    for (auto& [name, numbers] : tensors_) {
+      const bool once = format_ != TensorFormat::json && ends_in(name, "allowed");
+      if (once && is_written(name)) numbers = once_for_heads(numbers);
+    }
   }
   ResultFile result = this->result(provenance);
   result.places =
@@ -442,7 +447,7 @@ bool KindRun::draws_whole_maps() const {
 
 void KindRun::take(NamedTensor tensor) {
   auto& [name, numbers] = tensor;
-  if (ends_in(name, "allowed")) numbers = once_for_heads(numbers);
+  if (stream_ && ends_in(name, "allowed")) numbers = once_for_heads(numbers);
   if (stream_) stream_->put(name, numbers);
   const bool output = name == "output";
   if (output && is_written(name)) report_.output = numbers;
