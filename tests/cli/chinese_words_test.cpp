@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -18,7 +19,7 @@ const char* const names = R"(
 Abnar Kobayashi Kubernetes La Lb Lens Lk Logit Lq Markdown Schema Slurm Softmax Vaswani WxH YlOrRd Zuidema
 additive alibi all allow allowed always attention auto bash comparison steps batch bench bias block bwr capped causal compare
 completion confidence cos csv curves dark de difference dimensions distance distances duplicate en entropy eps
-example exp explain fill first fish gradient gray grid head heads heatmap il index induction json jsonl key
+GB MB kB example exp explain fill first fish gradient gray grid head heads heatmap il index induction json jsonl key
 labels layer lens linear lines list llama log logit logits lse manual mask masked matplotlib max mean memory
 ment min model nat never next none norms nostalgebraist npy npz off on out outlines output padding panel pdf
 plot png position positions previous query rollout rotary run safetensors scale schema scores self separators
@@ -157,5 +158,6 @@ TEST_CASE("help pages in Chinese hold no English words but names") {
                               "validate", "list", "model", "example", "bench", "schema"}) {
     said += spoken({command, "--help"}, folder);
   }
-  check_chinese(said);
+  // Examples are commands, and "tokens" is the name of one.
+  check_chinese(std::regex_replace(said, std::regex("\n  (attn-cli |tokens )[^\n]*"), ""));
 }
