@@ -18,33 +18,12 @@
 #include "attn/spec.hpp"
 
 #include "cli/commands.hpp"
+#include "cli/help_pages.hpp"
 #include "cli/output.hpp"
 #include "cli/process.hpp"
 
 namespace attn::cli {
 namespace {
-
-// CLI11's help pages in the chosen language. Columns are counted in characters: a placeholder such
-// as "KEY,…" has more bytes.
-class HelpPage : public CLI::Formatter {
- public:
-  HelpPage() {
-    label("Usage", translated("Usage"));
-    label("OPTIONS", translated("OPTIONS"));
-    label("Positionals", translated("Positionals"));
-    label("SUBCOMMAND", translated("SUBCOMMAND"));
-  }
-
-  std::string make_option(const CLI::Option* option, bool is_positional) const override {
-    std::string text = "  " + make_option_name(option, is_positional) + make_option_opts(option);
-    const auto goes_on = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
-    const auto columns =
-        text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), goes_on));
-    const std::size_t column = get_column_width();
-    text += columns < column ? std::string(column - columns, ' ') : "\n" + std::string(column, ' ');
-    return text + make_option_desc(option) + "\n";
-  }
-};
 
 // Sentences of CLI11 about errors that our command lines can have.
 constexpr auto sentences = std::to_array<const char*>({
@@ -139,11 +118,9 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
               advice(flag, std::vector<std::string_view>(names.begin(), names.end()), place));
 }
 
-// Letters for flags that every user expects.
 std::string spelling(const Flag& flag) {
-  if (flag.name == "--out") return "-o," + flag.name;
-  if (flag.name == "--quiet") return "-q," + flag.name;
-  return flag.name;
+  const std::string letter = short_name(flag.name);
+  return letter.empty() ? flag.name : letter + "," + flag.name;
 }
 
 bool is_file(const std::string& word) {
@@ -248,14 +225,13 @@ class GivenCommand {
   // compares each new flag with all others of its command, which takes 2 to 3 ms for all commands.
   GivenCommand(Command command, CLI::App& app, bool wanted)
       : command_(std::move(command)),
-        app_(app.add_subcommand(command_.name, command_.help)),
+        app_(app.add_subcommand(command_.name)),
         texts_(command_.flags.size()) {
-    app_->group(translated("Subcommands"));
+    app_->set_help_flag();
     if (!wanted) return;
     app_->allow_extras();
-    app_->option_defaults()->group(translated("Options"));
     if (command_.words.take) {
-      app_->add_option(command_.words.name, words_, command_.words.help)->type_name("");
+      app_->add_option(command_.words.name, words_)->type_name("");
     }
     for (std::size_t i = 0; i < texts_.size(); ++i) add(command_.flags[i], texts_[i]);
   }
@@ -286,16 +262,15 @@ class GivenCommand {
   };
 
   void add(const Flag& flag, Texts& texts) {
-    if (!flag.take) {
-      app_->set_help_flag("-h," + flag.name, flag.help)->group(translated("Options"));
-    } else if (flag.value.empty()) {
-      app_->add_flag(spelling(flag), texts.given, flag.help);
+    if (!flag.take) return;
+    if (flag.value.empty()) {
+      app_->add_flag(spelling(flag), texts.given);
     } else if (flag.repeats) {
-      app_->add_option(spelling(flag), texts.several, flag.help)
+      app_->add_option(spelling(flag), texts.several)
           ->type_name(flag.value)
           ->allow_extra_args(false);
     } else {
-      app_->add_option(spelling(flag), texts.one, flag.help)->type_name(flag.value);
+      app_->add_option(spelling(flag), texts.one)->type_name(flag.value);
     }
   }
 
@@ -304,6 +279,21 @@ class GivenCommand {
   std::vector<Texts> texts_;  ///< as the command's flags
   std::vector<std::string> words_;
 };
+
+// The page that --help or -h asks for, of the command that is named; nothing without them.
+std::optional<std::string> help_page(const std::vector<std::string>& words,
+                                     const std::vector<Command>& known) {
+  const auto given = [&](std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  const bool full = given("--help");
+  if (!full && !given("-h")) return std::nullopt;
+  for (const Command& command : known) {
+    if (!given(command.name)) continue;
+    return full ? full_help(command, terminal_columns()) : short_help(command, terminal_columns());
+  }
+  return overview(known, terminal_columns());
+}
 
 std::function<int()> printing(std::string text) {
   return [text = std::move(text)] {
@@ -332,17 +322,15 @@ std::vector<Command> commands() {
 }
 
 std::function<int()> parse_arguments(int count, const char* const* words) {
-  CLI::App app(translated("Computes attention exactly and draws it."), "attn-cli");
-  app.formatter(std::make_shared<HelpPage>());
-  app.option_defaults()->group(translated("Options"));
-  app.set_help_flag("-h,--help", translated("Print this help"))->group(translated("Options"));
+  CLI::App app("", "attn-cli");
+  app.set_help_flag();
   bool version = false;
-  app.add_flag("-V,--version", version, translated("Print the version"));
+  app.add_flag(short_name("--version") + ",--version", version);
   // --lang may stand before the command, or without one.
   Flags every;
   add_language(every);
   std::optional<std::string> language;
-  app.add_option(every[0].name, language, every[0].help)->type_name(every[0].value);
+  app.add_option(every[0].name, language)->type_name(every[0].value);
   app.allow_extras();
   app.require_subcommand(0, 1);
 
@@ -353,6 +341,7 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   const std::vector<std::string> operands(std::min(flags_end + 1, end), end);
   std::vector<Command> all = commands();
   std::vector<std::string> given = completed({std::min(words + 1, flags_end), flags_end}, all);
+  if (const auto page = help_page(given, all)) return printing(*page);
 
   // CLI11 keeps pointers to the targets of its options: a command must not move.
   std::vector<std::shared_ptr<const GivenCommand>> known;
@@ -367,9 +356,6 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
     // CLI11 takes the last word first.
     std::reverse(given.begin(), given.end());
     app.parse(given);
-  } catch (const CLI::CallForHelp&) {
-    const auto chosen = app.get_subcommands();
-    return printing(chosen.empty() ? app.help() : chosen[0]->help("attn-cli"));
   } catch (const CLI::ParseError& error) {
     throw Error(ErrorKind::usage, in_words(error.what()), "",
                 translated("see {1} --help", "attn-cli"));
@@ -393,7 +379,9 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
     return [command, operands] { return command->call(operands); };
   }
   throw Error(ErrorKind::usage, translated("no command given"), "",
-              translated("try attn-cli run INPUT, or see attn-cli --help"));
+              translated("try {1}, {2}, {3} or {4}", "attn-cli example multi_head > first.json",
+                         "attn-cli run first.json", "attn-cli explain first.json --query 1",
+                         "attn-cli --help"));
 }
 
 }  // namespace attn::cli

@@ -18,10 +18,12 @@
 namespace attn::cli {
 
 void add_common(Flags& flags, Common& common, const std::string& threads) {
+  flags.begin_group(FlagGroup::output);
   flags.toggle("--json", common.json, translated("Print the report as JSON"));
   flags.toggle("--quiet", common.quiet, translated("Print nothing but errors"));
   flags.toggle("--no-color", common.no_color, translated("Print without colours"));
   add_language(flags);
+  flags.begin_group(FlagGroup::computation);
   flags.count(
       "--threads", common.threads, "N",
       threads.empty() ? translated("Threads to compute with (default: all cores)") : threads, 1);
@@ -39,6 +41,7 @@ void add_common(Flags& flags, Common& common, const std::string& threads) {
 }
 
 void add_limits(Flags& flags, Limits& limits) {
+  flags.begin_group(FlagGroup::limits);
   flags.add(
       "--max-file-size", "BYTES",
       translated("Largest file or standard input, such as 500M (default 64G, standard input 1G)"),
@@ -83,6 +86,7 @@ void add_limits(Flags& flags, Limits& limits) {
 }
 
 void add_files(Flags& flags, FileAccess& access) {
+  flags.begin_group(FlagGroup::limits);
   flags.text("--restrict", access.restrict_to, "DIR",
              translated("Let documents name only files in this folder, for untrusted documents"));
   add_limits(flags, access.limits);
@@ -127,6 +131,7 @@ LayerHead layer_head(const std::string& text) {
 }
 
 void add_model(Flags& flags, DocumentOptions& options) {
+  flags.begin_group(FlagGroup::model);
   flags.text("--model", options.model, "DIR",
              translated("Checkpoint folder of a model that reads the texts"));
   flags.text("--architecture", options.architecture, "FILE",
@@ -163,6 +168,7 @@ void add_model(Flags& flags, DocumentOptions& options) {
 }  // namespace
 
 void add_model_results(Flags& flags, DocumentOptions& options) {
+  flags.begin_group(FlagGroup::model);
   flags.add("--layers", "N,N,…",
             translated("Layers of the model whose weights are wanted, counted from 0"),
             [&](const std::string& text) {
@@ -177,9 +183,11 @@ void add_model_results(Flags& flags, DocumentOptions& options) {
 }
 
 void add_document(Flags& flags, DocumentOptions& options) {
+  flags.begin_group(FlagGroup::computation);
   add_kind(flags, translated("Kind of attention, instead of the document's; repeatable"),
            [&](Kind kind) { options.attention.push_back(kind); })
       .repeats = true;
+  flags.begin_group(FlagGroup::mask);
   flags.toggle("--causal", options.causal, translated("Hide the keys after each query"));
   flags.add("--valid-lens", "N,N,…", translated("Valid keys, one number per sample"),
             [&](const std::string& text) {
@@ -189,6 +197,7 @@ void add_document(Flags& flags, DocumentOptions& options) {
                     static_cast<std::int64_t>(whole_number("--valid-lens", part)));
               }
             });
+  flags.begin_group(FlagGroup::computation);
   flags.count("--heads", options.heads, "N",
               translated("Heads to split tensors without a head axis into"), 1);
   flags.add("--scale", "X", translated("Scale of the scores"),
@@ -347,14 +356,17 @@ void add_results(Flags& flags, RunOptions& options, bool* page) {
   // Up to this many weights are computed for a heatmap that nobody asked for.
   options.most_weights_for_heatmap = std::size_t{1} << 28U;
   add_model_results(flags, options.document);
+  flags.begin_group(FlagGroup::output);
   flags.text(
       "--out", options.out, "DIR",
       translated("Folder of the results (default attention_results), - for standard output"));
   flags.add("--only", "NAME,…",
             translated("Tensors to write: output, weights…; a last part of a name too"),
             [&](const std::string& text) { options.only = comma_separated(text); });
+  flags.begin_group(FlagGroup::pictures);
   add_plots(flags, options, page);
   flags.choice("--format", options.format, picture_formats(), "FORMAT");
+  flags.begin_group(FlagGroup::output);
   flags.choice("--tensors", options.tensors, tensor_formats(), "FORMAT",
                translated(": where the numbers go (default json; above 64 MB safetensors)"));
   flags.toggle("--stages", options.stages,

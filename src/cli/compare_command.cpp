@@ -104,6 +104,7 @@ Command compare_command() {
       {},
       [given] { return compare_files(*given); }};
   Flags& flags = command.flags;
+  flags.begin_group(FlagGroup::computation);
   flags.add("--rtol", "X", translated("Relative tolerance (default 1e-5; 0 for integers)"),
             [&](const std::string& text) { request.rtol = finite_size("--rtol", text); });
   flags.add("--atol", "X", translated("Absolute tolerance (default 1e-6; 0 for integers)"),
@@ -128,6 +129,7 @@ Command compare_command() {
   add_axes(flags, request.axes);
   add_chosen_layers(flags, request.layers);
   add_chosen_heads(flags, request.heads);
+  flags.begin_group(FlagGroup::pictures);
   flags.add("--plot", "FILE",
             translated("Picture of the largest difference to write: {1}", picture_extensions()),
             [given = given.get()](const std::string& text) { take_picture(text, *given); });

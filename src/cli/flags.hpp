@@ -69,6 +69,9 @@ const auto& chosen(const std::string& flag, const std::string& text, const Table
 /// "png, svg or pdf"
 std::string alternatives(std::span<const std::string_view> names);
 
+/// Groups of flags in help pages, in their order.
+enum class FlagGroup { input, computation, mask, model, output, pictures, limits };
+
 /// One flag of a command, from which parsing, help pages and completions of shells are made.
 struct Flag {
   std::string name;   ///< "--out"
@@ -79,14 +82,23 @@ struct Flag {
   std::vector<std::string> words = {};  ///< values that shells complete
   bool list = false;                    ///< whether several words may be given, between commas
   bool repeats = false;                 ///< whether it may be given more than once
+  FlagGroup group = FlagGroup::input;
 };
+
+/// The one-letter name of a flag, "-o" of "--out"; empty if it has none.
+std::string short_name(std::string_view flag);
 
 /// The flags of a command, each bound to the variable that its value goes to.
 class Flags : public std::vector<Flag> {
  public:
+  /// Puts the flags that are added from now on into a group.
+  void begin_group(FlagGroup group) { group_ = group; }
+
   Flag& add(std::string name, std::string value, std::string help,
             std::function<void(const std::string& text)> take) {
-    return emplace_back(Flag{std::move(name), std::move(value), std::move(help), std::move(take)});
+    Flag flag{std::move(name), std::move(value), std::move(help), std::move(take)};
+    flag.group = group_;
+    return emplace_back(std::move(flag));
   }
 
   void toggle(std::string name, bool& target, std::string help) {
@@ -117,6 +129,9 @@ class Flags : public std::vector<Flag> {
       target = chosen(name, text, table).value;
     }).words.assign(names.begin(), names.end());
   }
+
+ private:
+  FlagGroup group_ = FlagGroup::input;
 };
 
 /// Makes the flags append their names and the texts they are given to `words`, which must outlive

@@ -102,6 +102,7 @@ void add_list(Flags& flags, const std::string& name, const Table& table, const s
 }
 
 void add_table(Flags& flags, HeadsTable& table) {
+  flags.begin_group(FlagGroup::output);
   std::vector<std::string_view> names = names_of(head_statistics());
   names.emplace_back("layer");
   Flag& sort = flags.add("--sort", "STATISTIC",
@@ -123,6 +124,7 @@ void add_table(Flags& flags, HeadsTable& table) {
 }
 
 void add_counting(Flags& flags, HeadCounting& counting) {
+  flags.begin_group(FlagGroup::computation);
   flags.toggle("--ignore-special", counting.ignore_special,
                translated("Leave out rows of special tokens such as [CLS]"));
   flags.add("--separators", "TOKEN,…",
@@ -144,6 +146,7 @@ void add_counting(Flags& flags, HeadCounting& counting) {
 }
 
 void add_rollout(Flags& flags, RolloutOptions& rollout) {
+  flags.begin_group(FlagGroup::computation);
   flags.add("--residual", "X", translated("Rollout: share of a layer's own input (default 0.5)"),
             [&](const std::string& text) { rollout.residual = finite_size("--residual", text); });
   constexpr std::array<Named<RolloutOptions::Fusion>, 3> fusions{

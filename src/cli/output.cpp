@@ -132,6 +132,7 @@ TerminalColors colors(const TerminalChoice& choice, const Common& common) {
 }  // namespace
 
 void add_terminal(Flags& flags, TerminalChoice& choice) {
+  flags.begin_group(FlagGroup::output);
   flags.choice("--color", choice.colors, when, "WHEN", translated(": colours in the terminal"));
   flags.add("--width", "N", translated("Width in columns (default: the terminal's)"),
             [&](const std::string& text) {
@@ -171,10 +172,14 @@ constexpr const char* start_of_line = "\r\x1b[K";
 }  // namespace
 
 std::size_t terminal_columns() {
+  std::size_t columns = 80;
+  if (parse_number(std::string(environment("COLUMNS")), columns) && columns >= least_width)
+    return std::min(columns, most_width);
   winsize size{};
-  constexpr std::size_t usual = 80;
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return usual;
-  return size.ws_col;
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    if (ioctl(stream, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  }
+  return 80;
 }
 
 std::string duration_text(double seconds) {

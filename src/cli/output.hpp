@@ -78,7 +78,7 @@ class ProgressLine {
   std::mutex guard_;
 };
 
-/// The terminal's columns; 80 if they are unknown.
+/// Columns that COLUMNS names or else the terminal has; 80 if they are unknown.
 std::size_t terminal_columns();
 
 /// "computing 43 %, 1.2 G scores/s, 12 s left", for `done` of `all` scores after some seconds.

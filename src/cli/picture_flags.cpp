@@ -191,6 +191,7 @@ void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads) 
 }
 
 void add_picture(Flags& flags, const PictureTargets& picture) {
+  flags.begin_group(FlagGroup::pictures);
   PlotOptions& options = picture.options;
   add_selection(flags, picture);
   flags.count("--top", options.top, "K",
@@ -260,6 +261,7 @@ void add_dpi(Flags& flags, double& dpi) {
 }
 
 void add_pooling(Flags& flags, std::optional<Pooling>& bins, PixelShows& pixels) {
+  flags.begin_group(FlagGroup::pictures);
   flags.add(
       "--pool", "N[,WHAT]",
       translated(
@@ -309,6 +311,7 @@ void add_axes(Flags& flags, std::vector<MapAxis>& axes) {
 }
 
 void add_map_files(Flags& flags, MapRequest& request) {
+  flags.begin_group(FlagGroup::input);
   flags.text(
       "--name", request.name, "NAME",
       translated("Tensor to show (default all weights); with {n} in it those of all layers"));
@@ -337,6 +340,7 @@ void add_chosen_layers(Flags& flags, std::optional<std::vector<PositionRange>>& 
 }
 
 void add_map_source(Flags& flags, MapRequest& request, std::size_t& head) {
+  flags.begin_group(FlagGroup::input);
   MapSelection& selection = request.selection;
   flags.text(
       "--name", request.name, "NAME",
@@ -362,6 +366,7 @@ void add_map_source(Flags& flags, MapRequest& request, std::size_t& head) {
 }
 
 void add_view(Flags& flags, ViewOptions& options) {
+  flags.begin_group(FlagGroup::pictures);
   flags.add(
       "--cells", "N",
       translated("Limit of the cells of all maps together (default 48M); larger maps are reduced"),

@@ -91,6 +91,7 @@ Command plot_command() {
       {},
       [given] { return draw(*given); }};
   Flags& flags = command.flags;
+  flags.begin_group(FlagGroup::output);
   flags.text(
       "--out", given->out, "FILE",
       translated("Picture to write: {1}; - for PNG on standard output", picture_extensions()));

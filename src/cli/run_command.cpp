@@ -107,6 +107,7 @@ Command run_command() {
                   [given] { return compute(*given); }};
   add_document(command.flags, given->options.document);
   add_results(command.flags, given->options, &given->page);
+  command.flags.begin_group(FlagGroup::output);
   command.flags.text("--gradient", given->options.document.gradient, "FILE",
                      translated("Gradient of the output; the gradients of everything it was "
                                 "computed from are written too"));

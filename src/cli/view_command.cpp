@@ -107,6 +107,7 @@ Command view_command() {
   // --heads chooses heads to look at, as in attn-cli plot.
   std::erase_if(flags, [](const Flag& flag) { return flag.name == "--heads"; });
   record(flags, given->of_run);
+  flags.begin_group(FlagGroup::output);
   flags.text("--out", given->out, "FILE",
              translated("Page to write (default view.html), - for standard output"));
   flags.toggle("--stages", options.stages,

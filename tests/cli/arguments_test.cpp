@@ -19,9 +19,10 @@ TEST_CASE("the version and the help go to standard output") {
   CHECK(version.exit_code == 0);
   CHECK(version.output.starts_with("attn-cli 0.1.0\nCPU target "));
   for (const std::string library :
-       {"cairo 1.", "Fontconfig 2.", "FreeType 2.", "HarfBuzz ", "libdeflate 1.", "libjpeg-turbo 2.", "libpng 1.", "libzip 1.",
-        "Oniguruma 6.", "pango 1.", "utf8proc 2.", "xxHash 0.", "CLI11 2.", "fast_float ",
-        "highway 1.", "nlohmann-json 3.", "SentencePiece 0.", "stb", "xtensor 0."}) {
+       {"cairo 1.", "Fontconfig 2.", "FreeType 2.", "HarfBuzz ", "libdeflate 1.",
+        "libjpeg-turbo 2.", "libpng 1.", "libzip 1.", "Oniguruma 6.", "pango 1.", "utf8proc 2.",
+        "xxHash 0.", "CLI11 2.", "fast_float ", "highway 1.", "nlohmann-json 3.",
+        "SentencePiece 0.", "stb", "xtensor 0."}) {
     CAPTURE(library);
     CHECK(version.output.find(library) != std::string::npos);
   }
@@ -60,7 +61,8 @@ TEST_CASE("every command that takes a number of threads checks it") {
 TEST_CASE("no command, no input and too many inputs are told apart") {
   CHECK(wrong({}).errors ==
         "attn-cli: no command given\n"
-        "  help:  try attn-cli run INPUT, or see attn-cli --help\n");
+        "  help:  try attn-cli example multi_head > first.json, attn-cli run first.json, attn-cli "
+        "explain first.json --query 1 or attn-cli --help\n");
   CHECK(wrong({"run"}).errors ==
         "attn-cli: no input document given\n"
         "  where: attn-cli run\n"

@@ -93,19 +93,19 @@ TEST_CASE("titles of the examples are in the language, those of other documents 
 
 TEST_CASE("help pages are in the language, wherever --lang stands, and of the locale") {
   const std::string english = attn_cli({"run", "--help"}).output;
-  CHECK(english.starts_with("Compute one input document and draw it\nUsage: attn-cli run "));
+  CHECK(english.starts_with("Compute one input document and draw it.\n\nUsage: attn-cli run "));
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"--lang", "zh", "run", "--help"},
         {"run", "--lang", "zh", "--help"},
         {"run", "--help", "--lang=zh"}}) {
     const Outcome outcome = attn_cli(words);
     CHECK(outcome.exit_code == 0);
-    CHECK(outcome.output.starts_with("计算一个输入文档并绘图\n用法: attn-cli run [选项]"));
-    CHECK(outcome.output.find("  --drop KEY,…                去掉一些键") != std::string::npos);
+    CHECK(outcome.output.starts_with("计算一个输入文档并绘图。\n\n用法: attn-cli run INPUT [选项]\n"));
+    CHECK(outcome.output.find("\n  --drop KEY,…          去掉一些键") != std::string::npos);
   }
   const Outcome all =
       shell("env -u LC_ALL -u LC_MESSAGES -u LANGUAGE LANG=zh_CN.UTF-8 \"$ATTN\" --help");
-  CHECK(all.output.starts_with("精确计算注意力并绘图。\n用法: attn-cli [选项] [命令]\n"));
+  CHECK(all.output.starts_with("精确计算注意力并绘图。\n\n用法: attn-cli 命令 [INPUT] [选项]\n"));
 }
 
 TEST_CASE("what is wrong with a command line is told in the language") {
