@@ -117,16 +117,12 @@ std::size_t Plan::scores_count() const {
 
 namespace {
 
-double number(std::size_t size) {
-  return static_cast<double>(size);
-}
-
 /// A sum of tensors' sizes.
 class Sum {
  public:
   void add(double elements, std::size_t bytes_each) {
     elements_ += elements;
-    bytes_ += elements * number(bytes_each);
+    bytes_ += elements * as_real(bytes_each);
   }
   void add(const Sum& other) {
     elements_ += other.elements_;
@@ -142,15 +138,15 @@ class Sum {
 // Tensors of one attention that stay until its results are written.
 Sum kept(const PlannedAttention& attention, const AttentionOptions& options) {
   const Geometry& g = attention.geometry;
-  const double rows = number(g.batch) * number(g.heads) * number(g.queries);
-  const double map = rows * number(g.keys);
+  const double rows = as_real(g.batch) * as_real(g.heads) * as_real(g.queries);
+  const double map = rows * as_real(g.keys);
   const std::size_t size = size_of(options.dtype);
   Sum sum;
-  sum.add(rows * number(g.value_width), size);
+  sum.add(rows * as_real(g.value_width), size);
   if (options.pool) {
-    const double bins = number(g.batch) * number(g.heads) *
-                        number(std::min(g.queries, options.pool->size)) *
-                        number(std::min(g.keys, options.pool->size));
+    const double bins = as_real(g.batch) * as_real(g.heads) *
+                        as_real(std::min(g.queries, options.pool->size)) *
+                        as_real(std::min(g.keys, options.pool->size));
     // A cell has a sum in double precision, and a flag whether it is seen.
     sum.add(bins, size + sizeof(double));
     sum.add(bins, sizeof(std::uint8_t));
@@ -176,16 +172,16 @@ Sum kept(const Plan& plan, const ModelRequest& request) {
   const std::size_t size = size_of(request.dtype);
   for (const PlannedAttention& attention : plan.attentions) {
     const Geometry& g = attention.geometry;
-    const double cells = number(g.batch) * number(g.queries) * number(g.keys);
+    const double cells = as_real(g.batch) * as_real(g.queries) * as_real(g.keys);
     if (request.rows) continue;
-    if (request.weights) sum.add(cells * number(g.heads), size);
+    if (request.weights) sum.add(cells * as_real(g.heads), size);
     sum.add(cells, sizeof(std::uint8_t));
   }
   const auto& samples =
       request.texts.decoder_ids.empty() ? request.texts.ids : request.texts.decoder_ids;
   if (request.logits) {
-    sum.add(number(samples.size()) * number(longest_of(samples)) *
-                number(request.folder->architecture.vocabulary),
+    sum.add(as_real(samples.size()) * as_real(longest_of(samples)) *
+                as_real(request.folder->architecture.vocabulary),
             size);
   }
   return sum;
@@ -193,9 +189,9 @@ Sum kept(const Plan& plan, const ModelRequest& request) {
 
 // Elements of the projected queries, keys and values of one attention.
 double projected_elements(const Geometry& g) {
-  return number(g.batch) *
-         (number(g.queries) * number(g.heads) * number(g.query_width) +
-          number(g.keys) * number(g.kv_heads) * (number(g.key_width) + number(g.value_width)));
+  return as_real(g.batch) *
+         (as_real(g.queries) * as_real(g.heads) * as_real(g.query_width) +
+          as_real(g.keys) * as_real(g.kv_heads) * (as_real(g.key_width) + as_real(g.value_width)));
 }
 
 // Elements of the hidden states of the largest layer; they do not outlive the layer.
@@ -205,8 +201,8 @@ double passing_elements(const Plan& plan, const TransformerRequest& request) {
     const Geometry& g = attention.geometry;
     double elements = projected_elements(g);
     for (const TransformerLayer& layer : request.layers) {
-      const double wide = number(layer.linear1.weight.shape()[0]);
-      elements = std::max(elements, 2 * number(g.batch) * number(g.queries) * wide);
+      const double wide = as_real(layer.linear1.weight.shape()[0]);
+      elements = std::max(elements, 2 * as_real(g.batch) * as_real(g.queries) * wide);
     }
     most = std::max(most, elements);
     if (request.layers.size() > 1) break;  // all layers have hidden states of one shape
@@ -242,12 +238,12 @@ Demand demand_of(const Plan& plan) {
                         },
                         [&](const ModelRequest& request) { sum.add(kept(plan, request)); }},
              plan.computation);
-  return {plan.read, sum.elements(), sum.bytes() + plan.made * number(size), work_of(plan)};
+  return {plan.read, sum.elements(), sum.bytes() + plan.made * as_real(size), work_of(plan)};
 }
 
 void check_demand(const Demand& demand, const Limits& limits) {
   const double all = demand.read + demand.computed;
-  if (all > number(limits.elements)) {
+  if (all > as_real(limits.elements)) {
     throw input_error(
         translated("the document asks for {1} elements in all, {2} to read and {3} to compute, and "
                    "the limit is {4}",

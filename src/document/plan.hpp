@@ -22,6 +22,11 @@
 
 namespace attn {
 
+/// A size as a factor of a cost, which may be larger than any integer.
+constexpr double as_real(std::size_t size) {
+  return static_cast<double>(size);
+}
+
 /// A model, its input and the wanted results.
 struct ModelRequest : ModelOptions {
   std::shared_ptr<const ModelFolder> folder;

@@ -8,23 +8,19 @@
 namespace attn {
 namespace {
 
-double real(std::size_t size) {
-  return static_cast<double>(size);
-}
-
 double product_of(const ProductInfo& product, const Geometry& g) {
   double number = 1;
-  for (const NamedSize& size : sizes_of(product, g)) number *= real(size.value);
+  for (const NamedSize& size : sizes_of(product, g)) number *= as_real(size.value);
   return number;
 }
 
 double pairs(const Geometry& g) {
-  return real(g.batch) * real(g.heads) * real(g.queries) * real(g.keys);
+  return as_real(g.batch) * as_real(g.heads) * as_real(g.queries) * as_real(g.keys);
 }
 
 // Scores and outputs of one attention.
 double work_of(Kind kind, const Geometry& g) {
-  double work = pairs(g) * real(g.value_width);
+  double work = pairs(g) * as_real(g.value_width);
   for (const ProductInfo& product : info(kind).products) work += product_of(product, g);
   return work;
 }
@@ -36,7 +32,7 @@ double work_of_expressions(const AttentionOptions& options, const Geometry& g) {
     if (!expression) return;
     const bool has_rows = g.query_width > 0 && g.hidden == 0;
     const ExpressionTree tree(expression, use, "", g, has_rows);
-    work += pairs(g) * real(tree.size() * (tree.reads_rows() ? g.query_width : 1));
+    work += pairs(g) * as_real(tree.size() * (tree.reads_rows() ? g.query_width : 1));
   };
   add(options.score_expression, ExpressionUse::score);
   add(options.mask.where, ExpressionUse::where);
@@ -45,26 +41,26 @@ double work_of_expressions(const AttentionOptions& options, const Geometry& g) {
 }
 
 double elements(const Linear& linear) {
-  return linear.weight ? real(linear.weight.size()) : 0;
+  return linear.weight ? as_real(linear.weight.size()) : 0;
 }
 
 double work_of(const Projections& p, const Geometry& g) {
-  const double queries = real(g.batch) * real(g.queries);
-  const double keys = real(g.batch) * real(g.keys);
+  const double queries = as_real(g.batch) * as_real(g.queries);
+  const double keys = as_real(g.batch) * as_real(g.keys);
   return queries * (elements(p.query) + elements(p.output)) +
          keys * (elements(p.key) + elements(p.value));
 }
 
 double work_of(const Plan& plan, const TransformerRequest& request) {
-  double work =
-      real(request.layers.size()) * work_of_expressions(request, plan.attentions.front().geometry);
+  double work = as_real(request.layers.size()) *
+                work_of_expressions(request, plan.attentions.front().geometry);
   for (const PlannedAttention& attention : plan.attentions)
     work += work_of(plan.kind, attention.geometry);
   const Geometry& self = plan.attentions.front().geometry;
   for (const TransformerLayer& layer : request.layers) {
     work += work_of(layer.self_attn, self);
     if (request.decoder) work += work_of(layer.multihead_attn, plan.attentions[1].geometry);
-    work += real(self.batch) * real(self.queries) *
+    work += as_real(self.batch) * as_real(self.queries) *
             (elements(layer.linear1) + elements(layer.linear2) + elements(layer.linear3));
   }
   return work;
@@ -79,19 +75,20 @@ double work_of(const ModelRequest& request) {
     const Shape& shape = request.folder->weights.shape(name);
     if (shape.size() < 2) continue;
     const bool of_vocabulary = std::ranges::count(shape, model.vocabulary) > 0;
-    (of_vocabulary ? head : shape.size() > 2 ? experts : layers) += real(element_count(shape));
+    (of_vocabulary ? head : shape.size() > 2 ? experts : layers) += as_real(element_count(shape));
   }
   if (model.experts && model.experts->count > 0) {
-    layers += experts * real(model.experts->chosen) / real(model.experts->count);
+    layers += experts * as_real(model.experts->chosen) / as_real(model.experts->count);
   }
   double work = 0, tokens = 0;
   for (const ModelStack& stack : model.stacks) {
     const auto& samples = request.texts.read_by(stack);
-    const double longest = real(longest_of(samples));
-    const double all = real(samples.size()) * longest;
+    const double longest = as_real(longest_of(samples));
+    const double all = as_real(samples.size()) * longest;
     tokens = std::max(tokens, all);
-    const double keys = longest + (stack.crosses ? real(longest_of(request.texts.ids)) : 0);
-    work += real(stack.layers.size()) * all * keys * real(model.heads) * 2 * real(model.head_width);
+    const double keys = longest + (stack.crosses ? as_real(longest_of(request.texts.ids)) : 0);
+    work += as_real(stack.layers.size()) * all * keys * as_real(model.heads) * 2 *
+            as_real(model.head_width);
   }
   return work + tokens * (layers + (request.logits ? head : 0));
 }

@@ -114,10 +114,9 @@ struct ResultElements {
 ResultElements elements_of(const PlannedAttention& attention, const AttentionOptions& options,
                            bool weights) {
   const Geometry& g = attention.geometry;
-  const auto number = [](std::size_t size) { return static_cast<double>(size); };
-  const double rows = number(g.batch) * number(g.heads) * number(g.queries);
-  const double map = rows * number(g.keys);
-  ResultElements elements{rows * number(g.value_width)};
+  const double rows = as_real(g.batch) * as_real(g.heads) * as_real(g.queries);
+  const double map = rows * as_real(g.keys);
+  ResultElements elements{rows * as_real(g.value_width)};
   if (weights && !options.pool) {
     elements.numbers += map;
     if (attention.mask.present()) elements.seen += map;

@@ -98,9 +98,10 @@ UnigramModel::UnigramModel(std::shared_ptr<const TokenTable> all, std::vector<do
 void UnigramModel::cut(std::string_view word, std::vector<ModelToken>& result) const {
   // 1. The best way to each place.
   std::vector<Best> best(word.size() + 1);
+  std::size_t places = 0;
   for_each_character(word, [&](char32_t, std::size_t begin, std::size_t end) {
     constexpr std::size_t often = 256;  // each place tries all tokens that begin there
-    if (begin % often == 0) check_time();
+    if (places++ % often == 0) check_time();
     const double so_far = best[begin].score;
     const auto offer = [&](std::size_t to, double score, TokenId id) {
       if (best[to].begin == nowhere || so_far + score > best[to].score) {
