@@ -207,7 +207,7 @@ class ExpressionParser {
                     translated("leave it out, or open it before"));
       }
       if (c == '=') {
-        throw error(translated("a single \"=\" is no operator"), at_,
+        throw error(translated("a single \"=\" is not an operator"), at_,
                     translated("write == to compare"));
       }
       throw error(translated("expected an operator, found {1}", found()), at_,

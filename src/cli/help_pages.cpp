@@ -4,7 +4,6 @@
 #include <array>
 #include <vector>
 
-#include "attn/error.hpp"
 #include "attn/language.hpp"
 
 namespace attn::cli {
@@ -141,13 +140,12 @@ void add_flag(std::string& page, const Flag& flag, std::size_t columns) {
   add_entry(page, term, flag.help, columns);
 }
 
-// Throws Error(internal) for a command without examples.
 std::span<const std::string_view> examples_of(std::string_view command) {
   for (const Examples& known : examples) {
     if (known.command != command) continue;
     return {known.lines.begin(), std::ranges::find(known.lines, std::string_view())};
   }
-  throw Error(ErrorKind::internal, "a command without examples", std::string(command), "");
+  return {};
 }
 
 std::string head(const Command& command, std::size_t columns) {
@@ -214,9 +212,12 @@ std::string overview(std::span<const Command> commands, std::size_t columns) {
   add_entry(page, "-V, --version", translated("Print the version"), columns);
   add_entry(page, "--lang LANG", translated("Language of texts: en or zh (default: the locale's)"),
             columns);
-  return page + "\n" + translated("To begin with:") +
-         "\n  attn-cli example multi_head > first.json\n  attn-cli run first.json\n"
-         "  attn-cli explain first.json --query 1\n";
+  page += "\n" + translated("To begin with:") + "\n";
+  for (const char* line : {"attn-cli example multi_head > first.json", "attn-cli run first.json",
+                           "attn-cli explain first.json --query 1"}) {
+    page += "  " + std::string(line) + "\n";
+  }
+  return page;
 }
 
 }  // namespace attn::cli

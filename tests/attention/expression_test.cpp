@@ -83,7 +83,7 @@ TEST_CASE("a wrong expression is shown with a caret below the place") {
   CHECK(error_of_expression("0 < i < 3", ExpressionUse::where)
             .find("expected a number, found a truth") == 0);
   CHECK(error_of_expression("clamp(s, 1)").find("clamp has 2 arguments, not 3") == 0);
-  CHECK(error_of_expression("s = 1").find("a single \"=\" is no operator") == 0);
+  CHECK(error_of_expression("s = 1").find("a single \"=\" is not an operator") == 0);
   CHECK(error_of_expression("s * p").find("\"p\", the weight, is known in \"weight\" alone") == 0);
   CHECK(error_of_expression(std::string(600, '(')).find("the expression has more than 512 parts") ==
         0);

@@ -360,6 +360,7 @@ TEST_CASE("too little memory is told, and a batch goes on with the next document
       shell("ulimit -v 400000; \"$ATTN\" run huge.json --plots none --out r", folder.path());
   CHECK(run.exit_code == 3);
   CHECK(run.errors ==
+        "attn-cli: about 392 MB will be written\n"
         "attn-cli: there is not enough memory\n"
         "  help:  make the tensors smaller, or raise the memory limit\n");
   CHECK(files_below(folder / "r") == 0);

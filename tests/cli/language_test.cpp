@@ -100,7 +100,8 @@ TEST_CASE("help pages are in the language, wherever --lang stands, and of the lo
         {"run", "--help", "--lang=zh"}}) {
     const Outcome outcome = attn_cli(words);
     CHECK(outcome.exit_code == 0);
-    CHECK(outcome.output.starts_with("计算一个输入文档并绘图。\n\n用法: attn-cli run INPUT [选项]\n"));
+    CHECK(outcome.output.starts_with(
+        "计算一个输入文档并绘图。\n\n用法: attn-cli run INPUT [选项]\n"));
     CHECK(outcome.output.find("\n  --drop KEY,…          去掉一些键") != std::string::npos);
   }
   const Outcome all =
@@ -119,8 +120,9 @@ TEST_CASE("what is wrong with a command line is told in the language") {
         "attn-cli: --out：缺少 1 个 DIR\n  办法：请看 attn-cli --help\n");
   CHECK(error_of({"run", "--seed", "1", "--seed", "2"}) ==
         "attn-cli: --seed：最多给 1 次，却给了 2 次\n  办法：请看 attn-cli --help\n");
-  CHECK(error_of({"run", "--frob"}) ==
-        "attn-cli: 未知的选项 \"--frob\"\n  位置：attn-cli run\n  办法：请看 attn-cli run --help\n");
+  CHECK(
+      error_of({"run", "--frob"}) ==
+      "attn-cli: 未知的选项 \"--frob\"\n  位置：attn-cli run\n  办法：请看 attn-cli run --help\n");
   CHECK(
       error_of({"run", "x", "--head", "q"}) ==
       "attn-cli: --head 的值 \"q\" 无效\n  位置：--head\n  办法：请给一个整数，也可以是 mean、max "

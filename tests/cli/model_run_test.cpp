@@ -378,8 +378,8 @@ TEST_CASE("all pictures of a model are drawn but stages, and a grid tells its la
   CHECK(outcome.errors ==
         "attn-cli: warning: the stages of a model's scores are not drawn: attn-cli explain shows "
         "those of a query\n");
-  for (const char* name : {"heatmap.layers.1.self.png", "heatmap.layers.3.self.png", "grid.png", "mask.png",
-                           "lines.layers.1.self.png", "dimensions.png"}) {
+  for (const char* name : {"heatmap.layers.1.self.png", "heatmap.layers.3.self.png", "grid.png",
+                           "mask.png", "lines.layers.1.self.png", "dimensions.png"}) {
     CAPTURE(name);
     CHECK(png_header(read_text(folder / "r" / name)).width > 0);
   }

@@ -73,11 +73,11 @@ Output of sample 1 (rows: queries, columns: components)
   mat  0.5282   0.1963    0.568    1.266  -0.05123   -0.748  -0.06076  -0.1629
 
 )");
-  CHECK(std::regex_match(run.output.substr(written),
-                         std::regex("Written\n"
-                                    "  r/heatmap\\.png +[0-9.]+ kB\n"
-                                    "  r/dimensions\\.png +[0-9.]+ kB\n"
-                                    "  r/result\\.json +[0-9.]+ kB\n")));
+  CHECK(
+      std::regex_match(run.output.substr(written), std::regex("Written\n"
+                                                              "  r/heatmap\\.png +[0-9.]+ kB\n"
+                                                              "  r/dimensions\\.png +[0-9.]+ kB\n"
+                                                              "  r/result\\.json +[0-9.]+ kB\n")));
 }
 
 TEST_CASE("small weights are told from zero, and files that hold another type are named") {

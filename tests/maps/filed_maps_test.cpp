@@ -92,7 +92,7 @@ TEST_CASE("an axis of layers is taken apart, in whatever place it stands") {
   PlotRequest request = request_for(folder.write("s.npy", npy_bytes(stack(3, 2))));
   request.maps.axes = {MapAxis::layer, MapAxis::batch, MapAxis::head};
   CHECK(shares(request) == Shares{0, 0.1, 0.2});
-  CHECK(places(request) == Texts{"Layer 1", "Layer 2", "Layer 3"});
+  CHECK(places(request) == Texts{"Layer 0", "Layer 1", "Layer 2"});
   // Numbers of one head as [batch,head,layer,…].
   request = request_for(folder.write("t.npy", npy_bytes(stack(3, 1).reshaped({1, 1, 3, 2, 2}))));
   request.maps.axes = {MapAxis::batch, MapAxis::head, MapAxis::layer};
@@ -120,7 +120,7 @@ TEST_CASE("tensors whose rows are weights are layers, in the order of their numb
   const PlotRequest request =
       request_for(folder.write("a.npz", npz_of({"attn_0", "attn_10", "attn_2"}, {0, 3, 1})));
   CHECK(shares(request) == Shares{0, 0.1, 0.1 * 3});
-  CHECK(places(request) == Texts{"Layer 1", "Layer 3", "Layer 11"});
+  CHECK(places(request) == Texts{"Layer 0", "Layer 2", "Layer 10"});
 }
 
 TEST_CASE("a name with {n} takes the tensors of all layers, which may count from 1") {
@@ -129,7 +129,7 @@ TEST_CASE("a name with {n} takes the tensors of all layers, which may count from
       request_for(folder.write("a.npz", npz_of({"layer1", "layer2", "other1"}, {1, 2, 3})));
   request.maps.name = "layer{n}";
   CHECK(shares(request) == Shares{0.1, 0.2});
-  CHECK(places(request) == Texts{"Layer 1", "Layer 2"});
+  CHECK(places(request) == Texts{"Layer 0", "Layer 1"});
   request.maps.selection.layers = {{one(1)}};
   CHECK(shares(request) == Shares{0.2});
   request.maps.selection.layers = {{one(2)}};
@@ -147,10 +147,10 @@ TEST_CASE("files are layers by the number in their names, else as they are given
   PlotRequest request = request_for(folder.write("l10.npy", npy_bytes(layer(1))));
   request.maps.others = {folder.write("l2.npy", npy_bytes(layer(0)))};
   CHECK(shares(request) == Shares{0, 0.1});
-  CHECK(places(request) == Texts{"Layer 3", "Layer 11"});
+  CHECK(places(request) == Texts{"Layer 2", "Layer 10"});
   request.maps.others = {folder.write("x.npy", npy_bytes(layer(0)))};
   CHECK(shares(request) == Shares{0.1, 0});
-  CHECK(places(request) == Texts{"Layer 1", "Layer 2"});
+  CHECK(places(request) == Texts{"Layer 0", "Layer 1"});
   CHECK(error_from([&] { read_heatmap(request); }) ==
         "such a picture shows one layer, but there are 2 files\n  where: MapRequest::others\n"
         "  help:  choose one with MapSelection::layers, or mean, or draw them as a grid");
@@ -163,13 +163,13 @@ TEST_CASE("layers are taken together by their mean or the largest") {
   request.maps.selection.layers = {{one(0), one(2)}};
   request.maps.selection.layers_together = MapSelection::Layers::mean;
   CHECK(shares(request)[0] == doctest::Approx(0.1));
-  CHECK(places(request) == Texts{"Mean of Layers 1 and 3"});
+  CHECK(places(request) == Texts{"Mean of Layers 0 and 2"});
   request.maps.selection.layers_together = MapSelection::Layers::max;
   request.maps.selection.layers.reset();
   CHECK(shares(request)[0] == doctest::Approx(0.2));
   CHECK(places(request) == Texts{"Largest of 3 Layers"});
   CHECK(read_heatmap(request).title ==
-        "Attention Weight Heatmap (Largest of 3 Layers, Sample 1, Head 1)");
+        "Attention Weight Heatmap (Largest of 3 Layers, Sample 1, Head 0)");
 }
 
 TEST_CASE("layers together hide a cell that every layer hides") {
@@ -319,6 +319,6 @@ TEST_CASE(
       found.push_back(map.tensor + " " + map.name.text() + " " + map.place);
     });
   }
-  CHECK(found == Texts{"deep deep Layer 1", "deep deep Layer 2", "deep deep Layer 3",
-                       "a0 a0 Layer 1", "a1 a1 Layer 2", "other other "});
+  CHECK(found == Texts{"deep deep Layer 0", "deep deep Layer 1", "deep deep Layer 2",
+                       "a0 a0 Layer 0", "a1 a1 Layer 1", "other other "});
 }

@@ -228,7 +228,7 @@ TEST_CASE("a row that says what is not known, or names no tensors, is refused") 
         "the row says \"stored\": \"turned\"\n  where: /stored\n  help:  known: input_by_output");
   CHECK(refused(R"({"like": "roberta", "position_offset": "pad"})") ==
         "the row says \"position_offset\": \"pad\"\n  where: /position_offset\n"
-        "  help:  known: pad_plus_one");
+        "  help:  did you mean \"pad_plus_one\"?");
   CHECK(refused(R"({"norm": "layer"})") ==
         "the row names no tensors\n  where: /names\n  help:  give \"names\"");
 }

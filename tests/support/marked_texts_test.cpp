@@ -164,7 +164,7 @@ TEST_CASE("every sentence of the marked rooms is marked for translation") {
     if (!begins_with_one(name, marked) || begins_with_one(name, english)) continue;
     for (const Literal& literal : literals_of(read_text(entry.path()))) {
       if (!is_prose(literal.text) && !joins_pieces(literal.text)) continue;
-      if (no_texts.contains(literal.text)) continue;
+      if (no_texts.contains(literal.text) || literal.text.starts_with("attn-cli ")) continue;
       ++count;
       CAPTURE(name);
       CAPTURE(literal.text);
