@@ -237,7 +237,7 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
     const std::size_t edits = edit_distance(wanted, known);
     const std::size_t longer = std::max(wanted.size(), known.size());
     // Two edits make any name of three letters into any other that shares one.
-    const std::size_t most = std::min(wanted.size(), known.size()) < 5 ? 1 : std::max<std::size_t>(2, longer / 3);
+    const std::size_t most = wanted.size() < 5 ? 1 : std::max<std::size_t>(2, longer / 3);
     if (edits <= most && edits < longer && (best.empty() || edits < fewest)) {
       best = candidate;
       fewest = edits;
