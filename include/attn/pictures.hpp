@@ -64,6 +64,10 @@ Picture draw(const PlotRequest& request);
 /// applied are added to `warnings`. Throws as draw() does.
 Heatmap read_heatmap(const PlotRequest& request, std::vector<std::string>* warnings = nullptr);
 
+/// Report of a picture that was written to a file, as one JSON object: the file, its bytes, what
+/// the picture shows in words, and warnings.
+std::string picture_json(const Picture& picture, const std::filesystem::path& file);
+
 /// The map as a result.json with one tensor, which draw() and compare() read: its numbers are
 /// "weights", and it has the labels and the title, as "description".
 std::string heatmap_json(const Heatmap& heatmap);

@@ -162,8 +162,8 @@ struct Mask {
   Tensor valid_lens = {};           ///< int64 [B] or [B,Lq]: number of leading keys that are valid
   Tensor documents = {};  ///< int64 [B,Lk]: ids of packed sequences; a query sees the keys of the
                           ///< id at its position, and none if there is no key
-  Tensor prefix = {};  ///< int64 [] or [B]: number of leading keys that causality, window and
-                       ///< chunk do not hide
+  Tensor prefix = {};     ///< int64 [] or [B]: number of leading keys that causality, window and
+                          ///< chunk do not hide
   std::optional<std::size_t> chunk = {};  ///< a query sees the keys of its own block of that many
   std::optional<std::size_t> dilation =
       {};  ///< with a window: only every n-th key from the query's position, global ones apart

@@ -63,8 +63,8 @@ ViewOutcome view(const ViewOptions& options, const std::filesystem::path& page);
 /// run(), with view.html next to each result: its maps, which are not computed again.
 RunOutcome run_and_view(const RunOptions& options, const ViewOptions& view);
 
-/// Report of a page: text to read, and one JSON object.
+/// Report of a page that was written to a file: text to read, and one JSON object.
 std::string view_text(const ViewOutcome& outcome);
-std::string view_json(const ViewOutcome& outcome);
+std::string view_json(const ViewOutcome& outcome, const std::filesystem::path& file);
 
 }  // namespace attn

@@ -58,6 +58,12 @@ void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
 int draw(const GivenToPlot& given) {
   PlotRequest request = given.request;
   const bool to_standard_output = *given.out == "-";
+  if (to_standard_output && given.common.json) {
+    throw Error(ErrorKind::usage,
+                translated("the report cannot go to standard output together with the picture"),
+                "--json",
+                translated("leave out --json, or give {1} a file with --out", "attn-cli plot"));
+  }
   if (!to_standard_output) request.format = picture_format(*given.out);
   request.options.figure.threads = given.common.threads;
   const Picture picture = attn::draw(request);
@@ -66,7 +72,9 @@ int draw(const GivenToPlot& given) {
   } else {
     write_picture(picture, *given.out);
   }
-  if (!given.common.quiet) warn(picture.warnings);
+  if (given.common.quiet) return 0;
+  warn(picture.warnings);
+  if (given.common.json && !to_standard_output) print(picture_json(picture, *given.out));
   return 0;
 }
 

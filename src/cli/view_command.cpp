@@ -81,7 +81,7 @@ int make_page(const GivenToView& given) {
   if (common.quiet) return 0;
   warn(outcome.warnings);
   if (to_standard_output) return 0;
-  print(common.json ? view_json(outcome)
+  print(common.json ? view_json(outcome, given.out)
                     : terminal_lines(view_text(outcome) + "  " + given.out + "\n"));
   return 0;
 }

@@ -241,6 +241,13 @@ Heatmap read_heatmap(const PlotRequest& request, std::vector<std::string>* warni
   });
 }
 
+std::string picture_json(const Picture& picture, const std::filesystem::path& file) {
+  return json_text(object({{"file", file.string()},
+                           {"bytes", picture.bytes.size()},
+                           {"description", unless_empty(picture.description)},
+                           {"warnings", picture.warnings}}));
+}
+
 std::string heatmap_json(const Heatmap& heatmap) {
   const bool labelled = !heatmap.query_labels.empty() || !heatmap.key_labels.empty();
   return json_text(object(

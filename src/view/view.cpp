@@ -145,8 +145,9 @@ std::string view_text(const ViewOutcome& outcome) {
   return text;
 }
 
-std::string view_json(const ViewOutcome& outcome) {
-  return json_text(object({{"attentions", outcome.attentions},
+std::string view_json(const ViewOutcome& outcome, const std::filesystem::path& file) {
+  return json_text(object({{"file", file.string()},
+                           {"attentions", outcome.attentions},
                            {"maps", outcome.maps},
                            {"cells", outcome.cells},
                            {"bytes", outcome.bytes},

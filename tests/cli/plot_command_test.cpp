@@ -25,6 +25,25 @@ TEST_CASE("plot draws the same heatmap from a result as the run that made it") {
   CHECK(read_text(folder / "again.png") == read_text(folder / "r" / "dimensions.png"));
 }
 
+TEST_CASE("plot --json reports the file, its size, what it shows and warnings") {
+  const TemporaryFolder folder;
+  folder.write("w.json", weights);
+  const Outcome drawn =
+      attn_cli({"plot", "heatmap", "w.json", "--out", "w.svg", "--json"}, folder.path());
+  CHECK(drawn.exit_code == 0);
+  const std::string size = std::to_string(std::filesystem::file_size(folder / "w.svg"));
+  CHECK(drawn.output.starts_with("{\n  \"file\": \"w.svg\",\n  \"bytes\": " + size +
+                                 ",\n  \"description\": "));
+  CHECK(drawn.output.ends_with("  \"warnings\": []\n}\n"));
+  const Outcome both =
+      attn_cli({"plot", "heatmap", "w.json", "--out", "-", "--json"}, folder.path());
+  CHECK(both.exit_code == 2);
+  CHECK(both.errors ==
+        "attn-cli: the report cannot go to standard output together with the picture\n"
+        "  where: --json\n"
+        "  help:  leave out --json, or give attn-cli plot a file with --out\n");
+}
+
 TEST_CASE("plot writes what the extension says, and PNG to standard output") {
   const TemporaryFolder folder;
   folder.write("w.json", weights);

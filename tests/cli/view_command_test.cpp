@@ -37,6 +37,7 @@ TEST_CASE("view writes one page and says what is in it") {
   CHECK(page.find("<title>Attention Maps of maps.json</title>") != std::string::npos);
   const Outcome json =
       attn_cli({"view", "-", "--json", "--out", "again.html"}, folder.path(), maps);
+  CHECK(json.output.find("\"file\": \"again.html\"") != std::string::npos);
   CHECK(json.output.find("\"maps\": 2") != std::string::npos);
   CHECK(json.output.find("\"notes\": []") != std::string::npos);
   const Outcome quiet =
