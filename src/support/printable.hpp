@@ -6,8 +6,8 @@
 namespace attn {
 
 /// Text as one line of valid UTF-8 that is safe to show in a terminal: control characters, changes
-/// of direction, noncharacters and bytes that are not UTF-8 become escapes such as \n, \x07, \u202e,
-/// \uffff or \xff.
+/// of direction, noncharacters and bytes that are not UTF-8 become escapes such as \n, \x07,
+/// \u202e, \uffff or \xff.
 std::string printable(std::string_view text);
 
 /// Printable text of a name or a value that a message repeats: at most 200 characters, the last one
