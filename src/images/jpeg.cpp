@@ -18,7 +18,7 @@
 namespace attn {
 namespace {
 
-/// What libjpeg's functions note. It outlives every jump out of libjpeg.
+/// Notes of libjpeg's functions. They outlive every jump out of libjpeg.
 struct JpegReading {
   jpeg_error_mgr errors = {};  // first, so that libjpeg's pointer to it is one to this
   jpeg_progress_mgr progress = {};

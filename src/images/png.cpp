@@ -14,7 +14,7 @@
 namespace attn {
 namespace {
 
-/// What the functions that libpng calls read and note. It outlives every jump out of libpng.
+/// Notes of the functions that libpng calls. They outlive every jump out of libpng.
 struct PngReading {
   std::span<const std::byte> file;
   std::size_t at = 0;

@@ -75,7 +75,7 @@ struct RowOffset {
   bool behind_padding = false;  ///< behind the padding token's id
 };
 
-/// What rows say of models of pictures; see VisionPart.
+/// Part of a row about models of pictures; see VisionPart.
 struct RowVision {
   std::string processor, text, projection, text_projection;
   RowValue<std::size_t> registers;

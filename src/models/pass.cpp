@@ -92,7 +92,7 @@ void check_texts(const Architecture& model, const CheckpointWeights& weights,
 
 namespace {
 
-// What the model of captions is asked for.
+// Request to the stack of texts.
 ModelTexts texts_of(const ModelTexts& pictures) {
   ModelTexts texts;
   texts.ids = pictures.captions;

@@ -89,7 +89,7 @@ class ChosenLines {
           const std::size_t end = static_cast<std::size_t>(start) + *top;
           const double next = lines[end].weight;
           lines.resize(end);
-          // Of equal weights all have lines or none, so that an even row is not taken for one that
+          // Equal weights all have lines or none, so that an even row is not taken for one that
           // looks at its first keys.
           const auto equal =
               std::find_if(lines.begin() + start, lines.end(),
