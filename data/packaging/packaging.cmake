@@ -39,18 +39,24 @@ attn_install(FILES LICENSE DESTINATION ${attn_doc_folder} RENAME copyright)
 attn_install(FILES README.md DESTINATION ${attn_doc_folder})
 attn_install(DIRECTORY docs/ DESTINATION ${attn_doc_folder}/docs)
 
-# The program knows its own flags, so it writes its manual page and its completions itself.
+# The program knows its own flags, so it writes its manual pages and its completions itself.
+set(attn_pages ${attn_generated}/attn-cli.1)
+set(attn_write_pages COMMAND attn-cli manual > ${attn_generated}/attn-cli.1)
+foreach(command run batch plot show explain heads view compare validate schema model tokens example bench list completion manual)
+  list(APPEND attn_pages ${attn_generated}/attn-cli-${command}.1)
+  list(APPEND attn_write_pages COMMAND attn-cli manual ${command} > ${attn_generated}/attn-cli-${command}.1)
+endforeach()
+list(TRANSFORM attn_pages APPEND .gz OUTPUT_VARIABLE attn_packed_pages)
 add_custom_command(
-  OUTPUT ${attn_generated}/attn-cli.1.gz ${attn_generated}/attn-cli.bash ${attn_generated}/_attn-cli
-         ${attn_generated}/attn-cli.fish
-  COMMAND attn-cli manual > ${attn_generated}/attn-cli.1
-  COMMAND gzip -9nf ${attn_generated}/attn-cli.1
+  OUTPUT ${attn_packed_pages} ${attn_generated}/attn-cli.bash ${attn_generated}/_attn-cli ${attn_generated}/attn-cli.fish
+  ${attn_write_pages}
+  COMMAND gzip -9nf ${attn_pages}
   COMMAND attn-cli completion bash > ${attn_generated}/attn-cli.bash
   COMMAND attn-cli completion zsh > ${attn_generated}/_attn-cli
   COMMAND attn-cli completion fish > ${attn_generated}/attn-cli.fish
   DEPENDS attn-cli VERBATIM)
 add_custom_target(attn-manual ALL DEPENDS ${attn_generated}/attn-cli.1.gz)
-attn_install(FILES ${attn_generated}/attn-cli.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+attn_install(FILES ${attn_packed_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 attn_install(FILES ${attn_generated}/attn-cli.bash RENAME attn-cli
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 attn_install(FILES ${attn_generated}/_attn-cli DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)

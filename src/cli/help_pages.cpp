@@ -140,14 +140,6 @@ void add_flag(std::string& page, const Flag& flag, std::size_t columns) {
   add_entry(page, term, flag.help, columns);
 }
 
-std::span<const std::string_view> examples_of(std::string_view command) {
-  for (const Examples& known : examples) {
-    if (known.command != command) continue;
-    return {known.lines.begin(), std::ranges::find(known.lines, std::string_view())};
-  }
-  return {};
-}
-
 std::string head(const Command& command, std::size_t columns) {
   std::string page;
   Paragraph(page, 0, columns).add(command.help + translated("."));
@@ -163,6 +155,18 @@ std::string head(const Command& command, std::size_t columns) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> examples_of(std::string_view command) {
+  for (const Examples& known : examples) {
+    if (known.command != command) continue;
+    return {known.lines.begin(), std::ranges::find(known.lines, std::string_view())};
+  }
+  return {};
+}
+
+std::span<const char* const> group_headings() {
+  return headings;
+}
 
 std::string short_name(std::string_view flag) {
   if (flag == "--out") return "-o";
@@ -183,7 +187,8 @@ std::string short_help(const Command& command, std::size_t columns) {
   }
   page += "\n";
   Paragraph(page, 0, columns)
-      .add(translated("All flags: attn-cli {1} --help. The manual: man attn-cli.", command.name));
+      .add(translated("All flags: attn-cli {1} --help. The manual: man attn-cli-{1}.",
+                      command.name));
   return page;
 }
 

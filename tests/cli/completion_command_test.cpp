@@ -179,19 +179,50 @@ TEST_CASE("a shell that is not known is an error that names those that are") {
         "  help:  give bash, zsh or fish\n");
 }
 
-TEST_CASE("the manual page names every command and flag in the macros of man") {
-  const Outcome outcome = attn_cli({"manual"});
-  CHECK(outcome.exit_code == 0);
-  CHECK(outcome.output.starts_with(".TH ATTN\\-CLI 1 \"\" \"attn\\-cli "));
-  CHECK(outcome.output.find(".SH FLAGS OF run\n") != std::string::npos);
-  CHECK(outcome.output.find(".TP\n\\fB\\-\\-out\\fR \\fIDIR\\fR\nFolder of the results") !=
+TEST_CASE("the manual has a page for the program and one for each command") {
+  const std::string program = attn_cli({"manual"}).output;
+  CHECK(program.starts_with(".TH ATTN\\-CLI 1 \"\" \"attn\\-cli "));
+  for (const std::string heading : {"COMMANDS", "FLAGS OF ALL COMMANDS", "EXIT STATUS", "EXAMPLES",
+                                    "FILES", "ENVIRONMENT", "SEE ALSO"}) {
+    CAPTURE(heading);
+    CHECK(program.find(".SH " + heading + "\n") != std::string::npos);
+  }
+  CHECK(program.find(".BR attn\\-cli\\-run (1)") != std::string::npos);
+  const std::string run = attn_cli({"manual", "run"}).output;
+  CHECK(run.starts_with(".TH ATTN\\-CLI\\-RUN 1 \"\" \"attn\\-cli "));
+  CHECK(run.find("attn\\-cli\\-run \\- compute one input document and draw it\n") !=
         std::string::npos);
-  CHECK(outcome.output.find(".SH EXIT STATUS\n") != std::string::npos);
+  CHECK(run.find(".TP\n\\fB\\-o, \\-\\-out\\fR \\fIDIR\\fR\nFolder of the results") !=
+        std::string::npos);
+  for (const std::string heading : {"MASK", "PICTURES", "EXAMPLES", "FILES", "ENVIRONMENT"}) {
+    CAPTURE(heading);
+    CHECK(run.find(".SH " + heading + "\n") != std::string::npos);
+  }
+  CHECK(
+      run.ends_with(".SH SEE ALSO\n.BR attn\\-cli (1),\n.BR attn\\-cli\\-batch (1),\n"
+                    ".BR attn\\-cli\\-explain (1),\n.BR attn\\-cli\\-validate (1)\n"));
+  CHECK(attn_cli({"manual", "rum"}).errors ==
+        "attn-cli: unknown command \"rum\"\n"
+        "  where: attn-cli manual\n"
+        "  help:  did you mean \"run\"?\n");
 }
 
-TEST_CASE("man finds nothing to complain about in the manual page where it is installed") {
+TEST_CASE("flags of all commands are in the manual page of the program alone") {
+  const std::string program = attn_cli({"manual"}).output;
+  const std::string run = attn_cli({"manual", "run"}).output;
+  for (const std::string flag : {"\\-\\-json", "\\-\\-lang", "\\-\\-cpu", "\\-\\-max\\-nesting"}) {
+    CAPTURE(flag);
+    CHECK(program.find(flag + "\\fR") != std::string::npos);
+    CHECK(run.find(flag + "\\fR") == std::string::npos);
+  }
+}
+
+TEST_CASE("man finds nothing to complain about in the manual pages") {
   if (is_missing("groff")) return;
-  const Outcome outcome = shell("\"$ATTN\" manual | groff -man -Kutf8 -Tutf8 -wall >/dev/null");
+  const Outcome outcome = shell(
+      "for c in '' run batch plot show explain heads view compare validate schema model tokens "
+      "example bench list completion manual; do\n"
+      "\"$ATTN\" manual $c | groff -man -Kutf8 -Tutf8 -wall >/dev/null || exit 1\ndone");
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.errors.empty());
 }
