@@ -54,20 +54,18 @@ int print_examples_folder() {
 
 Command example_command() {
   const auto given = std::make_shared<std::vector<std::string>>();
-  auto names = names_of(kinds());
+  std::vector<std::string> names = kind_words();
   std::string topics;
   for (const ExampleTopic& topic : example_topics()) {
-    names.push_back(topic.name);
+    names.emplace_back(topic.name);
     topics += (topics.empty() ? "" : " ") + std::string(topic.name);
   }
   const auto folder = std::make_shared<bool>(false);
   Command command{
       "example",
       translated("Print a small document of a kind, ready to run"),
-      {"KIND",
-       translated("Kind of attention, or one of {1}", topics),
-       [&given = *given](const std::vector<std::string>& words) { given = words; },
-       {names.begin(), names.end()}},
+      {"KIND", translated("Kind of attention, or one of {1}", topics),
+       [&given = *given](const std::vector<std::string>& words) { given = words; }, names},
       {},
       [given, folder] { return *folder ? print_examples_folder() : print_example(*given); }};
   command.flags.toggle(
@@ -86,7 +84,7 @@ Command list_command() {
                     print(common->json ? catalogue_json() : catalogue_text());
                     return 0;
                   }};
-  add_common(command.flags, *common);
+  add_report(command.flags, *common);
   return command;
 }
 

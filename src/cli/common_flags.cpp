@@ -17,12 +17,16 @@
 
 namespace attn::cli {
 
-void add_common(Flags& flags, Common& common, const std::string& threads) {
+void add_report(Flags& flags, Common& common) {
   flags.begin_group(FlagGroup::output);
   flags.toggle("--json", common.json, translated("Print the report as JSON"));
   flags.toggle("--quiet", common.quiet, translated("Print nothing but errors"));
   flags.toggle("--no-color", common.no_color, translated("Print without colours"));
   add_language(flags);
+}
+
+void add_common(Flags& flags, Common& common, const std::string& threads) {
+  add_report(flags, common);
   flags.begin_group(FlagGroup::computation);
   flags.count(
       "--threads", common.threads, "N",
@@ -110,12 +114,20 @@ Kind kind_named(const std::string& name, const std::string& where) {
                     suggestion(name, names));
 }
 
+std::vector<std::string> kind_words() {
+  std::vector<std::string> words;
+  for (const KindInfo& kind : kinds()) {
+    words.emplace_back(kind.name);
+    words.insert(words.end(), kind.aliases.begin(), kind.aliases.end());
+  }
+  return words;
+}
+
 Flag& add_kind(Flags& flags, const std::string& help, std::function<void(Kind)> take) {
   Flag& flag = flags.add(
       "--attention", "KIND", help,
       [take = std::move(take)](const std::string& text) { take(kind_named(text, "--attention")); });
-  const auto names = names_of(kinds());
-  flag.words.assign(names.begin(), names.end());
+  flag.words = kind_words();
   return flag;
 }
 

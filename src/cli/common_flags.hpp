@@ -19,7 +19,9 @@ struct Common {
   std::size_t threads = 0;  ///< 0 = all cores
 };
 
-/// Adds --json, --quiet, --no-color, --lang, --threads and --cpu. `threads` is the help of
+/// Adds --json, --quiet, --no-color and --lang.
+void add_report(Flags& flags, Common& common);
+/// Adds these, --threads and --cpu. `threads` is the help of
 /// --threads if it is not about all computation.
 void add_common(Flags& flags, Common& common, const std::string& threads = "");
 
@@ -33,6 +35,9 @@ void add_provenance(Flags& flags, bool& target, const std::string& where);
 
 /// The kind of that name or alias. Throws Error(input) at `where`.
 Kind kind_named(const std::string& name, const std::string& where);
+
+/// Names and aliases of all kinds.
+std::vector<std::string> kind_words();
 
 /// Adds --attention, which takes a kind.
 Flag& add_kind(Flags& flags, const std::string& help, std::function<void(Kind)> take);

@@ -46,21 +46,27 @@ void take_picture(const std::string& text, GivenToCompare& given) {
   }
 }
 
-// Tolerances of torch.testing.assert_close by type. --rtol and --atol override them.
+struct Tolerances {
+  double rtol, atol;
+};
+constexpr Tolerances bfloat16{1.6e-2, 1e-5}, float16{1e-3, 1e-5}, float32{1.3e-6, 1e-5},
+    float64{1e-7, 1e-7};
+
+// Tolerances of torch.testing.assert_close by type, under the names of "dtype" too. --rtol and
+// --atol override them.
+constexpr auto tolerances = std::to_array<Named<Tolerances>>({{"bf16", bfloat16},
+                                                              {"f16", float16},
+                                                              {"f32", float32},
+                                                              {"f64", float64},
+                                                              {"bfloat16", bfloat16},
+                                                              {"float16", float16},
+                                                              {"float32", float32},
+                                                              {"float64", float64}});
+
 void take_tolerances(const std::string& text, CompareRequest& request) {
-  struct Tolerances {
-    std::string_view type;
-    double rtol, atol;
-  };
-  constexpr std::array<Tolerances, 4> known{
-      {{"bf16", 1.6e-2, 1e-5}, {"f16", 1e-3, 1e-5}, {"f32", 1.3e-6, 1e-5}, {"f64", 1e-7, 1e-7}}};
-  for (const Tolerances& row : known) {
-    if (row.type != text) continue;
-    if (!request.rtol) request.rtol = row.rtol;
-    if (!request.atol) request.atol = row.atol;
-    return;
-  }
-  throw wrong_value("--tolerances", text, "bf16, f16, f32 or f64");
+  const Tolerances row = chosen("--tolerances", text, tolerances).value;
+  if (!request.rtol) request.rtol = row.rtol;
+  if (!request.atol) request.atol = row.atol;
 }
 
 std::pair<std::string, std::string> renaming(const std::string& text) {
@@ -114,6 +120,7 @@ Command compare_command() {
       translated(
           "Tolerances for numbers of a type, the same as in torch.testing: bf16, f16, f32, f64"),
       [&](const std::string& text) { take_tolerances(text, request); });
+  for (const auto& row : tolerances) flags.back().words.emplace_back(row.name);
   flags.add("--only", "NAME,…",
             translated("Tensors to compare: output, lse, layer{n}…; a last part of a name too"),
             [&](const std::string& text) { request.only = comma_separated(text); });

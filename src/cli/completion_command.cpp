@@ -48,9 +48,20 @@ std::string bash_script(const std::vector<Command>& commands) {
   for (const Command& command : commands) names.push_back(command.name);
   std::string script =
       "# bash completion of attn-cli; where no word fits, bash completes file names\n"
+      "# Words of a list: without those before, and after another one without all and none.\n"
+      "_attn_cli_list() {\n"
+      "  local given=, part offered=\n"
+      "  [[ $1 == *,* ]] && given=,${1%,*},\n"
+      "  for part in $2; do\n"
+      "    [[ $given == *,$part,* ]] && continue\n"
+      "    [[ $given != , && ( $part == all || $part == none ) ]] && continue\n"
+      "    offered+=\" $part\"\n"
+      "  done\n"
+      "  COMPREPLY=($(compgen -P \"${given#,}\" -W \"$offered\" -- \"${1##*,}\"))\n"
+      "}\n"
       "_attn_cli() {\n"
       "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-      "  local flags= words= files= first= other\n"
+      "  local flags= words= files= other\n"
       "  COMPREPLY=()\n"
       "  if [ \"$COMP_CWORD\" = 1 ]; then\n"
       "    COMPREPLY=($(compgen -W \"" +
@@ -67,14 +78,12 @@ std::string bash_script(const std::vector<Command>& commands) {
       "  case $before in\n";
   Strings free, files;
   for (const Flag& flag : flags_with_value(commands)) {
-    const std::string words = "-W \"" + joined(flag.words, " ") + "\" -- \"";
+    const std::string words = "\"" + joined(flag.words, " ") + "\"";
     if (flag.list) {
-      script += "    " + flag.name +
-                ") [[ $word == *,* ]] && first=${word%,*},\n"
-                "      COMPREPLY=($(compgen -P \"$first\" " +
-                words + "${word##*,}\")); return ;;\n";
+      script += "    " + flag.name + ") _attn_cli_list \"$word\" " + words + "; return ;;\n";
     } else if (!flag.words.empty()) {
-      script += "    " + flag.name + ") COMPREPLY=($(compgen " + words + "$word\")); return ;;\n";
+      script += "    " + flag.name + ") COMPREPLY=($(compgen -W " + words +
+                " -- \"$word\")); return ;;\n";
     } else {
       (takes_file(flag) || takes_folder(flag) ? files : free).push_back(flag.name);
     }
@@ -117,7 +126,15 @@ std::string quoted(const std::string& text, bool zsh) {
 }
 
 std::string zsh_action(const Flag& flag) {
-  if (flag.list) return "_values -s , value " + joined(flag.words, " ");
+  if (flag.list) {
+    // Neither "all" nor "none" goes together with another word.
+    std::string values = "_values -s , value";
+    for (const std::string& word : flag.words) {
+      const bool whole = word == "all" || word == "none";
+      values += whole ? " " + word : " \"(all none)" + word + "\"";
+    }
+    return values;
+  }
   if (!flag.words.empty()) return "(" + joined(flag.words, " ") + ")";
   if (takes_folder(flag)) return "_files -/";
   return takes_file(flag) ? "_files" : " ";
@@ -160,8 +177,10 @@ std::string zsh_script(const std::vector<Command>& commands) {
 }
 
 std::string fish_values(const Flag& flag) {
-  if (flag.list) return " -x -a '(__fish_append , " + joined(flag.words, " ") + ")'";
-  if (!flag.words.empty()) return " -x -a '" + joined(flag.words, " ") + "'";
+  if (!flag.words.empty()) {
+    return std::string(" -x -a '(__attn_cli_") + (flag.list ? "list " : "words ") +
+           joined(flag.words, " ") + ")'";
+  }
   if (takes_folder(flag)) return " -x -a '(__fish_complete_directories)'";
   return takes_file(flag) ? " -r -F" : " -x";
 }
@@ -172,6 +191,23 @@ std::string fish_script(const std::vector<Command>& commands) {
       "function __attn_cli_command\n"
       "  set -l words (commandline -opc)\n"
       "  test \"$words[2]\" = $argv[1]\n"
+      "end\n"
+      "# Values without the help of their flag.\n"
+      "function __attn_cli_words\n"
+      "  printf '%s\\t\\n' $argv\n"
+      "end\n"
+      "# Words of a list: without those before, and after another one without all and none.\n"
+      "function __attn_cli_list\n"
+      "  set -l parts (string split , -- (commandline -ct | string replace -r '^--[^=]*=' ''))\n"
+      "  set -l given $parts[1..-2]\n"
+      "  test (count $parts) -lt 2; and set given\n"
+      "  for word in $argv\n"
+      "    contains -- $word $given; and continue\n"
+      "    if set -q given[1]; and contains -- $word all none\n"
+      "      continue\n"
+      "    end\n"
+      "    printf '%s\\t\\n' (string join , -- $given $word)\n"
+      "  end\n"
       "end\n"
       "complete -c attn-cli -n __fish_use_subcommand -s h -l help -d 'Print this help'\n"
       "complete -c attn-cli -n __fish_use_subcommand -l version -d 'Print the version'\n";

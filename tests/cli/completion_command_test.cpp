@@ -2,6 +2,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -76,8 +77,42 @@ TEST_CASE("bash completes commands, flags, and the values of flags") {
   CHECK(bash_offers("attn-cli run --format = s", "4") == "svg\n");
   CHECK(bash_offers("attn-cli run --format =", "3") == "png\nsvg\npdf\n");
   CHECK(bash_offers("attn-cli run --plots grid,m", "3") == "grid,mask\n");
+  CHECK(bash_offers("attn-cli run --plots gr", "3") == "grid\n");
+  CHECK(bash_offers("attn-cli compare --tolerances bf", "3") == "bf16\nbfloat16\n");
+  CHECK(bash_offers("attn-cli run --attention sd", "3") == "sdpa\n");
+  CHECK(bash_offers("attn-cli example bah", "2") == "bahdanau\n");
   CHECK(bash_offers("attn-cli plot sta", "2") == "stages\n");
   CHECK(bash_offers("attn-cli example enc", "2") == "encoder_layer\n");
+}
+
+TEST_CASE("a list is not completed by what it has, nor by all or none") {
+  const std::string bash = bash_offers("attn-cli run --plots heatmap,", "3");
+  CHECK(bash.find("heatmap,grid\n") != std::string::npos);
+  for (const std::string word : {"heatmap", "all", "none"})
+    CHECK(bash.find("heatmap," + word + "\n") == std::string::npos);
+  if (!is_missing("fish")) {
+    const std::string fish = fish_offers("attn-cli run --plots heatmap,");
+    CHECK(fish.find("heatmap,grid\n") != std::string::npos);
+    for (const std::string word : {"heatmap", "all", "none"})
+      CHECK(fish.find("heatmap," + word + "\n") == std::string::npos);
+  }
+  if (is_missing("zsh")) return;
+  const std::string zsh = zsh_offers("'attn-cli run --plots heatmap,'");
+  CHECK(zsh.find("\ngrid\n") != std::string::npos);
+  for (const std::string word : {"heatmap", "all", "none"})
+    CHECK(zsh.find("\n" + word + "\n") == std::string::npos);
+}
+
+TEST_CASE("fish does not repeat the help of a flag beside each of its values") {
+  if (is_missing("fish")) return;
+  const TemporaryFolder folder;
+  const std::string offers = shell(
+                                 "export HOME=$PWD\n\"$ATTN\" completion fish > script\n"
+                                 "fish --no-config -c 'source script; complete -C \"attn-cli run "
+                                 "--format p\"; complete -C \"attn-cli run --plots mas\"'",
+                                 folder.path())
+                                 .output;
+  CHECK(offers == "pdf\npng\nmask\n");
 }
 
 TEST_CASE("shells complete what the program's own tables hold") {
@@ -96,7 +131,12 @@ TEST_CASE("shells complete what the program's own tables hold") {
   CHECK(offered("--format", attn::picture_formats(), of_row));
   CHECK(offered("--tensors", attn::tensor_formats(), of_row));
   CHECK(offered("--dtype", attn::document_dtypes(), of_row));
-  CHECK(offered("--attention", attn::kinds(), of_row));
+  std::vector<std::string_view> kinds;
+  for (const attn::KindInfo& kind : attn::kinds()) {
+    kinds.push_back(kind.name);
+    kinds.insert(kinds.end(), kind.aliases.begin(), kind.aliases.end());
+  }
+  CHECK(offered("--attention", kinds, itself));
 }
 
 TEST_CASE("what bash cannot know is left to its completion of file names") {
