@@ -326,6 +326,7 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   app.set_help_flag();
   bool version = false;
   app.add_flag(short_name("--version") + ",--version", version);
+  bool json = false;
   // --lang may stand before the command, or without one.
   Flags every;
   add_language(every);
@@ -342,6 +343,7 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   std::vector<Command> all = commands();
   std::vector<std::string> given = completed({std::min(words + 1, flags_end), flags_end}, all);
   if (const auto page = help_page(given, all)) return printing(*page);
+  if (!given.empty() && (given[0] == "-V" || given[0] == "--version")) app.add_flag("--json", json);
 
   // CLI11 keeps pointers to the targets of its options: a command must not move.
   std::vector<std::shared_ptr<const GivenCommand>> known;
@@ -361,7 +363,7 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
                 translated("see {1} --help", "attn-cli"));
   }
   if (language) every[0].take(*language);
-  if (version) return printing(version_text());
+  if (version) return printing(json ? version_json() : version_text());
   const auto chosen = app.get_subcommands();
   if (!chosen.empty()) {
     const auto extras = chosen[0]->remaining();

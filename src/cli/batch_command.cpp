@@ -159,6 +159,7 @@ Command batch_command() {
                   [given] { return compute(*given); }};
   Flags& flags = command.flags;
   add_document(flags, options.run.document);
+  flags.begin_group(FlagGroup::input);
   flags.text("--files-from", options.files_from, "LIST",
              translated("File with one input per line, - for standard input"));
   flags.count("--jobs", options.jobs, "N",

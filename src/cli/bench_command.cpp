@@ -100,6 +100,7 @@ Command bench_command() {
         return time_all(*given);
       }};
   Flags& flags = command.flags;
+  flags.begin_group(FlagGroup::computation);
   flags
       .add("--shape", "B,H,Lq,Lk,D",
            translated("Samples, heads, queries, keys, width of a head; repeatable (default: a list "

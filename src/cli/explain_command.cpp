@@ -96,6 +96,7 @@ Command explain_command() {
   };
   Flags& flags = command.flags;
   add_document(flags, options.document);
+  flags.begin_group(FlagGroup::input);
   flags.count("--sample", options.sample, "N", translated("Sample to explain, counted from 0"));
   add_head(flags, options.maps.selection, options.head, true,
            translated("Head to explain, counted from 0; for maps also mean, max or all"));
@@ -104,6 +105,7 @@ Command explain_command() {
               options.every_query = text == "all";
               if (!options.every_query) options.query = whole_number("--query", text);
             });
+  flags.begin_group(FlagGroup::output);
   flags.toggle("--full", options.full,
                translated("Leave out nothing: every term, key and component"));
   flags.add("--digits", "N", translated("Decimals to show, 2 to 16 (default 4)"),
@@ -111,6 +113,7 @@ Command explain_command() {
               options.digits =
                   static_cast<int>(std::min<std::size_t>(whole_number("--digits", text), 99));
             });
+  flags.begin_group(FlagGroup::input);
   flags.add("--layer", "LAYER",
             translated("Layer to explain, counted from 0; for an encoder-decoder model encoder.N, "
                        "decoder.N or cross.N"),
@@ -120,6 +123,7 @@ Command explain_command() {
               options.layer = whole_number(
                   "--layer", point == std::string::npos ? text : text.substr(point + 1));
             });
+  flags.begin_group(FlagGroup::output);
   Flag& analyses = flags.add(
       "--analyses", "LIST", translated("For a model, analyses of that query: rollout, norms, lens"),
       [&](const std::string& text) {

@@ -183,6 +183,7 @@ Command heads_command() {
   };
   Flags& flags = command.flags;
   add_document(flags, options.document);
+  flags.begin_group(FlagGroup::computation);
   add_list(flags, "--statistics", head_statistics(),
            translated("Statistics to report (default all)"),
            [&](std::size_t at) { options.statistics.push_back(head_statistics()[at].statistic); });
@@ -214,6 +215,7 @@ Command heads_command() {
   flags.toggle("--resume", corpus.resume,
                translated("Continue where an earlier reading of the corpus stopped"));
   flags.text("--merge", given->merge, "DIR", translated("Join the sums of all shards in DIR"));
+  flags.begin_group(FlagGroup::output);
   flags.count(
       "--kept", corpus.kept, "N",
       translated(
@@ -225,6 +227,7 @@ Command heads_command() {
       "--out", options.out, "DIR",
       translated(
           "Folder of tables, tensors and pictures (default attention_heads, if there are any)"));
+  flags.begin_group(FlagGroup::pictures);
   flags
       .add("--plots", "LIST",
            translated("heads, all or none: pictures of everything reported (default none)"),

@@ -209,10 +209,13 @@ std::string progress_text(std::size_t done, std::size_t all, double seconds) {
       static_cast<double>(done) / static_cast<double>(std::max<std::size_t>(all, 1));
   const int percent = static_cast<int>(100 * share);
   if (done == 0 || seconds <= 0) return translated("computing {1} %", percent);
+  // The first measurements take in the start of threads and the reading of files.
+  constexpr double least_seconds = 5;
   const std::string rate = rate_text(static_cast<double>(done) / seconds);
-  return done < all ? translated("computing {1} %, {2} scores/s, {3} left", percent, rate,
-                                 duration_text(seconds * (1 - share) / share))
-                    : translated("computing {1} %, {2} scores/s", percent, rate);
+  return done < all && seconds >= least_seconds
+             ? translated("computing {1} %, {2} scores/s, {3} left", percent, rate,
+                          duration_text(seconds * (1 - share) / share))
+             : translated("computing {1} %, {2} scores/s", percent, rate);
 }
 
 ProgressLine::ProgressLine(bool quiet, Clock::duration delay, Clock::duration interval)

@@ -81,7 +81,8 @@ class ProgressLine {
 /// Columns that COLUMNS names or else the terminal has; 80 if they are unknown.
 std::size_t terminal_columns();
 
-/// "computing 43 %, 1.2 G scores/s, 12 s left", for `done` of `all` scores after some seconds.
+/// "computing 43 %, 1.2 G scores/s, 12 s left", for `done` of `all` scores after some seconds; an
+/// estimate of the rest only after five.
 std::string progress_text(std::size_t done, std::size_t all, double seconds);
 
 /// "12 s", "3 min", "2 h"

@@ -156,6 +156,7 @@ void add_head(Flags& flags, MapSelection& selection, std::size_t& head, bool all
 }
 
 void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads) {
+  flags.begin_group(FlagGroup::pictures);
   MapSelection& selection = picture.selection;
   flags.add("--sample", "N", translated("Sample to draw, counted from 0"),
             [&selection, &sample = picture.sample](const std::string& text) {

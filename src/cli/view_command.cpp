@@ -116,6 +116,7 @@ Command view_command() {
   add_map_files(of_maps, options.maps);
   record(of_maps, given->of_plot);
   flags.insert(flags.end(), of_maps.begin(), of_maps.end());
+  flags.begin_group(FlagGroup::input);
   add_chosen_layers(flags, options.maps.selection.layers);
   add_chosen_heads(flags, options.maps.selection.chosen_heads);
   add_view(flags, options);

@@ -2,6 +2,7 @@
 
 #include <cstdio>  // before jpeglib.h, which takes FILE
 #include <string>
+#include <utility>
 
 #include <cairo.h>
 #include <fontconfig/fontconfig.h>
@@ -20,6 +21,7 @@
 #include "attn/catalogue.hpp"
 
 #include "kernels/cpu_target.hpp"
+#include "report/facts.hpp"
 
 namespace attn {
 namespace {
@@ -66,6 +68,22 @@ std::string libraries() {
 }
 
 }  // namespace
+
+std::string version_json() {
+  const std::string all = libraries() + ", ";
+  Fact::Members facts;
+  for (std::size_t at = 0, end = all.find(", "); end != std::string::npos;
+       at = end + 2, end = all.find(", ", at)) {
+    const std::string name = all.substr(at, end - at);
+    const std::size_t space = name.find(' ');
+    // Some libraries have no versions.
+    facts.push_back({name.substr(0, space),
+                     space == std::string::npos ? Fact() : Fact(name.substr(space + 1))});
+  }
+  return json_text(object({{"version", ATTN_VERSION},
+                           {"cpu_target", kernels::cpu_target()},
+                           {"libraries", std::move(facts)}}));
+}
 
 std::string version_text() {
   return "attn-cli " ATTN_VERSION "\nCPU target " + std::string(kernels::cpu_target()) +

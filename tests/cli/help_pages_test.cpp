@@ -73,3 +73,20 @@ TEST_CASE("the short page has examples and at most ten flags, the long one all i
   }
   CHECK(flags_in(full) > 60);
 }
+
+TEST_CASE("the group of limits has no other flags") {
+  for (const std::string& command : commands) {
+    const std::string full = page(command + " --help", "80");
+    const std::size_t limits = full.find("\nLimits:\n");
+    if (limits == std::string::npos) continue;
+    std::istringstream lines(full.substr(limits));
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("  -")) continue;
+      CAPTURE(command);
+      CAPTURE(line);
+      const bool limit = line.starts_with("  --max-") || line.starts_with("  --restrict ");
+      CHECK(limit);
+    }
+  }
+  CHECK(page("list --help", "80").find("--threads") == std::string::npos);
+}

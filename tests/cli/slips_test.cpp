@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "attn/version.hpp"
+
 #include "cli/program.hpp"
 #include "temporary_folder.hpp"
 
@@ -37,6 +39,11 @@ TEST_CASE("help, version and short flags do what is meant, and a file alone is c
   CHECK(attn_cli({"help", "run"}).output == attn_cli({"run", "--help"}).output);
   CHECK(attn_cli({"version"}).output == attn_cli({"--version"}).output);
   CHECK(attn_cli({"-V"}).output == attn_cli({"--version"}).output);
+  const Outcome json = attn_cli({"--version", "--json"});
+  CHECK(json.exit_code == 0);
+  CHECK(json.output.starts_with("{\n  \"version\": \"" ATTN_VERSION "\",\n  \"cpu_target\": \""));
+  CHECK(json.output.find("\n    \"cairo\": \"1.") != std::string::npos);
+  CHECK(attn_cli({"-V", "--json"}).output == json.output);
   const Outcome alone = attn_cli({"d.json", "-o", "r", "-q", "--plots", "none"}, folder.path());
   CHECK(alone.exit_code == 0);
   CHECK(alone.output.empty());
