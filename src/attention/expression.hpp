@@ -24,7 +24,7 @@ struct ExpressionCell {
   double given = 0;  ///< s or p
   std::size_t b = 0, h = 0, i = 0, j = 0;
   std::ptrdiff_t offset = 0;
-  std::span<const double> query, key;  ///< the rows that dot(q, k) compares
+  std::span<const double> query = {}, key = {};  ///< the rows that dot(q, k) compares
 };
 
 /// Derivatives of an expression by what changes with the inputs.
@@ -73,13 +73,14 @@ class ExpressionTree {
     bool truth = false;
     std::size_t at = 0, end = 0;       ///< place in the text
     double number = 0;                 ///< of a constant
-    std::size_t table = 0;             ///< of an indexing
+    std::size_t row = 0;               ///< of the tables, or of the functions
     std::vector<std::size_t> of = {};  ///< operands
   };
   struct Table {
     std::string name;
     Tensor numbers;  ///< float64
   };
+  template <class Number>
   struct Pass;
 
   std::string text_, pointer_;
@@ -96,14 +97,14 @@ void check_tables(const Expression& expression);
 /// The first faulty cell of an expression by (b, h, i, j), whatever the order of computation.
 class ExpressionFaults {
  public:
-  void note(const ExpressionCell& cell, const std::string& problem);
+  void note(const ExpressionCell& cell, const ExpressionTree::Fault& fault);
   /// Throws Error(input) if a cell was noted.
   void check(const ExpressionTree& tree) const;
 
  private:
   mutable std::mutex mutex_;
   std::optional<std::vector<std::size_t>> first_;
-  std::string problem_;
+  ExpressionTree::Fault fault_;
 };
 
 /// The rows that expressions compare: queries and keys, past ones included.

@@ -178,9 +178,10 @@ class OwnExpression {
       ExpressionTree::Fault fault;
       row[j] = tree_->value(cell, fault);
       if (!counts || !std::isnan(row[j])) continue;
-      faults_.note(cell, !fault.problem.empty() ? fault.problem
-                         : score_               ? translated("the score is nan")
-                                                : translated("the weight is nan"));
+      if (fault.problem.empty()) {
+        fault.problem = score_ ? translated("the score is nan") : translated("the weight is nan");
+      }
+      faults_.note(cell, fault);
     }
   }
 
@@ -298,17 +299,22 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
     round(s);
     s *= scale;
     round(s);
+    std::vector<std::uint8_t> seen_by_all(request.mask.present() ? queries * keys : 0);
+    const auto seen_by = [&](std::size_t i) {
+      return seen_by_all.empty() ? std::span<std::uint8_t>()
+                                 : std::span(seen_by_all).subspan(i * keys, keys);
+    };
+    for (std::size_t i = 0; i < queries && !seen_by_all.empty(); ++i)
+      visibility.see(b, h, first + i, seen_by(i));
+    const auto first_cell_of = [&](std::size_t i) {
+      return ExpressionCell{.b = b, .h = h, .i = first + i, .offset = visibility.offset(b)};
+    };
     if (own_score) {
-      std::vector<std::uint8_t> seen(keys, 1);
       for (std::size_t i = 0; i < queries; ++i) {
-        ExpressionCell cell;
-        cell.b = b;
-        cell.h = h;
-        cell.i = first + i;
-        cell.offset = visibility.offset(b);
-        if (request.mask.present()) visibility.see(b, h, first + i, seen);
+        const std::span<const std::uint8_t> seen = seen_by(i);
         own_score.replace(
-            cell, {s.data() + i * keys, keys}, [&](std::size_t j) { return seen[j] != 0; }, true);
+            first_cell_of(i), {s.data() + i * keys, keys},
+            [&](std::size_t j) { return seen.empty() || seen[j] != 0; }, true);
       }
       round(s);
     }
@@ -335,9 +341,8 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
       capped.put(s.data(), queries, keys, place, keys);
     }
     if (request.mask.present()) {
-      std::vector<std::uint8_t> seen(keys);
       for (std::size_t i = 0; i < queries; ++i) {
-        visibility.see(b, h, first + i, seen);
+        const std::span<std::uint8_t> seen = seen_by(i);
         const std::span<double> row(s.data() + i * keys, keys);
         if (request.softcap_after_bias) {
           const double fill = request.mask.fill.value_or(-infinity);
@@ -362,13 +367,8 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
     Softmax p = softmax(s, sinks ? std::optional(sinks.values<double>()[h]) : std::nullopt);
     if (own_weight) {
       for (std::size_t i = 0; i < queries; ++i) {
-        ExpressionCell cell;
-        cell.b = b;
-        cell.h = h;
-        cell.i = first + i;
-        cell.offset = visibility.offset(b);
         own_weight.replace(
-            cell, {p.weights.data() + i * keys, keys},
+            first_cell_of(i), {p.weights.data() + i * keys, keys},
             [&](std::size_t j) { return s(i, j) != -infinity; }, false);
       }
     }

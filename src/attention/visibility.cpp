@@ -85,11 +85,8 @@ struct Visibility::Row : HidingPart {
 
   static void hide_elsewhere(const Visibility& self, const Keys& keys,
                              std::span<std::uint8_t> seen) {
-    ExpressionCell cell;
-    cell.b = keys.batch;
-    cell.h = keys.head;
-    cell.i = keys.query;
-    cell.offset = self.offset(keys.batch);
+    ExpressionCell cell{
+        .b = keys.batch, .h = keys.head, .i = keys.query, .offset = self.offset(keys.batch)};
     ExpressionTree::Fault fault;
     for (std::size_t j = 0; j < seen.size(); ++j) {
       if (!seen[j]) continue;
@@ -99,7 +96,7 @@ struct Visibility::Row : HidingPart {
       if (fault.problem.empty()) continue;
       constexpr double hidden = -std::numeric_limits<double>::infinity();
       if (self.bias(cell.b, cell.h, cell.i, cell.j) != hidden) {
-        self.faults_->note(cell, fault.problem);
+        self.faults_->note(cell, fault);
       }
       fault = {};
     }
