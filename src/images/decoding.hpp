@@ -1,13 +1,21 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "attn/file_access.hpp"
 
-#include "images/pixels.hpp"
-
 namespace attn {
+
+/// A picture in eight bits: red, green and blue of each pixel, row by row.
+struct Pixels {
+  std::size_t height = 0, width = 0;
+  std::vector<std::uint8_t> rgb;  ///< [height,width,3]
+  /// Whether the file has 16-bit grey values beyond 255, which are cut off there.
+  bool cut_off = false;
+};
 
 /// Decodes a PNG or JPEG file upright, in the pixels that Pillow gives: by the EXIF orientation;
 /// grey copied, palettes looked up, alpha left out, the high byte of 16-bit colours, 16-bit grey

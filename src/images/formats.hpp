@@ -7,7 +7,7 @@
 
 #include "attn/file_access.hpp"
 
-#include "images/pixels.hpp"
+#include "images/decoding.hpp"
 
 namespace attn {
 

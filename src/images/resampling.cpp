@@ -6,7 +6,6 @@
 #include <numbers>
 #include <utility>
 
-#include "images/filter_shares.hpp"
 #include "support/memory.hpp"
 #include "support/translated.hpp"
 

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
-#include "images/pixels.hpp"
+#include "images/decoding.hpp"
 
 namespace attn {
 
@@ -15,5 +16,15 @@ Pixels resampled(const Pixels& picture, std::size_t height, std::size_t width, R
 
 /// The part of that size in the middle. Where the picture is smaller, black surrounds it.
 Pixels centre_cropped(const Pixels& picture, std::size_t height, std::size_t width);
+
+/// The neighbours along an axis that one result is made of, and their shares, which sum to 1.
+struct FilterShares {
+  std::size_t first = 0;
+  std::vector<double> shares;
+};
+
+/// Those of each of `to` results from `from` values, for every filter but the nearest value: the
+/// filter around c = (i + ½)·from/to, widened by max(from/to, 1), as Pillow cuts and normalises it.
+std::vector<FilterShares> filter_shares(std::size_t from, std::size_t to, Resampling filter);
 
 }  // namespace attn

@@ -7,7 +7,6 @@
 
 #include "attn/tensor.hpp"
 
-#include "images/pixels.hpp"
 #include "images/resampling.hpp"
 #include "io/json_value.hpp"
 

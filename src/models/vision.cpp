@@ -9,7 +9,7 @@
 
 #include "attention/layer_norm.hpp"
 #include "attention/projected_attention.hpp"
-#include "images/filter_shares.hpp"
+#include "images/resampling.hpp"
 #include "layers/layer.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
