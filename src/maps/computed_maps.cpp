@@ -213,6 +213,13 @@ bool same_elements(const Tensor& a, const Tensor& b) {
   return size == 0 || std::memcmp(a.bytes(), b.bytes(), size) == 0;
 }
 
+bool same_expression(const Expression& a, const Expression& b) {
+  return a.text == b.text &&
+         std::ranges::equal(a.tables, b.tables, [](const auto& one, const auto& other) {
+           return one.first == other.first && same_elements(one.second, other.second);
+         });
+}
+
 // Whether two masks have the same parts. A new part does not compile until it is compared here.
 bool alike(const Mask& a, const Mask& b) {
   const auto& [causal, align, window, global, padding, allow, block, bias, alibi, lens, documents,
@@ -228,7 +235,8 @@ bool alike(const Mask& a, const Mask& b) {
          same_elements(block, b.block) && same_elements(bias, b.bias) &&
          slopes(alibi) == slopes(b.alibi) && same_elements(lens, b.valid_lens) &&
          same_elements(documents, b.documents) && same_elements(prefix, b.prefix) &&
-         chunk == b.chunk && dilation == b.dilation && where.text == b.where.text && fill == b.fill;
+         chunk == b.chunk && dilation == b.dilation && same_expression(where, b.where) &&
+         fill == b.fill;
 }
 
 /// Maps of a model's attentions. Layers that see the same keys share the tensor of these.
