@@ -84,18 +84,6 @@ std::vector<std::string> names_here(const fs::path& folder) {
   return names;
 }
 
-std::string size_text(std::uint64_t bytes) {
-  constexpr double unit = 1000;
-  constexpr std::string_view prefixes = "kMGT";
-  double size = static_cast<double>(bytes);
-  std::string letter;
-  for (std::size_t i = 0; i < prefixes.size() && size >= unit; ++i) {
-    size /= unit;
-    letter = prefixes[i];
-  }
-  return with_decimals(size, letter.empty() || size >= 100 ? 0 : 1) + " " + letter + "B";
-}
-
 }  // namespace
 
 std::vector<ListedModel> models_here(const fs::path& folder, const FileAccess& access) {
@@ -134,7 +122,7 @@ std::string models_here_text(const std::vector<ListedModel>& models) {
             padded_left(
                 model.layers == 0 ? "" : translated_count(model.layers, "{1} layer", "{1} layers"),
                 10) +
-            "  " + padded_left(size_text(model.bytes), 8) + "  " +
+            "  " + padded_left(bytes_text(static_cast<double>(model.bytes)), 8) + "  " +
             (model.problem.empty() ? translated("read")
                                    : translated("not read: {1}", printable(model.problem))) +
             "\n";
