@@ -25,6 +25,7 @@ struct AttentionMap {
   /// 1 where a query sees a key, 0 where not: of the shape of the numbers, or [B,1,Lq,Lk] for all
   /// heads.
   Tensor allowed;
+  bool of_result = true;            ///< whether a result says what the numbers are
   bool allowed_known = false;       ///< whether every key is seen if `allowed` is absent
   Tensor scores, capped, masked;    ///< stages of the scores, of the shape of the numbers
   bool heads_only = false;          ///< whether numbers of three axes are [H,Lq,Lk]

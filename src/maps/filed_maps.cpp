@@ -210,6 +210,7 @@ AttentionMap FiledMaps::read(const FiledLayer& layer) {
   const std::string& tensor = layer.tensor;
   AttentionMap map;
   map.file = file.name();
+  map.of_result = file.is_result();
   map.tensor = tensor;
   map.place = layer.place;
   map.name = attention_of(tensor);

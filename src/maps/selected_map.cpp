@@ -216,6 +216,13 @@ Heatmap heatmap_of_positions(const SelectedMap& selected, std::size_t head) {
   return heatmap;
 }
 
+// Whether the matrix of a map holds weights. Another program's tensor may only be named so: its
+// rows must sum to 1.
+bool holds_weights(const AttentionMap& map, const Tensor& matrix) {
+  return map.holds_weights() &&
+         (map.of_result || map.tensor.ends_with("pooled_weights") || has_rows_of_weights(matrix));
+}
+
 // Heads of the chosen sample side by side.
 std::vector<Heatmap> selected_heads(const SelectedMap& selected) {
   std::vector<Heatmap> heads;
@@ -238,7 +245,6 @@ Heatmap heatmap_of(const SelectedMap& selected) {
   const AttentionMap& map = selected.map;
   if (!map.is_map()) return heatmap_of_positions(selected, selected.choice.head);
   Heatmap heatmap = selected_heatmap(selected);
-  heatmap.any_numbers = !map.holds_weights();
   if (!map.cells.empty()) heatmap.title += "\n" + map.cells;
   return heatmap;
 }
@@ -263,6 +269,7 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
   const MapSelection& selection = selected.choice.selection;
   Heatmap heatmap;
   heatmap.weights = selected.numbers.matrix(sample, head);
+  heatmap.any_numbers = !holds_weights(selected.map, heatmap.weights);
   if (selected.allowed && !selection.hide_mask)
     heatmap.allowed = selected.allowed->matrix(sample, head);
   heatmap.query_labels = Labels::of_sample(selected.map.labels.query, sample);

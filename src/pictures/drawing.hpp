@@ -71,8 +71,6 @@ std::vector<Heatmap> heads_of(const DrawnMap& drawn, const SelectedMap& selected
 /// Options with what names the numbers of a map: labels of its colour bar and, where rows and
 /// columns are no queries and keys, of its axes.
 PlotOptions options_for(const Drawing& drawing, const AttentionMap& map);
-/// Options for several panels with one colour bar, which has a short label.
-PlotOptions panel_options_for(const Drawing& drawing, const AttentionMap& map);
 
 /// "Title " of a document, or other words.
 std::string title_or(const std::string& title, const std::string& otherwise);

@@ -98,7 +98,7 @@ TokenStrip token_strip(const SelectedMap& selected) {
 
   TokenStrip strip;
   strip.weights.weights = Tensor({1, keys}, means_of_keys(map, allowed));
-  strip.weights.any_numbers = !selected.map.tensor.ends_with("weights");
+  strip.weights.any_numbers = map.any_numbers;
   if (allowed) {
     // A token that any of the queries sees is not hidden.
     std::vector<std::uint8_t> seen(keys);
@@ -171,14 +171,6 @@ PlotOptions options_for(const Drawing& drawing, const AttentionMap& map) {
   return options;
 }
 
-PlotOptions panel_options_for(const Drawing& drawing, const AttentionMap& map) {
-  PlotOptions options = options_for(drawing, map);
-  if (!options.colors.bar_label && options.figure.style == PlotStyle::standard) {
-    options.colors.bar_label = translated("Attention Weight");
-  }
-  return options;
-}
-
 std::vector<Heatmap> heads_of(const DrawnMap& drawn, const SelectedMap& selected) {
   const bool one = selected.choice.selection.heads != MapSelection::Heads::all;
   return one && drawn.chosen ? std::vector{*drawn.chosen} : heads_of(selected);
@@ -188,15 +180,14 @@ Picture draw_map(const Drawing& drawing) {
   const AttentionMap& map = drawing.of[0].map;
   const SelectedMap chosen(map, drawing.choice);
   PlotOptions options = options_for(drawing, map);
-  if (!options.figure.title && map.is_map() && !map.holds_weights()) {
+  std::vector<Heatmap> heads = heads_of(drawing.of[0], chosen);
+  if (!options.figure.title && map.is_map() && heads[0].any_numbers) {
     options.figure.title = map.tensor + " " + place_text(chosen);
   }
-  std::vector<Heatmap> heads = heads_of(drawing.of[0], chosen);
   const bool side_by_side = drawing.choice.selection.heads == MapSelection::Heads::all;
   if (!side_by_side || (!map.is_map() && heads.size() == 1)) {
     return draw_heatmap(heads[0], options.heatmap(), drawing.format);
   }
-  options.colors.bar_label = panel_options_for(drawing, map).colors.bar_label;
   if (!options.figure.title) {
     options.figure.title =
         map.is_map()
@@ -209,7 +200,7 @@ Picture draw_map(const Drawing& drawing) {
 Picture draw_map_grid(const Drawing& drawing) {
   const AttentionMap& map = drawing.of[0].map;
   check_is_map(map);
-  PlotOptions options = panel_options_for(drawing, map);
+  PlotOptions options = options_for(drawing, map);
   const SelectedMap chosen(map, drawing.choice);
   HeatmapGrid grid = drawing.of.size() > 1 ? layers_grid(drawing) : selected_grid(chosen);
   if (drawing.of.size() == 1) {
@@ -264,7 +255,7 @@ Picture draw_comparison(const Drawing& drawing) {
     }
   }
   HeatmapGrid grid = comparison_grid(std::move(columns));
-  PlotOptions options = panel_options_for(drawing, drawing.of.back().map);
+  PlotOptions options = options_for(drawing, drawing.of.back().map);
   // Panels have the names of files or kinds; their common title is above them.
   const AttentionMap& first = drawing.of[0].map;
   const bool one_title =

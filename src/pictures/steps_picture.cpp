@@ -123,7 +123,6 @@ Picture draw_steps(const Drawing& drawing) {
     grid.panels.push_back(stacked_steps(drawing.of, drawing, head));
     grid.panels.back().title = translated("Head {1}", head + first.first_head_number());
   }
-  options.colors.bar_label = panel_options_for(drawing, first).colors.bar_label;
   return draw_grid(grid, options.grid(), drawing.format);
 }
 

@@ -290,12 +290,16 @@ void GridFigure::add_bar(const Box& panels, double left) {
     half = std::max(half - key_height / 2, panels.height() / 8);
     const double middle = panels.centre() - key_height / 2;
     const double width = std::min(figure_.pixels(bar_width), 0.03 * figure_.width());
-    std::string label = options_.colors.bar_label.value_or("");
+    const bool any_numbers = std::any_of(grid_.panels.begin(), grid_.panels.end(),
+                                         [](const Heatmap& panel) { return panel.any_numbers; });
+    std::string label =
+        options_.colors.bar_label.value_or(usual_bar_label(scales_[0], any_numbers, figure_));
     const Panel& first = panels_[0];
     const std::string note = pixel_note(matrices_[0], first.axes.box, first.colours, figure_);
     if (!note.empty()) label += (label.empty() ? "(" : "\n(") + note + ")";
-    label =
-        shown_(Part::axis_labels) ? figure_.label(label, Axis().label_size, panels.height()) : "";
+    label = shown_(Part::axis_labels)
+                ? fitted_bar_label(label, !options_.colors.bar_label, panels.height(), figure_)
+                : "";
     bar_.emplace(Box{left, middle - half, left + width, middle + half}, label, scales_[0],
                  options_.colors.norm, figure_.style(), figure_);
     corner.y = bar_->bounds().bottom + figure_.pixels(key_gap);

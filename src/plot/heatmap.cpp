@@ -20,7 +20,6 @@ constexpr std::pair<double, double> usual_size = {8, 6};  // inches; of the matp
 constexpr double around_map = 1.6, map_side = 4.4;
 constexpr double lowest = 2.6, highest = 11;  // inches
 constexpr const char* default_title = to_translate("Attention Weight Heatmap");
-constexpr const char* colour_label = to_translate("Attention Weight (0=No Focus, 1=Full Focus)");
 constexpr double bar_gap = 14;                // points between the map and its bar
 constexpr double key_gap = 12, key_lift = 4;  // points; above and below the key of the colours
 constexpr std::array order = {Part::axis_labels, Part::bar_label, Part::tick_labels, Part::title};
@@ -228,21 +227,12 @@ Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, Pict
   std::vector<CellValue> values;
   std::vector<SumBars> sum_bars;
   const auto bar_label = [&](const Box& map, double height, const Shown& shown, Figure& on) {
-    // Weights have one sign.
-    const bool about_zero = on.standard() && scale.range.low < 0;
+    if (!shown(Part::bar_label)) return std::string();
     const std::string note = pixel_note(matrix, map, colours, on);
-    const auto fitted = [&](std::string label) {
-      if (!note.empty()) label += "\n(" + note + ")";
-      return on.standard() ? on.label(label, Axis().label_size, height) : label;
-    };
-    std::string label = fitted(options.colors.bar_label.value_or(
-        about_zero ? translated("Value") : translated(colour_label)));
-    // A label that is cut does not say its meaning.
-    const bool cut = on.standard() && label.find("\u2026") != label.npos;
-    if (cut && !options.colors.bar_label && !about_zero) {
-      label = fitted(translated("Attention Weight"));
-    }
-    return shown(Part::bar_label) ? label : "";
+    const std::string label =
+        options.colors.bar_label.value_or(usual_bar_label(scale, heatmap.any_numbers, on));
+    return fitted_bar_label(note.empty() ? label : label + "\n(" + note + ")",
+                            !options.colors.bar_label, height, on);
   };
   const auto lay_out = [&](Figure& on, const Box& area, const Shown& shown, bool) {
     const ColourBarSplit split =

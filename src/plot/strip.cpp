@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::pair<double, double> default_size = {8, 30};  // inches; the height follows the text
 constexpr const char* default_title = to_translate("Attention to Each Token");
-constexpr const char* colour_label = to_translate("Attention Weight");
 constexpr double token_size = 12;               // points
 constexpr double pad_across = 4, pad_down = 4;  // points around a token
 constexpr double gap_across = 3, gap_down = 6;  // points between tokens
@@ -108,7 +107,7 @@ Picture draw_strip(const TokenStrip& strip, const StripOptions& options, Picture
                                     translated_count(tokens.size(), "{1} token", "{1} tokens")) +
                              described_colours({&matrix, 1}, scale, key));
   const std::string label = options.colors.bar_label.value_or(
-      strip.weights.any_numbers ? translated("Value") : translated(colour_label));
+      strip.weights.any_numbers ? translated("Value") : translated("Attention weight"));
 
   std::optional<Tokens> text;
   std::optional<ColourBar> bar;

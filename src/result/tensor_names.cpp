@@ -20,7 +20,7 @@ struct Meaning {
 constexpr std::array<Meaning, 8> maps{
     {{"weights", ""},
      {"pooled_weights", ""},
-     {"dropped", to_translate("Attention Weight (after dropout)")},
+     {"dropped", to_translate("Attention weight (after dropout)")},
      {"allowed", to_translate("Seen (0=Hidden, 1=Seen)")},
      {"scores", to_translate("Score (after scale)")},
      {"capped", to_translate("Score (after softcap)")},

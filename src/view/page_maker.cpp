@@ -165,8 +165,8 @@ std::string title_of(const ViewOptions& options, const ViewedInput& input) {
 }
 
 std::string tensor_title(const std::string& tensor, bool weights) {
-  if (weights) return translated("Attention Weight");
-  return meaning_of_values(tensor).value_or(translated("Attention Weight"));
+  if (weights) return translated("Attention weight");
+  return meaning_of_values(tensor).value_or(translated("Attention weight"));
 }
 
 // Rounded up to two digits, so that it stays a bound.

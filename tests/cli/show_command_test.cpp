@@ -196,8 +196,8 @@ TEST_CASE("show takes the parts of the weights that plot takes, but no more than
   CHECK(mean.output ==
         "Attention Weight Heatmap (Sample 1, Mean of 2 Heads)\n"
         "       K_1     K_2\n"
-        "Q_1 @@0.75@@==0.25==\n"
-        "    0 ...:::---===+++***###%%%@@@ 0.75\n");
+        "Q_1 ##0.75##--0.25--\n"
+        "    0 ...:::---===+++***###%%%@@@ 1\n");
   const Outcome all = attn_cli({"show", "w.json", "--head", "all"}, folder.path());
   CHECK(all.exit_code == 2);
   CHECK(all.errors ==

@@ -219,6 +219,22 @@ TEST_CASE("heads that share a key and value head are bracketed with its name") {
   CHECK(has(texts, "Key/Value Head 1"));
 }
 
+TEST_CASE("numbers that are called weights but whose rows do not sum to 1 are values") {
+  const TemporaryFolder folder;
+  PlotRequest request;
+  request.format = PictureFormat::svg;
+  request.input = folder / "w.json";
+  folder.write("w.json", R"({"weights": [[0.001, 0.0065], [0.002, 0.003]]})");
+  for (const PlotKind kind : {PlotKind::heatmap, PlotKind::grid}) {
+    request.kind = kind;
+    const Names texts = texts_of(draw(request));
+    CHECK(has(texts, "Value"));
+    CHECK(has(texts, "weights (Sample 1, Head 1)") == (kind == PlotKind::heatmap));
+  }
+  folder.write("w.json", R"({"weights": [[0.25, 0.75], [0.5, 0.5]]})");
+  CHECK(has(texts_of(draw(request)), "Attention weight"));
+}
+
 TEST_CASE("stages with NaN have no panel of a softcap that there is not") {
   const TemporaryFolder folder;
   folder.write("r.json", R"({"tensors":{"weights":[["nan","nan"]],"scores":[["nan",1]],

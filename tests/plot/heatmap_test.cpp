@@ -354,6 +354,26 @@ TEST_CASE("figures too small for their texts, and texts too long for their figur
 
 }  // namespace
 
+TEST_CASE(
+    "the bar of colours speaks of full focus only where it ends at 1, and marks the even weight") {
+  const auto texts_of = [](std::size_t keys) {
+    const Heatmap even =
+        heatmap_of({keys, keys}, std::vector<double>(keys * keys, 1.0 / static_cast<double>(keys)));
+    std::vector<std::string> texts;
+    for (const auto& text : draw_heatmap(even, small(), PictureFormat::svg).texts)
+      texts.push_back(text.text);
+    return texts;
+  };
+  const auto has = [](const std::vector<std::string>& texts, const std::string& text) {
+    return std::find(texts.begin(), texts.end(), text) != texts.end();
+  };
+  const auto few = texts_of(8), many = texts_of(13);
+  CHECK(has(few, "Attention weight (0=No Focus, 1=Full Focus)"));
+  CHECK(has(few, "1/8"));
+  CHECK(has(many, "Attention weight"));
+  CHECK(has(many, "1/13"));
+}
+
 TEST_CASE("a flat map in Chinese takes the short label of its colours instead of a cut one") {
   const Chinese chinese;
   const Heatmap flat = heatmap_of({1, 12}, std::vector<double>(12, 1.0 / 12));

@@ -47,11 +47,11 @@ TEST_CASE("without colours a heatmap is values among shades of text, or shades a
   CHECK(attn::draw_in_terminal(two_by_three(), options(60)) ==
         "Weights; rows: queries, columns: keys\n"
         "       K_1     K_2     K_3\n"
-        "Q_1 ..0.00..==0.25==@@0.75@@\n"
-        "Q_2 ::0.10::##0.50##++0.40++\n"
-        "    0 ...:::---===+++***###%%%@@@ 0.75\n");
+        "Q_1 ..0.00..--0.25--##0.75##\n"
+        "Q_2 ..0.10..++0.50++==0.40==\n"
+        "    0 ...:::---===+++***###%%%@@@ 1\n");
   CHECK(attn::draw_in_terminal(two_by_three(), options(27))
-            .find("\nQ_1 ....====@@@@\nQ_2 ::::####++++\n") != std::string::npos);
+            .find("\nQ_1 ....----####\nQ_2 ....++++====\n") != std::string::npos);
 }
 
 TEST_CASE("the ends of the scale are short, however many digits the numbers have") {
@@ -137,7 +137,7 @@ TEST_CASE("the scale may be as short or as long as numbers allow") {
     return drawn.substr(at, drawn.find('\n', at) - at);
   };
   CHECK(line({0, 5e-324}) == "Q_1 ..0.000....<.001..");
-  CHECK(line({0.44, 0.56}) == "Q_1 %%0.44%%@@0.56@@");
+  CHECK(line({0.44, 0.56}) == "Q_1 ==0.44==**0.56**");
   CHECK(line({-1.7e308, 0, 1.7e308}) == "Q_1 ..\u22121.7e308..+++++0++++++@@1.7e308@@@");
 }
 

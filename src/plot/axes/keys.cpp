@@ -30,6 +30,7 @@ std::string name_of(const LegendEntry& entry, Figure& figure) {
   return shortened(entry.name, name_size, longest_name * figure.width(), figure.typesetter());
 }
 
+constexpr const char* tutorial_bar_label = "Attention Weight (0=No Focus, 1=Full Focus)";
 constexpr double bar_height_to_width = 20;
 constexpr double arrow_height_to_width = 0.9;
 
@@ -204,7 +205,27 @@ ColourBar::ColourBar(const Box& box, const std::string& label, const ColourScale
   axes.y_on_right = true;
   axes.y.label = label;
   set_bar_ticks(axes, scale.range, figure, norm);
+  if (figure.standard() && scale.keys_of_rows > 1) add_even_weight(norm, figure);
   decorations = decorate(axes, figure.typesetter());
+}
+
+// A line at one over the number of keys, named in the place of ticks too near to it but for those
+// of the ends.
+void ColourBar::add_even_weight(const ColorNorm& norm, const Figure& figure) {
+  constexpr double least = 0.02;  // of the bar, from either end
+  constexpr double apart = 1.4;   // lines
+  const std::size_t keys = scale_->keys_of_rows;
+  const double place = position_of(1.0 / static_cast<double>(keys), scale_->range, norm);
+  if (!(place >= least && place <= 1 - least)) return;
+  even_ = place;
+  const double line =
+      figure.pixels(axes.y.tick_label_size * figure.font_scale()) / axes.box.height();
+  if (std::min(place, 1 - place) < apart * line) return;
+  std::erase_if(axes.y.ticks, [&](const Tick& tick) {
+    const bool end = tick.position < least || tick.position > 1 - least;
+    return !end && std::abs(tick.position - place) < apart * line;
+  });
+  axes.y.ticks.push_back({place, "1/" + std::to_string(keys)});
 }
 
 Box ColourBar::bounds(Box Decorations::*of) const {
@@ -217,7 +238,35 @@ Box ColourBar::bounds(Box Decorations::*of) const {
 
 void ColourBar::draw(Canvas& canvas, const Figure& figure) const {
   draw_ramp(canvas, axes.box, *scale_);
+  if (even_) {
+    const Box& box = axes.box;
+    const double y = box.bottom - *even_ * box.height();
+    canvas.line({box.left, y}, {box.right, y},
+                {readable_on(scale_->map.at(*even_)), 1, figure.pixels(frame_width), {}});
+  }
   draw_axes(canvas, axes, decorations, figure);
+}
+
+std::string usual_bar_label(const ColourScale& scale, bool any_numbers, const Figure& figure) {
+  if (!figure.standard()) return tutorial_bar_label;
+  if (any_numbers || scale.range.low < 0) return translated("Value");
+  const bool whole = scale.range.low == 0 && scale.range.high == 1;
+  return whole ? translated("Attention weight (0=No Focus, 1=Full Focus)")
+               : translated("Attention weight");
+}
+
+std::string fitted_bar_label(const std::string& label, bool usual, double length, Figure& figure) {
+  if (!figure.standard()) return label;
+  const auto fitted = [&](const std::string& text) {
+    return figure.label(text, Axis().label_size, length);
+  };
+  const std::string whole = fitted(label);
+  const std::string weights = translated("Attention weight");
+  const std::size_t end = label.find('\n');
+  const std::string first = label.substr(0, end);
+  if (!usual || first == weights || !first.starts_with(weights)) return whole;
+  if (whole.starts_with(first)) return whole;
+  return fitted(weights + (end == std::string::npos ? "" : label.substr(end)));
 }
 
 std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const CellColours& colours) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,7 +54,8 @@ void draw_hatches(Canvas& canvas, const std::vector<Box>& boxes,
                   const std::vector<Canvas::Hatch>& hatches, Colour colour, const Figure& figure);
 
 /// A bar of colours with the values that they stand for on its right, its first colour at the
-/// bottom, and an arrow at an end that values lie beyond.
+/// bottom, and an arrow at an end that values lie beyond. In the standard style a line across it
+/// marks the even weight of rows that sum to 1, one over the number of their keys.
 struct ColourBar {
   /// A bar in its box. `label` is fitted to it already; empty = none.
   ColourBar(const Box& box, const std::string& label, const ColourScale& scale,
@@ -67,8 +69,20 @@ struct ColourBar {
   Decorations decorations;
 
  private:
+  void add_even_weight(const ColorNorm& norm, const Figure& figure);
+
   const ColourScale* scale_;
+  std::optional<double> even_;  ///< height of the even weight's line, from 0 to 1
 };
+
+/// Meaning of the colours of weights: "Attention weight", with the words for both ends where the
+/// scale goes from 0 to 1, and the tutorial's label in the matplotlib style. `any_numbers`, and
+/// weights below zero, are values.
+std::string usual_bar_label(const ColourScale& scale, bool any_numbers, const Figure& figure);
+
+/// The label on a bar `length` pixels long. The words in brackets that end a usual label are left
+/// out where they take a second line.
+std::string fitted_bar_label(const std::string& label, bool usual, double length, Figure& figure);
 
 /// The box of a colour bar within its place: twenty times as high as wide.
 Box bar_within(const Box& place);

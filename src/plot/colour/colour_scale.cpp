@@ -13,12 +13,57 @@ namespace {
 
 constexpr double most_decades = 6;
 constexpr double least_weight_range = 0.1;
+// Keys of rows whose weights are shown on the whole range from 0 to 1, and on at least a tenth.
+constexpr std::size_t few_keys = 12, some_keys = 20;
+constexpr std::size_t most_keys = 128;  // of rows that are added up; an even weight of more is tiny
+constexpr double most_rounding = 0.01;  // of the sum of a row
+// Numbers that are all below zero have the colours of distances from zero if they come so near it.
+constexpr double near_zero = 0.1;  // of the lowest number
 constexpr const char* usual_map = "YlOrRd";
 constexpr const char* map_about_zero = "RdBu_r";
+constexpr const char* map_below_zero = "Blues_r";
 
-// The range of what is shown.
-Interval data_range(const std::optional<Interval>& values, bool weights, const std::string& map,
-                    const ColorOptions& options, const FigureOptions& figure) {
+// Rows of weights that sum to 1.
+struct WholeRows {
+  bool all = false;         // whether every row that sees any key sums to 1
+  std::size_t columns = 0;  // of the widest matrix
+  std::size_t keys = 0;     // keys that each query sees, 0 if their numbers differ
+};
+
+WholeRows whole_rows(std::span<const Matrix> matrices) {
+  WholeRows rows;
+  bool first = true;
+  for (const Matrix& matrix : matrices) {
+    rows.columns = std::max(rows.columns, matrix.columns());
+    if (matrix.columns() > most_keys) return {};
+    for (std::size_t i = 0; i < matrix.rows(); ++i) {
+      double sum = 0;
+      std::size_t keys = 0;
+      for (std::size_t j = 0; j < matrix.columns(); ++j) {
+        if (!matrix.shown(i, j)) continue;
+        if (!(matrix.at(i, j) >= 0)) return {};
+        sum += matrix.at(i, j);
+        ++keys;
+      }
+      if (sum == 0) continue;
+      if (!(std::abs(sum - 1) <= most_rounding)) return {};
+      rows.keys = first || rows.keys == keys ? keys : 0;
+      first = false;
+      rows.all = true;
+    }
+  }
+  return rows;
+}
+
+// Whether all numbers lie below zero, and the highest of them next to it.
+bool ends_near_zero(const Interval& values) {
+  return values.low < 0 && values.high <= 0 && values.high >= near_zero * values.low;
+}
+
+// The range of what is shown. `rows` is empty where the numbers are no weights.
+Interval data_range(const std::optional<Interval>& values, bool weights, const WholeRows& rows,
+                    const std::string& map, const ColorOptions& options,
+                    const FigureOptions& figure) {
   const bool standard = figure.style == PlotStyle::standard;
   const bool log = options.norm.kind == ColorNorm::Kind::log;
   if (!values) return {log ? 0.1 : 0, 1};
@@ -30,8 +75,12 @@ Interval data_range(const std::optional<Interval>& values, bool weights, const s
     return {-end, end};
   }
   if (standard && !log && weights && range.low >= 0) {
-    return {0, std::max(range.high, least_weight_range)};
+    if (rows.all && rows.columns <= few_keys) return {0, 1};
+    const bool floored =
+        (rows.all && rows.columns <= some_keys) || range.high < least_positive_value;
+    return {0, floored ? std::max(range.high, least_weight_range) : range.high};
   }
+  if (standard && linear && ends_near_zero(range)) return {range.low, 0};
   range = nonsingular(range, 0.1, 1e-15);
   if (standard && log) {
     range.low = std::max(range.low, range.high * std::pow(10.0, -most_decades));
@@ -97,12 +146,17 @@ ColourScale colour_scale(std::span<const Matrix> matrices, bool weights,
       value_range(matrices, standard, norm.kind == ColorNorm::Kind::log, figure.threads);
   const bool about_zero = standard && norm.kind == ColorNorm::Kind::linear && values &&
                           values->low < 0 && values->high > 0;
-  const std::string map = options.cmap.value_or(about_zero ? map_about_zero : usual_map);
+  const bool below_zero =
+      standard && norm.kind == ColorNorm::Kind::linear && values && ends_near_zero(*values);
+  const std::string map = options.cmap.value_or(about_zero   ? map_about_zero
+                                                : below_zero ? map_below_zero
+                                                             : usual_map);
+  const WholeRows rows = standard && weights ? whole_rows(matrices) : WholeRows();
   const bool given = options.range.scope == ColorRange::Scope::given;
   const Interval range = given ? range_asked_for(options.range, norm)
-                               : data_range(values, weights, map, options, figure);
+                               : data_range(values, weights, rows, map, options, figure);
   return {ColourMap(map), range, given && standard && values && values->low < range.low,
-          given && standard && values && values->high > range.high};
+          given && standard && values && values->high > range.high, rows.all ? rows.keys : 0};
 }
 
 }  // namespace attn::plot

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ struct ColourScale {
   ColourMap map;
   Interval range;
   bool beyond_low = false, beyond_high = false;  ///< whether values lie outside a range asked for
+  /// Keys that each query sees, where every row of weights sums to 1 over as many keys; otherwise
+  /// 0.
+  std::size_t keys_of_rows = 0;
 };
 
 /// The scale that options ask for, or the usual one of weights or of other numbers that

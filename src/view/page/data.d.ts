@@ -122,7 +122,7 @@ export interface Vectors {
 export interface Maps {
   /** "weights", "scores" (after the scale), "capped", "masked", as in results. */
   tensor: string;
-  /** "Attention Weight", as the colour bar says. */
+  /** "Attention weight", as the colour bar says. */
   title: string;
   /** Smallest and largest finite value that is not hidden of all maps of this tensor in the page;
    * [0, 0] if there is none. */

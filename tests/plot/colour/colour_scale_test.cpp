@@ -59,11 +59,47 @@ TEST_CASE("a diverging map is centred at zero for values of both signs in the st
   CHECK(range({-1, 3}, options).low == -1);
 }
 
-TEST_CASE("weights begin at zero and span at least a tenth, other numbers what they span") {
+std::vector<double> even(std::size_t keys) {
+  return std::vector<double>(keys, 1 / static_cast<double>(keys));
+}
+
+TEST_CASE(
+    "weights of up to 12 keys end at 1, of up to 20 at a tenth or more, others at the largest") {
+  CHECK(of_weights(even(12)).range.high == 1);
+  CHECK(of_weights(even(13)).range.high == 0.1);
+  CHECK(of_weights(even(20)).range.high == 0.1);
+  CHECK(of_weights(even(21)).range.high == 1.0 / 21);
+  CHECK(of_weights({0.02, 0.01}).range.high == 0.02);  // not the weights of a row
+  PlotOptions log;
+  log.colors.norm.kind = ColorNorm::Kind::log;
+  CHECK(of_weights({0.25, 0.75}, log).range.high == 0.75);
+}
+
+TEST_CASE("a scale knows the keys of rows that sum to 1, if all queries see as many") {
+  CHECK(of_weights({0.44, 0.56}).keys_of_rows == 2);
+  CHECK(of_weights({0.4, 0.5}).keys_of_rows == 0);
+  Heatmap heatmap;
+  heatmap.weights = Tensor({2, 3}, std::vector<double>{0.5, 0.5, 0, 1, 0, 0});
+  heatmap.allowed = Tensor({2, 3}, std::vector<std::uint8_t>{1, 1, 0, 1, 1, 0});
+  const Matrix padded(heatmap, "weights");
+  CHECK(colour_scale({&padded, 1}, true, {}, {}).keys_of_rows == 2);
+  heatmap.allowed = Tensor({2, 3}, std::vector<std::uint8_t>{1, 1, 0, 1, 0, 0});
+  const Matrix causal(heatmap, "weights");
+  CHECK(colour_scale({&causal, 1}, true, {}, {}).keys_of_rows == 0);
+}
+
+TEST_CASE(
+    "numbers that are all below zero and come near it are coloured by their distance from it") {
+  const ColourScale scale = of_weights({-0.8, -1e-8});
+  CHECK(same_map(scale.map, "Blues_r"));
+  CHECK(scale.range.low == -0.8);
+  CHECK(scale.range.high == 0);
+  CHECK(range({-5, -3}, {}).high == -3);
+}
+
+TEST_CASE("weights begin at zero, other numbers span what they span") {
   CHECK(of_weights({0.44, 0.56}).range.low == 0);
-  CHECK(of_weights({0.44, 0.56}).range.high == 0.56);
   CHECK(of_weights({0, 0}).range.high == 0.1);
-  CHECK(of_weights({1, 1}).range.high == 1);
   CHECK(same_map(of_weights({0.44, 0.56}).map, "YlOrRd"));
   CHECK(range({100, 101}, {}).low == 100);
   PlotOptions matplotlib;
