@@ -11,6 +11,7 @@
 
 #include "attn/error.hpp"
 
+#include "io/json_document.hpp"
 #include "support/errors.hpp"
 #include "support/translated.hpp"
 #include "support/work_budget.hpp"
@@ -71,7 +72,7 @@ Document Document::parse(std::string_view text, std::string name, std::filesyste
   try {
     JsonOptions within_limits = options;
     within_limits.depth = access.limits.nesting;
-    document.root_ = parse_json(text, within_limits);
+    document.root_ = parse_json_document(text, within_limits);
     const bool is_object = document.root_.is(JsonValue::Type::object);
     if (is_object && document.root_.find("format") && document.root_.find("tensors")) {
       throw not_a_document(translated("this is a result, not an input document"));

@@ -12,6 +12,7 @@
 
 #include "attn/error.hpp"
 
+#include "io/json_document.hpp"
 #include "io/json_value.hpp"
 #include "io/number_array.hpp"
 #include "support/memory.hpp"
@@ -23,6 +24,9 @@
 
 namespace attn {
 namespace {
+
+// Throws as throw_json_syntax_error() does; `quotes` is whether the error quotes words of the text.
+[[noreturn]] void throw_syntax_error(std::string_view text, bool quotes);
 
 // A block and the number of its array among the arrays of the text, in the order of their opening
 // brackets.
@@ -44,8 +48,8 @@ constexpr std::size_t levels_on_any_stack = 32;
 // keeps deep nesting from overflowing the program's stack.
 class Builder {
  public:
-  Builder(std::string_view text, std::size_t depth, std::span<const Placed> blocks)
-      : text_(text), depth_(depth), blocks_(blocks) {}
+  Builder(std::string_view text, std::size_t depth, std::span<const Placed> blocks, bool quotes)
+      : text_(text), depth_(depth), blocks_(blocks), quotes_(quotes) {}
 
   JsonValue take() { return std::move(root_); }
 
@@ -96,7 +100,7 @@ class Builder {
           translated("the number {1} is beyond the range of a double", shown_name(last_token)),
           pointer(open_.size()), translated("infinities are written \"inf\" and \"-inf\""));
     }
-    throw_json_syntax_error(text_);
+    throw_syntax_error(text_, quotes_);
   }
 
  private:
@@ -196,6 +200,7 @@ class Builder {
   std::string_view text_;
   std::size_t depth_, levels_on_stack_ = 0;  // 0: not asked yet
   std::span<const Placed> blocks_;           // blocks that follow
+  bool quotes_;                              // whether errors quote the text
   std::size_t values_ = 0;                   // number of values read
   std::size_t arrays_ = 0;                   // number of arrays begun
   std::vector<Open> open_;
@@ -235,12 +240,13 @@ Outline outline(std::string_view text, std::span<const NumberArray> blocks) {
   return result;
 }
 
-JsonValue parse_outline(std::string_view text, std::size_t depth, std::span<const Placed> blocks) {
+JsonValue parse_outline(std::string_view text, std::size_t depth, std::span<const Placed> blocks,
+                        bool quotes) {
   // nlohmann's parser takes a zero byte outside strings for the end of the text.
-  if (text.find('\0') != std::string_view::npos) throw_json_syntax_error(text);
+  if (text.find('\0') != std::string_view::npos) throw_syntax_error(text, quotes);
   // A value of 16 bytes takes at least two characters.
   check_memory(text.size() / 2, sizeof(JsonValue), translated("the values of the JSON text"), "");
-  Builder builder(text, depth, blocks);
+  Builder builder(text, depth, blocks, quotes);
   nlohmann::json::sax_parse(text.data(), text.data() + text.size(), &builder);
   return builder.take();
 }
@@ -255,13 +261,16 @@ DType stated_dtype(const JsonValue& root, DType otherwise) {
 }  // namespace
 
 JsonValue parse_json_by_element(std::string_view text, std::size_t depth) {
-  return parse_outline(text, depth, {});
+  return parse_outline(text, depth, {}, false);
 }
 
-JsonValue parse_json(std::string_view text, const JsonOptions& options) {
+namespace {
+
+// Parses the text; `quotes` is whether syntax errors quote its words.
+JsonValue parsed(std::string_view text, const JsonOptions& options, bool quotes) {
   // 1. Find the number arrays.
   std::vector<NumberArray> arrays = find_number_arrays(text);
-  if (arrays.empty()) return parse_json_by_element(text, options.depth);
+  if (arrays.empty()) return parse_outline(text, options.depth, {}, quotes);
   Outline rest = outline(text, arrays);
   std::vector<std::shared_ptr<NumberBlock>> blocks;
   std::vector<Placed> placed;
@@ -277,7 +286,7 @@ JsonValue parse_json(std::string_view text, const JsonOptions& options) {
   }
   try {
     // 2. Parse all else, then read the arrays' elements.
-    JsonValue root = parse_outline(rest.text, options.depth, placed);
+    JsonValue root = parse_outline(rest.text, options.depth, placed, quotes);
     const DType dtype = stated_dtype(root, options.dtype);
     bool valid = true;
     for (const auto& block : blocks) valid = valid && block->read(dtype, options.threads);
@@ -285,7 +294,17 @@ JsonValue parse_json(std::string_view text, const JsonOptions& options) {
   } catch (const Error&) {
     // An error of the outline: parse the whole text for its line and column.
   }
-  return parse_json_by_element(text, options.depth);
+  return parse_outline(text, options.depth, {}, quotes);
+}
+
+}  // namespace
+
+JsonValue parse_json(std::string_view text, const JsonOptions& options) {
+  return parsed(text, options, false);
+}
+
+JsonValue parse_json_document(std::string_view text, const JsonOptions& options) {
+  return parsed(text, options, true);
 }
 
 namespace {
@@ -397,13 +416,17 @@ std::string help_for_punctuation(std::string_view text) {
   return help;
 }
 
+// Literals as other languages write them.
+bool is_literal(std::string_view small) {
+  return small == "true" || small == "false" || small == "none";
+}
+
 std::string help_for_word(std::string_view word) {
   if (std::string help = help_for_punctuation(word); !help.empty()) return help;
   if (is_special_number(word)) {
     return translated("write NaN and infinities as the strings \"nan\", \"inf\" and \"-inf\"");
   }
-  const std::string small = lower_case(word);
-  if (small == "true" || small == "false" || small == "none") {
+  if (is_literal(lower_case(word))) {
     return translated("JSON writes true, false and null, in small letters");
   }
   if (word[0] == '+' || word[0] == '.') return translated("a number starts with a digit or '-'");
@@ -416,8 +439,10 @@ std::string help_for_word(std::string_view word) {
 // Reads a text by the grammar of JSON up to its first mistake.
 class Search {
  public:
-  explicit Search(std::string_view text)
-      : text_(text), at_(text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0) {}
+  Search(std::string_view text, bool quotes)
+      : text_(text),
+        quotes_(quotes),
+        at_(text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0) {}
 
   [[noreturn]] void throw_first_fault() {
     Expected expected = Expected::value;
@@ -482,7 +507,8 @@ class Search {
     const Number number = number_in(word_);
     is_value_ = number.problem == nullptr && number.length == word_.size();
     if (number.problem == nullptr || is_special_number(word_)) return;
-    fail(shown(word_) + translated(number.problem), begin_, "");
+    fail((quotes_ ? shown(word_) : translated("a number")) + translated(number.problem), begin_,
+         "");
   }
 
   void read_string() {
@@ -570,8 +596,11 @@ class Search {
   }
 
   std::string found() const {
-    // A file that is not JSON at all may be somebody's secret, which errors do not repeat.
-    if (!word_.empty()) return open_.empty() ? translated("a word") : shown(word_);
+    // A file that a document names may be somebody's secret, which errors do not repeat.
+    if (!word_.empty()) {
+      const bool known = is_special_number(word_) || is_literal(lower_case(word_));
+      return !open_.empty() && (known || quotes_) ? shown(word_) : translated("a word");
+    }
     if (begin_ == text_.size()) return translated("the end of the text");
     const char c = text_[begin_];
     if (c == '"') return translated("a string");
@@ -597,15 +626,14 @@ class Search {
   }
 
   std::string_view text_;
+  bool quotes_;
   std::size_t at_, begin_ = 0;  // offsets of the next token and of the last one
   std::string_view word_;       // last token if it is a word
   bool is_value_ = false;       // whether the last token is a whole value
   std::string open_;            // open brackets
 };
 
-}  // namespace
-
-void throw_json_syntax_error(std::string_view text) {
+void throw_syntax_error(std::string_view text, bool quotes) {
   const std::size_t zero = text.find('\0');
   if (zero != std::string_view::npos) {
     throw input_error(translated("not valid JSON: the text holds a zero byte"), place(text, zero),
@@ -615,7 +643,13 @@ void throw_json_syntax_error(std::string_view text) {
   if (text.find_first_not_of(white_space, start) == std::string_view::npos) {
     throw input_error(translated("not valid JSON: the text is empty"), "", "");
   }
-  Search(text).throw_first_fault();
+  Search(text, quotes).throw_first_fault();
+}
+
+}  // namespace
+
+void throw_json_syntax_error(std::string_view text) {
+  throw_syntax_error(text, false);
 }
 
 }  // namespace attn

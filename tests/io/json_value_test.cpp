@@ -9,6 +9,9 @@
 
 #include "attn/error.hpp"
 
+#include "error_from.hpp"
+#include "io/json_document.hpp"
+
 using namespace attn;
 
 namespace {
@@ -306,7 +309,7 @@ void check_errors(std::initializer_list<Faulty> texts) {
     CAPTURE(one.text);
     std::string found = "no error";
     try {
-      parse_json(one.text);
+      parse_json_document(one.text);
     } catch (const Error& caught) {
       found = caught.what();
     }
@@ -497,4 +500,15 @@ TEST_CASE("half of a surrogate pair is told where its escape begins") {
       "  help:  write \\ud800 to \\udbff and \\udc00 to \\udfff in pairs, or the character itself";
   check_errors({{R"(["a\udc00"])", error}, {R"(["a\ud800\u0041"])", error}});
   CHECK(parse_json(R"("\ud83d\ude42")").string() == "🙂");
+}
+
+TEST_CASE("a syntax error quotes no word and no number of a file that somebody else may own") {
+  const auto found = [](const std::string& text) {
+    return error_from([&] { parse_json(text); }).substr(0, 70);
+  };
+  CHECK(found("[root:x:0]").starts_with("not valid JSON: a word is not a JSON value\n"));
+  CHECK(found("{hunter2: 1}").starts_with("not valid JSON: expected a key, found a word\n"));
+  CHECK(found("[1.x]").starts_with("not valid JSON: a number has no digit after its point\n"));
+  CHECK(found("[NaN]").starts_with("not valid JSON: \"NaN\" is not a JSON value\n"));
+  CHECK(found("[None]").starts_with("not valid JSON: \"None\" is not a JSON value\n"));
 }
