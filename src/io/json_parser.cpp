@@ -240,12 +240,52 @@ Outline outline(std::string_view text, std::span<const NumberArray> blocks) {
   return result;
 }
 
+// Bytes that the values of a text take, counted before any is made: each value itself, the boxes of
+// arrays and objects with their least allocations, and strings that are not empty.
+double bytes_of_values(std::string_view text) {
+  constexpr std::size_t of_box = 64, of_string = 48;
+  std::size_t bytes = sizeof(JsonValue);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') {
+      const std::size_t begin = ++i;
+      while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
+      if (i > begin) bytes += of_string + (i - begin > sizeof(std::string) / 2 ? i - begin : 0);
+    } else if (c == ',') {
+      bytes += sizeof(JsonValue);
+    } else if (c == ':') {
+      bytes += sizeof(JsonMember) - sizeof(JsonValue);
+    } else if ((c == '[' || c == '{') && text.substr(i + 1, 1) != "]") {
+      bytes += of_box;
+    }
+  }
+  return static_cast<double>(bytes);
+}
+
+// Throws for a text whose values take far more memory than itself, such as millions of brackets.
+void check_bytes_of_values(std::string_view text) {
+  constexpr double each_byte = 12, at_most_each_byte = 40, any_text = 120e6;
+  const double most = std::max(any_text, each_byte * static_cast<double>(text.size()));
+  if (at_most_each_byte * static_cast<double>(text.size()) <= most) return;
+  const double bytes = bytes_of_values(text);
+  if (bytes <= most) return;
+  throw input_error(
+      translated("the values of the JSON text take {1} bytes of memory, and the limit "
+                 "for its {2} bytes is {3}",
+                 std::to_string(static_cast<std::uint64_t>(bytes)), text.size(),
+                 std::to_string(static_cast<std::uint64_t>(most))),
+      "",
+      translated("give numbers in arrays with rows of one length, and many texts in "
+                 "several documents of a batch"));
+}
+
 JsonValue parse_outline(std::string_view text, std::size_t depth, std::span<const Placed> blocks,
                         bool quotes) {
   // nlohmann's parser takes a zero byte outside strings for the end of the text.
   if (text.find('\0') != std::string_view::npos) throw_syntax_error(text, quotes);
   // A value of 16 bytes takes at least two characters.
   check_memory(text.size() / 2, sizeof(JsonValue), translated("the values of the JSON text"), "");
+  check_bytes_of_values(text);
   Builder builder(text, depth, blocks, quotes);
   nlohmann::json::sax_parse(text.data(), text.data() + text.size(), &builder);
   return builder.take();

@@ -512,3 +512,15 @@ TEST_CASE("a syntax error quotes no word and no number of a file that somebody e
   CHECK(found("[NaN]").starts_with("not valid JSON: \"NaN\" is not a JSON value\n"));
   CHECK(found("[None]").starts_with("not valid JSON: \"None\" is not a JSON value\n"));
 }
+
+TEST_CASE("a text whose values take many times its memory is refused before they are made") {
+  std::string deep;
+  for (int i = 0; i < 5000; ++i) {
+    deep += (i == 0 ? "" : ",") + std::string(500, '[') + "\"\"" + std::string(500, ']');
+  }
+  CHECK(error_from([&] { parse_json("[" + deep + "]"); }) ==
+        "the values of the JSON text take 160080064 bytes of memory, and the limit for its 5015001 "
+        "bytes is 120000000\n"
+        "  help:  give numbers in arrays with rows of one length, and many texts in several "
+        "documents of a batch");
+}
