@@ -219,7 +219,7 @@ std::string_view JsonEvents::number() {
   return written;
 }
 
-JsonValue JsonEvents::value() {
+JsonValue JsonEvents::value(std::size_t most_bytes) {
   const JsonValue::Type type = peek();
   const std::size_t begin = at_;
   std::size_t depth = 0;
@@ -237,6 +237,11 @@ JsonValue JsonEvents::value() {
   if (type == JsonValue::Type::null || type == JsonValue::Type::boolean ||
       type == JsonValue::Type::number) {
     take_word();
+  }
+  if (at_ - begin > most_bytes) {
+    throw input_error(
+        translated("a value takes {1} bytes, and at most {2} are read", at_ - begin, most_bytes),
+        "byte " + std::to_string(begin), "");
   }
   try {
     return parse_json_by_element(text_.substr(begin, at_ - begin), most_levels);

@@ -39,8 +39,8 @@ class JsonEvents {
   /// Reads a number and returns its text.
   std::string_view number();
 
-  /// Reads a value of any type.
-  JsonValue value();
+  /// Reads a value of any type; throws Error(input) if its text is longer than `most_bytes`.
+  JsonValue value(std::size_t most_bytes = SIZE_MAX);
 
   /// Throws unless only white space is left.
   void expect_end();

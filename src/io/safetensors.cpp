@@ -12,6 +12,7 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
+#include "io/json_events.hpp"
 #include "io/json_tensor.hpp"
 #include "io/json_value.hpp"
 #include "io/json_writer.hpp"
@@ -27,10 +28,14 @@ namespace {
 constexpr std::size_t length_bytes = 8;
 // Limit of the format.
 constexpr std::size_t longest_header = 100'000'000;
+// More than files have, and less than would fill the memory.
+constexpr std::size_t most_tensors = 400'000, longest_description = 1U << 16,
+                      longest_metadata = 10'000'000;
 // Rows and columns that share a scale, and the end of the scales' name.
 constexpr std::size_t scale_block = 128;
 constexpr std::string_view scale_end = "_scale_inv";
 constexpr const char* write_again = to_translate("write the file again");
+constexpr const char* write_in_parts = to_translate("write the tensors into several files");
 
 constexpr std::array<std::pair<std::string_view, ElementType>, 13> element_types = {{
     {"F16", ElementType::float16},
@@ -76,6 +81,11 @@ std::string header_place(const std::string& pointer) {
   throw input_error(problem, header_place(pointer), translated(write_again));
 }
 
+[[noreturn]] void throw_repeated(const std::string& name) {
+  throw input_error(translated("the key {1} is given twice", in_quotes(name)),
+                    header_place(pointer_to("", name)), translated("remove one of the two"));
+}
+
 std::vector<std::size_t> sizes(const JsonObject& tensor, const char* key) {
   return sizes_from_json(tensor.member(key), 0, tensor.place(key));
 }
@@ -90,6 +100,71 @@ std::size_t header_length(std::span<const std::byte> bytes) noexcept {
 
 std::string range_text(std::size_t begin, std::size_t end) {
   return std::to_string(begin) + " to " + std::to_string(end);
+}
+
+// Throws for the name whose repetition comes first.
+void check_names(const std::vector<std::string>& names) {
+  std::vector<std::size_t> order(names.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) -> std::string_view { return names[i]; });
+  std::size_t repeated = names.size();
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (names[order[i]] == names[order[i - 1]]) repeated = std::min(repeated, order[i]);
+  }
+  if (repeated < names.size()) throw_repeated(names[repeated]);
+}
+
+// Reads the header tensor by tensor, so that its values are never in memory all at once. Returns
+// the names and hands over each description.
+template <class Take>
+std::vector<std::string> read_header(std::string_view text, const Take& take) {
+  std::vector<std::string> names;
+  JsonEvents events(text);
+  const auto in_header = [](auto&& read) {
+    try {
+      return read();
+    } catch (const Error& error) {
+      throw error.inside("header");
+    }
+  };
+  if (in_header([&] { return events.peek(); }) != JsonValue::Type::object) {
+    in_header([&] {
+      events.value();
+      events.expect_end();
+    });
+    throw input_error(translated("the header of the .safetensors file is not a JSON object"),
+                      "byte 8", translated(write_again));
+  }
+  events.enter();
+  // A repeated name is reported before other mistakes.
+  std::optional<Error> first;
+  bool has_metadata = false;
+  std::string_view key;
+  while (in_header([&] { return events.next_member(key); })) {
+    const std::string name(key);
+    const bool metadata = name == "__metadata__";
+    const JsonValue tensor =
+        in_header([&] { return events.value(metadata ? longest_metadata : longest_description); });
+    if (metadata) {
+      if (std::exchange(has_metadata, true)) throw_repeated(name);
+      continue;
+    }
+    if (names.size() == most_tensors) {
+      throw input_error(translated("the file holds more than {1} tensors", most_tensors),
+                        header_place(pointer_to("", name)), translated(write_in_parts));
+    }
+    names.push_back(name);
+    if (first) continue;
+    try {
+      take(name, tensor);
+    } catch (const Error& error) {
+      first = error;
+    }
+  }
+  in_header([&] { events.expect_end(); });
+  check_names(names);
+  if (first) throw *first;
+  return names;
 }
 
 }  // namespace
@@ -122,26 +197,13 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
   const auto header_bytes = bytes.subspan(length_bytes, length);
   data_ = bytes.subspan(length_bytes + length);
 
-  JsonValue header;
-  try {
-    header = parse_json_by_element(
-        {reinterpret_cast<const char*>(header_bytes.data()), header_bytes.size()},
-        JsonOptions().depth);
-  } catch (const Error& error) {
-    throw error.inside("header");
-  }
-  if (!header.is(JsonValue::Type::object)) {
-    throw input_error(translated("the header of the .safetensors file is not a JSON object"),
-                      "byte 8", translated(write_again));
-  }
-  for (const JsonMember& tensor : header.members()) {
-    if (tensor.key == "__metadata__") continue;
-    const std::string pointer = pointer_to("", tensor.key);
-    if (!tensor.value.is(JsonValue::Type::object)) {
-      fail(translated("expected a tensor, found {1}", translated(type_text(tensor.value))),
-           pointer);
+  // The type, shape and place of each tensor.
+  const auto take = [&](const std::string& name, const JsonValue& tensor) {
+    const std::string pointer = pointer_to("", name);
+    if (!tensor.is(JsonValue::Type::object)) {
+      fail(translated("expected a tensor, found {1}", translated(type_text(tensor))), pointer);
     }
-    const JsonObject members(tensor.value, header_place(pointer),
+    const JsonObject members(tensor, header_place(pointer),
                              {.missing = to_translate("the tensor has no \"{1}\""),
                               .missing_help = write_again,
                               .missing_in_object = true});
@@ -181,9 +243,10 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
                       text(entry.shape), entry.dtype, count * *bytes_each, entry.end - entry.begin),
            offsets_pointer);
     }
-    names_.push_back(tensor.key);
     entries_.push_back(std::move(entry));
-  }
+  };
+  names_ =
+      read_header({reinterpret_cast<const char*>(header_bytes.data()), header_bytes.size()}, take);
 
   std::vector<std::size_t> order(entries_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -137,6 +137,22 @@ TEST_CASE("a header that is no JSON object is an error at its line") {
         "the key \"a\" is given twice\n  where: header, /a\n  help:  remove one of the two");
 }
 
+TEST_CASE("a header with more tensors than files have is refused before it fills the memory") {
+  std::string header = "{";
+  for (int i = 0; i <= 400'000; ++i) {
+    header += (i == 0 ? "\"t" : ",\"t") + std::to_string(i) +
+              R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
+  }
+  CHECK(header_error(header + "}", 0) ==
+        "the file holds more than 400000 tensors\n  where: header, /t400000\n"
+        "  help:  write the tensors into several files");
+  CHECK(header_error(R"({"a":{"dtype":")" + std::string(70'000, 'x') + R"("}})", 0) ==
+        "a value takes 70012 bytes, and at most 65536 are read\n  where: header, byte 5");
+  CHECK(header_error(R"({"__metadata__":{},"__metadata__":{}})", 0) ==
+        "the key \"__metadata__\" is given twice\n  where: header, /__metadata__\n"
+        "  help:  remove one of the two");
+}
+
 TEST_CASE("a malformed entry is an error at its pointer") {
   const auto problem = [](const std::string& entry) {
     const std::string error = header_error("{\"a\":" + entry + "}", 8);
