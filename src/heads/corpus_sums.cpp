@@ -75,8 +75,9 @@ double Moments::error() const {
 
 TextNumbers text_numbers(const AttentionMap& map, const HeadsCorpusOptions& options) {
   TextNumbers numbers{map.name.text(), values_of(map, options.heads.counting, 1), {}};
-  if (!map.same_positions) return numbers;
   const Maps matrices(map.numbers);
+  numbers.keys = matrices.keys();
+  if (!map.same_positions) return numbers;
   const std::size_t length = matrices.queries();
   for (std::size_t h = 0; h < numbers.values.size(); ++h) {
     const Tensor head = matrices.matrix(0, h);
@@ -110,6 +111,7 @@ void CorpusSums::add(const std::vector<TextNumbers>& numbers, std::uint64_t line
   ++texts;
   for (std::size_t at = 0; at < numbers.size(); ++at) {
     const TextNumbers& own = numbers[at];
+    attentions[at].most_keys = std::max<std::uint64_t>(attentions[at].most_keys, own.keys);
     for (std::size_t h = 0; h < own.values.size(); ++h) {
       HeadSums& head = attentions[at].heads[h];
       for (std::size_t s = 0; s < head_statistic_count; ++s) {
@@ -157,6 +159,7 @@ void CorpusSums::add(const CorpusSums& other, const HeadsCorpusOptions& options)
   for (std::size_t at = 0; at < attentions.size(); ++at) {
     AttentionSums& own = attentions[at];
     const AttentionSums& others = other.attentions[at];
+    own.most_keys = std::max(own.most_keys, others.most_keys);
     for (std::size_t i = 0; i < own.texts_by_offset.size(); ++i) {
       own.texts_by_offset[i] += others.texts_by_offset[i];
     }

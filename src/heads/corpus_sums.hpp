@@ -48,6 +48,7 @@ struct HeadSums {
 /// Sums of one attention over the texts.
 struct AttentionSums {
   std::string name;
+  std::uint64_t most_keys = 0;                 ///< of a text; 0 = not known
   std::vector<std::uint64_t> texts_by_offset;  ///< that are long enough to have it
   std::vector<HeadSums> heads;
 };
@@ -63,6 +64,7 @@ struct TextNumbers {
   /// Mean weight of each head at key − query = −reach … reach; NaN where no query has such a
   /// key. Empty where queries and keys are different tokens.
   std::vector<std::vector<double>> by_offset;
+  std::size_t keys = 0;  ///< of the longest sample; 0 = not known
 };
 TextNumbers text_numbers(const AttentionMap& map, const HeadsCorpusOptions& options);
 

@@ -98,7 +98,7 @@ class PassReading {
     if (sample_ == 0) by_offset_ = reading_->by_offset();
     if (++sample_ < positions_.size()) return;
     take_({plan_.attentions[layer].name.text(), means_of_samples(values_, positions_.size()),
-           std::move(by_offset_)});
+           std::move(by_offset_), longest_of(model_.texts.ids)});
     sample_ = 0;
     values_.clear();
   }

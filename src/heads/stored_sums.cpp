@@ -50,7 +50,7 @@ std::vector<KeptText> read_kept(const JsonObject& statistic, const StoredSums& o
 
 // Refuses moments that contradict the number of texts, the kept ones or one another.
 void check(std::size_t statistic, const Moments& moments, const std::vector<KeptText>& most,
-           const StoredSums& of, const std::string& place) {
+           const AttentionSums& attention, const StoredSums& of, const std::string& place) {
   constexpr long double rounding = 1 + 1e-9L, smallest = 1e-300L;  // squares may be lost below it
   const auto count = static_cast<long double>(moments.count);
   const long double sum = moments.sum.value(), squares = moments.squares.value();
@@ -61,6 +61,17 @@ void check(std::size_t statistic, const Moments& moments, const std::vector<Kept
   if (!of.sums.in_range || moments.count == 0) return;
   const auto wrong = [&](const KeptText& text) { return !is_in_range(statistic, text.value); };
   if (!is_in_range(statistic, moments.mean()) || std::any_of(most.begin(), most.end(), wrong)) {
+    refuse(place);
+  }
+  if (statistic != static_cast<std::size_t>(HeadStatistic::entropy) || attention.most_keys == 0) {
+    return;
+  }
+  // Weights of n keys have an entropy of at most ln n; of fewer than three, what a sink leaves of
+  // them may have slightly more.
+  constexpr double slack = 1e-3;
+  const double most_entropy =
+      std::log(std::max(3.0, static_cast<double>(attention.most_keys))) + slack;
+  if (moments.mean() > most_entropy || (!most.empty() && most[0].value > most_entropy)) {
     refuse(place);
   }
 }
@@ -75,7 +86,7 @@ HeadSums read_head(const JsonObject& stored, const AttentionSums& attention, con
     moments.sum = sum_of(statistic.member("sum"), statistic.place("sum"));
     moments.squares = sum_of(statistic.member("squares"), statistic.place("squares"));
     head.most[at] = read_kept(statistic, of);
-    check(at, moments, head.most[at], of, statistic.place());
+    check(at, moments, head.most[at], attention, of, statistic.place());
   }
   stored.each("by_offset", [&](const JsonValue& value, const std::string& place) {
     head.by_offset.push_back(sum_of(value, place));
@@ -96,6 +107,7 @@ HeadSums read_head(const JsonObject& stored, const AttentionSums& attention, con
 AttentionSums read_attention(const JsonObject& stored, const StoredSums& of) {
   AttentionSums attention;
   attention.name = stored.string("name");
+  attention.most_keys = stored.optional_count("most_keys").value_or(0);
   stored.each("texts_by_offset", [&](const JsonValue& count, const std::string& place) {
     attention.texts_by_offset.push_back(
         static_cast<std::uint64_t>(expect_integer(count, place, 0)));
@@ -154,6 +166,7 @@ std::string sums_text(const CorpusSums& sums, const std::string& fingerprint, co
   };
   const auto attention_facts = [&](const AttentionSums& attention) {
     return object({{"name", attention.name},
+                   {"most_keys", attention.most_keys},
                    {"texts_by_offset",
                     Fact::List(attention.texts_by_offset.begin(), attention.texts_by_offset.end())},
                    {"heads", list_of(attention.heads, head_facts)}});

@@ -134,3 +134,20 @@ TEST_CASE("a mean weight that is no weight is refused unless the texts had it") 
   CHECK(error_of(edited(wide, "\"in_range\": false", "\"in_range\": true")) ==
         impossible("/attentions/0/heads/0/previous"));
 }
+
+TEST_CASE("sums with more entropy than the keys of the longest text allow are refused") {
+  HeadsCorpusOptions options;
+  const auto stored = [&](double entropy, std::size_t keys) {
+    CorpusSums sums;
+    sums.lines = 1;
+    attn::HeadValues values;
+    values.fill(0.5);
+    values[static_cast<std::size_t>(attn::HeadStatistic::entropy)] = entropy;
+    sums.add({TextNumbers{"layers.0.self", {values}, {}, keys}}, 1, options);
+    return error_of(attn::sums_text(sums, "model", {}));
+  };
+  CHECK(stored(2.0794, 8) == "no error");
+  CHECK(stored(2.09, 8) == impossible("/attentions/0/heads/0/entropy"));
+  CHECK(stored(2.09, 0) == "no error");
+  CHECK(stored(1.05, 2) == "no error");
+}
