@@ -13,6 +13,7 @@
 #include "support/parallel_for.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "support/work_budget.hpp"
 
 namespace attn::plot {
 namespace {
@@ -213,6 +214,7 @@ void Canvas::draw(const std::function<void(Canvas&)>& draw_all, std::size_t thre
   draw_all(*this);
   Sheet drawn;
   while (file_ && band_top_ + band_rows_ < height_) {
+    check_time();
     const int top = band_top_;
     Sheet next = drawn.cairo ? std::move(drawn) : raster_sheet(1);
     drawn = std::move(sheet_);

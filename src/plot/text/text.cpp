@@ -15,6 +15,7 @@
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
+#include "support/work_budget.hpp"
 
 namespace attn::plot {
 namespace {
@@ -160,6 +161,7 @@ Typesetter::Typesetter(double pixels_per_point, Lettering lettering)
 }
 
 const Text& Typesetter::text(const std::string& string, double points) {
+  check_time();
   const auto [entry, is_new] = texts_.try_emplace({string, points * font_scale_});
   Text& text = entry->second;
   if (!is_new) return text;

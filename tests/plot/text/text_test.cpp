@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include "error_from.hpp"
 #include "support/printable.hpp"
+#include "support/work_budget.hpp"
 
 namespace {
 
@@ -34,6 +36,15 @@ TEST_CASE("hinted letters have whole heights and are measured alike whether draw
   CHECK(drawn.hinted->coverage != nullptr);
   CHECK(measured.hinted->coverage == nullptr);
   CHECK(drawn.height == static_cast<int>(drawn.height));
+}
+
+TEST_CASE("texts are set only as long as the time of the work lasts") {
+  Typesetter typesetter(1, Lettering::outlines);
+  attn::WorkBudget budget(1e-9);
+  const attn::BudgetScope scope(&budget);
+  CHECK(error_from([&] { typesetter.text("b", 10); }) ==
+        "the document takes longer than 1e-09 seconds\n"
+        "  help:  make it smaller, or raise the limit with Limits::seconds");
 }
 
 TEST_CASE("letters that the font lacks come from another one") {
