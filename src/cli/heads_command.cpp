@@ -242,6 +242,7 @@ Command heads_command() {
   flags.count("--sample", options.sample, "N",
               translated("Sample that pictures show, counted from 0"));
   add_dpi(flags, options.plot.figure.dpi);
+  add_figure_size(flags, options.plot.figure.figsize);
   add_colour_map(flags, options.plot.colors.cmap);
   add_table(flags, options.table);
   flags.toggle("--csv", given->csv,
