@@ -46,6 +46,8 @@ struct MapSelection {
   std::optional<std::vector<PositionRange>> layers;
   enum class Layers { each, mean, max } layers_together = Layers::each;
   std::optional<PositionRange> queries, keys;
+  /// One query, by its label or its position, such as "[CLS]" or "3,5", in the place of `queries`.
+  std::optional<std::string> query;
   std::size_t drop_first = 0;     ///< number of leading keys left out, such as an attention sink
   std::vector<std::string> drop;  ///< keys left out, each by its position or its label
   bool renormalize = false;       ///< whether rows of the remaining keys are divided by their sums

@@ -57,6 +57,29 @@ std::set<std::size_t> dropped_keys(const MapSelection& selection, std::size_t co
   return dropped;
 }
 
+// Position of a query that is named by its label, as in the file or as pictures show it, or by its
+// position.
+std::size_t named_query(const std::string& query, std::size_t count,
+                        const std::vector<std::string>& labels) {
+  const auto readable = readable_tokens(labels, token_spelling({&labels}), false);
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] == query || readable[i] == query) return i;
+  }
+  std::size_t position = 0;
+  const auto [end, error] = std::from_chars(query.data(), query.data() + query.size(), position);
+  const bool number = error == std::errc() && end == query.data() + query.size();
+  if (number && position < count) return position;
+  if (number) {
+    throw input_error(translated("there is no query {1} among {2}", query,
+                                 translated_count(count, "{1} query", "{1} queries")),
+                      "MapSelection::query", translated("give 0 to {1}", count - 1));
+  }
+  const std::vector<std::string_view> known(labels.begin(), labels.end());
+  throw input_error(
+      translated("no query is called \"{1}\"", query), "MapSelection::query",
+      labels.empty() ? translated("give its position from 0") : suggestion(query, known));
+}
+
 // "Key 4, [SEP] and Key 8".
 std::string dropped_text(const MapSelection& selection) {
   std::string text;
@@ -172,11 +195,16 @@ std::vector<std::string> key_labels(const std::vector<std::string>& labels,
 }
 
 bool MapSelection::plain() const {
-  return !heads_together(*this) && !queries && !keys && drop_first == 0 && drop.empty() &&
+  return !heads_together(*this) && !queries && !query && !keys && drop_first == 0 && drop.empty() &&
          !renormalize && !merge_pieces;
 }
 
-Positions selected_queries(const MapSelection& selection, std::size_t count) {
+Positions selected_queries(const MapSelection& selection, std::size_t count,
+                           const std::vector<std::string>& labels) {
+  if (selection.query) {
+    const std::size_t query = named_query(*selection.query, count, labels);
+    return {query, query + 1};
+  }
   return positions_in(selection.queries, count, "MapSelection::queries", "query", "queries");
 }
 

@@ -35,8 +35,10 @@ std::string numbers_text(const std::vector<std::size_t>& numbers, std::size_t co
 /// Whether the selection makes one matrix of all heads.
 bool heads_together(const MapSelection& selection);
 
-/// Chosen positions among `count` queries. Throws Error(input) naming the field.
-Positions selected_queries(const MapSelection& selection, std::size_t count);
+/// Chosen positions among `count` queries, whose labels are given, or none. Throws Error(input)
+/// naming the field.
+Positions selected_queries(const MapSelection& selection, std::size_t count,
+                           const std::vector<std::string>& labels);
 
 /// Chosen positions among `count` keys, whose labels are given, or none. Throws Error(input) naming
 /// the field.

@@ -283,7 +283,7 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
   Shown shown = of_heads(selected, sample,
                          heads_together(selection) ? drawn_heads(selected) : std::vector{head});
   // 2. The positions.
-  const Positions queries = selected_queries(selection, shown.rows);
+  const Positions queries = selected_queries(selection, shown.rows, heatmap.query_labels);
   const std::vector<std::size_t> keys = selected_keys(selection, shown.columns, heatmap.key_labels);
   shown = part_of(shown, queries, keys);
   if (selection.renormalize) renormalize(shown);

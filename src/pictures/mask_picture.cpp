@@ -41,7 +41,8 @@ MaskMap mask_map(const PlannedAttention& attention, std::size_t sample, std::siz
   const Visibility without_globals(no_globals, geometry);
   const bool globals = !attention.mask.global.empty();
 
-  const Positions queries = selected_queries(selection, geometry.queries);
+  const Positions queries = selected_queries(selection, geometry.queries,
+                                             Labels::of_sample(attention.labels.query, sample));
   const std::vector<std::string> all_keys = Labels::of_sample(attention.labels.key, sample);
   const std::vector<std::size_t> keys = selected_keys(selection, geometry.keys, all_keys);
   std::vector<std::int64_t> hidden_by(queries.count() * keys.size());

@@ -56,7 +56,7 @@ Heatmap stacked_steps(std::span<const DrawnMap> steps, const Drawing& drawing, s
     rows += maps.back().weights.shape()[0];
     columns = std::max(columns, maps.back().weights.shape()[1]);
   }
-  const Positions queries = selected_queries(drawing.choice.selection, rows);
+  const Positions queries = selected_queries(drawing.choice.selection, rows, {});
   // The labels of the longest step, if it has any, name all keys.
   std::vector<std::string> all_labels;
   for (const Heatmap& map : maps) {
