@@ -122,6 +122,14 @@ struct StripOptions {
   ColorOptions colors;
 };
 
+struct OverlayOptions {
+  FigureOptions figure;
+  ColorOptions colors;  ///< the usual map is inferno, the usual range from 0 to the largest patch
+  std::optional<std::vector<std::string>> titles;  ///< as in GridOptions, and the next
+  std::optional<std::size_t> columns;
+  bool smooth = false;  ///< whether weights change evenly between the middles of patches
+};
+
 /// Options of all figures together, for a caller whose kind of figure is chosen later.
 struct PlotOptions {
   FigureOptions figure;
@@ -132,11 +140,13 @@ struct PlotOptions {
   std::optional<std::size_t> columns;
   std::optional<std::size_t> top;  ///< of LinesOptions, as the next
   double threshold = 0;
+  bool smooth = false;  ///< of OverlayOptions
 
   HeatmapOptions heatmap() const { return {figure, colors, annotation, marginals}; }
   GridOptions grid() const { return {figure, colors, annotation, titles, columns}; }
   LinesOptions lines() const { return {figure, top, threshold}; }
   StripOptions strip() const { return {figure, colors}; }
+  OverlayOptions overlay() const { return {figure, colors, titles, columns, smooth}; }
 };
 
 /// One matrix of weights with the names of its rows and columns.
@@ -206,6 +216,25 @@ struct TokenStrip {
   std::string title;
 };
 
+/// A picture as a model saw it, under the weights that its patches get.
+struct PictureOverlay {
+  Tensor image;           ///< [3,H,W], red, green and blue from 0 to 1
+  std::size_t patch = 1;  ///< pixels of a patch's side
+  /// Weights of one head. A grid of panels has as many in each row, the last one excepted.
+  struct Panel {
+    Heatmap patches;             ///< [rows,columns] of patches; its labels have no effect
+    std::vector<double> others;  ///< weights of the tokens that are no patches
+  };
+  std::vector<Panel> panels;             ///< row by row; at least one
+  std::vector<std::string> other_names;  ///< of those tokens, such as "[CLS]"
+  std::size_t columns = 1;               ///< number of panels in a row
+  std::vector<std::string> row_titles;   ///< left of the rows; empty = none
+  /// The token that gives the weights: one of the others, then the patches row by row. Absent:
+  /// several tokens do, or one that is none of these.
+  std::optional<std::size_t> query;
+  std::string title;
+};
+
 /// Points in a plane, near each other if the things they represent, such as heads, are alike.
 struct PointMap {
   Tensor points;                         ///< [N,2]
@@ -254,6 +283,9 @@ Picture draw_lines(const HeadLines& lines, const LinesOptions& options, PictureF
 Picture draw_shapes(const DimensionChart& chart, const FigureOptions& options,
                     PictureFormat format);
 Picture draw_strip(const TokenStrip& strip, const StripOptions& options, PictureFormat format);
+/// Draws a picture tinted by the weights of its patches, with the other tokens below it.
+Picture draw_overlay(const PictureOverlay& overlay, const OverlayOptions& options,
+                     PictureFormat format);
 /// Draws columns of a matrix [L,D] as curves over its rows: all of a few, otherwise some from the
 /// first to the last. Its key labels are the names of the columns.
 Picture draw_curves(const Heatmap& columns, const FigureOptions& options, PictureFormat format);

@@ -81,15 +81,17 @@ class Description {
 
 // Naming all members makes a new member a compile error until it is described.
 void describe(const MapSelection& selection, Description& description) {
-  const auto& [heads, chosen_heads, layers, layers_together, queries, keys, drop_first, drop,
+  const auto& [heads, chosen_heads, layers, layers_together, queries, keys, query, drop_first, drop,
                renormalize, merge_pieces, words, hide_mask, one_sample] = selection;
   description.add(heads, chosen_heads, layers, layers_together, queries, keys, drop_first, drop,
                   renormalize, merge_pieces, hide_mask, one_sample);
   if (words) description.add(words->words, words->pieces);
+  if (query) description.add(std::string_view("query"), *query);
 }
 
 void describe(const PlotOptions& plot, Description& description) {
-  const auto& [figure, colors, annotation, marginals, titles, columns, top, threshold] = plot;
+  const auto& [figure, colors, annotation, marginals, titles, columns, top, threshold, smooth] =
+      plot;
   const auto& [style, title, xlabel, ylabel, figsize, dpi, font_scale, background, letters, ticks,
                show_spaces, provenance, threads] = figure;
   const auto& [cmap, range, norm, pixels, bar, bar_label] = colors;
@@ -100,6 +102,7 @@ void describe(const PlotOptions& plot, Description& description) {
                   annotate, color, format, bar, marginals, background, letters, ticks, show_spaces,
                   range.scope, range.low, range.high, norm.kind, norm.gamma, pixels, font_scale,
                   top, threshold);
+  if (smooth) description.add(std::string_view("smooth"));
 }
 
 void describe(const DocumentOptions& document, Description& description) {

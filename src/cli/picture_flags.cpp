@@ -169,6 +169,9 @@ void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads) 
   flags.add(
       "--queries", "A:B", translated("Queries to draw, from A up to but not including B"),
       [&](const std::string& text) { selection.queries = position_range("--queries", text); });
+  flags.add("--query", "NAME",
+            translated("One query to draw, by its label or position, such as [CLS] or 3,5"),
+            [&](const std::string& text) { selection.query = text; });
   flags.add("--keys", "A:B", translated("Keys to draw, from A up to but not including B"),
             [&](const std::string& text) { selection.keys = position_range("--keys", text); });
   flags.count("--drop-first", selection.drop_first, "N",
@@ -199,6 +202,8 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
               translated("For lines: only the K strongest keys of each query"), 1);
   flags.add("--threshold", "X", translated("For lines: only weights of at least X"),
             [&](const std::string& text) { options.threshold = finite_size("--threshold", text); });
+  flags.toggle("--smooth", options.smooth,
+               translated("For overlays: weights change evenly between the middles of patches"));
   flags.choice("--style", options.figure.style, styles, "NAME");
   flags.back().help = translated("standard, or matplotlib for its look pixel for pixel");
   flags.text("--title", options.figure.title, "TEXT", translated("Title of the picture"));
@@ -213,7 +218,8 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
                   text == "none" ? std::vector<std::string>{} : quoted_list("--titles", text);
             });
   add_colour_map(flags, options.colors.cmap);
-  add_figure_size(flags, options.figure.figsize);
+  flags.add("--figsize", "WxH", translated("Size in inches before the margins are trimmed"),
+            [&](const std::string& text) { options.figure.figsize = figure_size(text); });
   add_dpi(flags, options.figure.dpi);
   flags.choice("--annotate", options.annotation.when, annotations, "WHEN",
                translated(": each cell's value"));
@@ -250,11 +256,6 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
         options.figure.font_scale = number_between(
             "--font-scale", text, 0.1, 20, translated("a number from 0.1 to 20, such as 1.5"));
       });
-}
-
-void add_figure_size(Flags& flags, std::optional<std::pair<double, double>>& figsize) {
-  flags.add("--figsize", "WxH", translated("Size in inches before the margins are trimmed"),
-            [&](const std::string& text) { figsize = figure_size(text); });
 }
 
 void add_dpi(Flags& flags, double& dpi) {
