@@ -22,6 +22,7 @@ enum class PlotKind {
   lines,
   shapes,
   strip,
+  overlay,
   positions,
   curves,
   steps,

@@ -64,10 +64,9 @@ class Pictures {
   std::vector<HeadPicture> all_;
 };
 
-}  // namespace
-
-Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size_t column,
-                        const std::string& title, bool weights, const HeadsOptions& options) {
+// One statistic as layers × heads.
+Picture head_table_picture(const std::vector<AttentionHeads>& attentions, std::size_t column,
+                           const std::string& title, bool weights, const HeadsOptions& options) {
   std::size_t most = 0;
   for (const AttentionHeads& attention : attentions) most = std::max(most, attention.heads.size());
   std::vector<double> numbers;
@@ -94,6 +93,8 @@ Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size
   return draw_heatmap(heatmap, plot.heatmap(), options.format);
 }
 
+}  // namespace
+
 std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsOutcome& outcome,
                                        const NamedTensors& tensors,
                                        const std::vector<std::vector<std::string>>& labels,
@@ -110,8 +111,8 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
         });
     if (!any) continue;
     pictures.add("heads." + std::string(info.name),
-                 layers_by_heads(outcome.attentions, column, translated(info.title), info.is_share,
-                                 options));
+                 head_table_picture(outcome.attentions, column, translated(info.title),
+                                    info.is_share, options));
   }
   const std::string sample =
       labels.size() > 1 ? " (Sample " + std::to_string(options.sample + 1) + ")" : "";

@@ -10,6 +10,7 @@
 #include "attention/attention_name.hpp"
 #include "document/labels.hpp"
 #include "document/plan.hpp"
+#include "maps/seen_picture.hpp"
 #include "result/tensor_names.hpp"
 #include "statistics/head_values.hpp"
 
@@ -40,6 +41,9 @@ struct AttentionMap {
   std::string place;  ///< in a stack, "Layer 2"; empty = the tensor's name says all there is
   /// Mask and sizes of a computed attention, which its plan holds; null for files.
   const PlannedAttention* planned = nullptr;
+
+  /// Pictures whose patches are the keys. Absent where these are others, or no figure needs them.
+  std::optional<SeenPicture> picture;
 
   // For statistics and the page, which put them there.
   bool same_positions = false;                      ///< whether queries and keys are the same

@@ -80,7 +80,8 @@ AttentionMap map_of(const Plan& plan, const PlannedAttention& attention) {
 /// Results on their way to the consumer, and the facts of the computation.
 class Results {
  public:
-  Results(const Plan& plan, const ComputedConsumer& consumer) : plan_(plan), consumer_(consumer) {
+  Results(const Plan& plan, const ComputedConsumer& consumer)
+      : plan_(plan), consumer_(consumer), picture_(picture_of(plan)) {
     for (const NamedTensor& token : plan.tokens) put(token.name, token.tensor);
   }
 
@@ -88,6 +89,7 @@ class Results {
     if (tensor && consumer_.tensor) consumer_.tensor({name, std::move(tensor)});
   }
   void put(AttentionMap map, std::size_t attention) {
+    add_picture(map, picture_);
     if (consumer_.map) consumer_.map(std::move(map), attention);
   }
   const Plan& plan() const { return plan_; }
@@ -97,6 +99,7 @@ class Results {
  private:
   const Plan& plan_;
   const ComputedConsumer& consumer_;
+  std::optional<SeenPicture> picture_;
 };
 
 void put_attention(Results& results, AttentionResult result, std::size_t at) {

@@ -35,8 +35,9 @@ struct DrawnMap {
   AttentionMap map;
   std::string column;  ///< title in a comparison: the file or the kind
   StageFormulas formulas;
-  std::optional<MaskMap> mask;    ///< of a document whose maps are not computed
-  std::optional<Heatmap> chosen;  ///< of the chosen sample and heads, if it is there already
+  std::optional<MaskMap> mask;        ///< of a document whose maps are not computed
+  std::optional<Heatmap> chosen;      ///< of the chosen sample and heads, if it is there already
+  std::optional<AttentionMap> asked;  ///< its asked_rows(), where its own numbers are not kept
 };
 
 /// Side of a panel in inches where heads stand side by side.
@@ -57,6 +58,9 @@ Picture draw_map(const Drawing& drawing);
 Picture draw_map_grid(const Drawing& drawing);
 Picture draw_map_lines(const Drawing& drawing);
 Picture draw_map_strip(const Drawing& drawing);
+Picture draw_map_overlay(const Drawing& drawing);
+/// Layers × heads as small overlays.
+Picture draw_overlay_grid(const Drawing& drawing);
 Picture draw_comparison(const Drawing& drawing);
 Picture draw_difference(const Drawing& drawing);
 Picture draw_mask(const Drawing& drawing);
@@ -64,6 +68,10 @@ Picture draw_stages(const Drawing& drawing);
 Picture draw_steps(const Drawing& drawing);
 Picture draw_positions(const Drawing& drawing);
 Picture draw_position_curves(const Drawing& drawing);
+
+/// The map with one row for each sample and head, [B,H,1,Lk]: that of the query which an overlay
+/// shows, named by its label, or the mean of several.
+AttentionMap asked_rows(const AttentionMap& map, const MapChoice& choice);
 
 /// The chosen heatmap, or all heads of the chosen sample.
 std::vector<Heatmap> heads_of(const DrawnMap& drawn, const SelectedMap& selected);

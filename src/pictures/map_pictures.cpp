@@ -200,6 +200,7 @@ Picture draw_map(const Drawing& drawing) {
 Picture draw_map_grid(const Drawing& drawing) {
   const AttentionMap& map = drawing.of[0].map;
   check_is_map(map);
+  if (map.picture) return draw_overlay_grid(drawing);
   PlotOptions options = options_for(drawing, map);
   const SelectedMap chosen(map, drawing.choice);
   HeatmapGrid grid = drawing.of.size() > 1 ? layers_grid(drawing) : selected_grid(chosen);

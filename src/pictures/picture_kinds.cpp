@@ -94,6 +94,12 @@ constexpr auto rows = std::to_array<PictureKind>(
       Shows::weights,
       Unit::attention,
       draw_map_strip},
+     {{PlotKind::overlay, "overlay",
+       to_translate("a picture that the model saw, tinted by the weights that one query or all "
+                    "give its patches")},
+      Shows::overlay,
+      Unit::attention,
+      draw_map_overlay},
      {{PlotKind::positions, "positions", to_translate("the encoding of positions as a map"), 1, 1,
        false},
       Shows::positions,
@@ -164,6 +170,7 @@ std::vector<NamedPicture> pictures_of(PlotKind kind,
   std::vector<std::string> names;
   for (std::size_t i = 0; i < attentions.size(); ++i) {
     const AttentionName& own = attentions[i].name;
+    if (row.shows == PictureKind::Shows::overlay && own.stack() == "text") continue;
     std::string name = together ? own.stack_name() : own.padded(digits);
     if (kind == PlotKind::mask && of_model && attentions[i].mask.window) name += ".window";
     const auto known = std::find(names.begin(), names.end(), name);

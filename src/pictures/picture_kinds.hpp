@@ -18,7 +18,7 @@ struct PictureKind {
   PlotKindInfo info;
   /// Contents of the picture, which decide what is read of a file and computed of a document.
   /// Titles, labels of axes and sizes that are asked for are meant for all contents but sizes.
-  enum class Shows { weights, stages, mask, sizes, positions, steps } shows;
+  enum class Shows { weights, stages, overlay, mask, sizes, positions, steps } shows;
   /// Part of a run that one picture shows: one attention, an attention in all layers of a stack,
   /// the whole run, or several runs. Of kinds that a run does not draw, part of a file.
   enum class Unit { attention, stack, run, several } unit;
@@ -26,7 +26,11 @@ struct PictureKind {
   /// contents.
   Picture (*draw)(const Drawing& drawing);
 
-  bool shows_weights() const { return shows == Shows::weights || shows == Shows::stages; }
+  bool shows_weights() const {
+    return shows == Shows::weights || shows == Shows::stages || shows == Shows::overlay;
+  }
+  /// Whether it has a picture under the weights of a model of pictures.
+  bool shows_picture() const { return shows == Shows::overlay || info.kind == PlotKind::grid; }
 };
 
 const PictureKind& picture_kind(PlotKind kind) noexcept;

@@ -96,10 +96,15 @@ std::vector<std::string> read_maps(const PlotRequest& request, const FileAccess&
     throw Error(ErrorKind::usage, translated("more than one file to draw given"),
                 "MapRequest::others", translated("give one: only weights can be in several files"));
   }
-  const auto add = [&](std::vector<AttentionMap> maps) {
-    for (AttentionMap& map : maps) drawing.of.emplace_back().map = std::move(map);
-  };
   const auto file = std::make_shared<ResultReader>(request.input, access);
+  const auto add = [&](std::vector<AttentionMap> maps) {
+    std::optional<SeenPicture> picture;
+    if (kind.shows_picture()) picture = picture_of(*file);
+    for (AttentionMap& map : maps) {
+      add_picture(map, picture);
+      drawing.of.emplace_back().map = std::move(map);
+    }
+  };
   if (one_file) {
     if (shows == PictureKind::Shows::mask && !file->is_document()) {
       add({filed_maps(request, file, MapContents::mask).one()});

@@ -41,6 +41,13 @@ bool show_stages(const std::vector<PlotKind>& plots) {
   });
 }
 
+// Whether every kind of picture is asked for that a run may draw.
+bool are_all(const std::vector<PlotKind>& plots) {
+  return std::all_of(plot_kinds().begin(), plot_kinds().end(), [&](const PlotKindInfo& info) {
+    return !info.of_runs || std::find(plots.begin(), plots.end(), info.kind) != plots.end();
+  });
+}
+
 // Refuses options for single positions, which a map of bins does not have.
 void check_pooled(const RunOptions& options) {
   const MapSelection& selection = options.selection;
@@ -144,6 +151,14 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
   if (plan.model && std::erase(plots, PlotKind::stages) > 0) {
     plan.warnings.emplace_back(translated(
         "the stages of a model's scores are not drawn: explain() shows those of a query"));
+  }
+  const bool sees = std::any_of(plan.shapes.begin(), plan.shapes.end(),
+                                [](const auto& input) { return input.first == "image"; });
+  if (!sees && std::erase(plots, PlotKind::overlay) > 0 && !are_all(options.plots)) {
+    throw Error(ErrorKind::usage, translated("there is no picture to draw the weights over"),
+                "RunOptions::plots",
+                translated("leave out overlay, or give a model of pictures and "
+                           "DocumentOptions::images"));
   }
   attention.weights = wants || show_weights(plots);
   attention.stages = options.stages || show_stages(plots);
@@ -436,11 +451,12 @@ bool KindRun::keeps_weights() const {
   return !stream_ && wants_weights();
 }
 
-// Whether pictures are drawn of whole maps, and not of the chosen heatmap of each.
-bool KindRun::draws_whole_maps() const {
-  return std::any_of(plots_.begin(), plots_.end(), [this](PlotKind kind) {
-    return picture_kind(kind).shows_weights() &&
-           (kind != PlotKind::heatmap || options_.selection.heads == MapSelection::Heads::all);
+// Whether pictures are drawn of the whole map, and not of its chosen heatmap or of few rows.
+bool KindRun::draws_whole(const AttentionMap& map) const {
+  return std::any_of(plots_.begin(), plots_.end(), [&](PlotKind kind) {
+    if (!picture_kind(kind).shows_weights()) return false;
+    if (kind == PlotKind::heatmap) return options_.selection.heads == MapSelection::Heads::all;
+    return !map.picture || !picture_kind(kind).shows_picture();
   });
 }
 
@@ -468,7 +484,13 @@ void KindRun::take(AttentionMap map, std::size_t at) {
   reported.mask = mask_text(attention.mask);
   if (drawn.map.numbers) report(at, reported);
   if (drawn.map.numbers && maps_file_.take) maps_file_.take(drawn.map);
-  if (!drawn.map.numbers || keeps_weights() || draws_whole_maps()) return;
+  const bool over_picture = std::any_of(plots_.begin(), plots_.end(), [](PlotKind kind) {
+    return picture_kind(kind).shows_picture();
+  });
+  if (drawn.map.numbers && drawn.map.picture && over_picture) {
+    drawn.asked = asked_rows(drawn.map, choice_);
+  }
+  if (!drawn.map.numbers || keeps_weights() || draws_whole(drawn.map)) return;
   const bool same = reported.weights.bytes() == reported.heatmap.weights.bytes();
   reported.heatmap.weights = shown_.copied(reported.heatmap.weights);
   reported.weights = same ? reported.heatmap.weights : shown_.copied(reported.weights);

@@ -101,7 +101,7 @@ class KindRun {
   void make_folder();
   std::vector<std::pair<std::string, Tensor>> foreseen(const ModelRequest& model) const;
   bool keeps_weights() const;
-  bool draws_whole_maps() const;
+  bool draws_whole(const AttentionMap& map) const;
   void take(NamedTensor tensor);
   void take(AttentionMap map, std::size_t at);
   void report(std::size_t at, ReportedWeights& result);

@@ -1,0 +1,195 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "document/example_titles.hpp"
+#include "pictures/drawing.hpp"
+#include "support/translated.hpp"
+#include "tensor/operations.hpp"
+
+namespace attn {
+namespace {
+
+constexpr const char* class_token = "[CLS]";
+
+// Queries whose rows are shown, or averaged: those asked for, [CLS], or all.
+Positions asked_queries(const MapSelection& selection, std::size_t count,
+                        const std::vector<std::string>& labels) {
+  if (selection.query || selection.queries) return selected_queries(selection, count, labels);
+  const auto first = std::find(labels.begin(), labels.end(), class_token);
+  if (first == labels.end()) return {0, count};
+  const auto at = static_cast<std::size_t>(first - labels.begin());
+  return {at, at + 1};
+}
+
+bool is_patch(const std::string& token) {
+  return token.find(',') != std::string::npos;
+}
+
+// The name of the query, or that several are averaged.
+std::string query_text(const AttentionMap& row) {
+  const std::string& name = row.labels.query.empty() ? "" : row.labels.query[0][0];
+  if (name.empty()) return translated("Mean Weight that Each Patch Gets");
+  return translated("What {1} Looks At", is_patch(name) ? translated("Patch {1}", name) : name);
+}
+
+// Panels of one layer: the chosen head, all heads, or their mean or largest.
+struct LayerPanels {
+  std::vector<PictureOverlay::Panel> panels;
+  std::vector<std::string> others;
+  std::optional<std::size_t> query;
+  std::string where, place;
+};
+
+LayerPanels layer_panels(const AttentionMap& row, const MapChoice& asked) {
+  MapChoice choice = asked;
+  choice.selection.queries.reset();
+  choice.selection.query.reset();
+  choice.selection.merge_pieces = false;
+  const SelectedMap selected(row, choice);
+  const SeenPicture& picture = *row.picture;
+  const std::vector<std::string> labels = Labels::of_sample(row.labels.key, choice.sample);
+  const std::size_t before = selected.numbers.keys() - picture.patches();
+  const std::vector<std::size_t> keys =
+      selected_keys(choice.selection, selected.numbers.keys(), labels);
+  LayerPanels all;
+  for (const std::size_t key : keys) {
+    if (key >= before) continue;
+    all.others.push_back(labels.empty() ? "K_" + std::to_string(key + 1) : labels[key]);
+  }
+  if (!row.labels.query.empty()) {
+    const std::string& query = row.labels.query[0][0];
+    const auto other = std::find(all.others.begin(), all.others.end(), query);
+    const auto patch = std::find(labels.begin(), labels.end(), query);
+    if (other != all.others.end()) {
+      all.query = static_cast<std::size_t>(other - all.others.begin());
+    } else if (!query.empty() && patch != labels.end() && is_patch(query)) {
+      all.query = all.others.size() + static_cast<std::size_t>(patch - labels.begin()) - before;
+    }
+  }
+  std::vector<std::size_t> heads{choice.head};
+  const bool each = choice.selection.heads == MapSelection::Heads::all;
+  if (each) heads = drawn_heads(selected);
+  for (const std::size_t head : heads) {
+    const Tensor weights =
+        selected_heatmap(selected, choice.sample, head).weights.converted(DType::float64);
+    const auto values = weights.values<double>();
+    PictureOverlay::Panel& panel = all.panels.emplace_back();
+    std::vector<double> patches(picture.patches(), 0);
+    std::vector<std::uint8_t> missing(picture.patches(), 1);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (keys[i] < before) {
+        panel.others.push_back(values[i]);
+      } else {
+        patches[keys[i] - before] = values[i];
+        missing[keys[i] - before] = 0;
+      }
+    }
+    const Shape shape{picture.rows, picture.columns};
+    panel.patches.weights = Tensor(shape, std::move(patches));
+    if (keys.size() < selected.numbers.keys()) {
+      panel.patches.missing = Tensor(shape, std::move(missing));
+    }
+    if (each) {
+      panel.patches.title = translated("Head {1}", head + selected.map.first_head_number());
+    }
+  }
+  all.where = selected.where;
+  all.place = place_text(selected);
+  return all;
+}
+
+// The picture of the chosen sample, [3,H,W].
+PictureOverlay overlay_of(const AttentionMap& row, std::size_t sample) {
+  const Tensor& images = row.picture->image;
+  const Shape shape(images.shape().begin() + 1, images.shape().end());
+  PictureOverlay overlay;
+  const std::size_t at = std::min(sample, images.shape()[0] - 1);
+  overlay.image = part_of(images, at * element_count(shape), shape);
+  overlay.patch = row.picture->patch;
+  return overlay;
+}
+
+void check_picture(const AttentionMap& map) {
+  check_is_map(map);
+  if (map.picture) return;
+  throw input_error(translated("there is no picture under these weights"), "",
+                    translated("give the result of a model that reads pictures, with its tensors "
+                               "\"image\" and \"grid\""));
+}
+
+AttentionMap row_of(const DrawnMap& drawn, const MapChoice& choice) {
+  return drawn.asked ? *drawn.asked : asked_rows(drawn.map, choice);
+}
+
+}  // namespace
+
+AttentionMap asked_rows(const AttentionMap& map, const MapChoice& choice) {
+  const Maps maps(map.numbers, map.heads_only);
+  const std::vector<std::string> labels = Labels::of_sample(map.labels.query, choice.sample);
+  const Positions queries = asked_queries(choice.selection, maps.queries(), labels);
+  std::vector<double> rows(maps.samples() * maps.heads() * maps.keys(), 0);
+  for (std::size_t i = 0; i < maps.samples() * maps.heads(); ++i) {
+    const Tensor part = part_of(maps.matrix(i / maps.heads(), i % maps.heads()),
+                                queries.first * maps.keys(), {queries.count(), maps.keys()})
+                            .converted(DType::float64);
+    const auto values = part.values<double>();
+    double* row = rows.data() + i * maps.keys();
+    for (std::size_t j = 0; j < values.size(); ++j) {
+      row[j % maps.keys()] += values[j] / static_cast<double>(queries.count());
+    }
+  }
+  AttentionMap asked = map;
+  asked.numbers = Tensor({maps.samples(), maps.heads(), 1, maps.keys()}, std::move(rows));
+  asked.heads_only = false;
+  asked.allowed = asked.scores = asked.capped = asked.masked = Tensor();
+  const bool one = queries.count() == 1 && !labels.empty();
+  asked.labels.query = {{one ? labels[queries.first] : ""}};
+  return asked;
+}
+
+Picture draw_map_overlay(const Drawing& drawing) {
+  const AttentionMap& map = drawing.of[0].map;
+  check_picture(map);
+  const AttentionMap row = row_of(drawing.of[0], drawing.choice);
+  PictureOverlay overlay = overlay_of(row, drawing.choice.sample);
+  LayerPanels layer = layer_panels(row, drawing.choice);
+  overlay.columns = layer.panels.size();
+  overlay.panels = std::move(layer.panels);
+  overlay.other_names = std::move(layer.others);
+  overlay.query = layer.query;
+  const std::string title = shown_title(map.title);
+  const std::string what =
+      map.holds_weights() ? query_text(row) : map.tensor + ": " + query_text(row);
+  overlay.title = (title.empty() ? "" : title + "\n") + what + "\n" + layer.place;
+  return draw_overlay(overlay, options_for(drawing, map).overlay(), drawing.format);
+}
+
+Picture draw_overlay_grid(const Drawing& drawing) {
+  const AttentionMap& map = drawing.of[0].map;
+  check_picture(map);
+  const AttentionMap first = row_of(drawing.of[0], drawing.choice);
+  PictureOverlay overlay = overlay_of(first, drawing.choice.sample);
+  MapChoice choice = drawing.choice;
+  const bool together = heads_together(choice.selection);
+  if (!together) choice.selection.heads = MapSelection::Heads::all;
+  for (const DrawnMap& drawn : drawing.of) {
+    LayerPanels layer = layer_panels(row_of(drawn, drawing.choice), choice);
+    overlay.columns = layer.panels.size();
+    overlay.other_names = std::move(layer.others);
+    overlay.query = layer.query;
+    overlay.panels.insert(overlay.panels.end(), layer.panels.begin(), layer.panels.end());
+    if (drawing.of.size() > 1) {
+      const std::optional<std::size_t> number = drawn.map.name.layer();
+      overlay.row_titles.push_back(number ? translated("Layer {1}", *number) : layer.where);
+    }
+  }
+  const std::string title = shown_title(map.title);
+  overlay.title = (title.empty() ? "" : title + "\n") + query_text(first);
+  return draw_overlay(overlay, options_for(drawing, map).overlay(), drawing.format);
+}
+
+}  // namespace attn
