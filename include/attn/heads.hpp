@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attn/batch.hpp"
@@ -109,6 +111,35 @@ std::string heads_json(const HeadsOutcome& outcome);
 /// The statistics as comma-separated values: a line for each head and statistic, or, if `wide`, for
 /// each head.
 std::string heads_csv(const HeadsOutcome& outcome, bool wide = false);
+
+/// A number of two heads whose rows of weights are compared, and what it says.
+struct HeadComparisonInfo {
+  std::string_view name, title, meaning;
+  bool is_share;  ///< whether it lies between 0 and 1
+};
+inline constexpr std::size_t head_comparison_count = 4;
+/// Kullback–Leibler divergence, total variation, largest difference and share of queries with
+/// another strongest key, in this order.
+std::span<const HeadComparisonInfo> head_comparisons() noexcept;
+
+/// Heads of one input compared with those of another.
+struct HeadsAgainst {
+  /// Rows of `heads` hold a number for each of head_comparisons(); NaN where no query counts.
+  std::vector<AttentionHeads> attentions;
+  std::vector<std::string> warnings;
+  std::vector<std::filesystem::path> files;
+};
+
+/// Compares every head of the input with that of `against`: another model where the input is a
+/// model with its texts, else another document or file of maps. Throws Error as read_heads() does,
+/// and Error(input) for other heads or tokens.
+HeadsAgainst compare_heads(const HeadsOptions& options, const std::filesystem::path& against);
+
+/// The comparison as a table to read, the most different heads first; as one JSON object; and as
+/// comma-separated values with a line for each head.
+std::string against_text(const HeadsAgainst& outcome, const HeadsTable& table = {});
+std::string against_json(const HeadsAgainst& outcome);
+std::string against_csv(const HeadsAgainst& outcome);
 
 /// Statistics over many texts that a model reads, or over many documents.
 struct HeadsCorpusOptions {

@@ -23,7 +23,7 @@ struct GivenHeads {
   Common common;
   HeadsCorpusOptions corpus;  // and in it what is asked of one input
   bool csv = false;
-  std::optional<std::filesystem::path> merge;
+  std::optional<std::filesystem::path> merge, against;
 
   HeadsOptions& heads() { return corpus.heads; }
 };
@@ -38,6 +38,23 @@ int read_one(const HeadsOptions& options, const GivenHeads& given) {
   warn(outcome.warnings);
   print(given.csv ? heads_csv(outcome, options.table.wide)
                   : terminal_lines(with_flags(heads_text(outcome, options.table))));
+  return 0;
+}
+
+int compare_two(const HeadsOptions& options, const GivenHeads& given) {
+  if (!given.corpus.corpus.empty() || given.merge) {
+    throw Error(ErrorKind::usage, translated("--against compares two inputs, not a corpus"),
+                "--against", translated("leave out --corpus and --merge"));
+  }
+  const HeadsAgainst outcome = compare_heads(options, *given.against);
+  if (given.common.quiet) return 0;
+  if (given.common.json) {
+    print(against_json(outcome));
+    return 0;
+  }
+  warn(outcome.warnings);
+  print(given.csv ? against_csv(outcome)
+                  : terminal_lines(with_flags(against_text(outcome, options.table))));
   return 0;
 }
 
@@ -85,6 +102,7 @@ int read(const GivenHeads& given) {
     throw Error(ErrorKind::usage, translated("--csv and --json are given together"),
                 "attn-cli heads", translated("choose one of them"));
   }
+  if (given.against) return compare_two(heads, given);
   return given.merge || !options.corpus.empty() ? read_many(std::move(options), given)
                                                 : read_one(heads, given);
 }
@@ -207,6 +225,8 @@ Command heads_command() {
               }
             });
   add_map_files(flags, options.maps);
+  flags.text("--against", given->against, "INPUT",
+             translated("Compare with the heads of another model, document or result"));
   flags.add("--corpus", "FILE",
             translated("Texts for the model, one per line, or .jsonl with {\"text\": …}"),
             [&](const std::string& text) { corpus.corpus = text; });
@@ -242,6 +262,7 @@ Command heads_command() {
   flags.count("--sample", options.sample, "N",
               translated("Sample that pictures show, counted from 0"));
   add_dpi(flags, options.plot.figure.dpi);
+  add_figure_size(flags, options.plot.figure.figsize);
   add_colour_map(flags, options.plot.colors.cmap);
   add_table(flags, options.table);
   flags.toggle("--csv", given->csv,

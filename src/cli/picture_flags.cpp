@@ -218,8 +218,7 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
                   text == "none" ? std::vector<std::string>{} : quoted_list("--titles", text);
             });
   add_colour_map(flags, options.colors.cmap);
-  flags.add("--figsize", "WxH", translated("Size in inches before the margins are trimmed"),
-            [&](const std::string& text) { options.figure.figsize = figure_size(text); });
+  add_figure_size(flags, options.figure.figsize);
   add_dpi(flags, options.figure.dpi);
   flags.choice("--annotate", options.annotation.when, annotations, "WHEN",
                translated(": each cell's value"));
@@ -256,6 +255,11 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
         options.figure.font_scale = number_between(
             "--font-scale", text, 0.1, 20, translated("a number from 0.1 to 20, such as 1.5"));
       });
+}
+
+void add_figure_size(Flags& flags, std::optional<std::pair<double, double>>& figsize) {
+  flags.add("--figsize", "WxH", translated("Size in inches before the margins are trimmed"),
+            [&](const std::string& text) { figsize = figure_size(text); });
 }
 
 void add_dpi(Flags& flags, double& dpi) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/pictures.hpp"
@@ -29,6 +30,7 @@ void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads =
 void add_picture(Flags& flags, const PictureTargets& picture);
 
 void add_dpi(Flags& flags, double& dpi);
+void add_figure_size(Flags& flags, std::optional<std::pair<double, double>>& figsize);
 
 /// Adds --pool, the bins of long sequences. Bins of maxima make pixels show the largest of the
 /// cells below them too.

@@ -64,9 +64,10 @@ class Pictures {
   std::vector<HeadPicture> all_;
 };
 
-// One statistic as layers × heads.
-Picture head_table_picture(const std::vector<AttentionHeads>& attentions, std::size_t column,
-                           const std::string& title, bool weights, const HeadsOptions& options) {
+}  // namespace
+
+Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size_t column,
+                        const std::string& title, bool weights, const HeadsOptions& options) {
   std::size_t most = 0;
   for (const AttentionHeads& attention : attentions) most = std::max(most, attention.heads.size());
   std::vector<double> numbers;
@@ -93,8 +94,6 @@ Picture head_table_picture(const std::vector<AttentionHeads>& attentions, std::s
   return draw_heatmap(heatmap, plot.heatmap(), options.format);
 }
 
-}  // namespace
-
 std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsOutcome& outcome,
                                        const NamedTensors& tensors,
                                        const std::vector<std::vector<std::string>>& labels,
@@ -111,8 +110,8 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
         });
     if (!any) continue;
     pictures.add("heads." + std::string(info.name),
-                 head_table_picture(outcome.attentions, column, translated(info.title),
-                                    info.is_share, options));
+                 layers_by_heads(outcome.attentions, column, translated(info.title), info.is_share,
+                                 options));
   }
   const std::string sample =
       labels.size() > 1 ? " (Sample " + std::to_string(options.sample + 1) + ")" : "";

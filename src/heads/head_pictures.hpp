@@ -17,6 +17,10 @@ struct HeadPicture {
   Picture picture;
 };
 
+/// A column of the heads' numbers as layers × heads; `weights` = numbers from 0 to 1.
+Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size_t column,
+                        const std::string& title, bool weights, const HeadsOptions& options);
+
 /// Layers × heads for each chosen statistic, and pictures of what was computed in addition:
 /// the rollout of the last layer, norms of the chosen sample and head layer by layer, what the lens
 /// says, and the map of heads. `labels` are the tokens of each sample, `on_map` the attention of

@@ -59,6 +59,23 @@ TEST_CASE("heads prints a line a head, what counts, and the same as csv and JSON
   CHECK(json.output.find("\"entropy\": 0.6931471805599453") != std::string::npos);
 }
 
+TEST_CASE("heads compares the heads of two models over one text") {
+  const std::vector<std::string> compared{"heads",      "--model",   speeches, "--text",
+                                          "The people", "--against", speeches};
+  std::vector<std::string> words = compared;
+  words.emplace_back("--csv");
+  const Outcome csv = attn_cli(words, ".");
+  CHECK(csv.errors.empty());
+  CHECK(csv.output.starts_with(
+      "layer,stack,head,divergence,total_variation,largest_difference,other_strongest\n"
+      "0,self,0,0,0,0,0\n"));
+  words = compared;
+  words.insert(words.end(), {"--corpus", "texts.txt"});
+  CHECK(attn_cli(words, ".").errors ==
+        "attn-cli: --against compares two inputs, not a corpus\n  where: --against\n"
+        "  help:  leave out --corpus and --merge\n");
+}
+
 TEST_CASE("the table of heads begins with the strongest, and fits the terminal") {
   const std::vector<std::string> read{"heads", "--model", speeches, "--text",
                                       "The people of the United States, and the people."};

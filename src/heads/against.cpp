@@ -1,0 +1,329 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "attn/error.hpp"
+#include "attn/heads.hpp"
+
+#include "attention/attention_name.hpp"
+#include "heads/head_maps.hpp"
+#include "heads/head_pictures.hpp"
+#include "heads/heads_table.hpp"
+#include "maps/filed_maps.hpp"
+#include "maps/opened_input.hpp"
+#include "pictures/picture_kinds.hpp"
+#include "report/facts.hpp"
+#include "report/text_table.hpp"
+#include "result/output_folder.hpp"
+#include "support/atomic_file.hpp"
+#include "support/mapped_file.hpp"
+#include "support/memory.hpp"
+#include "support/number_text.hpp"
+#include "support/parallel_for.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+
+// Heads of one input compared with those of another over the same tokens: what quantisation or
+// further training did to attention.
+
+namespace attn {
+namespace {
+
+constexpr std::array<HeadComparisonInfo, head_comparison_count> comparisons{
+    {{"divergence", to_translate("Kullback–Leibler Divergence in Nats"),
+      to_translate("mean Kullback–Leibler divergence of the other's row of weights from the "
+                   "query's, Σ a ln(a/b), in nats"),
+      false},
+     {"total_variation", to_translate("Total Variation"),
+      to_translate("mean total variation, half the sum of a row's absolute differences"), true},
+     {"largest_difference", to_translate("Largest Difference of a Weight"),
+      to_translate("largest absolute difference of a weight"), true},
+     {"other_strongest", to_translate("Share of Queries with Another Strongest Key"),
+      to_translate("share of queries whose strongest key is another one"), true}}};
+
+// Maps of an input in the order of its attentions.
+std::vector<AttentionMap> maps_of(const HeadsOptions& options, const OpenedInput& input,
+                                  std::vector<std::string>& warnings) {
+  std::vector<AttentionMap> maps;
+  double elements = 0;
+  const auto keep = [&](AttentionMap map) {
+    elements += static_cast<double>(map.numbers.size());
+    check_memory(elements * sizeof(float), translated("the maps that are compared"), "");
+    map.scores = map.capped = map.masked = {};
+    map.planned = nullptr;
+    maps.push_back(std::move(map));
+  };
+  if (const auto* document = std::get_if<Document>(&input)) {
+    const Plan plan = plan_of_statistics(options, *document);
+    warnings.insert(warnings.end(), plan.warnings.begin(), plan.warnings.end());
+    compute_maps(plan, options.counting, keep);
+    return maps;
+  }
+  std::vector<FiledMaps> stacks =
+      all_stacks(std::get<MapFiles>(input), options.maps, MapContents::weights);
+  each_of(stacks, [&](AttentionMap map) {
+    check_is_map(map);
+    if (map.layer && !map.name.layer()) map.name = AttentionName("", *map.layer, "");
+    keep(with_tokens(std::move(map), options.counting));
+  });
+  return maps;
+}
+
+// Sums over the rows of one head.
+struct Differences {
+  double divergence = 0, variation = 0, largest = 0;
+  std::size_t rows = 0, other_strongest = 0;
+
+  // Rows without any weight, such as those of padding, do not count.
+  void add(std::span<const double> a, std::span<const double> b) {
+    if (std::ranges::all_of(a, [](double weight) { return weight == 0; })) return;
+    ++rows;
+    for (std::size_t j = 0; j < a.size(); ++j) {
+      const double difference = std::abs(a[j] - b[j]);
+      variation += difference / 2;
+      largest = std::max(largest, difference);
+      // Of what float32 rounds to zero nothing is known but that it is next to nothing.
+      constexpr double next_to_nothing = 1e-30;
+      if (a[j] > next_to_nothing) divergence += a[j] * std::log(a[j] / std::max(b[j], 0.0));
+    }
+    if (std::ranges::max_element(a) - a.begin() != std::ranges::max_element(b) - b.begin()) {
+      ++other_strongest;
+    }
+  }
+
+  std::vector<double> means() const {
+    const auto count = static_cast<double>(rows);  // NaN without rows
+    // Roundings of equal rows may sum to slightly less than nothing.
+    return {std::max(divergence / count, 0.0), variation / count,
+            rows > 0 ? largest : std::numeric_limits<double>::quiet_NaN(),
+            static_cast<double>(other_strongest) / count};
+  }
+};
+
+bool is_counted(const AttentionMap& map, std::size_t sample, std::size_t row,
+                const HeadCounting& counting) {
+  return !counting.ignore_special || map.query_tokens.empty() ||
+         map.query_tokens[sample].special[row] == 0;
+}
+
+// Whether both are known to read the same tokens: models by their ids, files by their labels.
+bool same_tokens(const AttentionMap& a, const AttentionMap& b, bool models) {
+  const auto& labels = a.labels.query;
+  if (!models) return labels.empty() || b.labels.query.empty() || labels == b.labels.query;
+  return std::ranges::equal(
+      a.query_tokens, b.query_tokens,
+      [](const MapTokens& own, const MapTokens& other) { return own.ids == other.ids; });
+}
+
+AttentionHeads compared(const AttentionMap& a, const AttentionMap& b, bool models,
+                        const HeadsOptions& options) {
+  if (a.numbers.shape() != b.numbers.shape()) {
+    throw input_error(translated("the weights of {1} are {2} here and {3} there",
+                                 in_quotes(a.name.empty() ? a.tensor : a.name.text()),
+                                 text(a.numbers.shape()), text(b.numbers.shape())),
+                      "against",
+                      translated("compare inputs with the same heads over the same tokens"));
+  }
+  if (!same_tokens(a, b, models)) {
+    throw input_error(translated("the tokens of the two inputs differ"), "against",
+                      translated("compare inputs with the same heads over the same tokens"));
+  }
+  const Maps ours(a.numbers), theirs(b.numbers);
+  AttentionHeads heads;
+  heads.name = a.name.text();
+  heads.heads.resize(ours.heads());
+  parallel_for(ours.heads(), options.document.threads, [&](std::size_t h) {
+    Differences sums;
+    for (std::size_t s = 0; s < ours.samples(); ++s) {
+      const Tensor left = ours.matrix(s, h).converted(DType::float64);
+      const Tensor right = theirs.matrix(s, h).converted(DType::float64);
+      for (std::size_t i = 0; i < ours.queries(); ++i) {
+        if (!is_counted(a, s, i, options.counting)) continue;
+        sums.add(left.values<double>().subspan(i * ours.keys(), ours.keys()),
+                 right.values<double>().subspan(i * ours.keys(), ours.keys()));
+      }
+    }
+    heads.heads[h] = sums.means();
+  });
+  return heads;
+}
+
+void refuse_what_is_no_comparison(const HeadsOptions& options) {
+  const auto refuse = [](bool given, const char* field) {
+    if (!given) return;
+    throw Error(ErrorKind::usage,
+                translated("only statistics of the comparison are computed where two inputs are "
+                           "compared"),
+                field, translated("leave it out, or read each of the two inputs"));
+  };
+  refuse(!options.statistics.empty(), "HeadsOptions::statistics");
+  refuse(!options.analyses.empty(), "HeadsOptions::analyses");
+  refuse(!options.without_heads_of.empty(), "HeadsOptions::without_heads_of");
+}
+
+// Options of the other input: the other model with the same texts, or another document or result.
+HeadsOptions options_of_other(const HeadsOptions& options, bool model,
+                              const std::filesystem::path& against) {
+  HeadsOptions other = options;
+  if (model) {
+    other.document.model = against;
+  } else {
+    other.document.input = against;
+    other.maps.others.clear();
+  }
+  return other;
+}
+
+void write(const HeadsOptions& options, HeadsAgainst& outcome) {
+  const std::filesystem::path& folder = *options.out;
+  std::vector<HeadPicture> pictures;
+  for (std::size_t column = 0; options.plots && column < comparisons.size(); ++column) {
+    const HeadComparisonInfo& info = comparisons[column];
+    pictures.push_back({"against." + std::string(info.name) + extension(options.format),
+                        layers_by_heads(outcome.attentions, column, translated(info.title),
+                                        info.is_share, options)});
+  }
+  if (const auto& inputs = options.document.files.mapped) {
+    for (const char* name : {"against.csv", "against.json"}) inputs->refuse_output(folder / name);
+    for (const HeadPicture& picture : pictures) inputs->refuse_output(folder / picture.name);
+  }
+  make_output_folder(folder);
+  const auto put = [&](const std::string& name, const std::string& text) {
+    write_whole_file(folder / name, text);
+    outcome.files.push_back(folder / name);
+  };
+  for (const HeadPicture& picture : pictures) put(picture.name, picture.picture.bytes);
+  put("against.csv", against_csv(outcome));
+  put("against.json", against_json(outcome));
+}
+
+// Small numbers keep their size: 1.2e-05.
+std::string shown(double number) {
+  if (std::isnan(number)) return "–";
+  if (number != 0 && number < 0.001) return with_exponent(number, 1);
+  return shown_statistic(number);
+}
+
+}  // namespace
+
+std::span<const HeadComparisonInfo> head_comparisons() noexcept {
+  return comparisons;
+}
+
+HeadsAgainst compare_heads(const HeadsOptions& given, const std::filesystem::path& against) {
+  refuse_what_is_no_comparison(given);
+  return with_whole_files(given.document.files, [&](const FileAccess& access) {
+    HeadsOptions options = given;
+    options.document.files = access;
+    HeadsAgainst outcome;
+    const OpenedInput input = open_input(options.document, options.maps);
+    const auto* document = std::get_if<Document>(&input);
+    const bool model = document != nullptr && document->root().find("model") != nullptr;
+    const HeadsOptions other = options_of_other(options, model, against);
+    const std::vector<AttentionMap> ours = maps_of(options, input, outcome.warnings);
+    const std::vector<AttentionMap> theirs =
+        maps_of(other, open_input(other.document, other.maps), outcome.warnings);
+    if (ours.size() != theirs.size()) {
+      throw input_error(
+          translated("{1} here and {2} there",
+                     translated_count(ours.size(), "{1} attention", "{1} attentions"),
+                     translated_count(theirs.size(), "{1} attention", "{1} attentions")),
+          "against", translated("compare inputs with the same heads over the same tokens"));
+    }
+    for (std::size_t at = 0; at < ours.size(); ++at) {
+      outcome.attentions.push_back(compared(ours[at], theirs[at], model, options));
+    }
+    if (options.out) write(options, outcome);
+    return outcome;
+  });
+}
+
+std::string against_text(const HeadsAgainst& outcome, const HeadsTable& options) {
+  struct Row {
+    std::string name;
+    const std::vector<double>* numbers;
+  };
+  std::vector<Row> rows;
+  for (const AttentionHeads& attention : outcome.attentions) {
+    for (std::size_t h = 0; h < attention.heads.size(); ++h) {
+      rows.push_back({AttentionName(attention.name).head_name(h), &attention.heads[h]});
+    }
+  }
+  const std::size_t all = rows.size();
+  if (!options.by_layer) {
+    const auto key = [](const Row& row) {
+      return std::isnan(row.numbers->front()) ? -1 : row.numbers->front();
+    };
+    std::ranges::stable_sort(rows, [&](const Row& a, const Row& b) { return key(a) > key(b); });
+  }
+  if (options.top && *options.top < rows.size()) rows.resize(*options.top);
+  TextTable table{{{translated("head")},
+                   {translated("divergence"), true},
+                   {translated("total variation"), true},
+                   {translated("largest difference"), true},
+                   {translated("other strongest key"), true}}};
+  for (const Row& row : rows) {
+    std::vector<std::string> cells{row.name};
+    for (const double number : *row.numbers) cells.push_back(shown(number));
+    table.add(std::move(cells));
+  }
+  std::string text = table.text();
+  if (rows.size() < all) {
+    text +=
+        "\n" + translated("{1} of {2} heads: the most different ones.", rows.size(), all) + "\n";
+  }
+  text += "\n" +
+          translated(
+              "Means over the queries with any weight: the Kullback–Leibler divergence Σ a "
+              "ln(a/b) in nats of the other input's weights b from these weights a, the "
+              "total variation, and the share of queries whose strongest key is another "
+              "one.") +
+          "\n";
+  for (const auto& file : outcome.files) text += "\n  " + printable(file.string());
+  return outcome.files.empty() ? text : text + "\n";
+}
+
+std::string against_json(const HeadsAgainst& outcome) {
+  Fact::Members meanings;
+  for (const HeadComparisonInfo& info : comparisons) {
+    meanings.push_back({std::string(info.name), translated(info.meaning)});
+  }
+  const auto head = [](const std::vector<double>& numbers) {
+    Fact::Members members;
+    for (std::size_t i = 0; i < comparisons.size(); ++i) {
+      members.push_back(
+          {std::string(comparisons[i].name), std::isnan(numbers[i]) ? Fact() : Fact(numbers[i])});
+    }
+    return Fact(members);
+  };
+  const auto attention = [&](const AttentionHeads& own) {
+    return object({{"name", own.name}, {"heads", list_of(own.heads, head)}});
+  };
+  return json_text(object({{"compared", meanings},
+                           {"attentions", list_of(outcome.attentions, attention)},
+                           {"warnings", outcome.warnings},
+                           {"files", unless_empty(outcome.files)}}));
+}
+
+std::string against_csv(const HeadsAgainst& outcome) {
+  std::string text(csv_place_columns);
+  for (const HeadComparisonInfo& info : comparisons) text += "," + std::string(info.name);
+  text += "\n";
+  for (const AttentionHeads& attention : outcome.attentions) {
+    for (std::size_t h = 0; h < attention.heads.size(); ++h) {
+      text += csv_place(attention.name, h);
+      for (const double number : attention.heads[h]) {
+        text += "," + (std::isnan(number) ? std::string() : number_text(number));
+      }
+      text += "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace attn
