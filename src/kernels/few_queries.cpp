@@ -19,55 +19,79 @@ namespace {
 
 constexpr std::size_t step = 64;  // keys that are read once for all queries
 
-// sums += Σ_j factors[j] rows[j] over up to `step` rows. Two registers per vector of sums, for even
-// and odd rows, halve the chain of additions.
-template <std::size_t vectors, class T>
-HWY_INLINE void add_columns(const T* factors, const T* const* rows, std::size_t count,
-                            std::size_t column, T* sums) {
+// The register tile: rows of queries, and keys or vectors of values. 32 registers hold 16 sums and
+// their factors, 16 registers 8 of them. A row alone takes two registers per sum, which halves the
+// chain of additions.
+constexpr std::size_t queries_together = tile_rows >= 12 ? 4 : 2;
+constexpr std::size_t keys_together = 4;
+template <std::size_t queries>
+constexpr std::size_t chains_of = queries == 1 ? 2 : 1;
+
+// sums[i] += Σ_j factors[i][j] rows[j] over up to `step` rows, some vectors of columns.
+template <std::size_t queries, std::size_t vectors, class T>
+HWY_INLINE void add_columns(const T* const* factors, const T* const* rows, std::size_t count,
+                            std::size_t column, T* const* sums) {
   const hn::ScalableTag<T> d;
-  constexpr std::size_t size = lanes_of<T>;
+  constexpr std::size_t size = lanes_of<T>, chains = chains_of<queries>;
   using V = hn::Vec<decltype(d)>;
-  V even[vectors], odd[vectors];
+  V sum[chains][queries][vectors];
+#pragma GCC unroll 2
+  for (std::size_t c = 0; c < chains; ++c) {
 #pragma GCC unroll 4
-  for (std::size_t v = 0; v < vectors; ++v) even[v] = odd[v] = hn::Zero(d);
+    for (std::size_t i = 0; i < queries; ++i) {
+#pragma GCC unroll 4
+      for (std::size_t v = 0; v < vectors; ++v) sum[c][i][v] = hn::Zero(d);
+    }
+  }
+  const auto add_row = [&](std::size_t j, V(&to)[queries][vectors]) HWY_ATTR {
+    V value[vectors];
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < vectors; ++v) value[v] = hn::LoadU(d, rows[j] + column + v * size);
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < queries; ++i) {
+      const V factor = hn::Set(d, factors[i][j]);
+#pragma GCC unroll 4
+      for (std::size_t v = 0; v < vectors; ++v) to[i][v] = hn::MulAdd(factor, value[v], to[i][v]);
+    }
+  };
   std::size_t j = 0;
-  for (; j + 2 <= count; j += 2) {
-    const V first = hn::Set(d, factors[j]), second = hn::Set(d, factors[j + 1]);
+  for (; j + chains <= count; j += chains) {
+#pragma GCC unroll 2
+    for (std::size_t c = 0; c < chains; ++c) add_row(j + c, sum[c]);
+  }
+  if (j < count) add_row(j, sum[0]);
+#pragma GCC unroll 4
+  for (std::size_t i = 0; i < queries; ++i) {
 #pragma GCC unroll 4
     for (std::size_t v = 0; v < vectors; ++v) {
-      even[v] = hn::MulAdd(first, hn::LoadU(d, rows[j] + column + v * size), even[v]);
-      odd[v] = hn::MulAdd(second, hn::LoadU(d, rows[j + 1] + column + v * size), odd[v]);
+      V whole = sum[0][i][v];
+      if constexpr (chains == 2) whole = hn::Add(whole, sum[1][i][v]);
+      T* const to = sums[i] + column + v * size;
+      hn::StoreU(hn::Add(hn::LoadU(d, to), whole), d, to);
     }
-  }
-  if (j < count) {
-    const V last = hn::Set(d, factors[j]);
-#pragma GCC unroll 4
-    for (std::size_t v = 0; v < vectors; ++v) {
-      even[v] = hn::MulAdd(last, hn::LoadU(d, rows[j] + column + v * size), even[v]);
-    }
-  }
-#pragma GCC unroll 4
-  for (std::size_t v = 0; v < vectors; ++v) {
-    T* const to = sums + column + v * size;
-    hn::StoreU(hn::Add(hn::LoadU(d, to), hn::Add(even[v], odd[v])), d, to);
   }
 }
 
-template <class T>
-void add_rows(const T* factors, const T* const* rows, std::size_t count, std::size_t width,
-              T* sums) {
+// sums[i] += Σ_j factors[i][j] rows[j] over up to `step` rows.
+template <std::size_t queries, class T>
+void add_rows(const T* const* factors, const T* const* rows, std::size_t count, std::size_t width,
+              T* const* sums) {
   constexpr std::size_t size = lanes_of<T>;
   std::size_t k = 0;
-  for (; k + 4 * size <= width; k += 4 * size) add_columns<4>(factors, rows, count, k, sums);
-  for (; k + size <= width; k += size) add_columns<1>(factors, rows, count, k, sums);
+  for (; k + 4 * size <= width; k += 4 * size) {
+    add_columns<queries, 4>(factors, rows, count, k, sums);
+  }
+  for (; k + size <= width; k += size) add_columns<queries, 1>(factors, rows, count, k, sums);
   for (; k < width; ++k) {
-    T even = 0, odd = 0;
-    for (std::size_t j = 0; j < count; ++j) (j % 2 == 0 ? even : odd) += factors[j] * rows[j][k];
-    sums[k] += even + odd;
+    for (std::size_t i = 0; i < queries; ++i) {
+      T even = 0, odd = 0;
+      for (std::size_t j = 0; j < count; ++j) {
+        (j % 2 == 0 ? even : odd) += factors[i][j] * rows[j][k];
+      }
+      sums[i][k] += even + odd;
+    }
   }
 }
-
-constexpr std::size_t rows_together = 4;
 
 // to[i] = the sum of the lanes of the i-th of four vectors.
 template <class D, class V, class T>
@@ -84,9 +108,9 @@ HWY_INLINE void sums_of_lanes(D d, V a, V b, V c, V e, T* to) {
                                hn::BitCast(d, hn::InterleaveUpper(pairs, x, y)));
     HWY_ALIGN T lanes[lanes_of<T>];
     hn::Store(fours, d, lanes);
-    const hn::FixedTag<T, rows_together> four;
+    const hn::FixedTag<T, keys_together> four;
     auto sums = hn::Load(four, lanes);
-    for (std::size_t i = rows_together; i < lanes_of<T>; i += rows_together) {
+    for (std::size_t i = keys_together; i < lanes_of<T>; i += keys_together) {
       sums = hn::Add(sums, hn::Load(four, lanes + i));
     }
     hn::StoreU(sums, four, to);
@@ -99,43 +123,70 @@ HWY_INLINE void sums_of_lanes(D d, V a, V b, V c, V e, T* to) {
   to[3] = hn::GetLane(hn::SumOfLanes(d, e));
 }
 
-// to[r] = q · rows[r] for four rows.
-template <class T>
-HWY_INLINE void multiply_four(const T* q, const T* const* rows, std::size_t width, T* to) {
+// to[i][r] = q[i] · rows[r] for four rows.
+template <std::size_t queries, class T>
+HWY_INLINE void multiply_four(const T* const* q, const T* const* rows, std::size_t width,
+                              T* const* to) {
   const hn::ScalableTag<T> d;
-  constexpr std::size_t size = lanes_of<T>;
+  constexpr std::size_t size = lanes_of<T>, chains = chains_of<queries>;
   using V = hn::Vec<decltype(d)>;
-  V even[rows_together], odd[rows_together];
+  V sum[chains][queries][keys_together];
+#pragma GCC unroll 2
+  for (std::size_t c = 0; c < chains; ++c) {
 #pragma GCC unroll 4
-  for (std::size_t r = 0; r < rows_together; ++r) even[r] = odd[r] = hn::Zero(d);
+    for (std::size_t i = 0; i < queries; ++i) {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < keys_together; ++r) sum[c][i][r] = hn::Zero(d);
+    }
+  }
+  const auto add = [&](const auto& part_of, V(&to_sum)[queries][keys_together]) HWY_ATTR {
+    V factor[queries];
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < queries; ++i) factor[i] = part_of(q[i]);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < keys_together; ++r) {
+      const V key = part_of(rows[r]);
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < queries; ++i) {
+        to_sum[i][r] = hn::MulAdd(factor[i], key, to_sum[i][r]);
+      }
+    }
+  };
   std::size_t k = 0;
-  for (; k + 2 * size <= width; k += 2 * size) {
-    const V x = hn::LoadU(d, q + k), y = hn::LoadU(d, q + k + size);
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < rows_together; ++r) {
-      even[r] = hn::MulAdd(x, hn::LoadU(d, rows[r] + k), even[r]);
-      odd[r] = hn::MulAdd(y, hn::LoadU(d, rows[r] + k + size), odd[r]);
+  for (; k + chains * size <= width; k += chains * size) {
+#pragma GCC unroll 2
+    for (std::size_t c = 0; c < chains; ++c) {
+      add([&](const T* row) HWY_ATTR { return hn::LoadU(d, row + k + c * size); }, sum[c]);
     }
   }
   for (; k < width; k += size) {
-    const V x = first_numbers(d, q + k, width - k);
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < rows_together; ++r) {
-      even[r] = hn::MulAdd(x, first_numbers(d, rows[r] + k, width - k), even[r]);
-    }
+    add([&](const T* row) HWY_ATTR { return first_numbers(d, row + k, width - k); }, sum[0]);
   }
-  sums_of_lanes(d, hn::Add(even[0], odd[0]), hn::Add(even[1], odd[1]), hn::Add(even[2], odd[2]),
-                hn::Add(even[3], odd[3]), to);
+#pragma GCC unroll 4
+  for (std::size_t i = 0; i < queries; ++i) {
+    if constexpr (chains == 2) {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < keys_together; ++r) {
+        sum[0][i][r] = hn::Add(sum[0][i][r], sum[1][i][r]);
+      }
+    }
+    sums_of_lanes(d, sum[0][i][0], sum[0][i][1], sum[0][i][2], sum[0][i][3], to[i]);
+  }
 }
 
-// to[j] = q · rows[j] for the rows of a range.
-template <class T>
-void multiply_keys(const T* q, const T* const* rows, const Range& some, std::size_t width, T* to) {
+// to[i][j] = q[i] · rows[j] for the rows of a range.
+template <std::size_t queries, class T>
+void multiply_keys(const T* const* q, const T* const* rows, const Range& some, std::size_t width,
+                   T* const* to) {
   std::size_t j = some.first;
-  for (; j + rows_together <= some.end; j += rows_together) {
-    multiply_four(q, rows + j, width, to + j);
+  for (; j + keys_together <= some.end; j += keys_together) {
+    T* places[queries];
+    for (std::size_t i = 0; i < queries; ++i) places[i] = to[i] + j;
+    multiply_four<queries>(q, rows + j, width, places);
   }
-  for (; j < some.end; ++j) to[j] = dot_product(q, rows[j], width);
+  for (; j < some.end; ++j) {
+    for (std::size_t i = 0; i < queries; ++i) to[i][j] = dot_product(q[i], rows[j], width);
+  }
 }
 
 // The partial result of one query over some keys.
@@ -164,40 +215,85 @@ struct KeyStep {
   std::size_t count = 0;
 };
 
+// A query of a block, its partial result and its largest score so far.
 template <class T>
-void add_keys(const QueryBlock<T>& block, const PackedHead<T>& head, std::size_t query,
-              const KeyStep<T>& keys, Partial<T>& partial, T& largest) {
-  HWY_ALIGN std::array<T, step> scores{}, room;
+struct QueryRow {
+  const QueryBlock<T>* block = nullptr;
+  std::size_t query = 0;
+  Partial<T> partial{};
+  T* largest = nullptr;
+
+  const T* numbers() const { return block->query + query * block->query_stride; }
+  // The keys of a step that the query may see, from the first of the step.
+  Range own(const Range& range) const {
+    return Range{block->mask.first[query], block->mask.end[query]}.within(range.first,
+                                                                          range.end - range.first);
+  }
+};
+
+// Turns the products of a query with the keys `own` of a step into powers, and adds these to its
+// total. `scores` has a whole step, `room` too.
+template <class T>
+void add_powers(const QueryRow<T>& row, const Range& keys, const Range& own, T* scores, T* room) {
+  const QueryBlock<T>& block = *row.block;
+  Partial<T> partial = row.partial;
   HWY_ALIGN std::array<T, lanes_of<T>> total{};
-  const std::size_t first = keys.range.first;
-  const Range own =
-      Range{block.mask.first[query], block.mask.end[query]}.within(first, keys.range.end - first);
-  if (own.empty()) return;
-  const T* q = block.query + query * block.query_stride;
   const T factor = static_cast<T>(block.scale * log2_e);
-  multiply_keys(q, head.key_rows + first, own, block.sizes.width, scores.data());
   for (std::size_t j = own.first; j < own.end; ++j) {
     const T score = scores[j] * factor;
     scores[j] = score == score ? score : std::numeric_limits<T>::quiet_NaN();
   }
-  const Range whole{0, rounded_up(keys.range.end - first, lanes_of<T>)};
-  mask_scores(block.mask, static_cast<T>(block.softcap * log2_e), query, first, own, whole,
-              scores.data(), room.data());
-  if (exceeded(scores.data(), whole, largest)) {
-    const T now = Shift<T>::of(largest).value;
+  const Range whole{0, rounded_up(keys.end - keys.first, lanes_of<T>)};
+  mask_scores(block.mask, static_cast<T>(block.softcap * log2_e), row.query, keys.first, own, whole,
+              scores, room);
+  if (exceeded(scores, whole, *row.largest)) {
+    const T now = Shift<T>::of(*row.largest).value;
     if (*partial.total != 0) {
       partial.multiply_by(std::exp2(*partial.shift - now), block.sizes.value_width);
     }
     *partial.shift = now;
   }
-  Shift<T> shift = Shift<T>::of(largest == -infinite<T> ? T(0) : largest);
-  if (shift.outside()) subtract(scores.data(), whole, shift.value);
-  exponentials<true>(scores.data(), whole, shift, total.data());
+  const Shift<T> shift = Shift<T>::of(*row.largest == -infinite<T> ? T(0) : *row.largest);
+  if (shift.outside()) subtract(scores, whole, shift.value);
+  exponentials<true>(scores, whole, shift, total.data());
   const hn::ScalableTag<T> d;
   *partial.total += hn::GetLane(hn::SumOfLanes(d, hn::LoadU(d, total.data())));
-  std::array<T, step> factors;
-  for (std::size_t j = 0; j < keys.count; ++j) factors[j] = scores[keys.places[j]];
-  add_rows(factors.data(), keys.values.data(), keys.count, block.sizes.value_width, partial.sums);
+}
+
+// Adds the keys of a step to some queries.
+template <std::size_t queries, class T>
+void add_keys(const QueryRow<T>* rows, const PackedHead<T>& head, const KeyStep<T>& keys) {
+  HWY_ALIGN T scores[queries][step], room[step];
+  // 1. Products with the keys that any of the queries sees.
+  const T* q[queries];
+  T* products[queries];
+  Range own[queries], any{step, 0};
+  for (std::size_t i = 0; i < queries; ++i) {
+    q[i] = rows[i].numbers();
+    products[i] = scores[i];
+    own[i] = rows[i].own(keys.range);
+    if (own[i].empty()) continue;
+    any = {std::min(any.first, own[i].first), std::max(any.end, own[i].end)};
+  }
+  if (any.empty()) return;
+  const HeadSizes& sizes = rows[0].block->sizes;
+  multiply_keys<queries>(q, head.key_rows + keys.range.first, any, sizes.width, products);
+  // 2. Their powers, those of finite values one after the other.
+  T factors[queries][step];
+  const T* powers[queries];
+  T* sums[queries];
+  for (std::size_t i = 0; i < queries; ++i) {
+    powers[i] = factors[i];
+    sums[i] = rows[i].partial.sums;
+    if (own[i].empty()) {
+      std::fill_n(factors[i], keys.count, T(0));
+      continue;
+    }
+    add_powers(rows[i], keys.range, own[i], scores[i], room);
+    for (std::size_t j = 0; j < keys.count; ++j) factors[i][j] = scores[i][keys.places[j]];
+  }
+  // 3. The values.
+  add_rows<queries>(powers, keys.values.data(), keys.count, sizes.value_width, sums);
 }
 
 // Stored as the total of the first query of a block: scores or sums may leave the range of T.
@@ -253,6 +349,7 @@ void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedH
   const HeadSizes& sizes = blocks.front()->sizes;
   std::array<std::array<T, few_queries>, blocks_together> largest;
   std::array<QueryLengths<T>, blocks_together> queries;
+  std::array<QueryRow<T>, blocks_together * few_queries> row;
   std::array<bool, blocks_together> fits;
   fits.fill(true);
   for (std::size_t b = 0; b < blocks.size(); ++b) {
@@ -288,8 +385,9 @@ void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedH
       keys.values[keys.count] = head.value_rows[j];
       keys.places[keys.count++] = j - key;
     }
-    // 2. Their contribution to each block.
+    // 2. Their contribution to the queries of the blocks that they fit.
     const bool values_are_small = values_fit(largest_value, sizes.keys);
+    std::size_t rows = 0;
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       if (!fits[b]) continue;
       if (!values_are_small || !queries[b].fit(longest_key, limits)) {
@@ -298,10 +396,15 @@ void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedH
         continue;
       }
       for (std::size_t i = 0; i < blocks[b]->queries; ++i) {
-        Partial<T> own = Partial<T>::at(partials + b * stride, i, sizes);
-        add_keys(*blocks[b], head, i, keys, own, largest[b][i]);
+        row[rows++] = {blocks[b], i, Partial<T>::at(partials + b * stride, i, sizes),
+                       &largest[b][i]};
       }
     }
+    std::size_t i = 0;
+    for (; i + queries_together <= rows; i += queries_together) {
+      add_keys<queries_together>(row.data() + i, head, keys);
+    }
+    for (; i < rows; ++i) add_keys<1>(row.data() + i, head, keys);
   }
 }
 

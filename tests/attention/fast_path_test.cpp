@@ -113,6 +113,29 @@ TEST_CASE("the fast path agrees with the reference for every width") {
   });
 }
 
+TEST_CASE("the fast path agrees with the reference for few queries of heads that share keys") {
+  on_every_target([] {
+    RandomRequests random(41);
+    // The rows of all heads of a group pass the keys together, some at a time.
+    for (std::size_t queries = 1; queries <= 8; ++queries) {
+      for (std::size_t group : {1, 2, 3, 5, 17}) {
+        CAPTURE(queries);
+        CAPTURE(group);
+        AttentionRequest request =
+            random_attention(random, {1, 2 * group, queries, 19}, {1, 2, 70, 19}, 37);
+        check_both_types(request);
+        // Each query sees other keys of a step, some none.
+        request.mask.causal = true;
+        request.mask.align = attn::Alignment::lower_right;
+        request.mask.window = attn::Window{3, 0};
+        check_both_types(request);
+        request.mask.valid_lens = lens({1}, {64});
+        check_both_types(request);
+      }
+    }
+  });
+}
+
 TEST_CASE("the fast path agrees with the reference for grouped, split and continued heads") {
   on_every_target([] {
     RandomRequests random(3);
