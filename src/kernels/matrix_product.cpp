@@ -36,20 +36,20 @@ template <class T>
 constexpr std::size_t depth_block = 3072 / sizeof(T);
 static_assert(product_group % panel<float> == 0 && product_group % panel<double> == 0);
 
-// c = a b + addend: c [rows,panel], a [rows,depth], b [depth,panel]; addend [rows,panel], one row
-// for all (stride 0), or null.
-template <class T, std::size_t rows>
+// c = a b + addend in the first vectors of a panel: c [rows,vectors], a [rows,depth],
+// b [depth,panel]; addend [rows,vectors], one row for all (stride 0), or null.
+template <class T, std::size_t rows, std::size_t vectors>
 void multiply_tile(const T* HWY_RESTRICT a, std::size_t a_stride, const T* HWY_RESTRICT b,
                    std::size_t depth, const T* addend, std::size_t addend_stride, T* c,
                    std::size_t c_stride) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr std::size_t width = lanes<T>;
-  V sums[rows][tile_vectors];
+  V sums[rows][vectors];
 #pragma GCC unroll 8
   for (std::size_t r = 0; r < rows; ++r) {
 #pragma GCC unroll 3
-    for (std::size_t v = 0; v < tile_vectors; ++v) {
+    for (std::size_t v = 0; v < vectors; ++v) {
       sums[r][v] = hn::Zero(d);
       // The sums are written after all products: their destination is prefetched meanwhile.
       hwy::Prefetch(c + r * c_stride + v * width);
@@ -59,9 +59,9 @@ void multiply_tile(const T* HWY_RESTRICT a, std::size_t a_stride, const T* HWY_R
   const T* a1 = a + (rows > 3 ? 3 * a_stride : 0);
   const T* a2 = a + (rows > 6 ? 6 * a_stride : 0);
   for (std::size_t k = 0; k < depth; ++k) {
-    V factor[tile_vectors];
+    V factor[vectors];
 #pragma GCC unroll 3
-    for (std::size_t v = 0; v < tile_vectors; ++v) {
+    for (std::size_t v = 0; v < vectors; ++v) {
       factor[v] = hn::LoadU(d, b + v * width);
       // Prefetching beyond the end of a panel is harmless.
       hwy::Prefetch(b + v * width + 8 * panel<T>);
@@ -73,7 +73,7 @@ void multiply_tile(const T* HWY_RESTRICT a, std::size_t a_stride, const T* HWY_R
                              : a2 + (r - 6) * a_stride;
       const V x = hn::Set(d, *row);
 #pragma GCC unroll 3
-      for (std::size_t v = 0; v < tile_vectors; ++v) {
+      for (std::size_t v = 0; v < vectors; ++v) {
         sums[r][v] = hn::MulAdd(x, factor[v], sums[r][v]);
       }
     }
@@ -83,7 +83,7 @@ void multiply_tile(const T* HWY_RESTRICT a, std::size_t a_stride, const T* HWY_R
 #pragma GCC unroll 8
   for (std::size_t r = 0; r < rows; ++r) {
 #pragma GCC unroll 3
-    for (std::size_t v = 0; v < tile_vectors; ++v) {
+    for (std::size_t v = 0; v < vectors; ++v) {
       V sum = sums[r][v];
       if (addend != nullptr) {
         sum = hn::Add(sum, hn::LoadU(d, addend + r * addend_stride + v * width));
@@ -98,12 +98,18 @@ using Tile = void (*)(const T*, std::size_t, const T*, std::size_t, const T*, st
                       std::size_t);
 
 // Tiles of i rows, at index i − 1.
-template <class T, std::size_t... i>
+template <class T, std::size_t vectors, std::size_t... i>
 constexpr std::array<Tile<T>, tile_rows> tiles_of(std::index_sequence<i...>) {
-  return {multiply_tile<T, i + 1>...};
+  return {multiply_tile<T, i + 1, vectors>...};
+}
+// Tiles of v vectors, at index v − 1.
+template <class T, std::size_t... v>
+constexpr std::array<std::array<Tile<T>, tile_rows>, tile_vectors> all_tiles(
+    std::index_sequence<v...>) {
+  return {tiles_of<T, v + 1>(std::make_index_sequence<tile_rows>())...};
 }
 template <class T>
-constexpr std::array<Tile<T>, tile_rows> tiles = tiles_of<T>(std::make_index_sequence<tile_rows>());
+constexpr auto tiles = all_tiles<T>(std::make_index_sequence<tile_vectors>());
 
 // Adds the products of terms k…k + depth − 1 to rows first…first + rows − 1 of y, at most a tile,
 // in the columns of the panel from `left` on; the first terms are added to the bias.
@@ -113,15 +119,15 @@ void multiply_panel(const RowProduct<T>& product, std::size_t left, std::size_t 
   const T* a = product.x + first * product.x_stride + k;
   const T* b = product.panels + left * product.width + k * panel<T>;
   T* y = product.y + first * product.y_stride + left;
-  const Tile<T> tile = tiles<T>[rows - 1];
+  const std::size_t columns = std::min(panel<T>, product.columns - left);
+  const Tile<T> tile = tiles<T>[(columns - 1) / lanes<T>][rows - 1];
   const T* bias = product.bias == nullptr ? nullptr : product.bias + left;
-  if (left + panel<T> <= product.columns) {
+  if (columns % lanes<T> == 0) {
     tile(a, product.x_stride, b, depth, k > 0 ? y : bias, k > 0 ? product.y_stride : 0, y,
          product.y_stride);
     return;
   }
-  // The last panel may be wider than the rest of y and of the bias.
-  const std::size_t columns = product.columns - left;
+  // The last vector may be wider than the rest of y and of the bias.
   T whole[tile_rows * panel<T>] = {};
   if (k > 0) {
     for (std::size_t r = 0; r < rows; ++r) {
