@@ -73,9 +73,13 @@ class Graph:
         return name
 
     def output_rows(self, name, maps, shape, step):
-        """One of `step` rows of maps [B,H,Lq,Lk] as an output. Whole ones would be copied by Node.js, which takes longer than
-        their computation; without any, the maps might never be written."""
+        """One of `step` rows of maps [B,H,Lq,Lk] as an output, or whole maps for a step of 1. Node.js would copy these, which
+        takes longer than their computation; without any, the maps might never be written."""
         samples, heads, queries, keys = shape
+        if step == 1:
+            self.node("Identity", [maps], output=name)
+            self.output(name, shape)
+            return
         limits = (self.shape([number]) for number in (0, queries, 2, step))  # starts, ends, axes, steps
         self.node("Slice", [maps, *limits], output=name)
         self.output(name, [samples, heads, (queries + step - 1) // step, keys])

@@ -1,6 +1,7 @@
 // Times one ONNX model: node onnx_runtime.cjs REQUEST, a JSON object with the folder that holds node_modules, the model's
 // file, threads, seconds, and the inputs: for each name its shape and the file, the first byte and the end of its floats.
-// With "output" it writes the result named "checked" there. Prints the median of its runs in seconds.
+// With "output" it writes the result named "checked" there, with "all" each result to a file of its name in that folder. Prints
+// the median of its runs in seconds; with "once" the first run is the only one.
 const fs = require("fs");
 const path = require("path");
 const { createRequire } = require("module");
@@ -32,8 +33,14 @@ async function main() {
   for (const [name, input] of Object.entries(request.inputs)) {
     inputs[name] = new ort.Tensor("float32", floats(input), input.shape);
   }
+  const first = process.hrtime.bigint();
   const results = await session.run(inputs);
+  const once = Number(process.hrtime.bigint() - first) * 1e-9;
   if (request.output) fs.writeFileSync(request.output, results[request.checked].data);
+  if (request.all) {
+    for (const [name, { data }] of Object.entries(results)) fs.writeFileSync(path.join(request.all, name), data);
+  }
+  if (request.once) return console.log(JSON.stringify({ seconds: once }));
   const seconds = [];
   for (let total = 0; seconds.length < 3 || total < request.seconds; total += seconds[seconds.length - 1]) {
     const start = process.hrtime.bigint();

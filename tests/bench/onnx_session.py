@@ -22,14 +22,12 @@ def found(folder):
     return False
 
 
-def median_seconds(folder, model, inputs, tensors, threads, seconds, output=None, checked="output"):
-    """Of runs of the model's file for so many seconds, with the inputs named from a file of tensors. What is named `checked`
-    of the first run goes to the file `output`."""
+def seconds_of(folder, model, inputs, tensors, threads, **wanted):
+    """Of runs of the model's file, with the inputs named from a file of tensors: the median of `seconds` of runs, or that of the
+    first run if `once`. What is named `checked` of the first run goes to the file `output`, all of it to the folder `all`."""
     places = safetensors_file.places(tensors)
     given = {name: {"shape": places[name][0], "file": tensors, "begin": places[name][1], "end": places[name][2]} for name in inputs}
-    request = {"folder": folder, "model": model, "inputs": given, "threads": threads, "seconds": seconds}
-    if output:
-        request.update(output=output, checked=checked)
+    request = {"folder": folder, "model": model, "inputs": given, "threads": threads, **wanted}
     # Freed memory is kept for the next run, as attn-cli bench keeps it.
     kept = {"GLIBC_TUNABLES": "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=2147483647"}
     run = subprocess.run(["node", os.path.join(HERE, "onnx_runtime.cjs"), json.dumps(request)], capture_output=True, text=True,

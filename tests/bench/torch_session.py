@@ -3,6 +3,7 @@ memory kept for the next tensor: cleared pages are costly where a machine is vir
 import ctypes
 import os
 import sys
+import time
 
 
 def found(threads):
@@ -27,3 +28,20 @@ def found(threads):
         return None
     torch.set_num_threads(threads)
     return torch
+
+
+def is_worth_timing(torch, peak_gflops):
+    """Whether a plain product reaches a fifth of the machine's peak; if not, standard error says what to install."""
+    size, least = 1024, 0.2
+    a = torch.rand(size, size)
+    seconds = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        torch.matmul(a, a)
+        seconds.append(time.perf_counter() - begin)
+    reached = 2e-9 * size**3 / min(seconds)
+    if reached >= least * peak_gflops:
+        return True
+    print("PyTorch is left out: a product of %d × %d matrices reaches %.0f GFLOP/s, less than a fifth of the peak of %.0f. Its "
+          "BLAS is not OpenBLAS: apt-get install libopenblas0" % (size, size, reached, peak_gflops), file=sys.stderr)
+    return False
