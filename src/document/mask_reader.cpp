@@ -14,6 +14,7 @@
 #include "document/option_reader.hpp"
 #include "io/json_value.hpp"
 #include "io/json_writer.hpp"
+#include "io/number_array.hpp"
 #include "support/errors.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
@@ -31,7 +32,17 @@ std::vector<std::size_t> read_positions(const JsonValue& value, const std::strin
         translated("expected an array of positions, found {1}", translated(type_text(value))),
         pointer, translated("give an array such as [0, 5]"));
   }
+  constexpr std::size_t most_positions = 1'000'000;
+  if (value.size() > most_positions) {
+    throw input_error(translated("{1} positions in one list, and at most {2} are read",
+                                 value.size(), most_positions),
+                      pointer, translated("give fewer"));
+  }
   std::vector<std::size_t> positions;
+  if (const Tensor all = whole_numbers(value, 0, pointer); all && all.rank() == 1) {
+    const auto numbers = all.values<std::int64_t>();
+    return {numbers.begin(), numbers.end()};
+  }
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string at = pointer_to(pointer, i);
     positions.push_back(static_cast<std::size_t>(expect_integer(value.element(i), at, 0)));

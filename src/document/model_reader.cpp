@@ -12,6 +12,7 @@
 #include "document/kind_reader.hpp"
 #include "images/decoding.hpp"
 #include "io/json_value.hpp"
+#include "io/number_array.hpp"
 #include "models/checkpoint.hpp"
 #include "models/model_places.hpp"
 #include "models/vision.hpp"
@@ -111,6 +112,7 @@ class ModelReader {
   // for, of at least `tokens` tokens, is counted from below: maps and their flags, and the memory
   // of ids, token texts and labels, which count as 16 elements each.
   void check_samples(const JsonValue& list, std::size_t tokens, const std::string& at) const {
+    check_sample_count(list.size(), at);
     constexpr double text_of_token = 16;
     const double samples = static_cast<double>(list.size()), length = static_cast<double>(tokens);
     double maps = 0;
@@ -287,10 +289,7 @@ class ModelReader {
       request_.texts.place = "/text";
       return;
     }
-    if (ids->is(JsonValue::Type::array) && ids->size() > 0 &&
-        ids->element(0).is(JsonValue::Type::array)) {
-      check_samples(*ids, 1, "/token_ids");
-    }
+    if (has_rows(*ids)) check_samples(*ids, 1, "/token_ids");
     request_.texts.ids = read_ids(*ids, "/token_ids");
     report_.tokens = written(request_.texts.ids);
     if (types == nullptr) return;
@@ -321,6 +320,8 @@ class ModelReader {
   bool has_types() const { return types_in_table().has_value(); }
 
   std::vector<Ids> read_ids(const JsonValue& value, const std::string& at) const {
+    check_sample_count(has_rows(value) ? value.size() : 1, at);
+    if (const Tensor all = whole_numbers(value, 0, at)) return rows_of(all);
     const auto refuse = [](const JsonValue& found, const std::string& where) {
       throw input_error(translated("expected a list of ids, found {1}",
                                    found.is(JsonValue::Type::array) ? translated("an empty array")
@@ -336,7 +337,7 @@ class ModelReader {
       }
       return ids;
     };
-    if (!value.element(0).is(JsonValue::Type::array)) return {list(value, at)};
+    if (!has_rows(value)) return {list(value, at)};
     std::vector<Ids> rows;
     for (std::size_t b = 0; b < value.size(); ++b) {
       rows.push_back(list(value.element(b), pointer_to(at, b)));

@@ -138,7 +138,9 @@ void ParameterSet::expect_none_missing() const {
 std::string ParameterSet::help_for(std::span<const std::string> names) const {
   // Tensors with names that are known are not misspellings of others.
   std::vector<std::string_view> strangers;
+  constexpr std::size_t most_compared = 10'000;
   const auto add = [&](const std::string& there, std::string_view name) {
+    if (strangers.size() == most_compared) return;
     const std::string own(name);
     if (!meant_.contains(own) && !asked_.contains(own)) strangers.push_back(there);
   };

@@ -62,8 +62,10 @@ Tensor lengths_of(const std::vector<std::vector<std::int64_t>>& samples) {
 Attentions planned(const ModelRequest& request) {
   const Architecture& model = request.folder->architecture;
   Attentions attentions;
+  const Tensor lengths_of_memory = lengths_of(request.texts.ids);
   for (const ModelStack& stack : model.stacks) {
     const auto& own = request.texts.read_by(stack);
+    const Tensor lengths = lengths_of(own);
     const auto geometry = [&](const auto& of_keys) {
       Geometry sizes;
       sizes.batch_axis = sizes.head_axis = sizes.joined = true;
@@ -79,11 +81,11 @@ Attentions planned(const ModelRequest& request) {
       if (request.layers && std::ranges::count(*request.layers, n) == 0) continue;
       const std::string_view name = model.result_stack(stack);
       Mask mask = stack_mask(stack, n);
-      mask.valid_lens = lengths_of(own);
+      mask.valid_lens = lengths;
       attentions.push_back({{name, n, "self"}, std::move(mask), geometry(own), {}});
       if (!stack.crosses) continue;
       Mask memory;
-      memory.valid_lens = lengths_of(request.texts.ids);
+      memory.valid_lens = lengths_of_memory;
       attentions.push_back(
           {{name, n, "cross"}, std::move(memory), geometry(request.texts.ids), {}});
     }

@@ -8,6 +8,7 @@
 
 #include "document/fields.hpp"
 #include "io/json_value.hpp"
+#include "io/number_array.hpp"
 #include "support/errors.hpp"
 #include "support/translated.hpp"
 #include "tokens/embedding.hpp"
@@ -143,6 +144,32 @@ std::string at(const char* key) {
 }
 
 }  // namespace
+
+void check_sample_count(std::size_t samples, const std::string& place) {
+  constexpr std::size_t most_samples = 500'000;
+  if (samples <= most_samples) return;
+  throw input_error(
+      translated("{1} samples in one document, and at most {2} are read", samples, most_samples),
+      place, translated("give fewer, in several documents of a batch"));
+}
+
+bool has_rows(const JsonValue& value) {
+  if (!value.is(JsonValue::Type::array)) return false;
+  if (const NumberBlock* block = value.block()) return block->shape().size() > 1;
+  return value.size() > 0 && value.element(0).is(JsonValue::Type::array);
+}
+
+std::vector<std::vector<std::int64_t>> rows_of(const Tensor& numbers) {
+  const auto all = numbers.values<std::int64_t>();
+  const std::size_t length = numbers.shape().back();
+  std::vector<std::vector<std::int64_t>> rows;
+  rows.reserve(all.size() / length);
+  for (std::size_t i = 0; i < all.size(); i += length) {
+    const auto row = all.subspan(i, length);
+    rows.emplace_back(row.begin(), row.end());
+  }
+  return rows;
+}
 
 std::span<const SchemaDefinition> token_definitions() noexcept {
   return token_schemas;
@@ -294,8 +321,10 @@ TokenRows TokenReader::read_rows(const JsonValue& value, const std::string& way,
         read_each(value, where, bare, translated("a sequence of tokens"), strings_of);
     return token_rows(words, *vocabulary_, unknown_, where);
   }
-  if (way == "token_ids")
+  if (way == "token_ids") {
+    if (const Tensor all = whole_numbers(value, 0, where)) return rows_of(all);
     return read_each(value, where, bare, translated("a sequence of token ids"), ids_of);
+  }
   if (!tokenizer_)
     throw input_error(translated("text needs a tokenizer"), tokenizer_at,
                       translated("add \"tokenizer\": {\"wordpiece\": \"vocab.txt\"}"));
@@ -336,9 +365,13 @@ TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix,
                         is_text           ? translated("a text or a list of texts")
                         : way == "tokens" ? translated("sequences of tokens")
                                           : translated("sequences of token ids"));
-    bare =
-        value.element(0).is(way == "tokens" ? JsonValue::Type::string : JsonValue::Type::number) &&
-        !is_text;
+    const auto first_is = [&](JsonValue::Type type) { return value.element(0).is(type); };
+    const NumberBlock* block = value.block();
+    const bool numbers = block != nullptr && !block->has_words();
+    bare = !is_text && !has_rows(value) &&
+           (way == "tokens" ? !numbers && first_is(JsonValue::Type::string)
+                            : numbers || first_is(JsonValue::Type::number));
+    if (!bare) check_sample_count(value.size(), where);
   }
 
   // 3. The batch and its hidden states.

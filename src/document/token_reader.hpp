@@ -27,6 +27,15 @@ struct TokenStates {
   std::vector<std::vector<std::string>> recovered_tokens;
 };
 
+/// Throws Error(input) at the place for more samples than a document may have.
+void check_sample_count(std::size_t samples, const std::string& place);
+
+/// Whether ids or tokens are one list per sample.
+bool has_rows(const JsonValue& value);
+
+/// The rows of whole_numbers(), of which an array alone is one.
+std::vector<std::vector<std::int64_t>> rows_of(const Tensor& numbers);
+
 /// Reads "embedding" and "tokenizer", then the sequences, given as tokens, ids or text.
 class TokenReader {
  public:

@@ -379,6 +379,38 @@ Tensor NumberBlock::as(DType dtype) const {
   return read_number_array(array_, dtype, threads_).tensor;
 }
 
+bool NumberBlock::has_words() const noexcept {
+  return array_.text.find_first_of("tf\"") != array_.text.npos;
+}
+
+Tensor whole_numbers(const JsonValue& array, std::int64_t least, const std::string& place) {
+  const NumberBlock* block = array.block();
+  if (block == nullptr || block->shape().size() > 2 || block->has_words()) return {};
+  const auto place_of = [&](std::size_t i) {
+    const std::size_t length = block->shape().back();
+    const bool rows = block->shape().size() > 1;
+    return pointer_to(rows ? pointer_to(place, i / length) : place, i % length);
+  };
+  if (const Tensor numbers = block->as(DType::int64)) {
+    const auto all = numbers.values<std::int64_t>();
+    const auto less =
+        std::find_if(all.begin(), all.end(), [&](auto number) { return number < least; });
+    if (less == all.end()) return numbers;
+    const auto i = static_cast<std::size_t>(less - all.begin());
+    expect_integer(JsonValue{*less}, place_of(i), least);
+  }
+  const Tensor numbers = block->as(DType::float64);
+  if (!numbers) return {};
+  const auto all = numbers.values<double>();
+  const auto broken = std::find_if(all.begin(), all.end(),
+                                   [](double number) { return std::trunc(number) != number; });
+  if (broken != all.end()) {
+    const auto i = static_cast<std::size_t>(broken - all.begin());
+    expect_integer(JsonValue{*broken}, place_of(i), least);
+  }
+  return {};
+}
+
 const JsonValue& NumberBlock::by_element() const {
   std::call_once(split_,
                  [&] { by_element_ = parse_json_by_element(array_.text, array_.shape.size()); });

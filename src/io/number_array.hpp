@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -63,6 +64,8 @@ class NumberBlock {
   bool read(DType dtype, std::size_t threads);
 
   const Shape& shape() const noexcept { return array_.shape; }
+  /// Whether an element may be true, false or a string.
+  bool has_words() const noexcept;
 
   /// Elements in this type; absent if not all of them fit it.
   Tensor as(DType dtype) const;
@@ -78,5 +81,10 @@ class NumberBlock {
   mutable std::once_flag split_;
   mutable JsonValue by_element_;
 };
+
+/// The whole numbers of an array, or of rows of one length, read without a value for each of them;
+/// absent for another array. Throws as expect_integer() does for a number that is not whole or is
+/// less than `least`; `place` is the array's own.
+Tensor whole_numbers(const JsonValue& array, std::int64_t least, const std::string& place);
 
 }  // namespace attn

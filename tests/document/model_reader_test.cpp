@@ -128,6 +128,31 @@ TEST_CASE("ids are a list of whole numbers, or one list a sample") {
         help}});
 }
 
+TEST_CASE(
+    "ids in rows of one length are read without a value for each, and refused at their places") {
+  const auto ids = [](const std::string& text) {
+    return texts_of(plan_of(gpt2, R"("token_ids": )" + text)).ids;
+  };
+  using Rows = std::vector<std::vector<std::int64_t>>;
+  CHECK(ids("[[1, 2], [3, 4.0]]") == Rows{{1, 2}, {3, 4}});
+  CHECK(ids("[1, 2]") == Rows{{1, 2}});
+  const std::string help = "give a whole number of at least 0";
+  check_all(gpt2, {{R"("token_ids": [[1, 2], [3, -4]])",
+                    "expected a whole number of at least 0, found -4", "/token_ids/1/1", help},
+                   {R"("token_ids": [1, true])", "expected a number, found true", "/token_ids/1",
+                    "give a number"},
+                   {R"("token_ids": [[[1]]])", "expected a number, found an array",
+                    "/token_ids/0/0", "give a number"}});
+}
+
+TEST_CASE("a document with more samples than a batch's is refused before they are read") {
+  std::string ids = "[1]";
+  for (int i = 0; i < 500'000; ++i) ids += ",[1]";
+  check_all(gpt2, {{R"("token_ids": [)" + ids + "]",
+                    "500001 samples in one document, and at most 500000 are read", "/token_ids",
+                    "give fewer, in several documents of a batch"}});
+}
+
 TEST_CASE("texts are a string, or a list of strings and of pairs of strings") {
   const WithWords folder(bert);
   const std::string help = "give a string, or a list of strings and of pairs of strings";
@@ -145,6 +170,23 @@ TEST_CASE("texts are a string, or a list of strings and of pairs of strings") {
         std::vector<std::vector<std::int64_t>>{{0, 4, 2}, {0, 5, 6, 2, 4, 2}});
   CHECK(texts_of(plan).types ==
         std::vector<std::vector<std::int64_t>>{{0, 0, 0}, {0, 0, 0, 0, 1, 1}});
+}
+
+TEST_CASE("positions of a mask are whole numbers, and not more than sequences have") {
+  const auto problem = [](const std::string& positions) {
+    return problems_of(
+        R"({"attention":"sdpa","query":[[1,0],[0,1]],"mask":{"window":{"left":1,"right":1},)"
+        R"("global":)" +
+        positions + "}}");
+  };
+  CHECK(problem("[0, 1.5]") ==
+        "expected a whole number of at least 0, found 1.5\n  where: doc.json, /mask/global/1\n"
+        "  help:  give a whole number of at least 0");
+  std::string many = "[1";
+  for (int i = 0; i < 1'000'000; ++i) many += ",1";
+  CHECK(problem(many + "]") ==
+        "1000001 positions in one list, and at most 1000000 are read\n"
+        "  where: doc.json, /mask/global\n  help:  give fewer");
 }
 
 TEST_CASE("layers are all, a number, or a list of numbers") {
