@@ -24,6 +24,7 @@
 #include "support/translated.hpp"
 #include "support/work_budget.hpp"
 #include "tensor/operations.hpp"
+#include "tokens/regular_expression.hpp"
 
 namespace attn {
 namespace {
@@ -350,6 +351,7 @@ class ModelReader {
   void read_sequences(const JsonValue& value, const std::string& at, std::vector<Ids>& ids,
                       std::vector<std::vector<std::string>>& tokens, bool first) {
     if (request_.folder->no_tokenizer) throw *request_.folder->no_tokenizer;
+    const PatternSteps steps(document_.access().limits.work);
     const ModelFolder& folder = *request_.folder;
     const Tokenizer& tokenizer =
         !first && folder.decoder_tokenizer ? *folder.decoder_tokenizer : *folder.tokenizer;

@@ -9,6 +9,7 @@
 
 #include "attn/error.hpp"
 
+#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
@@ -33,6 +34,8 @@ constexpr double seconds_per_text = 0.75, seconds_per_byte = 1e-6;
 // Bytes that searches may look at before the time is checked, which takes longer than finding a
 // word, and the number of searches of a whole text that they stand for.
 constexpr std::size_t bytes_between_checks = 1U << 18, searches_between_checks = 16;
+
+thread_local PatternSteps* steps_of_thread = nullptr;
 
 // Processor time of this thread in seconds.
 double thread_seconds() {
@@ -112,6 +115,7 @@ struct MatchBudget::State {
                                  region.get(), ONIG_OPTION_NONE, limits.get());
       if (result == ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER && limit < retries) {
         retries -= limit;
+        if (steps_of_thread != nullptr) steps_of_thread->take(limit);
         limit *= 4;
       } else if (result == ONIGERR_MATCH_STACK_LIMIT_OVER && kept_ways < most_kept_ways) {
         kept_ways = std::min(4 * kept_ways, most_kept_ways);
@@ -126,6 +130,22 @@ struct MatchBudget::State {
     }
   }
 };
+
+PatternSteps::PatternSteps(std::optional<double> most) : most_(most), before_(steps_of_thread) {
+  steps_of_thread = this;
+}
+PatternSteps::~PatternSteps() {
+  steps_of_thread = before_;
+}
+
+void PatternSteps::take(unsigned long steps) {
+  taken_ += static_cast<double>(steps);
+  if (!most_ || taken_ <= *most_) return;
+  throw input_error(translated("the texts' patterns take {1} steps or more, and the limit of the "
+                               "document's work is {2}",
+                               number_text(taken_), number_text(*most_)),
+                    "", translated("shorten the texts, or raise the limit with Limits::work"));
+}
 
 MatchBudget::MatchBudget(std::size_t bytes) : state_(std::make_unique<State>(bytes)) {}
 MatchBudget::~MatchBudget() = default;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,9 +24,29 @@ class MatchBudget {
 
  private:
   friend class RegularExpression;
+  friend class PatternSteps;
   struct State;
 
   std::unique_ptr<State> state_;
+};
+
+/// Limits the steps that patterns take on all texts that the calling thread reads until the end of
+/// the scope, those of MatchBudget besides.
+class PatternSteps {
+ public:
+  /// Absent = no limit.
+  explicit PatternSteps(std::optional<double> most);
+  ~PatternSteps();
+  PatternSteps(const PatternSteps&) = delete;
+  PatternSteps& operator=(const PatternSteps&) = delete;
+
+ private:
+  friend struct MatchBudget::State;
+  void take(unsigned long steps);
+
+  std::optional<double> most_;
+  double taken_ = 0;
+  PatternSteps* before_;
 };
 
 /// A compiled pattern over UTF-8. Copies share it; several threads may use it at a time.
