@@ -363,8 +363,10 @@ class ModelReader {
           text, pair == nullptr ? std::nullopt : std::optional<std::string_view>(*pair),
           values_.special_tokens, where);
       if (cut.empty()) {
-        throw input_error(translated("the text has no tokens"), where,
-                          translated("give a text with at least a word"));
+        // The error of this text alone: the others are read too.
+        problems_.add(input_error(translated("the text has no tokens"), where,
+                                  translated("give a text with at least a word")));
+        return;
       }
       Ids own, types;
       std::vector<std::string> pieces;

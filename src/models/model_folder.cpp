@@ -1,5 +1,6 @@
 #include "models/model_folder.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -87,6 +88,23 @@ Error in_folder(const Error& error, const fs::path& folder) {
 
 namespace {
 
+// The first folder within this one that holds a checkpoint, by its name; empty if none does.
+fs::path checkpoint_within(const fs::path& folder, const FileAccess& access) {
+  constexpr std::size_t most_looked_at = 1000;
+  std::vector<fs::path> found;
+  std::error_code error;
+  std::size_t looked_at = 0;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (++looked_at > most_looked_at) break;
+    std::error_code none;
+    if (at->is_directory(none) &&
+        is_there(FileName::by_document(at->path(), "config.json"), access)) {
+      found.push_back(at->path());
+    }
+  }
+  return found.empty() ? fs::path() : *std::ranges::min_element(found);
+}
+
 // The row that the user gives.
 std::optional<JsonValue> read_own_row(const std::optional<fs::path>& row,
                                       const FileAccess& access) {
@@ -155,11 +173,14 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   const FileName named = FileName::by_document(path, configuration.filename());
   if (!is_there(named, access)) {
     const bool adapter = is_there(FileName::by_document(path, "adapter_config.json"), access);
+    const fs::path within = checkpoint_within(path, access);
     throw Error(
         ErrorKind::file,
         translated("there is no config.json in the folder {1}", in_quotes(path.native())), "",
         adapter ? translated("it holds only an adapter: merge it into its model and save that")
-                : translated("name the folder of a checkpoint"));
+        : !within.empty()
+            ? translated("its folder {1} has one: name that", in_quotes(within.native()))
+            : translated("name the folder of a checkpoint"));
   }
   const JsonValue config = read_json(named, access);
   const std::optional<JsonValue> own_row = read_own_row(row, access);

@@ -97,6 +97,13 @@ TEST_CASE("a document of a model names its folder") {
         "  help:  name a checkpoint folder");
 }
 
+TEST_CASE("a checkpoint one folder deeper than the named one is named in the error") {
+  const fs::path above = cases / "gpt2_bare_names";
+  CHECK(problems_of(document_of(above.string(), R"("token_ids": [1])")) ==
+        "there is no config.json in the folder \"" + above.string() +
+            "\"\n  where: doc.json\n  help:  its folder \"" + gpt2 + "\" has one: name that");
+}
+
 TEST_CASE("a model reads texts or ids, and types only with ids that have them") {
   check_all(
       bert,
@@ -187,6 +194,15 @@ TEST_CASE("positions of a mask are whole numbers, and not more than sequences ha
   CHECK(problem(many + "]") ==
         "1000001 positions in one list, and at most 1000000 are read\n"
         "  where: doc.json, /mask/global\n  help:  give fewer");
+}
+
+TEST_CASE("each blank text among many is an error of its own") {
+  const WithWords folder(gpt2);
+  const std::string help = "\n  help:  give a text with at least a word";
+  CHECK(problems_of(document_of(folder.path().string(),
+                                R"("special_tokens": false, "text": ["one", "", "two", " "])")) ==
+        "the text has no tokens\n  where: doc.json, /text/1" + help +
+            "\n\nthe text has no tokens\n  where: doc.json, /text/3" + help);
 }
 
 TEST_CASE("layers are all, a number, or a list of numbers") {
