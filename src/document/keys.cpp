@@ -307,7 +307,7 @@ constexpr std::array<DocumentKey, 60> keys{{
        values.dropout = read_dropout(given.value, given.place);
      },
      true},
-    {"labels", tensors, to_translate("names of queries and keys"), R"("$ref": "#/$defs/labels")"},
+    {"labels", all, to_translate("names of queries and keys"), R"("$ref": "#/$defs/labels")"},
     {"seed", tensors, to_translate("seed of random tensors, as torch.manual_seed"),
      R"("type": "integer")", Reading::by_name, nullptr, true},
     {"dtype", all, to_translate("of the computation"),

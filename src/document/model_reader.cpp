@@ -10,6 +10,7 @@
 
 #include "document/keys.hpp"
 #include "document/kind_reader.hpp"
+#include "document/labels.hpp"
 #include "images/decoding.hpp"
 #include "io/json_value.hpp"
 #include "io/number_array.hpp"
@@ -64,6 +65,7 @@ class ModelReader {
       problems_.attempt([&] { read_layers(); });
       problems_.attempt([&] { read_heads_off(); });
       problems_.attempt([&] { read_logits(); });
+      if (problems_.errors().size() == before) problems_.attempt([&] { read_own_labels(); });
       if (problems_.errors().size() == before) problems_.attempt([&] { finish(); });
     }
     return std::move(plan_);
@@ -580,6 +582,44 @@ class ModelReader {
         "/logits", translated("leave the logits out, or use the folder of the whole model"));
   }
 
+  // Names that the document gives in the place of tokens: of an encoder-decoder the names of keys
+  // are those of the encoder's tokens, and the names of queries those of the decoder's.
+  void read_own_labels() {
+    const JsonValue* value = root_.find("labels");
+    if (value == nullptr) return;
+    const ModelTexts& texts = request_.texts;
+    const Labels given =
+        read_labels(*value, "/labels", {.batch = texts.ids.size()}, [&](const std::string& name) {
+          const FileName file = FileName::by_document(document_.folder(), name);
+          return std::string(MappedFile::open(file, document_.access())->text());
+        });
+    const bool both = model().encoder_decoder();
+    const auto fits = [](const auto& lists, const std::vector<Ids>& samples) {
+      for (std::size_t b = 0; b < samples.size(); ++b) {
+        if (Labels::of_sample(lists, b).size() != samples[b].size()) return false;
+      }
+      return !lists.empty();
+    };
+    const auto take = [&](const auto& lists, const std::vector<Ids>& samples, auto& labels) {
+      if (!fits(lists, samples)) return false;
+      for (std::size_t b = 0; b < samples.size(); ++b) {
+        labels.push_back(Labels::of_sample(lists, b));
+      }
+      return true;
+    };
+    const bool of_keys =
+        take(both || given.query.empty() ? given.key : given.query, texts.ids, labels_);
+    const bool of_queries = both && take(given.query, texts.decoder_ids, decoder_labels_);
+    const bool all = given.either ? of_keys || of_queries
+                                  : (of_keys || (both && given.key.empty())) &&
+                                        (!both || of_queries || given.query.empty());
+    if (all) return;
+    throw input_error(
+        translated("there are not as many labels as tokens"), "/labels",
+        translated("give a label for each token of each sample: {1}",
+                   translated_count(longest_of(texts.ids), "{1} token", "{1} tokens")));
+  }
+
   // 3. The plan.
 
   void finish() {
@@ -634,8 +674,9 @@ class ModelReader {
     if (model().encoder_decoder()) note_tokens(texts.decoder_ids, "decoder.token_ids");
     plan_.computation = request_;
     plan_.attentions = attentions_of(plan_.computation);
-    const auto labels = filled(report_.tokens, texts.ids);
-    const auto decoder_labels = filled(report_.decoder_tokens, texts.decoder_ids);
+    const auto labels = filled(labels_.empty() ? report_.tokens : labels_, texts.ids);
+    const auto decoder_labels = filled(
+        decoder_labels_.empty() ? report_.decoder_tokens : decoder_labels_, texts.decoder_ids);
     for (PlannedAttention& attention : plan_.attentions) {
       const bool crosses = attention.name.is_cross();
       const bool decoder = attention.name.in_decoder();
@@ -681,6 +722,7 @@ class ModelReader {
   ModelReport report_;
   PatchGrid grid_;
   std::vector<Ids> types_;
+  std::vector<std::vector<std::string>> labels_, decoder_labels_;  // that the document gives
   std::size_t tokens_of_texts_ = 0, unknown_tokens_ = 0;
   std::string unknown_token_;
 };

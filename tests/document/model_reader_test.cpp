@@ -196,6 +196,29 @@ TEST_CASE("positions of a mask are whole numbers, and not more than sequences ha
         "  where: doc.json, /mask/global\n  help:  give fewer");
 }
 
+TEST_CASE("labels of a document stand in the place of a model's tokens") {
+  const auto labels_of = [](const std::string& folder, const std::string& rest, std::size_t at) {
+    return plan_of(folder, rest).attentions.at(at).labels;
+  };
+  using Lists = std::vector<std::vector<std::string>>;
+  const Labels own =
+      labels_of(gpt2, R"("token_ids": [[1, 2], [3]], "labels": [["a", "b"], ["c"]])", 0);
+  CHECK(own.query == Lists{{"a", "b"}, {"c", ""}});
+  CHECK(own.key == own.query);
+  const std::string both = R"("token_ids": [1, 2], "decoder_token_ids": [2, 3, 1],
+                              "labels": {"query": ["x", "y", "z"], "key": ["a", "b"]})";
+  const Plan plan = plan_of(bart, both);
+  for (const PlannedAttention& attention : plan.attentions) {
+    const bool decoder = attention.name.in_decoder();
+    CHECK(attention.labels.query == (decoder ? Lists{{"x", "y", "z"}} : Lists{{"a", "b"}}));
+    CHECK(attention.labels.key ==
+          (decoder && !attention.name.is_cross() ? Lists{{"x", "y", "z"}} : Lists{{"a", "b"}}));
+  }
+  check_all(gpt2,
+            {{R"("token_ids": [1, 2], "labels": ["a"])", "there are not as many labels as tokens",
+              "/labels", "give a label for each token of each sample: 2 tokens"}});
+}
+
 TEST_CASE("each blank text among many is an error of its own") {
   const WithWords folder(gpt2);
   const std::string help = "\n  help:  give a text with at least a word";
