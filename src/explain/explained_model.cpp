@@ -18,18 +18,6 @@
 namespace attn {
 namespace {
 
-// Keeps one sample, as a model computes each separately.
-void keep_sample(ModelTexts& texts, std::size_t sample) {
-  const auto keep = [&](std::vector<std::vector<std::int64_t>>& lists) {
-    if (!lists.empty()) lists = {lists[sample]};
-  };
-  keep(texts.ids);
-  keep(texts.types);
-  keep(texts.decoder_ids);
-  if (!texts.pictures.empty()) texts.pictures = {texts.pictures[sample]};
-  texts.captions.clear();
-}
-
 class ModelWalk {
  public:
   ModelWalk(const ModelRequest& given, const PlannedAttention& planned, QueryChoice choice,
@@ -44,7 +32,7 @@ class ModelWalk {
         stack_(!both_     ? ""
                : decoder_ ? "decoder"
                           : "encoder") {
-    keep_sample(request_.texts, choice.sample);
+    request_.texts = request_.texts.of_sample(choice.sample);
     if (choice.query >= ids().size()) {
       throw input_error(
           translated_count(ids().size(), "there is no query {2}: the sample has {1} token",

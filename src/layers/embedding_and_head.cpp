@@ -34,31 +34,43 @@ std::vector<std::int64_t> learned_places(const Embedding& embedding,
 
 }  // namespace
 
-Tensor embed(const Embedding& embedding, const std::vector<std::int64_t>& ids,
-             const std::vector<std::int64_t>& types, const AttentionOptions& options) {
+EmbeddedTerms embedded_terms(const Embedding& embedding, const std::vector<std::int64_t>& ids,
+                             const std::vector<std::int64_t>& types,
+                             const AttentionOptions& options) {
   const std::size_t threads = options.threads;
   const DType dtype = options.dtype;
-  Tensor x = rows_for(embedding.tokens, ids, dtype);
+  EmbeddedTerms terms;
+  Tensor& x = terms.tokens;
+  x = rows_for(embedding.tokens, ids, dtype);
   if (embedding.scale != 1) {
     x = mapped(
         threads, [&](double v) { return v * embedding.scale; }, x);
   }
   const StoredMatrix& positions = embedding.positions;
   // A table as wide as the states is added behind the projection.
-  const bool projected_first =
-      embedding.projection && positions && positions.shape()[1] != x.shape().back();
-  if (projected_first) x = apply(embedding.projection, x, threads);
+  terms.projected = embedding.projection && positions && positions.shape()[1] != x.shape().back();
+  if (terms.projected) x = apply(embedding.projection, x, threads);
   if (positions) {
-    x = sum(x, rows_for(positions, learned_places(embedding, ids), dtype), threads);
+    terms.positions = rows_for(positions, learned_places(embedding, ids), dtype);
   } else if (embedding.sinusoidal) {
-    x = sum(x, sines_then_cosines(ids.size(), x.shape().back()).converted(dtype), threads);
+    terms.positions = sines_then_cosines(ids.size(), x.shape().back()).converted(dtype);
   }
   if (embedding.types) {
     const std::vector<std::int64_t> zeros(types.empty() ? ids.size() : 0, 0);
-    x = sum(x, rows_for(embedding.types, types.empty() ? zeros : types, dtype), threads);
+    terms.types = rows_for(embedding.types, types.empty() ? zeros : types, dtype);
   }
+  return terms;
+}
+
+Tensor embed(const Embedding& embedding, const std::vector<std::int64_t>& ids,
+             const std::vector<std::int64_t>& types, const AttentionOptions& options) {
+  const std::size_t threads = options.threads;
+  const EmbeddedTerms terms = embedded_terms(embedding, ids, types, options);
+  Tensor x = terms.tokens;
+  if (terms.positions) x = sum(x, terms.positions, threads);
+  if (terms.types) x = sum(x, terms.types, threads);
   if (embedding.norm) x = apply(*embedding.norm, x, options.eps, threads);
-  if (embedding.projection && !projected_first) x = apply(embedding.projection, x, threads);
+  if (embedding.projection && !terms.projected) x = apply(embedding.projection, x, threads);
   return x;
 }
 

@@ -33,6 +33,18 @@ struct Embedding {
   }
 };
 
+/// The vectors that the states of one text are the sum of, before the embedding's norm and before
+/// a projection that follows it: [1,L,E], or [1,L,D] where the projection comes first.
+struct EmbeddedTerms {
+  Tensor tokens;     ///< their rows, scaled
+  Tensor positions;  ///< absent = none
+  Tensor types;      ///< absent = none
+  bool projected = false;
+};
+EmbeddedTerms embedded_terms(const Embedding& embedding, const std::vector<std::int64_t>& ids,
+                             const std::vector<std::int64_t>& types,
+                             const AttentionOptions& options);
+
 /// One text as states [1,L,D] of the type of `options`. `types` has a token type for each id, or
 /// nothing, which counts as 0. Ids, types and positions must be rows of their tables.
 Tensor embed(const Embedding& embedding, const std::vector<std::int64_t>& ids,

@@ -22,6 +22,16 @@ std::vector<std::size_t> heads_of(const HeadsByLayer& heads, std::size_t layer) 
 
 }  // namespace
 
+ModelTexts ModelTexts::of_sample(std::size_t sample) const {
+  ModelTexts one = *this;
+  for (auto* lists : {&one.ids, &one.types, &one.decoder_ids}) {
+    if (!lists->empty()) *lists = {(*lists)[sample]};
+  }
+  if (!one.pictures.empty()) one.pictures = {one.pictures[sample]};
+  one.captions.clear();
+  return one;
+}
+
 std::size_t longest_of(const std::vector<std::vector<std::int64_t>>& samples) noexcept {
   std::size_t longest = 0;
   for (const auto& ids : samples) longest = std::max(longest, ids.size());

@@ -33,6 +33,9 @@ struct ModelTexts {
   std::string place = "/token_ids";                      ///< of the samples, for errors
   std::string decoder_place = "/decoder_token_ids";
 
+  /// One of the samples, without captions.
+  ModelTexts of_sample(std::size_t sample) const;
+
   const std::vector<std::vector<std::int64_t>>& read_by(const ModelStack& stack) const noexcept {
     return stack.crosses ? decoder_ids : ids;
   }
