@@ -5,7 +5,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 # The layers, from the lowest to the highest.
-set(layers support tensor kernels attention statistics io report plot tokens layers images models document result maps pictures run explain
+set(layers support tensor kernels attention statistics io report plot tokens layers images models why document result maps pictures run explain
   compare batch heads view program
   cli)
 
@@ -26,9 +26,11 @@ set(layers_layers attention kernels tensor support)
 set(images_layers tensor support)
 # Checkpoints are files, and layers compute them.
 set(models_layers images layers tokens report io attention kernels tensor support)
+# The passes of models taken apart.
+set(why_layers models images layers tokens report io attention kernels tensor support)
 # The way of a document: each room sees those before it.
 set(document_layers models images layers tokens plot report io attention kernels tensor support)
-set(result_layers document ${document_layers})
+set(result_layers document why ${document_layers})
 set(maps_layers result statistics ${result_layers})
 set(pictures_layers maps ${maps_layers})
 set(run_layers pictures ${pictures_layers})
@@ -63,6 +65,7 @@ set(tokens_headers)
 set(layers_headers)
 set(images_headers)
 set(models_headers model model_list)
+set(why_headers why)
 set(document_headers document)
 set(result_headers)
 set(maps_headers maps)

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/attention.hpp"
+
+#include "attention/linear.hpp"
+#include "layers/embedding_and_head.hpp"
+#include "layers/layer.hpp"
+#include "models/pass.hpp"
+#include "why/frozen_norm.hpp"
+#include "why/rows.hpp"
+
+namespace attn {
+
+/// The sub-layers that write into the residual stream.
+enum class Branch { self, cross, feed_forward };
+
+/// One sub-layer with its norms frozen, at R positions of a text: the stream goes through
+/// `on_stream`, the branch is added to it, and the sum goes through `on_sum`.
+struct FrozenSubLayer {
+  Branch branch = Branch::self;
+  FrozenNorm on_stream, on_branch, on_sum;
+
+  // Of an attention, with H heads of width dv: its outputs [R,H·dv] before the projection, zeros
+  // for heads that are off; and what they are sums of, kept for logits alone: values [Lk,G·dv] and
+  // weights [R·H,Lk].
+  std::size_t heads = 0;
+  Rows outputs;
+  StoredLinear projection;
+  Rows values, weights;
+  /// The key that each head gives most weight, of the positions one after the other [R·H].
+  std::vector<std::size_t> strongest;
+
+  Rows change;  ///< [R,D] of a feed-forward, behind its own norm
+};
+
+/// The attention whose scores are split: what makes queries and keys of the stream.
+struct FrozenAttention {
+  LayerSpec spec;
+  AttentionWeights weights;
+  FrozenNorm read;  ///< the norm of what it reads
+  AttentionRequest request;
+  Tensor computed;  ///< its weights [1,H,Lq,Lk]
+};
+
+/// Choice of what a pass keeps.
+struct FrozenChoice {
+  bool decoder = false;                ///< the second stack of an encoder-decoder
+  std::vector<std::size_t> positions;  ///< in order
+  /// The attention whose scores are split; the layers before it are kept. Absent = all layers are,
+  /// with what heads read.
+  struct Place {
+    std::size_t layer = 0;
+    bool crosses = false;
+  };
+  std::optional<Place> attention;
+};
+
+/// One text's way through a stack, computed by the model's own pass in double precision.
+struct FrozenPass {
+  std::string stack;                   ///< "", "encoder" or "decoder"
+  std::vector<std::size_t> positions;  ///< R of them, in order
+  /// Terms of the embedding [R,E], under the names of parts; what follows them.
+  std::vector<std::string> embedded_names;
+  std::vector<Rows> embedded;
+  FrozenNorm embedding_norm;
+  StoredLinear embedding_projection;
+
+  std::vector<std::vector<FrozenSubLayer>> layers;
+  std::optional<FrozenAttention> attention;
+  Tensor memory;  ///< [1,Lm,D'], what cross-attentions read
+
+  FrozenNorm final_norm;
+  StoredLinear output_projection;
+  Tensor output;  ///< [1,L,D''], the states that leave the stack
+};
+
+/// Runs a text of one sample. Throws Error(input) as run_model() does.
+FrozenPass freeze(const Architecture& model, const CheckpointWeights& weights,
+                  const ModelTexts& text, const ModelOptions& options, const FrozenChoice& choice);
+
+}  // namespace attn
