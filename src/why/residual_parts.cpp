@@ -1,0 +1,137 @@
+#include "why/residual_parts.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "support/parallel_for.hpp"
+
+namespace attn {
+namespace {
+
+/// The parts of some rows on their way through the layers.
+class PartsWalk {
+ public:
+  PartsWalk(const FrozenPass& pass, std::size_t first, std::size_t count, std::size_t threads)
+      : pass_(pass), first_(first), count_(count), threads_(threads) {}
+
+  ResidualParts walk() {
+    embed();
+    for (std::size_t n = 0; n < pass_.layers.size(); ++n) {
+      for (const FrozenSubLayer& sublayer : pass_.layers[n]) {
+        apply(sublayer.on_stream, first_, stream_, threads_);
+        ResidualParts branch = sublayer.branch == Branch::feed_forward ? feed_forward(sublayer, n)
+                                                                       : heads(sublayer, n);
+        apply(sublayer.on_branch, first_, branch, threads_);
+        add(std::move(branch));
+        apply(sublayer.on_sum, first_, stream_, threads_);
+      }
+    }
+    return std::move(stream_);
+  }
+
+ private:
+  Rows rows_of_block(const Rows& all) const {
+    Rows rows(count_, all.width);
+    std::copy_n(all.row(first_), count_ * all.width, rows.numbers.begin());
+    return rows;
+  }
+
+  void embed() {
+    stream_.names = pass_.embedded_names;
+    for (const Rows& rows : pass_.embedded) stream_.parts.push_back(rows_of_block(rows));
+    stream_.names.emplace_back("bias");
+    stream_.parts.emplace_back(count_, stream_.parts.front().width);
+    apply(pass_.embedding_norm, first_, stream_, threads_);
+    if (pass_.embedding_projection) project(pass_.embedding_projection, stream_);
+  }
+
+  void project(const StoredLinear& linear, ResidualParts& parts) const {
+    const Rows columns = columns_of(linear.weight);
+    for (Rows& part : parts.parts) {
+      Rows projected(count_, columns.width);
+      parallel_for(count_, threads_, [&](std::size_t i) {
+        add_combination(columns, 0, {part.row(i), part.width}, projected.row(i));
+      });
+      part = std::move(projected);
+    }
+    add_bias(linear, parts.bias());
+  }
+
+  static void add_bias(const StoredLinear& linear, Rows& bias) {
+    if (!linear.bias) return;
+    const Tensor numbers = linear.bias.converted(DType::float64);
+    for (std::size_t i = 0; i < bias.count(); ++i) {
+      add_scaled(1, numbers.values<double>().data(), bias.width, bias.row(i));
+    }
+  }
+
+  ResidualParts feed_forward(const FrozenSubLayer& sublayer, std::size_t n) const {
+    ResidualParts branch;
+    branch.names = {feed_forward_part(pass_.stack, n), "bias"};
+    branch.parts = {rows_of_block(sublayer.change), Rows(count_, sublayer.change.width)};
+    return branch;
+  }
+
+  // Head h writes W_o^h times its own output.
+  ResidualParts heads(const FrozenSubLayer& sublayer, std::size_t n) const {
+    const Rows columns = columns_of(sublayer.projection.weight);
+    const std::size_t width = sublayer.outputs.width / sublayer.heads;
+    ResidualParts branch;
+    for (std::size_t h = 0; h < sublayer.heads; ++h) {
+      branch.names.push_back(head_part(pass_.stack, sublayer.branch, n, h));
+    }
+    branch.names.emplace_back("bias");
+    branch.parts.assign(branch.names.size(), Rows(count_, columns.width));
+    parallel_for(sublayer.heads * count_, threads_, [&](std::size_t task) {
+      const std::size_t h = task / count_, i = task % count_;
+      add_combination(columns, h * width, {sublayer.outputs.row(first_ + i) + h * width, width},
+                      branch.parts[h].row(i));
+    });
+    add_bias(sublayer.projection, branch.bias());
+    return branch;
+  }
+
+  // Appends the parts of a branch before the bias, to which its bias is added.
+  void add(ResidualParts branch) {
+    Rows& bias = stream_.bias();
+    add_scaled(1, branch.bias().numbers.data(), bias.numbers.size(), bias.numbers.data());
+    branch.names.pop_back();
+    branch.parts.pop_back();
+    stream_.names.insert(stream_.names.end() - 1, branch.names.begin(), branch.names.end());
+    stream_.parts.insert(stream_.parts.end() - 1, std::make_move_iterator(branch.parts.begin()),
+                         std::make_move_iterator(branch.parts.end()));
+  }
+
+  const FrozenPass& pass_;
+  std::size_t first_, count_, threads_;
+  ResidualParts stream_;
+};
+
+}  // namespace
+
+std::string head_part(std::string_view stack, Branch branch, std::size_t layer, std::size_t head) {
+  const std::string own = std::to_string(layer) + "." + std::to_string(head);
+  if (branch == Branch::cross) return "cross." + own;
+  return stack.empty() ? own : std::string(stack) + "." + own;
+}
+
+std::string feed_forward_part(std::string_view stack, std::size_t layer) {
+  return (stack.empty() ? "" : std::string(stack) + ".") + std::to_string(layer) + ".feed_forward";
+}
+
+ResidualParts parts_of(const FrozenPass& pass, std::size_t first, std::size_t count,
+                       std::size_t threads) {
+  return PartsWalk(pass, first, count, threads).walk();
+}
+
+void apply(const FrozenNorm& norm, std::size_t first, ResidualParts& parts, std::size_t threads) {
+  if (!norm) return;
+  const std::size_t count = parts.bias().count();
+  parallel_for(parts.parts.size(), threads, [&](std::size_t p) {
+    for (std::size_t i = 0; i < count; ++i) norm.apply(first + i, parts.parts[p].row(i));
+  });
+  for (std::size_t i = 0; i < count; ++i) norm.add_shift(parts.bias().row(i));
+}
+
+}  // namespace attn

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "why/frozen_pass.hpp"
+#include "why/rows.hpp"
+
+namespace attn {
+
+/// Rows of the residual stream as sums of what was written into it: row i is the sum of row i of
+/// all parts.
+struct ResidualParts {
+  std::vector<std::string> names;
+  std::vector<Rows> parts;  ///< [count,D] each; the last is the bias
+
+  Rows& bias() { return parts.back(); }
+};
+
+/// Names of parts: "2.1", "encoder.2.1", "cross.2.1"; "2.feed_forward", "decoder.2.feed_forward".
+std::string head_part(std::string_view stack, Branch branch, std::size_t layer, std::size_t head);
+std::string feed_forward_part(std::string_view stack, std::size_t layer);
+
+/// The rows `first` … `first + count` − 1 of a pass's positions, where its attention reads them, or
+/// behind the last layer that it kept. Each norm on the way counts once.
+ResidualParts parts_of(const FrozenPass& pass, std::size_t first, std::size_t count,
+                       std::size_t threads);
+
+/// Every part of those rows through a norm, whose shift goes to the bias.
+void apply(const FrozenNorm& norm, std::size_t first, ResidualParts& parts, std::size_t threads);
+
+}  // namespace attn

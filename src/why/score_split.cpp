@@ -1,0 +1,309 @@
+#include "why/score_split.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "attention/geometry.hpp"
+#include "attention/head_rows.hpp"
+#include "attention/positions.hpp"
+#include "attention/visibility.hpp"
+#include "support/memory.hpp"
+#include "support/parallel_for.hpp"
+#include "support/translated.hpp"
+#include "why/exact_sums.hpp"
+#include "why/frozen_pass.hpp"
+#include "why/residual_parts.hpp"
+
+namespace attn {
+namespace {
+
+/// Queries or keys of one head, by the parts of what they are made of.
+struct HeadVectors {
+  std::vector<std::string> names;
+  std::vector<Rows> parts;  ///< [count,d] each; the last is the bias
+};
+
+/// The product that makes a head's queries or keys, with the norms behind it.
+class HeadProjection {
+ public:
+  HeadProjection(const StoredLinear& linear, const std::optional<Norm>& norm_of_all,
+                 const std::optional<Norm>& norm_of_head, std::size_t head, std::size_t width,
+                 double eps)
+      : norm_of_all_(norm_of_all), norm_of_head_(norm_of_head), width_(width), eps_(eps) {
+    // A norm of all heads together reads them all.
+    first_ = norm_of_all ? head * width : 0;
+    const StoredLinear own = norm_of_all ? linear : linear.rows(head * width, width);
+    columns_ = columns_of(own.weight);
+    bias_ = Rows(1, columns_.width);
+    if (!own.bias) return;
+    const Tensor numbers = own.bias.converted(DType::float64);
+    std::copy(numbers.values<double>().begin(), numbers.values<double>().end(), bias_.row(0));
+  }
+
+  std::size_t width() const { return width_; }
+
+  /// The parts [count,d] of the vectors that are made of parts of the stream.
+  std::vector<Rows> project(const ResidualParts& from, std::size_t threads) const {
+    const std::size_t parts = from.parts.size(), count = from.parts.front().count();
+    std::vector<Rows> to(parts, Rows(count, width_));
+    parallel_for(count, threads, [&](std::size_t i) {
+      Rows all(parts, columns_.width);
+      for (std::size_t p = 0; p < parts; ++p) {
+        add_combination(columns_, 0, {from.parts[p].row(i), from.parts[p].width}, all.row(p));
+      }
+      add_scaled(1, bias_.row(0), columns_.width, all.row(parts - 1));
+      normalise(norm_of_all_, all);
+      Rows own(parts, width_);
+      for (std::size_t p = 0; p < parts; ++p) std::copy_n(all.row(p) + first_, width_, own.row(p));
+      normalise(norm_of_head_, own);
+      for (std::size_t p = 0; p < parts; ++p) std::copy_n(own.row(p), width_, to[p].row(i));
+    });
+    return to;
+  }
+
+ private:
+  // The norm with the denominator of the sum of all parts.
+  void normalise(const std::optional<Norm>& norm, Rows& parts) const {
+    if (!norm) return;
+    Rows whole(1, parts.width);
+    for (std::size_t p = 0; p < parts.count(); ++p) {
+      add_scaled(1, parts.row(p), parts.width, whole.row(0));
+    }
+    const FrozenNorm frozen(norm, whole, eps_);
+    for (std::size_t p = 0; p < parts.count(); ++p) frozen.apply(0, parts.row(p));
+    frozen.add_shift(parts.row(parts.count() - 1));
+  }
+
+  const std::optional<Norm>&norm_of_all_, &norm_of_head_;
+  std::size_t first_ = 0, width_;
+  double eps_;
+  Rows columns_, bias_;
+};
+
+class ScoreSplitter {
+ public:
+  ScoreSplitter(const FrozenPass& pass, const SplitHead& place,
+                const std::vector<std::size_t>& queries, const std::vector<std::size_t>& keys,
+                std::size_t threads)
+      : pass_(pass),
+        attention_(*pass.attention),
+        place_(place),
+        queries_(queries),
+        keys_(keys),
+        threads_(threads),
+        geometry_(check_geometry(attention_.request)),
+        visibility_(attention_.request.mask, geometry_),
+        preparation_(attention_.request, geometry_, visibility_) {}
+
+  ScoreSplit split(std::string name) {
+    find_pairs();
+    const AttentionRequest& request = attention_.request;
+    const std::size_t d = geometry_.query_width;
+    const std::size_t kv_head = place_.head / (geometry_.heads / geometry_.kv_heads);
+    const HeadProjection query(attention_.weights.query, attention_.weights.query_norm,
+                               request.query_norm, place_.head, d, request.eps);
+    const HeadProjection key(attention_.weights.key, attention_.weights.key_norm, request.key_norm,
+                             kv_head, d, request.eps);
+    std::vector<FromStream> wanted{{query, queries_, q_}};
+    if (!place_.crosses) wanted.push_back({key, keys_, k_});
+    read_stream(wanted);
+    if (place_.crosses) k_ = of_memory(key);
+    turn_all(q_, queries_, preparation_.query_positions());
+    turn_all(k_, keys_, preparation_.key_positions());
+    split_.head = std::move(name);
+    split_.query_parts = q_.names;
+    split_.key_parts = k_.names;
+    multiply();
+    check();
+    note_weights();
+    return std::move(split_);
+  }
+
+ private:
+  void find_pairs() {
+    std::vector<std::uint8_t> seen(geometry_.keys);
+    for (std::size_t a = 0; a < queries_.size(); ++a) {
+      visibility_.see(0, place_.head, queries_[a], seen);
+      for (std::size_t b = 0; b < keys_.size(); ++b) {
+        if (seen[keys_[b]] == 0) continue;
+        split_.pairs.emplace_back(queries_[a], keys_[b]);
+        places_.emplace_back(a, b);
+      }
+    }
+    if (!split_.pairs.empty()) return;
+    throw input_error(queries_.size() == 1 && keys_.size() == 1
+                          ? translated("query {1} does not see key {2}", queries_[0], keys_[0])
+                          : translated("no query sees a key that is chosen"),
+                      "WhyOptions::key", translated("choose a key that the mask leaves the query"));
+  }
+
+  // Vectors to make of the stream at some positions.
+  struct FromStream {
+    const HeadProjection& projection;
+    const std::vector<std::size_t>& positions;
+    HeadVectors& to;
+  };
+
+  // Goes over the stream some rows at a time, whose parts are forgotten afterwards.
+  void read_stream(const std::vector<FromStream>& wanted) const {
+    constexpr std::size_t rows_at_a_time = 32;
+    const std::vector<std::size_t>& kept = pass_.positions;
+    for (std::size_t first = 0; first < kept.size(); first += rows_at_a_time) {
+      const std::size_t count = std::min(rows_at_a_time, kept.size() - first);
+      ResidualParts stream = parts_of(pass_, first, count, threads_);
+      apply(attention_.read, first, stream, threads_);
+      for (const auto& [projection, positions, to] : wanted) {
+        const std::vector<Rows> made = projection.project(stream, threads_);
+        if (to.names.empty()) {
+          to.names = stream.names;
+          to.parts.assign(made.size(), Rows(positions.size(), projection.width()));
+        }
+        for (std::size_t n = 0; n < positions.size(); ++n) {
+          const auto at = static_cast<std::size_t>(
+              std::lower_bound(kept.begin(), kept.end(), positions[n]) - kept.begin());
+          if (at < first || at >= first + count) continue;
+          for (std::size_t p = 0; p < made.size(); ++p) {
+            std::copy_n(made[p].row(at - first), made[p].width, to.parts[p].row(n));
+          }
+        }
+      }
+    }
+  }
+
+  HeadVectors of_memory(const HeadProjection& projection) const {
+    ResidualParts parts;
+    parts.names = {"encoder.output", "bias"};
+    parts.parts.push_back(rows_at(pass_.memory, keys_));
+    parts.parts.emplace_back(keys_.size(), parts.parts.front().width);
+    return {parts.names, projection.project(parts, threads_)};
+  }
+
+  void turn_all(HeadVectors& vectors, const std::vector<std::size_t>& rows,
+                const HeadPreparation::Positions& positions) const {
+    if (!preparation_.rotary()) return;
+    for (std::size_t n = 0; n < rows.size(); ++n) {
+      const RotaryAngles angles = preparation_.angles(0, {positions.at(0, rows[n])});
+      for (Rows& part : vectors.parts) {
+        turn(part.row(n), angles, 0, preparation_.rotary()->interleaved);
+      }
+    }
+  }
+
+  void multiply() {
+    const std::size_t A = q_.parts.size(), B = k_.parts.size(), d = geometry_.query_width;
+    check_memory(split_.pairs.size() * A, B * sizeof(double),
+                 translated("the split of {1} scores", split_.pairs.size()), "WhyOptions::head",
+                 translated("choose a query or a key"));
+    const double scale = scale_of(attention_.request, geometry_);
+    std::vector<double> terms(split_.pairs.size() * A * B);
+    parallel_for(split_.pairs.size(), threads_, [&](std::size_t pair) {
+      double* to = terms.data() + pair * A * B;
+      for (std::size_t a = 0; a < A; ++a) {
+        const double* q = q_.parts[a].row(places_[pair].first);
+        for (std::size_t b = 0; b < B; ++b) {
+          to[a * B + b] = scale * dot(q, k_.parts[b].row(places_[pair].second), d);
+        }
+      }
+    });
+    split_.parts = Tensor({split_.pairs.size(), A, B}, std::move(terms));
+  }
+
+  // Holds the sums against the products of the queries and keys that the attention itself compares.
+  void check() {
+    const Sequences own =
+        preparation_.prepared(std::get<ScaledDotProduct>(attention_.request.score), DType::float64);
+    const HeadRows<double> queries(own.query, geometry_.heads), keys(own.key, geometry_.kv_heads);
+    const std::size_t kv_head = place_.head / (geometry_.heads / geometry_.kv_heads);
+    const double scale = scale_of(attention_.request, geometry_);
+    const std::size_t each = q_.parts.size() * k_.parts.size();
+    for (std::size_t n = 0; n < split_.pairs.size(); ++n) {
+      const auto [i, j] = split_.pairs[n];
+      const double *q = queries(0, place_.head, i).data(), *k = keys(0, kv_head, j).data();
+      const std::size_t d = geometry_.query_width;
+      const double score = scale * dot(q, k, d);
+      const double size = std::abs(scale) * std::sqrt(dot(q, q, d) * dot(k, k, d));
+      split_.scores.push_back(score);
+      check_sum(split_.parts.values<double>().subspan(n * each, each), score, size, [&] {
+        return translated("the score of query {1} and key {2} of head {3}", i, j, split_.head);
+      });
+    }
+  }
+
+  void note_weights() {
+    const auto weights = attention_.computed.values<double>();
+    const std::size_t first = place_.head * geometry_.queries;
+    for (const auto& [i, j] : split_.pairs) {
+      split_.weights.push_back(weights[(first + i) * geometry_.keys + j]);
+    }
+    split_.positions = pass_.positions;
+    split_.strongest.resize(split_.query_parts.size());
+    for (const auto& layer : pass_.layers) {
+      const std::size_t n = static_cast<std::size_t>(&layer - pass_.layers.data());
+      for (const FrozenSubLayer& sublayer : layer) {
+        for (std::size_t h = 0; h < sublayer.heads; ++h) {
+          const std::string name = head_part(pass_.stack, sublayer.branch, n, h);
+          const auto at = std::find(split_.query_parts.begin(), split_.query_parts.end(), name);
+          auto& to = split_.strongest[static_cast<std::size_t>(at - split_.query_parts.begin())];
+          for (std::size_t r = 0; r < pass_.positions.size(); ++r) {
+            to.push_back(sublayer.strongest[r * sublayer.heads + h]);
+          }
+        }
+      }
+    }
+  }
+
+  const FrozenPass& pass_;
+  const FrozenAttention& attention_;
+  const SplitHead& place_;
+  const std::vector<std::size_t>& queries_;
+  const std::vector<std::size_t>& keys_;
+  std::size_t threads_;
+  Geometry geometry_;
+  Visibility visibility_;
+  HeadPreparation preparation_;
+  HeadVectors q_, k_;
+  std::vector<std::pair<std::size_t, std::size_t>> places_;  // of the pairs among queries and keys
+  ScoreSplit split_;
+};
+
+std::vector<std::size_t> chosen_positions(std::optional<std::size_t> one, std::size_t length) {
+  if (one) return {*one};
+  std::vector<std::size_t> all(length);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+}  // namespace
+
+ScoreSplit split_scores(const Architecture& model, const CheckpointWeights& weights,
+                        const ModelTexts& text, const ModelOptions& options, const SplitHead& head,
+                        std::optional<std::size_t> query, std::optional<std::size_t> key) {
+  const std::size_t own = (head.decoder ? text.decoder_ids : text.ids).front().size();
+  const std::size_t read = head.crosses ? text.ids.front().size() : own;
+  const std::vector<std::size_t> queries = chosen_positions(query, own),
+                                 keys = chosen_positions(key, read);
+  FrozenChoice choice;
+  choice.decoder = head.decoder;
+  choice.attention = {head.layer, head.crosses};
+  choice.positions = queries;
+  if (!head.crosses) {
+    const std::vector<std::size_t> own_keys =
+        query && key ? keys : chosen_positions(std::nullopt, own);
+    choice.positions.insert(choice.positions.end(), own_keys.begin(), own_keys.end());
+    std::sort(choice.positions.begin(), choice.positions.end());
+    const auto repeated = std::unique(choice.positions.begin(), choice.positions.end());
+    choice.positions.erase(repeated, choice.positions.end());
+  }
+  const FrozenPass pass = freeze(model, weights, text, options, choice);
+  const ModelStack& stack = model.stacks[head.decoder ? 1 : 0];
+  return ScoreSplitter(pass, head, queries, keys, options.threads)
+      .split(head_part(model.result_stack(stack), head.crosses ? Branch::cross : Branch::self,
+                       head.layer, head.head));
+}
+
+}  // namespace attn

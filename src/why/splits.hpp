@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/tensor.hpp"
+
+namespace attn {
+
+/// Scores of one head, before softcap, bias and mask, as sums over what the layers before wrote
+/// for the query and for the key. With the denominators of all norms as they are, query and key are
+/// linear in the parts of the residual stream: score(i,j) = Σ_a Σ_b scale · q_i^a · k_j^b.
+struct ScoreSplit {
+  std::string head;                                        ///< as in WhyOptions
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;  ///< query and key, row by row
+  /// Names of the parts: "embedding", "position", "token_type", "0.3", "0.feed_forward", "bias"; of
+  /// an encoder-decoder "encoder.0.3", "cross.0.3", "encoder.output"…
+  std::vector<std::string> query_parts, key_parts;
+  Tensor parts;                         ///< float64 [pairs,A,B]
+  std::vector<double> scores, weights;  ///< of the pairs
+  /// Positions of the text whose parts are known, in order, and for each part that a head wrote the
+  /// token that the head gives most weight at each of them; nothing for other parts.
+  std::vector<std::size_t> positions;
+  std::vector<std::vector<std::size_t>> strongest;  ///< as query_parts
+};
+
+/// The logit of a token at one position, before its cap, as a sum over the parts of the residual
+/// stream, and the sum of each head over the tokens that it reads.
+struct LogitSplit {
+  std::size_t position = 0, token = 0;
+  double logit = 0;
+  std::vector<std::string> names;               ///< of the parts
+  Tensor parts;                                 ///< float64 [P]
+  std::vector<std::string> heads, cross_heads;  ///< of the rows of the following
+  Tensor tokens;                                ///< float64 [heads,Lk]
+  Tensor cross_tokens;  ///< float64 [cross heads,Lk] of an encoder-decoder; else absent
+};
+
+/// What was asked for.
+struct WhySplits {
+  std::optional<ScoreSplit> scores;
+  std::optional<LogitSplit> logit;
+};
+
+}  // namespace attn
