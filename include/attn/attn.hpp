@@ -32,4 +32,5 @@
 #include "attn/terminal.hpp"
 #include "attn/version.hpp"
 #include "attn/view.hpp"
+#include "attn/why.hpp"
 #include "attn/written_file.hpp"

@@ -1,0 +1,134 @@
+#include "why/why.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <string_view>
+
+#include "attn/error.hpp"
+
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+#include "why/logit_split.hpp"
+#include "why/score_split.hpp"
+
+namespace attn {
+namespace {
+
+std::optional<std::size_t> whole_number(std::string_view text) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+void check_below(std::size_t number, std::size_t count, const char* field, const char* problem) {
+  if (number < count) return;
+  throw input_error(translated(problem, number, count), field,
+                    translated("give 0 to {1}", count - 1));
+}
+
+SplitHead head_of(const std::string& name, const Architecture& model) {
+  const bool both = model.encoder_decoder();
+  const auto refuse = [&] {
+    return input_error(
+        translated("{1} names no head", in_quotes(name)), "WhyOptions::head",
+        both ? translated("give encoder.LAYER.HEAD, decoder.LAYER.HEAD or cross.LAYER.HEAD")
+             : translated("give LAYER.HEAD, both from 0"));
+  };
+  std::string_view rest = name;
+  SplitHead head;
+  if (both) {
+    const std::string_view stack = rest.substr(0, rest.find('.'));
+    if (stack != "encoder" && stack != "decoder" && stack != "cross") throw refuse();
+    head.decoder = stack != "encoder";
+    head.crosses = stack == "cross";
+    rest.remove_prefix(stack.size());
+    if (!rest.empty()) rest.remove_prefix(1);
+  }
+  const std::size_t point = rest.find('.');
+  const auto layer = whole_number(rest.substr(0, point));
+  const auto own =
+      point == std::string_view::npos ? std::nullopt : whole_number(rest.substr(point + 1));
+  if (!layer || !own) throw refuse();
+  check_below(*layer, model.stacks[head.decoder ? 1 : 0].layers.size(), "WhyOptions::head",
+              to_translate("there is no layer {1}: the model has {2}"));
+  check_below(*own, model.heads, "WhyOptions::head",
+              to_translate("there is no head {1}: each layer has {2}"));
+  head.layer = *layer;
+  head.head = *own;
+  return head;
+}
+
+// The token of an id or a text; absent = the likeliest.
+std::optional<std::size_t> token_of(const std::string& text, const ModelFolder& folder) {
+  if (text.empty()) return std::nullopt;
+  if (const auto id = whole_number(text)) {
+    check_below(*id, folder.architecture.vocabulary, "WhyOptions::logit",
+                to_translate("there is no token {1}: the vocabulary has {2}"));
+    return id;
+  }
+  const auto& tokenizer = folder.decoder_tokenizer ? folder.decoder_tokenizer : folder.tokenizer;
+  if (!tokenizer) {
+    throw input_error(translated("the model has no tokenizer that reads {1}", in_quotes(text)),
+                      "WhyOptions::logit", translated("give the token's id"));
+  }
+  const std::vector<TextToken> ids =
+      tokenizer->encode(text, std::nullopt, false, "WhyOptions::logit");
+  if (ids.size() == 1) return static_cast<std::size_t>(ids.front().id);
+  throw input_error(
+      translated_count(ids.size(), "{2} is {1} token", "{2} is {1} tokens", in_quotes(text)),
+      "WhyOptions::logit", translated("give a text of one token, or its id"));
+}
+
+const std::vector<std::int64_t>& last_text(const ModelFolder& folder, const ModelTexts& text) {
+  return text.read_by(folder.architecture.stacks.back()).front();
+}
+
+}  // namespace
+
+void check_why(const WhyOptions& why, const ModelFolder& folder, const ModelTexts& text) {
+  const Architecture& model = folder.architecture;
+  if (model.vision) {
+    throw input_error(translated("models of pictures are not split into parts"),
+                      why.head ? "WhyOptions::head" : "WhyOptions::logit",
+                      translated("name a model of texts"));
+  }
+  const auto check = [](const std::optional<std::size_t>& position, std::size_t length,
+                        const char* field, const char* problem) {
+    if (position) check_below(*position, length, field, problem);
+  };
+  const char* const no_query = to_translate("there is no query {1}: the text has {2} tokens");
+  if (why.head) {
+    const SplitHead head = head_of(*why.head, model);
+    const std::size_t queries = (head.decoder ? text.decoder_ids : text.ids).front().size();
+    const std::size_t keys = head.crosses ? text.ids.front().size() : queries;
+    check(why.query, queries, "WhyOptions::query", no_query);
+    check(why.key, keys, "WhyOptions::key",
+          to_translate("there is no key {1}: the text has {2} tokens"));
+  }
+  if (why.logit) {
+    check(why.query, last_text(folder, text).size(), "WhyOptions::query", no_query);
+    check_split_logits(model, folder.weights);
+    token_of(*why.logit, folder);
+  }
+}
+
+WhySplits split(const WhyOptions& why, const ModelFolder& folder, const ModelTexts& text,
+                const ModelOptions& options) {
+  check_why(why, folder, text);
+  const Architecture& model = folder.architecture;
+  WhySplits splits;
+  if (why.head) {
+    splits.scores = split_scores(model, folder.weights, text, options, head_of(*why.head, model),
+                                 why.query, why.key);
+  }
+  if (why.logit) {
+    splits.logit = split_logit(model, folder.weights, text, options,
+                               why.query.value_or(last_text(folder, text).size() - 1),
+                               token_of(*why.logit, folder));
+  }
+  return splits;
+}
+
+}  // namespace attn
