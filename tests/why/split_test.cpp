@@ -1,0 +1,338 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/attention.hpp"
+#include "attn/error.hpp"
+#include "attn/io.hpp"
+
+#include "error_from.hpp"
+#include "io/json_value.hpp"
+#include "models/checkpoint.hpp"
+#include "temporary_folder.hpp"
+#include "why/exact_sums.hpp"
+#include "why/why.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path cases = fs::path(ATTN_TEST_DATA) / "models" / "cases";
+
+/// A model and a text of its tests.
+struct SplitCase {
+  ModelFolder folder;
+  ModelTexts text;
+  ModelOptions options;
+};
+
+std::vector<std::vector<std::int64_t>> id_lists(const JsonValue* value) {
+  std::vector<std::vector<std::int64_t>> lists;
+  for (std::size_t i = 0; value != nullptr && i < value->size(); ++i) {
+    const JsonValue list = value->element(i);
+    lists.emplace_back();
+    for (std::size_t j = 0; j < list.size(); ++j) {
+      lists.back().push_back(list.element(j).integer());
+    }
+  }
+  return lists;
+}
+
+SplitCase open_split_case(const fs::path& input) {
+  const JsonValue document = parse_json_by_element(read_text(input), 100);
+  SplitCase own{
+      ModelFolder::open(input.parent_path() / document.find("model")->string(), std::nullopt, {}),
+      {},
+      {}};
+  ModelTexts all;
+  all.ids = id_lists(document.find("token_ids"));
+  all.types = id_lists(document.find("token_types"));
+  all.decoder_ids = id_lists(document.find("decoder_token_ids"));
+  const Architecture& model = own.folder.architecture;
+  if (model.encoder_decoder() && all.decoder_ids.empty()) {
+    // More than the start token, so that there is something to split.
+    all.decoder_ids.assign(all.ids.size(), {model.decoder_start_id.value(), 5, 6});
+  }
+  own.text = all.of_sample(0);
+  own.options.dtype = DType::float64;
+  if (const JsonValue* off = document.find("heads_off")) {
+    for (const JsonMember& layer : off->members()) {
+      HeadsByLayer& heads = layer.key.starts_with("cross.")     ? own.options.cross_heads_off
+                            : layer.key.starts_with("decoder.") ? own.options.decoder_heads_off
+                                                                : own.options.heads_off;
+      const std::size_t number = layer.key.find('.') + 1;  // 0 where there is none
+      for (std::size_t i = 0; i < layer.value.size(); ++i) {
+        heads[std::stoul(layer.key.substr(number))].push_back(
+            static_cast<std::size_t>(layer.value.element(i).integer()));
+      }
+    }
+  }
+  return own;
+}
+SplitCase open_split_case(const std::string& name) {
+  return open_split_case(cases / name / "input.json");
+}
+
+std::vector<std::string> names_of_cases() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(cases)) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// A head of the model, drawn with its query and its key.
+WhyOptions drawn(const SplitCase& own, std::mt19937& random) {
+  const auto below = [&](std::size_t count) { return random() % count; };
+  const Architecture& model = own.folder.architecture;
+  WhyOptions why;
+  const std::size_t kind = model.encoder_decoder() ? below(3) : 3;
+  const char* const stacks[]{"encoder.", "decoder.", "cross.", ""};
+  const ModelStack& stack = model.stacks[kind == 1 || kind == 2 ? 1 : 0];
+  why.head = stacks[kind] + std::to_string(below(stack.layers.size())) + "." +
+             std::to_string(below(model.heads));
+  const std::size_t own_length =
+      (kind == 1 || kind == 2 ? own.text.decoder_ids : own.text.ids).front().size();
+  why.query = below(own_length);
+  return why;
+}
+
+// The stage `scores` of a head, by the attention itself.
+Tensor scores_of(const SplitCase& own, const std::string& head) {
+  const std::size_t first = head.find_first_of("0123456789"), point = head.rfind('.');
+  const std::string layer = head.substr(first, point - first), stack = head.substr(0, first);
+  const bool crosses = stack == "cross.";
+  Tensor scores;
+  ModelOptions options = own.options;
+  options.inside = [&](std::size_t, const std::string& name, const Layer&, const LayerStep& step) {
+    if (name != (crosses ? "decoder." : stack) + "layers." + layer + ".") return;
+    AttentionRequest request = crosses ? step.cross_request : step.self_request;
+    request.stages = true;
+    scores = attend(request).scores;
+  };
+  run_model(own.folder.architecture, own.folder.weights, own.text, options,
+            [](const std::string&, const Tensor&) {});
+  return scores;
+}
+
+double sum_of(std::span<const double> numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), 0.0);
+}
+double size_of_sum(std::span<const double> numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), 0.0,
+                         [](double sum, double x) { return sum + std::abs(x); });
+}
+
+// Splits of drawn heads and queries of one model, each held against the scores; their number.
+std::size_t check_drawn_scores(const std::string& name, std::size_t rounds, unsigned seed) {
+  CAPTURE(name);
+  const SplitCase own = open_split_case(name);
+  std::mt19937 random(seed);
+  std::size_t count = 0;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    const WhyOptions why = drawn(own, random);
+    CAPTURE(*why.head);
+    CAPTURE(*why.query);
+    const ScoreSplit got = *split(why, own.folder, own.text, own.options).scores;
+    const Tensor scores = scores_of(own, *why.head);
+    const std::size_t queries = scores.shape()[2], keys = scores.shape()[3];
+    const std::size_t head = std::stoul(why.head->substr(why.head->rfind('.') + 1));
+    const std::size_t each = got.query_parts.size() * got.key_parts.size();
+    CHECK(got.head == *why.head);
+    CHECK(got.parts.shape() ==
+          Shape{got.pairs.size(), got.query_parts.size(), got.key_parts.size()});
+    for (std::size_t n = 0; n < got.pairs.size(); ++n) {
+      const auto [i, j] = got.pairs[n];
+      const double score = scores.values<double>()[(head * queries + i) * keys + j];
+      const auto parts = got.parts.values<double>().subspan(n * each, each);
+      CHECK(std::abs(sum_of(parts) - score) <= 1e-12 * size_of_sum(parts) + 1e-13);
+      CHECK(std::abs(got.scores[n] - score) <= 1e-12 * size_of_sum(parts) + 1e-13);
+      ++count;
+    }
+  }
+  return count;
+}
+
+std::vector<std::string> texts(const JsonValue& list) {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < list.size(); ++i) all.push_back(list.element(i).string());
+  return all;
+}
+
+void check_numbers(const Tensor& got, const Tensor& want, double tolerance) {
+  REQUIRE(got.shape() == want.shape());
+  double worst = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double w = want.values<double>()[i];
+    worst = std::max(worst, std::abs(got.values<double>()[i] - w) / (1 + std::abs(w)));
+  }
+  CHECK(worst <= tolerance);
+}
+
+TEST_CASE("splits are those of an independent computation") {
+  std::size_t count = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(ATTN_TEST_DATA) / "why" / "cases")) {
+    CAPTURE(entry.path());
+    const SplitCase own = open_split_case(entry.path() / "input.json");
+    const JsonValue expected =
+        parse_json_by_element(read_text(entry.path() / "expected.json"), 10000);
+    const TensorFile numbers = TensorFile::open(entry.path() / "expected.safetensors");
+    WhyOptions why;
+    const std::vector<std::string> arguments = texts(*expected.find("arguments"));
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const bool more = i + 1 < arguments.size();
+      if (arguments[i] == "--why") why.head = arguments[i + 1];
+      if (arguments[i] == "--query") why.query = std::stoul(arguments[i + 1]);
+      if (arguments[i] == "--logit") why.logit = more ? arguments[i + 1] : "";
+    }
+    const WhySplits got = split(why, own.folder, own.text, own.options);
+    const JsonValue& names = *expected.find("why");
+    CHECK(got.scores->query_parts == texts(*names.find("query_parts")));
+    CHECK(got.scores->key_parts == texts(*names.find("key_parts")));
+    check_numbers(got.scores->parts, numbers.read("why.scores"), 1e-9);
+    CHECK(got.logit.has_value() == (expected.find("contribution") != nullptr));
+    if (const JsonValue* of_logit = expected.find("contribution")) {
+      CHECK(got.logit->token == static_cast<std::size_t>(of_logit->find("token")->integer()));
+      CHECK(got.logit->names == texts(*of_logit->find("parts")));
+      check_numbers(got.logit->parts, numbers.read("contribution.parts"), 1e-9);
+      check_numbers(got.logit->tokens, numbers.read("contribution.tokens"), 1e-9);
+    }
+    ++count;
+  }
+  CHECK(count == 4);
+}
+
+TEST_CASE("the parts of scores add up to what the attention computes, in every family") {
+  std::size_t count = 0;
+  for (const std::string& name : names_of_cases()) count += check_drawn_scores(name, 2, 7);
+  CHECK(count > 300);
+}
+
+TEST_CASE("many random scores of eight families add up") {
+  const char* const wanted = std::getenv("ATTN_SPLITS");
+  const std::size_t rounds = wanted == nullptr ? 1 : std::stoul(wanted);
+  std::size_t count = 0;
+  for (const char* name :
+       {"bert_pairs", "gpt2_bare_names", "llama_grouped", "gemma2_soft_caps_bf16",
+        "gpt_neox_pythia_f16", "bloom_alibi_f16", "t5_relu_tied", "olmo2_whole_width_norms"}) {
+    count += check_drawn_scores(name, rounds, 11);
+  }
+  MESSAGE(count << " scores");
+}
+
+TEST_CASE("the parts of a logit add up to it, and those of each head to the head's") {
+  std::size_t split_models = 0, refused = 0;
+  for (const std::string& name : names_of_cases()) {
+    CAPTURE(name);
+    SplitCase own = open_split_case(name);
+    WhyOptions why;
+    why.logit = "3";
+    const LogitsHead head = read_head(own.folder.architecture, own.folder.weights,
+                                      find_prefix(own.folder.weights, own.folder.architecture));
+    if (head.dense) {
+      CHECK(error_from([&] { split(why, own.folder, own.text, own.options); }) ==
+            "the logits of " + own.folder.architecture.family +
+                " are no sum over parts: the model's head has an activation behind the last "
+                "state\n  where: WhyOptions::logit\n  help:  split the scores of its heads, or "
+                "another model's logit");
+      ++refused;
+      continue;
+    }
+    const LogitSplit got = *split(why, own.folder, own.text, own.options).logit;
+    own.options.logits = true;
+    Tensor logits;
+    run_model(own.folder.architecture, own.folder.weights, own.text, own.options,
+              [&](const std::string& tensor, const Tensor& numbers) {
+                if (tensor == "logits") logits = numbers;
+              });
+    double whole = sum_of(got.parts.values<double>());
+    if (head.softcap) whole = *head.softcap * std::tanh(whole / *head.softcap);
+    const double logit = logits.values<double>()[got.position * logits.shape()[2] + 3];
+    CHECK(std::abs(whole - logit) <= 1e-12 * size_of_sum(got.parts.values<double>()) + 1e-13);
+    const auto check_rows = [&](const std::vector<std::string>& heads, const Tensor& rows) {
+      for (std::size_t h = 0; h < heads.size(); ++h) {
+        const auto part = std::find(got.names.begin(), got.names.end(), heads[h]);
+        REQUIRE(part != got.names.end());
+        const double own_part =
+            got.parts.values<double>()[static_cast<std::size_t>(part - got.names.begin())];
+        const std::size_t keys = rows.shape()[1];
+        const auto row = rows.values<double>().subspan(h * keys, keys);
+        CHECK(std::abs(sum_of(row) - own_part) <= 1e-12 * size_of_sum(row) + 1e-14);
+      }
+    };
+    check_rows(got.heads, got.tokens);
+    check_rows(got.cross_heads, got.cross_tokens);
+    CHECK(got.cross_heads.empty() == !own.folder.architecture.encoder_decoder());
+    ++split_models;
+  }
+  CHECK(split_models > 20);
+  CHECK(refused > 5);
+}
+
+TEST_CASE("parts are named by the layer and head that wrote them") {
+  const auto parts = [](const std::string& name, const std::string& head) {
+    const SplitCase own = open_split_case(name);
+    WhyOptions why;
+    why.head = head;
+    return *split(why, own.folder, own.text, own.options).scores;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(parts("bert_pairs", "1.0").query_parts == Names{"embedding", "position", "token_type",
+                                                        "0.0", "0.1", "0.2", "0.3",
+                                                        "0.feed_forward", "bias"});
+  CHECK(parts("t5_relu_tied", "decoder.1.0").key_parts ==
+        Names{"embedding", "decoder.0.0", "decoder.0.1", "decoder.0.2", "cross.0.0", "cross.0.1",
+              "cross.0.2", "decoder.0.feed_forward", "bias"});
+  const ScoreSplit cross = parts("t5_relu_tied", "cross.0.2");
+  CHECK(cross.query_parts ==
+        Names{"embedding", "decoder.0.0", "decoder.0.1", "decoder.0.2", "bias"});
+  CHECK(cross.key_parts == Names{"encoder.output", "bias"});
+}
+
+TEST_CASE("what is not there to be split is named") {
+  const auto error = [](const std::string& name, const WhyOptions& why) {
+    const SplitCase own = open_split_case(name);
+    return error_from([&] { split(why, own.folder, own.text, own.options); });
+  };
+  WhyOptions why;
+  why.head = "9.0";
+  CHECK(error("gpt2_bare_names", why) ==
+        "there is no layer 9: the model has 3\n  where: WhyOptions::head\n  help:  give 0 to 2");
+  why.head = "1.9";
+  CHECK(error("gpt2_bare_names", why) ==
+        "there is no head 9: each layer has 4\n  where: WhyOptions::head\n  help:  give 0 to 3");
+  why.head = "one";
+  CHECK(error("gpt2_bare_names", why) ==
+        "\"one\" names no head\n  where: WhyOptions::head\n  help:  give LAYER.HEAD, both from 0");
+  CHECK(error("t5_relu_tied", why) ==
+        "\"one\" names no head\n  where: WhyOptions::head\n  help:  give encoder.LAYER.HEAD, "
+        "decoder.LAYER.HEAD or cross.LAYER.HEAD");
+  why.head = "1.1";
+  why.query = 0;
+  why.key = 3;
+  CHECK(error("gpt2_bare_names", why) ==
+        "query 0 does not see key 3\n  where: WhyOptions::key\n  help:  choose a key that the "
+        "mask leaves the query");
+  why.query = 99;
+  CHECK(error("gpt2_bare_names", why).starts_with("there is no query 99: the text has "));
+}
+
+TEST_CASE("a split that does not add up is refused with its figures") {
+  const std::vector<double> terms{1, 2, -0.5};
+  check_sum(terms, 2.5, 0, [] { return std::string("x"); });
+  check_sum(terms, 2.5 + 1e-12, 0, [] { return std::string("x"); });
+  CHECK(error_from([&] { check_sum(terms, 2.5 + 1e-11, 0, [] { return std::string("x"); }); },
+                   ErrorKind::internal) ==
+        "the parts of x add up to 2.5, and it is 2.50000000001\n  help:  report this text and the "
+        "model: the split is not shown");
+}
+
+}  // namespace
+}  // namespace attn
