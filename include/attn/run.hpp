@@ -18,6 +18,7 @@
 #include "attn/plot.hpp"
 #include "attn/spec.hpp"
 #include "attn/tensor.hpp"
+#include "attn/why.hpp"
 #include "attn/written_file.hpp"
 
 namespace attn {
@@ -50,6 +51,7 @@ struct RunOptions {
   /// or the new one.
   bool sync = true;
   std::size_t sample = 0, head = 0;  ///< drawn and reported, from 0
+  WhyOptions why;  ///< of a model's scores and logits in the sample, split among their parts
   std::vector<PlotKind> plots{PlotKind::heatmap, PlotKind::dimensions};
   /// Number of weights above which a heatmap that alone needs them is left out, with a warning.
   std::size_t most_weights_for_heatmap = std::numeric_limits<std::size_t>::max();

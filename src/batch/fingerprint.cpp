@@ -114,8 +114,8 @@ void describe(const DocumentOptions& document, Description& description) {
 
 void describe(const RunOptions& run, Description& description) {
   const auto& [document, out, answer, answer_in_one_line, only, stages, weights, reported_weights,
-               timing, provenance, tensors, sync, sample, head, plots, most_weights_for_heatmap,
-               selection, format, plot, foresee, progress] = run;
+               timing, provenance, tensors, sync, sample, head, why, plots,
+               most_weights_for_heatmap, selection, format, plot, foresee, progress] = run;
   // Folders, reports and observers do not change the bytes of a result.
   static_cast<void>(out);
   static_cast<void>(answer);
@@ -127,6 +127,7 @@ void describe(const RunOptions& run, Description& description) {
   describe(document, description);
   description.add(stages, weights, timing, provenance, tensors, sample, head, plots,
                   most_weights_for_heatmap, format, only);
+  if (why) description.add(why.head, why.query, why.key, why.logit);
   describe(selection, description);
   describe(plot, description);
 }

@@ -196,6 +196,7 @@ void check_values(const std::vector<std::string>& words, const std::vector<Flag>
       continue;
     }
     if (last || find(words[i + 1]) != flags.end()) {
+      if (flag->optional_value) continue;
       throw Error(ErrorKind::usage, translated("{1} needs a value", word), command,
                   translated("write {1}", word + " " + flag->value));
     }
@@ -245,6 +246,10 @@ class GivenCommand {
       const Flag& flag = command_.flags[i];
       if (texts_[i].given) flag.take("");
       if (texts_[i].one) flag.take(*texts_[i].one);
+      if (texts_[i].optional != nullptr && texts_[i].optional->count() > 0) {
+        flag.take(texts_[i].several.empty() ? "" : texts_[i].several.front());
+        continue;
+      }
       for (const std::string& text : texts_[i].several) flag.take(text);
     }
     std::vector<std::string> words = words_;
@@ -259,12 +264,16 @@ class GivenCommand {
     bool given = false;
     std::optional<std::string> one;
     std::vector<std::string> several;
+    const CLI::Option* optional = nullptr;  ///< of a flag whose value may be left out
   };
 
   void add(const Flag& flag, Texts& texts) {
     if (!flag.take) return;
     if (flag.value.empty()) {
       app_->add_flag(spelling(flag), texts.given);
+    } else if (flag.optional_value) {
+      texts.optional =
+          app_->add_option(spelling(flag), texts.several)->type_name(flag.value)->expected(0, 1);
     } else if (flag.repeats) {
       app_->add_option(spelling(flag), texts.several)
           ->type_name(flag.value)

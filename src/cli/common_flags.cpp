@@ -194,6 +194,15 @@ void add_model_results(Flags& flags, DocumentOptions& options) {
   flags.toggle("--logits", options.logits, translated("Write the model's logits too"));
 }
 
+void add_why(Flags& flags, std::optional<std::string>& logit, std::optional<std::size_t>& key) {
+  flags
+      .text("--logit", logit, "TOKEN",
+            translated("Split the logit of a token, by its text or id, among heads, feed-forwards "
+                       "and the tokens that heads read (default: the likeliest token)"))
+      .optional_value = true;
+  flags.count("--key", key, "N", translated("Key whose scores are split, counted from 0"));
+}
+
 void add_document(Flags& flags, DocumentOptions& options) {
   flags.begin_group(FlagGroup::computation);
   add_kind(flags, translated("Kind of attention, instead of the document's; repeatable"),

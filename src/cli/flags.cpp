@@ -145,7 +145,7 @@ constexpr std::string_view structs[]{
     "AttentionRequest", "BatchOptions",   "BenchRequest",   "CompareRequest",
     "DocumentOptions",  "ExplainOptions", "HeadCounting",   "HeadsCorpusOptions",
     "HeadsOptions",     "HeadsTable",     "RolloutOptions", "FileAccess",
-    "Limits",           "MapRequest",     "MapSelection",   "RunOptions"};
+    "Limits",           "MapRequest",     "MapSelection",   "RunOptions", "WhyOptions"};
 
 // Fields whose flags have other names. A text that is a part of another one comes after it.
 constexpr std::pair<std::string_view, std::string_view> exceptions[]{
@@ -166,6 +166,7 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"MapSelection::chosen_heads", "--heads"},
     {"MapRequest::others", "INPUT"},
     {"RunOptions::weights", "--no-weights"},
+    {"WhyOptions::head", "--why"},
     {"explain()", "attn-cli explain"},
     {"merge_summaries()", "--merge"},
     {"model_row()", "attn-cli model FOLDER --row"},

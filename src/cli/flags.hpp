@@ -83,6 +83,7 @@ struct Flag {
   bool list = false;                    ///< whether several words may be given, between commas
   bool repeats = false;                 ///< whether it may be given more than once
   FlagGroup group = FlagGroup::input;
+  bool optional_value = false;  ///< whether it may be given without its value, as an empty text
 };
 
 /// The one-letter name of a flag, "-o" of "--out"; empty if it has none.

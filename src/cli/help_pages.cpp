@@ -136,7 +136,9 @@ void add_flag(std::string& page, const Flag& flag, std::size_t columns) {
   std::string term = short_name(flag.name);
   if (!term.empty()) term += ", ";
   term += flag.name;
-  if (!flag.value.empty()) term += " " + flag.value;
+  if (!flag.value.empty()) {
+    term += flag.optional_value ? " [" + flag.value + "]" : " " + flag.value;
+  }
   add_entry(page, term, flag.help, columns);
 }
 

@@ -107,6 +107,14 @@ Command run_command() {
                   [given] { return compute(*given); }};
   add_document(command.flags, given->options.document);
   add_results(command.flags, given->options, &given->page);
+  WhyOptions& why = given->options.why;
+  command.flags.begin_group(FlagGroup::model);
+  command.flags.text(
+      "--why", why.head, "LAYER.HEAD",
+      translated("Split the scores of a head of a model among what the layers before it wrote"));
+  command.flags.count("--query", why.query, "N",
+                      translated("Query whose scores or logit are split, counted from 0"));
+  add_why(command.flags, why.logit, why.key);
   command.flags.begin_group(FlagGroup::output);
   command.flags.text("--gradient", given->options.document.gradient, "FILE",
                      translated("Gradient of the output; the gradients of everything it was "

@@ -42,6 +42,25 @@ Fact prediction_facts(const ModelReport& model) {
   });
 }
 
+Fact facts_of(const ScoreSplit& split) {
+  return object({{"head", split.head},
+                 {"pairs", list_of(split.pairs,
+                                   [](const auto& pair) {
+                                     return Shape{pair.first, pair.second};
+                                   })},
+                 {"query_parts", split.query_parts},
+                 {"key_parts", split.key_parts}});
+}
+
+Fact facts_of(const LogitSplit& split) {
+  return object({{"position", split.position},
+                 {"token", split.token},
+                 {"logit", split.logit},
+                 {"parts", split.names},
+                 {"heads", split.heads},
+                 {"cross_heads", unless_empty(split.cross_heads)}});
+}
+
 Fact facts_of(const ResultFile& result) {
   const Labels& labels = result.labels;
   const ModelReport* model = result.model;
@@ -76,6 +95,10 @@ Fact facts_of(const ResultFile& result) {
        {"predictions", of_model([](const ModelReport& of) {
           return only_if(!of.predictions.empty(), prediction_facts(of));
         })},
+       {"why", result.why != nullptr && result.why->scores ? facts_of(*result.why->scores)
+                                                           : Fact::absent()},
+       {"contribution",
+        result.why != nullptr && result.why->logit ? facts_of(*result.why->logit) : Fact::absent()},
        {"kv_heads", if_given(result.kv_heads)},
        {"seen", only_if(!result.seen.empty(), facts_of(result.seen))},
        {"dtype", name(result.dtype)},

@@ -17,6 +17,7 @@
 #include "result/provenance.hpp"
 #include "result/seen_keys.hpp"
 #include "result/tensor_files.hpp"
+#include "why/splits.hpp"
 
 namespace attn {
 
@@ -27,6 +28,7 @@ struct ResultFile {
   std::string title, description;
   Labels labels;
   const ModelReport* model = nullptr;   ///< null = no model
+  const WhySplits* why = nullptr;       ///< of a model; null = none
   std::vector<SeenKeys> seen;           ///< of a model's attentions
   std::optional<std::size_t> kv_heads;  ///< where heads share key and value heads
   std::vector<std::pair<std::string, Shape>> shapes;
@@ -45,6 +47,10 @@ Fact label_facts(const std::vector<std::vector<std::string>>& lists);
 /// The predictions of a model, an entry for each sample: the likeliest next tokens, or for each
 /// mask token its position and the likeliest tokens there.
 Fact prediction_facts(const ModelReport& model);
+
+/// The names of a split's parts, with the pairs or the position and token that it is of.
+Fact facts_of(const ScoreSplit& split);
+Fact facts_of(const LogitSplit& split);
 
 /// The object that result.json holds. Tensors share their elements with it.
 Fact facts_of(const ResultFile& result);

@@ -24,6 +24,7 @@
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/operations.hpp"
+#include "why/why.hpp"
 
 namespace attn {
 namespace {
@@ -80,6 +81,7 @@ bool is_weights(std::string_view name) {
 }
 
 bool is_stage(std::string_view name) {
+  if (name.starts_with("why.")) return false;
   name.remove_prefix(name.rfind('.') + 1);  // npos + 1 = 0
   return name == "scores" || name == "capped" || name == "masked" || name == "lse";
 }
@@ -137,6 +139,11 @@ ResultElements elements_of(const PlannedAttention& attention, const AttentionOpt
 std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
   AttentionOptions& attention = plan.options();
   if (attention.pool) check_pooled(options);
+  if (options.why && !std::holds_alternative<ModelRequest>(plan.computation)) {
+    throw Error(ErrorKind::usage, translated("scores and logits are split for models only"),
+                options.why.head ? "WhyOptions::head" : "WhyOptions::logit",
+                translated("leave it out, or name a model"));
+  }
   std::vector<PlotKind> plots;
   if (!options.answer) plots = options.plots;
   const bool wants = wants_weights(options, plan) || options.reported_weights;
@@ -236,6 +243,7 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
   report_.weights.resize(plan_.attentions.size());
   maps_.resize(plan_.attentions.size());
   shown_ = ShownMatrices(plan_.attentions.size());
+  if (options_.why) split();
   const auto* model = std::get_if<ModelRequest>(&plan_.computation);
   if (model != nullptr && !options_.only.empty()) check_only(names_of(foreseen(*model)));
   if (model != nullptr && !options_.answer && options_.only.empty() && wants_weights()) {
@@ -256,6 +264,7 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
       plan_, {.tensor = [&](NamedTensor tensor) { untimed([&] { take(std::move(tensor)); }); },
               .map = [&](AttentionMap map,
                          std::size_t at) { untimed([&] { take(std::move(map), at); }); }});
+  for (NamedTensor& tensor : why_tensors_) take(std::move(tensor));
   seconds_ += seconds_since(start);
   if (facts.empty_rows > 0) {
     plan_.warnings.push_back(translated_count(
@@ -332,6 +341,7 @@ ResultFile KindRun::result(const Provenance* provenance) const {
   file.labels = maps_.back().map.labels;
   file.shapes = report_.shapes;
   file.model = report_.model ? &*report_.model : nullptr;
+  if (why_) file.why = &*why_;
   if (report_.model && wants_weights()) file.seen = seen_keys();
   const Geometry& geometry = plan_.attentions[0].geometry;
   if (geometry.kv_heads < geometry.heads) file.kv_heads = geometry.kv_heads;
@@ -435,6 +445,27 @@ void KindRun::make_folder() {
   make_output_folder(folder_.path());
 }
 
+// Splits come first, as files are begun with all shapes; they are results behind the model's.
+void KindRun::split() {
+  const auto& model = std::get<ModelRequest>(plan_.computation);
+  const std::size_t samples = model.texts.ids.size();
+  if (options_.sample >= samples) {
+    throw input_error(
+        translated_count(samples, "there is no sample {2}: the document has {1} sample",
+                         "there is no sample {2}: the document has {1} samples", options_.sample),
+        "RunOptions::sample", translated("give 0 to {1}", samples - 1));
+  }
+  why_ = attn::split(options_.why, *model.folder, model.texts.of_sample(options_.sample), model);
+  const auto put = [&](const char* name, const Tensor& tensor) {
+    if (tensor) why_tensors_.push_back({name, tensor.converted(model.dtype)});
+  };
+  if (why_->scores) put("why.scores", why_->scores->parts);
+  if (!why_->logit) return;
+  put("contribution.parts", why_->logit->parts);
+  put("contribution.tokens", why_->logit->tokens);
+  put("contribution.cross_tokens", why_->logit->cross_tokens);
+}
+
 std::vector<std::pair<std::string, Tensor>> KindRun::foreseen(const ModelRequest& model) const {
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (const NamedTensor& token : plan_.tokens) tensors.emplace_back(token.name, token.tensor);
@@ -443,6 +474,7 @@ std::vector<std::pair<std::string, Tensor>> KindRun::foreseen(const ModelRequest
        foreseen_tensors(folder.architecture, folder.weights, model.texts, model)) {
     tensors.emplace_back(name, shape_only(std::move(shape), model.dtype));
   }
+  for (const NamedTensor& tensor : why_tensors_) tensors.emplace_back(tensor.name, tensor.tensor);
   return tensors;
 }
 

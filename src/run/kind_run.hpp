@@ -24,6 +24,7 @@
 #include "result/result_writer.hpp"
 #include "result/tensor_files.hpp"
 #include "run/document_run.hpp"
+#include "why/splits.hpp"
 
 namespace attn {
 
@@ -99,6 +100,7 @@ class KindRun {
   void choose_format(std::span<const std::pair<std::string, Tensor>> tensors);
 
   void make_folder();
+  void split();
   std::vector<std::pair<std::string, Tensor>> foreseen(const ModelRequest& model) const;
   bool keeps_weights() const;
   bool draws_whole(const AttentionMap& map) const;
@@ -114,6 +116,8 @@ class KindRun {
   // Computed tensors. Those that the result does not have, or has in a file already, are but
   // shapes.
   std::vector<std::pair<std::string, Tensor>> tensors_;
+  std::optional<WhySplits> why_;
+  std::vector<NamedTensor> why_tensors_;
   double seconds_ = 0;  // of the computation, without the work on its results
   RunReport report_;
   std::vector<DrawnMap> maps_;
