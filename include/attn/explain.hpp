@@ -11,9 +11,9 @@
 
 namespace attn {
 
-/// Text for a terminal of 80 columns, Markdown with tables and formulas, or JSON with the text of
-/// each step.
-enum class ExplanationFormat { text, markdown, json };
+/// Text for a terminal of 80 columns, Markdown with tables and formulas, JSON with the text of each
+/// step, or CSV, a row for each part of a split.
+enum class ExplanationFormat { text, markdown, json, csv };
 
 /// Choice of an explanation: every step of one input document from the query to its output, with
 /// all numbers; for existing maps (a result, a file of tensors, {"weights":…}) the row of weights
@@ -30,7 +30,14 @@ struct ExplainOptions {
   std::string stack;
   /// Analyses of a model at the query, at the end: rollout, norms or lens.
   std::vector<HeadAnalysis> analyses;
-  MapRequest maps;  ///< choice among existing maps
+  /// Whether a model's score is explained by the parts that it is the sum of, in place of a walk
+  /// through the computation, and likewise the logit of a token, given by its text or id, or empty
+  /// for the likeliest.
+  bool why = false;
+  std::optional<std::string> logit;
+  std::optional<std::size_t> split_query;  ///< of both; absent = the last token
+  std::optional<std::size_t> key;          ///< of the score; absent = that of the largest weight
+  MapRequest maps;                         ///< choice among existing maps
   ExplanationFormat format = ExplanationFormat::text;
 };
 

@@ -20,22 +20,30 @@ namespace {
 struct GivenToExplain {
   Common common;
   ExplainOptions options;
-  bool markdown = false;
+  bool markdown = false, csv = false;
 };
 
 int walk_through(const GivenToExplain& given) {
   ExplainOptions options = given.options;
   options.document.threads = given.common.threads;
-  if (given.markdown && given.common.json) {
-    throw Error(ErrorKind::usage, translated("--markdown and --json are given together"),
-                "attn-cli explain", translated("choose one of them"));
+  const std::pair<bool, const char*> formats[]{
+      {given.markdown, "--markdown"}, {given.csv, "--csv"}, {given.common.json, "--json"}};
+  const char* chosen = nullptr;
+  for (const auto& [wanted, name] : formats) {
+    if (!wanted) continue;
+    if (chosen != nullptr) {
+      throw Error(ErrorKind::usage, translated("{1} and {2} are given together", chosen, name),
+                  "attn-cli explain", translated("choose one of them"));
+    }
+    chosen = name;
   }
+  if (given.csv) options.format = ExplanationFormat::csv;
   if (given.markdown) options.format = ExplanationFormat::markdown;
   if (given.common.json) options.format = ExplanationFormat::json;
   const ExplainOutcome outcome = explain(options);
   if (given.common.quiet) return 0;
   warn(outcome.warnings);
-  print(given.common.json ? outcome.text : terminal_lines(outcome.text));
+  print(given.common.json || given.csv ? outcome.text : terminal_lines(outcome.text));
   return 0;
 }
 
@@ -103,7 +111,9 @@ Command explain_command() {
   flags.add("--query", "N", translated("Query to explain, counted from 0, or all"),
             [&](const std::string& text) {
               options.every_query = text == "all";
-              if (!options.every_query) options.query = whole_number("--query", text);
+              if (options.every_query) return;
+              options.query = whole_number("--query", text);
+              options.split_query = options.query;
             });
   flags.begin_group(FlagGroup::output);
   flags.toggle("--full", options.full,
@@ -134,6 +144,12 @@ Command explain_command() {
       });
   analyses.words = {"rollout", "norms", "lens"};
   analyses.list = true;
+  flags.toggle("--why", options.why,
+               translated("For a model: the score of the query and the key as a sum over what the "
+                          "layers before wrote"));
+  add_why(flags, options.logit, options.key);
+  flags.toggle("--csv", given->csv,
+               translated("For --why or --logit: print a row for each pair of parts, or part"));
   flags.toggle("--markdown", given->markdown,
                translated("Print Markdown with tables and formulas"));
   add_maps(flags, options);

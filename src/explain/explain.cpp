@@ -15,6 +15,7 @@
 #include "explain/explained_projections.hpp"
 #include "explain/explained_query.hpp"
 #include "explain/explained_steps.hpp"
+#include "explain/explained_why.hpp"
 #include "explain/explanation.hpp"
 #include "maps/opened_input.hpp"
 #include "maps/selected_map.hpp"
@@ -238,6 +239,11 @@ ExplainOutcome explained_document(const ExplainOptions& options, const Document&
   refuse_selection(options);
   std::vector<Plan> plans = read_plans(document, choose_steps);
   std::vector<KindExplanation> explained;
+  if (options.why || options.logit) return explain_why(options, document, plans.front());
+  if (options.format == ExplanationFormat::csv) {
+    throw Error(ErrorKind::usage, translated("CSV is written of splits alone"),
+                "ExplainOptions::format", translated("split a score or a logit, or choose JSON"));
+  }
   try {
     for (Plan& plan : plans) explained.emplace_back(options, document, std::move(plan));
   } catch (const Error& error) {

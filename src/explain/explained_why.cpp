@@ -1,0 +1,475 @@
+#include "explain/explained_why.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "document/labels.hpp"
+#include "explain/explanation.hpp"
+#include "report/facts.hpp"
+#include "support/number_text.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+#include "why/why.hpp"
+
+namespace attn {
+namespace {
+
+constexpr RowNoun parts_left_out{to_translate("… {1} more part …"),
+                                 to_translate("… {1} more parts …")};
+constexpr RowNoun pairs_left_out{to_translate("… {1} more pair …"),
+                                 to_translate("… {1} more pairs …")};
+constexpr RowNoun tokens_left_out{to_translate("… {1} more token …"),
+                                  to_translate("… {1} more tokens …")};
+
+/// Names of tokens by their positions: "" law" (7)".
+class TokenNames {
+ public:
+  explicit TokenNames(std::vector<std::string> labels) : labels_(std::move(labels)) {}
+
+  std::string operator()(std::size_t position) const {
+    const std::string number = "(" + std::to_string(position) + ")";
+    return position < labels_.size() ? in_quotes(one_line(labels_[position])) + " " + number
+                                     : number;
+  }
+
+ private:
+  std::vector<std::string> labels_;
+};
+
+std::vector<std::size_t> by_size(std::span<const double> numbers) {
+  std::vector<std::size_t> order(numbers.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::abs(numbers[a]) > std::abs(numbers[b]);
+  });
+  return order;
+}
+
+// "71 %"; nothing where the whole is 0.
+std::string percentage(double part, double whole) {
+  return whole == 0 ? "" : with_most_decimals(100 * part / whole, 0) + " %";
+}
+
+// A list of texts in a sentence.
+std::string enumerated(const std::vector<std::string>& texts) {
+  std::string text;
+  for (const std::string& one : texts) {
+    text = text.empty() ? one : translated("{1}; {2}", text, one);
+  }
+  return text;
+}
+
+bool is_feed_forward(const std::string& part) {
+  return part.ends_with(".feed_forward");
+}
+
+// Whether parts of both signs are much larger than their sum.
+bool cancels(std::span<const double> parts, double whole) {
+  double size = 0;
+  for (const double part : parts) size += std::abs(part);
+  return size > 3 * std::abs(whole);
+}
+
+// A table of the numbers by their size, of named rows.
+Explanation::Table table_by_size(
+    const Explanation& to, std::vector<std::pair<std::string, std::vector<std::string>>> names,
+    std::span<const double> numbers, double whole, const RowNoun& noun) {
+  constexpr std::size_t most = 12, first = 10;
+  const std::vector<std::size_t> order = by_size(numbers);
+  Explanation::Table table{{}, to.excerpt(numbers.size(), most, first, 0), noun};
+  std::vector<double> shown;
+  Explanation::Column shares{translated("share"), {}, true, percentage(whole, whole)};
+  for (auto& [header, cells] : names) {
+    table.columns.push_back({std::move(header), {}, false, ""});
+    for (const std::size_t row : table.rows.indices()) {
+      table.columns.back().cells.push_back(cells[order[row]]);
+    }
+  }
+  for (const std::size_t row : table.rows.indices()) {
+    shown.push_back(numbers[order[row]]);
+    shares.cells.push_back(percentage(numbers[order[row]], whole));
+  }
+  table.columns.push_back(number_column(translated("contribution"), shown, whole));
+  table.columns.push_back(std::move(shares));
+  return table;
+}
+
+/// The words about one score.
+class ScoreWords {
+ public:
+  ScoreWords(const ScoreSplit& split, std::size_t pair, TokenNames queries, TokenNames keys,
+             bool crosses, Explanation& to)
+      : split_(split),
+        pair_(pair),
+        query_(split.pairs[pair].first),
+        key_(split.pairs[pair].second),
+        queries_(std::move(queries)),
+        keys_(std::move(keys)),
+        crosses_(crosses),
+        to_(to) {
+    const std::size_t A = split.query_parts.size(), B = split.key_parts.size();
+    terms_ = split.parts.values<double>().subspan(pair * A * B, A * B);
+    of_query_.assign(A, 0);
+    of_key_.assign(B, 0);
+    for (std::size_t a = 0; a < A; ++a) {
+      for (std::size_t b = 0; b < B; ++b) {
+        of_query_[a] += terms_[a * B + b];
+        of_key_[b] += terms_[a * B + b];
+      }
+    }
+  }
+
+  void explain(bool capped) {
+    const double score = split_.scores[pair_];
+    to_.part(translated("Why head {1} looks from {2} at {3}", split_.head, queries_(query_),
+                        keys_(key_)));
+    to_.step(translated("The score, in short"));
+    to_.paragraph(capped ? translated("Head {1} gives {2} of the weight of {3} to {4}. Its score, "
+                                      "before softcap, bias and mask, is {5}.",
+                                      split_.head, percentage(split_.weights[pair_], 1),
+                                      queries_(query_), keys_(key_), shown_number(score))
+                         : translated("Head {1} gives {2} of the weight of {3} to {4}. Its score, "
+                                      "before bias and mask, is {5}.",
+                                      split_.head, percentage(split_.weights[pair_], 1),
+                                      queries_(query_), keys_(key_), shown_number(score)));
+    to_.paragraph(translated("On the side of the key: {1}.", in_short(of_key_, true)));
+    to_.paragraph(translated("On the side of the query: {1}.", in_short(of_query_, false)));
+    if (cancels(of_key_, score) || cancels(of_query_, score)) {
+      to_.paragraph(
+          translated("Parts of both signs cancel each other here: shares of the sum are "
+                     "large, and some are negative."));
+    }
+    side(true);
+    side(false);
+    pairs();
+    to_.step(translated("The sum"));
+    to_.paragraph(
+        translated("The {1} pairs of parts add up to {2}, and the model itself computes "
+                   "{3}.",
+                   terms_.size(), shown_number(std::accumulate(terms_.begin(), terms_.end(), 0.0)),
+                   shown_number(score)));
+  }
+
+ private:
+  const std::vector<std::string>& names(bool key) const {
+    return key ? split_.key_parts : split_.query_parts;
+  }
+
+  // The token that a head gave most weight when it wrote the part; nothing for other parts.
+  std::optional<std::size_t> strongest(std::size_t part, bool key) const {
+    if ((key && crosses_) || split_.strongest[part].empty()) return std::nullopt;
+    const auto at =
+        std::lower_bound(split_.positions.begin(), split_.positions.end(), key ? key_ : query_);
+    return split_.strongest[part][static_cast<std::size_t>(at - split_.positions.begin())];
+  }
+
+  std::string part_in_words(std::size_t part, bool key) const {
+    const std::string& name = names(key)[part];
+    const std::string token = key ? keys_(key_) : queries_(query_);
+    if (name == "embedding") return translated("the token {1} itself", token);
+    if (name == "position") return translated("its position");
+    if (name == "token_type") return translated("its token type");
+    if (name == "bias") return translated("biases");
+    if (name == "encoder.output") return translated("the encoder's output at {1}", token);
+    if (is_feed_forward(name)) {
+      return translated("the feed-forward of layer {1} at {2}", name.substr(0, name.rfind('.')),
+                        token);
+    }
+    const auto source = strongest(part, key);
+    const bool reads_other = name.starts_with("cross.");
+    if (!source) return translated("head {1}", name);
+    return translated("what head {1} wrote at {2}, looking at {3}", name, token,
+                      reads_other ? keys_(*source) : queries_(*source));
+  }
+
+  // The largest parts of one side with their shares.
+  std::string in_short(const std::vector<double>& parts, bool key) const {
+    constexpr std::size_t most = 3;
+    const std::vector<std::size_t> order = by_size(parts);
+    std::vector<std::string> texts;
+    for (std::size_t n = 0; n < std::min(most, order.size()); ++n) {
+      if (parts[order[n]] == 0) break;
+      texts.push_back(translated("{1} from {2}", percentage(parts[order[n]], split_.scores[pair_]),
+                                 part_in_words(order[n], key)));
+    }
+    return enumerated(texts);
+  }
+
+  void side(bool key) {
+    to_.step(key ? translated("The key's parts") : translated("The query's parts"));
+    to_.paragraph(key ? translated("Each number is the sum over all parts of the query.")
+                      : translated("Each number is the sum over all parts of the key."));
+    std::vector<std::string> sources;
+    for (std::size_t part = 0; part < names(key).size(); ++part) {
+      const auto source = strongest(part, key);
+      const bool reads_other = names(key)[part].starts_with("cross.");
+      sources.push_back(!source ? "" : reads_other ? keys_(*source) : queries_(*source));
+    }
+    to_.put(table_by_size(
+        to_, {{translated("part"), names(key)}, {translated("looks at"), std::move(sources)}},
+        key ? of_key_ : of_query_, split_.scores[pair_], parts_left_out));
+  }
+
+  void pairs() {
+    std::vector<std::string> query, key;
+    for (const std::string& a : split_.query_parts) {
+      for (const std::string& b : split_.key_parts) {
+        query.push_back(a);
+        key.push_back(b);
+      }
+    }
+    to_.step(translated("The strongest pairs"));
+    to_.put(table_by_size(to_,
+                          {{translated("part of the query"), std::move(query)},
+                           {translated("part of the key"), std::move(key)}},
+                          terms_, split_.scores[pair_], pairs_left_out));
+  }
+
+  const ScoreSplit& split_;
+  std::size_t pair_, query_, key_;
+  TokenNames queries_, keys_;
+  bool crosses_;
+  Explanation& to_;
+  std::span<const double> terms_;
+  std::vector<double> of_query_, of_key_;
+};
+
+// The pair whose weight is largest.
+std::size_t strongest_pair(const ScoreSplit& split) {
+  return static_cast<std::size_t>(std::max_element(split.weights.begin(), split.weights.end()) -
+                                  split.weights.begin());
+}
+
+void explain_logit(const LogitSplit& split, const std::string& token, const TokenNames& tokens,
+                   const TokenNames& memory, bool capped, Explanation& to) {
+  to.part(translated("Why {1} after {2}", token, tokens(split.position)));
+  to.step(translated("The logit, part by part"));
+  to.paragraph(capped ? translated("The logit of {1} at {2}, before its cap, is {3}.", token,
+                                   tokens(split.position), shown_number(split.logit))
+                      : translated("The logit of {1} at {2} is {3}.", token, tokens(split.position),
+                                   shown_number(split.logit)));
+  const std::span<const double> parts = split.parts.values<double>();
+  to.put(
+      table_by_size(to, {{translated("part"), split.names}}, parts, split.logit, parts_left_out));
+  const auto sources = [&](const Tensor& rows, const TokenNames& names, const std::string& title) {
+    const std::size_t keys = rows.shape()[1];
+    std::vector<double> sums(keys, 0);
+    for (std::size_t at = 0; at < rows.size(); ++at) sums[at % keys] += rows.values<double>()[at];
+    std::vector<std::string> own;
+    for (std::size_t j = 0; j < keys; ++j) own.push_back(names(j));
+    const double whole = std::accumulate(sums.begin(), sums.end(), 0.0);
+    to.step(title);
+    to.paragraph(translated("The sum over all heads of what they took from each token:"));
+    to.put(
+        table_by_size(to, {{translated("token"), std::move(own)}}, sums, whole, tokens_left_out));
+  };
+  sources(split.tokens, tokens, translated("The tokens that heads read"));
+  if (split.cross_tokens) {
+    sources(split.cross_tokens, memory, translated("The encoder's tokens that heads read"));
+  }
+}
+
+std::string csv_of(const ScoreSplit& split) {
+  std::string text = "query,key,query_part,key_part,score\n";
+  const double* term = split.parts.values<double>().data();
+  for (const auto& [query, key] : split.pairs) {
+    const std::string place = std::to_string(query) + "," + std::to_string(key) + ",";
+    for (const std::string& a : split.query_parts) {
+      for (const std::string& b : split.key_parts) {
+        text.append(place).append(a).append(",").append(b).append(",");
+        text.append(number_text(*term++)).append("\n");
+      }
+    }
+  }
+  return text;
+}
+
+// A row for each part, and for a head's one for each token that it reads.
+std::string csv_of(const LogitSplit& split) {
+  std::string text = "position,token,part,source,contribution\n";
+  const std::string place =
+      std::to_string(split.position) + "," + std::to_string(split.token) + ",";
+  const auto row = [&](const std::string& part, const std::string& source, double number) {
+    text.append(place).append(part).append(",").append(source).append(",");
+    text.append(number_text(number)).append("\n");
+  };
+  const auto head_row = [](const std::vector<std::string>& heads, const std::string& part) {
+    return static_cast<std::size_t>(std::find(heads.begin(), heads.end(), part) - heads.begin());
+  };
+  for (std::size_t p = 0; p < split.names.size(); ++p) {
+    const std::string& part = split.names[p];
+    const std::size_t own = head_row(split.heads, part), cross = head_row(split.cross_heads, part);
+    if (own == split.heads.size() && cross == split.cross_heads.size()) {
+      row(part, "", split.parts.values<double>()[p]);
+      continue;
+    }
+    const Tensor& rows = own < split.heads.size() ? split.tokens : split.cross_tokens;
+    const std::size_t keys = rows.shape()[1], h = own < split.heads.size() ? own : cross;
+    for (std::size_t j = 0; j < keys; ++j) {
+      row(part, std::to_string(j), rows.values<double>()[h * keys + j]);
+    }
+  }
+  return text;
+}
+
+Fact facts_of(const ScoreSplit& split, std::size_t strongest) {
+  const auto pair = [](const auto& one) { return Shape{one.first, one.second}; };
+  return object({{"head", split.head},
+                 {"pairs", list_of(split.pairs, pair)},
+                 {"strongest", pair(split.pairs[strongest])},
+                 {"scores", split.scores},
+                 {"weights", split.weights},
+                 {"query_parts", split.query_parts},
+                 {"key_parts", split.key_parts},
+                 {"parts", split.parts}});
+}
+
+Fact facts_of(const LogitSplit& split, const std::string& text) {
+  return object({{"position", split.position},
+                 {"token", split.token},
+                 {"text", text},
+                 {"logit", split.logit},
+                 {"names", split.names},
+                 {"parts", split.parts},
+                 {"heads", split.heads},
+                 {"tokens", split.tokens},
+                 {"cross_heads", unless_empty(split.cross_heads)},
+                 {"cross_tokens", split.cross_tokens ? Fact(split.cross_tokens) : Fact::absent()}});
+}
+
+class WhyExplanation {
+ public:
+  WhyExplanation(const ExplainOptions& options, const Document& document, const Plan& plan)
+      : options_(options), document_(document), plan_(plan) {}
+
+  ExplainOutcome explain() {
+    check();
+    const ModelRequest& request = std::get<ModelRequest>(plan_.computation);
+    const Architecture& model = request.folder->architecture;
+    const ModelTexts text = request.texts.of_sample(options_.sample);
+    const WhySplits splits = split(choice(model, text), *request.folder, text, request);
+    ExplainOutcome outcome;
+    outcome.warnings = plan_.warnings;
+    if (options_.format == ExplanationFormat::csv) {
+      outcome.text = splits.scores ? csv_of(*splits.scores) : csv_of(*splits.logit);
+      return outcome;
+    }
+    const std::string token =
+        splits.logit ? token_text(*request.folder, splits.logit->token) : std::string();
+    if (options_.format == ExplanationFormat::json) {
+      outcome.text = json_text(object(
+          {{"document", document_.name()},
+           {"sample", options_.sample},
+           {"why", splits.scores ? facts_of(*splits.scores, strongest_pair(*splits.scores))
+                                 : Fact::absent()},
+           {"contribution", splits.logit ? facts_of(*splits.logit, token) : Fact::absent()}}));
+      return outcome;
+    }
+    Explanation to;
+    to.full = options_.full;
+    to.title = translated("{1} model, part by part", model.family);
+    to.item(translated("document: {1}", one_line(document_.name())));
+    to.paragraph(
+        translated("The state of a token is a sum: its embedding, and what each head and each "
+                   "feed-forward has written so far. With the denominators of the norms as they "
+                   "are, scores and logits are sums over these parts. Layers, heads and positions "
+                   "count from 0."));
+    const bool both = model.encoder_decoder();
+    const TokenNames own = names(both), encoder = names(false);
+    if (splits.scores) {
+      const bool crosses = splits.scores->head.starts_with("cross."),
+                 in_encoder = splits.scores->head.starts_with("encoder.");
+      ScoreWords(*splits.scores, strongest_pair(*splits.scores), in_encoder ? encoder : own,
+                 crosses || in_encoder ? encoder : own, crosses, to)
+          .explain(model.softcap.has_value());
+    }
+    if (splits.logit) {
+      explain_logit(*splits.logit, token, own, encoder, model.logit_softcap.has_value(), to);
+    }
+    outcome.text = options_.format == ExplanationFormat::markdown ? explanation_markdown(to)
+                                                                  : explanation_text(to);
+    return outcome;
+  }
+
+ private:
+  void check() const {
+    const char* const field = options_.why ? "ExplainOptions::why" : "ExplainOptions::logit";
+    const auto* request = std::get_if<ModelRequest>(&plan_.computation);
+    if (request == nullptr) {
+      throw Error(ErrorKind::usage, translated("scores and logits are split for models only"),
+                  field, translated("leave it out, or name a model"));
+    }
+    if (options_.every_query || !options_.analyses.empty()) {
+      throw Error(ErrorKind::usage, translated("a split is of one query, without analyses"), field,
+                  translated("choose one query, and leave analyses out"));
+    }
+    if (options_.format == ExplanationFormat::csv && options_.why && options_.logit) {
+      throw Error(ErrorKind::usage, translated("one CSV table holds one split"), field,
+                  translated("split the scores or the logit"));
+    }
+    const std::size_t samples = request->texts.ids.size();
+    if (options_.sample >= samples) {
+      throw input_error(
+          translated_count(samples, "there is no sample {2}: the document has {1} sample",
+                           "there is no sample {2}: the document has {1} samples", options_.sample),
+          "ExplainOptions::sample", translated("give 0 to {1}", samples - 1));
+    }
+  }
+
+  WhyOptions choice(const Architecture& model, const ModelTexts& text) const {
+    WhyOptions why;
+    why.query = options_.split_query;
+    why.key = options_.key;
+    why.logit = options_.logit;
+    if (!options_.why) return why;
+    std::string stack = options_.stack;
+    if (stack.empty() && model.encoder_decoder()) stack = "encoder";
+    why.head = (stack.empty() ? "" : stack + ".") + std::to_string(options_.layer.value_or(0)) +
+               "." + std::to_string(options_.head);
+    if (!why.query) {
+      why.query =
+          (stack == "decoder" || stack == "cross" ? text.decoder_ids : text.ids).front().size() - 1;
+    }
+    return why;
+  }
+
+  // Names of the encoder's tokens or of the decoder's; of a model of one stack they are the same.
+  TokenNames names(bool decoder) const {
+    for (const PlannedAttention& attention : plan_.attentions) {
+      if (attention.name.in_decoder() != decoder) continue;
+      return TokenNames(Labels::of_sample(attention.labels.query, options_.sample));
+    }
+    return TokenNames({});
+  }
+
+  static std::string token_text(const ModelFolder& folder, std::size_t token) {
+    if (!folder.tokenizer) return std::to_string(token);
+    const auto id = static_cast<std::int64_t>(token);
+    // Behind another token, a space before it stays.
+    return in_quotes(one_line(written_tokens(folder, {id, id}).back()));
+  }
+
+  const ExplainOptions& options_;
+  const Document& document_;
+  const Plan& plan_;
+};
+
+}  // namespace
+
+ExplainOutcome explain_why(const ExplainOptions& options, const Document& document,
+                           const Plan& plan) {
+  try {
+    return WhyExplanation(options, document, plan).explain();
+  } catch (const Error& error) {
+    throw document.placed(error);
+  }
+}
+
+}  // namespace attn

@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/io.hpp"
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string pythia =
+    (fs::path(ATTN_TEST_DATA) / "why" / "cases" / "gpt_neox_parallel" / "input.json").string();
+
+}  // namespace
+
+TEST_CASE("run --why and --logit write splits with the names of their parts") {
+  const TemporaryFolder folder;
+  for (const char* format : {"json", "safetensors"}) {
+    CAPTURE(format);
+    const Outcome run =
+        attn_cli({"run", pythia, "--why", "2.1", "--query", "6", "--key", "2", "--logit", "--out",
+                  "r", "--plots", "none", "--quiet", "--tensors", format},
+                 folder.path());
+    CHECK(run.errors == "");
+    REQUIRE(run.exit_code == 0);
+    const attn::TensorFile got = attn::TensorFile::open(folder / "r" / "result.json");
+    CHECK(got.read("why.scores").shape() == attn::Shape{1, 8, 8});
+    CHECK(got.read("contribution.parts").shape() == attn::Shape{11});
+    CHECK(got.read("contribution.tokens").shape() == attn::Shape{6, 9});
+    const std::string result = read_text(folder / "r" / "result.json");
+    CHECK(result.find(
+              "\"why\": {\n    \"head\": \"2.1\",\n    \"pairs\": [\n      [6,2]\n    ],\n") !=
+          std::string::npos);
+    CHECK(result.find("\"contribution\": {\n    \"position\": 6,\n    \"token\": ") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("what cannot be split is refused by the flag that asks for it") {
+  const Outcome other = attn_cli({"run", pythia, "--why", "7.0"});
+  CHECK(other.exit_code == 3);
+  CHECK(other.errors ==
+        "attn-cli: there is no layer 7: the model has 3\n  where: --why\n  help:  give 0 to 2\n");
+  const Outcome none =
+      attn_cli({"run", "-", "--why", "0.0"}, ".",
+               R"({"attention": "softmax", "scores": [[1, 2]], "value": [[1], [2]]})");
+  CHECK(none.exit_code == 2);
+  CHECK(none.errors ==
+        "attn-cli: scores and logits are split for models only\n  where: --why\n  help:  leave it "
+        "out, or name a model\n");
+}
+
+TEST_CASE("explain --why says what wrote the parts of a score, in both languages") {
+  const std::vector<std::string> asked{"explain",
+                                       "--model",
+                                       std::string(ATTN_DATA) + "/speeches",
+                                       "--text",
+                                       "The peace of the world. The peace of the",
+                                       "--layer",
+                                       "2",
+                                       "--head",
+                                       "0",
+                                       "--why",
+                                       "--logit"};
+  const Outcome english = attn_cli(asked);
+  CHECK(english.exit_code == 0);
+  CHECK(english.errors == "");
+  for (const char* text :
+       {"Why head 2.0 looks from \" the\" (12) at \" world\" (7)",
+        "On the side of the key: 58 % from what head 1.1 wrote at \" world\" (7),\n   looking at "
+        "\" the\" (6); 28 % from what head 1.0 wrote at \" world\" (7),",
+        "   1.1             \" the\" (6)                     3.3814   58 %\n",
+        "The 144 pairs of parts add up to 5.8577, and the model itself computes\n   5.8577.",
+        "The logit of \" world\" at \" the\" (12) is 9.2155."}) {
+    CAPTURE(text);
+    CHECK(english.output.find(text) != std::string::npos);
+  }
+  std::vector<std::string> other = asked;
+  other.insert(other.end(), {"--lang", "zh"});
+  CHECK(attn_cli(other).output.find("头 2.0 为什么从 \" the\" (12)看 \" world\" (7)") !=
+        std::string::npos);
+}
+
+TEST_CASE("explain --why --csv has a row for each pair of parts") {
+  std::vector<std::string> asked{"explain", pythia, "--layer", "1", "--head", "0",
+                                 "--query", "3",    "--key",   "2", "--why",  "--csv"};
+  const Outcome rows = attn_cli(asked);
+  CHECK(rows.exit_code == 0);
+  CHECK(rows.output.starts_with("query,key,query_part,key_part,score\n3,2,embedding,embedding,"));
+  CHECK(std::count(rows.output.begin(), rows.output.end(), '\n') == 1 + 5 * 5);
+  asked[10] = "--logit";
+  const Outcome logit = attn_cli(asked);
+  CHECK(logit.output.starts_with("position,token,part,source,contribution\n3,"));
+  asked.push_back("--why");
+  CHECK(attn_cli(asked).errors ==
+        "attn-cli: one CSV table holds one split\n  where: --why\n  help:  split the scores or "
+        "the logit\n");
+}
