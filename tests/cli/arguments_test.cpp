@@ -49,7 +49,7 @@ TEST_CASE("an unknown flag names the nearest known one") {
 
 TEST_CASE("every command that takes a number of threads checks it") {
   for (const std::string command :
-       {"run", "batch", "plot", "show", "explain", "compare", "validate", "bench", "list"}) {
+       {"run", "batch", "plot", "show", "explain", "compare", "validate", "bench"}) {
     CAPTURE(command);
     CHECK(wrong({command, "--threads", "0"}).errors ==
           "attn-cli: invalid value \"0\" for --threads\n"

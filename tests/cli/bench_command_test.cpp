@@ -177,7 +177,7 @@ TEST_CASE("a CPU target that is not there is refused with those that are") {
         "  help:  available: " +
             names + "\n");
   const std::string last = names.substr(names.rfind(' ') + 1);
-  const Outcome near = attn_cli({"list", "--cpu", last + "x"});
+  const Outcome near = attn_cli({"run", "-", "--cpu", last + "x"});
   CHECK(near.exit_code == 2);
   CHECK(near.errors == "attn-cli: this machine has no CPU target \"" + last +
                            "x\"\n"

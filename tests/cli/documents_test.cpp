@@ -274,7 +274,8 @@ TEST_CASE("the guide names no file of the source tree") {
 
 TEST_CASE("documents name no flag that there is not") {
   std::set<std::string> known{"--help", "--version"};
-  const std::string commands = between(attn_cli({"completion", "bash"}).output, "-W \"", "\"")[0];
+  const std::string commands =
+      between(attn_cli({"completion", "bash"}).output, "compgen -W \"", "\"")[0];
   std::istringstream words(commands.substr(0, commands.find(" --")));
   for (std::string command; words >> command;) {
     known.merge(flags_in(attn_cli({command, "--help"}).output));
