@@ -36,6 +36,8 @@ void split_characters(SplitText& text, SplitBehavior behavior, IsMatch is_match)
   });
 }
 
+}  // namespace
+
 Splitter split_pattern(const RegularExpression& pattern, SplitBehavior behavior, bool invert) {
   return [=](SplitText& text, MatchBudget& budget) {
     split(text, behavior, [&](std::string_view part, std::vector<Stretch>& stretches) {
@@ -44,6 +46,8 @@ Splitter split_pattern(const RegularExpression& pattern, SplitBehavior behavior,
     });
   };
 }
+
+namespace {
 
 // Runs of word characters, and runs of characters that are neither that nor white space.
 Splitter split_words() {

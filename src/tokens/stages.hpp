@@ -189,6 +189,8 @@ void split_as_bert(SplitText& text);
 /// its regular expression; bytes become the letters that stand for them.
 Splitter split_bytes(bool add_space, bool use_pattern);
 
+/// Cuts by a pattern; `invert`: by what lies between its matches.
+Splitter split_pattern(const RegularExpression& pattern, SplitBehavior behavior, bool invert);
 /// Cuts by a regular expression in Oniguruma's syntax, every match a part of its own.
 Splitter isolate(const std::string& pattern);
 

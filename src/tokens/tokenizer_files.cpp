@@ -105,13 +105,14 @@ TokenizerParts parts_from_merges(const TokenizerFiles& files) {
   std::string name = config.class_name();
   if (name.empty()) {
     name = is_one_of(files.model_type, {"roberta", "bart", "longformer"}) ? "RobertaTokenizer"
+           : files.model_type == "clip"                                   ? "CLIPTokenizer"
            : files.model_type.starts_with("qwen")                         ? "Qwen2Tokenizer"
                                                                           : "GPT2Tokenizer";
   }
   const bool roberta =
       is_one_of(name, {"RobertaTokenizer", "BartTokenizer", "LongformerTokenizer", "LEDTokenizer"});
-  const bool qwen = name == "Qwen2Tokenizer";
-  if (!roberta && !qwen && !is_one_of(name, {"GPT2Tokenizer", "CodeGenTokenizer"})) {
+  const bool qwen = name == "Qwen2Tokenizer", clip = name == "CLIPTokenizer";
+  if (!roberta && !qwen && !clip && !is_one_of(name, {"GPT2Tokenizer", "CodeGenTokenizer"})) {
     refuse_class(name, translated("vocab.json and merges.txt"));
   }
   BytePairModel model;
@@ -119,8 +120,32 @@ TokenizerParts parts_from_merges(const TokenizerFiles& files) {
   model.merges =
       in_file("merges.txt", [&] { return read_merges_txt(*files.merges_txt, *model.tokens); });
   const auto tokens = model.tokens;
+  if (clip) {
+    model.end_suffix = "</w>";
+    model.unknown = tokens->find(config.token("unk_token").value_or("<|endoftext|>"));
+  }
   TokenizerParts parts{tokens, std::move(model)};
   parts.written.letters_of_bytes = true;
+  if (clip) {
+    // Small letters in composed form, words without their spaces (Radford et al. 2021).
+    parts.normalizers.push_back(UnicodeForm{false, true});
+    parts.normalizers.push_back(Replace{{R"(\s+)", ""}, " "});
+    parts.normalizers.push_back(BertNormalizer{false, false, false, true});
+    parts.splitters.push_back(
+        split_pattern({R"('s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+)", ""},
+                      SplitBehavior::removed, true));
+    parts.splitters.push_back(split_bytes(false, true));
+    parts.added = added_tokens_of(config, *tokens,
+                                  {{"bos_token", "<|startoftext|>"},
+                                   {"eos_token", "<|endoftext|>"},
+                                   {"unk_token", "<|endoftext|>"},
+                                   {"pad_token", "<|endoftext|>"}},
+                                  false, parts.normalizers);
+    parts.around = enclosing_template(
+        id_of(*tokens, config.token("bos_token").value_or("<|startoftext|>"), "vocab.json"),
+        id_of(*tokens, config.token("eos_token").value_or("<|endoftext|>"), "vocab.json"), false);
+    return parts;
+  }
   const bool space =
       in_file(tokenizer_config_name, [&] { return config.boolean("add_prefix_space", false); });
   if (qwen) {

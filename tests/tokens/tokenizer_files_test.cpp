@@ -55,6 +55,22 @@ TEST_CASE("vocab.json and merges.txt are GPT-2's tokenizer, or that of the class
   CHECK(tokens_of(files, "ab") == Pieces{"</s>", "ab"});
 }
 
+TEST_CASE(
+    "vocab.json and merges.txt of CLIP end words in </w>, in small letters between two tokens") {
+  TokenizerFiles files;
+  files.model_type = "clip";
+  files.vocab_json =
+      R"({"a":0,"b":1,"a</w>":2,"b</w>":3,"ab</w>":4,"<|startoftext|>":5,"<|endoftext|>":6})";
+  files.merges_txt = "#version: 0.2\na b</w>\n";
+  CHECK(tokens_of(files, "AB  ba") ==
+        Pieces{"<|startoftext|>", "ab</w>", "b", "a</w>", "<|endoftext|>"});
+  // A letter without a token is the unknown one.
+  CHECK(tokens_of(files, "x") == Pieces{"<|startoftext|>", "<|endoftext|>", "<|endoftext|>"});
+  files.model_type.clear();
+  files.tokenizer_config = R"({"tokenizer_class": "CLIPTokenizer"})";
+  CHECK(tokens_of(files, "ab") == Pieces{"<|startoftext|>", "ab</w>", "<|endoftext|>"});
+}
+
 TEST_CASE("vocab.txt is BERT's tokenizer, or MPNet's") {
   TokenizerFiles files;
   files.vocab_txt = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nab\n##b\n<s>\n</s>\nAB\n";
