@@ -21,7 +21,7 @@ additive alibi all allow allowed always attention auto bash comparison steps bat
 completion confidence cos csv curves dark de difference dimensions distance distances duplicate en entropy eps
 GB MB kB example exp explain fill first fish gradient gray grid head heads heatmap il index induction json jsonl key
 labels layer lens linear lines list llama log logit logits lse manual mask masked matplotlib max mean memory
-ment min model nat never next none norms nostalgebraist npy npz off on out outlines output padding panel pdf
+ment min model nat never next none norms nostalgebraist npy npz off on out outlines output overlay padding panel pdf
 plot png position positions previous query rollout rotary run safetensors scale schema scores self separators
 shapes share shared shell show silu sin sink sinks softmax stages standard strip svg text the token transparent
 validate value view weights white window zh zsh
