@@ -2,13 +2,23 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "attention/attention_name.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
+
+// The layers up to that of the attention; all without one.
+std::optional<std::vector<std::size_t>> layers_up_to(const FrozenChoice& choice) {
+  if (!choice.attention) return std::nullopt;
+  std::vector<std::size_t> layers(choice.attention->layer + 1);
+  std::iota(layers.begin(), layers.end(), std::size_t{0});
+  return layers;
+}
 
 class Freezer {
  public:
@@ -21,11 +31,7 @@ class Freezer {
     options_.predicted.clear();
     options_.rows = {};
     options_.lens = {};
-    options_.layers.reset();
-    if (choice.attention) {
-      options_.layers.emplace(choice.attention->layer + 1);
-      std::iota(options_.layers->begin(), options_.layers->end(), std::size_t{0});
-    }
+    options_.layers = layers_up_to(choice);
   }
 
   FrozenPass pass() {
