@@ -170,7 +170,8 @@ void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads) 
       "--queries", "A:B", translated("Queries to draw, from A up to but not including B"),
       [&](const std::string& text) { selection.queries = position_range("--queries", text); });
   flags.add("--query", "NAME",
-            translated("One query to draw, by its label or position, such as [CLS] or 3,5"),
+            translated("One query to draw, by its label or position, such as [CLS] or 3,5; by its "
+                       "position, one whose scores or logit are split"),
             [&](const std::string& text) { selection.query = text; });
   flags.add("--keys", "A:B", translated("Keys to draw, from A up to but not including B"),
             [&](const std::string& text) { selection.keys = position_range("--keys", text); });

@@ -55,6 +55,11 @@ int compute(const GivenToRun& given) {
                 translated("leave one of them out"));
   }
   RunOptions options = given.options;
+  // --query chooses the query of a split where there is one, else that of the pictures.
+  if (options.why && options.selection.query) {
+    options.why.query = whole_number("--query", *options.selection.query);
+    options.selection.query.reset();
+  }
   const bool answering = answers(options, common.json, "attn-cli run");
   if (answering && given.show) {
     throw Error(ErrorKind::usage,
@@ -112,8 +117,6 @@ Command run_command() {
   command.flags.text(
       "--why", why.head, "LAYER.HEAD",
       translated("Split the scores of a head of a model among what the layers before it wrote"));
-  command.flags.count("--query", why.query, "N",
-                      translated("Query whose scores or logit are split, counted from 0"));
   add_why(command.flags, why.logit, why.key);
   command.flags.begin_group(FlagGroup::output);
   command.flags.text("--gradient", given->options.document.gradient, "FILE",
