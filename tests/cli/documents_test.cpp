@@ -302,7 +302,8 @@ TEST_CASE("documents name no flag that there is not") {
                                      "--virtual-time-budget",
                                      "--screenshot",
                                      "--onnxruntime",
-                                     "--table"};
+                                     "--table",
+                                     "--whole"};
   const std::set<std::string> of_slurm{"--array", "--cpus-per-task", "--dependency", "--job-name",
                                        "--mem",   "--ntasks",        "--parsable",   "--signal",
                                        "--time",  "--wrap"};
