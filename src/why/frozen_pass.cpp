@@ -171,7 +171,7 @@ class Freezer {
   ModelOptions options_;
   const FrozenChoice& choice_;
   FrozenPass frozen_;
-  Tensor last_;  // states behind the last layer
+  Tensor last_;  // states after the last layer
 };
 
 }  // namespace

@@ -16,7 +16,7 @@
 namespace attn {
 namespace {
 
-/// Goes back from a direction behind the last norm to every part: what a part adds to the logit is
+/// Goes back from a direction after the last norm to every part: what a part adds to the logit is
 /// its product with the direction, taken back through the frozen norms that the part passes.
 class LogitWalk {
  public:
@@ -152,8 +152,8 @@ LogitsHead head_of(const Architecture& model, const CheckpointWeights& weights) 
 void check_split_logits(const Architecture& model, const CheckpointWeights& weights) {
   if (!head_of(model, weights).dense) return;
   throw input_error(
-      translated("the logits of {1} are no sum over parts: the model's head has an activation "
-                 "behind the last state",
+      translated("the logits of {1} are not a sum over parts: the model's head has an activation "
+                 "after the last state",
                  model.family),
       "WhyOptions::logit", translated("split the scores of its heads, or another model's logit"));
 }

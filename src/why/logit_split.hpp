@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// Throws Error(input) if the model's logits are no sum over parts.
+/// Throws Error(input) if the model's logits are not a sum over parts.
 void check_split_logits(const Architecture& model, const CheckpointWeights& weights);
 
 /// Splits the logit of a token at a position of the last stack's text, of one sample; absent = the

@@ -28,7 +28,7 @@ struct HeadVectors {
   std::vector<Rows> parts;  ///< [count,d] each; the last is the bias
 };
 
-/// The product that makes a head's queries or keys, with the norms behind it.
+/// The product that makes a head's queries or keys, with the norms after it.
 class HeadProjection {
  public:
   HeadProjection(const StoredLinear& linear, const std::optional<Norm>& norm_of_all,

@@ -239,7 +239,7 @@ TEST_CASE("the parts of a logit add up to it, and those of each head to the head
     if (head.dense) {
       CHECK(error_from([&] { split(why, own.folder, own.text, own.options); }) ==
             "the logits of " + own.folder.architecture.family +
-                " are no sum over parts: the model's head has an activation behind the last "
+                " are not a sum over parts: the model's head has an activation after the last "
                 "state\n  where: WhyOptions::logit\n  help:  split the scores of its heads, or "
                 "another model's logit");
       ++refused;
