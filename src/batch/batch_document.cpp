@@ -108,11 +108,16 @@ Document open_batch_document(const ListedDocument& listed, const DocumentText& t
   const bool standard_input = listed.path == "-";
   // Standard input may mix documents and texts.
   const bool is_text = listed.is_text && !(standard_input && text.text.starts_with('{'));
-  if (!is_text) reading.owner = text.owner;
-  const std::string text_document =
-      is_text ? "{\"text\": " + json_string(line_of(text.text)) + "}" : "";
+  std::string made;  // document of a text or picture alone
+  if (listed.is_picture) {
+    made = "{\"image\": " + json_string(listed.path.filename().native()) + "}";
+  } else if (is_text) {
+    made = "{\"text\": " + json_string(line_of(text.text)) + "}";
+  } else {
+    reading.owner = text.owner;
+  }
   Document document = Document::parse(
-      is_text ? std::string_view(text_document) : text.text, place,
+      made.empty() ? text.text : std::string_view(made), place,
       standard_input ? std::filesystem::path() : listed.path.parent_path(), options.files, reading);
   put_options(options, document);
   return document;

@@ -148,6 +148,19 @@ void check_inputs(const BatchOptions& options) {
   }
 }
 
+// By the name, as a picture is not opened before its turn.
+bool is_picture(const fs::path& path) {
+  std::string extension = path.extension().string();
+  for (char& c : extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
+}
+
+// Whether a folder of a model says how pictures are prepared for it.
+bool reads_pictures(const fs::path& model) {
+  std::error_code ignored;
+  return fs::exists(model / "preprocessor_config.json", ignored);
+}
+
 }  // namespace
 
 std::string line_suffix(std::size_t line) {
@@ -160,6 +173,7 @@ class DocumentList::Listing {
       : limits_{options.run.document.files.limits, std::nullopt, {}, {}},
         results_(real_path(options.run.out)),
         model_(options.run.document.model.has_value()),
+        reads_pictures_(model_ && reads_pictures(*options.run.document.model)),
         found_(found) {}
 
   void add_input(const std::string& input) {
@@ -243,7 +257,8 @@ class DocumentList::Listing {
       // Links to folders may lead in circles.
       if (entry.is_directory(error) && !entry.is_symlink(error)) {
         add_folder(path, inside, inside);
-      } else if ((path.extension() == ".json" || path.extension() == ".jsonl") &&
+      } else if ((path.extension() == ".json" || path.extension() == ".jsonl" ||
+                  (reads_pictures_ && is_picture(path))) &&
                  is_readable(entry.status(error))) {
         add_file(path, inside);
       }
@@ -265,7 +280,8 @@ class DocumentList::Listing {
     if (!seen_.insert(fs::absolute(path, ignored).lexically_normal().native()).second) return;
     const bool texts = model_ && path.extension() == ".txt";
     if (path.extension() != ".jsonl" && !texts) {
-      found_.push_back({path.string(), below, 0, nullptr, nullptr, typed_});
+      found_.push_back(
+          {path.string(), below, 0, nullptr, nullptr, typed_, model_ && is_picture(path)});
       return;
     }
     try {
@@ -311,8 +327,9 @@ class DocumentList::Listing {
 
   FileAccess limits_;
   fs::path results_;
-  bool model_;          // whether lines of .txt files are texts for a model
-  bool typed_ = false;  // whether the user named the very file that is added
+  bool model_;           // whether lines of .txt files are texts for a model
+  bool reads_pictures_;  // whether pictures in folders are for the model
+  bool typed_ = false;   // whether the user named the very file that is added
   std::vector<Source>& found_;
   std::unordered_set<std::string> seen_;
 };
@@ -373,7 +390,8 @@ std::size_t DocumentList::line_of(const Source& source, std::size_t index) const
 
 ListedDocument DocumentList::operator[](std::size_t index) const {
   const Source& source = source_of(index);
-  return {names_[index], source.path, line_of(source, index), source.lines && source.lines->texts};
+  return {names_[index], source.path, line_of(source, index), source.lines && source.lines->texts,
+          source.is_picture};
 }
 
 DocumentText DocumentList::text(std::size_t index, const FileAccess& access) const {

@@ -60,6 +60,7 @@ struct ListedDocument {
   std::filesystem::path path;  ///< "-" = standard input
   std::size_t line = 0;        ///< from 1; 0 = the file is the document
   bool is_text = false;        ///< a text for a model instead of a document
+  bool is_picture = false;     ///< a picture for a model instead of a document
 
   /// "docs/a.json", "docs.jsonl:12", "standard input:12", as UTF-8.
   std::string place() const;
@@ -115,6 +116,7 @@ class DocumentList {
     std::unique_ptr<Lines> lines;
     std::unique_ptr<Error> error;  ///< reason why the file cannot be read
     bool typed = false;            ///< whether the user named the very file
+    bool is_picture = false;       ///< whether it is a picture for a model
   };
 
   const Source& source_of(std::size_t index) const;

@@ -426,3 +426,26 @@ TEST_CASE("validation takes the inputs of a batch and lists each document's prob
   validate_batch(listed, [&](const Validation& validation) { told.push_back(validation.input); });
   CHECK(told == std::vector<std::string>{(folder / "docs/a.json").string()});
 }
+
+TEST_CASE(
+    "a batch of a model of pictures runs each picture of a folder, and those that are named") {
+  const TemporaryFolder folder;
+  const fs::path model =
+      fs::path(ATTN_TEST_DATA) / "models" / "pictures" / "dinov2_registers_antialiased";
+  fs::create_directories(folder / "pictures");
+  fs::copy_file(model / "picture.png", folder / "pictures/a.png");
+  fs::copy_file(model / "picture.png", folder / "pictures/b.PNG");
+  folder.write("pictures/notes.txt", "not a picture");
+  BatchOptions options = options_for(folder, {"pictures"});
+  options.run.document.model = model / "checkpoint";
+  const BatchOutcome outcome = run_batch(options);
+  CHECK(outcome.counts.failed == 0);
+  CHECK(results_below(folder / "out") == std::set<std::string>{"a.png", "b.PNG"});
+  CHECK(names_of(options_for(folder, {"pictures/a.png"})) == std::vector<std::string>{"a.png"});
+  // Without a model, or with one of texts, pictures of a folder are left alone.
+  options.run.document.model = folder / "pictures";
+  CHECK(error_from([&] { DocumentList{options}; }, ErrorKind::file) ==
+        "there are no documents in what was given\n"
+        "  where: BatchOptions::inputs\n"
+        "  help:  documents end in .json, files with one document per line in .jsonl");
+}
