@@ -27,8 +27,9 @@ const Tensor* find(const NamedTensors& tensors, const std::string& name) {
 /// Collects the pictures of one reading.
 class Pictures {
  public:
-  Pictures(const HeadsOptions& options, const std::vector<std::vector<std::string>>& labels)
-      : options_(options), labels_(labels) {}
+  Pictures(const HeadsOptions& options, const std::vector<std::vector<std::string>>& labels,
+           const std::optional<SeenPicture>& seen)
+      : options_(options), labels_(labels), seen_(seen) {}
 
   void add(const std::string& name, Picture picture) {
     all_.push_back({name + extension(options_.format), std::move(picture)});
@@ -48,6 +49,26 @@ class Pictures {
     if (!plot.figure.title) plot.figure.title = title;
     if (!plot.colors.bar_label) plot.colors.bar_label = colours;
     add(name, draw_heatmap(heatmap, plot.heatmap(), options_.format));
+    add_overlay(name, tensor, colours);
+  }
+
+  // What [CLS], or all tokens on average, have of each patch, over the picture.
+  void add_overlay(const std::string& name, const Tensor& tensor, const std::string& colours) {
+    AttentionMap map;
+    map.tensor = name;
+    map.name = AttentionName::of_tensor(name);
+    map.meaning = TensorMeaning::other_map;
+    map.numbers = tensor;
+    map.labels = {labels_, labels_};
+    add_picture(map, seen_);
+    if (!map.picture) return;
+    Drawing drawing;
+    drawing.of.emplace_back().map = std::move(map);
+    drawing.choice.sample = options_.sample;
+    drawing.options = options_.plot;
+    drawing.format = options_.format;
+    if (!drawing.options.colors.bar_label) drawing.options.colors.bar_label = colours;
+    add("overlay." + name, draw_map_overlay(drawing));
   }
 
   std::vector<std::string> tokens(std::size_t count) const {
@@ -61,6 +82,7 @@ class Pictures {
  private:
   const HeadsOptions& options_;
   const std::vector<std::vector<std::string>>& labels_;
+  const std::optional<SeenPicture>& seen_;
   std::vector<HeadPicture> all_;
 };
 
@@ -97,8 +119,9 @@ Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size
 std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsOutcome& outcome,
                                        const NamedTensors& tensors,
                                        const std::vector<std::vector<std::string>>& labels,
-                                       const std::vector<AttentionName>& on_map) {
-  Pictures pictures(options, labels);
+                                       const std::vector<AttentionName>& on_map,
+                                       const std::optional<SeenPicture>& seen) {
+  Pictures pictures(options, labels, seen);
   for (const HeadStatistic statistic : outcome.statistics) {
     const auto column = static_cast<std::size_t>(statistic);
     const HeadStatisticInfo& info = head_statistics()[column];

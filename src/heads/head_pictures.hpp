@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 
 #include "attention/attention_name.hpp"
 #include "heads/model_analyses.hpp"
+#include "maps/seen_picture.hpp"
 
 namespace attn {
 
@@ -24,10 +26,12 @@ Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size
 /// Layers × heads for each chosen statistic, and pictures of what was computed in addition:
 /// the rollout of the last layer, norms of the chosen sample and head layer by layer, what the lens
 /// says, and the map of heads. `labels` are the tokens of each sample, `on_map` the attention of
-/// each head on that map.
+/// each head on that map. `seen` are the pictures that a model saw, over which rollout and norms
+/// are drawn too.
 std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsOutcome& outcome,
                                        const NamedTensors& tensors,
                                        const std::vector<std::vector<std::string>>& labels,
-                                       const std::vector<AttentionName>& on_map);
+                                       const std::vector<AttentionName>& on_map,
+                                       const std::optional<SeenPicture>& seen = {});
 
 }  // namespace attn

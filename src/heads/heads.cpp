@@ -165,6 +165,7 @@ class Reading {
       compute_maps(plan, options_.counting, [&](const AttentionMap& map) { take(map); });
     }
     if (model == nullptr) return;
+    seen_ = picture_of(plan);
     if (lens) lens->finish(tensors_, outcome_.lens);
     if (wants(HeadAnalysis::induction)) outcome_.induction = induction_test(*model, options_);
     if (!options_.without_heads_of.empty()) {
@@ -234,7 +235,7 @@ class Reading {
     const std::filesystem::path& folder = *options_.out;
     std::vector<HeadPicture> pictures;
     if (options_.plots)
-      pictures = head_pictures(options_, outcome_, tensors_, labels_, heads_on_map_);
+      pictures = head_pictures(options_, outcome_, tensors_, labels_, heads_on_map_, seen_);
     if (const auto& inputs = options_.document.files.mapped) {
       for (const char* name : {"heads.csv", "heads.json", "result.json"}) {
         inputs->refuse_output(folder / name);
@@ -258,6 +259,10 @@ class Reading {
     put("heads.json", heads_json(outcome_));
     if (tensors_.empty()) return;
     Fact::Members tensors;
+    if (seen_) {
+      tensors.push_back({"image", seen_->image});
+      tensors.push_back({"grid", seen_->grid()});
+    }
     for (const auto& [name, tensor] : tensors_) tensors.push_back({name, tensor});
     const bool labelled = !labels_.empty() && !labels_[0].empty();
     const Fact labels = label_facts(labels_);
@@ -272,6 +277,7 @@ class Reading {
   const HeadsOptions& options_;
   HeadsOutcome outcome_;
   NamedTensors tensors_;
+  std::optional<SeenPicture> seen_;  // by a model of pictures
   HeadDistances distances_;
   Shape shape_;                              // of the maps on the map of heads, without heads
   std::vector<AttentionName> heads_on_map_;  // the attention of each head

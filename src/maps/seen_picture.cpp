@@ -1,7 +1,9 @@
 #include "maps/seen_picture.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <variant>
+#include <vector>
 
 #include "document/plan.hpp"
 #include "maps/attention_map.hpp"
@@ -45,6 +47,12 @@ std::optional<SeenPicture> seen(const Tensor& image, const Tensor& grid) {
 }
 
 }  // namespace
+
+Tensor SeenPicture::grid() const {
+  return {{2},
+          std::vector<std::int64_t>{static_cast<std::int64_t>(rows),
+                                    static_cast<std::int64_t>(columns)}};
+}
 
 std::optional<SeenPicture> picture_of(const Plan& plan) {
   Tensor image, grid;

@@ -19,6 +19,8 @@ struct SeenPicture {
   std::size_t patch = 0;              ///< pixels of a patch's side
 
   std::size_t patches() const { return rows * columns; }
+  /// [rows, columns] as results have them.
+  Tensor grid() const;
 };
 
 /// Pictures of a plan; absent if it reads none.

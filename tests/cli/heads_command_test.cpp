@@ -341,3 +341,20 @@ TEST_CASE("several files of which one is a document have no heads") {
         "  where: INPUT\n"
         "  help:  give one document\n");
 }
+
+TEST_CASE("heads draws a rollout over the picture, and plot does so from what heads writes") {
+  const TemporaryFolder folder;
+  const std::string document =
+      std::string(ATTN_TEST_DATA) + "/models/pictures/dinov2_registers_antialiased/input.json";
+  CHECK(attn_cli({"heads", document, "--analyses", "rollout,norms", "--plots", "all", "--dpi", "50",
+                  "--out", "h", "--quiet"},
+                 folder.path())
+            .exit_code == 0);
+  CHECK(png_header(read_text(folder / "h/overlay.rollout.png")).dpi == 50);
+  CHECK(std::filesystem::exists(folder / "h/overlay.layers.1.self.block_norms.png"));
+  const Outcome plot = attn_cli({"plot", "overlay", "h/result.json", "--name", "layers.1.rollout",
+                                 "--dpi", "50", "--out", "o.png", "--json"},
+                                folder.path());
+  CHECK(plot.errors == "");
+  CHECK(plot.output.find("in 4 × 4 patches") != std::string::npos);
+}
