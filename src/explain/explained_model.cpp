@@ -52,10 +52,15 @@ class ModelWalk {
                                          : translated("the encoder's layer {1}", layer_);
     to_.part(translated("Into {1}", layer));
     to_.step(translated("The token's embedding"));
+    const bool sees = request_.folder->architecture.vision && stack_ != "text";
     to_.paragraph(
-        translated("\"{1}\" is the token {2} of the vocabulary. Its row of the table, with what "
-                   "positions and norms add before the first layer:",
-                   one_line(labels_[choice_.query]), ids()[choice_.query]));
+        sees ? translated("\"{1}\" of the picture: the projection of a patch's pixels, or a "
+                          "learned vector, with what positions and norms add before the first "
+                          "layer:",
+                          one_line(labels_[choice_.query]))
+             : translated("\"{1}\" is the token {2} of the vocabulary. Its row of the table, with "
+                          "what positions and norms add before the first layer:",
+                          one_line(labels_[choice_.query]), ids()[choice_.query]));
     show("x", AttentionName(stack_).tensor("embedded"));
     if (layer_ > 0) {
       to_.step(translated("What enters {1}", layer));

@@ -183,7 +183,11 @@ std::vector<Fact> facts_of(const ModelFolder& folder) {
       {to_translate("family"), model.family},
       {to_translate("layers"), heads},
       {to_translate("width"), translated("{1}, heads {2}", model.width, model.head_width)},
-      {to_translate("vocabulary"), translated("{1} tokens", grouped(model.vocabulary))},
+      model.vision
+          ? Fact{to_translate("pictures"),
+                 translated("{1} × {1} pixels, patches of {2} × {2}",
+                            model.vision->side * model.vision->patch, model.vision->patch)}
+          : Fact{to_translate("vocabulary"), translated("{1} tokens", grouped(model.vocabulary))},
       {to_translate("positions"), positions_text(model, folder.weights)},
       {to_translate("norm"),
        translated("{1}, ε {2}", translated(norm_text(model)), with_digits(model.eps, 6))},
