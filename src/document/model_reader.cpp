@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <numeric>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -11,7 +11,7 @@
 #include "document/keys.hpp"
 #include "document/kind_reader.hpp"
 #include "document/labels.hpp"
-#include "images/decoding.hpp"
+#include "document/picture_reader.hpp"
 #include "io/json_value.hpp"
 #include "io/number_array.hpp"
 #include "models/checkpoint.hpp"
@@ -24,7 +24,6 @@
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/work_budget.hpp"
-#include "tensor/operations.hpp"
 #include "tokens/regular_expression.hpp"
 
 namespace attn {
@@ -145,72 +144,25 @@ class ModelReader {
                       "/image", translated("leave \"image\" out, or name a model of pictures"));
   }
 
-  // Pictures as the folder's processor prepares them. Their tokens take the place of texts'.
+  // Pictures, whose tokens take the place of texts'.
   void read_pictures() {
     const JsonValue* value = root_.find("image");
-    if (value == nullptr) {
-      throw input_error(translated("the document has no picture for the model to read"), "/image",
-                        translated("give \"image\", a PNG or JPEG file or several"));
-    }
-    if (!request_.folder->image_processor) {
-      throw Error(ErrorKind::file,
-                  translated("there is no preprocessor_config.json in the folder {1}",
-                             in_quotes(request_.folder->path.native())),
-                  "", translated("download it too: it says how pictures are prepared"));
-    }
-    const ImageProcessor& processor = *request_.folder->image_processor;
-    const bool several = value->is(JsonValue::Type::array);
-    if (several && value->size() == 0) {
-      throw input_error(translated("the list of pictures is empty"), "/image",
-                        translated("name at least one"));
-    }
-    std::vector<Tensor> images;
-    for (std::size_t b = 0; b < (several ? value->size() : 1); ++b) {
-      check_time();
-      const std::string at = several ? pointer_to("/image", b) : "/image";
-      const std::string& name = expect_string(several ? value->element(b) : *value, at);
-      const Pixels prepared = processor.prepared(decoded(name));
-      const Tensor image = processor.rescaled(prepared, request_.dtype);
-      const Shape shape{1, 3, prepared.height, prepared.width};
-      if (!images.empty() && images.front().shape() != shape) {
-        const Shape& first = images.front().shape();
-        throw input_error(
-            translated("the picture comes out at {1} × {2} pixels, and the first one at {3} × {4}",
-                       prepared.height, prepared.width, first[2], first[3]),
-            at, translated("give pictures of different sizes in several documents"));
-      }
-      if (images.empty()) grid_ = grid_of(*model().vision, prepared.height, prepared.width);
-      const std::vector<std::string> names = picture_tokens(model(), grid_);
-      if (several && images.empty()) check_samples(*value, names.size(), "/image");
-      request_.texts.pictures.push_back(processor.normalised(image));
-      Ids& ids = request_.texts.ids.emplace_back();
-      for (std::size_t i = 0; i < names.size(); ++i) ids.push_back(static_cast<std::int64_t>(i));
-      if (!only_checks_) report_.tokens.push_back(names);
-      images.push_back(image.reshaped(shape));
-    }
-    const Tensor all = concatenated(images);
-    plan_.shapes.emplace_back("image", all.shape());
-    plan_.read += static_cast<double>(all.size());
+    PreparedPictures pictures =
+        prepare_pictures(value, document_, *request_.folder, request_.dtype,
+                         [&](std::size_t tokens) { check_samples(*value, tokens, "/image"); });
+    for (std::string& warning : pictures.warnings) plan_.warnings.push_back(std::move(warning));
+    grid_ = pictures.grid;
+    Ids ids(pictures.tokens.size());
+    std::iota(ids.begin(), ids.end(), std::int64_t{0});
+    request_.texts.ids.assign(pictures.inputs.size(), ids);
+    request_.texts.pictures = std::move(pictures.inputs);
+    plan_.shapes.emplace_back("image", pictures.image.shape());
+    plan_.read += static_cast<double>(pictures.image.size());
     if (only_checks_) return;
-    plan_.tokens.push_back({"image", all});
+    report_.tokens.assign(request_.texts.ids.size(), pictures.tokens);
+    plan_.tokens.push_back({"image", pictures.image});
     plan_.tokens.push_back({"grid", Tensor({2}, Ids{static_cast<std::int64_t>(grid_.rows),
                                                     static_cast<std::int64_t>(grid_.columns)})});
-  }
-
-  Pixels decoded(const std::string& name) {
-    const FileName file = FileName::by_document(document_.folder(), name);
-    const auto mapped = MappedFile::open(file, document_.access());
-    try {
-      Pixels pixels = decode_picture(mapped->bytes(), document_.access().limits);
-      if (pixels.cut_off) {
-        plan_.warnings.push_back(
-            translated("{1} has 16-bit grey values: those beyond 255 are cut off, as in Pillow",
-                       in_quotes(name)));
-      }
-      return pixels;
-    } catch (const Error& error) {
-      throw error.inside(file.path().string());
-    }
   }
 
   // Texts that are compared with the pictures.
@@ -531,8 +483,7 @@ class ModelReader {
       const bool known =
           both ? part == "encoder" || part == "decoder" || part == "cross" : part.empty();
       std::size_t layer = 0;
-      const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), layer);
-      if (!known || error != std::errc() || end != name.data() + name.size()) {
+      if (!known || !parse_number(name, layer)) {
         throw input_error(
             translated("{1} is not a layer of the model", in_quotes(member.key)), at,
             both ? translated("name layers such as \"encoder.0\", \"decoder.0\" or \"cross.0\"")

@@ -1,11 +1,9 @@
 #include "maps/map_selection.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <set>
 #include <string_view>
-#include <system_error>
 
 #include "attn/error.hpp"
 
@@ -31,8 +29,7 @@ std::set<std::size_t> dropped_keys(const MapSelection& selection, std::size_t co
   const auto readable = readable_tokens(labels, token_spelling({&labels}), false);
   for (const std::string& key : selection.drop) {
     std::size_t position = 0;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), position);
-    if (error == std::errc() && end == key.data() + key.size()) {
+    if (parse_number(key, position)) {
       if (position >= count) {
         throw input_error(translated("there is no key {1} to leave out of {2}", key,
                                      translated_count(count, "{1} key", "{1} keys")),
@@ -66,8 +63,7 @@ std::size_t named_query(const std::string& query, std::size_t count,
     if (labels[i] == query || readable[i] == query) return i;
   }
   std::size_t position = 0;
-  const auto [end, error] = std::from_chars(query.data(), query.data() + query.size(), position);
-  const bool number = error == std::errc() && end == query.data() + query.size();
+  const bool number = parse_number(query, position);
   if (number && position < count) return position;
   if (number) {
     throw input_error(translated("there is no query {1} among {2}", query,
@@ -86,8 +82,7 @@ std::string dropped_text(const MapSelection& selection) {
   for (std::size_t i = 0; i < selection.drop.size(); ++i) {
     const std::string& key = selection.drop[i];
     std::size_t position = 0;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), position);
-    const bool number = error == std::errc() && end == key.data() + key.size();
+    const bool number = parse_number(key, position);
     if (i > 0) text += i + 1 < selection.drop.size() ? translated(", ") : translated(" and ");
     text += number ? translated("Key {1}", position + 1) : key;
   }

@@ -1,7 +1,6 @@
 #include "support/atomic_file.hpp"
 
 #include <cerrno>
-#include <charconv>
 #include <optional>
 #include <random>
 #include <system_error>
@@ -40,8 +39,7 @@ std::optional<int> own_descriptor(const fs::path& path) {
   if (ignored || folder != "/proc/" + std::to_string(getpid()) + "/fd") return std::nullopt;
   const std::string name = path.filename();
   int number = -1;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
+  if (!parse_number(name, number)) return std::nullopt;
   return number;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace attn {
 
@@ -44,6 +45,13 @@ std::string with_short_exponent(std::string number);
 
 /// A number of at least `digits` digits: "000042".
 std::string with_zeros(std::size_t number, std::size_t digits);
+
+/// Whether the whole text is one number of that type, which `number` is then.
+template <class Number>
+bool parse_number(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
 
 /// At least `digits` lower-case hexadecimal digits: "00ff".
 std::string hexadecimal(std::uint64_t number, std::size_t digits);

@@ -1,9 +1,9 @@
 #include "tokens/tokenizer_config.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -108,9 +108,7 @@ void TokenizerConfig::append_listed(std::vector<std::pair<TokenId, AddedToken>>&
   for (const JsonMember& member : list.members()) {
     const Stage entry(member.value, pointer_to(where, member.key));
     TokenId id = 0;
-    const char* const end = member.key.data() + member.key.size();
-    const auto [read_to, error] = std::from_chars(member.key.data(), end, id);
-    if (error != std::errc() || read_to != end) {
+    if (!parse_number(member.key, id)) {
       throw input_error(translated("expected the id of a token"), entry.place(),
                         translated("use the file as published"));
     }

@@ -1,12 +1,12 @@
 #include "why/why.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <string_view>
 
 #include "attn/error.hpp"
 
+#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "why/logit_split.hpp"
@@ -14,13 +14,6 @@
 
 namespace attn {
 namespace {
-
-std::optional<std::size_t> whole_number(std::string_view text) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
-  return number;
-}
 
 void check_below(std::size_t number, std::size_t count, const char* field, const char* problem) {
   if (number < count) return;
@@ -47,24 +40,22 @@ SplitHead head_of(const std::string& name, const Architecture& model) {
     if (!rest.empty()) rest.remove_prefix(1);
   }
   const std::size_t point = rest.find('.');
-  const auto layer = whole_number(rest.substr(0, point));
-  const auto own =
-      point == std::string_view::npos ? std::nullopt : whole_number(rest.substr(point + 1));
-  if (!layer || !own) throw refuse();
-  check_below(*layer, model.stacks[head.decoder ? 1 : 0].layers.size(), "WhyOptions::head",
+  if (point == std::string_view::npos || !parse_number(rest.substr(0, point), head.layer) ||
+      !parse_number(rest.substr(point + 1), head.head)) {
+    throw refuse();
+  }
+  check_below(head.layer, model.stacks[head.decoder ? 1 : 0].layers.size(), "WhyOptions::head",
               to_translate("there is no layer {1}: the model has {2}"));
-  check_below(*own, model.heads, "WhyOptions::head",
+  check_below(head.head, model.heads, "WhyOptions::head",
               to_translate("there is no head {1}: each layer has {2}"));
-  head.layer = *layer;
-  head.head = *own;
   return head;
 }
 
 // The token of an id or a text; absent = the likeliest.
 std::optional<std::size_t> token_of(const std::string& text, const ModelFolder& folder) {
   if (text.empty()) return std::nullopt;
-  if (const auto id = whole_number(text)) {
-    check_below(*id, folder.architecture.vocabulary, "WhyOptions::logit",
+  if (std::size_t id = 0; parse_number(text, id)) {
+    check_below(id, folder.architecture.vocabulary, "WhyOptions::logit",
                 to_translate("there is no token {1}: the vocabulary has {2}"));
     return id;
   }
