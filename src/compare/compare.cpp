@@ -12,7 +12,7 @@
 #include "compare/compared_tensors.hpp"
 #include "document/tensor_source.hpp"
 #include "io/json_tensor.hpp"
-#include "maps/seen_by_heads.hpp"
+#include "maps/attention_map.hpp"
 #include "pictures/drawing.hpp"
 #include "result/provenance.hpp"
 #include "result/result_reader.hpp"

@@ -452,7 +452,7 @@ class WhyExplanation {
   static std::string token_text(const ModelFolder& folder, std::size_t token) {
     if (!folder.tokenizer) return std::to_string(token);
     const auto id = static_cast<std::int64_t>(token);
-    // Behind another token, a space before it stays.
+    // The space before it is kept only after another token.
     return in_quotes(one_line(written_tokens(folder, {id, id}).back()));
   }
 

@@ -87,7 +87,7 @@ struct Differences {
       const double difference = std::abs(a[j] - b[j]);
       variation += difference / 2;
       largest = std::max(largest, difference);
-      // Of what float32 rounds to zero nothing is known but that it is next to nothing.
+      // A weight this small may be zero in the other input because float32 rounded it.
       constexpr double next_to_nothing = 1e-30;
       if (a[j] > next_to_nothing) divergence += a[j] * std::log(a[j] / std::max(b[j], 0.0));
     }

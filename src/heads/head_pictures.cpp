@@ -52,7 +52,7 @@ class Pictures {
     add_overlay(name, tensor, colours);
   }
 
-  // What [CLS], or all tokens on average, have of each patch, over the picture.
+  // Share of each patch in [CLS], or in all tokens on average, over the picture.
   void add_overlay(const std::string& name, const Tensor& tensor, const std::string& colours) {
     AttentionMap map;
     map.tensor = name;

@@ -95,4 +95,10 @@ void check_allowed(const AttentionMap& map);
 /// The error with the name of the map's file, unless it is one of the request.
 Error placed(const Error& error, const AttentionMap& map);
 
+/// Seen cells [B,1,Lq,Lk] if all heads of [B,H,Lq,Lk] see the same; any other tensor unchanged.
+Tensor once_for_heads(const Tensor& allowed);
+
+/// Seen cells [B,H,Lq,Lk] of [B,1,Lq,Lk] for that number of heads; any other tensor unchanged.
+Tensor for_each_head(const Tensor& allowed, std::size_t heads);
+
 }  // namespace attn

@@ -12,7 +12,7 @@
 #include "attention/attention_name.hpp"
 #include "document/tensor_source.hpp"
 #include "maps/map_selection.hpp"
-#include "maps/seen_by_heads.hpp"
+#include "maps/attention_map.hpp"
 #include "maps/selected_map.hpp"
 #include "result/tensor_names.hpp"
 #include "support/errors.hpp"

@@ -15,7 +15,7 @@
 
 #include "attention/geometry.hpp"
 #include "document/mask_reader.hpp"
-#include "maps/seen_by_heads.hpp"
+#include "maps/attention_map.hpp"
 #include "result/output_folder.hpp"
 #include "result/result_writer.hpp"
 #include "support/atomic_file.hpp"
@@ -445,7 +445,7 @@ void KindRun::make_folder() {
   make_output_folder(folder_.path());
 }
 
-// Splits come first, as files are begun with all shapes; they are results behind the model's.
+// Splits are computed before the model, as files are begun with the shapes of all tensors.
 void KindRun::split() {
   const auto& model = std::get<ModelRequest>(plan_.computation);
   const std::size_t samples = model.texts.ids.size();

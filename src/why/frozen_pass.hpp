@@ -25,9 +25,9 @@ struct FrozenSubLayer {
   Branch branch = Branch::self;
   FrozenNorm on_stream, on_branch, on_sum;
 
-  // Of an attention, with H heads of width dv: its outputs [R,H·dv] before the projection, zeros
-  // for heads that are off; and what they are sums of, kept for logits alone: values [Lk,G·dv] and
-  // weights [R·H,Lk].
+  // Outputs [R,H·dv] of an attention's H heads of width dv before the projection, zeros for heads
+  // that are off; and, for logits alone, the values [Lk,G·dv] and weights [R·H,Lk] whose sums they
+  // are.
   std::size_t heads = 0;
   Rows outputs;
   StoredLinear projection;
@@ -35,7 +35,7 @@ struct FrozenSubLayer {
   /// The key that each head gives most weight, of the positions one after the other [R·H].
   std::vector<std::size_t> strongest;
 
-  Rows change;  ///< [R,D] of a feed-forward, behind its own norm
+  Rows change;  ///< [R,D] of a feed-forward, after its own norm
 };
 
 /// The attention whose scores are split: what makes queries and keys of the stream.

@@ -105,7 +105,7 @@ class LogitWalk {
     }
   }
 
-  /// What heads read at each token.
+  /// Contributions of heads by the token that they read.
   struct Sources {
     std::vector<std::string> heads;
     std::vector<std::vector<double>> rows;

@@ -25,7 +25,7 @@ std::string head_part(std::string_view stack, Branch branch, std::size_t layer, 
 std::string feed_forward_part(std::string_view stack, std::size_t layer);
 
 /// The rows `first` … `first + count` − 1 of a pass's positions, where its attention reads them, or
-/// behind the last layer that it kept. Each norm on the way counts once.
+/// after the last layer that it kept. Each norm on the way counts once.
 ResidualParts parts_of(const FrozenPass& pass, std::size_t first, std::size_t count,
                        std::size_t threads);
 

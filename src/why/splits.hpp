@@ -39,7 +39,7 @@ struct LogitSplit {
   Tensor cross_tokens;  ///< float64 [cross heads,Lk] of an encoder-decoder; else absent
 };
 
-/// What was asked for.
+/// The splits that a choice asks for.
 struct WhySplits {
   std::optional<ScoreSplit> scores;
   std::optional<LogitSplit> logit;
