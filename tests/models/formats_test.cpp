@@ -16,6 +16,7 @@
 #include "models/gguf_model.hpp"
 #include "models/model_folder.hpp"
 #include "models/pass.hpp"
+#include "models/recorded_document.hpp"
 #include "temporary_folder.hpp"
 
 namespace attn {
@@ -38,13 +39,7 @@ Given given_by(const JsonValue& document, const ModelFolder& folder) {
     own.options.dtype = DType::float64;
   }
   if (const JsonValue* ids = document.find("token_ids")) {
-    for (std::size_t i = 0; i < ids->size(); ++i) {
-      const JsonValue list = ids->element(i);
-      own.texts.ids.emplace_back();
-      for (std::size_t j = 0; j < list.size(); ++j) {
-        own.texts.ids.back().push_back(list.element(j).integer());
-      }
-    }
+    own.texts.ids = id_lists(ids);
     return own;
   }
   REQUIRE(folder.tokenizer);

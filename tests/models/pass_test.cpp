@@ -14,6 +14,7 @@
 #include "error_from.hpp"
 #include "io/json_tensor.hpp"
 #include "io/json_value.hpp"
+#include "models/recorded_document.hpp"
 #include "temporary_folder.hpp"
 
 namespace attn {
@@ -22,18 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path cases = fs::path(ATTN_TEST_DATA) / "models" / "cases";
-
-std::vector<std::vector<std::int64_t>> lists(const JsonValue* value) {
-  std::vector<std::vector<std::int64_t>> result;
-  for (std::size_t i = 0; value != nullptr && i < value->size(); ++i) {
-    const JsonValue list = value->element(i);
-    result.emplace_back();
-    for (std::size_t j = 0; j < list.size(); ++j) {
-      result.back().push_back(list.element(j).integer());
-    }
-  }
-  return result;
-}
 
 struct Case {
   Architecture model;
@@ -47,27 +36,14 @@ Case open_case(const std::string& name) {
   const fs::path folder = cases / name / "checkpoint";
   Case own{read_architecture(parse_json(read_text(folder / "config.json"))),
            CheckpointWeights::open(folder, {}),
-           {lists(document.find("token_ids")), lists(document.find("token_types")),
-            lists(document.find("decoder_token_ids"))},
+           {id_lists(document.find("token_ids")), id_lists(document.find("token_types")),
+            id_lists(document.find("decoder_token_ids"))},
            {}};
   own.options.stages = own.options.logits = true;
   if (const JsonValue* dtype = document.find("dtype")) {
     if (dtype->string() == "float64") own.options.dtype = DType::float64;
   }
-  if (const JsonValue* off = document.find("heads_off")) {
-    for (const JsonMember& layer : off->members()) {
-      const bool cross = layer.key.starts_with("cross."),
-                 decoder = layer.key.starts_with("decoder.");
-      HeadsByLayer& heads = cross     ? own.options.cross_heads_off
-                            : decoder ? own.options.decoder_heads_off
-                                      : own.options.heads_off;
-      const std::size_t number = layer.key.find('.') + 1;  // 0 where there is none
-      for (std::size_t i = 0; i < layer.value.size(); ++i) {
-        heads[std::stoul(layer.key.substr(number))].push_back(
-            static_cast<std::size_t>(layer.value.element(i).integer()));
-      }
-    }
-  }
+  read_heads_off(document, own.options);
   if (own.model.encoder_decoder() && own.texts.decoder_ids.empty()) {
     own.texts.decoder_ids.assign(own.texts.ids.size(), {own.model.decoder_start_id.value()});
   }

@@ -16,6 +16,7 @@
 #include "error_from.hpp"
 #include "io/json_value.hpp"
 #include "models/checkpoint.hpp"
+#include "models/recorded_document.hpp"
 #include "temporary_folder.hpp"
 #include "why/exact_sums.hpp"
 #include "why/why.hpp"
@@ -34,18 +35,6 @@ struct SplitCase {
   ModelOptions options;
 };
 
-std::vector<std::vector<std::int64_t>> id_lists(const JsonValue* value) {
-  std::vector<std::vector<std::int64_t>> lists;
-  for (std::size_t i = 0; value != nullptr && i < value->size(); ++i) {
-    const JsonValue list = value->element(i);
-    lists.emplace_back();
-    for (std::size_t j = 0; j < list.size(); ++j) {
-      lists.back().push_back(list.element(j).integer());
-    }
-  }
-  return lists;
-}
-
 SplitCase open_split_case(const fs::path& input) {
   const JsonValue document = parse_json_by_element(read_text(input), 100);
   SplitCase own{
@@ -63,18 +52,7 @@ SplitCase open_split_case(const fs::path& input) {
   }
   own.text = all.of_sample(0);
   own.options.dtype = DType::float64;
-  if (const JsonValue* off = document.find("heads_off")) {
-    for (const JsonMember& layer : off->members()) {
-      HeadsByLayer& heads = layer.key.starts_with("cross.")     ? own.options.cross_heads_off
-                            : layer.key.starts_with("decoder.") ? own.options.decoder_heads_off
-                                                                : own.options.heads_off;
-      const std::size_t number = layer.key.find('.') + 1;  // 0 where there is none
-      for (std::size_t i = 0; i < layer.value.size(); ++i) {
-        heads[std::stoul(layer.key.substr(number))].push_back(
-            static_cast<std::size_t>(layer.value.element(i).integer()));
-      }
-    }
-  }
+  read_heads_off(document, own.options);
   return own;
 }
 SplitCase open_split_case(const std::string& name) {
