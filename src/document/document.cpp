@@ -11,6 +11,7 @@
 
 #include "attn/error.hpp"
 
+#include "images/decoding.hpp"
 #include "io/json_document.hpp"
 #include "support/errors.hpp"
 #include "support/translated.hpp"
@@ -28,10 +29,6 @@ JsonValue& member(JsonValue& object, std::string_view key) {
   members.push_back({std::string(key), {}});
   return members.back().value;
 }
-
-}  // namespace
-
-namespace {
 
 Error not_a_document(const std::string& problem) {
   return input_error(problem, "",
@@ -55,6 +52,11 @@ Document Document::open(const std::filesystem::path& path, const FileAccess& acc
 Document Document::open(const std::shared_ptr<const MappedFile>& file,
                         const std::filesystem::path& path, const FileAccess& access,
                         const JsonOptions& options) {
+  if (looks_like_picture(file->bytes())) {
+    throw input_error(translated("this is a picture, not an input document"), path.string(),
+                      translated("name a model that reads pictures, and give this file with "
+                                 "DocumentOptions::images"));
+  }
   JsonOptions with_owner = options;
   with_owner.owner = file;
   const bool standard_input = path == "-";

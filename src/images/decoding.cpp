@@ -15,6 +15,8 @@ namespace attn {
 namespace {
 
 constexpr std::size_t channels = 3;
+constexpr std::array<std::uint8_t, 8> png_signature{0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+constexpr std::array<std::uint8_t, 3> jpeg_signature{0xff, 0xd8, 0xff};
 
 bool begins_with(std::span<const std::byte> file, std::span<const std::uint8_t> signature) {
   if (file.size() < signature.size()) return false;
@@ -72,14 +74,16 @@ void check_pixels(std::size_t width, std::size_t height, const Limits& limits) {
   check_memory(2 * numbers, translated("the picture"), "");
 }
 
+bool looks_like_picture(std::span<const std::byte> file) noexcept {
+  return begins_with(file, png_signature) || begins_with(file, jpeg_signature);
+}
+
 Pixels decode_picture(std::span<const std::byte> file, const Limits& limits) {
-  constexpr std::array<std::uint8_t, 8> png{0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-  constexpr std::array<std::uint8_t, 3> jpeg{0xff, 0xd8, 0xff};
-  if (begins_with(file, png)) {
+  if (begins_with(file, png_signature)) {
     StoredPicture stored = decode_png(file, limits);
     return upright(std::move(stored.pixels), stored.orientation);
   }
-  if (begins_with(file, jpeg)) {
+  if (begins_with(file, jpeg_signature)) {
     StoredPicture stored = decode_jpeg(file, limits);
     return upright(std::move(stored.pixels), stored.orientation);
   }

@@ -17,6 +17,9 @@ struct Pixels {
   bool cut_off = false;
 };
 
+/// Whether a file begins as PNG or JPEG files do.
+bool looks_like_picture(std::span<const std::byte> file) noexcept;
+
 /// Decodes a PNG or JPEG file upright, in the pixels that Pillow gives: by the EXIF orientation;
 /// grey copied, palettes looked up, alpha left out, the high byte of 16-bit colours, 16-bit grey
 /// cut off at 255. Throws Error(input) without a place for other and broken files, for CMYK and

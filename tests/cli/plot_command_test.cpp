@@ -199,6 +199,10 @@ TEST_CASE("folders of results are drawn, and input documents are told apart from
   CHECK(whole.exit_code == 3);
   CHECK(whole.errors ==
         "attn-cli: this is the folder of a result, not an input document\n  where: r\n" + help);
+  const std::string png = std::string(ATTN_DATA) + "/shapes/red_ring.png";
+  CHECK(done({"run", png}).errors ==
+        "attn-cli: this is a picture, not an input document\n  where: " + png +
+            "\n  help:  name a model that reads pictures, and give this file with --image\n");
   CHECK(done({"validate", "r"})
             .output.starts_with(
                 "r/result.json: 1 problem\n\n  this is a result, not an input document\n"));
