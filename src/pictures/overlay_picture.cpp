@@ -164,7 +164,13 @@ Picture draw_map_overlay(const Drawing& drawing) {
   const std::string title = shown_title(map.title);
   const std::string what =
       map.holds_weights() ? query_text(row) : map.tensor + ": " + query_text(row);
-  overlay.title = (title.empty() ? "" : title + "\n") + what + "\n" + layer.place;
+  // Maps such as a rollout belong to no head.
+  const bool of_head = map.holds_weights() || map.heads_only || map.numbers.rank() > 3;
+  const std::string place =
+      of_head ? layer.place
+              : translated("({1})", (layer.where.empty() ? "" : layer.where + translated(", ")) +
+                                        translated("Sample {1}", drawing.choice.sample + 1));
+  overlay.title = (title.empty() ? "" : title + "\n") + what + "\n" + place;
   return draw_overlay(overlay, options_for(drawing, map).overlay(), drawing.format);
 }
 

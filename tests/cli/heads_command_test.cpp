@@ -357,4 +357,12 @@ TEST_CASE("heads draws a rollout over the picture, and plot does so from what he
                                 folder.path());
   CHECK(plot.errors == "");
   CHECK(plot.output.find("in 4 × 4 patches") != std::string::npos);
+  // A rollout is of no head.
+  CHECK(attn_cli({"plot", "overlay", "h/result.json", "--name", "layers.1.rollout", "--letters",
+                  "text", "--out", "o.svg", "--quiet"},
+                 folder.path())
+            .exit_code == 0);
+  const std::string svg = read_text(folder / "o.svg");
+  CHECK(svg.find("Sample 1)") != std::string::npos);
+  CHECK(svg.find("Head") == std::string::npos);
 }
