@@ -11,8 +11,8 @@
 
 #include "attention/attention_name.hpp"
 #include "document/tensor_source.hpp"
-#include "maps/map_selection.hpp"
 #include "maps/attention_map.hpp"
+#include "maps/map_selection.hpp"
 #include "maps/selected_map.hpp"
 #include "result/tensor_names.hpp"
 #include "support/errors.hpp"
