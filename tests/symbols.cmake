@@ -33,7 +33,7 @@ set(allowed
 # A line is "libattn.a[object]: symbol U", of a shared library "libattn.so: symbol U".
 execute_process(COMMAND ${NM} -A -P --undefined-only ${LIBRARY}
   OUTPUT_VARIABLE symbols ERROR_VARIABLE errors RESULT_VARIABLE code)
-if(NOT code EQUAL 0 OR NOT symbols MATCHES "malloc U")
+if(NOT code EQUAL 0 OR NOT symbols MATCHES "aligned_alloc U")
   message(FATAL_ERROR "${NM} finds no symbols in ${LIBRARY}\n${errors}")
 endif()
 # Lists do not come apart at a bracket that stands alone.

@@ -46,14 +46,14 @@ class KeptBlocks {
   void set_limit(std::size_t bytes) noexcept {
     const std::lock_guard lock(guard_);
     limit_ = bytes;
-    if (bytes_ > limit_) give_back();
+    most_in_use_ = in_use_;
+    while (bytes_ > limit_) give_back_oldest();
   }
 
-  // Smallest block of at least `bytes` and less than 1.5 times as much. Otherwise frees all blocks
-  // and returns null.
+  // Smallest block of at least `bytes` and less than 1.5 times as much. Otherwise makes room for a
+  // new one and returns null.
   void* take(std::size_t bytes) noexcept {
     const std::lock_guard lock(guard_);
-    if (count_ == 0) return nullptr;
     Block* best = nullptr;
     for (std::size_t i = 0; i < count_; ++i) {
       Block& one = blocks_[i];
@@ -61,17 +61,28 @@ class KeptBlocks {
       if (best == nullptr || one.size < best->size) best = &one;
     }
     if (best == nullptr) {
-      give_back();
+      // Sizes that alternate, such as those of a layer, would drive each other out if there were
+      // room for no more than was in use.
+      const std::size_t most = std::max(most_in_use_, in_use_ + bytes);
+      while (count_ > 0 && in_use_ + bytes_ + bytes > most + most / 2) give_back_oldest();
       return nullptr;
     }
     void* const block = best->address;
-    bytes_ -= best->size;
-    *best = blocks_[--count_];
+    const std::size_t size = best->size;
+    remove(best);
+    use(size);
     return block;
+  }
+
+  // Counts a block that was made because none fitted.
+  void add(std::size_t size) noexcept {
+    const std::lock_guard lock(guard_);
+    use(size);
   }
 
   bool keep(void* block, std::size_t size) noexcept {
     const std::lock_guard lock(guard_);
+    in_use_ -= std::min(in_use_, size);
     if (count_ == blocks_.size() || size > limit_ - std::min(limit_, bytes_)) return false;
     blocks_[count_++] = {block, size};
     bytes_ += size;
@@ -84,15 +95,24 @@ class KeptBlocks {
     std::size_t size;
   };
 
-  void give_back() noexcept {
-    for (std::size_t i = 0; i < count_; ++i) std::free(blocks_[i].address);
-    count_ = 0;
-    bytes_ = 0;
+  void use(std::size_t size) noexcept {
+    in_use_ += size;
+    most_in_use_ = std::max(most_in_use_, in_use_);
+  }
+  void remove(Block* block) noexcept {
+    bytes_ -= block->size;
+    std::move(block + 1, blocks_.data() + count_, block);
+    --count_;
+  }
+  void give_back_oldest() noexcept {
+    std::free(blocks_[0].address);
+    remove(blocks_.data());
   }
 
   std::mutex guard_;
-  std::array<Block, 16> blocks_{};
+  std::array<Block, 16> blocks_{};  // the oldest first
   std::size_t count_ = 0, bytes_ = 0, limit_ = 0;
+  std::size_t in_use_ = 0, most_in_use_ = 0;  // bytes of large blocks
 };
 
 // Never destroyed, because tensors may be freed until the end of the process.
@@ -123,6 +143,8 @@ void* allocate_block(std::size_t bytes) noexcept {
   // Only a hint for the whole pages of the block: without large pages it is as usable.
   const std::size_t before = reinterpret_cast<std::uintptr_t>(block) % small_page;
   madvise(static_cast<char*>(block) - before, before + size, MADV_HUGEPAGE);
+  if (const std::size_t whole = size_of(block); whole >= KeptBlocks::least)
+    kept_blocks().add(whole);
   return block;
 }
 

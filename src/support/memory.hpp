@@ -10,9 +10,9 @@
 
 namespace attn {
 
-/// Uninitialised memory at a multiple of 64 bytes, for free() or free_block(); null if there is not
-/// enough. Large blocks use large pages: pixels, weights and outputs are touched once or twice, and
-/// faults of small pages would take much of the time.
+/// Uninitialised memory at a multiple of 64 bytes, for free_block(); null if there is not enough.
+/// Large blocks use large pages: pixels, weights and outputs are touched once or twice, and faults
+/// of small pages would take much of the time.
 void* allocate_block(std::size_t bytes) noexcept;
 
 /// Frees a block or keeps it for later blocks (see keep_freed_tensors()).

@@ -32,7 +32,7 @@ unsigned char* compress(unsigned char* data, int size, int* packed_size, int) {
   try {
     const std::string stream =
         next_compression.stream({data, static_cast<std::size_t>(size)}, next_compression.rows);
-    void* const block = std::malloc(stream.size());
+    void* const block = attn::allocate_block(stream.size());
     if (block == nullptr) return nullptr;
     std::memcpy(block, stream.data(), stream.size());
     *packed_size = static_cast<int>(stream.size());
@@ -47,7 +47,7 @@ unsigned char* compress(unsigned char* data, int size, int* packed_size, int) {
 #define STBIW_ZLIB_COMPRESS compress
 #define STBIW_MALLOC(size) attn::allocate_block(size)
 #define STBIW_REALLOC(block, size) std::realloc(block, size)
-#define STBIW_FREE(block) std::free(block)
+#define STBIW_FREE(block) attn::free_block(block)
 #define STBI_WRITE_NO_STDIO
 #define STB_IMAGE_WRITE_STATIC
 #define STB_IMAGE_WRITE_IMPLEMENTATION
@@ -175,10 +175,9 @@ std::string laid_out(const unsigned char* bytes, std::size_t width, std::size_t 
 
   next_compression = {compressor, {pixel, pixel * width + 1}};
   int size = 0;
-  const std::unique_ptr<unsigned char, decltype(&std::free)> png(
+  const std::unique_ptr<unsigned char, FreeBlock> png(
       stbi_write_png_to_mem(bytes, static_cast<int>(pixel * width), static_cast<int>(width),
-                            static_cast<int>(height), static_cast<int>(pixel), &size),
-      std::free);
+                            static_cast<int>(height), static_cast<int>(pixel), &size));
   if (png == nullptr) throw std::bad_alloc();
   return {reinterpret_cast<const char*>(png.get()), static_cast<std::size_t>(size)};
 }
