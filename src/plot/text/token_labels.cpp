@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <utf8proc.h>
 
@@ -192,6 +193,38 @@ std::string with_visible_ends(const std::string& text) {
          replaced(text.substr(end), " ", visible_space);
 }
 
+// A special token in few letters: "<bos>" for "<|begin_of_text|>", "<im_start>" for "<|im_start|>".
+std::string short_special(const std::string& token) {
+  constexpr std::size_t most_letters = 12;
+  constexpr std::pair<std::string_view, const char*> known[] = {
+      {"begin_of_text", "<bos>"}, {"begin▁of▁sentence", "<bos>"}, {"startoftext", "<bos>"},
+      {"end_of_text", "<eos>"},   {"end▁of▁sentence", "<eos>"},   {"endoftext", "<eos>"},
+      {"eot_id", "<eot>"}};
+  if (!token.starts_with('<')) return token;
+  std::string name = token.substr(1, token.size() - 2);
+  for (const std::string_view bar : {"|", "｜"}) {
+    if (name.size() <= 2 * bar.size() || !name.starts_with(bar) || !name.ends_with(bar)) continue;
+    name = name.substr(bar.size(), name.size() - 2 * bar.size());
+    for (const auto& [own, text] : known) {
+      if (name == own) return text;
+    }
+    return shortened("<" + name + ">", most_letters);
+  }
+  return token;
+}
+
+// A text that would leave no ink, in signs.
+std::string visible(std::string text) {
+  if (text.empty()) return "∅";
+  if (text.find_first_not_of(' ') == std::string::npos) return replaced(text, " ", visible_space);
+  constexpr std::pair<std::string_view, const char*> without_width[] = {
+      {"\u200b", "\\u200b"}, {"\u200c", "\\u200c"}, {"\u200d", "\\u200d"}, {"\ufeff", "\\ufeff"}};
+  for (const auto& [letter, escape] : without_width) {
+    if (text == letter) return escape;
+  }
+  return text;
+}
+
 bool begins_word(const std::string& label, const std::string& text, TokenSpelling spelling) {
   switch (spelling) {
     case TokenSpelling::plain:
@@ -227,6 +260,8 @@ TokenSpelling token_spelling(const std::vector<const std::vector<std::string>*>&
 
 std::vector<std::string> readable_tokens(const std::vector<std::string>& labels,
                                          TokenSpelling spelling, bool show_spaces) {
+  // Names of other things beside tokens have no spaces at their beginnings.
+  const bool plain = spelling == TokenSpelling::spaced && !any_starts_with({&labels}, " ");
   std::vector<std::string> result;
   result.reserve(labels.size());
   bool after_letter = false;
@@ -239,9 +274,8 @@ std::vector<std::string> readable_tokens(const std::vector<std::string>& labels,
       result.push_back(replaced(text, " ", visible_space));
       continue;
     }
-    switch (spelling) {
+    switch (plain ? TokenSpelling::plain : spelling) {
       case TokenSpelling::plain:
-      case TokenSpelling::spaced:
         break;
       case TokenSpelling::wordpiece:
         if (text.size() > wordpiece_mark.size() && text.starts_with(wordpiece_mark)) {
@@ -250,6 +284,7 @@ std::vector<std::string> readable_tokens(const std::vector<std::string>& labels,
         break;
       case TokenSpelling::sentencepiece:
       case TokenSpelling::byte_level:
+      case TokenSpelling::spaced:
         if (text.size() > 1 && text.front() == ' ') {
           text.erase(0, 1);
         } else if (continues) {
@@ -258,7 +293,7 @@ std::vector<std::string> readable_tokens(const std::vector<std::string>& labels,
         text = with_visible_ends(text);
         break;
     }
-    result.push_back(std::move(text));
+    result.push_back(is_special_token(label) ? short_special(label) : visible(std::move(text)));
   }
   return result;
 }

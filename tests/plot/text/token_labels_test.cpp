@@ -20,8 +20,24 @@ std::string joined(const Labels& labels) {
 }
 
 TEST_CASE("labels without a tokenizer's signs stay as they are") {
-  const Labels labels = {"The", "#", "##", "C#", "Ġorġ", "学习", "K_1", ""};
+  const Labels labels = {"The", "#", "##", "C#", "Ġorġ", "学习", "K_1"};
   CHECK(shown(labels) == labels);
+}
+
+TEST_CASE("labels that would leave no ink have a sign") {
+  CHECK(shown({"", " ", "  ", "\u200b", "a"}) == Labels{"∅", "␣", "␣", "\\u200b", "a"});
+}
+
+TEST_CASE("special tokens are short, and those of other programs keep their names") {
+  CHECK(shown({"<|begin_of_text|>", "<|im_start|>", "<|start_header_id|>", "<s>", "</s>",
+               "[CLS]"}) == Labels{"<bos>", "<im_start>", "<start…r_id>", "<s>", "</s>", "[CLS]"});
+}
+
+TEST_CASE("tokens that are written as they are read lose the space that begins them") {
+  CHECK(shown({"<bos>", "T", "h", "e", " Congress", "es", " ,"}) ==
+        Labels{"<bos>", "T", "·h", "·e", "Congress", "·es", ","});
+  const Labels layers = {"Layer 0", "Layer 1"}, tokens = {"T", " he"};
+  CHECK(readable_tokens(layers, token_spelling({&layers, &tokens}), false) == layers);
 }
 
 TEST_CASE("WordPiece's continuations are led by a dot") {
@@ -35,7 +51,7 @@ TEST_CASE("SentencePiece's words lose their sign, and pieces that go on are led 
 
 TEST_CASE("byte-level tokens are decoded") {
   CHECK(shown({"Ġcaf", "Ã©", "Ġna", "Ã¯ve", "Ċ", "ĠĠthe", "<|endoftext|>"}) ==
-        Labels{"caf", "·é", "na", "·ïve", "\n", "␣the", "<|endoftext|>"});
+        Labels{"caf", "·é", "na", "·ïve", "\n", "␣the", "<eos>"});
 }
 
 TEST_CASE("a letter cut into byte-level tokens leaves its bytes") {
@@ -49,8 +65,7 @@ TEST_CASE("one label that decodes to no text stays as it is among others that do
 }
 
 TEST_CASE("special tokens of other letters stand beside byte-level ones") {
-  CHECK(shown({"<｜begin▁of▁sentence｜>", "Hello", "Ġworld"}) ==
-        Labels{"<｜begin▁of▁sentence｜>", "Hello", "world"});
+  CHECK(shown({"<｜begin▁of▁sentence｜>", "Hello", "Ġworld"}) == Labels{"<bos>", "Hello", "world"});
 }
 
 TEST_CASE("scripts without spaces between words have no continuations") {
@@ -94,7 +109,7 @@ TEST_CASE("SentencePiece begins a word with its mark, also one that stands alone
 TEST_CASE("a space begins a word where tokens are written as they are read") {
   CHECK(joined({"<s>", "T", "h", "e", " c", "afé", " 𝄞", "𝄞", "."}) ==
         "<s>:0-1 The:1-4 café:4-6 𝄞.:6-9 ");
-  CHECK(shown({"T", "he", " cat"}) == Labels{"T", "he", " cat"});
+  CHECK(shown({"T", "he", " cat"}) == Labels{"T", "·he", "cat"});
 }
 
 TEST_CASE("tokens without marks are words") {
