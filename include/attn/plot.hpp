@@ -42,8 +42,10 @@ enum class Background { white, dark, transparent };
 enum class Letters { text, outlines };
 
 /// Values that colours are spread over: one range for all panels, one a panel, or a given range. A
-/// range that is not given goes from 0 to the largest weight, at least to 0.1; for numbers of both
-/// signs 0 is in its middle; other numbers span it, as all do in the matplotlib style.
+/// range that is not given goes from 0 to 1 for weights of at most 12 keys, for others from 0 to
+/// the largest, at least to 0.1 up to 20 keys. For numbers of both signs 0 is in its middle,
+/// negative ones that come near 0 end there; other numbers span it, as all do in the matplotlib
+/// style.
 struct ColorRange {
   enum class Scope { shared, panel, given } scope = Scope::shared;
   double low = 0, high = 1;  ///< of Scope::given
@@ -56,8 +58,9 @@ struct ColorNorm {
   double gamma = 0.5;  ///< of Kind::power, above 0
 };
 
-/// Value of a pixel over several cells, where there are more cells than pixels.
-enum class PixelShows { mean, max };
+/// Value of a pixel over several cells, where there are more cells than pixels. Automatic: the
+/// largest, so that no strong weight is lost; the mean in the matplotlib style.
+enum class PixelShows { automatic, mean, max };
 
 /// Options of every figure. Absent texts and sizes are those of the figure's kind.
 struct FigureOptions {
@@ -65,7 +68,10 @@ struct FigureOptions {
   std::optional<std::string> title, xlabel, ylabel;
   std::optional<std::pair<double, double>> figsize;  ///< inches, before the margins are trimmed
   double dpi = 300;                                  ///< pixels per inch of a raster, 1 to 10000
-  double font_scale = 1;                             ///< factor of all sizes of letters, 0.1 to 20
+  /// Whether the picture is exactly as large as the figure; otherwise its margins are trimmed.
+  bool exact_size = false;
+  double font_scale = 1;            ///< factor of all sizes of letters, 0.1 to 20
+  std::optional<std::string> font;  ///< family of the letters; absent: DejaVu Sans
   Background background = Background::white;
   Letters letters = Letters::text;
   Ticks ticks = Ticks::automatic;
@@ -80,7 +86,7 @@ struct ColorOptions {
   std::optional<std::string> cmap;
   ColorRange range;
   ColorNorm norm;
-  PixelShows pixels = PixelShows::mean;
+  PixelShows pixels = PixelShows::automatic;
   bool bar = true;                       ///< whether the bar of colours is drawn
   std::optional<std::string> bar_label;  ///< meaning of the colours
 };

@@ -92,8 +92,8 @@ void describe(const MapSelection& selection, Description& description) {
 void describe(const PlotOptions& plot, Description& description) {
   const auto& [figure, colors, annotation, marginals, titles, columns, top, threshold, smooth] =
       plot;
-  const auto& [style, title, xlabel, ylabel, figsize, dpi, font_scale, background, letters, ticks,
-               show_spaces, provenance, threads] = figure;
+  const auto& [style, title, xlabel, ylabel, figsize, dpi, exact_size, font_scale, font, background,
+               letters, ticks, show_spaces, provenance, threads] = figure;
   const auto& [cmap, range, norm, pixels, bar, bar_label] = colors;
   const auto& [annotate, color, format] = annotation;
   static_cast<void>(provenance);
@@ -103,6 +103,8 @@ void describe(const PlotOptions& plot, Description& description) {
                   range.scope, range.low, range.high, norm.kind, norm.gamma, pixels, font_scale,
                   top, threshold);
   if (smooth) description.add(std::string_view("smooth"));
+  if (exact_size) description.add(std::string_view("exact size"));
+  if (font) description.add(std::string_view("font"), *font);
 }
 
 void describe(const DocumentOptions& document, Description& description) {

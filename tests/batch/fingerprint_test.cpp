@@ -69,6 +69,8 @@ TEST_CASE("every option that changes a result changes the hash of the options") 
         o.plot.figure.figsize = {4, 3};
       },
       [](RunOptions& o) { o.plot.figure.dpi = 100; },
+      [](RunOptions& o) { o.plot.figure.exact_size = true; },
+      [](RunOptions& o) { o.plot.figure.font = "Serif"; },
       [](RunOptions& o) { o.plot.annotation.when = Annotate::on; },
       [](RunOptions& o) { o.plot.annotation.color = "red"; },
       [](RunOptions& o) { o.plot.annotation.format = ".3f"; },
@@ -81,7 +83,7 @@ TEST_CASE("every option that changes a result changes the hash of the options") 
       [](RunOptions& o) { o.plot.colors.range.low = -1; },
       [](RunOptions& o) { o.plot.colors.norm.kind = ColorNorm::Kind::log; },
       [](RunOptions& o) { o.plot.colors.norm.gamma = 2; },
-      [](RunOptions& o) { o.plot.colors.pixels = PixelShows::max; },
+      [](RunOptions& o) { o.plot.colors.pixels = PixelShows::mean; },
       [](RunOptions& o) { o.plot.figure.font_scale = 2; },
       [](RunOptions& o) { o.plot.top = 2; },
       [](RunOptions& o) { o.plot.threshold = 0.1; },

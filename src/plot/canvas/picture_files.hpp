@@ -124,7 +124,7 @@ class SvgFile {
 
   std::optional<Colour> paper_;
   std::string images_, texts_;
-  std::vector<std::string> families_;
+  std::string family_;  ///< of all texts
 };
 
 }  // namespace attn::plot

@@ -93,6 +93,13 @@ std::string said(const FileText& words) {
   return head;
 }
 
+// Names of fonts, in the order in which readers look for letters.
+std::string families(const std::string& first, const std::vector<std::string>& others) {
+  std::string names = "'" + first + "', ";
+  for (const std::string& other : others) names += "'" + other + "', ";
+  return xml_text(names) + "sans-serif";
+}
+
 }  // namespace
 
 void SvgFile::add_image(std::string_view png, const Box& box) {
@@ -105,6 +112,11 @@ void SvgFile::add_image(std::string_view png, const Box& box) {
 
 void SvgFile::add_text(PangoLayout* line, double width, Point origin, double degrees,
                        Colour colour) {
+  const std::string list =
+      pango_font_description_get_family(pango_layout_get_font_description(line));
+  family_ = list.substr(0, list.find(','));
+  // Fonts of letters that the figure's own lacks, which come after it.
+  std::vector<std::string> others;
   for (GSList* run = pango_layout_get_line_readonly(line, 0)->runs; run != nullptr;
        run = run->next) {
     PangoFont* const font = static_cast<PangoLayoutRun*>(run->data)->item->analysis.font;
@@ -113,15 +125,18 @@ void SvgFile::add_text(PangoLayout* line, double width, Point origin, double deg
     const char* const name = pango_font_description_get_family(description);
     const std::string family = name == nullptr ? "" : name;
     pango_font_description_free(description);
-    if (family.empty() || std::find(families_.begin(), families_.end(), family) != families_.end())
+    if (family.empty() || family == family_ ||
+        std::find(others.begin(), others.end(), family) != others.end()) {
       continue;
-    families_.push_back(family);
+    }
+    others.push_back(family);
   }
   const double size = pango_font_description_get_size(pango_layout_get_font_description(line)) /
                       double{PANGO_SCALE};
   const std::string x = number(origin.x), y = number(origin.y);
   texts_ += "<text x=\"" + x + "\" y=\"" + y + "\" font-size=\"" + number(size) + "\"";
   if (width > 0) texts_ += " textLength=\"" + number(width) + "\"";
+  if (!others.empty()) texts_ += " font-family=\"" + families(family_, others) + "\"";
   if (colour != black) texts_ += " fill=\"" + hex(colour) + "\"";
   if (degrees != 0) {
     texts_ += " transform=\"rotate(" + number(-degrees) + " " + x + " " + y + ")\"";
@@ -132,9 +147,7 @@ void SvgFile::add_text(PangoLayout* line, double width, Point origin, double deg
 // All texts; empty if there are none.
 std::string SvgFile::text_group() const {
   if (texts_.empty()) return "";
-  std::string names;
-  for (const std::string& family : families_) names += "'" + family + "', ";
-  return "<g xml:space=\"preserve\" font-family=\"" + xml_text(names) + "sans-serif\">\n" + texts_ +
+  return "<g xml:space=\"preserve\" font-family=\"" + families(family_, {}) + "\">\n" + texts_ +
          "</g>\n";
 }
 

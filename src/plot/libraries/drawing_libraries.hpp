@@ -26,6 +26,7 @@ extern const LateLibrary drawing;
   inline constinit const LateFunction<decltype(::function)> function(drawing, #function)
 
 // GLib and GObject.
+ATTN_DRAWING(g_ascii_strcasecmp);
 ATTN_DRAWING(g_ascii_toupper);
 ATTN_DRAWING(g_ascii_xdigit_value);
 ATTN_DRAWING(g_enum_get_value);
@@ -101,7 +102,7 @@ ATTN_DRAWING(pango_font_description_get_family);
 ATTN_DRAWING(pango_font_description_get_size);
 ATTN_DRAWING(pango_font_description_new);
 ATTN_DRAWING(pango_font_description_set_absolute_size);
-ATTN_DRAWING(pango_font_description_set_family_static);
+ATTN_DRAWING(pango_font_description_set_family);
 ATTN_DRAWING(pango_font_get_hb_font);
 ATTN_DRAWING(pango_font_map_create_context);
 ATTN_DRAWING(pango_glyph_string_get_width);

@@ -96,6 +96,28 @@ std::string script_name(GUnicodeScript script) {
 
 }  // namespace
 
+bool is_installed(const std::string& family) {
+  for (const char* general : {"serif", "sans-serif", "monospace"}) {
+    if (family == general) return true;
+  }
+  FcPattern* pattern = FcPatternCreate();
+  FcPatternAddString(pattern, FC_FAMILY, reinterpret_cast<const FcChar8*>(family.c_str()));
+  FcConfigSubstitute(nullptr, pattern, FcMatchPattern);
+  FcDefaultSubstitute(pattern);
+  FcResult result = FcResultNoMatch;
+  FcPattern* match = FcFontMatch(nullptr, pattern, &result);
+  bool found = false;
+  FcChar8* name = nullptr;
+  for (int i = 0; match != nullptr && !found &&
+                  FcPatternGetString(match, FC_FAMILY, i, &name) == FcResultMatch;
+       ++i) {
+    found = g_ascii_strcasecmp(reinterpret_cast<const char*>(name), family.c_str()) == 0;
+  }
+  if (match != nullptr) FcPatternDestroy(match);
+  FcPatternDestroy(pattern);
+  return found;
+}
+
 HintedFont::HintedFont(const char* family) {
   const FontFile file = file_of(family);
   if (FT_Init_FreeType(&library_) != 0) {

@@ -27,6 +27,9 @@ struct HintedLine {
   std::unique_ptr<cairo_surface_t, DestroySurface> coverage;
 };
 
+/// Whether there is a font of this family, or one that stands for a general name such as "serif".
+bool is_installed(const std::string& family);
+
 /// A font whose letters FreeType's auto-hinter fits to the pixels, eight times finer across than
 /// down, as in matplotlib. Text that is fitted otherwise takes other room and looks different at
 /// the resolution of screens.

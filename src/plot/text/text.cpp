@@ -20,7 +20,6 @@
 namespace attn::plot {
 namespace {
 
-constexpr const char* family = "DejaVu Sans";
 constexpr double units_per_pixel = PANGO_SCALE;
 
 // Has Pango start the threads with which it looks for fonts, once on each thread that draws. GLib
@@ -39,7 +38,7 @@ void start_font_threads() {
                    "pictures with RunOptions::plots"));
   }
   PangoContext* context = pango_font_map_create_context(pango_cairo_font_map_get_default());
-  PangoFontDescription* font = pango_font_description_from_string(family);
+  PangoFontDescription* font = pango_font_description_from_string(usual_family);
   PangoFont* loaded = pango_context_load_font(context, font);
   if (loaded != nullptr) g_object_unref(loaded);
   pango_font_description_free(font);
@@ -155,9 +154,16 @@ Point aligned_point(const Box& box, const Alignment& alignment, double ascent, d
 
 }  // namespace
 
-Typesetter::Typesetter(double pixels_per_point, Lettering lettering)
-    : pixels_per_point_(pixels_per_point), lettering_(lettering) {
-  if (lettering != Lettering::outlines) hinted_font_ = std::make_unique<HintedFont>(family);
+Typesetter::Typesetter(double pixels_per_point, Lettering lettering, const std::string& family)
+    : pixels_per_point_(pixels_per_point), family_(family), lettering_(lettering) {
+  if (family != usual_family && !is_installed(family)) {
+    throw Error(ErrorKind::usage, translated("there is no font \"{1}\" on this machine", family),
+                "",
+                translated("give a family that fc-list : family lists, such as {1}", usual_family));
+  }
+  if (lettering != Lettering::outlines) hinted_font_ = std::make_unique<HintedFont>(family.c_str());
+  // Letters that it lacks look as everywhere else.
+  if (family != usual_family) family_ += std::string(",") + usual_family;
 }
 
 const Text& Typesetter::text(const std::string& string, double points) {
@@ -195,7 +201,7 @@ void Typesetter::set_layout(Text& text, const std::string& line, double points) 
   if (context_ == nullptr) context_.reset(new_context());
   text.layout.reset(pango_layout_new(context_.get()));
   PangoFontDescription* font = pango_font_description_new();
-  pango_font_description_set_family_static(font, family);
+  pango_font_description_set_family(font, family_.c_str());
   pango_font_description_set_absolute_size(font, pixels(points) * units_per_pixel);
   pango_layout_set_font_description(text.layout.get(), font);
   pango_font_description_free(font);

@@ -70,11 +70,16 @@ struct Text {
   Box ink;                  ///< the box around its ink, relative to the start of the baseline
 };
 
-/// Turns strings into measured lines of DejaVu Sans, with other installed fonts for letters it
+/// Family of letters unless another is asked for.
+inline constexpr const char* usual_family = "DejaVu Sans";
+
+/// Turns strings into measured lines of one family, with other installed fonts for letters it
 /// lacks. Not for several threads at once; each may have its own.
 class Typesetter {
  public:
-  Typesetter(double pixels_per_point, Lettering lettering);
+  /// Throws Error(usage) for a family that is not installed.
+  Typesetter(double pixels_per_point, Lettering lettering,
+             const std::string& family = usual_family);
 
   /// The line for a string at a font size in points; made once and kept. Control characters are
   /// shown as \n, \t, \x07.
@@ -95,6 +100,7 @@ class Typesetter {
   void note_missing_letters(PangoLayout* layout);
 
   double pixels_per_point_;
+  std::string family_;
   double font_scale_ = 1;
   Lettering lettering_;
   std::unique_ptr<HintedFont> hinted_font_;
