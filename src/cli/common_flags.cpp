@@ -400,7 +400,7 @@ void add_results(Flags& flags, RunOptions& options, bool* page) {
             [&](const std::string&) { options.sync = false; });
   flags.toggle("--timing", options.timing, translated("Write the seconds taken into result.json"));
   add_provenance(flags, options.provenance, translated("result.json and the pictures"));
-  add_pooling(flags, options.document.pool, options.plot.colors.pixels);
+  add_pooling(flags, options.document.pool);
   add_picture(flags, {options.plot, options.selection, options.sample, options.head});
 }
 

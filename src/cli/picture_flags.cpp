@@ -41,8 +41,33 @@ constexpr auto layer_words =
     std::to_array<Named<MapSelection::Layers>>({{"mean", MapSelection::Layers::mean},
                                                 {"max", MapSelection::Layers::max},
                                                 {"all", MapSelection::Layers::each}});
-constexpr auto pixels_show =
-    std::to_array<Named<PixelShows>>({{"mean", PixelShows::mean}, {"max", PixelShows::max}});
+constexpr auto pixels_show = std::to_array<Named<PixelShows>>(
+    {{"auto", PixelShows::automatic}, {"mean", PixelShows::mean}, {"max", PixelShows::max}});
+
+// A picture for a place: inches, dots per inch and the factor of its letters.
+struct Preset {
+  std::string_view name;
+  std::pair<double, double> size;
+  double dpi, font_scale;
+  bool titled;
+};
+constexpr auto presets = std::to_array<Preset>({{"column", {3.25, 2.6}, 300, 1, false},
+                                                {"page", {6.75, 5}, 300, 0.8, false},
+                                                {"slide", {40.0 / 3, 7.5}, 144, 1.6, true},
+                                                {"poster", {24, 18}, 150, 2.6, true}});
+
+// Flags before the preset stay as they were given.
+void apply(const Preset& preset, PlotOptions& options) {
+  FigureOptions& figure = options.figure;
+  const FigureOptions usual;
+  if (!figure.figsize) figure.figsize = preset.size;
+  figure.exact_size = true;
+  if (figure.dpi == usual.dpi) figure.dpi = preset.dpi;
+  if (figure.font_scale == usual.font_scale) figure.font_scale = preset.font_scale;
+  if (!preset.titled && !figure.title) figure.title = "";
+  if (!figure.xlabel) figure.xlabel = translated("Key");
+  if (!figure.ylabel) figure.ylabel = translated("Query");
+}
 
 template <class Table>
 void complete(Flag& flag, const Table& table) {
@@ -219,6 +244,15 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
                   text == "none" ? std::vector<std::string>{} : quoted_list("--titles", text);
             });
   add_colour_map(flags, options.colors.cmap);
+  Flag& preset =
+      flags.add("--preset", "NAME",
+                translated("Exact size, letters and short names for a page: column, page, "
+                           "slide or poster"),
+                [&](const std::string& text) {
+                  apply(presets[choice("--preset", text, names_of(presets))], options);
+                });
+  complete(preset, presets);
+  flags.text("--font", options.figure.font, "NAME", translated("Family of the letters"));
   add_figure_size(flags, options.figure.figsize);
   add_dpi(flags, options.figure.dpi);
   flags.choice("--annotate", options.annotation.when, annotations, "WHEN",
@@ -271,17 +305,14 @@ void add_dpi(Flags& flags, double& dpi) {
             });
 }
 
-void add_pooling(Flags& flags, std::optional<Pooling>& bins, PixelShows& pixels) {
+void add_pooling(Flags& flags, std::optional<Pooling>& bins) {
   flags.begin_group(FlagGroup::pictures);
   flags.add(
       "--pool", "N[,WHAT]",
       translated(
           "For long sequences: reduce the weights to N bins of queries and keys, each their mean "
           "or, with N,max, the largest"),
-      [&](const std::string& text) {
-        bins = pooling(text);
-        if (bins->reduction == Pooling::Reduction::max) pixels = PixelShows::max;
-      });
+      [&](const std::string& text) { bins = pooling(text); });
 }
 
 ColorRange given_range(const std::string& text) {

@@ -34,7 +34,7 @@ void add_figure_size(Flags& flags, std::optional<std::pair<double, double>>& fig
 
 /// Adds --pool, the bins of long sequences. Bins of maxima make pixels show the largest of the
 /// cells below them too.
-void add_pooling(Flags& flags, std::optional<Pooling>& bins, PixelShows& pixels);
+void add_pooling(Flags& flags, std::optional<Pooling>& bins);
 
 /// ".png, .svg or .pdf"
 std::string picture_extensions();

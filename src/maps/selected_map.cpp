@@ -334,7 +334,8 @@ HeadLines selected_lines(const SelectedMap& selected) {
   const std::string place = place_text(selected);
   HeadLines lines;
   lines.title = selected.map.title.empty() ? translated("Attention between Tokens {1}", place)
-                                           : shown_title(selected.map.title) + " " + place;
+                                           : shown_title(selected.map.title) + "\n" + place;
+  if (!selected.map.cells.empty()) lines.title += "\n" + selected.map.cells;
   if (selected.choice.selection.heads == MapSelection::Heads::all) {
     lines.heads = selected_heads(selected);
   } else {

@@ -114,7 +114,9 @@ Picture draw_mask(const Drawing& drawing) {
   const AttentionMap& map = drawn.map;
   const MapChoice& choice = drawing.choice;
   if (drawn.mask) return draw_mask(*drawn.mask, drawing.options.figure, drawing.format);
-  if (map.planned) {
+  // Of weights in bins the mask is in bins too: the whole one may be too large for any picture.
+  const bool in_bins = !map.cells.empty() && map.allowed;
+  if (map.planned && !in_bins) {
     return draw_mask(
         mask_map(*map.planned, choice.sample, choice.head, map.title, choice.selection, 1),
         drawing.options.figure, drawing.format);

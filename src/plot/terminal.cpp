@@ -74,7 +74,7 @@ std::vector<std::string> all_printable(const std::vector<std::string>& strings) 
   return result;
 }
 
-// One cell as a terminal shows it: a weight, or the mean of several.
+// One cell as a terminal shows it: a weight, or the largest of several.
 struct TerminalCell {
   double value = 0;     // infinite or NaN if no cell under it holds a finite number
   bool hidden = false;  // by a mask, with all cells under it
@@ -82,29 +82,28 @@ struct TerminalCell {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-TerminalCell mean(const Matrix& matrix, const PixelShares& down, const PixelShares& across) {
-  double sum = 0, share = 0, infinite = 0;
-  bool any_seen = false;
+TerminalCell largest(const Matrix& matrix, const PixelShares& down, const PixelShares& across) {
+  double most = -infinity, infinite = 0;
+  bool any_seen = false, any_finite = false;
   for (std::size_t k = 0; k < down.shares.size(); ++k) {
     for (std::size_t m = 0; m < across.shares.size(); ++m) {
       const std::size_t row = down.first + k, column = across.first + m;
-      if (!matrix.shown(row, column)) continue;
+      const bool covered = down.shares[k] * across.shares[m] > 0;
+      if (!covered || !matrix.shown(row, column)) continue;
       any_seen = true;
       const double value = matrix.at(row, column);
       if (std::isinf(value)) infinite = value;
       if (!std::isfinite(value)) continue;
-      // Weighted before they are added: large values do not overflow.
-      const double part = down.shares[k] * across.shares[m];
-      sum += part * value;
-      share += part;
+      most = std::max(most, value);
+      any_finite = true;
     }
   }
   if (!any_seen) return {0, true};
-  if (share > 0) return {sum / share, false};
+  if (any_finite) return {most, false};
   return {infinite != 0 ? infinite : std::numeric_limits<double>::quiet_NaN(), false};
 }
 
-// A matrix averaged to at most `most_rows` × `most_columns` cells.
+// A matrix reduced to at most `most_rows` × `most_columns` cells.
 class TerminalCells {
  public:
   TerminalCells(const Matrix& matrix, std::size_t most_rows, std::size_t most_columns)
@@ -116,7 +115,7 @@ class TerminalCells {
     cells_.reserve(rows_ * columns_);
     for (const PixelShares& row : down) {
       for (const PixelShares& column : across) {
-        const TerminalCell& cell = cells_.emplace_back(mean(matrix, row, column));
+        const TerminalCell& cell = cells_.emplace_back(largest(matrix, row, column));
         has_hidden_ = has_hidden_ || cell.hidden;
         has_nan_ = has_nan_ || std::isnan(cell.value);
         has_infinity_ = has_infinity_ || cell.value == infinity;
@@ -398,7 +397,7 @@ class TerminalHeatmap {
       return std::to_string((cells + shown - 1) / shown);
     };
     std::string text =
-        translated("Each cell is the mean of up to {1} × {2} of {3} × {4} weights",
+        translated("Each cell is the largest of up to {1} × {2} of {3} × {4} weights",
                    at_most(matrix_.rows(), layout.rows), at_most(matrix_.columns(), layout.columns),
                    matrix_.rows(), matrix_.columns());
     if (all.low <= all.high) {

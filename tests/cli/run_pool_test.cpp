@@ -1,5 +1,7 @@
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -33,7 +35,27 @@ std::vector<float> tensor(const TemporaryFolder& folder, const std::string& name
   return {values.begin(), values.end()};
 }
 
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
 }  // namespace
+
+TEST_CASE(
+    "every picture of pooled weights says what a cell is and names its bins by their positions") {
+  const TemporaryFolder folder;
+  REQUIRE(
+      run(folder, {"--pool", "4", "--plots", "heatmap,grid,lines,strip,mask", "--format", "svg"})
+          .exit_code == 0);
+  for (const std::string kind : {"heatmap", "grid", "lines", "strip"}) {
+    CAPTURE(kind);
+    const std::string picture = text_of(folder / ("r/" + kind + ".svg"));
+    CHECK(picture.find(">Mean of 10 × 10 Weights per Cell<") != std::string::npos);
+    CHECK(picture.find(">K_11<") != std::string::npos);
+  }
+  CHECK(text_of(folder / "r/mask.svg").find("Mask of 4 queries × 4 keys.") != std::string::npos);
+}
 
 TEST_CASE("--pool N puts a map of bins in the place of the weights") {
   const TemporaryFolder folder;

@@ -141,7 +141,7 @@ TEST_CASE("the scale may be as short or as long as numbers allow") {
   CHECK(line({-1.7e308, 0, 1.7e308}) == "Q_1 ..\u22121.7e308..+++++0++++++@@1.7e308@@@");
 }
 
-TEST_CASE("more cells than columns and lines are averaged, none dropped") {
+TEST_CASE("of more cells than columns and lines the largest are shown") {
   // One weight among many, anywhere: its cell is the only one above zero.
   for (const std::size_t at : {0U, 12345U, 39999U}) {
     std::vector<float> weights(200 * 200);
@@ -155,7 +155,7 @@ TEST_CASE("more cells than columns and lines are averaged, none dropped") {
     CHECK(count(cells, "@") == 1);
     // 46 columns less 6 of labels; 30 lines less title, header, scale, remark and prompt.
     CHECK(
-        drawn.ends_with("Each cell is the mean of up to 9 × 5 of 200 × 200 weights;\n"
+        drawn.ends_with("Each cell is the largest of up to 9 × 5 of 200 × 200 weights;\n"
                         "they go from 0 to 1.\n"));
   }
 }

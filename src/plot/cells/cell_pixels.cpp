@@ -26,6 +26,13 @@ float number_of(double value) {
   return 1;
 }
 
+// Place of zero in a range of numbers of both signs, so that large negative ones are not lost among
+// positive ones; otherwise the low end.
+float place_of_zero(const Interval& range) {
+  if (range.low >= 0 || range.high < 0) return 0;
+  return static_cast<float>(-range.low / (range.high - range.low));
+}
+
 // One row of cells: where each value stands between the ends of the range, 0 for those without a
 // place; which ones have a place and which are hidden, as 0 and 1; and what the others are.
 struct CellRow {
@@ -46,11 +53,13 @@ struct PixelSum {
     hidden_share += weight * other.hidden_share;
     odd = weight > 0 ? std::max(odd, other.odd) : odd;
   }
-  void keep_largest(const PixelSum& other) {
+  // Keeps the number that is farther from `zero`.
+  void keep_largest(const PixelSum& other, float zero) {
     hidden_share += other.hidden_share;
     odd = std::max(odd, other.odd);
     if (other.share <= 0) return;
-    number = share > 0 ? std::max(number, other.number) : other.number;
+    const bool larger = std::abs(other.number - zero) > std::abs(number - zero);
+    number = share > 0 && !larger ? number : other.number;
     share = 1;
   }
 };
@@ -65,6 +74,7 @@ class Blending {
         down_(down),
         shows_hidden_(colours.shows_hidden(matrix)),
         largest_(colours.pixels == PixelShows::max),
+        zero_(place_of_zero(colours.range)),
         pixels_(across.size() * down.size()) {
     for (const PixelShares& pixel_across : across) {
       Across pixel{pixel_across.first, shares_.size(), pixel_across.shares.size(), 0};
@@ -126,7 +136,7 @@ class Blending {
         PixelSum* const of_row = sums.data() + (y - first_pixel) * width;
         if (largest_) {
           if (share <= 0) continue;
-          for (std::size_t x = 0; x < width; ++x) of_row[x].keep_largest(line[x]);
+          for (std::size_t x = 0; x < width; ++x) of_row[x].keep_largest(line[x], zero_);
         } else {
           for (std::size_t x = 0; x < width; ++x) of_row[x].add(line[x], share);
         }
@@ -193,7 +203,8 @@ class Blending {
           if (shares[k] <= 0) continue;
           const std::size_t j = pixel.first + k;
           sum.keep_largest({row.numbers[j], row.whole ? 1 : row.placed[j],
-                            row.whole ? 0 : shares[k] * row.hidden[j], row.whole ? 0 : row.odd[j]});
+                            row.whole ? 0 : shares[k] * row.hidden[j], row.whole ? 0 : row.odd[j]},
+                           zero_);
         }
       } else if (row.whole) {
         for (std::size_t k = 0; k < pixel.count; ++k) sum.number += shares[k] * numbers[k];
@@ -224,6 +235,7 @@ class Blending {
   const CellColours& colours_;
   const std::vector<PixelShares>& down_;
   bool shows_hidden_, largest_;
+  float zero_;  // from which the largest are counted
   std::vector<Across> across_;
   std::vector<float> shares_;
   std::vector<Interval> shown_;  // a band

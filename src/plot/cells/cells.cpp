@@ -120,17 +120,19 @@ void hatch_hidden(Canvas& canvas, const Box& box, const Matrix& matrix, const Pa
                Canvas::Hatch::dotted);
 }
 
-constexpr double usual_size = 10, least_size = 6;  // points
-constexpr std::size_t most_values = 1'000'000;     // more would only be a black area
+constexpr double usual_size = 10, least_size = 6;               // points
+constexpr double least_demanded_size = 2, least_text_size = 5;  // points
+constexpr std::size_t most_values = 1'000'000;                  // more would only be a black area
 // Shares of its cell that a value may take in the standard style: across, and down,
 // where a line of room stays above and below.
 constexpr double share_across = 0.8, share_down = 0.34;
 
-// Share of its cell that a given text may take, and of texts that must fit without being
-// shortened.
-constexpr double share_of_texts = 0.92, most_texts = 0.9;
+// Share of its cell that a given text may take.
+constexpr double share_of_texts = 0.92;
+constexpr double size_step = 1.2;  // from one size that is tried to the next below
 
 constexpr ValueFormat two_decimals;
+constexpr const char* nearly_zero = "\u00B7";
 
 // Whether all values fit their cells at a font size.
 bool fit(const Box& cell, const Matrix& matrix, const ValueFormat& format, PlotStyle style,
@@ -168,10 +170,15 @@ std::optional<double> value_size(const Box& cell, const Matrix& matrix, const Va
   for (double size = usual_size; size >= least_size; --size) {  // NOLINT: whole numbers
     if (fit(cell, matrix, format, style, size, typesetter)) return size;
   }
-  return demanded ? std::optional(least_size) : std::nullopt;
+  if (!demanded) return std::nullopt;
+  double size = least_size;
+  while (size > least_demanded_size && !fit(cell, matrix, format, style, size, typesetter)) {
+    size /= size_step;
+  }
+  return size;
 }
 
-// Given texts, each by itself: at the largest size at which most fit, the others shortened.
+// Given texts at the largest size at which all fit, or the least one, at which some are shortened.
 std::vector<CellValue> given_texts(const Box& box, const Matrix& matrix, const CellColours& colours,
                                    const CellValueOptions& options, Typesetter& typesetter) {
   const double width = box.width() / static_cast<double>(matrix.columns());
@@ -182,12 +189,12 @@ std::vector<CellValue> given_texts(const Box& box, const Matrix& matrix, const C
     return text.width <= share_of_texts * width && text.ink.height() <= share_of_texts * height;
   };
   std::vector<CellValue> values;
-  if (options.annotate == Annotate::off || !fits("m", least_size)) return values;
+  if (options.annotate == Annotate::off || !fits("m", least_text_size)) return values;
   double size = usual_size;
-  for (; size > least_size; --size) {  // NOLINT: whole numbers
-    const auto fitting = std::count_if(texts.begin(), texts.end(),
-                                       [&](const std::string& text) { return fits(text, size); });
-    if (static_cast<double>(fitting) >= most_texts * static_cast<double>(texts.size())) break;
+  while (size > least_text_size && !std::all_of(texts.begin(), texts.end(), [&](const auto& text) {
+           return fits(text, size);
+         })) {
+    --size;
   }
   for (std::size_t i = 0; i < matrix.rows(); ++i) {
     for (std::size_t j = 0; j < matrix.columns(); ++j) {
@@ -223,7 +230,9 @@ CellColours::CellColours(const ColourScale& scale, const ColorOptions& options,
       range(scale.range),
       style(figure.style),
       norm(options.norm),
-      pixels(options.pixels),
+      pixels(options.pixels != PixelShows::automatic ? options.pixels
+             : figure.style == PlotStyle::matplotlib ? PixelShows::mean
+                                                     : PixelShows::max),
       threads(figure.threads),
       paper(on),
       in_file(cells_in_file) {}
@@ -302,7 +311,10 @@ std::vector<CellValue> cell_values(const Box& box, const Matrix& matrix, const C
       const double value = matrix.at(i, j);
       const Point middle = {box.left + (static_cast<double>(j) + 0.5) * width,
                             box.top + (static_cast<double>(i) + 0.5) * height};
-      const Text& text = typesetter.text(shown_value(value, format, colours.style), *size);
+      std::string string = shown_value(value, format, colours.style);
+      // Cells that nearly are zero say less than the others.
+      if (standard && (string.starts_with('<') || string.starts_with('>'))) string = nearly_zero;
+      const Text& text = typesetter.text(string, *size);
       const Colour automatic = standard ? readable_on(colours.of(value)) : black;
       values.push_back({place(text, middle, {Horizontal::centre, Vertical::centre}),
                         options.colour.value_or(automatic)});
