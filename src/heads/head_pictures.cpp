@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "heads/head_maps.hpp"
 #include "maps/attention_map.hpp"
 #include "pictures/picture_kinds.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -22,6 +24,23 @@ const Tensor* find(const NamedTensors& tensors, const std::string& name) {
     if (own == name) return &tensor;
   }
   return nullptr;
+}
+
+// Positions up to that of each row [L,L], where all later ones have nothing at all, as where they
+// are hidden; absent where they have.
+Tensor earlier_positions(const Tensor& matrix) {
+  const std::size_t length = matrix.shape()[0];
+  if (length < 2 || matrix.shape()[1] != length) return {};
+  const Tensor converted = matrix.converted(DType::float64);
+  const auto numbers = converted.values<double>();
+  std::vector<std::uint8_t> seen(length * length);
+  for (std::size_t i = 0; i < length; ++i) {
+    for (std::size_t j = 0; j < length; ++j) {
+      if (j > i && numbers[i * length + j] != 0) return {};
+      seen[i * length + j] = j <= i ? 1 : 0;
+    }
+  }
+  return Tensor(matrix.shape(), std::move(seen));
 }
 
 /// Collects the pictures of one reading.
@@ -43,7 +62,8 @@ class Pictures {
     if (options_.sample >= maps.samples()) return;
     Heatmap heatmap;
     heatmap.weights = maps.matrix(options_.sample, head);
-    if (allowed != nullptr) heatmap.allowed = Maps(*allowed).matrix(options_.sample, head);
+    heatmap.allowed = allowed != nullptr ? Maps(*allowed).matrix(options_.sample, head)
+                                         : earlier_positions(heatmap.weights);
     heatmap.query_labels = heatmap.key_labels = tokens(maps.queries());
     PlotOptions plot = options_.plot;
     if (!plot.figure.title) plot.figure.title = title;
@@ -89,7 +109,8 @@ class Pictures {
 }  // namespace
 
 Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size_t column,
-                        const std::string& title, bool weights, const HeadsOptions& options) {
+                        const std::string& title, bool weights, const HeadsOptions& options,
+                        const std::string& bar) {
   std::size_t most = 0;
   for (const AttentionHeads& attention : attentions) most = std::max(most, attention.heads.size());
   std::vector<double> numbers;
@@ -106,13 +127,16 @@ Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size
   for (std::size_t h = 0; h < most; ++h) {
     heatmap.key_labels.push_back(translated("Head {1}", h));
   }
+  // The scale begins at the zero that there is.
+  heatmap.any_numbers = !weights && std::any_of(numbers.begin(), numbers.end(),
+                                                [](double number) { return number < 0; });
   heatmap.weights = Tensor({attentions.size(), most}, std::move(numbers));
-  heatmap.any_numbers = !weights;
   PlotOptions plot = options.plot;
   if (!plot.figure.title) plot.figure.title = title;
-  if (!plot.figure.xlabel) plot.figure.xlabel = translated("Head");
-  if (!plot.figure.ylabel) plot.figure.ylabel = translated("Layer");
-  if (!plot.colors.bar_label) plot.colors.bar_label = title;
+  // Rows and columns say what they are, and the title what the colours are.
+  if (!plot.figure.xlabel) plot.figure.xlabel = "";
+  if (!plot.figure.ylabel) plot.figure.ylabel = "";
+  if (!plot.colors.bar_label) plot.colors.bar_label = plot.figure.title == title ? bar : title;
   return draw_heatmap(heatmap, plot.heatmap(), options.format);
 }
 
@@ -132,9 +156,13 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
           });
         });
     if (!any) continue;
-    pictures.add("heads." + std::string(info.name),
-                 layers_by_heads(outcome.attentions, column, translated(info.title), info.is_share,
-                                 options));
+    pictures.add(
+        "heads." + std::string(info.name),
+        layers_by_heads(outcome.attentions, column, translated(info.title), info.is_share, options,
+                        statistic == HeadStatistic::sink
+                            ? translated("1: the first key's mean weight is above {1}",
+                                         with_digits(options.counting.sink_threshold, 4))
+                            : ""));
   }
   const std::string sample =
       labels.size() > 1 ? " (Sample " + std::to_string(options.sample + 1) + ")" : "";
@@ -172,7 +200,9 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
       map.names.push_back(attention.head_name(head));
     }
     map.title = translated("Heads with Similar Maps Are Near Each Other");
-    pictures.add("head_map", draw_points(map, options.plot.figure, options.format));
+    FigureOptions figure = options.plot.figure;
+    if (!figure.xlabel) figure.xlabel = translated("Distances: Jensen-Shannon divergences");
+    pictures.add("head_map", draw_points(map, figure, options.format));
   }
   if (const Tensor* lens = find(tensors, "lens.probabilities")) {
     const Shape& shape = lens->shape();
@@ -202,7 +232,7 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
             translated("Logit Lens: the Likeliest Token and Its Probability{1}", sample);
       }
       if (!plot.figure.xlabel) plot.figure.xlabel = translated("Input Token");
-      if (!plot.figure.ylabel) plot.figure.ylabel = translated("Layer");
+      if (!plot.figure.ylabel) plot.figure.ylabel = "";  // rows are named as layers
       if (!plot.colors.bar_label) plot.colors.bar_label = translated("Probability");
       pictures.add("lens", draw_heatmap(heatmap, plot.heatmap(), options.format));
     }

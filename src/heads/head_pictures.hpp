@@ -19,9 +19,11 @@ struct HeadPicture {
   Picture picture;
 };
 
-/// A column of the heads' numbers as layers × heads; `weights` = numbers from 0 to 1.
+/// A column of the heads' numbers as layers × heads; `weights` = numbers from 0 to 1. `bar` says
+/// more about them than the title.
 Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size_t column,
-                        const std::string& title, bool weights, const HeadsOptions& options);
+                        const std::string& title, bool weights, const HeadsOptions& options,
+                        const std::string& bar = "");
 
 /// Layers × heads for each chosen statistic, and pictures of what was computed in addition:
 /// the rollout of the last layer, norms of the chosen sample and head layer by layer, what the lens

@@ -94,8 +94,6 @@ Picture draw_difference(const DifferenceMap& map, PictureFormat format, double d
   options.colors.cmap = "RdBu_r";
   options.figure.dpi = dpi;
   options.figure.provenance = provenance;
-  // Small differences are of interest as much as large ones.
-  options.annotation.format = ".2g";
   options.colors.bar_label = "A − B";
   const double end = largest_finite({&heatmap, 1});
   options.colors.range = {ColorRange::Scope::given, -end, end};
@@ -142,9 +140,8 @@ Picture draw_difference(const Drawing& drawing) {
   PlotOptions options = options_for(drawing, a.map);
   const std::string sign =
       a.column == b.column ? std::string("A − B") : a.column + " − " + b.column;
-  options.colors.bar_label = drawing.options.colors.bar_label.value_or(sign);
-  // Small differences are of interest as much as large ones.
-  if (!options.annotation.format) options.annotation.format = ".2g";
+  options.colors.bar_label = drawing.options.colors.bar_label.value_or(
+      a.map.holds_weights() ? translated("Attention weight: {1}", sign) : sign);
   if (!options.colors.cmap) options.colors.cmap = "RdBu_r";
   // Zero is in the middle of numbers of both signs anyway.
   if (options.colors.range.scope == ColorRange::Scope::shared &&

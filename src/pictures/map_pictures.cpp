@@ -118,6 +118,7 @@ TokenStrip token_strip(const SelectedMap& selected) {
                                      : translated("Mean Weight that Each Token Gets");
   const std::string title = shown_title(selected.map.title);
   strip.title = (title.empty() ? "" : title + "\n") + what + " " + place_text(selected);
+  if (!selected.map.cells.empty()) strip.title += "\n" + selected.map.cells;
   // Where queries and keys are the same tokens, the query stands among them.
   const std::size_t place = map.first_query - map.first_key;
   const bool itself = queries == 1 && map.first_query >= map.first_key && place < keys &&
@@ -209,8 +210,9 @@ Picture draw_map_grid(const Drawing& drawing) {
   }
   // The title says what the titles of rows and columns do not. The matplotlib style has none of its
   // own.
-  if (options.figure.style == PlotStyle::standard && !options.figure.title) {
-    std::string place = drawing.of.size() > 1 ? taken_from_rows(grid) : chosen.where;
+  const bool standard = options.figure.style == PlotStyle::standard;
+  std::string place = drawing.of.size() == 1 ? chosen.where : standard ? taken_from_rows(grid) : "";
+  if (standard && !options.figure.title) {
     const auto add = [&](const std::string& words) {
       place += (place.empty() ? "" : translated(", ")) + words;
     };
@@ -224,12 +226,14 @@ Picture draw_map_grid(const Drawing& drawing) {
               : translated("Largest of {1}", heads_text(chosen)));
     }
     if (const std::string keys = keys_text(drawing.choice.selection); !keys.empty()) add(keys);
-    options.figure.title = shown_title(map.title);
-    if (map.title.empty()) {
-      options.figure.title = place;
-    } else if (!place.empty()) {
-      *options.figure.title += "\n(" + place + ")";
+    std::string title = shown_title(map.title);
+    const std::string between = title.empty() ? " " : "\n";
+    if (title.empty()) {
+      title = grid.panels[0].any_numbers ? map.tensor : translated("Attention Weight Heatmap");
     }
+    if (!place.empty()) title += between + translated("({1})", place);
+    if (!map.cells.empty()) title += "\n" + map.cells;
+    options.figure.title = std::move(title);
   }
   return draw_grid(grid, options.grid(), drawing.format);
 }

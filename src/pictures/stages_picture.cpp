@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,21 @@ struct Stage {
   Tensor tensor;
   bool hides = false;  ///< whether the mask has been applied
 };
+
+// A number as in a formula: "−10⁹" for -1e9.
+std::string power_text(double number) {
+  constexpr std::array<const char*, 10> digits = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  constexpr double least = 1000;
+  const double exponent = std::round(std::log10(std::abs(number)));
+  if (std::abs(number) < least || std::pow(10, exponent) != std::abs(number)) {
+    return with_digits(number, 4);
+  }
+  std::string power;
+  for (const char digit : with_digits(exponent, 4)) {
+    power += digits[static_cast<std::size_t>(digit - '0')];
+  }
+  return (number < 0 ? "−10" : "10") + power;
+}
 
 bool differ(const Tensor& a, const Tensor& b) {
   const Tensor x = a.converted(DType::float64), y = b.converted(DType::float64);
@@ -100,7 +117,7 @@ StageFormulas stage_formulas(const Plan& plan, const PlannedAttention& attention
   if (!formulas.mask.empty()) formulas.mask = "s" + formulas.mask;
   formulas.sinks = first && plan.options().sinks;
   if (mask.hides()) {
-    const std::string fill = mask.fill ? with_digits(*mask.fill, 4) : "−∞";
+    const std::string fill = mask.fill ? power_text(*mask.fill) : "−∞";
     formulas.mask +=
         (formulas.mask.empty() ? "" : translated("; ")) + translated("hidden: {1}", fill);
   }

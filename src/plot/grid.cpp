@@ -17,15 +17,21 @@ constexpr double panel_bar_gap = 0.04;    // of the place
 constexpr double panel_bar_width = 0.04;  // of the place
 constexpr double caption_size = 9, caption_gap = 5;  // points
 constexpr double colour_bar_height = 0.6;            // of the panels' height
-constexpr double least_gap = 6;        // points between the texts of neighbouring panels
-constexpr double title_pad = 10;       // points; of the whole figure's title
-constexpr double least_name_size = 6;  // points, of tokens along the panels
-constexpr double small_panel = 40, small_frame = 0.5;  // points; a side and its frame's line
-constexpr double around_panels = 1.2;                  // inches of the default height
+constexpr double least_gap = 6;   // points between the texts of neighbouring panels
+constexpr double title_pad = 10;  // points; of the whole figure's title
+constexpr double small_panel = 40, small_frame = 0.5;   // points; a side and its frame's line
+constexpr double around_panels = 1.2;                   // inches of the default height
+constexpr double least_panel = 0.4, longest_side = 24;  // inches; of a panel and of all of them
 
 std::pair<double, double> default_size(const HeatmapGrid& grid, const GridOptions& options) {
+  // Many panels are smaller, so that their picture can be made.
+  double panel_side = grid.panel_side;
+  if (options.figure.style == PlotStyle::standard) {
+    const auto most = static_cast<double>(std::max(grid.rows, grid.columns));
+    panel_side = std::min(panel_side, std::max(least_panel, longest_side / most));
+  }
   const auto side = [&](std::size_t panels, double aspect) {
-    return grid.panel_side * aspect * static_cast<double>(panels);
+    return panel_side * aspect * static_cast<double>(panels);
   };
   const double width = std::max(least_side, side(grid.columns, 1));
   if (options.figure.style == PlotStyle::matplotlib) {
@@ -59,6 +65,18 @@ std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
     }
   }
   return matrices;
+}
+
+// Columns of nearly a square of panels, without a hole in the last row where that is not much
+// wider.
+std::size_t columns_of(std::size_t panels) {
+  constexpr double widest = 1.6;  // of a square's columns
+  const double square = std::ceil(std::sqrt(static_cast<double>(panels)));
+  const auto least = static_cast<std::size_t>(square);
+  for (std::size_t columns = least; static_cast<double>(columns) <= widest * square; ++columns) {
+    if (panels % columns == 0) return columns;
+  }
+  return least;
 }
 
 std::vector<std::string> titles_of(const HeatmapGrid& grid, const GridOptions& options) {
@@ -96,9 +114,8 @@ HeatmapGrid wrapped(const HeatmapGrid& grid, const GridOptions& options) {
                          grid.columns > most_in_a_row;
   if (grid.rows != 1 || grid.panels.empty() || !(options.columns || automatic)) return grid;
   HeatmapGrid result = grid;
-  const auto square = std::ceil(std::sqrt(static_cast<double>(grid.panels.size())));
-  result.columns = std::clamp<std::size_t>(
-      options.columns.value_or(static_cast<std::size_t>(square)), 1, grid.panels.size());
+  result.columns = std::clamp<std::size_t>(options.columns.value_or(columns_of(grid.panels.size())),
+                                           1, grid.panels.size());
   result.rows = (grid.panels.size() + result.columns - 1) / result.columns;
   for (std::size_t i = 0; i < result.panels.size() && !options.titles; ++i) {
     std::string& title = result.panels[i].title;
@@ -286,8 +303,16 @@ ColourBar GridFigure::bar_beside(const Panel& panel, double width, const ColourS
 void GridFigure::add_caption(Panel& panel, const std::string& caption) {
   if (caption.empty()) return;
   Decorations& around = panel.decorations;
+  std::string formula = caption;
+  const double width = panel.axes.box.width();
+  if (figure_.typesetter().text(caption, caption_size).width > width) {
+    // A formula that is too long continues at its equality signs.
+    for (std::size_t at = 0; (at = formula.find(" = ", at)) != std::string::npos; ++at) {
+      formula[at] = '\n';
+    }
+  }
   const std::string lines =
-      figure_.standard() ? figure_.label(caption, caption_size, panel.axes.box.width()) : caption;
+      figure_.standard() ? figure_.title(formula, caption_size, width) : caption;
   for (const std::string& string : lines_of(lines)) {
     const Text& line = figure_.typesetter().text(string, caption_size);
     const Point anchor = {panel.axes.box.middle(),
@@ -345,19 +370,15 @@ void GridFigure::set_ticks(Axes& axes, std::size_t index) {
   }
   if (!axes.x.drawn && !axes.y.drawn) return;
   const double usual_size = axes.x.tick_label_size;
-  for (const double size : {usual_size, 8.0, 7.0, least_name_size}) {
-    axes.x.tick_label_size = axes.y.tick_label_size = size;
-    if (set_cell_ticks(axes, ticks, figure_) == 1) return;
-    if (key.ticks == Ticks::index && query.ticks == Ticks::index) break;
-  }
-  axes.x.tick_label_size = axes.y.tick_label_size = usual_size;
-  const bool named = options_.figure.ticks == Ticks::automatic &&
+  if (set_cell_ticks(axes, ticks, figure_) == 1) return;
+  // Names of bins are numbers of positions, which may thin out.
+  const Heatmap& names = grid_.panels[index];
+  const bool bins = are_positions(names.query_labels) && are_positions(names.key_labels);
+  const bool named = !bins && options_.figure.ticks == Ticks::automatic &&
                      (key.ticks == Ticks::automatic || query.ticks == Ticks::automatic);
-  if (!named) {
-    set_cell_ticks(axes, ticks, figure_);
-    return;
-  }
+  if (!named) return;
   names_left_out_ = true;
+  axes.x.tick_label_size = axes.y.tick_label_size = usual_size;
   MapTicks numbered = ticks;
   numbered.key.ticks = numbered.query.ticks = Ticks::index;
   set_cell_ticks(axes, numbered, figure_);

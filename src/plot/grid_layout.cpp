@@ -17,9 +17,12 @@ constexpr double bar_gap = 10;      // points between panels and colour bar
 constexpr double key_gap = 12;      // points above the key of the colours
 constexpr double title_pad = 8;     // points below the title of the whole figure
 constexpr double bar_width = 11;    // points, of large figures
-constexpr double bar_share = 0.6;   // of the panels' height
+constexpr double bar_share = 0.6;   // of the height of several rows of panels
 constexpr double row_title_size = 10, outer_label_size = 11, group_size = 10;  // points
-constexpr double bracket_foot = 3;                                             // points
+constexpr double least_row_title =
+    5;                                // points; shorter rows have the numbers of their titles alone
+constexpr double level_gap = 8;       // points between these and the numbers of queries
+constexpr double bracket_foot = 3;    // points
 constexpr double least_panels = 0.3;  // of the area that the panels would have without texts
 constexpr std::array order = {Part::axis_labels, Part::tick_labels, Part::captions, Part::title};
 constexpr int passes = 3;  // until panels and texts have found their sizes
@@ -68,12 +71,9 @@ bool GridFigure::lay_out(const Shown& shown) {
     double down = (height - around.top - around.bottom - (rows - 1) * room.gaps.down) / rows;
     across = std::max(across, 1.0);
     down = std::max(down, 1.0);
-    // Square cells, unless that would leave more than half of a size that was asked for empty.
     const Box square = with_aspect({0, 0, across, down}, aspect, 0);
-    if (!options_.figure.figsize || 2 * square.width() * square.height() >= across * down) {
-      across = square.width();
-      down = square.height();
-    }
+    across = square.width();
+    down = square.height();
     first.right = first.left + across;
     first.bottom = first.top + down;
     if (pass == passes) break;
@@ -88,7 +88,12 @@ bool GridFigure::lay_out(const Shown& shown) {
       if (!fits(titles, Axes().title_size, across + room.gaps.across)) {
         column_prefix_ = common_prefix(titles);
       }
-      if (!fits(grid_.row_titles, row_title_size, down + room.gaps.down)) {
+      row_title_size_ = row_title_size;
+      while (row_title_size_ * figure_.font_scale() > least_row_title &&
+             !fits(grid_.row_titles, row_title_size_, down + room.gaps.down)) {
+        --row_title_size_;
+      }
+      if (!fits(grid_.row_titles, row_title_size_, down + room.gaps.down)) {
         row_prefix_ = common_prefix(grid_.row_titles);
       }
     }
@@ -196,7 +201,7 @@ void GridFigure::add_around(const Box& panels) {
   for (const Panel& panel : panels_) texts = united(texts, panel.bounds());
 
   if (shown_(Part::axis_labels)) {
-    const std::string below = figure_.label(options_.figure.xlabel.value_or(translated("Keys")),
+    const std::string below = figure_.label(options_.figure.xlabel.value_or(translated("Key")),
                                             outer_label_size, panels.width());
     texts.bottom = add(below, outer_label_size, {panels.middle(), texts.bottom + gap},
                        {Horizontal::centre, Vertical::top})
@@ -205,7 +210,7 @@ void GridFigure::add_around(const Box& panels) {
   add_row_titles(panels, texts.left - gap);
   if (!texts_.empty()) texts.left = std::min(texts.left, bounds_of(texts_).left);
   if (shown_(Part::axis_labels)) {
-    const std::string beside = figure_.label(options_.figure.ylabel.value_or(translated("Queries")),
+    const std::string beside = figure_.label(options_.figure.ylabel.value_or(translated("Query")),
                                              outer_label_size, panels.height());
     texts.left = add(beside, outer_label_size, {texts.left - gap, panels.centre()},
                      {Horizontal::centre, Vertical::bottom, 90, true})
@@ -236,6 +241,7 @@ void GridFigure::add_around(const Box& panels) {
 void GridFigure::add_row_titles(const Box& panels, double right) {
   if (grid_.row_titles.empty()) return;
   Typesetter& typesetter = figure_.typesetter();
+  if (!row_prefix_.empty()) right -= figure_.pixels(level_gap);
   double left = right;
   for (std::size_t row = 0; row < grid_.row_titles.size(); ++row) {
     const std::size_t index = row * grid_.columns;
@@ -244,8 +250,8 @@ void GridFigure::add_row_titles(const Box& panels, double right) {
     const std::string title = grid_.row_titles[row].substr(row_prefix_.size());
     const bool level = !row_prefix_.empty();
     const Box lines =
-        add_lines(texts_, level ? title : figure_.label(title, row_title_size, box.height()),
-                  row_title_size, {right, box.centre()},
+        add_lines(texts_, level ? title : figure_.title(title, row_title_size_, box.height()),
+                  row_title_size_, {right, box.centre()},
                   level ? Alignment{Horizontal::right, Vertical::centre_of_capitals}
                         : Alignment{Horizontal::centre, Vertical::bottom, 90, true},
                   typesetter);
@@ -253,7 +259,7 @@ void GridFigure::add_row_titles(const Box& panels, double right) {
   }
   if (row_prefix_.empty()) return;
   const std::string word = row_prefix_.substr(0, row_prefix_.size() - 1);
-  texts_.push_back(place(typesetter.text(word, row_title_size),
+  texts_.push_back(place(typesetter.text(word, row_title_size_),
                          {left - figure_.pixels(text_gap), panels.centre()},
                          {Horizontal::centre, Vertical::bottom, 90, true}));
 }
@@ -286,7 +292,7 @@ void GridFigure::add_bar(const Box& panels, double left) {
     const double key_height = key_entries_.empty() ? 0
                                                    : Legend::height(key_entries_.size(), figure_) +
                                                          figure_.pixels(key_gap);
-    double half = bar_share * panels.height() / 2;
+    double half = (grid_.rows == 1 ? 1 : bar_share) * panels.height() / 2;
     half = std::max(half - key_height / 2, panels.height() / 8);
     const double middle = panels.centre() - key_height / 2;
     const double width = std::min(figure_.pixels(bar_width), 0.03 * figure_.width());

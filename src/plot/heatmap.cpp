@@ -10,6 +10,7 @@
 #include "plot/cells/cells.hpp"
 #include "plot/numbers/ticks.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 
 namespace attn {
 namespace plot {
@@ -18,7 +19,11 @@ namespace {
 constexpr std::pair<double, double> usual_size = {8, 6};  // inches; of the matplotlib style
 // Inches of the default size: all but the map, and the side of a square map.
 constexpr double around_map = 1.6, map_side = 4.4;
-constexpr double lowest = 2.6, highest = 11;  // inches
+constexpr double lowest = 2.6, highest = 14;  // inches
+// Names that all have a row of their own, letters of seven points, in the default size.
+constexpr std::size_t most_named = 80;
+constexpr double name_pitch = 7.9 / 72, name_letter = 4.2 / 72;  // inches
+constexpr std::size_t longest_name = 20;                         // letters
 constexpr const char* default_title = to_translate("Attention Weight Heatmap");
 constexpr double bar_gap = 14;                // points between the map and its bar
 constexpr double key_gap = 12, key_lift = 4;  // points; above and below the key of the colours
@@ -32,26 +37,53 @@ constexpr double least_apart = 3;               // points between the names of v
 constexpr double title_pad = 15;                // points
 constexpr std::size_t most_bars = 512;          // of more each stands for the mean of several
 constexpr const char* sum_label = to_translate("Sum");
+constexpr const char* largest_label = to_translate("Largest");
 
-// The height follows the number of rows.
-std::pair<double, double> default_size(const Matrix& matrix, PlotStyle style) {
-  if (style == PlotStyle::matplotlib) return usual_size;
-  return {usual_size.first,
-          std::clamp(around_map + map_side * aspect_of(matrix.rows(), matrix.columns()), lowest,
-                     highest)};
+// Letters of the longest name that takes room; none where cells have no names of their own.
+std::size_t longest(const CellTicks& ticks) {
+  if (ticks.ticks == Ticks::index || ticks.labels.size() > most_named ||
+      are_positions(ticks.labels)) {
+    return 0;
+  }
+  std::size_t letters = 0;
+  for (const std::string& name : ticks.labels) letters = std::max(letters, display_width(name));
+  return std::min(letters, longest_name);
 }
 
-// Sums of the finite cells of each column and of each row, without hidden and missing ones.
+// The height follows the number of rows, and both sides the names of many rows or columns.
+std::pair<double, double> default_size(const Matrix& matrix, const MapTicks& ticks,
+                                       PlotStyle style) {
+  if (style == PlotStyle::matplotlib) return usual_size;
+  const double aspect = aspect_of(matrix.rows(), matrix.columns());
+  const std::size_t down = longest(ticks.query), across = longest(ticks.key);
+  const auto named = [](std::size_t letters, std::size_t cells) {
+    return letters == 0 ? 0 : static_cast<double>(cells) * name_pitch;
+  };
+  const double width =
+      std::max({map_side, named(across, matrix.columns()), named(down, matrix.rows()) / aspect});
+  double more_across = 0, more_down = 0;
+  if (width > map_side) {
+    more_across = width - map_side + static_cast<double>(down) * name_letter;
+    more_down = static_cast<double>(across) * name_letter;
+  }
+  return {std::min(usual_size.first + more_across, highest),
+          std::clamp(around_map + more_down + width * aspect, lowest, highest)};
+}
+
+// Sums of the finite cells of each column and of each row, without hidden and missing ones. Of rows
+// that all sum to 1, which would say nothing, the largest cells.
 struct MarginalSums {
   std::vector<double> columns, rows;
+  bool largest_of_rows = false;
 
-  explicit MarginalSums(const Matrix& matrix) : columns(matrix.columns()), rows(matrix.rows()) {
+  MarginalSums(const Matrix& matrix, bool whole_rows)
+      : columns(matrix.columns()), rows(matrix.rows()), largest_of_rows(whole_rows) {
     for (std::size_t i = 0; i < matrix.rows(); ++i) {
       for (std::size_t j = 0; j < matrix.columns(); ++j) {
         const double value = matrix.at(i, j);
         if (!std::isfinite(value) || !matrix.shown(i, j)) continue;
         columns[j] += value;
-        rows[i] += value;
+        rows[i] = whole_rows ? std::max(rows[i], value) : rows[i] + value;
       }
     }
   }
@@ -123,7 +155,8 @@ struct SumBars {
 
   // Above the map or right of it, without the names of values that would run into the map's texts.
   SumBars(const std::vector<double>& all_sums, bool above, const Box& map,
-          const Decorations& map_texts, const std::string& title, bool labelled, Figure& figure) {
+          const Decorations& map_texts, const std::string& title, bool labelled,
+          const std::string& label, Figure& figure) {
     // Both sides have bars as thick, whatever the map's sides are.
     const double thick = sum_share * std::max(map.width(), map.height());
     const double gap = sum_gap_on(figure);
@@ -139,7 +172,7 @@ struct SumBars {
     cells.drawn = cells.labelled = false;
     values.tick_label_size = value_size;
     values.label_size = sum_size;
-    values.label = translated(sum_label);
+    values.label = label;
     const std::vector<double> sums = few(all_sums);
     const Interval view = view_of(sums);
     set_value_ticks(values, view, thick, !above, figure);
@@ -165,7 +198,7 @@ struct SumBars {
                  Figure& figure) {
     Typesetter& typesetter = figure.typesetter();
     values.drawn = labelled;
-    if (!labelled || typesetter.text(translated(sum_label), sum_size).width > thick) {
+    if (!labelled || typesetter.text(values.label, sum_size).width > thick) {
       values.label.clear();
     }
     // Where both ends have no room, the higher one stays.
@@ -207,18 +240,18 @@ Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, Pict
   const Matrix matrix(heatmap, "weights");
   ColourScale scale =
       colour_scale({&matrix, 1}, !heatmap.any_numbers, options.colors, options.figure);
-  Figure figure(options.figure, format, default_size(matrix, options.figure.style));
+  const MapTicks ticks = map_ticks(heatmap, matrix.rows(), matrix.columns(), options.figure);
+  Figure figure(options.figure, format, default_size(matrix, ticks, options.figure.style));
   CellColours colours(scale, options.colors, options.figure, beside(figure.paper(), scale.map),
                       cells_in_file(1, matrix.rows(), matrix.columns()));
   const std::vector<LegendEntry> key = colour_key({&matrix, 1}, colours);
-  const MapTicks ticks = map_ticks(heatmap, matrix.rows(), matrix.columns(), options.figure);
   CellValueOptions value_options = plot::value_options(options.annotation);
   if (heatmap.cell_texts.size() == matrix.rows() * matrix.columns()) {
     value_options.texts = &heatmap.cell_texts;
   }
   std::optional<MarginalSums> sums;
-  if (options.marginals) sums.emplace(matrix);
-  ChartTexts texts = map_texts(options.figure, heatmap.title, default_title);
+  if (options.marginals) sums.emplace(matrix, scale.whole_rows);
+  ChartTexts texts = map_texts(options.figure, heatmap.title, default_title, figure);
   figure.describe(texts.title,
                   translated("Heatmap of {1}. ", described_cells(matrix, heatmap.of_positions)) +
                       described_colours({&matrix, 1}, scale, key));
@@ -250,8 +283,10 @@ Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, Pict
       const std::string title =
           shown(Part::title) ? on.title(title_above_sums, title_size, on.width()) : "";
       const bool labelled = shown(Part::tick_labels);
-      sum_bars.emplace_back(sums->columns, true, map, all.decorations, title, labelled, on);
-      sum_bars.emplace_back(sums->rows, false, map, all.decorations, "", labelled, on);
+      sum_bars.emplace_back(sums->columns, true, map, all.decorations, title, labelled,
+                            translated(sum_label), on);
+      sum_bars.emplace_back(sums->rows, false, map, all.decorations, "", labelled,
+                            translated(sums->largest_of_rows ? largest_label : sum_label), on);
       with_sums.right = sum_bars.back().axes.box.right;
     }
     Point key_corner = {with_sums.right + on.pixels(key_gap), map.top};
@@ -283,13 +318,21 @@ Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, Pict
     return true;
   };
   const Arrangement all = arranged(figure, order, lay_out, {}, revised);
-  return figure.picture(all.bounds(), [&](Canvas& canvas) {
+  Picture picture = figure.picture(all.bounds(), [&](Canvas& canvas) {
     draw_cells(canvas, all.axes.box, matrix, colours, figure.pixels(1));
     all.draw(canvas, figure, [&] {
       for (const CellValue& value : values) canvas.text(value.text, value.colour);
     });
     for (const SumBars& bars : sum_bars) bars.draw(canvas, figure);
   });
+  const bool asked = options.annotation.when == Annotate::on ||
+                     (options.annotation.format && options.annotation.when != Annotate::off);
+  if (asked && values.empty()) {
+    picture.warnings.emplace_back(
+        translated("no values are written: their cells are too small for them; give a larger "
+                   "figure size or a shorter format"));
+  }
+  return picture;
 }
 
 }  // namespace attn

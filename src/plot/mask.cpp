@@ -284,7 +284,7 @@ Picture draw_mask(const MaskMap& mask, const FigureOptions& options, PictureForm
   names.first_query = mask.first_query;
   names.first_key = mask.first_key;
   const MapTicks ticks = map_ticks(names, cells.rows(), cells.columns(), options);
-  const ChartTexts texts = map_texts(options, mask.title, default_title);
+  const ChartTexts texts = map_texts(options, mask.title, default_title, figure);
   const std::vector<LegendEntry> entries = cells.legend(true);
   std::string reasons;
   for (const LegendEntry& entry : entries) reasons += (reasons.empty() ? "" : ", ") + entry.name;

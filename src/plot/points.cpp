@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/error.hpp"
@@ -62,23 +63,33 @@ View view_in(const Box& box, const std::vector<Point>& places) {
   return {around(x, width), around(y, height)};
 }
 
-// Writes names right of their squares. One that would lie on a point or on another name is left
-// out.
+// Writes names right of their squares, or left, above or below. One that would lie on a point or on
+// another name everywhere is left out.
 void draw_names(Canvas& canvas, const std::vector<std::string>& names, std::vector<Box> taken,
                 const Box& frame, Figure& figure) {
   const std::vector<Box> squares = taken;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Text& text = figure.typesetter().text(names[i], name_size);
-    const Point anchor{squares[i].right + figure.pixels(name_gap), squares[i].centre()};
-    const PlacedText name = place(text, anchor, {Horizontal::left, Vertical::centre});
-    const Box& room = name.bounds;
-    if (room.right > frame.right || room.top < frame.top || room.bottom > frame.bottom ||
-        std::any_of(taken.begin(), taken.end(),
-                    [&](const Box& other) { return overlap(room, other); })) {
-      continue;
+    const Box& square = squares[i];
+    const double gap = figure.pixels(name_gap);
+    const std::array<std::pair<Point, Alignment>, 4> sides = {
+        {{{square.right + gap, square.centre()}, {Horizontal::left, Vertical::centre}},
+         {{square.left - gap, square.centre()}, {Horizontal::right, Vertical::centre}},
+         {{square.middle(), square.top - gap}, {Horizontal::centre, Vertical::bottom}},
+         {{square.middle(), square.bottom + gap}, {Horizontal::centre, Vertical::top}}}};
+    for (const auto& [anchor, alignment] : sides) {
+      const PlacedText name = place(text, anchor, alignment);
+      const Box& room = name.bounds;
+      const bool inside = room.left >= frame.left && room.right <= frame.right &&
+                          room.top >= frame.top && room.bottom <= frame.bottom;
+      if (!inside || std::any_of(taken.begin(), taken.end(),
+                                 [&](const Box& other) { return overlap(room, other); })) {
+        continue;
+      }
+      taken.push_back(room);
+      canvas.text(name, figure.paper().ink);
+      break;
     }
-    taken.push_back(room);
-    canvas.text(name, figure.paper().ink);
   }
 }
 
@@ -115,9 +126,6 @@ Picture draw_points(const PointMap& map, const FigureOptions& options, PictureFo
         laid_out.place = beside_legend(area, entries, gap, least_width * on.width(), on);
         const Box& box = laid_out.place;
         laid_out.axes = chart_axes(box, texts, shown, on);
-        const View view = view_in(box, places);
-        set_value_ticks(laid_out.axes.x, view.x, box.width(), true, on);
-        set_value_ticks(laid_out.axes.y, view.y, box.height(), false, on);
         laid_out.decorations = decorate(laid_out.axes, on.typesetter());
         if (!entries.empty()) laid_out.legend.emplace(entries, Point{box.right + gap, box.top}, on);
         return laid_out;

@@ -4,11 +4,15 @@
 #include <string>
 #include <vector>
 
+#include <utf8proc.h>
+
 #include "attn/error.hpp"
 
 #include "plot/axes/arrangement.hpp"
 #include "plot/cells/cells.hpp"
+#include "plot/text/token_labels.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 
 namespace attn {
 namespace plot {
@@ -44,12 +48,34 @@ std::vector<std::string> shown_tokens(const TokenStrip& strip, const FigureOptio
   return tokens;
 }
 
+// Whether a text is read from the right: its first letter that has a direction says so.
+bool begins_from_right(const std::vector<std::string>& tokens) {
+  for (const std::string& token : tokens) {
+    if (is_special_token(token)) continue;
+    for (std::size_t at = 0; at < token.size();) {
+      const Utf8Character letter = first_character(std::string_view(token).substr(at));
+      at += std::max<std::size_t>(letter.bytes, 1);
+      switch (utf8proc_get_property(static_cast<utf8proc_int32_t>(letter.code))->bidi_class) {
+        case UTF8PROC_BIDI_CLASS_L:
+          return false;
+        case UTF8PROC_BIDI_CLASS_R:
+        case UTF8PROC_BIDI_CLASS_AL:
+          return true;
+        default:
+          break;
+      }
+    }
+  }
+  return false;
+}
+
 // Tokens one behind the other, in lines as of a text.
 struct Tokens {
   std::vector<Box> boxes;
   std::vector<PlacedText> words;  // one a box
 
   Tokens(const std::vector<std::string>& tokens, double width, Figure& figure) {
+    const bool from_right = begins_from_right(tokens);
     Typesetter& typesetter = figure.typesetter();
     const auto scaled = [&](double points) { return figure.pixels(points) * figure.font_scale(); };
     const double height = typesetter.text("lp", token_size).height + 2 * scaled(pad_down);
@@ -67,6 +93,18 @@ struct Tokens {
                             {Horizontal::centre, Vertical::centre_of_capitals}));
       left += taken + scaled(gap_across);
     }
+    if (from_right) turn_round();
+  }
+
+  // Lets each line begin at the right end of the longest.
+  void turn_round() {
+    const Box all = bounds();
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      const double aside = all.left + all.right - boxes[i].left - boxes[i].right;
+      boxes[i] = boxes[i].moved(aside, 0);
+      words[i].origin.x += aside;
+      words[i].bounds = words[i].bounds.moved(aside, 0);
+    }
   }
 
   Box bounds() const {
@@ -82,7 +120,7 @@ ColourBar bar_beside(const Box& tokens, const std::string& label, const ColourSc
   const double high_enough =
       std::clamp(tokens.height(), figure.pixels(least_bar), figure.pixels(most_bar));
   const double height = std::min(high_enough, 0.7 * figure.height());
-  const double left = figure.width() * (1 - bar_room) + figure.pixels_beside_text(bar_gap);
+  const double left = tokens.right + figure.pixels_beside_text(bar_gap);
   const Box box = {left, tokens.top, left + figure.pixels_beside_text(bar_width),
                    tokens.top + height};
   return {box,   figure.label(label, Axis().label_size, height), scale, norm, PlotStyle::standard,

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "attn/error.hpp"
@@ -69,6 +71,41 @@ TEST_CASE("a title of the whole figure stands above it") {
   const auto with = test::decode_png(bytes_of(grid, titled));
   CHECK(with.height > without.height + 10);
   CHECK(with.width == without.width);
+}
+
+TEST_CASE(
+    "many heads in one row become rows without a hole, and a thousand of them still a picture") {
+  const auto description = [](std::size_t heads) {
+    return draw_grid(grid_of(1, heads), small(), PictureFormat::svg).description;
+  };
+  CHECK(description(24).starts_with("Heatmaps in 4 rows and 6 columns"));
+  CHECK(description(7).starts_with("Heatmaps in 3 rows and 3 columns"));
+  GridOptions options;
+  const auto all = test::decode_png(bytes_of(grid_of(32, 32), options));
+  CHECK(all.width < 9000);
+  CHECK(all.height < 9000);
+}
+
+TEST_CASE("titles of rows shrink before they lose their words") {
+  HeatmapGrid grid = grid_of(4, 2);
+  for (const char* number : {"0", "1", "2", "3"}) {
+    grid.row_titles.push_back(std::string("Decoder Layer ") + number);
+  }
+  const Picture picture = draw_grid(grid, small(), PictureFormat::svg);
+  CHECK(std::any_of(picture.texts.begin(), picture.texts.end(), [](const PictureText& text) {
+    return text.text == "Decoder Layer 3" && text.degrees == 90;
+  }));
+}
+
+TEST_CASE("a name of usual length is not cut beside a flat row of panels") {
+  HeatmapGrid grid{1, 3, {}};
+  for (int i = 0; i < 3; ++i) {
+    grid.panels.emplace_back().weights = Tensor({1, 11}, std::vector<double>(11, 1.0 / 11));
+  }
+  const Picture picture = draw_grid(grid, small(), PictureFormat::svg);
+  CHECK(std::none_of(picture.texts.begin(), picture.texts.end(), [](const PictureText& text) {
+    return text.text.find("\u2026") != std::string::npos;
+  }));
 }
 
 TEST_CASE("panels may have a range of colours each") {

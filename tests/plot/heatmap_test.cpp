@@ -189,11 +189,160 @@ TEST_CASE("hidden cells are told from zeros in the standard style only") {
   CHECK_FALSE(shows(draw_heatmap(heatmap, options, PictureFormat::png), {240, 240, 240}, 0.05));
 }
 
-TEST_CASE("more cells than pixels are averaged, not dropped") {
+TEST_CASE(
+    "a pixel of many cells shows the largest of them, and their mean only if that is asked for") {
+  std::vector<double> values(2 * 4000);
+  values[1234] = 1;
+  HeatmapOptions options = small();
+  options.figure.ticks = Ticks::index;
+  const auto dark = [&] {
+    return shows(draw_heatmap(heatmap_of({2, 4000}, values), options, PictureFormat::png),
+                 {128, 0, 38}, 0.0003);
+  };
+  options.colors.bar = false;
+  CHECK(dark());
+  options.colors.range = {ColorRange::Scope::given, 0, 1};
+  options.colors.pixels = PixelShows::mean;
+  CHECK_FALSE(dark());
+}
+
+TEST_CASE("pixels that show means say what the largest value is") {
+  std::vector<double> values(2 * 4000);
+  values[1234] = 1;
+  HeatmapOptions options = small();
+  const auto note = [&] {
+    std::string all;
+    for (const PictureText& text :
+         draw_heatmap(heatmap_of({2, 4000}, values), options, PictureFormat::png).texts) {
+      all += text.text + " ";
+    }
+    return all;
+  };
+  CHECK(note().find("largest of up to 1 × ") != std::string::npos);
+  options.colors.pixels = PixelShows::mean;
+  const std::string mean = note();
+  CHECK(mean.find("mean of up to 1 × ") != std::string::npos);
+  CHECK(mean.find("largest 1)") != std::string::npos);
+}
+
+TEST_CASE("a picture is never larger than the size that was asked for") {
+  Heatmap heatmap;
+  heatmap.weights = test::example_weights(13, 13);
+  heatmap.query_labels = heatmap.key_labels = std::vector<std::string>(13, "because");
+  HeatmapOptions options;
+  options.figure.dpi = 100;
+  for (const std::pair<double, double>& size :
+       {std::pair{3.25, 2.8}, {3.25, 3.25}, {3.25, 2.5}, {6.75, 2.5}, {4.0, 12.0}, {4.0, 3.0}}) {
+    CAPTURE(size.first);
+    CAPTURE(size.second);
+    options.figure.figsize = size;
+    const auto picture = decode_png(draw_heatmap(heatmap, options, PictureFormat::png).bytes);
+    CHECK(static_cast<double>(picture.width) <= size.first * 100);
+    CHECK(static_cast<double>(picture.height) <= size.second * 100);
+  }
+}
+
+TEST_CASE("a picture of exact size has as many pixels as inches and resolution say") {
+  HeatmapOptions options;
+  options.figure.figsize = {40.0 / 3, 7.5};
+  options.figure.exact_size = true;
+  options.figure.dpi = 144;
+  const auto picture =
+      decode_png(draw_heatmap(heatmap_of({1, 2}, {0.5, 0.5}), options, PictureFormat::png).bytes);
+  CHECK(picture.width == 1920);
+  CHECK(picture.height == 1080);
+}
+
+// Texts of a picture that are equal to a name.
+std::size_t named(const Picture& picture, const std::string& name) {
+  return static_cast<std::size_t>(
+      std::count_if(picture.texts.begin(), picture.texts.end(),
+                    [&](const PictureText& text) { return text.text == name; }));
+}
+
+TEST_CASE("all of 13 words are named in a column of print, and all of 80 in a figure that grows") {
+  Heatmap heatmap;
+  heatmap.weights = test::example_weights(13, 13);
+  heatmap.query_labels = heatmap.key_labels = std::vector<std::string>(13, "because");
+  heatmap.title = "The animal did not cross the street because it was too tired";
+  HeatmapOptions options;
+  options.figure.figsize = {3.25, 3.25};
+  const Picture column = draw_heatmap(heatmap, options, PictureFormat::svg);
+  CHECK(named(column, "because") == 26);
+  CHECK(named(column, "Key") == 1);
+  CHECK(named(column, "Query") == 1);
+  CHECK(named(column, heatmap.title) == 0);
+  heatmap.weights = test::example_weights(80, 80);
+  heatmap.query_labels = heatmap.key_labels = std::vector<std::string>(80, "tranquility");
+  CHECK(named(draw_heatmap(heatmap, {}, PictureFormat::svg), "tranquility") == 160);
+}
+
+TEST_CASE(
+    "cells stay square in a figure of another shape, and each axis names what it has room for") {
+  Heatmap heatmap;
+  heatmap.weights = test::example_weights(13, 13);
+  heatmap.query_labels = heatmap.key_labels = std::vector<std::string>(13, "because");
+  HeatmapOptions options;
+  options.figure.figsize = {4, 12};
+  const Picture high = draw_heatmap(heatmap, options, PictureFormat::svg);
+  const PictureFrame& map = high.frames[0];
+  CHECK(std::abs((map.right - map.left) - (map.bottom - map.top)) < 0.5);
+  CHECK(named(high, "because") == 26);
+}
+
+TEST_CASE("cells that nearly are zero have a dot, and values that find no room a warning") {
+  HeatmapOptions options;
+  std::vector<double> values(81, 0.0001);
+  for (std::size_t i = 0; i < 9; ++i) values[i * 10] = 1 - 8 * 0.0001;
+  const Picture dots = draw_heatmap(heatmap_of({9, 9}, values), options, PictureFormat::svg);
+  CHECK(named(dots, "\u00B7") == 72);
+  options.annotation.format = ".12f";
+  const Picture none = draw_heatmap(heatmap_of({9, 9}, values), options, PictureFormat::svg);
+  REQUIRE(none.warnings.size() == 1);
+  CHECK(none.warnings[0] ==
+        "no values are written: their cells are too small for them; give a larger figure size or a "
+        "shorter format");
+}
+
+TEST_CASE("bars of rows that sum to 1 show their largest cells") {
+  HeatmapOptions options;
+  options.marginals = true;
+  CHECK(named(draw_heatmap(heatmap_of({2, 2}, {0.25, 0.75, 0.5, 0.5}), options, PictureFormat::svg),
+              "Largest") == 1);
+  CHECK(named(draw_heatmap(heatmap_of({2, 2}, {0.25, 0.5, 0.5, 0.5}), options, PictureFormat::svg),
+              "Largest") == 0);
+}
+
+TEST_CASE("a font that is not installed is refused, another one is named in SVG files") {
+  const auto heatmap = heatmap_of({1, 1}, {1});
+  HeatmapOptions options;
+  options.figure.font = "No Such Font";
+  CHECK(error_of(heatmap, options) ==
+        "2 there is no font \"No Such Font\" on this machine |  | give a family that fc-list : "
+        "family "
+        "lists, such as DejaVu Sans");
+  options.figure.font = "serif";
+  CHECK(draw_heatmap(heatmap, options, PictureFormat::svg).bytes.find("font-family=\"'serif', ") !=
+        std::string::npos);
+}
+
+TEST_CASE(
+    "the figure's own font comes first in SVG files, another one only where a text needs it") {
+  auto heatmap = heatmap_of({1, 2}, {0.5, 0.5});
+  heatmap.key_labels = {"学习", "too"};
+  const std::string svg = draw_heatmap(heatmap, {}, PictureFormat::svg).bytes;
+  CHECK(svg.find("<g xml:space=\"preserve\" font-family=\"'DejaVu Sans', sans-serif\">") !=
+        std::string::npos);
+  const std::size_t text = svg.find("学习</text>");
+  CHECK(svg.rfind("font-family=\"'DejaVu Sans', '", text) > svg.rfind("<text", text));
+}
+
+TEST_CASE("means of more cells than pixels drop none") {
   // Every other column is 1: no pixel may show one of them alone.
   std::vector<double> values(2 * 4000);
   for (std::size_t i = 0; i < values.size(); i += 2) values[i] = 1;
   HeatmapOptions options = small();
+  options.colors.pixels = PixelShows::mean;
   for (const auto style : {PlotStyle::standard, PlotStyle::matplotlib}) {
     options.figure.style = style;
     const auto picture = draw_heatmap(heatmap_of({2, 4000}, values), options, PictureFormat::png);
@@ -258,15 +407,17 @@ TEST_CASE("a title wider than the figure is broken into lines in the standard st
   heatmap.title = "What each word of the sentence looks at when a model reads the sentence";
   HeatmapOptions options = small();
   options.figure.figsize = {5, 4};
-  const auto size = [&] {
-    return decode_png(draw_heatmap(heatmap, options, PictureFormat::png).bytes);
+  const auto whole = [&](const Picture& picture) {
+    return std::any_of(picture.texts.begin(), picture.texts.end(),
+                       [&](const PictureText& text) { return text.text == heatmap.title; });
   };
-  const auto standard = size();
-  CHECK(standard.width <= 5 * 40 + 2 * 4);  // and the margins
+  const Picture standard = draw_heatmap(heatmap, options, PictureFormat::png);
+  CHECK(decode_png(standard.bytes).width <= 5 * 40);
+  CHECK_FALSE(whole(standard));
   options.figure.style = PlotStyle::matplotlib;
-  const auto matplotlib = size();
-  CHECK(matplotlib.width > 5 * 40 + 2 * 4);
-  CHECK(matplotlib.height < standard.height);
+  const Picture matplotlib = draw_heatmap(heatmap, options, PictureFormat::png);
+  CHECK(decode_png(matplotlib.bytes).width > 5 * 40 + 2 * 4);
+  CHECK(whole(matplotlib));
 }
 
 TEST_CASE("letters no font has lead to a warning, known ones do not") {
@@ -325,7 +476,7 @@ TEST_CASE("impossible options are refused") {
   CHECK(error_of(heatmap, options) ==
         "2 a figure size of -1 × nan inches is not possible |  | give the width and height in "
         "inches, such as 8x6");
-  options.figure.figsize = {900, 1};
+  options.figure.figsize = {900, 900};
   CHECK(error_of(heatmap, options).starts_with("2 the picture would be "));
   options = {};
   options.colors.range = {ColorRange::Scope::given, 1, 0};

@@ -197,6 +197,23 @@ TEST_CASE("nothing written between lines overlaps or is cut from 1 to 256 tokens
   });
 }
 
+TEST_CASE("a text that is read from the right begins at the right end of its strip") {
+  const auto first_is_left = [](std::vector<std::string> tokens) {
+    TokenStrip strip;
+    strip.weights = heatmap_of(1, tokens.size(), Names::none);
+    strip.tokens = tokens;
+    const Picture picture = draw_strip(strip, {}, PictureFormat::svg);
+    const auto place = [&](const std::string& token) {
+      return std::find_if(picture.texts.begin(), picture.texts.end(),
+                          [&](const PictureText& text) { return text.text == token; })
+          ->x;
+    };
+    return place(tokens.front()) < place(tokens.back());
+  };
+  CHECK(first_is_left({"the", "שלום", "cat"}));
+  CHECK_FALSE(first_is_left({"12", "שלום", "עולם"}));
+}
+
 TEST_CASE("nothing written in a strip or beside curves overlaps or is cut from 1 to 256 tokens") {
   for_each_figure([](const PlotOptions& options, Names which, std::size_t count) {
     TokenStrip strip;

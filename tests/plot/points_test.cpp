@@ -47,10 +47,12 @@ TEST_CASE("points are named, and stand as far apart on both axes as their number
 }
 
 TEST_CASE("names that would lie on each other are left out, and a single point has a place") {
-  attn::PointMap map = three_points();
-  map.points = attn::Tensor({3, 2}, std::vector<double>{1, 1, 1, 1, 5, 5});
+  attn::PointMap map;
+  map.points = attn::Tensor({6, 2}, std::vector<double>{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 5, 5});
+  map.names = {"1.1", "1.2", "1.3", "1.4", "1.5", "2.1"};
   const attn::Picture picture = attn::draw_points(map, {}, attn::PictureFormat::svg);
-  CHECK((find(picture, "1.1") == nullptr || find(picture, "1.2") == nullptr));
+  CHECK(find(picture, "1.4") != nullptr);  // below the first ones, right, left and above
+  CHECK(find(picture, "1.5") == nullptr);
   CHECK(find(picture, "2.1") != nullptr);
   attn::PointMap one;
   one.points = attn::Tensor({1, 2}, std::vector<double>{0, 0});

@@ -7,7 +7,8 @@
 namespace attn::plot {
 namespace {
 
-constexpr double title_pad = 15;  // points
+constexpr double title_pad = 15;         // points
+constexpr double least_title_pad = 7.5;  // points, in proportion to the letters
 
 }  // namespace
 
@@ -16,7 +17,11 @@ std::string title_of(const FigureOptions& options, const std::string& own, const
 }
 
 ChartTexts map_texts(const FigureOptions& options, const std::string& own_title,
-                     const char* usual_title) {
+                     const char* usual_title, const Figure& figure) {
+  if (figure.narrow()) {
+    return {options.title.value_or(""), options.xlabel.value_or(translated("Key")),
+            options.ylabel.value_or(translated("Query"))};
+  }
   return {title_of(options, own_title, usual_title),
           options.xlabel.value_or(translated("Key Sequence Position")),
           options.ylabel.value_or(translated("Query Sequence Position"))};
@@ -32,7 +37,7 @@ Axes chart_axes(const Box& box, const ChartTexts& texts, const Shown& shown, Fig
   axes.style = figure.style();
   if (shown(Part::title)) axes.title = figure.title(texts.title, title_size, figure.width());
   axes.title_size = title_size;
-  axes.title_pad = title_pad;
+  axes.title_pad = std::max(title_pad, least_title_pad * figure.font_scale());
   if (figure.standard()) axes.title_within = {{0, figure.width()}};
   if (shown(Part::axis_labels)) {
     axes.x.label = figure.label(texts.xlabel, label_size, box.width());

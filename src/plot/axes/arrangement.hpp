@@ -19,9 +19,9 @@ struct ChartTexts {
   std::string title, xlabel, ylabel;
 };
 
-/// Texts of a map of queries × keys.
+/// Texts of a map of queries × keys. A narrow figure has short ones, and no title of its own.
 ChartTexts map_texts(const FigureOptions& options, const std::string& own_title,
-                     const char* usual_title);
+                     const char* usual_title, const Figure& figure);
 
 /// The box of a map in its place. Its cells are square, unless that would leave too much of the
 /// figure empty; in the matplotlib style they fill the place.

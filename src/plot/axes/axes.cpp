@@ -149,6 +149,7 @@ constexpr double short_label = 5;
 // Labels of the matplotlib style that are closer than this share of a line's height give way to
 // indices.
 constexpr double crowded = 0.5;
+constexpr double least_name_size = 5;  // points; smaller names are left out instead
 
 double middle_of(std::size_t cell, std::size_t cells, bool horizontal) {
   const double place = (static_cast<double>(cell) + 0.5) / static_cast<double>(cells);
@@ -218,13 +219,22 @@ std::size_t set_index_ticks(Axis& axis, const CellTicks& cell_ticks, double leng
     axis.offset = numbers.offset;
     return 1;
   }
-  const std::size_t step =
-      std::max(cell_ticks.least_step, index_step(axis, cell_ticks, length, horizontal, figure));
+  const std::size_t step = index_step(axis, cell_ticks, length, horizontal, figure);
   const std::size_t last = cell_ticks.first + cells - 1;
   for (std::size_t i = (cell_ticks.first + step - 1) / step * step; i <= last; i += step) {
     axis.ticks.push_back({middle_of(i - cell_ticks.first, cells, horizontal), std::to_string(i)});
   }
   return step;
+}
+
+// The first cell to be named where each `step`th one is: that of a multiple of the step, where
+// cells are numbered one by one and there is such a cell.
+std::size_t round_start(const CellTicks& ticks, std::size_t step) {
+  if (step >= ticks.labels.size()) return 0;
+  if (!are_positions({ticks.labels[0], ticks.labels[step]})) return 0;
+  const auto number = [&](std::size_t i) { return std::stoull(ticks.labels[i].substr(2)); };
+  if (number(step) != number(0) + step) return 0;
+  return (step - number(0) % step) % step;
 }
 
 struct Extent {
@@ -403,8 +413,8 @@ std::size_t set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bo
     }
     step = step_without_overlaps(texts, cell, horizontal);
   }
-  if (standard && !all) step = std::max(step, ticks.least_step);
-  for (std::size_t i = 0; i < cells; i += step) {
+  const std::size_t start = standard && step > 1 ? round_start(ticks, step) : 0;
+  for (std::size_t i = start; i < cells; i += step) {
     axis.ticks.push_back({middle_of(i, cells, horizontal), label(i)});
   }
   return step;
@@ -419,25 +429,39 @@ MapTicks map_ticks(const Heatmap& names, std::size_t rows, std::size_t columns,
 }
 
 std::size_t set_cell_ticks(Axes& axes, const MapTicks& ticks, Figure& figure) {
-  const auto& [query, key] = ticks;
-  const auto set = [&](Axis& axis, CellTicks thinned, bool horizontal, std::size_t least) {
-    thinned.least_step = least;
+  const double usual = axes.x.tick_label_size;
+  const auto set = [&](bool horizontal, double size) {
+    Axis& axis = horizontal ? axes.x : axes.y;
     axis.ticks.clear();
     axis.tick_label_degrees = 0;
+    axis.tick_label_size = size;
     const double length = horizontal ? axes.box.width() : axes.box.height();
-    return set_cell_ticks(axis, thinned, length, horizontal, figure);
+    return set_cell_ticks(axis, horizontal ? ticks.key : ticks.query, length, horizontal, figure);
   };
-  std::size_t across = set(axes.x, key, true, 1), down = set(axes.y, query, false, 1);
-  const bool same = key.labels.size() == query.labels.size() && key.first == query.first &&
-                    key.ticks == query.ticks;
-  if (same && across != down && figure.standard()) {
-    if (across < down) {
-      across = set(axes.x, key, true, down);
-    } else {
-      down = set(axes.y, query, false, across);
+  // The largest size at which every name of an axis has room; the usual one if there is none.
+  const auto fitting_size = [&](bool horizontal) {
+    const CellTicks& names = horizontal ? ticks.key : ticks.query;
+    if (!figure.standard() || names.ticks == Ticks::index || are_positions(names.labels)) {
+      return usual;
     }
-  }
+    for (double size = usual; size * figure.font_scale() >= least_name_size;
+         --size) {  // NOLINT: points
+      if (set(horizontal, size) == 1) return size;
+    }
+    return usual;
+  };
+  const double size = std::min(fitting_size(true), fitting_size(false));
+  const std::size_t across = set(true, size), down = set(false, size);
   return std::max(across, down);
+}
+
+bool are_positions(const std::vector<std::string>& names) {
+  return !names.empty() && std::all_of(names.begin(), names.end(), [](const std::string& name) {
+    constexpr std::size_t prefix = 2, most_digits = 18;
+    return (name.starts_with("Q_") || name.starts_with("K_")) && name.size() > prefix &&
+           name.size() <= prefix + most_digits &&
+           name.find_first_not_of("0123456789", prefix) == std::string::npos;
+  });
 }
 
 }  // namespace attn::plot

@@ -105,9 +105,12 @@ std::vector<std::string> labels_or(const std::vector<std::string>& given, const 
 struct CellTicks {
   std::vector<std::string> labels;  ///< one a cell
   Ticks ticks = Ticks::automatic;
-  std::size_t first = 0;       ///< the index of the first cell
-  std::size_t least_step = 1;  ///< cells from one tick to the next, in the standard style
+  std::size_t first = 0;  ///< the index of the first cell
 };
+
+/// Whether names are numbers of positions, as those that are not given or those of bins: "Q_1",
+/// "K_257".
+bool are_positions(const std::vector<std::string>& names);
 
 /// Names for the rows and the columns of a map.
 struct MapTicks {
@@ -125,8 +128,8 @@ MapTicks map_ticks(const Heatmap& names, std::size_t rows, std::size_t columns,
 std::size_t set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal,
                            Figure& figure);
 
-/// Sets the ticks of both axes: where they name the same cells, they thin out alike. Returns the
-/// larger number of cells from one tick to the next.
+/// Sets the ticks of both axes. In the standard style names shrink to five points before any of
+/// their axis is left out. Returns the larger number of cells from one tick to the next.
 std::size_t set_cell_ticks(Axes& axes, const MapTicks& ticks, Figure& figure);
 
 }  // namespace attn::plot

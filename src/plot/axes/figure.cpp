@@ -28,7 +28,11 @@ constexpr double tight_margin = 1.08 * 10;  // points: matplotlib's pad, in font
 constexpr double longest_inches = 1000;     // inches
 constexpr double least_font_scale = 0.1, most_font_scale = 20;
 constexpr double size_step = 0.87;      // from one size of letters that is tried to the next
-constexpr double readable_scale = 0.6;  // of ten points
+constexpr double readable_scale = 0.5;  // of ten points
+constexpr double narrow_width = 4;      // inches; figures below have short texts and no title
+// Letters of figures that are to be printed as they are: of their usual size from the first width
+// on, in inches, and six and a half points at that of a column of print.
+constexpr double usual_width = 8, column_width = 3.25, column_scale = 0.65;
 constexpr double least_scale = 0.15;
 constexpr double least_dpi = 1, most_dpi = 10000;
 
@@ -76,6 +80,20 @@ Spacing spacing(double length, std::size_t places, double least_gap) {
   return {smaller, least_gap};
 }
 
+// Factor of the letters of a figure so wide.
+double scale_of_width(double inches) {
+  const double share = (inches - column_width) / (usual_width - column_width);
+  return std::clamp(column_scale + share * (1 - column_scale), readable_scale, 1.0);
+}
+
+// Size of the figure within the margins that the picture has around it.
+std::pair<double, double> within_margins(const FigureOptions& options,
+                                         std::pair<double, double> size) {
+  if (!options.figsize || options.style == PlotStyle::matplotlib) return size;
+  const auto within = [](double side) { return std::max(side - 2 * crop_margin, side / 2); };
+  return {within(size.first), within(size.second)};
+}
+
 }  // namespace
 
 bool Shown::operator()(Part part) const {
@@ -84,33 +102,43 @@ bool Shown::operator()(Part part) const {
 
 Figure::Figure(std::optional<DrawingRoom> room, PictureFormat format,
                std::pair<double, double> size, double dpi, double pixels_per_point,
-               Lettering lettering, PlotStyle style)
+               Lettering lettering, PlotStyle style, const std::string& font)
     : english_(room && style == PlotStyle::matplotlib ? std::make_shared<const InEnglish>(true)
                                                       : nullptr),
       room_(std::move(room)),
       format_(format),
       style_(style),
+      font_(font),
       size_(size),
       dpi_(dpi),
       hinted_(lettering == Lettering::hinted),
-      typesetter_(pixels_per_point, lettering),
+      typesetter_(pixels_per_point, lettering, font),
       width_(size.first * points_per_inch * pixels_per_point),
       height_(size.second * points_per_inch * pixels_per_point) {}
 
 Figure::Figure(const FigureOptions& options, PictureFormat format,
                std::pair<double, double> default_size)
     : Figure(std::make_optional<DrawingRoom>(), format,
-             checked_size(options.figsize.value_or(default_size)), checked_dpi(options.dpi),
-             Canvas::pixels_per_point(format, options.dpi),
+             within_margins(options, checked_size(options.figsize.value_or(default_size))),
+             checked_dpi(options.dpi), Canvas::pixels_per_point(format, options.dpi),
              format == PictureFormat::png && options.style == PlotStyle::matplotlib
                  ? Lettering::hinted
                  : Lettering::outlines,
-             options.style) {
+             options.style, options.font.value_or(usual_family)) {
   words_.provenance = options.provenance;
   paper_ = paper_of(options);
   letters_ = options.letters;
   threads_ = options.threads;
-  typesetter_.set_font_scale(checked_font_scale(options.font_scale));
+  asked_size_ = options.figsize.has_value() && standard();
+  exact_size_ = options.exact_size && asked_size_;
+  const double scale = checked_font_scale(options.font_scale);
+  // Letters that were made small already do not shrink twice.
+  const double of_width = asked_size_ ? scale_of_width(size_.first) : 1;
+  typesetter_.set_font_scale(scale < 1 ? std::min(scale, of_width) : scale * of_width);
+}
+
+bool Figure::narrow() const {
+  return asked_size_ && size_.first + 2 * crop_margin < narrow_width;
 }
 
 std::string Figure::bounded(const std::string& text, double points) {
@@ -136,9 +164,19 @@ std::string Figure::title(const std::string& text, double points, double width) 
                                 : text;
   // A word alone may still be longer, and there may be absurdly many lines.
   if (!standard()) return bounded(start, points);
+  // What is in brackets at the end of a line that is too long has a line of its own.
+  std::string broken;
+  for (std::string line : lines_of(start)) {
+    const std::size_t bracket = line.rfind(" (");
+    if (bracket != std::string::npos && line.ends_with(')') &&
+        typesetter_.text(line, points).width > width) {
+      line[bracket] = '\n';
+    }
+    broken += (broken.empty() ? "" : "\n") + line;
+  }
   std::string result;
   for (const std::string& line :
-       lines_of(bounded(wrapped(start, points, width, typesetter_), points))) {
+       lines_of(bounded(wrapped(broken, points, width, typesetter_), points))) {
     if (!result.empty()) result += '\n';
     result += shortened(line, points, width, typesetter_);
   }
@@ -152,7 +190,17 @@ void Figure::describe(const std::string& title, const std::string& description) 
 }
 
 std::string Figure::label(const std::string& text, double points, double length) {
-  return standard() ? title(text, points, length) : bounded(text, points);
+  if (!standard()) return bounded(text, points);
+  // Words of usual length stay whole, though they are longer than a short axis.
+  constexpr std::size_t longest_whole = 16;  // bytes
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    if (end - at <= longest_whole) {
+      length = std::max(length, typesetter_.text(text.substr(at, end - at), points).width);
+    }
+    at = end + 1;
+  }
+  return title(text, points, std::min(length, std::max(width_, height_)));
 }
 
 double Figure::pixels_beside_text(double points) const {
@@ -186,7 +234,7 @@ Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated)
   std::optional<Figure> screen;
   if (hinted_) {
     screen.emplace(Figure({}, format_, size_, screen_dpi, screen_dpi / points_per_inch,
-                          Lettering::hinted_measure, style_));
+                          Lettering::hinted_measure, style_, font_));
     screen->typesetter_.set_font_scale(font_scale());
   }
   Figure& measured = screen ? *screen : *this;
@@ -201,10 +249,21 @@ Picture Figure::picture(const Box& bounds, const std::function<void(Canvas&)>& d
   // Inches from the lower left corner give the numbers of matplotlib, so that they round to its
   // pixels.
   const double scale = pixels(points_per_inch), inches = 1 / scale;
-  const double left = bounds.left * inches - crop_margin;
-  const double right = bounds.right * inches + crop_margin;
-  const double low = (height_ - bounds.bottom) * inches - crop_margin;
-  const double high = (height_ - bounds.top) * inches + crop_margin;
+  double left = bounds.left * inches - crop_margin;
+  double right = bounds.right * inches + crop_margin;
+  double low = (height_ - bounds.bottom) * inches - crop_margin;
+  double high = (height_ - bounds.top) * inches + crop_margin;
+  // A size that was asked for is never exceeded; the bounds are in the middle of an exact one.
+  const auto limit = [&](double& from, double& to, double most) {
+    const double beyond = to - from - most;
+    if (!(exact_size_ || beyond > 0)) return;
+    from += beyond / 2;
+    to = from + most;
+  };
+  if (asked_size_) {
+    limit(left, right, size_.first + 2 * crop_margin);
+    limit(low, high, size_.second + 2 * crop_margin);
+  }
   const Point lower_left = {left * scale, height_ - low * scale};
   Canvas canvas(format_, lower_left, (right - left) * scale, (high - low) * scale, dpi_, paper_,
                 letters_);
@@ -264,9 +323,7 @@ double aspect_of(std::size_t rows, std::size_t columns) {
 }
 
 Box with_square_cells(const Box& place, std::size_t rows, std::size_t columns) {
-  const Box square = with_aspect(place, aspect_of(rows, columns), 1);
-  const bool wasteful = 2 * square.width() * square.height() < place.width() * place.height();
-  return wasteful ? place : square;
+  return with_aspect(place, aspect_of(rows, columns), 1);
 }
 
 Box with_aspect(const Box& place, double height_to_width, double anchor) {

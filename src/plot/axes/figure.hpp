@@ -44,6 +44,8 @@ class Figure {
   Typesetter& typesetter() { return typesetter_; }
   PlotStyle style() const { return style_; }
   bool standard() const { return style_ == PlotStyle::standard; }
+  /// Whether a figure narrower than a column of print was asked for, which has short texts.
+  bool narrow() const;
   bool is_raster() const { return format_ == PictureFormat::png; }
   const Paper& paper() const { return paper_; }
   double font_scale() const { return typesetter_.font_scale(); }
@@ -52,7 +54,7 @@ class Figure {
   /// Pixels of a distance in points that shrinks with the letters but does not grow with them.
   double pixels_beside_text(double points) const;
 
-  /// Lays the figure out until `fits` reports enough room: first with smaller letters, down to six
+  /// Lays the figure out until `fits` reports enough room: first with smaller letters, down to five
   /// points, then without one part of `order` after another, then with still smaller letters. The
   /// last call of `fits` is the layout that stays. The matplotlib style calls it once.
   void fit(std::span<const Part> order, const std::function<bool(const Shown&)>& fits);
@@ -83,17 +85,21 @@ class Figure {
 
  private:
   Figure(std::optional<DrawingRoom> room, PictureFormat format, std::pair<double, double> size,
-         double dpi, double pixels_per_point, Lettering lettering, PlotStyle style);
+         double dpi, double pixels_per_point, Lettering lettering, PlotStyle style,
+         const std::string& font);
 
   std::shared_ptr<const InEnglish> english_;  ///< in the matplotlib style, until all is drawn
   std::optional<DrawingRoom> room_;  ///< absent where a figure is only measured for another
   PictureFormat format_;
   PlotStyle style_;
+  std::string font_;
   FileText words_;
   Paper paper_;
   Letters letters_ = Letters::text;
   std::size_t threads_ = 0;
   std::pair<double, double> size_;  ///< inches
+  bool asked_size_ = false;         ///< whether the size was asked for, so that nothing exceeds it
+  bool exact_size_ = false;         ///< whether the picture is as large as the figure
   double dpi_;
   bool hinted_;  ///< whether letters are fitted to pixels, as in the matplotlib style on a raster
   Typesetter typesetter_;
@@ -134,8 +140,7 @@ ColourBarSplit split_for_colour_bar(const Box& area);
 /// cells.
 double aspect_of(std::size_t rows, std::size_t columns);
 
-/// The largest box at the right of `place` whose cells are square, or `place` if that had less than
-/// half its area.
+/// The largest box at the right of `place` whose cells are square, but for very long and wide maps.
 Box with_square_cells(const Box& place, std::size_t rows, std::size_t columns);
 
 /// The largest box within `place` that is `height_to_width` times as high as wide, at the height's

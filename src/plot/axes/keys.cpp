@@ -1,8 +1,10 @@
 #include "plot/axes/keys.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "plot/cells/cells.hpp"
@@ -56,6 +58,50 @@ void thin_out(Axis& axis, double least) {
   axis.ticks = std::move(kept);
 }
 
+// Value of a tick label that is a plain decimal number; nothing for others.
+std::optional<double> value_of(const std::string& label) {
+  constexpr std::string_view minus = "\u2212";
+  const bool negative = label.starts_with(minus);
+  const std::string digits = negative ? label.substr(minus.size()) : label;
+  double value = 0;
+  const char* const end = digits.data() + digits.size();
+  if (digits.find_first_not_of("0123456789.") != std::string::npos) return std::nullopt;
+  if (std::from_chars(digits.data(), end, value).ptr != end) return std::nullopt;
+  return negative ? -value : value;
+}
+
+// Gives all labels as many decimals as the ends of the range need to be told within 0.4 % of
+// it. Labels of other forms stay.
+void align_decimals(Axis& axis, Interval range) {
+  constexpr double told = 0.004;
+  constexpr int most_decimals = 5, most_more = 3;
+  std::vector<double> values;
+  int decimals = 0;
+  for (const Tick& tick : axis.ticks) {
+    const auto value = tick.position == 0   ? range.low
+                       : tick.position == 1 ? range.high
+                                            : value_of(tick.label);
+    if (!value) return;
+    values.push_back(*value);
+    const std::size_t point = tick.label.find('.');
+    if (tick.position == 0 || tick.position == 1 || point == std::string::npos) continue;
+    decimals = std::max(decimals, static_cast<int>(tick.label.size() - point) - 1);
+  }
+  const auto tells = [&](double end, int digits) {
+    const double unit = std::pow(10, digits);
+    return std::abs(std::round(end * unit) / unit - end) <= told * (range.high - range.low);
+  };
+  const int most = std::min(most_decimals, decimals + most_more);
+  while (decimals < most && !(tells(range.low, decimals) && tells(range.high, decimals))) {
+    ++decimals;
+  }
+  if (!(tells(range.low, decimals) && tells(range.high, decimals))) return;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string text = value_text(values[i], {ValueFormat::Kind::fixed, decimals});
+    axis.ticks[i].label = with_minus_signs(text);
+  }
+}
+
 // A tick at either end, in the place of ticks too near to it.
 void label_ends(Axis& axis, Interval range, double least) {
   if (!axis.offset.empty()) return;
@@ -73,6 +119,7 @@ void label_ends(Axis& axis, Interval range, double least) {
   }
   std::sort(axis.ticks.begin(), axis.ticks.end(),
             [](const Tick& a, const Tick& b) { return a.position < b.position; });
+  align_decimals(axis, range);
 }
 
 void draw_ramp(Canvas& canvas, const Box& box, const ColourScale& scale) {
@@ -188,7 +235,7 @@ void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const ColorN
     }
     thin_out(bar.y, line);
   }
-  constexpr double apart = 1.3;  // lines
+  constexpr double apart = 1.5;  // lines
   if (figure.standard()) label_ends(bar.y, range, apart * line);
 }
 
@@ -250,7 +297,7 @@ void ColourBar::draw(Canvas& canvas, const Figure& figure) const {
 std::string usual_bar_label(const ColourScale& scale, bool any_numbers, const Figure& figure) {
   if (!figure.standard()) return tutorial_bar_label;
   if (any_numbers || scale.range.low < 0) return translated("Value");
-  const bool whole = scale.range.low == 0 && scale.range.high == 1;
+  const bool whole = scale.range.low == 0 && scale.range.high == 1 && !figure.narrow();
   return whole ? translated("Attention weight (0=No Focus, 1=Full Focus)")
                : translated("Attention weight");
 }
@@ -301,9 +348,13 @@ std::string pixel_note(const Matrix& matrix, const Box& box, const CellColours& 
                        const Figure& figure) {
   const CellsShown shown = cells_shown(matrix, box, colours, figure);
   if (!figure.standard() || (shown.down <= 1 && shown.across <= 1)) return "";
-  return colours.pixels == PixelShows::max
-             ? translated("largest of up to {1} × {2} cells per pixel", shown.down, shown.across)
-             : translated("mean of up to {1} × {2} cells per pixel", shown.down, shown.across);
+  if (colours.pixels == PixelShows::max) {
+    return translated("largest of up to {1} × {2} cells per pixel", shown.down, shown.across);
+  }
+  const std::string note =
+      translated("mean of up to {1} × {2} cells per pixel", shown.down, shown.across);
+  const auto values = value_range({&matrix, 1}, true, false, colours.threads);
+  return values ? translated("{1}, largest {2}", note, short_number(values->high)) : note;
 }
 
 std::optional<Interval> range_of_means(const Matrix& matrix, const Box& box,

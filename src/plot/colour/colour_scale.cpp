@@ -17,8 +17,8 @@ constexpr double least_weight_range = 0.1;
 constexpr std::size_t few_keys = 12, some_keys = 20;
 constexpr std::size_t most_keys = 128;  // of rows that are added up; an even weight of more is tiny
 constexpr double most_rounding = 0.01;  // of the sum of a row
-// Numbers that are all below zero have the colours of distances from zero if they come so near it.
-constexpr double near_zero = 0.1;  // of the lowest number
+// Numbers of one sign have the colours of distances from zero if they come so near it.
+constexpr double near_zero = 0.1;  // of the number farthest from it
 constexpr const char* usual_map = "YlOrRd";
 constexpr const char* map_about_zero = "RdBu_r";
 constexpr const char* map_below_zero = "Blues_r";
@@ -81,6 +81,10 @@ Interval data_range(const std::optional<Interval>& values, bool weights, const W
     return {0, floored ? std::max(range.high, least_weight_range) : range.high};
   }
   if (standard && linear && ends_near_zero(range)) return {range.low, 0};
+  const bool begins_near_zero = range.low >= 0 && range.low <= near_zero * range.high;
+  if (standard && linear && begins_near_zero && range.high >= least_positive_value) {
+    return {0, range.high};
+  }
   range = nonsingular(range, 0.1, 1e-15);
   if (standard && log) {
     range.low = std::max(range.low, range.high * std::pow(10.0, -most_decades));
@@ -155,8 +159,12 @@ ColourScale colour_scale(std::span<const Matrix> matrices, bool weights,
   const bool given = options.range.scope == ColorRange::Scope::given;
   const Interval range = given ? range_asked_for(options.range, norm)
                                : data_range(values, weights, rows, map, options, figure);
-  return {ColourMap(map), range, given && standard && values && values->low < range.low,
-          given && standard && values && values->high > range.high, rows.all ? rows.keys : 0};
+  return {ColourMap(map),
+          range,
+          given && standard && values && values->low < range.low,
+          given && standard && values && values->high > range.high,
+          rows.all ? rows.keys : 0,
+          rows.all};
 }
 
 }  // namespace attn::plot

@@ -26,6 +26,7 @@ struct ColourScale {
   /// Keys that each query sees, where every row of weights sums to 1 over as many keys; otherwise
   /// 0.
   std::size_t keys_of_rows = 0;
+  bool whole_rows = false;  ///< whether every row sums to 1
 };
 
 /// The scale that options ask for, or the usual one of weights or of other numbers that

@@ -95,6 +95,8 @@ TEST_CASE(
   CHECK(scale.range.low == -0.8);
   CHECK(scale.range.high == 0);
   CHECK(range({-5, -3}, {}).high == -3);
+  CHECK(range({0.05, 3}, {}).low == 0);
+  CHECK(range({0.5, 3}, {}).low == 0.5);
 }
 
 TEST_CASE("weights begin at zero, other numbers span what they span") {
