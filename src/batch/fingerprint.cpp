@@ -103,7 +103,7 @@ void describe(const PlotOptions& plot, Description& description) {
                   range.scope, range.low, range.high, norm.kind, norm.gamma, pixels, font_scale,
                   top, threshold);
   if (smooth) description.add(std::string_view("smooth"));
-  if (exact_size) description.add(std::string_view("exact size"));
+  if (exact_size) description.add(std::string_view("exact_size"));
   if (font) description.add(std::string_view("font"), *font);
 }
 
