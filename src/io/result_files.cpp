@@ -28,20 +28,21 @@ struct ResultFiles::Known {
   void check(const std::string& name, std::span<const std::byte> bytes);
 };
 
-ResultFiles::ResultFiles(const JsonValue& result) {
+ResultFiles::ResultFiles(const JsonValue& result, std::string_view member) {
   if (!result.is(JsonValue::Type::object)) return;
   const JsonValue* unfinished = result.find("unfinished");
   if (unfinished != nullptr && unfinished->is(JsonValue::Type::boolean) && unfinished->boolean()) {
     throw input_error(translated("this result is unfinished: its files were being replaced"), "",
                       translated("run its document again"));
   }
-  const JsonValue* files = result.find("files");
+  const JsonValue* files = result.find(member);
   if (files == nullptr || result.find("tensors") == nullptr) return;
   known_ = std::make_shared<Known>();
-  const JsonObject stored(expect_object(*files, "/files"), "/files", {});
-  for (const JsonMember& member : files->members()) {
-    const JsonObject file = stored.object(member.key);
-    known_->files.emplace(member.key, Known::File{file.count("bytes"), file.string("xxh128")});
+  const std::string place = "/" + std::string(member);
+  const JsonObject stored(expect_object(*files, place), place, {});
+  for (const JsonMember& one : files->members()) {
+    const JsonObject file = stored.object(one.key);
+    known_->files.emplace(one.key, Known::File{file.count("bytes"), file.string("xxh128")});
   }
 }
 

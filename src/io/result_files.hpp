@@ -15,17 +15,18 @@ namespace attn {
 /// Text of result.json while the other files of the result are being replaced.
 extern const std::string_view unfinished_result;
 
-/// The files that a result was written with, from the member "files" of its result.json. Copies
-/// share which files were checked.
+/// The files that a result was written with, from a member of its result.json: those beside it,
+/// from "files", or the picture in the folder above, from "comparison". Copies share which files
+/// were checked.
 class ResultFiles {
  public:
   ResultFiles() = default;  ///< of a file that is not a result, or names no files
 
   /// Throws Error(input) if the result is unfinished, as unfinished_result says, or at the JSON
   /// pointer of a member that is malformed.
-  explicit ResultFiles(const JsonValue& result);
+  explicit ResultFiles(const JsonValue& result, std::string_view member = "files");
 
-  /// Names of the files, beside result.json, in alphabetical order.
+  /// Names of the files, in alphabetical order.
   std::vector<std::string> names() const;
 
   /// Access by which a file with this name, opened at `path`, is checked: MappedFile::open() throws

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "attn/error.hpp"
+#include "attn/spec.hpp"
 
 #include "io/json_value.hpp"
 #include "io/result_files.hpp"
@@ -81,24 +82,47 @@ void refuse_link(const fs::path& folder) {
               translated("remove it: below the folder of the results, links are not followed"));
 }
 
-std::vector<fs::path> files_left_over(const fs::path& folder,
-                                      const std::vector<WrittenFile>& written) {
-  std::vector<fs::path> left;
+namespace {
+
+// The files that a member of result.json in the folder names; none if there is no such result.
+ResultFiles files_of_result(const fs::path& folder, std::string_view member) {
   try {
     const auto file = MappedFile::open(FileName::by_document(folder, result_name));
     JsonOptions options;
     options.owner = file;
-    const ResultFiles older(parse_json(file->text(), options));
-    for (const std::string& name : older.names()) {
-      const fs::path path = folder / name;
-      const bool stays = fs::path(name).filename() != name ||
-                         std::any_of(written.begin(), written.end(), [&](const WrittenFile& one) {
-                           return one.path.filename() == name;
-                         });
-      if (!stays && is_unchanged(older, folder, name)) left.push_back(path);
-    }
+    return ResultFiles(parse_json(file->text(), options), member);
   } catch (const Error&) {
     return {};  // no result, or one of another program
+  }
+}
+
+}  // namespace
+
+std::vector<fs::path> comparisons_left_over(const fs::path& folder, const fs::path& written) {
+  std::vector<fs::path> left;
+  for (const KindInfo& kind : kinds()) {
+    const ResultFiles older = files_of_result(folder / kind.name, "comparison");
+    for (const std::string& name : older.names()) {
+      const fs::path path = folder / name;
+      const bool stays = fs::path(name).filename() != name || path == written ||
+                         std::find(left.begin(), left.end(), path) != left.end();
+      if (!stays && is_unchanged(older, folder, name)) left.push_back(path);
+    }
+  }
+  return left;
+}
+
+std::vector<fs::path> files_left_over(const fs::path& folder,
+                                      const std::vector<WrittenFile>& written) {
+  std::vector<fs::path> left;
+  const ResultFiles older = files_of_result(folder, "files");
+  for (const std::string& name : older.names()) {
+    const fs::path path = folder / name;
+    const bool stays = fs::path(name).filename() != name ||
+                       std::any_of(written.begin(), written.end(), [&](const WrittenFile& one) {
+                         return one.path.filename() == name;
+                       });
+    if (!stays && is_unchanged(older, folder, name)) left.push_back(path);
   }
   return left;
 }

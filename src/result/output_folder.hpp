@@ -34,6 +34,11 @@ void refuse_link(const std::filesystem::path& folder);
 std::vector<std::filesystem::path> files_left_over(const std::filesystem::path& folder,
                                                    const std::vector<WrittenFile>& written);
 
+/// Pictures that compared the results of several kinds, each of which has a folder in this one, as
+/// these say; unchanged since, and not at the path `written`.
+std::vector<std::filesystem::path> comparisons_left_over(const std::filesystem::path& folder,
+                                                         const std::filesystem::path& written);
+
 /// File of a result, of which the result says size and hash.
 class HashedFile {
  public:

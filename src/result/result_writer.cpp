@@ -3,6 +3,10 @@
 namespace attn {
 namespace {
 
+Fact::Member facts_of(const WrittenFile& file) {
+  return {file.path.filename().string(), object({{"bytes", file.bytes}, {"xxh128", file.hash}})};
+}
+
 // A tensor whose elements are in files next to result.json.
 Fact facts_of(const Tensor& tensor, const TensorPlace& place) {
   return object({{"file", place.name ? Fact(place.files[0]) : Fact::absent()},
@@ -74,10 +78,7 @@ Fact facts_of(const ResultFile& result) {
     tensors.push_back(
         {tensor, result.places.empty() ? Fact(elements) : facts_of(elements, result.places[i])});
   }
-  for (const WrittenFile& file : result.files) {
-    files.push_back(
-        {file.path.filename().string(), object({{"bytes", file.bytes}, {"xxh128", file.hash}})});
-  }
+  for (const WrittenFile& file : result.files) files.push_back(facts_of(file));
   return object(
       {{"format", 1},
        {"attention", info(result.kind).name},
@@ -107,6 +108,7 @@ Fact facts_of(const ResultFile& result) {
        {"warnings", result.warnings},
        {"pictures", result.pictures},
        {"files", only_if(!files.empty(), files)},
+       {"comparison", result.comparison ? object({facts_of(*result.comparison)}) : Fact::absent()},
        {"provenance", result.provenance != nullptr ? facts_of(*result.provenance) : Fact::absent()},
        {"timing",
         result.seconds ? object({{"compute_seconds", *result.seconds}}) : Fact::absent()}});

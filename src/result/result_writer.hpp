@@ -37,6 +37,7 @@ struct ResultFile {
   std::vector<std::string> warnings;
   std::vector<std::string> pictures;       ///< relative to the result
   std::vector<WrittenFile> files;          ///< beside result.json
+  std::optional<WrittenFile> comparison;   ///< picture of this and other kinds, in the folder above
   const Provenance* provenance = nullptr;  ///< null = left out
   std::optional<double> seconds;           ///< of the computation; absent = no timing
 };

@@ -373,7 +373,7 @@ std::vector<SeenKeys> KindRun::seen_keys() const {
   return all;
 }
 
-void KindRun::write(const Provenance* provenance) {
+void KindRun::write(const Provenance* provenance, const std::optional<WrittenFile>& comparison) {
   for (const Picture& picture : pictures_) {
     for (const std::string& warning : picture.warnings) {
       if (std::find(plan_.warnings.begin(), plan_.warnings.end(), warning) ==
@@ -408,12 +408,8 @@ void KindRun::write(const Provenance* provenance) {
                                   result.files = others;
                                   write_result(result, file, options_.document.threads);
                                 });
-  const auto& inputs = options_.document.files.mapped;
-  for (std::filesystem::path& file : files_left_over(folder_.path(), report_.files)) {
-    if (inputs && inputs->input_at(file)) continue;
-    folder_.remove_after(file);
-    report_.removed.push_back(std::move(file));
-  }
+  for (std::filesystem::path& file : files_left_over(folder_.path(), report_.files))
+    remove_after(std::move(file));
   report_.warnings = plan_.warnings;
 }
 
@@ -498,6 +494,7 @@ void KindRun::take(NamedTensor tensor) {
   if (stream_) stream_->put(name, numbers);
   const bool output = name == "output";
   if (output && is_written(name)) report_.output = numbers;
+  result.comparison = comparison;
   // Elements that are in a file already, or in no file, are not kept.
   if (!is_written(name) || (stream_ && !output)) {
     numbers = shape_only(numbers.shape(), numbers.dtype());
@@ -515,6 +512,13 @@ void KindRun::take(AttentionMap map, std::size_t at) {
   reported.name = drawn.map.tensor;
   reported.mask = mask_text(attention.mask);
   if (drawn.map.numbers) report(at, reported);
+void KindRun::remove_after(std::filesystem::path file) {
+  const auto& inputs = options_.document.files.mapped;
+  if (inputs && inputs->input_at(file)) return;
+  folder_.remove_after(file);
+  report_.removed.push_back(std::move(file));
+}
+
   if (drawn.map.numbers && maps_file_.take) maps_file_.take(drawn.map);
   const bool over_picture = std::any_of(plots_.begin(), plots_.end(), [](PlotKind kind) {
     return picture_kind(kind).shows_picture();

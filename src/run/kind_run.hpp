@@ -76,9 +76,11 @@ class KindRun {
   /// Writes the result into a text, in place of files. `provenance` may be null.
   void answer(JsonWriter& json, const Provenance* provenance);
 
-  /// Writes all files, without names. `provenance` may be null. Throws Error(file); an older result
-  /// stays whole then.
-  void write(const Provenance* provenance);
+  /// Writes all files, without names. `provenance` may be null; `comparison` is the picture of this
+  /// and other kinds. Throws Error(file); an older result stays whole then.
+  void write(const Provenance* provenance, const std::optional<WrittenFile>& comparison);
+  /// Has commit() remove a file of an older result.
+  void remove_after(std::filesystem::path file);
   /// Marks an older result as unfinished.
   void mark_unfinished() { folder_.mark_unfinished(); }
   /// Gives the files their names. Throws Error(file).

@@ -137,7 +137,6 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
     return outcome;
   }
   if (runs.size() > 1) make_output_folder(options.out);
-  for (const auto& run : runs) run->write(provenance);
   std::optional<HashedFile> comparison;
   if (side_by_side) {
     comparison.emplace(options.out / (std::string(picture_kind(PlotKind::comparison).info.name) +
@@ -147,6 +146,11 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
     outcome.comparison = comparison->written();
   }
   if (const auto& inputs = options.document.files.mapped) {
+  for (const auto& run : runs) run->write(provenance, outcome.comparison);
+  for (std::filesystem::path& file : comparisons_left_over(
+           options.out, outcome.comparison ? outcome.comparison->path : std::filesystem::path())) {
+    runs[0]->remove_after(std::move(file));
+  }
     for (const auto& run : runs) {
       for (const WrittenFile& file : run->report().files) inputs->refuse_output(file.path);
     }

@@ -186,3 +186,31 @@ TEST_CASE(
                        "  r/weights.npy\n"));
   CHECK(std::filesystem::exists(folder / "r/output.npy"));
 }
+
+TEST_CASE("the picture that compared kinds is removed when a later run does not draw it") {
+  const TemporaryFolder folder;
+  folder.write("two.json", R"({"attention":["sdpa","dot_product"],"query":[[1,0],[0,1]]})");
+  folder.write("one.json", drawn_document(1));
+  const auto run = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> all{"run", "--out", "r", "--dpi", "50"};
+    all.insert(all.end(), words.begin(), words.end());
+    const Outcome outcome = attn_cli(all, folder.path());
+    CHECK(outcome.exit_code == 0);
+    return outcome.output;
+  };
+  const auto compared = [&](const std::string& name) { return fs::exists(folder / "r" / name); };
+  const std::string removed = "\nRemoved, from an earlier result\n";
+  run({"two.json"});
+  CHECK(compared("comparison.png"));
+  // Another format is another file.
+  CHECK(run({"two.json", "--format", "svg"}).find("  r/comparison.png\n") != std::string::npos);
+  CHECK(!compared("comparison.png"));
+  CHECK(compared("comparison.svg"));
+  CHECK(run({"one.json"}).ends_with(removed + "  r/comparison.svg\n"));
+  CHECK(!compared("comparison.svg"));
+  // A picture that somebody has changed is left alone.
+  run({"two.json"});
+  folder.write("r/comparison.png", "changed");
+  CHECK(run({"one.json"}).find("Removed") == std::string::npos);
+  CHECK(read_text(folder / "r/comparison.png") == "changed");
+}
