@@ -137,7 +137,9 @@ std::string help_for_word(std::string_view word) {
   if (word[0] == '+' || word[0] == '.') return translated("a number starts with a digit or '-'");
   if (word[0] == '0' && word.size() > 1 && is_json_digit(word[1]))
     return translated("a number has no leading zeros");
-  if (is_json_digit(word[0]) || word[0] == '-') return "";
+  if (is_json_digit(word[0]) || word[0] == '-') {
+    return translated("numbers have digits, a point and an exponent only, such as 1000 or 2.5e-3");
+  }
   return translated(help_quotes);
 }
 
@@ -213,7 +215,7 @@ class Search {
     is_value_ = number.problem == nullptr && number.length == word_.size();
     if (number.problem == nullptr || is_special_number(word_)) return;
     fail((quotes_ ? shown(word_) : translated("a number")) + translated(number.problem), begin_,
-         "");
+         translated("write the whole number, such as 1.0 or 1e5"));
   }
 
   void read_string() {
@@ -285,9 +287,13 @@ class Search {
     const auto refuse = [&](const std::string& wanted, const std::string& help) {
       fail(translated("expected {1}, found {2}", wanted, found()), begin_, help);
     };
-    const std::string help = help_for_token();
-    if (expected == Expected::end)
-      refuse(translated("the end of the text"), translated("one text holds one value"));
+    const std::string help = help_for_token(expected);
+    if (expected == Expected::end) {
+      const char c = text_[begin_];
+      refuse(translated("the end of the text"),
+             c == '}' || c == ']' ? translated("remove it, or add the bracket that it closes")
+                                  : translated("one text holds one value"));
+    }
     if (expected == Expected::key || expected == Expected::key_or_end) {
       refuse(translated("a key"), help.empty() ? translated(help_quotes) : help);
     }
@@ -314,10 +320,15 @@ class Search {
     return std::string({'\'', c, '\''});
   }
 
-  std::string help_for_token() const {
+  std::string help_for_token(Expected expected) const {
+    const bool at_end = begin_ == text_.size();
+    if (expected == Expected::comma && !at_end &&
+        (is_value_ || text_[begin_] == '[' || text_[begin_] == '{')) {
+      return translated("add a comma before it");
+    }
     if (is_value_) return "";
     if (!word_.empty()) return help_for_word(word_);
-    if (begin_ == text_.size()) {
+    if (at_end) {
       return translated("the text seems to be cut off: a bracket or a quote is not closed");
     }
     const char c = text_[begin_];
@@ -326,6 +337,9 @@ class Search {
       return std::string(translated("remove the comma before '")) + c + "'";
     }
     if (c == '\'') return translated(help_quotes);
+    if (c == '/' && expected == Expected::comma && begin_ > 0 && is_json_digit(text_[begin_ - 1]))
+      return translated("write a fraction as a decimal number, such as 0.5");
+    if (c == '(') return translated("arrays have square brackets, [ and ]");
     if (c == '#' || c == '/') return translated("JSON has no comments");
     return "";
   }
@@ -348,7 +362,8 @@ void throw_json_syntax_error(std::string_view text, bool quotes) {
   }
   const std::size_t start = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
   if (text.find_first_not_of(white_space, start) == std::string_view::npos) {
-    throw input_error(translated("not valid JSON: the text is empty"), "", "");
+    throw input_error(translated("not valid JSON: the text is empty"), "",
+                      translated("check that the file was saved, or that a program wrote to it"));
   }
   Search(text, quotes).throw_first_fault();
 }

@@ -173,7 +173,7 @@ class Reader {
  public:
   [[noreturn]] static void throw_empty(const std::string& pointer) {
     throw input_error(translated("an array is empty: no axis of a tensor may have the size 0"),
-                      pointer, "");
+                      pointer, translated("write at least one number into it, or leave it out"));
   }
 
  private:

@@ -23,7 +23,8 @@ JsonValue read_json(const FileName& name, const FileAccess& access) {
     return parse_json(file->text(), {.depth = access.limits.nesting});
   } catch (const Error& error) {
     const Error placed = error.inside(name.path().string());
-    if (!placed.help().empty()) throw placed;
+    const bool is_empty = file->text().find_first_not_of(" \t\r\n") == std::string_view::npos;
+    if (!placed.help().empty() && !is_empty) throw placed;
     throw Error(placed.kind(), placed.problem(), placed.where(),
                 translated("download the file again"));
   }

@@ -129,10 +129,11 @@ TEST_CASE("parts nested unequally deep are an error") {
 }
 
 TEST_CASE("an empty array is an error") {
+  const std::string help = "\n  help:  write at least one number into it, or leave it out";
   const std::string empty = "an array is empty: no axis of a tensor may have the size 0";
-  CHECK(error_in("[]") == empty + "\n  where: /query");
-  CHECK(error_in("[[],[1]]") == empty + "\n  where: /query/0");
-  CHECK(error_in("[[1],[]]") == empty + "\n  where: /query/1");
+  CHECK(error_in("[]") == empty + "\n  where: /query" + help);
+  CHECK(error_in("[[],[1]]") == empty + "\n  where: /query/0" + help);
+  CHECK(error_in("[[1],[]]") == empty + "\n  where: /query/1" + help);
 }
 
 TEST_CASE("what is no number is an error that names it") {

@@ -317,6 +317,11 @@ void check_errors(std::initializer_list<Faulty> texts) {
   }
 }
 
+const std::string empty_help =
+    "\n  help:  check that the file was saved, or that a program wrote to it";
+const std::string whole_help = "\n  help:  write the whole number, such as 1.0 or 1e5";
+const std::string digits_help =
+    "\n  help:  numbers have digits, a point and an exponent only, such as 1000 or 2.5e-3";
 constexpr const char* special_help =
     "\n  help:  write NaN and infinities as the strings \"nan\", \"inf\" and \"-inf\"";
 constexpr const char* cut_off_help =
@@ -328,10 +333,16 @@ constexpr const char* quotes_help =
 
 TEST_CASE("a missing or surplus sign of punctuation is told with its place") {
   check_errors({
-      {"[1 2]", "expected ',' or ']', found \"2\"\n  where: line 1, column 4"},
+      {"[1 2]",
+       "expected ',' or ']', found \"2\"\n  where: line 1, column 4\n  help:  add a comma before "
+       "it"},
       {"{\"a\" 1}", "expected ':' after the key, found \"1\"\n  where: line 1, column 6"},
-      {"{\"a\":1 \"b\":2}", "expected ',' or '}', found a string\n  where: line 1, column 8"},
-      {"[\"ab\" \"cd\"]", "expected ',' or ']', found a string\n  where: line 1, column 7"},
+      {"{\"a\":1 \"b\":2}",
+       "expected ',' or '}', found a string\n  where: line 1, column 8\n  help:  add a comma "
+       "before it"},
+      {"[\"ab\" \"cd\"]",
+       "expected ',' or ']', found a string\n  where: line 1, column 7\n  help:  add a comma "
+       "before it"},
       {"[1,]",
        "expected a value, found ']'\n  where: line 1, column 4\n"
        "  help:  remove the comma before ']'"},
@@ -347,8 +358,11 @@ TEST_CASE("a missing or surplus sign of punctuation is told with its place") {
 TEST_CASE("lines count from 1, and columns are characters, not bytes") {
   check_errors({
       {"{\"é\": 1,\r\n \"größe\": [\"注意\" 3]}",
-       "expected ',' or ']', found \"3\"\n  where: line 2, column 17"},
-      {"\xEF\xBB\xBF[1 2]", "expected ',' or ']', found \"2\"\n  where: line 1, column 4"},
+       "expected ',' or ']', found \"3\"\n  where: line 2, column 17\n  help:  add a comma before "
+       "it"},
+      {"\xEF\xBB\xBF[1 2]",
+       "expected ',' or ']', found \"2\"\n  where: line 1, column 4\n  help:  add a comma before "
+       "it"},
   });
 }
 
@@ -366,9 +380,9 @@ TEST_CASE("a text that ends too early is told so") {
            cut_off_help},
       {"{", std::string("expected a key, found the end of the text\n  where: line 1, column 2") +
                 cut_off_help},
-      {"", "the text is empty"},
-      {" \r\n\t", "the text is empty"},
-      {"\xEF\xBB\xBF", "the text is empty"},
+      {"", "the text is empty" + empty_help},
+      {" \r\n\t", "the text is empty" + empty_help},
+      {"\xEF\xBB\xBF", "the text is empty" + empty_help},
   });
 }
 
@@ -376,7 +390,7 @@ TEST_CASE("a text that goes on after its value is told so") {
   check_errors({
       {"[1]\n]",
        "expected the end of the text, found ']'\n  where: line 2, column 1\n"
-       "  help:  one text holds one value"},
+       "  help:  remove it, or add the bracket that it closes"},
       {"{} {}",
        "expected the end of the text, found '{'\n  where: line 1, column 4\n"
        "  help:  one text holds one value"},
@@ -440,10 +454,10 @@ TEST_CASE("bare words get advice") {
 
 TEST_CASE("numbers that are none get advice") {
   check_errors({
-      {"[1.]", "\"1.\" has no digit after its point\n  where: line 1, column 2"},
-      {"[1, -]", "\"-\" has no digit after '-'\n  where: line 1, column 5"},
-      {"[1e]", "\"1e\" has no digit in its exponent\n  where: line 1, column 2"},
-      {"[1e+]", "\"1e+\" has no digit in its exponent\n  where: line 1, column 2"},
+      {"[1.]", "\"1.\" has no digit after its point\n  where: line 1, column 2" + whole_help},
+      {"[1, -]", "\"-\" has no digit after '-'\n  where: line 1, column 5" + whole_help},
+      {"[1e]", "\"1e\" has no digit in its exponent\n  where: line 1, column 2" + whole_help},
+      {"[1e+]", "\"1e+\" has no digit in its exponent\n  where: line 1, column 2" + whole_help},
       {"[01]",
        "\"01\" is not a JSON value\n  where: line 1, column 2\n  help:  a number has no leading "
        "zeros"},
@@ -453,8 +467,28 @@ TEST_CASE("numbers that are none get advice") {
       {"[.5]",
        "\".5\" is not a JSON value\n  where: line 1, column 2\n"
        "  help:  a number starts with a digit or '-'"},
-      {"[1_000]", "\"1_000\" is not a JSON value\n  where: line 1, column 2"},
-      {"[0x10]", "\"0x10\" is not a JSON value\n  where: line 1, column 2"},
+      {"[1_000]", "\"1_000\" is not a JSON value\n  where: line 1, column 2" + digits_help},
+      {"[0x10]", "\"0x10\" is not a JSON value\n  where: line 1, column 2" + digits_help},
+  });
+}
+
+TEST_CASE("brackets, commas and fractions of other languages get advice") {
+  check_errors({
+      {"[1 2]",
+       "expected ',' or ']', found \"2\"\n  where: line 1, column 4\n"
+       "  help:  add a comma before it"},
+      {"{\"a\": 1 \"b\": 2}",
+       "expected ',' or '}', found a string\n  where: line 1, column 9\n"
+       "  help:  add a comma before it"},
+      {"[[1][2]]",
+       "expected ',' or ']', found '['\n  where: line 1, column 5\n"
+       "  help:  add a comma before it"},
+      {"((1,0))",
+       "expected a value, found '('\n  where: line 1, column 1\n"
+       "  help:  arrays have square brackets, [ and ]"},
+      {"[1/2]",
+       "expected ',' or ']', found '/'\n  where: line 1, column 3\n"
+       "  help:  write a fraction as a decimal number, such as 0.5"},
   });
 }
 
