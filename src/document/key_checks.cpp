@@ -45,6 +45,16 @@ constexpr std::string_view write_rotary = to_translate("write \"rotary\": {\"the
 constexpr std::string_view write_pre_norm = to_translate("write \"norm\": \"pre\" or \"post\"");
 constexpr std::string_view write_memory = to_translate("write \"memory\"");
 constexpr std::string_view write_parameters = to_translate("write \"parameters\"");
+constexpr std::string_view write_alibi = to_translate("write \"mask\": {\"alibi\": true}");
+constexpr std::string_view write_documents = to_translate(
+    "write \"mask\": {\"cu_seqlens\": …}, or {\"documents\": …} with a number per token");
+constexpr std::string_view write_positions = to_translate("write \"rotary\": {\"positions\": …}");
+constexpr std::string_view write_seed = to_translate("write \"seed\"");
+constexpr std::string_view write_labels =
+    to_translate("write \"labels\": {\"query\": […], \"key\": […]}");
+constexpr std::string_view write_batch_first =
+    to_translate("leave it out: the first axis of a tensor is the sample");
+constexpr std::string_view give_flag = to_translate("leave it out: it is a flag of attn-cli run");
 constexpr std::string_view write_weights = to_translate("write \"weights\": true or false");
 
 // Names in PyTorch, Keras, JAX, Hugging Face's configurations, ONNX and flash-attention.
@@ -52,6 +62,15 @@ constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
     {"causal", write_causal},
     {"is_causal", write_causal},
     {"use_causal_mask", write_causal},
+    {"causal_mask", write_causal},
+    {"masked", write_causal},
+    {"alibi", write_alibi},
+    {"alibi_slopes", write_alibi},
+    {"cu_seqlens", write_documents},
+    {"cu_seqlens_q", write_documents},
+    {"segment_ids", write_documents},
+    {"documents", write_documents},
+    {"document_ids", write_documents},
     {"window", write_window},
     {"window_size", write_window},
     {"sliding_window", write_window},
@@ -67,6 +86,8 @@ constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
     {"padding_mask", write_padding},
     {"seq_lens", write_padding},
     {"lengths", write_padding},
+    {"position_bias", write_mask},
+    {"h", write_heads},
     {"num_heads", write_heads},
     {"n_heads", write_heads},
     {"n_head", write_heads},
@@ -110,6 +131,10 @@ constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
     {"hidden_states", write_states},
     {"embeddings", write_states},
     {"encoder_hidden_states", write_memory},
+    {"encoder_output", write_memory},
+    {"encoder_outputs", write_memory},
+    {"context", write_memory},
+    {"enc", write_memory},
     {"type", write_kind},
     {"kind", write_kind},
     {"attention_type", write_kind},
@@ -123,15 +148,43 @@ constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
     {"rms_norm_eps", write_eps},
     {"softmax_scale", write_scale},
     {"temperature", write_scale},
+    {"scaling", write_scale},
+    {"scale_factor", write_scale},
+    {"sm_scale", write_scale},
     {"logits_soft_cap", write_softcap},
     {"logit_softcapping", write_softcap},
     {"attn_logit_softcapping", write_softcap},
     {"rope", write_rotary},
     {"rope_theta", write_rotary},
     {"rotary_base", write_rotary},
+    {"position_ids", write_positions},
+    {"positions", write_positions},
     {"norm_first", write_pre_norm},
     {"state_dict", write_parameters},
     {"params", write_parameters},
+    {"W_q", write_parameters},
+    {"W_k", write_parameters},
+    {"W_v", write_parameters},
+    {"W_o", write_parameters},
+    {"Wq", write_parameters},
+    {"Wk", write_parameters},
+    {"Wv", write_parameters},
+    {"Wo", write_parameters},
+    {"in_proj_weight", write_parameters},
+    {"random_state", write_seed},
+    {"manual_seed", write_seed},
+    {"random_seed", write_seed},
+    {"words", write_labels},
+    {"label", write_labels},
+    {"names", write_labels},
+    {"batch_first", write_batch_first},
+    {"out", give_flag},
+    {"output", give_flag},
+    {"plots", give_flag},
+    {"cmap", give_flag},
+    {"format", give_flag},
+    {"figsize", give_flag},
+    {"dpi", give_flag},
     {"need_weights", write_weights},
     {"output_attentions", write_weights},
     {"return_attention_scores", write_weights},
@@ -142,6 +195,15 @@ std::string_view instead_of_foreign_key(std::string_view name) {
     if (foreign == name) return instead;
   }
   return {};
+}
+
+// Documents have too many keys to list them.
+std::string help_for_unknown(std::string_view name, std::span<const std::string_view> known) {
+  if (const std::string_view instead = instead_of_foreign_key(name); !instead.empty())
+    return translated(instead);
+  if (const std::string_view near = nearest_name(name, known); !near.empty())
+    return translated("did you mean \"{1}\"?", near);
+  return translated("see docs/documents.md, or the keys in attn-cli schema");
 }
 
 // 2. Keys without a meaning.
@@ -207,16 +269,14 @@ void check_document_keys(const JsonValue& root, Problems& problems) {
   for (const JsonMember& member : root.members()) {
     if (std::find(known.begin(), known.end(), member.key) != known.end()) continue;
     if (++unknown > most_told) continue;
-    const std::string_view instead = instead_of_foreign_key(member.key);
-    problems.add(
-        input_error(translated("unknown key \"{1}\"", member.key), pointer_to("", member.key),
-                    instead.empty() ? suggestion(member.key, known) : translated(instead)));
+    problems.add(input_error(translated("unknown key \"{1}\"", member.key),
+                             pointer_to("", member.key), help_for_unknown(member.key, known)));
   }
   if (unknown > most_told) {
     problems.add(input_error(
         translated("{1} more",
                    translated_count(unknown - most_told, "{1} unknown key", "{1} unknown keys")),
-        "", suggestion("", known)));
+        "", help_for_unknown("", known)));
   }
 }
 
@@ -255,8 +315,17 @@ std::vector<Kind> read_kinds(const JsonValue& root) {
       value && value->is(JsonValue::Type::string) && value->string() == info(Kind::model).name;
   if (model || (!value && root.find("model"))) return {Kind::model};
   if (!value) {
+    constexpr std::string_view names[]{"attention"};
+    std::string instead;
+    for (const JsonMember& member : root.members()) {
+      if (instead_of_foreign_key(member.key) == write_kind ||
+          !nearest_name(member.key, names).empty())
+        instead = member.key;
+    }
     throw input_error(translated("the document does not say which attention to compute"), at,
-                      translated("add \"attention\", such as \"scaled_dot_product\""));
+                      instead.empty()
+                          ? translated("add \"attention\", such as \"scaled_dot_product\"")
+                          : translated("write \"attention\" in place of \"{1}\"", instead));
   }
   if (!value->is(JsonValue::Type::array)) return {read_kind(*value, at)};
   std::vector<Kind> kinds;

@@ -472,15 +472,17 @@ const HiddenKeys& hidden_by(std::string_view name) {
   return part->hidden;
 }
 
+std::string write_part(std::string_view name) {
+  return name == "causal" ? translated("write {\"causal\": true}")
+                          : translated("write {{1}: …}: see attn-cli schema", in_quotes(name));
+}
+
 // Users may write the name of a part alone, or the matrix of a mask.
 void expect_mask(const JsonValue& mask, const std::string& pointer) {
   if (mask.is(JsonValue::Type::string) &&
       std::find(mask_keys.begin(), mask_keys.end(), mask.string()) != mask_keys.end()) {
-    const std::string part = in_quotes(mask.string());
     throw input_error(translated("expected an object, found the name of one of its parts"), pointer,
-                      mask.string() == "causal"
-                          ? translated("write {\"causal\": true}")
-                          : translated("write {{1}: …}: see attn-cli schema", part));
+                      write_part(mask.string()));
   }
   if (mask.is(JsonValue::Type::array)) {
     throw input_error(
@@ -488,7 +490,10 @@ void expect_mask(const JsonValue& mask, const std::string& pointer) {
         translated("write {\"allow\": …} of 1 where a key is seen, {\"block\": …} of 1 where it "
                    "is not, or {\"bias\": …} of numbers that are added to the scores"));
   }
-  expect_object(mask, pointer);
+  const std::string_view near = mask.is(JsonValue::Type::string)
+                                    ? nearest_name(mask.string(), mask_keys)
+                                    : std::string_view();
+  expect_object(mask, pointer, write_part(near.empty() ? "causal" : near));
 }
 
 }  // namespace

@@ -254,7 +254,9 @@ LearnedWeights read_parameters(const JsonValue* value, const std::string& pointe
         translated(
             "give the learned weights, a file of them, or {\"init\": \"torch\"} with a seed"));
   }
-  if (expect_object(*value, pointer).find("init")) {
+  if (expect_object(*value, pointer,
+                    translated("write {\"init\": \"torch\"}, or the learned weights"))
+          .find("init")) {
     const TorchInitialisation start(*value, pointer, kind, states, dtype, memory, layers,
                                     feed_forward, gated, tensors);
     if (transformer) {
