@@ -30,6 +30,9 @@ bool given_scores(const KindInfo& kind) {
 bool queries(const KindInfo& kind) {
   return kind.family == Family::score || kind.family == Family::projected;
 }
+bool plain(const KindInfo& kind) {
+  return kind.family == Family::score;
+}
 bool values(const KindInfo& kind) {
   return kind.family != Family::transformer && tensors(kind);
 }
@@ -102,7 +105,7 @@ void read_value(const KeyValue& given, Member& member) {
   member = FieldType<Member>::read(given.value, given.place);
 }
 
-constexpr std::array<DocumentKey, 60> keys{{
+constexpr std::array<DocumentKey, 61> keys{{
     {"attention", all,
      to_translate("the kind of attention, or a list of kinds; \"model\" where a model is given"),
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
@@ -138,6 +141,9 @@ constexpr std::array<DocumentKey, 60> keys{{
     {"past_key", queries, to_translate("rows before those of the key"),
      R"("$ref": "#/$defs/tensor")"},
     {"past_value", queries, to_translate("rows before those of the value"),
+     R"("$ref": "#/$defs/tensor")"},
+    {"block_table", plain,
+     to_translate("pages of key and value in their order, [M] or [B,M]; -1 = none"),
      R"("$ref": "#/$defs/tensor")"},
     {"scores", given_scores, to_translate("given scores [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]"),
      R"("$ref": "#/$defs/tensor")"},

@@ -7,6 +7,7 @@
 #include "attn/error.hpp"
 
 #include "document/mask_reader.hpp"
+#include "document/paged_keys.hpp"
 #include "io/json_value.hpp"
 #include "support/translated.hpp"
 
@@ -90,6 +91,9 @@ class KindReader {
     parts_.states.past_key = read_tensor("past_key");
     parts_.states.past_value = read_tensor("past_value");
     parts_.scores = read_tensor("scores");
+    read("block_table", [&](const JsonValue& table, const std::string& at) {
+      read_pages(parts_.tensors.read(table, DType::int64, at), at, key, value);
+    });
     const auto note = [&](const char* name, const Tensor& tensor) {
       if (tensor) parts_.plan.shapes.emplace_back(name, tensor.shape());
     };
@@ -103,6 +107,19 @@ class KindReader {
     note("value", parts_.decoder() ? parts_.transformer.memory : parts_.states.value_or_key());
     note("past_key", parts_.states.past_key);
     note("past_value", parts_.states.past_value);
+  }
+
+  // Puts the rows of pages in the place of key and value.
+  void read_pages(const Tensor& table, const std::string& at, Tensor& key, Tensor& value) {
+    if (!key) {
+      throw input_error(translated("\"block_table\" is given without pages of keys"), at,
+                        translated("give \"key\" and \"value\" as [N,P,D] or [N,P,H,D]"));
+    }
+    const PagedKeys pages(table, at, parts_.tensors.sketching());
+    const std::size_t rows_of_page = key.rank() > 1 ? key.shape()[1] : 1;
+    key = pages.gathered(key, "key", "/key");
+    if (value) value = pages.gathered(value, "value", "/value");
+    if (!parts_.tensors.sketching()) absent_rows_ = pages.padding(rows_of_page);
   }
 
   void read_tokens() {
@@ -237,6 +254,12 @@ class KindReader {
       const std::size_t before = past && past.rank() >= 2 ? past.shape()[past.rank() - 2] : 0;
       mask.padding = united_padding(mask.padding, tokens.padding, before);
     };
+    if (absent_rows_) {
+      const auto absent = absent_rows_.values<std::uint8_t>();
+      Tensor& padding = parts_.options.mask.padding;
+      const bool any = std::find(absent.begin(), absent.end(), 1) != absent.end();
+      if (any) padding = united_padding(padding, absent_rows_, 0);
+    }
     if (parts_.first && (parts_.is(Family::transformer) || !parts_.states.key))
       hide_padding(parts_.options.mask, *parts_.first);
     if (parts_.second)
@@ -264,6 +287,7 @@ class KindReader {
 
   std::span<const Kind> kinds_;
   DocumentParts parts_;
+  Tensor absent_rows_;  // of pages that a block table does not name, [B,Lk]; absent without one
 };
 
 }  // namespace

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "attn/tensor.hpp"
+
+namespace attn {
+
+/// Keys and values of caches that are kept in pages, in the order of "block_table".
+class PagedKeys {
+ public:
+  /// `table` [M] or [B,M] of int64: the pages of each sample in order, -1 after the last one. If
+  /// `sizes_only`, its entries are not read and the rows are shapes alone. Throws Error(input) at
+  /// `place`, or below it for an entry.
+  PagedKeys(const Tensor& table, std::string place, bool sizes_only);
+
+  /// Pages [N,P,D] as rows [B,M·P,D], pages [N,P,H,D] as rows [B,H,M·P,D]. Rows of absent pages
+  /// have the numbers of the first page, and are padding. Throws Error(input) at `place` for pages
+  /// of another rank, and at the table for a page that there is not.
+  Tensor gathered(const Tensor& pages, const std::string& name, const std::string& place) const;
+
+  /// Rows of absent pages [B,M·P], 1 where a row is padding, for pages of that many rows.
+  Tensor padding(std::size_t rows_of_page) const;
+
+ private:
+  std::size_t samples() const { return table_.rank() == 1 ? 1 : table_.shape()[0]; }
+  void check_order() const;
+
+  Tensor table_;
+  std::string place_;
+  bool sizes_only_;
+};
+
+}  // namespace attn

@@ -1,0 +1,67 @@
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "document/document_problems.hpp"
+#include "run/run_document.hpp"
+
+// Keys and values of caches that are kept in pages.
+
+namespace {
+
+// Documents whose weights and outputs have the same bytes.
+void check_same(const std::string& paged, const std::string& gathered) {
+  CAPTURE(paged);
+  const DocumentResult by_pages = run_document(paged), by_hand = run_document(gathered);
+  for (const char* name : {"weights", "output", "lse"}) {
+    CAPTURE(name);
+    const attn::Tensor ours = by_pages.tensor(name), theirs = by_hand.tensor(name);
+    REQUIRE(ours.shape() == theirs.shape());
+    CHECK(std::equal(ours.values<float>().begin(), ours.values<float>().end(),
+                     theirs.values<float>().begin()));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a block table gives the rows that gathering by hand gives") {
+  // Three pages of two rows; samples of three and two pages.
+  const std::string query = R"({"attention":"sdpa","query":[[[1,2]],[[3,-1]]],)";
+  check_same(query + R"("key":[[[1,0],[2,0]],[[3,1],[4,1]],[[5,2],[6,2]]],
+      "value":[[[1],[2]],[[3],[4]],[[5],[6]]],"block_table":[[2,0,1],[1,0,-1]],"valid_lens":[5,3]})",
+             query + R"("key":[[[5,2],[6,2],[1,0],[2,0],[3,1],[4,1]],
+      [[3,1],[4,1],[1,0],[2,0],[0,0],[0,0]]],
+      "value":[[[5],[6],[1],[2],[3],[4]],[[3],[4],[1],[2],[0],[0]]],"valid_lens":[5,3]})");
+  // Two heads in a page; without lengths the rows of absent pages are padding.
+  const std::string heads = R"({"attention":"sdpa","query":[[[[1,2]],[[0,1]]]],)";
+  check_same(heads + R"("key":[[[[1,0],[7,1]],[[2,0],[8,1]]],[[[3,0],[9,1]],[[4,0],[6,1]]]],
+      "block_table":[1,0,-1]})",
+             heads + R"("key":[[[[3,0],[4,0],[1,0],[2,0],[0,0],[0,0]],
+      [[9,1],[6,1],[7,1],[8,1],[0,0],[0,0]]]],"mask":{"padding":[0,0,0,0,1,1]},
+      "value":[[[[3,0],[4,0],[1,0],[2,0],[3,0],[4,0]],[[9,1],[6,1],[7,1],[8,1],[9,1],[6,1]]]]})");
+}
+
+TEST_CASE("a block table that does not fit its pages is refused at its entry") {
+  const auto refused = [](const std::string& members) {
+    return problems_of(R"({"attention":"sdpa","query":[[[1,2]]],)" + members + "}");
+  };
+  const std::string key = R"("key":[[[1,0]],[[2,0]]],)";
+  CHECK(refused(key + R"("block_table":[[0,2]])") ==
+        "there is no page 2: key has 2 pages\n  where: doc.json, /block_table/0/1\n"
+        "  help:  give 0 to 1, or -1 after a sample's last page");
+  CHECK(refused(key + R"("block_table":[-1,0])") ==
+        "a sample has no page\n  where: doc.json, /block_table/0\n"
+        "  help:  give at least one page; valid_lens 0 hides all of it");
+  CHECK(refused(key + R"("block_table":[1,-1,0])") ==
+        "a page follows -1\n  where: doc.json, /block_table/2\n"
+        "  help:  -1 is for entries after the last page of a sample");
+  CHECK(refused(R"("key":[[1,0],[2,0]],"block_table":[0])") ==
+        "key [2,2] is not made of pages\n  where: doc.json, /key\n"
+        "  help:  give pages [N,P,D] or [N,P,H,D], which block_table numbers");
+  CHECK(refused(R"("block_table":[0])") ==
+        "\"block_table\" is given without pages of keys\n  where: doc.json, /block_table\n"
+        "  help:  give \"key\" and \"value\" as [N,P,D] or [N,P,H,D]");
+  CHECK(refused(key + R"("block_table":[[[0]]])") ==
+        "block_table [1,1,1] is not a list of pages per sample\n  where: doc.json, /block_table\n"
+        "  help:  give [M] or [B,M]: the pages of each sample in order");
+}
