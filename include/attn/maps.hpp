@@ -11,6 +11,7 @@
 
 #include "attn/file_access.hpp"
 #include "attn/named.hpp"
+#include "attn/tensor.hpp"
 
 namespace attn {
 
@@ -69,6 +70,9 @@ struct MapRequest {
   /// Name of the tensor, or of one tensor per layer with "{n}" in the place of the layer's number.
   /// Absent: the weights of a result, or the tensors of a file whose rows are weights, as layers.
   std::optional<std::string> name;
+  /// Sizes of the axes that the tensor is taken by, in place of its own; 0 is the size that is
+  /// left, of one axis at most. Empty = its own.
+  Shape reshape;
   /// Axes of the tensor before query and key, which may be left out. Absent: [Lq,Lk], [B,Lq,Lk] or
   /// [B,H,Lq,Lk].
   std::vector<MapAxis> axes;

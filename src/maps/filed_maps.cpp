@@ -92,6 +92,13 @@ Tensor allowed_of_heads(const AttentionMap& map) {
   return picked(map.allowed, std::vector<std::size_t>(map.numbers.shape()[1]), 1);
 }
 
+std::string sizes_text(const Shape& sizes) {
+  std::string text;
+  for (const std::size_t size : sizes)
+    text += (text.empty() ? "" : ",") + (size == 0 ? "-1" : std::to_string(size));
+  return text;
+}
+
 std::string axes_text(const std::vector<MapAxis>& axes) {
   std::string text;
   for (const MapAxis axis : axes) {
@@ -139,12 +146,31 @@ bool FiledMaps::has_axis(MapAxis axis) const {
   return std::find(axes_.begin(), axes_.end(), axis) != axes_.end();
 }
 
+// The tensor with the sizes that are asked for.
+Tensor FiledMaps::reshaped(const Tensor& tensor) const {
+  if (request_.reshape.empty() || !tensor) return tensor;
+  Shape shape = request_.reshape;
+  const auto left = std::find(shape.begin(), shape.end(), std::size_t{0});
+  std::size_t known = 1;
+  for (const std::size_t size : shape) known *= size == 0 ? 1 : size;
+  if (left != shape.end() && tensor.size() % known == 0) *left = tensor.size() / known;
+  if (left != shape.end() ? *left == 0 : known != tensor.size()) {
+    throw input_error(
+        translated("the tensor {1} has {2} elements, which do not make the sizes {3}",
+                   text(tensor.shape()), tensor.size(), sizes_text(request_.reshape)),
+        "MapRequest::reshape",
+        translated("give sizes whose product is {1}; -1 is the one that is left", tensor.size()));
+  }
+  return tensor.reshaped(shape);
+}
+
 Tensor FiledMaps::numbers(const FiledLayer& layer) {
   if (read_.file == layer.file && read_.name == layer.tensor) return read_.tensor;
   Tensor tensor = layer.file->numbers(layer.tensor);
   if (const auto only = layer.file->only_name(); only && !tensor) {
     tensor = layer.file->numbers(*only);
   }
+  tensor = reshaped(tensor);
   read_ = {layer.file, layer.tensor, tensor};
   return tensor;
 }
@@ -189,7 +215,7 @@ TensorMeaning FiledMaps::meaning_of_numbers(const AttentionMap& map,
 }
 
 Labels FiledMaps::labels_of(const AttentionMap& map, ResultReader& file) const {
-  Labels labels = file.labels(map.tensor);
+  Labels labels = request_.reshape.empty() ? file.labels(map.tensor) : Labels();
   std::string pointer = "/labels", place = file.name();
   if (request_.labels) {
     labels = read_label_file(*request_.labels, files_[0]->access());
@@ -221,14 +247,18 @@ AttentionMap FiledMaps::read(const FiledLayer& layer) {
   map.meaning = meaning_of_numbers(map, file);
   const std::string prefix = prefix_of(tensor);
   if (shows_mask(tensor)) {
-    const Tensor allowed = file.booleans(allowed_of(tensor));
+    Tensor allowed = file.booleans(allowed_of(tensor));
+    if (!request_.reshape.empty()) {
+      const bool fits = allowed && map.numbers && allowed.size() == map.numbers.size();
+      allowed = fits ? reshaped(allowed) : Tensor();
+    }
     if (axes_.empty() || (allowed && allowed.rank() == axes_.size())) {
       map.allowed = arranged(allowed, layer);
     }
     if (map.numbers && map.numbers.rank() == 4) {
       map.allowed = for_each_head(map.allowed, map.numbers.shape()[1]);
     }
-    if (!map.allowed && axes_.empty() && map.numbers) {
+    if (!map.allowed && axes_.empty() && request_.reshape.empty() && map.numbers) {
       map.allowed = file.seen(prefix, map.numbers.shape());
     }
   }
@@ -239,7 +269,7 @@ AttentionMap FiledMaps::read(const FiledLayer& layer) {
   }
   map.labels = labels_of(map, file);
   map.title = file.title();
-  map.heads_per_group = heads_per_group(file, map.numbers);
+  if (request_.reshape.empty()) map.heads_per_group = heads_per_group(file, map.numbers);
   return map;
 }
 

@@ -57,6 +57,7 @@ class FiledMaps {
   }
   void take_axis_apart(bool english);
   Tensor numbers(const FiledLayer& layer);
+  Tensor reshaped(const Tensor& tensor) const;
   Tensor arranged(const Tensor& tensor, const FiledLayer& layer) const;
   TensorMeaning meaning_of_numbers(const AttentionMap& map, const ResultReader& file) const;
   Labels labels_of(const AttentionMap& map, ResultReader& file) const;
