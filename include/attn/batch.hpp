@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -106,10 +107,21 @@ using BatchObserver = std::function<void(const BatchItem&, const BatchCounts&)>;
 BatchOutcome run_batch(const BatchOptions& options, const BatchObserver& observer = {},
                        const std::atomic<bool>* stop = nullptr);
 
+/// The outcome of validate() for a document, and about the bytes of the tensors that run() would
+/// write for it; absent with problems.
+struct CheckedDocument : Validation {
+  std::optional<double> bytes;
+};
+
 /// Calls validate() for all documents of BatchOptions::inputs and BatchOptions::files_from, in
 /// their order, and passes each outcome to `take`. Standard input is one document, or one on each
 /// line if its first line is a whole document. Throws Error as run_batch() does for missing inputs.
-void validate_batch(const BatchOptions& options, const std::function<void(Validation)>& take);
+void validate_batch(const BatchOptions& options, const std::function<void(CheckedDocument)>& take);
+
+/// validation_text() with a line for each valid document that says how much will be written, and
+/// validation_json() with "bytes".
+std::string checked_text(std::span<const CheckedDocument> documents);
+std::string checked_json(std::span<const CheckedDocument> documents);
 
 /// Joins the summaries of the folder's shards, and of any batch without shards, into
 /// `summary.jsonl`: the last line of each item, sorted by name. Items without a line in any summary

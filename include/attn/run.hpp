@@ -71,7 +71,8 @@ struct RunOptions {
 struct ReportedWeights {
   std::string name;  ///< "weights", "self.weights", "layers.0.cross.weights"…
   Tensor weights;    ///< [Lq,Lk], or [bins,bins] if they are pooled; absent if not wanted
-  std::vector<std::string> query_labels, key_labels;  ///< Q_1…, K_1… if the document has none
+  std::vector<std::string> query_labels;  ///< Q_1… if the document has none
+  std::vector<std::string> key_labels;  ///< K_1… if the document has none; only with the weights
   Heatmap heatmap;   ///< as pictures show it; without weights if they were not computed
   std::string mask;  ///< the parts of the mask in words; empty without a mask
   std::size_t hidden = 0, cells = 0;  ///< number of weights that the mask hides, and of all weights
@@ -89,8 +90,12 @@ struct RunReport {
   Tensor output;  ///< absent if it is not written
   std::size_t sample = 0, head = 0;
   std::vector<ReportedWeights> weights;
+  /// The ids of the tokens, their embeddings and the ids recovered from these, if the steps are
+  /// written or tokens are recovered.
+  std::vector<std::pair<std::string, Tensor>> tokens;
   std::vector<std::string> recovered;  ///< for each sample the tokens nearest to its embeddings
-  std::optional<ModelReport> model;    ///< of Kind::model
+  std::vector<std::string> recovered_texts;  ///< these put together to words
+  std::optional<ModelReport> model;          ///< of Kind::model
   std::vector<std::string> warnings;
   std::vector<WrittenFile> files;  ///< in the order of writing
   /// Files of an older result in the folder that the new one does not have. They were as that had
@@ -111,7 +116,9 @@ struct RunOutcome {
 RunOutcome run(const RunOptions& options);
 
 /// A report to read: shapes, the chosen weights as a table with two decimals, the mask, the files.
-std::string report_text(const RunOutcome& outcome);
+/// Tables show as many columns as `width` columns of a terminal hold, and at most 14.
+std::string report_text(const RunOutcome& outcome,
+                        std::size_t width = std::numeric_limits<std::size_t>::max());
 /// The report as one JSON object; with several kinds, an object with a list of reports.
 std::string report_json(const RunOutcome& outcome);
 

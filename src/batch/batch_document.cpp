@@ -14,8 +14,11 @@
 #include "document/reader.hpp"
 #include "io/json_value.hpp"
 #include "io/json_writer.hpp"
+#include "report/facts.hpp"
+#include "run/kind_run.hpp"
 #include "support/mapped_file.hpp"
 #include "support/memory.hpp"
+#include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 
@@ -29,20 +32,33 @@ std::string_view line_of(std::string_view text) {
   return text;
 }
 
-using Take = std::function<void(Validation)>;
+using Take = std::function<void(CheckedDocument)>;
+
+CheckedDocument checked(std::string name, const BatchOptions& options, const FileAccess& access,
+                        const std::function<Document(const FileAccess&)>& open) {
+  double bytes = 0;
+  CheckedDocument document{
+      validation_of(std::move(name), access, open,
+                    [&](const Plan& plan) { bytes += foreseen_bytes(plan, options.run); }),
+      std::nullopt};
+  if (document.problems.empty()) document.bytes = bytes;
+  return document;
+}
 
 void validate_listed(const BatchOptions& options, const Take& take) {
   const DocumentList documents(options);
   for (std::size_t i = 0; i < documents.size(); ++i) {
     const ListedDocument listed = documents[i];
-    take(validation_of(listed.place(), options.run.document.files, [&](const FileAccess& access) {
-      FileAccess anywhere = access;
-      anywhere.restrict_to.reset();
-      const DocumentText text = documents.text(i, anywhere);
-      JsonOptions reading{.dtype = DType::float32};
-      reading.owner = text.owner;
-      return Document::parse(text.text, listed.place(), listed.path.parent_path(), access, reading);
-    }));
+    take(
+        checked(listed.place(), options, options.run.document.files, [&](const FileAccess& access) {
+          FileAccess anywhere = access;
+          anywhere.restrict_to.reset();
+          const DocumentText text = documents.text(i, anywhere);
+          JsonOptions reading{.dtype = DType::float32};
+          reading.owner = text.owner;
+          return Document::parse(text.text, listed.place(), listed.path.parent_path(), access,
+                                 reading);
+        }));
   }
 }
 
@@ -66,11 +82,11 @@ bool holds_lines(std::string_view text, const FileAccess& access) {
          is_json(text.substr(first, end - first), access);
 }
 
-void validate_standard_input(const FileAccess& files, const Take& take) {
-  with_whole_files(files, [&](const FileAccess& access) {
+void validate_standard_input(const BatchOptions& options, const Take& take) {
+  with_whole_files(options.run.document.files, [&](const FileAccess& access) {
     const auto file = MappedFile::open(FileName::by_user("-"), access);
     const auto document = [&](std::string_view text, const std::string& name) {
-      take(validation_of(name, access, [&](const FileAccess& rules) {
+      take(checked(name, options, access, [&](const FileAccess& rules) {
         JsonOptions reading{.dtype = DType::float32};
         reading.owner = file;
         return Document::parse(text, name, {}, rules, reading);
@@ -153,9 +169,11 @@ std::size_t jobs_in_memory(std::size_t jobs) {
 void validate_batch(const BatchOptions& options, const Take& take) {
   for (const std::string& input : options.inputs) {
     if (input == "-") {
-      validate_standard_input(options.run.document.files, take);
+      validate_standard_input(options, take);
     } else if (is_one_document(input)) {
-      take(validate(input, options.run.document.files));
+      take(checked(input, options, options.run.document.files, [&](const FileAccess& access) {
+        return Document::open(input, access, {.dtype = DType::float32, .threads = 0});
+      }));
     } else {
       BatchOptions one = options;
       one.inputs = {input};
@@ -169,6 +187,25 @@ void validate_batch(const BatchOptions& options, const Take& take) {
   listed.inputs.clear();
   listed.run.out.clear();
   validate_listed(listed, take);
+}
+
+std::string checked_text(std::span<const CheckedDocument> documents) {
+  std::string text;
+  for (const CheckedDocument& document : documents) {
+    const Validation& validation = document;
+    text += validation_text({&validation, 1});
+    if (document.bytes)
+      text += "  " + translated("about {1} of tensors will be written", bytes_text(*document.bytes)) + "\n";
+  }
+  return text;
+}
+
+std::string checked_json(std::span<const CheckedDocument> documents) {
+  return json_text(list_of(documents, [](const CheckedDocument& document) {
+    Fact::Members facts = facts_of(static_cast<const Validation&>(document));
+    if (document.bytes) facts.push_back({"bytes", static_cast<std::size_t>(*document.bytes)});
+    return object(std::move(facts));
+  }));
 }
 
 }  // namespace attn

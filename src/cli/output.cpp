@@ -171,15 +171,22 @@ constexpr const char* start_of_line = "\r\x1b[K";
 
 }  // namespace
 
-std::size_t terminal_columns() {
-  std::size_t columns = 80;
+std::size_t terminal_columns(std::size_t unknown) {
+  std::size_t columns = unknown;
   if (parse_number(std::string(environment("COLUMNS")), columns) && columns >= least_width)
     return std::min(columns, most_width);
   winsize size{};
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
     if (ioctl(stream, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   }
-  return 80;
+  return unknown;
+}
+
+std::size_t report_columns() {
+  const std::size_t any = most_width;
+  std::size_t columns = 0;
+  const bool given = parse_number(std::string(environment("COLUMNS")), columns);
+  return given || isatty(STDOUT_FILENO) == 1 ? terminal_columns(any) : any;
 }
 
 std::string duration_text(double seconds) {

@@ -78,8 +78,11 @@ class ProgressLine {
   std::mutex guard_;
 };
 
-/// Columns that COLUMNS names or else the terminal has; 80 if they are unknown.
-std::size_t terminal_columns();
+/// Columns that COLUMNS names or else the terminal has; `unknown` without either.
+std::size_t terminal_columns(std::size_t unknown = 80);
+/// Columns that a report on standard output may take: those of the terminal, or any number in a
+/// file or a pipe, unless COLUMNS says so.
+std::size_t report_columns();
 
 /// "computing 43 %, 1.2 G scores/s, 12 s left", for `done` of `all` scores after some seconds; an
 /// estimate of the rest only after five.

@@ -96,7 +96,8 @@ int compute(const GivenToRun& given) {
     warn(report.warnings);
   }
   if (answering) return 0;
-  print(common.json ? report_json(outcome) : terminal_lines(report_text(outcome)));
+  print(common.json ? report_json(outcome)
+                    : terminal_lines(report_text(outcome, report_columns())));
   if (given.show) print(drawn(outcome, terminal));
   return 0;
 }

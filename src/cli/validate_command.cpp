@@ -31,20 +31,21 @@ int check(const GivenToValidate& given) {
                 translated("name documents, folders or .jsonl files, or - for standard input"));
   }
   int exit_code = 0;
-  std::vector<Validation> validations;
-  if (given.folder)
-    validations.push_back(validate_model({*given.folder, {}, given.batch.run.document.files}));
+  std::vector<CheckedDocument> documents;
+  if (given.folder) {
+    documents.push_back(
+        {validate_model({*given.folder, {}, given.batch.run.document.files}), std::nullopt});
+  }
   validate_batch(given.batch,
-                 [&](Validation validation) { validations.push_back(std::move(validation)); });
-  for (Validation& validation : validations) {
+                 [&](CheckedDocument document) { documents.push_back(std::move(document)); });
+  for (CheckedDocument& validation : documents) {
     for (Error& problem : validation.problems) problem = with_flags(problem);
     for (const Error& problem : validation.problems) {
       exit_code = std::max(exit_code, static_cast<int>(problem.kind()));
     }
   }
   if (given.common.quiet) return exit_code;
-  print(given.common.json ? validation_json(validations)
-                          : terminal_lines(validation_text(validations)));
+  print(given.common.json ? checked_json(documents) : terminal_lines(checked_text(documents)));
   return exit_code;
 }
 

@@ -65,12 +65,15 @@ Plan read_plan(const Document& document, Kind kind, std::span<const Kind> kinds,
   return source.whole(kind, kinds, problems);
 }
 
-void check_plans(const Document& document, std::span<const Kind> kinds, Problems& problems) {
+void check_plans(const Document& document, std::span<const Kind> kinds, Problems& problems,
+                 const std::function<void(const Plan&)>& visit) {
   PlanSource source(document, true);
   Demand demand;
   for (const Kind kind : kinds) {
     const Plan plan = source.sketch(kind, kinds, problems);
-    if (problems.errors().empty()) demand += demand_of(plan);
+    if (!problems.errors().empty()) continue;
+    demand += demand_of(plan);
+    if (visit) visit(plan);
   }
   problems.attempt([&] { check_demand(demand, document.access().limits); });
 }
@@ -116,7 +119,8 @@ Validation validate(const std::filesystem::path& path, const FileAccess& given) 
 }
 
 Validation validation_of(std::string name, const FileAccess& given,
-                         const std::function<Document(const FileAccess&)>& open) {
+                         const std::function<Document(const FileAccess&)>& open,
+                         const std::function<void(const Plan&)>& visit) {
   Validation validation{std::move(name), {}};
   std::vector<Error>& all = validation.problems;
   try {
@@ -128,7 +132,7 @@ Validation validation_of(std::string name, const FileAccess& given,
         // Without a kind only the names of keys can be checked.
         check_document_keys(document.root(), problems);
       }
-      check_plans(document, kinds, problems);
+      check_plans(document, kinds, problems, visit);
       std::set<std::string> told;
       for (const Error& problem : problems.errors()) {
         const Error placed = document.placed(problem);
@@ -164,11 +168,14 @@ std::string validation_text(std::span<const Validation> validations) {
   return text;
 }
 
+Fact::Members facts_of(const Validation& validation) {
+  const auto of_error = [](const Error& error) { return facts_of(error); };
+  return {{"input", validation.input}, {"problems", list_of(validation.problems, of_error)}};
+}
+
 std::string validation_json(std::span<const Validation> validations) {
-  return json_text(list_of(validations, [](const Validation& validation) {
-    return object(
-        {{"input", validation.input}, {"problems", list_of(validation.problems, facts_of)}});
-  }));
+  return json_text(
+      list_of(validations, [](const Validation& one) { return object(facts_of(one)); }));
 }
 
 std::string error_json(const Error& error) {

@@ -18,6 +18,7 @@
 #include "maps/attention_map.hpp"
 #include "result/output_folder.hpp"
 #include "result/result_writer.hpp"
+#include "result/tensor_names.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
@@ -34,6 +35,33 @@ std::vector<std::string> named(std::vector<std::string> labels, std::size_t coun
   for (std::size_t i = labels.size(); i < count; ++i)
     labels.push_back(prefix + std::to_string(i + 1));
   return labels;
+}
+
+// The text that tokens spell: pieces after "##" continue a word, "▁" and "Ġ" begin one, and special
+// tokens such as [CLS] or <s> are left out.
+std::string put_together(const std::vector<std::string>& tokens) {
+  constexpr std::string_view continuing = "##";
+  const bool marked = std::ranges::any_of(tokens, [](const std::string& token) {
+    return token.starts_with("▁") || token.starts_with("Ġ");
+  });
+  std::string text;
+  for (std::string_view token : tokens) {
+    const bool special = token.size() > 2 && ((token.front() == '[' && token.back() == ']') ||
+                                              (token.front() == '<' && token.back() == '>'));
+    if (special) continue;
+    bool begins = !marked;
+    if (token.starts_with("▁") || token.starts_with("Ġ")) {
+      token.remove_prefix(token.starts_with("▁") ? std::string_view("▁").size()
+                                                 : std::string_view("Ġ").size());
+      begins = true;
+    } else if (token.size() > continuing.size() && token.starts_with(continuing)) {
+      token.remove_prefix(continuing.size());
+      begins = false;
+    }
+    if (begins && !text.empty()) text += ' ';
+    text += token;
+  }
+  return text;
 }
 
 bool show_stages(const std::vector<PlotKind>& plots) {
@@ -96,6 +124,25 @@ std::vector<std::string_view> names_of(const std::vector<std::pair<std::string, 
 // Whether `parts` is the whole name, or the last parts of it.
 bool ends_in(std::string_view name, const std::string& parts) {
   return name == parts || name.ends_with("." + parts);
+}
+
+// Names of the tensors that the attentions of a plan may have, but for a model's.
+std::vector<std::string> names_in(const Plan& plan, bool stages) {
+  std::vector<std::string> names;
+  for (const NamedTensor& token : plan.tokens) names.push_back(token.name);
+  const AttentionOptions& options = plan.options();
+  for (const PlannedAttention& attention : plan.attentions) {
+    const auto add = [&](const char* quantity) {
+      names.push_back(attention.name.tensor(quantity));
+    };
+    add(options.pool ? "pooled_weights" : "weights");
+    if (attention.mask.hides()) add(options.pool ? "pooled_allowed" : "allowed");
+    if (options.dropout) add("dropped");
+    if (!stages) continue;
+    for (const char* stage : {"scores", "capped", "masked", "lse"}) add(stage);
+  }
+  names.emplace_back("output");
+  return names;
 }
 
 bool wants_weights(const RunOptions& options, const Plan& plan) {
@@ -194,6 +241,22 @@ Tensor ShownMatrices::copied(const Tensor& matrix) {
   return Tensor::borrowed(matrix.shape(), matrix.dtype(), to, owner);
 }
 
+double foreseen_bytes(const Plan& plan, const RunOptions& options) {
+  if (options.answer || !options.only.empty()) return 0;
+  const DType dtype = plan.options().dtype;
+  ResultElements all;
+  for (const PlannedAttention& attention : plan.attentions) {
+    const ResultElements one = elements_of(attention, plan.options(), wants_weights(options, plan));
+    all.numbers += one.numbers;
+    all.seen += plan.model ? 0 : one.seen;
+  }
+  const double text = all.numbers * bytes_as_json(dtype) + all.seen * bytes_as_json(DType::boolean);
+  const bool as_text = options.tensors ? *options.tensors == TensorFormat::json ||
+                                             *options.tensors == TensorFormat::csv
+                                       : text <= most_json;
+  return as_text ? text : all.numbers * static_cast<double>(size_of(dtype)) + all.seen;
+}
+
 KindRun::KindRun(const RunOptions& options, const Document& document, Plan plan,
                  std::filesystem::path out, const MakeMapsFile& make)
     : options_(options), plan_(std::move(plan)), folder_(std::move(out), options.sync) {
@@ -209,6 +272,18 @@ KindRun::KindRun(const RunOptions& options, const Document& document, Plan plan,
     std::string text;
     for (const std::string& token : tokens) text += (text.empty() ? "" : " ") + token;
     report_.recovered.push_back(std::move(text));
+    report_.recovered_texts.push_back(put_together(tokens));
+  }
+  if (options.stages || !report_.recovered.empty()) {
+    for (const NamedTensor& token : plan_.tokens)
+      report_.tokens.emplace_back(token.name, token.tensor);
+  }
+  const auto* request = std::get_if<AttentionRequest>(&plan_.computation);
+  const auto* given = request != nullptr ? std::get_if<GivenScores>(&request->score) : nullptr;
+  if (given != nullptr && has_rows_of_weights(given->scores)) {
+    plan_.warnings.emplace_back(
+        translated("the rows of the scores sum to one: if they are weights already, draw them with "
+                   "plot() as {\"weights\": …}"));
   }
   format_ = options.tensors.value_or(TensorFormat::json);
   choice_ = {options.sample, options.head, options.selection};
@@ -222,22 +297,6 @@ KindRun::~KindRun() {
   if (made_folder_) std::filesystem::remove(folder_.path(), ignored);
 }
 
-double KindRun::foreseen_bytes() const {
-  if (options_.answer || !options_.only.empty()) return 0;
-  const DType dtype = plan_.options().dtype;
-  ResultElements all;
-  for (const PlannedAttention& attention : plan_.attentions) {
-    const ResultElements one = elements_of(attention, plan_.options(), wants_weights());
-    all.numbers += one.numbers;
-    all.seen += plan_.model ? 0 : one.seen;
-  }
-  const double text = all.numbers * bytes_as_json(dtype) + all.seen * bytes_as_json(DType::boolean);
-  const bool as_text = options_.tensors ? *options_.tensors == TensorFormat::json ||
-                                              *options_.tensors == TensorFormat::csv
-                                        : text <= most_json;
-  return as_text ? text : all.numbers * static_cast<double>(size_of(dtype)) + all.seen;
-}
-
 void KindRun::compute(const std::function<void(std::size_t)>& progress) {
   plan_.options().progress = progress;
   report_.weights.resize(plan_.attentions.size());
@@ -245,7 +304,6 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
   shown_ = ShownMatrices(plan_.attentions.size());
   if (options_.why) split();
   const auto* model = std::get_if<ModelRequest>(&plan_.computation);
-  if (model != nullptr && !options_.only.empty()) check_only(names_of(foreseen(*model)));
   if (model != nullptr && !options_.answer && options_.only.empty() && wants_weights()) {
     const auto tensors = foreseen(*model);
     choose_format(tensors);
@@ -320,6 +378,23 @@ bool KindRun::is_written(std::string_view name) const {
   return options_.only.empty() ||
          std::any_of(options_.only.begin(), options_.only.end(),
                      [&](const std::string& wanted) { return ends_in(name, wanted); });
+}
+
+void KindRun::check_names() const {
+  if (options_.only.empty()) return;
+  if (const auto* model = std::get_if<ModelRequest>(&plan_.computation)) {
+    const auto tensors = foreseen(*model);
+    return check_only(names_of(tensors));
+  }
+  for (const std::string& wanted : options_.only) {
+    if (!is_stage(wanted) || options_.stages) continue;
+    throw input_error(translated("\"{1}\" is a step of the score, which is not written", wanted),
+                      "RunOptions::only", translated("add RunOptions::stages"));
+  }
+  // Gradients have their names once they are computed.
+  if (plan_.output_gradient) return;
+  const std::vector<std::string> names = names_in(plan_, options_.stages);
+  check_only(std::vector<std::string_view>(names.begin(), names.end()));
 }
 
 void KindRun::check_only(std::span<const std::string_view> names) const {
@@ -400,6 +475,7 @@ void KindRun::write(const Provenance* provenance, const std::optional<WrittenFil
     }
   }
   ResultFile result = this->result(provenance);
+  result.comparison = comparison;
   result.places =
       stream_ ? stream_->finish(folder_)
               : plan_tensors(result.tensors, format_, plan_.attentions[0].heads_only(), folder_);
@@ -411,6 +487,13 @@ void KindRun::write(const Provenance* provenance, const std::optional<WrittenFil
   for (std::filesystem::path& file : files_left_over(folder_.path(), report_.files))
     remove_after(std::move(file));
   report_.warnings = plan_.warnings;
+}
+
+void KindRun::remove_after(std::filesystem::path file) {
+  const auto& inputs = options_.document.files.mapped;
+  if (inputs && inputs->input_at(file)) return;
+  folder_.remove_after(file);
+  report_.removed.push_back(std::move(file));
 }
 
 void KindRun::choose_format(std::span<const std::pair<std::string, Tensor>> tensors) {
@@ -494,7 +577,6 @@ void KindRun::take(NamedTensor tensor) {
   if (stream_) stream_->put(name, numbers);
   const bool output = name == "output";
   if (output && is_written(name)) report_.output = numbers;
-  result.comparison = comparison;
   // Elements that are in a file already, or in no file, are not kept.
   if (!is_written(name) || (stream_ && !output)) {
     numbers = shape_only(numbers.shape(), numbers.dtype());
@@ -511,14 +593,9 @@ void KindRun::take(AttentionMap map, std::size_t at) {
   ReportedWeights& reported = report_.weights[at];
   reported.name = drawn.map.tensor;
   reported.mask = mask_text(attention.mask);
+  reported.query_labels = named(Labels::of_sample(drawn.map.labels.query, options_.sample),
+                                attention.geometry.queries, "Q_");
   if (drawn.map.numbers) report(at, reported);
-void KindRun::remove_after(std::filesystem::path file) {
-  const auto& inputs = options_.document.files.mapped;
-  if (inputs && inputs->input_at(file)) return;
-  folder_.remove_after(file);
-  report_.removed.push_back(std::move(file));
-}
-
   if (drawn.map.numbers && maps_file_.take) maps_file_.take(drawn.map);
   const bool over_picture = std::any_of(plots_.begin(), plots_.end(), [](PlotKind kind) {
     return picture_kind(kind).shows_picture();

@@ -33,6 +33,9 @@ namespace attn {
 /// that have no meaning for the plan.
 std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan);
 
+/// About the bytes of the tensors that a run writes for a plan; 0 if only some of them are wanted.
+double foreseen_bytes(const Plan& plan, const RunOptions& options);
+
 /// Shown matrices of maps that are not kept. They are in one block of memory: small blocks between
 /// those of the layers would leave gaps that the maps of the next layer do not fit.
 class ShownMatrices {
@@ -63,8 +66,10 @@ class KindRun {
   /// Number of scores of all attentions.
   std::size_t scores() const { return plan_.scores_count(); }
 
-  /// About the bytes of the tensors that will be written; 0 if only some of them are wanted.
-  double foreseen_bytes() const;
+  double foreseen_bytes() const { return attn::foreseen_bytes(plan_, options_); }
+
+  /// Throws Error(input) for a name in RunOptions::only that no tensor of the result will have.
+  void check_names() const;
 
   /// Computes the plan. Tensors of a model go into their files meanwhile, which get their names in
   /// write(). `progress` takes the number of scores that were computed since its last call.

@@ -56,8 +56,9 @@ std::vector<std::size_t> shown(std::size_t count, std::size_t most) {
 // Names of rows and columns; without any they are counted from 0.
 using Names = std::vector<std::string>;
 
-std::string table(const Tensor& matrix, const Names& row_names, const Names& column_names,
-                  std::size_t most_shown_columns, bool of_weights) {
+std::vector<std::string> table_lines(const Tensor& matrix, const Names& row_names,
+                                     const Names& column_names, std::size_t most_shown_columns,
+                                     bool of_weights) {
   const Tensor converted = matrix.converted(DType::float64);
   const auto numbers = converted.values<double>();
   const std::size_t row_count = matrix.shape()[0], column_count = matrix.shape()[1];
@@ -88,13 +89,25 @@ std::string table(const Tensor& matrix, const Names& row_names, const Names& col
   }
   std::vector<std::string> lines = table.lines();
   if (row_count > rows.size()) lines.insert(lines.end() - 1, "  …");
+  return lines;
+}
+
+// A table with as many columns of the matrix as the width holds.
+std::string table(const Tensor& matrix, const Names& row_names, const Names& column_names,
+                  std::size_t most_shown_columns, bool of_weights, std::size_t width) {
+  constexpr std::size_t fewest = 2;
+  const auto is_wide = [&](const std::string& line) { return display_width(line) > width; };
+  std::vector<std::string> lines;
+  do {
+    lines = table_lines(matrix, row_names, column_names, most_shown_columns, of_weights);
+  } while (std::ranges::any_of(lines, is_wide) && --most_shown_columns >= fewest);
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
   return text;
 }
 
 // The output of the chosen sample, [Lq,Dv], and of the chosen head if the output is [B,H,Lq,Dv].
-std::string output_table(const RunReport& report) {
+std::string output_table(const RunReport& report, std::size_t width) {
   const Shape& shape = report.output.shape();
   const std::size_t rank = shape.size();
   if (rank < 2 || rank > 4) return "";
@@ -114,7 +127,7 @@ std::string output_table(const RunReport& report) {
       : rank == 3 ? translated("Output of sample {1} (rows: queries, columns: components)",
                                report.sample + 1)
                   : translated("Output (rows: queries, columns: components)");
-  return "\n" + title + "\n" + table(part, names, {}, most_components, false);
+  return "\n" + title + "\n" + table(part, names, {}, most_components, false, width);
 }
 
 // Free text may have several lines.
@@ -164,7 +177,27 @@ std::string predictions(const ModelReport& model) {
   return text;
 }
 
-std::string text_of(const RunReport& report) {
+// The ids of the tokens of the chosen sample, a line for each tensor of them.
+std::string ids_table(const RunReport& report) {
+  constexpr std::size_t most_ids = 16;
+  TextTable table{{{""}, {""}}};
+  for (const auto& [name, ids] : report.tokens) {
+    if (ids.dtype() != DType::int64) continue;
+    const Shape& shape = ids.shape();
+    const std::size_t length = shape.back();
+    const std::size_t sample = shape.size() > 1 && report.sample < shape[0] ? report.sample : 0;
+    std::string line;
+    for (std::size_t i = 0; i < std::min(length, most_ids); ++i) {
+      line += (i == 0 ? "" : " ") + std::to_string(ids.values<std::int64_t>()[sample * length + i]);
+    }
+    table.add({name, line + (length > most_ids ? " …" : "")});
+  }
+  const std::string text = table.text();
+  return text.empty() ? text
+                      : "\n" + translated("Tokens of sample {1}", report.sample + 1) + "\n" + text;
+}
+
+std::string text_of(const RunReport& report, std::size_t width) {
   std::string text =
       (report.model ? translated("{1} model, {2}, of {3}", report.model->family, name(report.dtype),
                                  printable(report.document))
@@ -183,7 +216,9 @@ std::string text_of(const RunReport& report) {
     }
     shapes.add({tensor, attn::text(shape), stored});
   }
-  text += shapes.text();
+  for (const auto& [tensor, elements] : report.tokens)
+    shapes.add({tensor, attn::text(elements.shape()), ""});
+  text += shapes.text() + ids_table(report);
   // The first wanted layer of a model stands for all.
   const std::size_t shown_maps = report.model ? 1 : report.weights.size();
   for (const ReportedWeights& weights : std::span(report.weights).first(shown_maps)) {
@@ -196,7 +231,8 @@ std::string text_of(const RunReport& report) {
                          report.sample + 1,
                          report.head + (AttentionName::of_tensor(weights.name).layer() ? 0 : 1)) +
               "\n" +
-              table(weights.weights, weights.query_labels, weights.key_labels, most_columns, true);
+              table(weights.weights, weights.query_labels, weights.key_labels, most_columns, true,
+                    width);
     }
     if (!weights.mask.empty()) {
       text += "\n" + translated("Mask: {1}", weights.mask);
@@ -204,11 +240,15 @@ std::string text_of(const RunReport& report) {
       text += "\n";
     }
   }
-  if (report.output && !report.model) text += output_table(report);
+  if (report.output && !report.model) text += output_table(report, width);
   if (report.model) text += predictions(*report.model);
   if (!report.recovered.empty()) {
     text += "\n" + translated("Recovered from the embeddings") + "\n";
-    for (const std::string& sample : report.recovered) text += "  " + printable(sample) + "\n";
+    for (std::size_t i = 0; i < report.recovered.size(); ++i) {
+      text += "  " + printable(report.recovered[i]) + "\n";
+      if (report.recovered_texts[i] != report.recovered[i])
+        text += "  → " + printable(report.recovered_texts[i]) + "\n";
+    }
   }
   if (!report.files.empty()) {
     TextTable files{{{""}, {"", true}}};
@@ -248,6 +288,11 @@ Fact facts_of(const RunReport& report) {
   const auto path_of = [](const WrittenFile& file) { return Fact(file.path); };
   const auto path_alone = [](const std::filesystem::path& file) { return Fact(file); };
   const ModelReport* model = report.model ? &*report.model : nullptr;
+  const auto tokens = [](const std::pair<std::string, Tensor>& one) {
+    const bool ids = one.second.dtype() == DType::int64;
+    return object(
+        {{"name", one.first}, {"shape", one.second.shape()}, {"values", only_if(ids, one.second)}});
+  };
   const bool predicted = model != nullptr && !model->predictions.empty();
   return object(
       {{"document", report.document},
@@ -262,7 +307,9 @@ Fact facts_of(const RunReport& report) {
        {"weights", list_of(report.weights, weights)},
        {"model", model != nullptr ? Fact(model->family) : Fact::absent()},
        {"predictions", predicted ? prediction_facts(*model) : Fact::absent()},
+       {"tokens", only_if(!report.tokens.empty(), list_of(report.tokens, tokens))},
        {"recovered", unless_empty(report.recovered)},
+       {"recovered_texts", unless_empty(report.recovered_texts)},
        {"warnings", report.warnings},
        {"files", list_of(report.files, path_of)},
        {"removed", only_if(!report.removed.empty(), list_of(report.removed, path_alone))}});
@@ -270,10 +317,10 @@ Fact facts_of(const RunReport& report) {
 
 }  // namespace
 
-std::string report_text(const RunOutcome& outcome) {
+std::string report_text(const RunOutcome& outcome, std::size_t width) {
   std::string text;
   for (const RunReport& report : outcome.reports)
-    text += (text.empty() ? "" : "\n\n") + text_of(report);
+    text += (text.empty() ? "" : "\n\n") + text_of(report, width);
   if (outcome.comparison) {
     TextTable file{{{""}, {"", true}}};
     file.add({printable(outcome.comparison->path.native()),

@@ -89,6 +89,7 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
         std::make_unique<KindRun>(options, document, std::move(plan), std::move(out), make));
   }
 
+  for (const auto& run : runs) run->check_names();
   if (provenance != nullptr) options.plot.figure.provenance = provenance->text();
 
   if (options.foresee) {
@@ -145,12 +146,12 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
     if (options.sync) comparison->file().sync();
     outcome.comparison = comparison->written();
   }
-  if (const auto& inputs = options.document.files.mapped) {
   for (const auto& run : runs) run->write(provenance, outcome.comparison);
   for (std::filesystem::path& file : comparisons_left_over(
            options.out, outcome.comparison ? outcome.comparison->path : std::filesystem::path())) {
     runs[0]->remove_after(std::move(file));
   }
+  if (const auto& inputs = options.document.files.mapped) {
     for (const auto& run : runs) {
       for (const WrittenFile& file : run->report().files) inputs->refuse_output(file.path);
     }

@@ -203,12 +203,13 @@ TEST_CASE("validate takes one document on standard input, or one a line") {
   const TemporaryFolder folder;
   const std::string right = R"({"attention":"sdpa","query":[[1,2]]})";
   CHECK(attn_cli({"validate", "-"}, folder.path(), "{\"attention\":\"sdpa\",\n\"query\":[[1,2]]}\n")
-            .output == "standard input: valid\n");
+            .output == "standard input: valid\n  about 39 bytes of tensors will be written\n");
   const Outcome lines =
       attn_cli({"validate", "-"}, folder.path(), right + "\n\n{\"attention\":\"sdpaa\"}\n");
   CHECK(lines.exit_code == 3);
   CHECK(lines.output.starts_with(
-      "standard input:1: valid\nstandard input:3: 1 problem\n\n"
+      "standard input:1: valid\n  about 39 bytes of tensors will be written\n"
+      "standard input:3: 1 problem\n\n"
       "  unknown kind of attention \"sdpaa\"\n    where: standard input:3, /attention\n"));
 }
 

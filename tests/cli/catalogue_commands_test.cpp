@@ -68,11 +68,12 @@ TEST_CASE("validate tells what is wrong on standard output and exits 3, or 4 for
   folder.write("bad.json", R"({"attention":"sdpa","query":[[1]],"scale":"x"})");
   const Outcome good = attn_cli({"validate", "good.json"}, folder.path());
   CHECK(good.exit_code == 0);
-  CHECK(good.output == "good.json: valid\n");
+  CHECK(good.output == "good.json: valid\n  about 26 bytes of tensors will be written\n");
   const Outcome bad = attn_cli({"validate", "good.json", "bad.json"}, folder.path());
   CHECK(bad.exit_code == 3);
   CHECK(bad.output ==
         "good.json: valid\n"
+        "  about 26 bytes of tensors will be written\n"
         "bad.json: 1 problem\n"
         "\n"
         "  expected a number, found a string\n"
