@@ -75,12 +75,37 @@ constexpr std::pair<std::string_view, std::string_view> foreign_flags[]{
                              "every number of one query")},
     {"--no-plots", to_translate("write --plots none")},
     {"--no-plot", to_translate("write --plots none")},
+    {"--input", to_translate("name the file without a flag before it")},
+    {"--file", to_translate("name the file without a flag before it")},
+    {"-i", to_translate("name the file without a flag before it")},
+    {"-f", to_translate("name the file without a flag before it")},
+    {"--window", to_translate("it belongs into the document: see docs/documents.md")},
+    {"--dropout", to_translate("it belongs into the document: see docs/documents.md")},
+    {"--bias", to_translate("it belongs into the document: see docs/documents.md")},
+    {"--softcap", to_translate("it belongs into the document: see docs/documents.md")},
+    {"--rotary", to_translate("it belongs into the document: see docs/documents.md")},
+    {"--rope", to_translate("it belongs into the document: see docs/documents.md")},
+    {"--alibi", to_translate("it belongs into the document: see docs/documents.md")},
+    {"--sinks", to_translate("it belongs into the document: see docs/documents.md")},
+    {"--parameters", to_translate("it belongs into the document: see docs/documents.md")},
+    {"--device", to_translate("leave it out: attention is computed on the CPU")},
     {"--gpu", to_translate("leave it out: attention is computed on the CPU")},
     {"--cuda", to_translate("leave it out: attention is computed on the CPU")},
 };
 
+// Commands that take a flag, as "attn-cli plot, show".
+std::string takers(const std::string& flag, const std::vector<Command>& all) {
+  std::string names;
+  for (const Command& command : all) {
+    if (std::ranges::find(command.flags, flag, &Flag::name) != command.flags.end())
+      names += (names.empty() ? "attn-cli " : ", ") + command.name;
+  }
+  return names;
+}
+
+// Help for a flag that a command does not take. `command` is empty where none is given.
 std::string advice(const std::string& flag, const std::vector<std::string_view>& names,
-                   const std::string& command) {
+                   const std::string& command, const std::vector<Command>& all) {
   const auto known = [&](const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
@@ -89,15 +114,28 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
       if (flag == foreign && !known(flag)) return translated(help);
     }
   }
+  if (command.empty() && !takers(flag, all).empty())
+    return translated("write the command first: {1}", "attn-cli run " + flag);
+  const std::string place = command.empty() ? "attn-cli" : command;
   if (flag.starts_with("--no-") && known("--" + flag.substr(5)))
     return translated("leave out {1}", "--" + flag.substr(5));
+  if (const std::string others = takers(flag, all); !others.empty())
+    return translated("{1} takes no {2}: it belongs to {3}", place, flag, others);
   const std::string text = suggestion(flag, names);
-  return text == suggestion("", names) ? translated("see {1} --help", command) : text;
+  if (text != suggestion("", names)) return text;
+  for (const Command& one : all) {
+    const auto plots = std::ranges::find(one.flags, "--plots", &Flag::name);
+    const bool picture =
+        "attn-cli " + one.name == place && plots != one.flags.end() &&
+        std::ranges::count(plots->words, flag.substr(std::min<std::size_t>(flag.size(), 2))) > 0;
+    if (picture) return translated("write {1}", "--plots " + flag.substr(2));
+  }
+  return translated("see {1} --help", place);
 }
 
 // Throws Error(usage) for a word that is not a flag or command of `app`, with the nearest one.
 [[noreturn]] void refuse_unknown(const CLI::App& app, const std::string& word,
-                                 const std::string& command) {
+                                 const std::string& command, const std::vector<Command>& all) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options(nullptr)) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
@@ -105,7 +143,7 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
   if (!word.starts_with('-') || word == "-") {
     if (!command.empty()) {
       throw Error(ErrorKind::usage, translated("unexpected argument \"{1}\"", word), command,
-                  translated("see {1} --help", command));
+                  translated("it takes flags only: see {1} --help", command));
     }
     names.clear();
     for (const CLI::App* sub : app.get_subcommands(nullptr)) names.push_back(sub->get_name());
@@ -114,8 +152,9 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
   }
   const std::string flag = word.substr(0, word.find('='));
   const std::string place = command.empty() ? "attn-cli" : command;
-  throw Error(ErrorKind::usage, translated("unknown flag \"{1}\"", flag), place,
-              advice(flag, std::vector<std::string_view>(names.begin(), names.end()), place));
+  throw Error(
+      ErrorKind::usage, translated("unknown flag \"{1}\"", flag), place,
+      advice(flag, std::vector<std::string_view>(names.begin(), names.end()), command, all));
 }
 
 std::string spelling(const Flag& flag) {
@@ -183,10 +222,25 @@ void check_values(const std::vector<std::string>& words, const std::vector<Flag>
       throw Error(ErrorKind::usage, translated("unknown flag \"{1}\"", name), command,
                   translated("did you mean \"{1}\"?", "-" + name));
     }
+    const auto named = find(name);
+    if (word == name + "=" && named != flags.end() && !named->value.empty()) {
+      throw Error(ErrorKind::usage, translated("{1} needs a value", name), command,
+                  translated("write {1}", name + " " + named->value));
+    }
     const auto flag = find(word);
     if (flag == flags.end()) continue;
     const bool last = i + 1 == words.size();
+    if (!last && words[i + 1] == "=") {
+      const std::string value = i + 2 < words.size() ? words[i + 2] : flag->value;
+      throw Error(ErrorKind::usage, translated("\"=\" is separated from its flag"), command,
+                  translated("write {1}", word + "=" + value));
+    }
     if (flag->value.empty()) {
+      if (!last && is_digits(words[i + 1]) && !is_file(words[i + 1])) {
+        throw Error(ErrorKind::usage,
+                    translated("{1} takes no value: \"{2}\" is left over", word, words[i + 1]),
+                    command, translated("leave out \"{1}\"", words[i + 1]));
+      }
       for (const char* value : {"true", "false", "on", "off", "yes", "no", "True", "False"}) {
         if (last || words[i + 1] != value || is_file(value)) continue;
         throw Error(ErrorKind::usage,
@@ -354,6 +408,17 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   if (const auto page = help_page(given, all)) return printing(*page);
   if (!given.empty() && (given[0] == "-V" || given[0] == "--version")) app.add_flag("--json", json);
 
+  // "--title=" gives an empty text.
+  for (const Command& command : all) {
+    if (given.empty() || command.name != given[0]) continue;
+    for (const Flag& flag : command.flags) {
+      const auto empty = std::ranges::find(given, flag.name + "=");
+      if (flag.value != "TEXT" || empty == given.end()) continue;
+      *empty = flag.name;
+      given.insert(empty + 1, "");
+    }
+  }
+
   // CLI11 keeps pointers to the targets of its options: a command must not move.
   std::vector<std::shared_ptr<const GivenCommand>> known;
   for (Command& command : all) {
@@ -361,7 +426,7 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
     const bool wanted = at != given.end();
     if (at == given.begin() && wanted)
       check_values({at + 1, given.end()}, command.flags, "attn-cli " + command.name);
-    known.push_back(std::make_shared<const GivenCommand>(std::move(command), app, wanted));
+    known.push_back(std::make_shared<const GivenCommand>(command, app, wanted));
   }
   try {
     // CLI11 takes the last word first.
@@ -376,16 +441,17 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   const auto chosen = app.get_subcommands();
   if (!chosen.empty()) {
     const auto extras = chosen[0]->remaining();
-    if (!extras.empty()) refuse_unknown(*chosen[0], extras[0], "attn-cli " + chosen[0]->get_name());
+    if (!extras.empty())
+      refuse_unknown(*chosen[0], extras[0], "attn-cli " + chosen[0]->get_name(), all);
   }
   const auto extras = app.remaining();
-  if (!extras.empty()) refuse_unknown(app, extras[0], "");
+  if (!extras.empty()) refuse_unknown(app, extras[0], "", all);
   for (const auto& command : known) {
     if (chosen.empty() || command->app() != chosen[0]) continue;
     if (!operands.empty() && !command->takes_words()) {
       const std::string name = "attn-cli " + chosen[0]->get_name();
       throw Error(ErrorKind::usage, translated("unexpected argument \"{1}\"", operands[0]), name,
-                  translated("see {1} --help", name));
+                  translated("it takes flags only: see {1} --help", name));
     }
     return [command, operands] { return command->call(operands); };
   }

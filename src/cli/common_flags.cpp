@@ -181,16 +181,26 @@ void add_model(Flags& flags, DocumentOptions& options) {
 
 void add_model_results(Flags& flags, DocumentOptions& options) {
   flags.begin_group(FlagGroup::model);
-  flags.add("--layers", "N,N,…",
+  flags.add("--layers", "N,A:B,…",
             translated("Layers of the model whose weights are wanted, counted from 0"),
             [&](const std::string& text) {
               options.layers.reset();
               if (text == "all") return;
               options.layers.emplace();
-              for (const std::string& part : comma_separated(text)) {
-                options.layers->push_back(whole_number("--layers", part));
+              for (const std::string& part : listed("--layers", text)) {
+                const PositionRange range = position_range("--layers", part, true);
+                const std::int64_t first = range.first.value_or(0), end = range.end.value_or(0);
+                constexpr std::int64_t most = 100000;
+                if (first < 0 || end <= first || end - first > most) {
+                  throw wrong_value(
+                      "--layers", text,
+                      translated("numbers from 0 and ranges of them, such as 0,5,11 or 0:6"));
+                }
+                for (std::int64_t layer = first; layer < end; ++layer)
+                  options.layers->push_back(static_cast<std::size_t>(layer));
               }
             });
+  flags.add_hidden("--layer", flags.back());
   flags.toggle("--logits", options.logits, translated("Write the model's logits too"));
 }
 
@@ -213,7 +223,7 @@ void add_document(Flags& flags, DocumentOptions& options) {
   flags.add("--valid-lens", "N,N,…", translated("Valid keys, one number per sample"),
             [&](const std::string& text) {
               options.valid_lens.emplace();
-              for (const std::string& part : comma_separated(text)) {
+              for (const std::string& part : listed("--valid-lens", text)) {
                 options.valid_lens->push_back(
                     static_cast<std::int64_t>(whole_number("--valid-lens", part)));
               }
@@ -238,7 +248,7 @@ void add_document(Flags& flags, DocumentOptions& options) {
              const std::size_t sign = text.find('=');
              if (sign == std::string::npos || sign == 0) {
                throw Error(ErrorKind::usage,
-                           translated("invalid value \"{1}\" for {2}", text, "--table"), "",
+                           translated("invalid value \"{1}\" for {2}", text, "--table"), "--table",
                            translated("write NAME=FILE, such as doc=documents.npy"));
              }
              options.tables.emplace_back(text.substr(0, sign), text.substr(sign + 1));
@@ -292,6 +302,13 @@ Words document_words(DocumentOptions& options, const std::string& command) {
               translated("more than one input document given: \"{1}\" is the second", inputs[1]),
               command, translated("run them one by one, or use attn-cli batch"));
         }
+        // Folders of results are told apart where documents are opened.
+        if (command == "attn-cli run" && std::filesystem::is_directory(inputs[0], none) &&
+            !std::filesystem::exists(inputs[0] + "/result.json", none)) {
+          throw Error(
+              ErrorKind::file, translated("\"{1}\" is a folder", inputs[0]), command,
+              translated("compute all documents in it with {1}", "attn-cli batch " + inputs[0]));
+        }
         options.input = inputs[0];
       },
       {},
@@ -317,7 +334,7 @@ std::vector<std::string_view> plot_names(bool page) {
 std::vector<PlotKind> plots(const std::string& text, bool* page) {
   const std::vector<std::string_view> known = plot_names(page != nullptr);
   if (page != nullptr) *page = false;
-  const std::vector<std::string> names = comma_separated(text);
+  const std::vector<std::string> names = listed("--plots", text);
   for (const std::string& name : names) {
     choice("--plots", name, known);
     if (name == "none" && names.size() > 1) {

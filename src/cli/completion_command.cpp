@@ -37,7 +37,7 @@ std::vector<Flag> flags_with_value(const std::vector<Command>& commands) {
     for (const Flag& flag : command.flags) {
       const bool known = std::any_of(found.begin(), found.end(),
                                      [&](const Flag& other) { return other.name == flag.name; });
-      if (!flag.value.empty() && !known) found.push_back(flag);
+      if (!flag.value.empty() && !flag.hidden && !known) found.push_back(flag);
     }
   }
   return found;
@@ -92,7 +92,9 @@ std::string bash_script(const std::vector<Command>& commands) {
             ") compopt +o default 2>/dev/null; return ;;\n  esac\n  case ${COMP_WORDS[1]} in\n";
   for (const Command& command : commands) {
     Strings flags;
-    for (const Flag& flag : command.flags) flags.push_back(flag.name);
+    for (const Flag& flag : command.flags) {
+      if (!flag.hidden) flags.push_back(flag.name);
+    }
     script += "    " + command.name + ") flags=\"" + joined(flags, " ") + "\" words=\"" +
               joined(command.words.known, " ") + "\"" + (command.words.files ? " files=1" : "") +
               " ;;\n";
@@ -167,7 +169,9 @@ std::string zsh_script(const std::vector<Command>& commands) {
       "  case $command in\n";
   for (const Command& command : commands) {
     script += "    " + command.name + ") _arguments";
-    for (const Flag& flag : command.flags) script += " \\\n      " + zsh_flag(flag);
+    for (const Flag& flag : command.flags) {
+      if (!flag.hidden) script += " \\\n      " + zsh_flag(flag);
+    }
     const Strings& words = command.words.known;
     if (!words.empty()) script += " \\\n      '1:word:(" + joined(words, " ") + ")'";
     if (command.words.files) script += " \\\n      '*:file:_files'";
@@ -224,6 +228,7 @@ std::string fish_script(const std::vector<Command>& commands) {
     }
     if (!command.words.files) script += with + "' -f\n";
     for (const Flag& flag : command.flags) {
+      if (flag.hidden) continue;
       script += with + "'" + (flag.name == "--help" ? " -s h" : "") + " -l " + flag.name.substr(2);
       if (!flag.value.empty()) script += fish_values(flag);
       script += " -d '" + quoted(flag.help, false) + "'\n";
@@ -249,7 +254,10 @@ int print_script(const Strings& given) {
     print(script(commands()));
     return 0;
   }
-  throw wrong(translated("unknown shell \"{1}\"", given[0]));
+  const std::string near = suggestion(given[0], names);
+  const std::string problem = translated("unknown shell \"{1}\"", given[0]);
+  if (near == suggestion("", names)) throw wrong(problem);
+  throw Error(ErrorKind::usage, problem, "attn-cli completion", near);
 }
 
 }  // namespace

@@ -58,31 +58,47 @@ void take_words(const std::vector<std::string>& words, ExplainOptions& options,
   options.maps.others.assign(words.begin() + 1, words.end());
 }
 
-// Adds the flags that choose among existing maps. --heads is the number of heads that tensors of a
-// document are split into, or the choice of heads of maps.
+// A layer of a document or of maps, "3" or "encoder.3"; returns whether the text names one.
+bool take_layer(const std::string& text, ExplainOptions& options) {
+  const std::size_t point = text.rfind('.');
+  const std::size_t number = point == std::string::npos ? 0 : point + 1;
+  if (!is_digits(text.substr(number))) return false;
+  options.stack = text.substr(0, number == 0 ? 0 : point);
+  options.layer = whole_number("--layers", text.substr(number));
+  return true;
+}
+
+// Adds the flags that choose among existing maps. --heads, the number of heads that tensors of a
+// document are split into, chooses heads of maps too, as --head does.
 void add_maps(Flags& flags, ExplainOptions& options) {
-  const auto of_document = std::find_if(flags.begin(), flags.end(),
-                                        [](const Flag& flag) { return flag.name == "--heads"; });
-  const auto split = of_document->take;
-  flags.erase(of_document);
-  add_map_source(flags, options.maps, options.head);
-  for (Flag& flag : flags) {
+  const auto named = [&](const char* name) -> Flag& {
+    return *std::ranges::find(flags, name, &Flag::name);
+  };
+  Flags of_maps;
+  of_maps.push_back(named("--head"));
+  add_map_source(of_maps, options.maps, options.head);
+  for (Flag& flag : of_maps) {
     if (flag.name == "--heads") {
-      flag.help = translated(
-          "For a document: heads to split tensors without a head axis into; for maps: heads to "
-          "use, counted from 0");
-      flag.take = [split, take = flag.take](const std::string& text) {
+      Flag& heads = named("--heads");
+      heads.take = [split = heads.take, take = flag.take](const std::string& text) {
         take(text);
         if (is_digits(text) && text.find_first_not_of('0') != std::string::npos) split(text);
       };
-    }
-    if (flag.name == "--layers") {
-      flag.help =
-          translated("For maps: layers to use, counted from 0, and optionally their mean or max");
-      flag.take = [take = flag.take, &selection = options.maps.selection](const std::string& text) {
+    } else if (flag.name == "--head") {
+      named("--head") = flag;
+    } else if (flag.name == "--layers" || flag.name == "--layer") {
+      flag.help = translated(
+          "Layers to explain, counted from 0: one of a model, of an encoder-decoder "
+          "encoder.N, decoder.N or cross.N; of maps also several, their mean or max");
+      flag.take = [take = flag.take, &options](const std::string& text) {
+        if (take_layer(text, options)) return;
         take(text);
+        MapSelection& selection = options.maps.selection;
         if (!selection.layers) selection.layers.emplace(1);  // all of them
       };
+      flags.push_back(flag);
+    } else {
+      flags.push_back(flag);
     }
   }
 }
@@ -123,17 +139,6 @@ Command explain_command() {
               options.digits =
                   static_cast<int>(std::min<std::size_t>(whole_number("--digits", text), 99));
             });
-  flags.begin_group(FlagGroup::input);
-  flags.add("--layer", "LAYER",
-            translated("Layer to explain, counted from 0; for an encoder-decoder model encoder.N, "
-                       "decoder.N or cross.N"),
-            [&](const std::string& text) {
-              const std::size_t point = text.rfind('.');
-              options.stack = point == std::string::npos ? "" : text.substr(0, point);
-              options.layer = whole_number(
-                  "--layer", point == std::string::npos ? text : text.substr(point + 1));
-            });
-  flags.begin_group(FlagGroup::output);
   Flag& analyses = flags.add(
       "--analyses", "LIST", translated("For a model, analyses of that query: rollout, norms, lens"),
       [&](const std::string& text) {

@@ -38,7 +38,10 @@ std::int64_t integer(const std::string& flag, const std::string& text) {
 double finite_number(const std::string& flag, const std::string& text) {
   double number = 0;
   if (parse_number(text, number) && std::isfinite(number)) return number;
-  throw wrong_value(flag, text, translated("a finite number"));
+  throw wrong_value(flag, text,
+                    text.find('/') == std::string::npos
+                        ? translated("a finite number")
+                        : translated("a finite number, such as 0.125"));
 }
 
 std::uint64_t large_number(const std::string& flag, const std::string& text) {
@@ -74,6 +77,26 @@ std::vector<std::string> comma_separated(const std::string& text) {
   }
   parts.push_back(text.substr(start));
   return parts;
+}
+
+std::vector<std::string> listed(const std::string& flag, const std::string& text) {
+  std::string meant;
+  bool between = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = std::string_view(text).substr(i);
+    const bool wide = rest.starts_with("，") || rest.starts_with("；") || rest.starts_with("、");
+    if (wide || std::string_view(",; |\t").find(text[i]) != std::string_view::npos) {
+      between = !meant.empty();
+      if (wide) i += 2;
+      continue;
+    }
+    if (between) meant += ',';
+    between = false;
+    meant += text[i];
+  }
+  if (meant == text || meant.empty()) return comma_separated(text);
+  throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
+              translated("write {1}", flag + " " + meant));
 }
 
 std::vector<std::string> quoted_list(const std::string& flag, const std::string& text) {
@@ -123,8 +146,12 @@ std::size_t choice(const std::string& flag, const std::string& text,
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] == text) return i;
   }
+  constexpr std::size_t most_listed = 20;
+  const std::string near = suggestion(text, names);
   throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
-              suggestion(text, names));
+              names.size() > most_listed && near == suggestion("", names)
+                  ? translated("attn-cli list shows the names")
+                  : near);
 }
 
 std::string alternatives(std::span<const std::string_view> names) {
@@ -157,6 +184,7 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"DocumentOptions::texts", "--text"},
     {"DocumentOptions::tables", "--table"},
     {"DocumentOptions::images", "--image"},
+    {"ExplainOptions::layer", "--layers"},
     {"FileAccess::restrict_to", "--restrict"},
     {"Limits::elements", "--max-elements"},
     {"Limits::file_bytes", "--max-file-size"},
@@ -164,12 +192,13 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"Limits::seconds", "--max-seconds"},
     {"Limits::unpacked_bytes", "--max-unpacked-size"},
     {"Limits::work", "--max-work"},
-    {"MapSelection::chosen_heads", "--heads"},
+    {"MapSelection::chosen_heads", "--head"},
     {"MapRequest::others", "INPUT"},
     {"RunOptions::weights", "--no-weights"},
     {"WhyOptions::head", "--why"},
     {"explain()", "attn-cli explain"},
     {"merge_summaries()", "--merge"},
+    {"plot()", "attn-cli plot"},
     {"model_row()", "attn-cli model FOLDER --row"},
     {"picture_format()", "--out"},
     {"run() and RunOptions::plots", "attn-cli run --plots"},

@@ -42,6 +42,9 @@ Error wrong_value(const std::string& flag, const std::string& text, const std::s
 
 /// The parts between commas, empty ones too.
 std::vector<std::string> comma_separated(const std::string& text);
+/// The parts between commas of a list of numbers or names. Throws Error(usage) with the list as it
+/// is meant for one with other separators or without a part.
+std::vector<std::string> listed(const std::string& flag, const std::string& text);
 bool is_digits(const std::string& text);
 
 /// Whether the whole text is one number of that type, which `number` is then.
@@ -82,6 +85,7 @@ struct Flag {
   std::vector<std::string> words = {};  ///< values that shells complete
   bool list = false;                    ///< whether several words may be given, between commas
   bool repeats = false;                 ///< whether it may be given more than once
+  bool hidden = false;  ///< another spelling of a flag, which is taken and not shown
   FlagGroup group = FlagGroup::input;
   bool optional_value = false;  ///< whether it may be given without its value, as an empty text
 };
@@ -100,6 +104,14 @@ class Flags : public std::vector<Flag> {
     Flag flag{std::move(name), std::move(value), std::move(help), std::move(take)};
     flag.group = group_;
     return emplace_back(std::move(flag));
+  }
+
+  /// Adds another spelling of a flag, which help pages do not show.
+  void add_hidden(const std::string& name, const Flag& flag) {
+    Flag other = flag;
+    other.name = name;
+    other.hidden = true;
+    push_back(std::move(other));
   }
 
   void toggle(std::string name, bool& target, std::string help) {

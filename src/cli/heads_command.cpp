@@ -111,7 +111,7 @@ template <class Table>
 void add_list(Flags& flags, const std::string& name, const Table& table, const std::string& help,
               const std::function<void(std::size_t)>& take) {
   Flag& flag = flags.add(name, "LIST", help, [=](const std::string& text) {
-    for (const std::string& part : comma_separated(text)) {
+    for (const std::string& part : listed(name, text)) {
       take(choice(name, part, names_of(table)));
     }
   });
@@ -220,7 +220,7 @@ Command heads_command() {
             translated(
                 "Layers whose heads are left out one at a time, to see how the predictions change"),
             [&](const std::string& text) {
-              for (const std::string& part : comma_separated(text)) {
+              for (const std::string& part : listed("--without-heads-of", text)) {
                 options.without_heads_of.push_back(whole_number("--without-heads-of", part));
               }
             });
@@ -253,7 +253,7 @@ Command heads_command() {
            translated("heads, all or none: pictures of everything reported (default none)"),
            [&](const std::string& text) {
              constexpr std::array<std::string_view, 3> words{"heads", "all", "none"};
-             for (const std::string& part : comma_separated(text)) {
+             for (const std::string& part : listed("--plots", text)) {
                options.plots = choice("--plots", part, words) != 2;
              }
            })

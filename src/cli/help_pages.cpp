@@ -29,7 +29,7 @@ constexpr auto examples = std::to_array<Examples>({
       "attn-cli show result/ --width 100"}},
     {"explain",
      {"attn-cli explain document.json", "attn-cli explain document.json --query 2 --full",
-      "attn-cli explain result/ --layer 3 --head 1"}},
+      "attn-cli explain result/ --layers 3 --head 1"}},
     {"heads",
      {"attn-cli heads result/", "attn-cli heads --model gpt2 --text \"The cat sat\"",
       "attn-cli heads --model gpt2 --corpus texts.txt --csv"}},
@@ -55,10 +55,10 @@ constexpr auto examples = std::to_array<Examples>({
 // Flags that people use, the most frequent first; a short page has the first ten that a command
 // takes.
 constexpr auto frequent = std::to_array<std::string_view>(
-    {"--out",     "--attention", "--causal",  "--valid-lens", "--model",      "--text",
-     "--plots",   "--head",      "--layer",   "--layers",     "--query",      "--heads",
-     "--tensors", "--format",    "--figsize", "--sort",       "--statistics", "--tolerances",
-     "--only",    "--shape",     "--json",    "--resume",     "--lang",       "--quiet"});
+    {"--out",    "--attention", "--causal", "--valid-lens", "--model",      "--text",
+     "--plots",  "--head",      "--layers", "--query",      "--heads",      "--tensors",
+     "--format", "--figsize",   "--sort",   "--statistics", "--tolerances", "--only",
+     "--shape",  "--json",      "--resume", "--lang",       "--quiet"});
 constexpr std::size_t most_frequent = 10;
 
 constexpr auto headings =
@@ -183,7 +183,7 @@ std::string short_help(const Command& command, std::size_t columns) {
   std::size_t shown = 0;
   for (const std::string_view name : frequent) {
     const auto flag = std::ranges::find(command.flags, name, &Flag::name);
-    if (flag == command.flags.end() || shown == most_frequent) continue;
+    if (flag == command.flags.end() || flag->hidden || shown == most_frequent) continue;
     if (shown++ == 0) page += "\n" + translated("Flags that are used most") + ":\n";
     add_flag(page, *flag, columns);
   }
@@ -199,7 +199,7 @@ std::string full_help(const Command& command, std::size_t columns) {
   for (std::size_t group = 0; group < headings.size(); ++group) {
     bool first = true;
     for (const Flag& flag : command.flags) {
-      if (!flag.take || static_cast<std::size_t>(flag.group) != group) continue;
+      if (!flag.take || flag.hidden || static_cast<std::size_t>(flag.group) != group) continue;
       if (first) page += "\n" + translated(headings[group]) + ":\n";
       first = false;
       add_flag(page, flag, columns);

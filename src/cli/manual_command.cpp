@@ -160,8 +160,8 @@ std::string page_of_command(const Command& command, const std::vector<Command>& 
   for (std::size_t group = 0; group < group_headings().size(); ++group) {
     std::string flags;
     for (const Flag& flag : command.flags) {
-      if (static_cast<std::size_t>(flag.group) == group && !is_common(flag, all))
-        flags += entry(flag);
+      const bool shown = !flag.hidden && !is_common(flag, all);
+      if (static_cast<std::size_t>(flag.group) == group && shown) flags += entry(flag);
     }
     std::string heading = group_headings()[group];
     std::ranges::transform(heading, heading.begin(), [](char c) {

@@ -95,7 +95,7 @@ void take_head(const std::string& text, MapSelection& selection, std::size_t& he
 // "0,5,11", "0:6", "mean", "0:6,mean".
 void take_layers(const std::string& text, MapSelection& selection) {
   std::vector<PositionRange> ranges;
-  for (const std::string& part : comma_separated(text)) {
+  for (const std::string& part : listed("--layers", text)) {
     const auto word = std::find_if(layer_words.begin(), layer_words.end(),
                                    [&](const auto& row) { return row.name == part; });
     if (word != layer_words.end()) {
@@ -113,6 +113,16 @@ std::pair<double, double> figure_size(const std::string& text) {
   if (by == std::string::npos || !parse_number(text.substr(0, by), width) ||
       !parse_number(text.substr(by + 1), height) || !(width > 0 && width <= 1000) ||
       !(height > 0 && height <= 1000)) {
+    // Two numbers with another character between them.
+    const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+    const std::size_t start = std::min(text.find_first_of("0123456789", end), text.size());
+    const std::string meant =
+        text.substr(0, end) + "x" +
+        text.substr(start, text.find_first_not_of("0123456789.", start) - start);
+    if (end > 0 && start < text.size() && meant != text) {
+      throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--figsize"),
+                  "--figsize", translated("write {1}", "--figsize " + meant));
+    }
     throw wrong_value("--figsize", text, translated("width and height in inches, such as 8x6"));
   }
   return {width, height};
@@ -120,8 +130,8 @@ std::pair<double, double> figure_size(const std::string& text) {
 
 double number_between(const std::string& flag, const std::string& text, double least, double most,
                       const std::string& expected) {
-  const double number = finite_number(flag, text);
-  if (number >= least && number <= most) return number;
+  double number = 0;
+  if (parse_number(text, number) && number >= least && number <= most) return number;
   throw wrong_value(flag, text, expected);
 }
 
@@ -344,7 +354,7 @@ void add_axes(Flags& flags, std::vector<MapAxis>& axes) {
           "Axes of the tensor: layer, batch, head, query, key; the last two may be left out"),
       [&](const std::string& text) {
         axes.clear();
-        for (const std::string& axis : comma_separated(text)) {
+        for (const std::string& axis : listed("--axes", text)) {
           axes.push_back(chosen("--axes", axis, map_axes()).value);
         }
       });
@@ -352,33 +362,54 @@ void add_axes(Flags& flags, std::vector<MapAxis>& axes) {
   flag.list = true;
 }
 
+namespace {
+
+void add_reshape(Flags& flags, Shape& sizes) {
+  flags.add("--reshape", "N,N,…",
+            translated("Sizes of the axes to take the tensor by, such as 1,1,2,10; -1 is the size "
+                       "that is left"),
+            [&sizes](const std::string& text) {
+              sizes.clear();
+              for (const std::string& part : listed("--reshape", text))
+                sizes.push_back(part == "-1" ? 0 : whole_number("--reshape", part, 1));
+              if (std::count(sizes.begin(), sizes.end(), std::size_t{0}) > 1)
+                throw wrong_value("--reshape", text, translated("-1 once at most"));
+            });
+}
+
+}  // namespace
+
 void add_map_files(Flags& flags, MapRequest& request) {
   flags.begin_group(FlagGroup::input);
   flags.text(
       "--name", request.name, "NAME",
       translated("Tensor to show (default all weights); with {n} in it those of all layers"));
+  add_reshape(flags, request.reshape);
   add_axes(flags, request.axes);
   add_labels(flags, request);
 }
 
+namespace {
+
+std::vector<PositionRange> ranges_of(const std::string& flag, const std::string& text) {
+  std::vector<PositionRange> ranges;
+  for (const std::string& part : listed(flag, text))
+    ranges.push_back(position_range(flag, part, true));
+  return ranges;
+}
+
+}  // namespace
+
 void add_chosen_heads(Flags& flags, std::optional<std::vector<PositionRange>>& heads) {
-  flags.add("--heads", "N,A:B,…", translated("Heads to use, counted from 0"),
-            [&](const std::string& text) {
-              heads.emplace();
-              for (const std::string& part : comma_separated(text)) {
-                heads->push_back(position_range("--heads", part, true));
-              }
-            });
+  flags.add("--head", "N,A:B,…", translated("Heads to use, counted from 0"),
+            [&](const std::string& text) { heads = ranges_of("--head", text); });
+  flags.add_hidden("--heads", flags.back());
 }
 
 void add_chosen_layers(Flags& flags, std::optional<std::vector<PositionRange>>& layers) {
   flags.add("--layers", "N,A:B,…", translated("Layers to use, counted from 0"),
-            [&](const std::string& text) {
-              layers.emplace();
-              for (const std::string& part : comma_separated(text)) {
-                layers->push_back(position_range("--layers", part, true));
-              }
-            });
+            [&](const std::string& text) { layers = ranges_of("--layers", text); });
+  flags.add_hidden("--layer", flags.back());
 }
 
 void add_map_source(Flags& flags, MapRequest& request, std::size_t& head) {
@@ -388,20 +419,41 @@ void add_map_source(Flags& flags, MapRequest& request, std::size_t& head) {
       "--name", request.name, "NAME",
       translated("Tensor to take (default weights, or the only one); with {n} in it those of all "
                  "layers"));
+  add_reshape(flags, request.reshape);
   add_axes(flags, request.axes);
   complete(flags.add("--layers", "N,A:B,…",
                      translated("Layers to use, counted from 0, and optionally their mean or max"),
                      [&selection](const std::string& text) { take_layers(text, selection); }),
            std::span(layer_words));
-  add_chosen_heads(flags, selection.chosen_heads);
-  Flag& heads = flags.back();
-  // Several heads stand side by side unless --head reduces them; a single one is the head to draw.
-  heads.take = [take = heads.take, &head, &selection](const std::string& text) {
-    take(text);
+  flags.back().list = true;
+  flags.add_hidden("--layer", flags.back());
+  // Several heads stand side by side unless a word reduces them; a single one is the head to draw.
+  const auto choose = [&head, &selection](const std::string& flag, const std::string& text) {
+    selection.chosen_heads = ranges_of(flag, text);
     if (is_digits(text)) {
-      head = whole_number("--heads", text);
+      head = whole_number(flag, text);
     } else if (selection.heads == MapSelection::Heads::one) {
       selection.heads = MapSelection::Heads::all;
+    }
+  };
+  flags
+      .add("--heads", "N,A:B,…", "", [choose](const std::string& text) { choose("--heads", text); })
+      .hidden = true;
+  // --head takes lists too, with a word for their reduction.
+  const auto one = std::ranges::find(flags, "--head", &Flag::name);
+  one->value = "N,A:B,…";
+  one->list = true;
+  one->take = [choose, take = one->take](const std::string& text) {
+    std::string numbers, word;
+    for (const std::string& part : listed("--head", text)) {
+      const bool number = part.find_first_not_of("0123456789:-") == std::string::npos;
+      (number ? numbers += numbers.empty() ? "" : "," : word) += part;
+    }
+    if (!is_digits(numbers) && !numbers.empty()) {
+      if (!word.empty()) take(word);
+      choose("--head", numbers);
+    } else {
+      take(text);
     }
   };
   add_labels(flags, request);

@@ -44,8 +44,9 @@ ColorRange given_range(const std::string& text);
 
 void add_colour_map(Flags& flags, std::optional<std::string>& target);
 
-/// Adds the flags that choose maps of a file: tensor, axes, layers, heads, labels. If --heads gives
-/// one head, it goes to `head`.
+/// Adds the flags that choose maps of a file: tensor, axes, layers, labels. --head, which is among
+/// the flags already, takes lists and ranges from then on; --heads is its other spelling. If it
+/// gives one head, that goes to `head`.
 void add_map_source(Flags& flags, MapRequest& request, std::size_t& head);
 /// Adds --head, which takes a number, "mean", "max" or, if `all_heads`, "all".
 void add_head(Flags& flags, MapSelection& selection, std::size_t& head, bool all_heads,

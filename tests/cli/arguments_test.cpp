@@ -136,5 +136,5 @@ TEST_CASE("behind -- every word is an operand, whatever it begins with") {
   CHECK(wrong({"list", "--", "x"}).errors ==
         "attn-cli: unexpected argument \"x\"\n"
         "  where: attn-cli list\n"
-        "  help:  see attn-cli list --help\n");
+        "  help:  it takes flags only: see attn-cli list --help\n");
 }

@@ -303,7 +303,8 @@ TEST_CASE("documents name no flag that there is not") {
                                      "--screenshot",
                                      "--onnxruntime",
                                      "--table",
-                                     "--whole"};
+                                     "--whole",
+                                     "--layer"};  // another spelling of --layers
   const std::set<std::string> of_slurm{"--array", "--cpus-per-task", "--dependency", "--job-name",
                                        "--mem",   "--ntasks",        "--parsable",   "--signal",
                                        "--time",  "--wrap"};

@@ -160,8 +160,15 @@ TEST_CASE("explain refuses what maps cannot answer, with flags in the place of f
         "  help:  leave it out, or give 0\n");
   const Outcome document = attn_cli({"explain", "-", "--layers", "1"}, folder.path(),
                                     R"({"attention":"sdpa","query":[[1]]})");
-  CHECK(document.exit_code == 2);
+  CHECK(document.exit_code == 3);
   CHECK(document.errors ==
+        "attn-cli: there is no layer 1: the attention has only one layer\n"
+        "  where: --layers\n"
+        "  help:  leave it out, or give 0\n");
+  const Outcome layers = attn_cli({"explain", "-", "--layers", "0:2"}, folder.path(),
+                                  R"({"attention":"sdpa","query":[[1]]})");
+  CHECK(layers.exit_code == 2);
+  CHECK(layers.errors ==
         "attn-cli: a document is computed, and --layers chooses among existing maps\n"
         "  where: --layers\n"
         "  help:  leave it out, or give a result or a file of maps\n");

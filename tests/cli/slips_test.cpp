@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -65,7 +66,9 @@ TEST_CASE("flags of other programs get the flag or command that is meant") {
        "unknown flag \"--verbose\"" + run +
            "--stages writes the steps of the score, and attn-cli explain shows every number of "
            "one query"},
-      {{"run", "d.json", "--sort"}, "unknown flag \"--sort\"" + run + "see attn-cli run --help"},
+      {{"run", "d.json", "--sort"},
+       "unknown flag \"--sort\"" + run +
+           "attn-cli run takes no --sort: it belongs to attn-cli heads"},
       {{"run", "d.json", "--pl", "none"},
        "unknown flag \"--pl\"" + run + "did you mean \"--plots\"?"},
       {{"run", "d.json", "-out", "x"}, "unknown flag \"-out\"" + run + "did you mean \"--out\"?"},
@@ -130,4 +133,127 @@ TEST_CASE("files in the wrong place or of nearly the right name get their cure")
        "the kind of picture comes first\n  where: attn-cli plot\n  help:  write attn-cli plot "
        "heatmap r/result.json --out PICTURE"},
   });
+}
+
+TEST_CASE("lists and sizes with other separators get the spelling that is meant") {
+  const auto where = [](const std::string& flag) {
+    return "\n  where: " + flag + "\n  help:  write " + flag + " ";
+  };
+  check({
+      {{"run", "d.json", "--valid-lens", "3;5"},
+       "invalid value \"3;5\" for --valid-lens" + where("--valid-lens") + "3,5"},
+      {{"run", "d.json", "--plots", "heatmap grid"},
+       "invalid value \"heatmap grid\" for --plots" + where("--plots") + "heatmap,grid"},
+      {{"run", "d.json", "--plots", "heatmap,"},
+       "invalid value \"heatmap,\" for --plots" + where("--plots") + "heatmap"},
+      {{"run", "d.json", "--plots", "heatmap，grid"},
+       "invalid value \"heatmap，grid\" for --plots" + where("--plots") + "heatmap,grid"},
+      {{"run", "d.json", "--figsize", "8*6"},
+       "invalid value \"8*6\" for --figsize" + where("--figsize") + "8x6"},
+      {{"run", "d.json", "--figsize", "8 6"},
+       "invalid value \"8 6\" for --figsize" + where("--figsize") + "8x6"},
+      {{"run", "d.json", "--scale", "1/8"},
+       "invalid value \"1/8\" for --scale\n  where: --scale\n  help:  give a finite number, such "
+       "as 0.125"},
+      {{"run", "d.json", "--dpi", "300dpi"},
+       "invalid value \"300dpi\" for --dpi\n  where: --dpi\n  help:  give a number from 1 to "
+       "10000, such as 300"},
+  });
+}
+
+TEST_CASE("flags in the wrong place or form get their cure") {
+  const std::string run = "\n  where: attn-cli run\n  help:  ";
+  check({
+      {{"run", "d.json", "--out", "=", "r"},
+       "\"=\" is separated from its flag" + run + "write --out=r"},
+      {{"run", "d.json", "--out="}, "--out needs a value" + run + "write --out DIR"},
+      {{"run", "d.json", "--timing", "5"},
+       "--timing takes no value: \"5\" is left over" + run + "leave out \"5\""},
+      {{"run", "--input", "d.json"},
+       "unknown flag \"--input\"" + run + "name the file without a flag before it"},
+      {{"run", "d.json", "--heatmap"},
+       "unknown flag \"--heatmap\"" + run + "write --plots heatmap"},
+      {{"run", "d.json", "--device", "cuda"},
+       "unknown flag \"--device\"" + run + "leave it out: attention is computed on the CPU"},
+      {{"run", "d.json", "--window", "2"},
+       "unknown flag \"--window\"" + run + "it belongs into the document: see docs/documents.md"},
+      {{"run", "d.json", "--labels", "x"},
+       "unknown flag \"--labels\"" + run +
+           "attn-cli run takes no --labels: it belongs to attn-cli plot, show, explain, heads, "
+           "view"},
+      {{"run", "d.json", "--n-head", "2"},
+       "unknown flag \"--n-head\"" + run + "did you mean \"--heads\"?"},
+      {{"--causal", "d.json"},
+       "unknown flag \"--causal\"\n  where: attn-cli\n  help:  write the command first: attn-cli "
+       "run --causal"},
+      {{"list", "kinds"},
+       "unexpected argument \"kinds\"\n  where: attn-cli list\n  help:  it takes flags only: see "
+       "attn-cli list --help"},
+      {{"completion", "Bash"},
+       "unknown shell \"Bash\"\n  where: attn-cli completion\n  help:  did you mean \"bash\"?"},
+      {{"run", "d.json", "--cmap", "jet"},
+       "invalid value \"jet\" for --cmap\n  where: --cmap\n  help:  attn-cli list shows the names"},
+      {{"run", "d.json", "--annotate", "yes"},
+       "invalid value \"yes\" for --annotate\n  where: --annotate\n  help:  did you mean \"on\"?"},
+      {{"run", "d.json", "--attention", "self attention"},
+       "unknown kind of attention \"self attention\"\n  where: --attention\n  help:  did you mean "
+       "\"self\"?",
+       3},
+      {{"run", "d.json", "--attention", "MHA"},
+       "unknown kind of attention \"MHA\"\n  where: --attention\n  help:  did you mean "
+       "\"multi_head\"?",
+       3},
+      {{"example", "self-attention"},
+       "there is no example \"self-attention\"\n  where: attn-cli example\n  help:  did you mean "
+       "\"self\"?"},
+  });
+}
+
+TEST_CASE("a folder is computed by batch, and an empty input has a cure") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "documents");
+  folder.write("empty.json", " ");
+  const auto errors = [&](const std::string& input) {
+    return attn_cli({"run", input}, folder.path()).errors;
+  };
+  CHECK(errors("documents") ==
+        "attn-cli: \"documents\" is a folder\n  where: attn-cli run\n"
+        "  help:  compute all documents in it with attn-cli batch documents\n");
+  CHECK(errors("empty.json") ==
+        "attn-cli: not valid JSON: the text is empty\n  where: empty.json\n"
+        "  help:  check that the file was saved, or that a program wrote to it\n");
+  // An empty title is a title.
+  folder.write("d.json", document);
+  const Outcome untitled =
+      attn_cli({"run", "d.json", "--title=", "--format", "svg", "--quiet"}, folder.path());
+  CHECK(untitled.errors == "");
+  CHECK(untitled.exit_code == 0);
+}
+
+TEST_CASE("--layers and --head mean the same in all commands, and take their other spellings") {
+  const TemporaryFolder folder;
+  folder.write("maps.json", R"({"weights":[[[[1,0],[0,1]],[[0.5,0.5],[0.25,0.75]]]]})");
+  const auto shown = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> words{"show", "maps.json", "--no-color"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    const Outcome outcome = attn_cli(words, folder.path());
+    CHECK(outcome.errors == "");
+    return outcome.output;
+  };
+  CHECK(shown({"--head", "1"}) == shown({"--heads", "1"}));
+  CHECK(shown({"--head", "0:2,mean"}) == shown({"--heads", "0:2", "--head", "mean"}));
+  CHECK(shown({"--head", "mean"}) != shown({"--head", "1"}));
+  for (const std::string command : {"plot", "show", "view", "explain", "compare", "run"}) {
+    CAPTURE(command);
+    const std::string help = attn_cli({command, "--help"}).output;
+    CHECK(help.find("--layer ") == std::string::npos);
+    CHECK(help.find("--layers N,A:B,") != std::string::npos);
+    CHECK(help.find("--head N") != std::string::npos);
+    const bool splits = command == "run" || command == "explain";
+    CHECK((help.find("--heads N ") != std::string::npos) == splits);
+  }
+  const auto explained = [&](const std::string& flag, const std::string& layer) {
+    return attn_cli({"explain", "maps.json", flag, layer}, folder.path()).output;
+  };
+  CHECK(explained("--layer", "0") == explained("--layers", "0"));
 }

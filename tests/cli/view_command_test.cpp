@@ -135,7 +135,7 @@ TEST_CASE("what view cannot show is an error that leaves no file") {
         "  help:  did you mean \"weights\"?\n");
   fails({"maps.json", "--heads", "2"}, 3,
         "attn-cli: there is no head 2: there are 2 heads\n"
-        "  where: --heads\n"
+        "  where: --head\n"
         "  help:  give 0 to 1\n");
   fails({"maps.json", "--color-range", "shared"}, 2,
         "attn-cli: invalid value \"shared\" for --color-range\n"
