@@ -195,7 +195,9 @@ std::string checked_text(std::span<const CheckedDocument> documents) {
     const Validation& validation = document;
     text += validation_text({&validation, 1});
     if (document.bytes)
-      text += "  " + translated("about {1} of tensors will be written", bytes_text(*document.bytes)) + "\n";
+      text += "  " +
+              translated("about {1} of tensors will be written", bytes_text(*document.bytes)) +
+              "\n";
   }
   return text;
 }
