@@ -60,12 +60,6 @@ Dual joined(const Dual& a, const Dual& b, double value) {
            x.distance + y.distance}};
 }
 
-double length(std::span<const double> row) {
-  double squares = 0;
-  for (const double x : row) squares += x * x;
-  return std::sqrt(squares);
-}
-
 double product(std::span<const double> a, std::span<const double> b) {
   double sum = 0;
   for (std::size_t c = 0; c < a.size(); ++c) sum += a[c] * b[c];
@@ -101,31 +95,49 @@ std::size_t clamped(std::span<const double> of) {
   return of[raised] > of[2] ? 2 : raised;
 }
 
-// A row is all that a function needs, beside its test.
+double cosine(double x, double) {
+  return std::cos(x);
+}
+double negative_sine(double x, double) {
+  return -std::sin(x);
+}
+double logistic(double x) {
+  return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x));
+}
+
+using kernels::RowOperation;
+
+// A row is all that a function needs, apart from its test. Without an operation on rows its value
+// is computed number by number.
 constexpr auto functions = std::to_array<ExpressionFunction>({
-    {"abs", 1, 1, [](double x) { return std::abs(x); }, [](double x, double) { return sign(x); }},
-    {"min", 2, most_parts_of_expression, nullptr, nullptr, best<std::less<>>},
-    {"max", 2, most_parts_of_expression, nullptr, nullptr, best<std::greater<>>},
-    {"exp", 1, 1, [](double x) { return std::exp(x); }, [](double, double y) { return y; }},
+    {"abs", 1, 1, [](double x) { return std::abs(x); }, [](double x, double) { return sign(x); },
+     nullptr, RowOperation::absolute, 1},
+    {"min", 2, most_parts_of_expression, nullptr, nullptr, best<std::less<>>,
+     RowOperation::smaller},
+    {"max", 2, most_parts_of_expression, nullptr, nullptr, best<std::greater<>>,
+     RowOperation::greater},
+    {"exp", 1, 1, [](double x) { return std::exp(x); }, [](double, double y) { return y; }, nullptr,
+     RowOperation::exp},
     {"exp2", 1, 1, [](double x) { return std::exp2(x); },
-     [](double, double y) { return y * std::numbers::ln2; }},
-    {"log", 1, 1, [](double x) { return std::log(x); }, [](double x, double) { return 1 / x; }},
+     [](double, double y) { return y * std::numbers::ln2; }, nullptr, RowOperation::exp2},
+    {"log", 1, 1, [](double x) { return std::log(x); }, [](double x, double) { return 1 / x; },
+     nullptr, RowOperation::log},
     {"log2", 1, 1, [](double x) { return std::log2(x); },
-     [](double x, double) { return std::numbers::log2e / x; }},
-    {"sqrt", 1, 1, [](double x) { return std::sqrt(x); }, [](double, double y) { return 0.5 / y; }},
+     [](double x, double) { return std::numbers::log2e / x; }, nullptr, RowOperation::log2},
+    {"sqrt", 1, 1, [](double x) { return std::sqrt(x); }, [](double, double y) { return 0.5 / y; },
+     nullptr, RowOperation::square_root},
     {"tanh", 1, 1, [](double x) { return std::tanh(x); },
-     [](double, double y) { return 1 - y * y; }},
-    {"sin", 1, 1, [](double x) { return std::sin(x); },
-     [](double x, double) { return std::cos(x); }},
-    {"cos", 1, 1, [](double x) { return std::cos(x); },
-     [](double x, double) { return -std::sin(x); }},
-    {"floor", 1, 1, [](double x) { return std::floor(x); }, no_slope},
-    {"round", 1, 1, [](double x) { return std::nearbyint(x); }, no_slope},
-    {"sign", 1, 1, sign, no_slope},
-    {"clamp", 3, 3, nullptr, nullptr, clamped},
-    {"sigmoid", 1, 1,
-     [](double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); },
-     [](double, double y) { return y * (1 - y); }},
+     [](double, double y) { return 1 - y * y; }, nullptr, RowOperation::tanh, 1},
+    {"sin", 1, 1, [](double x) { return std::sin(x); }, cosine, nullptr, RowOperation::sin, 1},
+    {"cos", 1, 1, [](double x) { return std::cos(x); }, negative_sine, nullptr, RowOperation::cos,
+     1},
+    {"floor", 1, 1, [](double x) { return std::floor(x); }, no_slope, nullptr, RowOperation::floor},
+    {"round", 1, 1, [](double x) { return std::nearbyint(x); }, no_slope, nullptr,
+     RowOperation::round},
+    {"sign", 1, 1, sign, no_slope, nullptr, RowOperation::sign},
+    {"clamp", 3, 3, nullptr, nullptr, clamped, RowOperation::raised},
+    {"sigmoid", 1, 1, logistic, [](double, double y) { return y * (1 - y); }, nullptr,
+     RowOperation::sigmoid, 0.25},
 });
 
 }  // namespace
@@ -153,8 +165,9 @@ struct ExpressionTree::Pass {
     const std::span<const double> q = cell.query, k = cell.key;
     if (q.empty()) return {nan};
     if (operation == Operation::dot) return named(product(q, k), &ExpressionSlopes::dot);
-    if (operation == Operation::query_norm) return named(length(q), &ExpressionSlopes::query_norm);
-    if (operation == Operation::key_norm) return named(length(k), &ExpressionSlopes::key_norm);
+    if (operation == Operation::query_norm)
+      return named(length_of(q), &ExpressionSlopes::query_norm);
+    if (operation == Operation::key_norm) return named(length_of(k), &ExpressionSlopes::key_norm);
     return named(distance(q, k), &ExpressionSlopes::distance);
   }
 
@@ -320,6 +333,26 @@ std::string ExpressionTree::with_numbers(const ExpressionCell& cell) const {
   std::size_t done = 0;
   put_numbers(cell, root_, done, result);
   return result + text_.substr(done);
+}
+
+double length_of(std::span<const double> row) {
+  double squares = 0;
+  for (const double x : row) squares += x * x;
+  return std::sqrt(squares);
+}
+
+ComparedRows::ComparedRows(const Sequences& sequences, const Geometry& geometry)
+    : query(sequences.query, geometry.heads),
+      key(sequences.key_or_query(), geometry.kv_heads, sequences.past_key),
+      group(geometry.heads / geometry.kv_heads),
+      key_heads_(geometry.kv_heads) {
+  if (query.width() == 0) return;
+  lengths_.reserve(geometry.batch * key_heads_ * key.length());
+  for (std::size_t b = 0; b < geometry.batch; ++b) {
+    for (std::size_t head = 0; head < key_heads_; ++head) {
+      for (std::size_t j = 0; j < key.length(); ++j) lengths_.push_back(length_of(key(b, head, j)));
+    }
+  }
 }
 
 void ExpressionFaults::note(const ExpressionCell& cell, const ExpressionTree::Fault& fault) {

@@ -65,6 +65,7 @@ class ExpressionTree {
 
  private:
   friend class ExpressionParser;
+  friend class ExpressionRows;
   void put_numbers(const ExpressionCell& cell, std::size_t which, std::size_t& done,
                    std::string& to) const;
   enum class Operation : std::uint8_t;
@@ -107,22 +108,31 @@ class ExpressionFaults {
   ExpressionTree::Fault fault_;
 };
 
+/// The length of a row, as norm(q) and norm(k) have it.
+double length_of(std::span<const double> row);
+
 /// The rows that expressions compare: queries and keys, past ones included.
 struct ComparedRows {
   HeadRows<double> query, key;
   std::size_t group = 1;  ///< query heads per key head
 
   ComparedRows() = default;
-  ComparedRows(const Sequences& sequences, const Geometry& geometry)
-      : query(sequences.query, geometry.heads),
-        key(sequences.key_or_query(), geometry.kv_heads, sequences.past_key),
-        group(geometry.heads / geometry.kv_heads) {}
+  ComparedRows(const Sequences& sequences, const Geometry& geometry);
 
   void put(ExpressionCell& cell) const {
     if (query.width() == 0) return;
     cell.query = query(cell.b, cell.h, cell.i);
     cell.key = key(cell.b, cell.h / group, cell.j);
   }
+  /// norm(k) of all keys that a query head sees.
+  std::span<const double> key_lengths(std::size_t batch, std::size_t head) const {
+    const std::size_t keys = key.length();
+    return std::span(lengths_).subspan((batch * key_heads_ + head / group) * keys, keys);
+  }
+
+ private:
+  std::size_t key_heads_ = 1;
+  std::vector<double> lengths_;  ///< [batch, key heads, keys]
 };
 
 }  // namespace attn

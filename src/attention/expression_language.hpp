@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "attention/expression.hpp"
+#include "kernels/row_program.hpp"
 
 namespace attn {
 
@@ -54,6 +56,11 @@ struct ExpressionFunction {
   double (*slope)(double x, double y);  ///< derivative at x, where the value is y
   /// Index of the argument that is the value, instead of `value` and `slope`.
   std::size_t (*chosen)(std::span<const double> arguments) = nullptr;
+  /// The operation on rows: without one of its own, `value` is applied to each number. Those that
+  /// choose take their arguments two by two, of three the last one from above.
+  kernels::RowOperation rows = kernels::RowOperation::applied;
+  /// A bound of the derivative's absolute value; infinity for steps too.
+  double steepness = std::numeric_limits<double>::infinity();
 };
 
 /// The functions of expressions.

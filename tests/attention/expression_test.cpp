@@ -1,6 +1,5 @@
 #include "attention/expression.hpp"
 
-#include <chrono>
 #include <cmath>
 #include <random>
 #include <string>

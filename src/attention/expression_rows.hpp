@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attention/expression.hpp"
+#include "kernels/row_program.hpp"
+
+namespace attn {
+
+/// An expression as steps over pieces of a row of keys, which give in double precision what
+/// ExpressionTree::value() gives cell by cell. Both sides of ?: are computed, and the place of an
+/// index outside its table is kept only where it decides.
+class ExpressionRows {
+ public:
+  /// Keeps a reference to the tree and its tables.
+  ExpressionRows(const ExpressionTree& tree, ExpressionUse use, const Geometry& geometry);
+
+  /// A bound of |∂value/∂s|; infinity where none is known.
+  double steepness() const noexcept { return steepness_; }
+
+  /// The numbers of one thread.
+  class Registers {
+   public:
+    explicit Registers(const ExpressionRows& rows);
+
+    /// The numbers s or p of the keys of a piece, written before values().
+    double* given() noexcept { return numbers_[0]; }
+
+   private:
+    friend class ExpressionRows;
+    std::unique_ptr<double[]> room_;
+    std::vector<double*> numbers_;
+    std::vector<const double*> keys_;  ///< starts of the rows of a piece
+    bool ready_ = false;
+    ExpressionCell last_;  ///< the cell whose shared numbers are there
+  };
+
+  /// The values of the keys `first` … `first + count` − 1 of the cell's row, at most
+  /// kernels::row_piece: NaN after a fault. `rows` has what dot(q, k) compares, or is null.
+  std::span<const double> values(Registers& registers, const ExpressionCell& row, std::size_t first,
+                                 std::size_t count, const ComparedRows* rows) const;
+
+ private:
+  class Compiler;
+  using Index = std::uint32_t;
+  /// What a number depends on: nothing, sample and head, the query, the key.
+  enum class Level : std::uint8_t { all, head, query, key };
+  struct Constant {
+    Index to;
+    double number;
+  };
+  struct Named {
+    Index to;
+    std::uint8_t operation;  ///< of the tree
+  };
+  void fill(Registers& registers, Index to, double number) const;
+  void compute(Registers& registers, Level level, std::size_t first, std::size_t count) const;
+
+  std::vector<std::uint8_t> varies_;  ///< per register; register 0 holds s or p
+  std::vector<Constant> constants_;
+  std::vector<Named> shared_names_;         ///< b, h, i, offset, norm(q)
+  std::vector<Named> compared_names_;       ///< dot(q, k), distance(q, k), norm(k)
+  std::vector<kernels::RowStep> steps_[4];  ///< by level
+  Index result_ = 0;
+  double steepness_ = 0;
+};
+
+/// An expression with its steps.
+struct CompiledExpression {
+  CompiledExpression(const Expression& expression, ExpressionUse use, const std::string& pointer,
+                     const Geometry& geometry)
+      : tree(expression, use, pointer, geometry, geometry.query_width > 0 && geometry.hidden == 0),
+        rows(tree, use, geometry) {}
+  CompiledExpression(const CompiledExpression&) = delete;
+  CompiledExpression& operator=(const CompiledExpression&) = delete;
+
+  ExpressionTree tree;
+  ExpressionRows rows;
+};
+
+/// The expressions that act on scores and weights, with the rows that they compare.
+struct OwnExpressions {
+  OwnExpressions(const AttentionOptions& options, const Geometry& geometry);
+
+  bool reads_rows() const {
+    return (score && score->tree.reads_rows()) || (weight && weight->tree.reads_rows());
+  }
+  /// Whether single precision of scores and weights is enough for what is made of them.
+  bool fit_single() const;
+
+  std::optional<CompiledExpression> score, weight;
+  ComparedRows compared;
+};
+
+/// Registers that are lent to threads.
+class RegisterPool {
+ public:
+  explicit RegisterPool(const ExpressionRows& rows) : rows_(rows) {}
+
+  std::unique_ptr<ExpressionRows::Registers> take();
+  void give_back(std::unique_ptr<ExpressionRows::Registers> registers);
+
+ private:
+  const ExpressionRows& rows_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<ExpressionRows::Registers>> free_;
+};
+
+}  // namespace attn
