@@ -60,7 +60,8 @@ class FastScore {
         scale_(scale_of(request, geometry)),
         geometry_(geometry),
         visibility_(visibility),
-        preparation_(request, geometry, visibility) {}
+        preparation_(request, geometry, visibility),
+        own_(request, geometry) {}
 
   std::optional<AttentionResult> operator()(const GivenScores&) const { return std::nullopt; }
   std::optional<AttentionResult> operator()(const DotProduct& score) const {
@@ -71,7 +72,7 @@ class FastScore {
   }
 
   std::optional<AttentionResult> operator()(const General& score) const {
-    return products([&](DType dtype) -> std::optional<Sequences> {
+    return products(&score, [&](DType dtype) -> std::optional<Sequences> {
       // A score changes by at most the query's length per unit of length of the projected key.
       const auto steepness = [&] {
         return std::abs(scale_) * longest_row(score.query, score.W.shape()[0], request_.threads);
@@ -91,7 +92,7 @@ class FastScore {
   std::optional<AttentionResult> operator()(const Additive& score) const {
     if (is_half(request_.dtype)) return std::nullopt;
     if (request_.dtype == DType::float64) return added<double, double>(score);
-    if (!exact_) {
+    if (!exact_ && own_.fit_single()) {
       if (auto single = added<float, float>(score)) return single;
     }
     return added<double, float>(score);
@@ -99,35 +100,55 @@ class FastScore {
 
  private:
   std::optional<AttentionResult> prepared_products(const Sequences& sequences) const {
-    return products([&](DType dtype) {
+    return products(nullptr, [&](DType dtype) {
       return std::optional<Sequences>(preparation_ ? preparation_.prepared(sequences, dtype)
                                                    : sequences);
     });
   }
 
   // Single precision within its limits, else double precision. `make` prepares the sequences for
-  // one of them; absent if it cannot.
+  // one of them; absent if it cannot. Expressions compare the rows of `compared`, or of these.
   template <class MakeSequences>
-  std::optional<AttentionResult> products(const MakeSequences& make) const {
-    if (is_half(request_.dtype)) return computed<float, float>(make(DType::float32));
-    if (request_.dtype == DType::float64) return computed<double, double>(make(DType::float64));
-    if (!exact_) {
-      if (auto single = computed<float, float>(make(DType::float32))) return single;
+  std::optional<AttentionResult> products(const Sequences* compared,
+                                          const MakeSequences& make) const {
+    const auto of = [&](const std::optional<Sequences>& sequences) {
+      if (own_.reads_rows() && sequences) {
+        own_.compared = ComparedRows(compared != nullptr ? *compared : *sequences, geometry_);
+      }
+      return sequences;
+    };
+    if (is_half(request_.dtype)) return computed<float, float>(of(make(DType::float32)));
+    if (request_.dtype == DType::float64) {
+      return computed<double, double>(of(make(DType::float64)));
     }
-    return computed<double, float>(make(DType::float64));
+    if (!exact_ && own_.fit_single()) {
+      if (auto single = computed<float, float>(of(make(DType::float32)))) return single;
+    }
+    return computed<double, float>(of(make(DType::float64)));
   }
 
   template <class T, class R>
   std::optional<AttentionResult> computed(const std::optional<Sequences>& sequences) const {
     if (!sequences) return std::nullopt;
-    return kernel_attention<T, R>(request_, *sequences, scale_, geometry_, visibility_);
+    return kernel_attention<T, R>(request_, *sequences, scale_, geometry_, visibility_,
+                                  {nullptr, own()});
   }
+
+  const OwnExpressions* own() const { return own_.score || own_.weight ? &own_ : nullptr; }
 
   // Scores from AdditiveScores, added to products of queries and keys of one zero each.
   template <class T, class R>
   std::optional<AttentionResult> added(const Additive& score) const {
     if (!additive_scores_fit<T>(score, scale_)) return std::nullopt;
-    const AdditiveScores<T> scores(score, request_, geometry_);
+    // A softcap follows an expression of scores.
+    AttentionRequest uncapped;
+    const AttentionRequest* request = &request_;
+    if (own_.score) {
+      uncapped = request_;
+      uncapped.softcap.reset();
+      request = &uncapped;
+    }
+    const AdditiveScores<T> scores(score, *request, geometry_);
     if (!scores.precise()) return std::nullopt;
     Sequences sequences = score;
     sequences.value = score.value_or_key();
@@ -135,10 +156,10 @@ class FastScore {
     sequences.key = zeros_like(score.key_or_query(), geometry_.kv_heads);
     if (score.past_key) sequences.past_key = zeros_like(score.past_key, geometry_.kv_heads);
     AttentionOptions options = request_;
-    options.softcap.reset();
+    if (!own_.score) options.softcap.reset();
     Geometry geometry = geometry_;
     geometry.query_width = geometry.key_width = 1;
-    return kernel_attention<T, R>(options, sequences, 1, geometry, visibility_, &scores);
+    return kernel_attention<T, R>(options, sequences, 1, geometry, visibility_, {&scores, own()});
   }
 
   const AttentionRequest& request_;
@@ -147,6 +168,7 @@ class FastScore {
   const Geometry& geometry_;
   const Visibility& visibility_;
   HeadPreparation preparation_;
+  mutable OwnExpressions own_;
 };
 
 // Whether the kernels offer all options: no stages, dropout or finite fill.
@@ -156,8 +178,8 @@ bool supported(const AttentionOptions& options) {
   };
   // Bins of rounded weights are left to the reference.
   if (is_half(options.dtype) && options.pool) return false;
-  if (options.score_expression || options.weight_expression || options.softcap_after_bias)
-    return false;
+  if (options.softcap_after_bias) return false;
+  if (options.weight_expression && is_half(options.dtype)) return false;
   return !options.stages && !options.dropout && !options.mask.fill &&
          holds(options.scale.value_or(1)) && holds(options.softcap.value_or(0));
 }
@@ -246,6 +268,7 @@ AttentionResult attend(const AttentionRequest& given) {
   const auto fast = [&]() -> std::optional<AttentionResult> {
     const bool large = fast_path_pays(geometry);
     if (!large && !exact_path_pays(request, geometry)) return std::nullopt;
+    if (large) visibility.find_intervals(geometry, request.threads);
     std::optional<AttentionResult> result =
         large ? fast_attention(request, geometry, visibility)
               : exact_fast_attention(request, geometry, visibility);

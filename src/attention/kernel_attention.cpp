@@ -25,16 +25,16 @@ namespace {
 template <class T, class R>
 class KernelAttention {
  public:
-  // `scores`: null, or added to the products before the mask.
   KernelAttention(const AttentionOptions& request, const Sequences& sequences, double scale,
                   const Geometry& geometry, const Visibility& visibility,
-                  const AdditiveScores<T>* scores)
+                  const ScoreParts<T>& parts)
       : request_(request),
         scale_(scale),
         geometry_(geometry),
         visibility_(visibility),
-        scores_(scores),
-        kernel_(kernel_for(request, geometry, scores == nullptr, std::is_same_v<T, float>)),
+        scores_(parts.scores),
+        own_(parts.own),
+        kernel_(kernel_for(request, geometry, scores_ == nullptr, std::is_same_v<T, float>)),
         query_(sequences.query, geometry.heads),
         key_(sequences.key_or_query(), geometry.kv_heads, sequences.past_key),
         value_(sequences.value_or_key(), geometry.kv_heads, sequences.past_value),
@@ -68,7 +68,7 @@ class KernelAttention {
     const Shape output_shape = geometry_.output_shape(), map_shape = geometry_.weights_shape();
     output_ = new_elements<T>(element_count(output_shape));
     const bool rounded = is_half(request_.dtype);
-    if (rounded && !inputs_finite()) return std::nullopt;
+    if ((rounded || own_ != nullptr) && !inputs_finite()) return std::nullopt;
     if (request_.weights) {
       weights_ = new_elements<R>(element_count(map_shape));
       if (request_.mask.present()) {
@@ -145,7 +145,8 @@ class KernelAttention {
       case KernelKind::rounded_pairs:
         return whole_lines(kernels::rounded_scratch_count(sizes_));
       case KernelKind::whole_rows:
-        return whole_lines(kernels::weights_scratch_count<T, R>(sizes_));
+        return whole_lines(kernels::weights_scratch_count<T, R>(sizes_)) +
+               (weights_ ? 0 : whole_lines(block_queries_ * sizes_.keys));
       case KernelKind::small_heads:
         return whole_lines(kernels::small_scratch_count<T>(sizes_));
       case KernelKind::tile_blocks:
@@ -274,6 +275,8 @@ class KernelAttention {
     std::size_t batch, head, first_query;
     const T* scores;
     kernels::QueryBlock<T> block{};
+    std::unique_ptr<ExpressionRows::Registers> of_score, of_weight;
+    mutable std::vector<std::uint8_t> hidden;  ///< [queries, keys] with a score of −∞, or empty
 
     // `room`: takes scores that are not products.
     Task(const KernelAttention& self, std::size_t batch_index, std::size_t head_index,
@@ -291,7 +294,7 @@ class KernelAttention {
       }
       std::fill_n(ends.begin(), block.queries, static_cast<std::uint32_t>(geometry.keys));
       for (std::size_t i = 0; i < block.queries && self.request_.mask.present(); ++i) {
-        const Visibility::Interval seen = self.visibility_.interval(batch, first_query + i);
+        const Visibility::Interval seen = self.visibility_.interval(batch, head, first_query + i);
         starts[i] = static_cast<std::uint32_t>(seen.first);
         ends[i] = static_cast<std::uint32_t>(seen.end);
       }
@@ -309,7 +312,16 @@ class KernelAttention {
       if (self.scores_ != nullptr) {
         self.scores_->compute(batch, head, first_query, {starts.data(), block.queries},
                               {ends.data(), block.queries}, room);
-        block.mask.added = &add_scores;
+        if (!self.rewrites()) block.mask.added = &add_scores;
+      }
+      if (self.rewrites()) {
+        of_score = std::make_unique<ExpressionRows::Registers>(self.own_->score->rows);
+        block.mask.rewritten = &rewrite;
+        block.mask.steepness = self.own_->score->rows.steepness();
+      }
+      if (self.reweighs()) {
+        of_weight = std::make_unique<ExpressionRows::Registers>(self.own_->weight->rows);
+        block.reweighted = &reweigh;
       }
       const std::size_t width = geometry.value_width;
       if (geometry.joined) {
@@ -340,6 +352,94 @@ class KernelAttention {
           exact_terms ? exact_terms->of(self.head, self.place(query)) + first_key : nullptr;
       self.attention->visibility_.add(self.batch, self.head, self.first_query + query, first_key,
                                       std::span(row, count), terms);
+    }
+
+    ExpressionCell row_of(std::size_t query) const {
+      return {.b = batch,
+              .h = head,
+              .i = first_query + query,
+              .offset = attention->visibility_.offset(batch)};
+    }
+
+    // Calls compute(first, count) for pieces of the keys.
+    template <class Compute>
+    static void by_pieces(std::size_t count, const Compute& compute) {
+      for (std::size_t first = 0; first < count; first += kernels::row_piece) {
+        compute(first, std::min(kernels::row_piece, count - first));
+      }
+    }
+
+    // Scores by expression.
+    static void rewrite(const void* context, std::size_t query, std::size_t first_key,
+                        std::size_t count, double unit, T* scores) noexcept {
+      const auto& self = *static_cast<const Task*>(context);
+      const KernelAttention& attention = *self.attention;
+      const ExpressionCell row = self.row_of(query);
+      by_pieces(count, [&](std::size_t first, std::size_t part) {
+        T* const to = scores + first;
+        const std::size_t key = first_key + first;
+        if (attention.scores_ != nullptr) {
+          kernels::widen_row(self.scores + query * attention.scores_->stride() + key, 1, part,
+                             self.of_score->given());
+        } else {
+          kernels::widen_row(to, 1 / unit, part, self.of_score->given());
+        }
+        const auto values = attention.own_->score->rows.values(*self.of_score, row, key, part,
+                                                               &attention.own_->compared);
+        const kernels::RowOutcome outcome = kernels::narrow_row(values.data(), unit, part, to);
+        if (outcome.too_large || (outcome.nan && self.sees_nan(query, key, {to, part}))) {
+          attention.out_of_range_ = true;
+        }
+        if (outcome.negative_infinity && (attention.allowed_ || attention.pooled_)) {
+          self.hide(query, key, {to, part});
+        }
+      });
+    }
+
+    // Whether a score is NaN that the mask does not hide.
+    bool sees_nan(std::size_t query, std::size_t first_key, std::span<const T> row) const {
+      std::array<T, kernels::row_piece> terms{};
+      if (!attention->intervals_only_) {
+        attention->visibility_.add(batch, head, first_query + query, first_key,
+                                   {terms.data(), row.size()});
+      }
+      for (std::size_t j = 0; j < row.size(); ++j) {
+        if (std::isnan(row[j]) && terms[j] != -std::numeric_limits<T>::infinity()) return true;
+      }
+      return false;
+    }
+
+    void hide(std::size_t query, std::size_t first_key, std::span<const T> row) const {
+      const std::size_t keys = attention->geometry_.keys;
+      hidden.resize(block.queries * keys);
+      for (std::size_t j = 0; j < row.size(); ++j) {
+        if (row[j] == -std::numeric_limits<T>::infinity()) hidden[query * keys + first_key + j] = 1;
+      }
+    }
+
+    // Unsees the keys whose scores are −∞.
+    void hide_from(std::size_t query, std::span<std::uint8_t> seen) const {
+      for (std::size_t j = 0; j < seen.size() && !hidden.empty(); ++j) {
+        if (hidden[query * seen.size() + j] != 0) seen[j] = 0;
+      }
+    }
+
+    // Weights by expression.
+    static void reweigh(const void* context, std::size_t query, std::size_t first_key,
+                        std::size_t count, const std::uint8_t* seen, T* weights) noexcept {
+      const auto& self = *static_cast<const Task*>(context);
+      const KernelAttention& attention = *self.attention;
+      const ExpressionCell row = self.row_of(query);
+      by_pieces(count, [&](std::size_t first, std::size_t part) {
+        T* const to = weights + first;
+        kernels::widen_row(to, 1, part, self.of_weight->given());
+        const auto values = attention.own_->weight->rows.values(
+            *self.of_weight, row, first_key + first, part, &attention.own_->compared);
+        for (std::size_t j = 0; j < part; ++j) {
+          to[j] = seen[first + j] != 0 ? static_cast<T>(values[j]) : T(0);
+          if (std::isnan(to[j])) attention.out_of_range_ = true;
+        }
+      });
     }
 
     // add() plus the scores that are not products.
@@ -382,10 +482,7 @@ class KernelAttention {
     const std::size_t weights_at = row(batch, head, task.first_query) * geometry_.keys;
     switch (kernel_) {
       case KernelKind::whole_rows:
-        note(kernels::weigh_block(task.block, packed, weights_.get() + weights_at, scratch));
-        if (pooled_) {
-          pooled_->add(batch * geometry_.heads + head, block, weights_.get() + weights_at);
-        }
+        weigh(task, block, packed, scratch);
         break;
       case KernelKind::small_heads:
         note(kernels::attend_small_block(task.block, packed, scratch));
@@ -420,9 +517,26 @@ class KernelAttention {
     if (!allowed_) return;
     for (std::size_t i = 0; i < task.block.queries; ++i) {
       const std::size_t query = task.first_query + i;
-      visibility_.see(batch, head, query,
-                      {allowed_.get() + row(batch, head, query) * geometry_.keys, geometry_.keys});
+      const std::span<std::uint8_t> seen(allowed_.get() + row(batch, head, query) * geometry_.keys,
+                                         geometry_.keys);
+      visibility_.see(batch, head, query, seen);
+      task.hide_from(i, seen);
     }
+  }
+
+  // Whole rows of weights, in memory of the thread unless they are wanted.
+  void weigh(const Task& task, std::size_t block, const kernels::PackedHead<T>& packed,
+             T* scratch) {
+    const std::size_t keys = geometry_.keys;
+    R* weights = nullptr;
+    if (weights_) {
+      weights = weights_.get() + row(task.batch, task.head, task.first_query) * keys;
+    } else {
+      weights =
+          reinterpret_cast<R*>(scratch + whole_lines(kernels::weights_scratch_count<T, R>(sizes_)));
+    }
+    note(kernels::weigh_block(task.block, packed, weights, scratch));
+    if (pooled_) pooled_->add(task.batch * geometry_.heads + task.head, block, weights);
   }
 
   void attend_pooled(const Task& task, std::size_t block, const kernels::PackedHead<T>& packed,
@@ -444,16 +558,21 @@ class KernelAttention {
 
   void see_pooled(const Task& task, std::size_t block) {
     const std::size_t map = task.batch * geometry_.heads + task.head;
-    std::vector<std::uint8_t> seen(intervals_only_ ? 0 : geometry_.keys);
+    const bool intervals = intervals_only_ && task.hidden.empty();
+    std::vector<std::uint8_t> seen(intervals ? 0 : geometry_.keys);
     for (std::size_t i = 0; i < task.block.queries; ++i) {
-      if (intervals_only_) {
+      if (intervals) {
         pooled_->see(map, block, i, task.starts[i], task.ends[i]);
       } else {
         visibility_.see(task.batch, task.head, task.first_query + i, seen);
+        task.hide_from(i, seen);
         pooled_->see(map, block, i, seen);
       }
     }
   }
+
+  bool rewrites() const { return own_ != nullptr && own_->score; }
+  bool reweighs() const { return own_ != nullptr && own_->weight; }
 
   bool inputs_finite() const { return query_.finite() && key_.finite() && value_.finite(); }
 
@@ -462,6 +581,7 @@ class KernelAttention {
   const Geometry& geometry_;
   const Visibility& visibility_;
   const AdditiveScores<T>* scores_;
+  const OwnExpressions* own_;
   KernelKind kernel_;
   HeadRows<T> query_, key_, value_;
   kernels::HeadSizes sizes_;
@@ -478,7 +598,8 @@ class KernelAttention {
   // Bins of keys of the pooled map, wide ones cut: first keys and the end; the column of each.
   std::vector<std::uint32_t> first_keys_, bin_columns_;
   std::atomic<std::size_t> empty_rows_ = 0;
-  std::atomic<bool> overflow_ = false, out_of_range_ = false;
+  std::atomic<bool> overflow_ = false;
+  mutable std::atomic<bool> out_of_range_ = false;
 };
 
 }  // namespace
@@ -488,18 +609,24 @@ std::optional<AttentionResult> kernel_attention(const AttentionOptions& options,
                                                 const Sequences& sequences, double scale,
                                                 const Geometry& geometry,
                                                 const Visibility& visibility,
-                                                const AdditiveScores<T>* scores) {
-  return KernelAttention<T, R>(options, sequences, scale, geometry, visibility, scores).compute();
+                                                const ScoreParts<T>& parts) {
+  return KernelAttention<T, R>(options, sequences, scale, geometry, visibility, parts).compute();
 }
 
-template std::optional<AttentionResult> kernel_attention<float, float>(
-    const AttentionOptions&, const Sequences&, double, const Geometry&, const Visibility&,
-    const AdditiveScores<float>*);
-template std::optional<AttentionResult> kernel_attention<double, double>(
-    const AttentionOptions&, const Sequences&, double, const Geometry&, const Visibility&,
-    const AdditiveScores<double>*);
-template std::optional<AttentionResult> kernel_attention<double, float>(
-    const AttentionOptions&, const Sequences&, double, const Geometry&, const Visibility&,
-    const AdditiveScores<double>*);
+template std::optional<AttentionResult> kernel_attention<float, float>(const AttentionOptions&,
+                                                                       const Sequences&, double,
+                                                                       const Geometry&,
+                                                                       const Visibility&,
+                                                                       const ScoreParts<float>&);
+template std::optional<AttentionResult> kernel_attention<double, double>(const AttentionOptions&,
+                                                                         const Sequences&, double,
+                                                                         const Geometry&,
+                                                                         const Visibility&,
+                                                                         const ScoreParts<double>&);
+template std::optional<AttentionResult> kernel_attention<double, float>(const AttentionOptions&,
+                                                                        const Sequences&, double,
+                                                                        const Geometry&,
+                                                                        const Visibility&,
+                                                                        const ScoreParts<double>&);
 
 }  // namespace attn

@@ -10,6 +10,7 @@
 
 #include "attn/attention.hpp"
 
+#include "attention/expression_rows.hpp"
 #include "attention/geometry.hpp"
 #include "attention/visibility.hpp"
 #include "kernels/additive_scores.hpp"
@@ -139,14 +140,22 @@ class HeadPacking {
   kernels::PackedHead<T> head_{};
 };
 
+/// What an attention adds to the products of its queries and keys, or makes of them.
+template <class T>
+struct ScoreParts {
+  /// Null, or added to the products before the mask; with `own` before its expression of scores.
+  const AdditiveScores<T>* scores = nullptr;
+  const OwnExpressions* own = nullptr;  ///< null, or expressions of scores and weights
+};
+
 /// One attention of products by the kernels, computed in T for results in R; for 16-bit types in
-/// float, each step rounded. `scores` unless null are added to the products before the mask. Absent
-/// if numbers leave the range in which T is precise, or that of a 16-bit type.
+/// float, each step rounded. Absent if numbers leave the range in which T is precise, or that of a
+/// 16-bit type, or if an expression has no number for a key that is seen.
 template <class T, class R = T>
 std::optional<AttentionResult> kernel_attention(const AttentionOptions& options,
                                                 const Sequences& sequences, double scale,
                                                 const Geometry& geometry,
                                                 const Visibility& visibility,
-                                                const AdditiveScores<T>* scores = nullptr);
+                                                const ScoreParts<T>& parts = {});
 
 }  // namespace attn

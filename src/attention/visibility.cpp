@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <string>
 
 #include "attn/error.hpp"
 
+#include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 
@@ -85,21 +87,7 @@ struct Visibility::Row : HidingPart {
 
   static void hide_elsewhere(const Visibility& self, const Keys& keys,
                              std::span<std::uint8_t> seen) {
-    ExpressionCell cell{
-        .b = keys.batch, .h = keys.head, .i = keys.query, .offset = self.offset(keys.batch)};
-    ExpressionTree::Fault fault;
-    for (std::size_t j = 0; j < seen.size(); ++j) {
-      if (!seen[j]) continue;
-      cell.j = keys.first + j;
-      if (self.rows_) self.rows_->put(cell);
-      seen[j] = self.where_->value(cell, fault) == 1;
-      if (fault.problem.empty()) continue;
-      constexpr double hidden = -std::numeric_limits<double>::infinity();
-      if (self.bias(cell.b, cell.h, cell.i, cell.j) != hidden) {
-        self.faults_->note(cell, fault);
-      }
-      fault = {};
-    }
+    self.hide_elsewhere(keys, seen);
   }
 
   static void hide_invalid(const Visibility& self, const Keys& keys, std::span<std::uint8_t> seen) {
@@ -196,9 +184,9 @@ Visibility::Visibility(const Mask& mask, const Geometry& geometry)
   adopt_documents(geometry);
   adopt_prefix(geometry);
   if (mask.where) {
-    const bool has_rows = geometry.query_width > 0 && geometry.hidden == 0;
-    where_ = std::make_shared<const ExpressionTree>(mask.where, ExpressionUse::where, "/mask/where",
-                                                    geometry, has_rows);
+    where_ = std::make_shared<const CompiledExpression>(mask.where, ExpressionUse::where,
+                                                        "/mask/where", geometry);
+    registers_ = std::make_shared<RegisterPool>(where_->rows);
     faults_ = std::make_shared<ExpressionFaults>();
   }
   if (mask.chunk && *mask.chunk == 0) {
@@ -427,7 +415,8 @@ Visibility::Interval Visibility::chunk_of(std::ptrdiff_t position) const {
   return {clamped(first), clamped(first + step)};
 }
 
-Visibility::Interval Visibility::interval(std::size_t batch, std::size_t query) const {
+// What parts but `where` leave.
+Visibility::Interval Visibility::places_of(std::size_t batch, std::size_t query) const {
   const std::ptrdiff_t position = static_cast<std::ptrdiff_t>(query) + offset(batch);
   Interval result = mask_.global.empty() ? window_of(position) : Interval{0, keys_};
   const Interval chunk = chunk_of(position);
@@ -445,9 +434,89 @@ Visibility::Interval Visibility::interval(std::size_t batch, std::size_t query) 
   return result;
 }
 
+Visibility::Interval Visibility::interval(std::size_t batch, std::size_t head,
+                                          std::size_t query) const {
+  if (found_.empty()) return places_of(batch, query);
+  const std::size_t map = batch * found_heads_ + (found_heads_ > 1 ? head : 0);
+  return found_[map * queries_ + query];
+}
+
+void Visibility::compare(std::shared_ptr<const ComparedRows> rows) {
+  rows_ = std::move(rows);
+  if (where_) registers_ = std::make_shared<RegisterPool>(where_->rows);
+}
+
+void Visibility::hide_elsewhere(const Keys& keys, std::span<std::uint8_t> seen) const {
+  ExpressionCell cell{
+      .b = keys.batch, .h = keys.head, .i = keys.query, .offset = offset(keys.batch)};
+  auto registers = registers_->take();
+  for (std::size_t done = 0; done < seen.size(); done += kernels::row_piece) {
+    const auto part = seen.subspan(done, std::min(kernels::row_piece, seen.size() - done));
+    const auto truths =
+        where_->rows.values(*registers, cell, keys.first + done, part.size(), rows_.get());
+    std::array<std::uint8_t, kernels::row_piece> before;
+    std::copy(part.begin(), part.end(), before.begin());
+    if (!kernels::keep_true(truths.data(), part.size(), part.data())) continue;
+    // A fault counts for a key that nothing else hides.
+    for (std::size_t j = 0; j < part.size(); ++j) {
+      if (before[j] == 0 || !std::isnan(truths[j])) continue;
+      cell.j = keys.first + done + j;
+      constexpr double hidden = -std::numeric_limits<double>::infinity();
+      if (bias(cell.b, cell.h, cell.i, cell.j) == hidden) continue;
+      if (rows_) rows_->put(cell);
+      ExpressionTree::Fault fault;
+      where_->tree.value(cell, fault);
+      if (!fault.problem.empty()) faults_->note(cell, fault);
+    }
+  }
+  registers_->give_back(std::move(registers));
+}
+
+void Visibility::find_intervals(const Geometry& geometry, std::size_t threads) {
+  if (!where_) return;
+  found_heads_ = where_->tree.reads_head() || where_->tree.reads_rows() ? geometry.heads : 1;
+  const std::size_t rows = geometry.batch * found_heads_ * queries_;
+  std::vector<Interval> found(rows);
+  std::atomic<bool> whole = true;
+  constexpr std::size_t rows_together = 16;
+  parallel_for((rows + rows_together - 1) / rows_together, threads, [&](std::size_t task) {
+    const std::size_t end = std::min(rows, (task + 1) * rows_together);
+    for (std::size_t row = task * rows_together; row < end; ++row) {
+      const std::size_t map = row / queries_;
+      bool all = true;
+      found[row] = where_interval(map / found_heads_, map % found_heads_, row % queries_, all);
+      if (!all) whole = false;
+    }
+  });
+  found_ = std::move(found);
+  found_whole_ = whole;
+}
+
+// The first key and the end of those that `where` and the other intervals leave. `whole`: whether
+// `where` hides none between them.
+Visibility::Interval Visibility::where_interval(std::size_t batch, std::size_t head,
+                                                std::size_t query, bool& whole) const {
+  const Interval places = places_of(batch, query);
+  std::vector<std::uint8_t> seen(places.end - places.first, 1);
+  std::vector<std::uint8_t> otherwise;
+  for (const Row* row : present_) {
+    if (row->hide == &Row::hide_elsewhere) otherwise = seen;  // the last part
+    row->hide(*this, keys_of(batch, head, query, places.first), seen);
+  }
+  const auto first = std::ranges::find(seen, 1);
+  if (first == seen.end()) return {places.first, places.first};
+  const auto last = std::find(seen.rbegin(), seen.rend(), 1).base();
+  whole = std::equal(first, last, otherwise.begin() + (first - seen.begin()));
+  return {places.first + static_cast<std::size_t>(first - seen.begin()),
+          places.first + static_cast<std::size_t>(last - seen.begin())};
+}
+
 bool Visibility::only_intervals() const {
+  const auto is_where = [](const Row* row) { return row->hide == &Row::hide_elsewhere; };
   return std::all_of(present_.begin(), present_.end(),
-                     [](const Row* row) { return row->interval; }) &&
+                     [&](const Row* row) {
+                       return row->interval || (is_where(row) && !found_.empty() && found_whole_);
+                     }) &&
          (mask_.global.empty() || !mask_.window) &&
          (!mask_.prefix || (!mask_.window && !mask_.chunk));
 }
@@ -497,6 +566,8 @@ void Visibility::add_terms(std::size_t batch, std::size_t head, std::size_t quer
     const Keys keys = keys_of(batch, head, query, first + done);
     std::fill_n(seen.begin(), count, std::uint8_t{1});
     for (const Row* row : present_) {
+      // Callers ask for keys of the interval alone, within which `where` may hide none.
+      if (row->hide == &Row::hide_elsewhere && found_whole_) continue;
       if (row->hide != &Row::hide_infinite_bias) row->hide(*this, keys, {seen.data(), count});
     }
     for (std::size_t j = 0; j < count; ++j) {

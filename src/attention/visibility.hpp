@@ -10,6 +10,7 @@
 #include "attn/spec.hpp"
 
 #include "attention/expression.hpp"
+#include "attention/expression_rows.hpp"
 #include "attention/geometry.hpp"
 
 namespace attn {
@@ -47,18 +48,22 @@ class Visibility {
   /// Whether heads may see different keys or have different biases.
   bool differs_by_head() const {
     return allow_.head != 0 || block_.head != 0 || bias_.head != 0 ||
-           (where_ && where_->reads_head());
+           (where_ && where_->tree.reads_head());
   }
 
   /// Whether `where` compares rows of queries and keys, which compare() gives. Without them it sees
   /// no key.
-  bool compares_rows() const { return where_ && where_->reads_rows(); }
-  void compare(std::shared_ptr<const ComparedRows> rows) { rows_ = std::move(rows); }
+  bool compares_rows() const { return where_ && where_->tree.reads_rows(); }
+  void compare(std::shared_ptr<const ComparedRows> rows);
+
+  /// Finds the keys between which `where` leaves each query all that it sees, for interval() and
+  /// only_intervals(). For many cells, once all is known that `where` reads.
+  void find_intervals(const Geometry& geometry, std::size_t threads);
 
   /// Throws Error(input) with the place if `where` read outside a table for a key that nothing else
   /// hides, in any call so far.
   void check_where() const {
-    if (where_) faults_->check(*where_);
+    if (where_) faults_->check(where_->tree);
   }
 
   /// The bias of the score of that key; 0 without a bias.
@@ -77,9 +82,9 @@ class Visibility {
     std::size_t first, end;
   };
 
-  /// The keys that window, causality and valid lengths leave this query. It sees no others; with
-  /// only_intervals() it sees all of them.
-  Interval interval(std::size_t batch, std::size_t query) const;
+  /// The keys that window, causality, valid lengths and, once found, `where` leave this query. It
+  /// sees no others; with only_intervals() it sees all of them.
+  Interval interval(std::size_t batch, std::size_t head, std::size_t query) const;
 
   /// Whether interval() describes the mask completely.
   bool only_intervals() const;
@@ -146,7 +151,16 @@ class Visibility {
   std::size_t padding_stride_ = 0, lens_batch_stride_ = 0, lens_query_stride_ = 0;
   std::size_t documents_stride_ = 0, prefix_stride_ = 0;
   Broadcast allow_, block_, bias_;
-  std::shared_ptr<const ExpressionTree> where_;
+  Interval places_of(std::size_t batch, std::size_t query) const;
+  Interval where_interval(std::size_t batch, std::size_t head, std::size_t query,
+                          bool& whole) const;
+  void hide_elsewhere(const Keys& keys, std::span<std::uint8_t> seen) const;
+
+  std::shared_ptr<const CompiledExpression> where_;
+  std::shared_ptr<RegisterPool> registers_;
+  std::vector<Interval> found_;  ///< [batch, heads or 1, queries], or empty
+  std::size_t found_heads_ = 1;
+  bool found_whole_ = false;  ///< whether `where` hides no key within them
   std::shared_ptr<const ComparedRows> rows_;
   std::shared_ptr<ExpressionFaults> faults_;
   /// One offset per sample; empty if it is the number of past keys for all.

@@ -36,6 +36,12 @@ struct BlockMask {
   const T* terms = nullptr;
   /// Whether blocks of keys are best visited from the last one on; always so with `terms`.
   bool last_keys_first = false;
+  /// Null, or replaces the scores of one query and `count` keys from `first_key` on, before softcap
+  /// and biases. A score of 1 is `unit` there and in the result; −∞ hides a key.
+  void (*rewritten)(const void* context, std::size_t query, std::size_t first_key,
+                    std::size_t count, double unit, T* scores) noexcept = nullptr;
+  /// A bound of how much the replaced scores change per change of the scores.
+  double steepness = 1;
 };
 
 /// Up to query_block queries of one query head. Strides count numbers of T between rows.
@@ -53,6 +59,10 @@ struct QueryBlock {
   double vanishing;
   /// One more score in the sum of each row's exponentials, not scaled; −∞ = none.
   double sink = -std::numeric_limits<double>::infinity();
+  /// Null, or replaces the weights of one query and `count` keys from `first_key` on, of which
+  /// `seen` has 1 for those that are not hidden; only weigh_block() offers it. Values are finite.
+  void (*reweighted)(const void* context, std::size_t query, std::size_t first_key,
+                     std::size_t count, const std::uint8_t* seen, T* weights) noexcept = nullptr;
 };
 
 /// Conditions met while a block was computed.

@@ -123,21 +123,25 @@ HWY_INLINE void add_terms(const BlockMask<T>& mask, std::size_t query, std::size
   }
 }
 
-// Applies softcap, biases and mask to one row's scores within the range, and −∞ from there to
-// `whole`. `room` takes the added terms; `unit` is the value of a score of 1 here.
-template <class T>
-void mask_scores(const BlockMask<T>& mask, T softcap, std::size_t query, std::size_t base,
-                 const Range& range, const Range& whole, T* scores, T* room,
-                 T unit = static_cast<T>(log2_e)) {
+// c · tanh(score / c); with `hides`, −∞ stays.
+template <bool hides, class T>
+HWY_INLINE void cap_scores(T softcap, const Range& range, T* scores) {
   const hn::ScalableTag<T> d;
-  if (softcap > 0 && !range.empty()) {
-    const auto cap = hn::Set(d, softcap);
-    // Whole vectors: scores beyond the range are overwritten below.
-    for (std::size_t j = range.first / lanes_of<T> * lanes_of<T>; j < range.end; j += lanes_of<T>) {
-      const auto x = hn::Div(hn::LoadU(d, scores + j), cap);
-      hn::StoreU(hn::Mul(cap, hyperbolic_tangent(d, x)), d, scores + j);
-    }
+  const auto cap = hn::Set(d, softcap), hidden = hn::Set(d, -infinite<T>);
+  // Whole vectors: scores beyond the range are overwritten later.
+  for (std::size_t j = range.first / lanes_of<T> * lanes_of<T>; j < range.end; j += lanes_of<T>) {
+    const auto score = hn::LoadU(d, scores + j);
+    auto capped = hn::Mul(cap, hyperbolic_tangent(d, hn::Div(score, cap)));
+    if constexpr (hides) capped = hn::IfThenElse(hn::Eq(score, hidden), hidden, capped);
+    hn::StoreU(capped, d, scores + j);
   }
+}
+
+// Applies biases and mask to one row's scores within the range, and −∞ from there to `whole`.
+// `room` takes the added terms; `unit` is the value of a score of 1 here.
+template <class T>
+void hide_scores(const BlockMask<T>& mask, std::size_t query, std::size_t base, const Range& range,
+                 const Range& whole, T* scores, T* room, T unit = static_cast<T>(log2_e)) {
   if (mask.terms != nullptr) add_terms(mask, query, base, range, scores, unit);
   if (mask.added != nullptr && !range.empty()) {
     mask.added(mask.context, query, base + range.first, range.end - range.first, room);
@@ -146,6 +150,20 @@ void mask_scores(const BlockMask<T>& mask, T softcap, std::size_t query, std::si
   const std::size_t first = range.empty() ? whole.end : range.first;
   std::fill(scores + whole.first, scores + first, -infinite<T>);
   if (!range.empty()) std::fill(scores + range.end, scores + whole.end, -infinite<T>);
+}
+
+// hide_scores() after expression and softcap.
+template <class T>
+void mask_scores(const BlockMask<T>& mask, T softcap, std::size_t query, std::size_t base,
+                 const Range& range, const Range& whole, T* scores, T* room) {
+  if (mask.rewritten != nullptr && !range.empty()) {
+    mask.rewritten(mask.context, query, base + range.first, range.end - range.first, log2_e,
+                   scores + range.first);
+    if (softcap > 0) cap_scores<true>(softcap, range, scores);
+  } else if (softcap > 0 && !range.empty()) {
+    cap_scores<false>(softcap, range, scores);
+  }
+  hide_scores(mask, query, base, range, whole, scores, room);
 }
 
 // Raises `largest` to the largest score. Returns whether it grew. NaN is ignored; it enters through

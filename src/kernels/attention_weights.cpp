@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "kernels/attention_kernels.hpp"
 
@@ -123,7 +124,14 @@ class Block {
         const std::size_t depth = std::min(step, seen.end - k);
         if (block_.output != nullptr) add_values(rows, k, depth);
         for (std::size_t r = 0; r < rows; ++r) {
-          row_[r].weights.put(powers_ + r * stride_ + k, depth, weights_ + (row + r) * keys + k);
+          const T* const powers = powers_ + r * stride_ + k;
+          W* const weights = weights_ + (row + r) * keys + k;
+          if (block_.reweighted == nullptr) {
+            row_[r].weights.put(powers, depth, weights);
+          } else if constexpr (!in_place) {
+            std::transform(powers, powers + depth, weights,
+                           [](T weight) { return static_cast<W>(weight); });
+          }
         }
       }
       if (block_.output != nullptr) put_output(row, rows);
@@ -165,7 +173,7 @@ class Block {
         width_(block.sizes.width),
         output_width_(rounded_up(block.sizes.value_width, columns_of<T>)),
         stride_(block.sizes.keys),
-        limits_(score_limits<T>(width_)),
+        limits_(score_limits<T>(width_, block.mask.steepness)),
         softcap_(static_cast<T>(block.softcap * log2_e)),
         queries_(parts.queries),
         scores_(parts.scores),
@@ -205,7 +213,10 @@ class Block {
     }
     for (std::size_t r = 0; r < rows; ++r) {
       if (limits_.exceeded(largest[r])) outcome_.out_of_range = true;
-      soften(powers_ + r * stride_, range_of(row + r), seen, largest[r], row_[r]);
+      T* const powers = powers_ + r * stride_;
+      if (block_.reweighted != nullptr) note_seen(powers, range_of(row + r));
+      soften(powers, range_of(row + r), seen, largest[r], row_[r]);
+      if (block_.reweighted != nullptr) reweigh(row + r, powers, row_[r]);
     }
   }
 
@@ -242,6 +253,25 @@ class Block {
     row.total = with_sink(row.total, block_, row.shift);
     if (!std::isfinite(row.total)) outcome_.overflow = true;
     row.weights = WeightsOfPowers<T, W>(row.total);
+  }
+
+  // Notes which keys of a row of scores are not hidden.
+  void note_seen(const T* scores, const Range& range) {
+    seen_.resize(block_.sizes.keys);
+    for (std::size_t j = range.first; j < range.end; ++j) seen_[j] = scores[j] != -infinite<T>;
+  }
+
+  // Turns the powers of a row into weights and replaces these.
+  void reweigh(std::size_t query, T* powers, Row& row) {
+    const Range range = range_of(query);
+    if (range.empty() || row.total == 0 || outcome_.overflow) return;
+    const double factor = 1 / row.total;
+    for (std::size_t j = range.first; j < range.end; ++j) {
+      powers[j] = static_cast<T>(static_cast<double>(powers[j]) * factor);
+    }
+    block_.reweighted(block_.mask.context, query, range.first, range.end - range.first,
+                      seen_.data() + range.first, powers + range.first);
+    row.total = 1;
   }
 
   static double exponentials_sum(T* scores, const Range& range, const Shift<T>& shift) {
@@ -296,6 +326,7 @@ class Block {
   T *queries_, *scores_, *room_, *powers_;
   LongSums<T> sums_;
   std::array<Row, tile_rows> row_;
+  std::vector<std::uint8_t> seen_;  ///< of one row, where weights are replaced
   BlockOutcome outcome_;
 };
 

@@ -357,7 +357,7 @@ void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedH
     queries[b] = QueryLengths<T>::of(*blocks[b]);
     std::fill_n(partials + b * stride, partial_count(blocks[b]->queries, sizes), T(0));
   }
-  const ScoreLimits limits = score_limits<T>(sizes.width);
+  const ScoreLimits limits = score_limits<T>(sizes.width, blocks.front()->mask.steepness);
   for (std::size_t key = first; key < first + count; key += step) {
     // 1. Lengths of the keys, and the values that are finite.
     KeyStep<T> keys;
@@ -424,7 +424,7 @@ BlockOutcome merge(const QueryBlock<T>& block, const PackedHead<T>& head, T* par
                    std::size_t parts) {
   const std::size_t width = block.sizes.value_width;
   const std::size_t stride = partial_count(block.queries, block.sizes);
-  const ScoreLimits limits = score_limits<T>(block.sizes.width);
+  const ScoreLimits limits = score_limits<T>(block.sizes.width, block.mask.steepness);
   BlockOutcome outcome;
   for (std::size_t i = 0; i < block.queries; ++i) {
     const auto part = [&](std::size_t p) {

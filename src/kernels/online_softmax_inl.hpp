@@ -144,7 +144,7 @@ class OnlineSoftmax {
       : block_(block),
         head_(head),
         output_width_(output_width),
-        limits_(score_limits<T>(block.sizes.width)),
+        limits_(score_limits<T>(block.sizes.width, block.mask.steepness)),
         softcap_(static_cast<T>(block.softcap * log2_e)),
         first_total_(rows * output_width),
         sums_(sums, rows * (output_width + lanes_of<T>)),
@@ -154,10 +154,10 @@ class OnlineSoftmax {
   }
 
  protected:
-  // Whether all rows of a strip see all keys base + [whole), and nothing is added to their scores.
+  // Whether all rows of a strip see all keys base + [whole), and no function changes their scores.
   bool sees_all(const StripView& strip, std::size_t base, const Range& whole) const {
     return strip.all.first <= base + whole.first && base + whole.end <= strip.all.end &&
-           block_.mask.added == nullptr;
+           block_.mask.added == nullptr && block_.mask.rewritten == nullptr;
   }
 
   // Applies softcap and mask to the scores of a row and the keys base + [seen), and raises the

@@ -64,8 +64,10 @@ class RoundedRows {
                         BlockOutcome& outcome) const {
     const Range own = Range{block_.mask.first[row], block_.mask.end[row]}.within(0, whole.end);
     float largest = -infinite<float>;
-    if (!round_scores(whole, scores)) outcome.out_of_range = true;
-    mask_scores(block_.mask, 0.0F, row, 0, own, whole, scores, room_, 1.0F);
+    const bool fits = block_.mask.rewritten == nullptr ? round_scores(whole, scores)
+                                                       : rewrite_scores(row, own, whole, scores);
+    if (!fits) outcome.out_of_range = true;
+    hide_scores(block_.mask, row, 0, own, whole, scores, room_, 1.0F);
     exceeded(scores, whole, largest);
     if (largest == -infinite<float>) {
       ++outcome.empty_rows;
@@ -94,16 +96,42 @@ class RoundedRows {
   using V = hn::Vec<Tag>;
   static constexpr std::size_t step = lanes_of<float>;
 
+  // Replaces the scaled scores, then applies the softcap. Returns false if a number leaves the
+  // range.
+  bool rewrite_scores(std::size_t row, const Range& own, const Range& whole, float* scores) const {
+    if (!round_scores(whole, scores, false)) return false;
+    if (own.empty()) return true;
+    block_.mask.rewritten(block_.mask.context, row, own.first, own.end - own.first, 1,
+                          scores + own.first);
+    bool fits = true;
+    for (std::size_t j = own.first; j < own.end; ++j) {
+      float& score = scores[j];
+      if (score == -infinite<float>) continue;
+      score = nearest_number(score);
+      fits = fits && std::abs(score) <= largest_number<type>;
+      if (cap_ > 0) {
+        score = nearest_number(cap_ * nearest_number(std::tanh(nearest_number(score / cap_))));
+      }
+    }
+    return fits;
+  }
+
+  static float nearest_number(float x) {
+    const hn::CappedTag<float, 1> d;
+    return hn::GetLane(nearest<type>(d, hn::Set(d, x)));
+  }
+
   // Applies scale and softcap. Returns false if a number leaves the range.
-  HWY_INLINE bool round_scores(const Range& whole, float* scores) const {
+  HWY_INLINE bool round_scores(const Range& whole, float* scores, bool with_cap = true) const {
     const Tag d;
     const V scale = hn::Set(d, scale_), cap = hn::Set(d, cap_);
+    const bool capped = with_cap && cap_ > 0;
     V most = hn::Zero(d);
     for (std::size_t j = whole.first; j < whole.end; j += step) {
       const V product = nearest<type>(d, hn::LoadU(d, scores + j));
       V x = nearest<type>(d, hn::Mul(product, scale));
       most = larger(d, hn::Abs(product), larger(d, hn::Abs(x), most));
-      if (cap_ > 0) {
+      if (capped) {
         x = nearest<type>(d, hyperbolic_tangent(d, nearest<type>(d, hn::Div(x, cap))));
         x = nearest<type>(d, hn::Mul(cap, x));
       }

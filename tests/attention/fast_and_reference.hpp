@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -14,16 +15,28 @@
 
 namespace attn::testing {
 
+/// The mask of a request, with the rows that its `where` compares.
+inline Visibility seen_by(const AttentionRequest& request, const Geometry& geometry) {
+  Visibility visibility(request.mask, geometry);
+  if (const Sequences* compared = sequences_of(request.score);
+      compared != nullptr && visibility.compares_rows()) {
+    visibility.compare(std::make_shared<const ComparedRows>(*compared, geometry));
+  }
+  return visibility;
+}
+
 /// The result of the kernels; absent where they leave a request to the reference.
 inline std::optional<AttentionResult> fast(const AttentionRequest& request) {
   const Geometry geometry = check_geometry(request);
-  return fast_attention(request, geometry, Visibility(request.mask, geometry));
+  Visibility visibility = seen_by(request, geometry);
+  visibility.find_intervals(geometry, request.threads);
+  return fast_attention(request, geometry, visibility);
 }
 
 /// The result of the reference.
 inline AttentionResult reference(AttentionRequest request) {
   const Geometry geometry = check_geometry(request);
-  const Visibility visibility(request.mask, geometry);
+  const Visibility visibility = seen_by(request, geometry);
   if (const HeadPreparation preparation(request, geometry, visibility); preparation) {
     sequences(request) = preparation.prepared(sequences(request), DType::float64);
   }
