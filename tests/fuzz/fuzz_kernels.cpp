@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -154,6 +155,18 @@ void choose_large_projection(Sequences& compared, Tensor& W, Choices& choices) {
   compared.key = {compared.key.shape(), std::move(elements)};
 }
 
+// Expressions that make errors of scores and weights no larger.
+void choose_expressions(AttentionRequest& request, Choices& choices) {
+  const auto one_of = [&](const std::vector<std::string>& texts) {
+    return choices.flag() ? texts[choices.upto(texts.size() - 1)] : std::string();
+  };
+  request.score_expression.text = one_of({"s - 0.1 * abs(i - j)", "j % 5 == 3 && i != j ? -inf : s",
+                                          "0.5 * s + 0.25 * h", "2 * tanh(s / 2)", "0 * i"});
+  request.mask.where.text =
+      one_of({"(i + j) % 3 != 0", "abs(i + offset - j) < 9", "j // 4 != 2 || h == 1", "j < i"});
+  request.weight_expression.text = one_of({"0.5 * p + 0.01", "p * (1 + 0.1 * (j % 3))"});
+}
+
 AttentionRequest choose(Choices& choices) {
   AttentionRequest request;
   request.threads = 1;
@@ -208,6 +221,7 @@ AttentionRequest choose(Choices& choices) {
     const auto reduction = choices.flag() ? Pooling::Reduction::max : Pooling::Reduction::mean;
     request.pool = Pooling{1 + choices.upto(60), reduction};
   }
+  if (choices.flag()) choose_expressions(request, choices);
   return request;
 }
 
@@ -270,12 +284,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Choices choices(input.bytes());
   AttentionRequest request = choose(choices);
   const Geometry geometry = check_geometry(request);
-  const Visibility visibility(request.mask, geometry);
+  Visibility visibility(request.mask, geometry);
   AttentionRequest definition = request;
   definition.dtype = DType::float64;
   definition.stages = true;
   const AttentionResult expected = reference_attention(definition, geometry, visibility);
   const double tolerance = tolerance_of(request, expected.scores);
+  if (size % 2 == 0) visibility.find_intervals(geometry, 1);
   const std::optional<Pooling> pool = std::exchange(request.pool, {});
   for (const std::string_view target : kernels::cpu_targets()) {
     kernels::use_cpu_target(target);
