@@ -15,7 +15,7 @@ using Gradients = std::vector<std::pair<std::string, Tensor>>;
 
 /// Derivatives of L = Σ output · output_gradient by every given input: query, key, value, past_key,
 /// past_value, the score's parameters by the names of its kind's row, bias (of the mask),
-/// relative_bias (its table) and sinks. A tensor with several uses has the sum of their
+/// relative_bias (its table), sinks and gate. A tensor with several uses has the sum of their
 /// derivatives: an absent key is the query, an absent value the key; samples may be repeated, heads
 /// shared, axes broadcast. Hidden scores have derivative 0; dropped weights count only in the sum
 /// of their row. Dropout is drawn anew and has to draw the same weights.

@@ -108,7 +108,6 @@ void check_offered(const AttentionOptions& options) {
                       translated("leave it out, or the gradient"));
   };
   if (options.query_norm) refuse(translated("norms of queries"), "/query_norm");
-  if (options.gate) refuse(translated("a gate"), "/gate");
   if (options.softcap && options.softcap_after_bias)
     refuse(translated("a softcap after the bias"), "/softcap_after");
   if (options.key_norm) refuse(translated("norms of keys"), "/key_norm");
@@ -158,15 +157,30 @@ void check_gradients(const ProjectedAttentionRequest& request, const Tensor& out
   Shape output;
   check_projected(request, "", output);
   check_shape(output_gradient, output);
-  if (request.projections.gate.weight) {
-    throw input_error(translated("there are no gradients through {1}", translated("a gate")),
-                      "/parameters/W_gate.weight", translated("leave it out, or the gradient"));
-  }
 }
 
 Gradients gradients(const AttentionRequest& request, const Tensor& output_gradient) {
   check_gradients(request, output_gradient);
-  return gradients_of(request, output_gradient);
+  if (!request.gate) return gradients_of(request, output_gradient);
+  // With y = o σ(g), the gradient of o is dy σ(g), and that of g is dy o σ(g) (1 − σ(g)).
+  AttentionRequest ungated = request;
+  ungated.gate = {};
+  ungated.stages = ungated.weights = false;
+  ungated.pool.reset();
+  ungated.dtype = DType::float64;
+  const Tensor output = attend(ungated).output, gate = request.gate.converted(DType::float64);
+  const Tensor gradient = output_gradient.converted(DType::float64);
+  Numbers to_output, to_gate;
+  for (std::size_t n = 0; n < gate.size(); ++n) {
+    const double opened = 1 / (1 + std::exp(-gate.values<double>()[n]));
+    const double dy = gradient.values<double>()[n];
+    to_output.push_back(dy * opened);
+    to_gate.push_back(dy * output.values<double>()[n] * opened * (1 - opened));
+  }
+  ungated.dtype = request.dtype;
+  Gradients all = gradients_of(ungated, Tensor(gate.shape(), std::move(to_output)));
+  all.emplace_back("gate", Tensor(gate.shape(), std::move(to_gate)).converted(request.dtype));
+  return all;
 }
 
 Gradients gradients(const ProjectedAttentionRequest& request, const Tensor& output_gradient) {
@@ -177,7 +191,7 @@ Gradients gradients(const ProjectedAttentionRequest& request, const Tensor& outp
   inner.pool.reset();
   // 1. Through the output projection.
   Tensor joined_gradient = output_gradient.converted(DType::float64);
-  std::optional<LinearBack> of_output;
+  std::optional<LinearBack> of_output, of_gate;
   if (p.output.weight) {
     const Tensor joined = attend(inner).output;
     of_output = back_through(p.output, joined, joined_gradient);
@@ -191,6 +205,10 @@ Gradients gradients(const ProjectedAttentionRequest& request, const Tensor& outp
   };
   std::vector<std::pair<std::string, Tensor>> parameters;
   for (const auto& [name, gradient] : gradients(inner, joined_gradient)) {
+    if (name == "gate" && p.gate.weight) {
+      of_gate = back_through(p.gate, request.states.query, gradient.converted(DType::float64));
+      continue;
+    }
     const bool query = name == "query", key = name == "key", value = name == "value";
     if (!query && !key && !value) {
       others.emplace_back(name, gradient);
@@ -206,6 +224,7 @@ Gradients gradients(const ProjectedAttentionRequest& request, const Tensor& outp
     parameters.emplace_back(prefix + ".weight", back.weight);
     if (linear.bias) parameters.emplace_back(prefix + ".bias", back.bias);
   }
+  if (of_gate) states[0] = sum(states[0], of_gate->x);
   if (!request.states.value) states[1] = sum(states[1], states[2]);
   if (!request.states.key) states[0] = sum(states[0], states[1]);
   add("query", states[0]);
@@ -221,6 +240,10 @@ Gradients gradients(const ProjectedAttentionRequest& request, const Tensor& outp
   if (of_output) {
     add("W_o.weight", of_output->weight);
     if (p.output.bias) add("W_o.bias", of_output->bias);
+  }
+  if (of_gate) {
+    add("W_gate.weight", of_gate->weight);
+    if (p.gate.bias) add("W_gate.bias", of_gate->bias);
   }
   return all;
 }

@@ -86,6 +86,7 @@ void check(RandomRequests& random, AttentionRequest request) {
   check_one("past_value", sequences(request).past_value);
   check_one("bias", request.mask.bias);
   check_one("sinks", request.sinks);
+  check_one("gate", request.gate);
   if (request.relative_bias) check_one("relative_bias", request.relative_bias->table);
   const auto parameters = attn::info(attn::kind_of(request.score)).parameters;
   const std::vector<Tensor*> tensors = attn::parameters_of(request.score);
@@ -137,6 +138,13 @@ TEST_CASE("gradients pass through rotations, distances, sinks and a past") {
   request.rotary->cos = random.normal({2, 9, 3});
   request.rotary->sin = random.normal({2, 9, 3});
   request.mask.bias = {};
+  check(random, request);
+}
+
+TEST_CASE("gradients pass through a gate") {
+  RandomRequests random(79);
+  AttentionRequest request = random.request(Kind::scaled_dot_product, {2, 2, 3, 4}, {2, 2, 5, 4});
+  request.gate = random.normal(attn::attend(request).output.shape());
   check(random, request);
 }
 
@@ -198,6 +206,7 @@ TEST_CASE("gradients of hidden states and projections are those of finite differ
     p.key = {random.normal({groups * 3, key}), {}};
     p.value = {random.normal({groups * 2, value}), random.normal({groups * 2})};
     p.output = {random.normal({5, 4}), random.normal({5})};
+    p.gate = {random.normal({4, 4}), random.normal({4})};
     request.mask.causal = true;
     const Tensor gradient = random.normal({2, 3, 5});
     const Gradients all = attn::gradients(request, gradient);
@@ -214,7 +223,9 @@ TEST_CASE("gradients of hidden states and projections are those of finite differ
                                                       {"W_v.weight", &p.value.weight},
                                                       {"W_v.bias", &p.value.bias},
                                                       {"W_o.weight", &p.output.weight},
-                                                      {"W_o.bias", &p.output.bias}}) {
+                                                      {"W_o.bias", &p.output.bias},
+                                                      {"W_gate.weight", &p.gate.weight},
+                                                      {"W_gate.bias", &p.gate.bias}}) {
       if (*parameter) check_by_differences(name, named(all, name), *parameter, loss_now);
     }
   }
