@@ -171,13 +171,36 @@ double ExplainedQuery::lse() const {
                         choice_.query];
 }
 
-std::span<const double> ExplainedQuery::output() const {
-  const std::size_t width = geometry().value_width;
-  const std::size_t at =
+std::size_t ExplainedQuery::output_at() const {
+  const std::size_t row =
       geometry().joined
           ? (choice_.sample * geometry().queries + choice_.query) * geometry().heads + choice_.head
           : (choice_.sample * geometry().heads + choice_.head) * geometry().queries + choice_.query;
-  return result_.output.values<double>().subspan(at * width, width);
+  return row * geometry().value_width;
+}
+
+std::span<const double> ExplainedQuery::output() const {
+  return result_.output.values<double>().subspan(output_at(), geometry().value_width);
+}
+
+ExpressionCell ExplainedQuery::cell(std::size_t j) const {
+  ExpressionCell cell{.b = choice_.sample,
+                      .h = choice_.head,
+                      .i = choice_.query,
+                      .j = j,
+                      .offset = visibility_.offset(choice_.sample)};
+  if (geometry().query_width > 0 && geometry().hidden == 0) {
+    cell.query = query();
+    cell.key = key(j);
+  }
+  return cell;
+}
+
+std::vector<double> ExplainedQuery::gate() const {
+  if (!request().gate) return {};
+  const Tensor gate = request().gate.converted(DType::float64);
+  const auto own = gate.values<double>().subspan(output_at(), geometry().value_width);
+  return {own.begin(), own.end()};
 }
 
 bool ExplainedQuery::seen(std::size_t j) const {

@@ -86,7 +86,10 @@ class ExplainedQuery {
   /// This query's row of a tensor [..,Lq,Lk] of the result.
   std::span<const double> row(const Tensor& tensor) const;
   double lse() const;
-  std::span<const double> output() const;  ///< of this head alone, [d_v]
+  std::span<const double> output() const;  ///< of this head alone, [d_v], after its gate
+  /// The cell of this query and a key, as expressions have it.
+  ExpressionCell cell(std::size_t j) const;
+  std::vector<double> gate() const;  ///< of this head alone, [d_v], or empty
 
   bool seen(std::size_t j) const;
 
@@ -100,6 +103,8 @@ class ExplainedQuery {
   Explanation::Column key_numbers(std::string header, std::span<const double> row) const;
 
  private:
+  std::size_t output_at() const;
+
   const AttentionRequest& request_;
   const AttentionResult& result_;
   QueryChoice choice_;

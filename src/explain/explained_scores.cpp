@@ -239,17 +239,8 @@ void explain_own_score(const ExplainedQuery& query, const Vector& unscaled, Expl
                             query.geometry(), rows);
   to.formula("score = " + tree.text(), "\\text{" + tree.text() + "}");
   for (const std::size_t j : query.shown_keys().indices()) {
-    ExpressionCell cell;
+    ExpressionCell cell = query.cell(j);
     cell.given = unscaled(j) * scale;
-    cell.b = query.choice().sample;
-    cell.h = query.choice().head;
-    cell.i = query.choice().query;
-    cell.j = j;
-    cell.offset = query.visibility().offset(cell.b);
-    if (rows) {
-      cell.query = query.query();
-      cell.key = query.key(j);
-    }
     to.item(query.key_names().in_prose(j) + ": " + tree.with_numbers(cell) + " = " +
             shown_number(query.row(query.result().scores)[j]));
   }

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "attention/expression.hpp"
 #include "document/mask_reader.hpp"
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
@@ -150,10 +151,22 @@ void explain_exceptions(const ExplainedQuery& query, std::span<const double> mas
   }
 }
 
+// The weights before an expression takes their place.
+Numbers weights_of_softmax(const ExplainedQuery& query) {
+  const auto weights = query.row(query.result().weights);
+  Numbers result(weights.begin(), weights.end());
+  if (!query.request().weight_expression) return result;
+  const auto masked = query.row(query.result().masked);
+  for (std::size_t j = 0; j < result.size(); ++j) {
+    result[j] = is_left(masked[j]) ? std::exp(masked[j] - query.lse()) : 0;
+  }
+  return result;
+}
+
 void explain_softmax(const ExplainedQuery& query, Explanation& to) {
   to.step(translated("Softmax"));
   const auto masked = query.row(query.result().masked);
-  const auto weights = query.row(query.result().weights);
+  const Numbers weights = weights_of_softmax(query);
   if (std::none_of(masked.begin(), masked.end(), is_left)) {
     to.paragraph(
         translated("No key is left for this query: every score is -inf, and the softmax would be "
@@ -225,6 +238,47 @@ void explain_softmax(const ExplainedQuery& query, Explanation& to) {
   }
 }
 
+// The expression of the weight, and the same with the numbers of each shown key.
+void explain_own_weight(const ExplainedQuery& query, Explanation& to) {
+  const AttentionRequest& request = query.request();
+  if (!request.weight_expression) return;
+  to.step(translated("The weight by expression"));
+  const bool rows = query.geometry().query_width > 0 && query.geometry().hidden == 0;
+  const ExpressionTree tree(request.weight_expression, ExpressionUse::weight, "/weight",
+                            query.geometry(), rows);
+  to.formula("weight = " + tree.text(), "\\text{" + tree.text() + "}");
+  const auto masked = query.row(query.result().masked);
+  const Numbers weights = weights_of_softmax(query);
+  for (const std::size_t j : query.shown_keys().indices()) {
+    const std::string key = query.key_names().in_prose(j) + ": ";
+    if (!is_left(masked[j])) {
+      to.item(key + translated("hidden, so its weight stays 0"));
+      continue;
+    }
+    ExpressionCell cell = query.cell(j);
+    cell.given = weights[j];
+    to.item(key + tree.with_numbers(cell) + " = " +
+            shown_number(query.row(query.result().weights)[j]));
+  }
+}
+
+// The output of the head times the sigmoid of its gate.
+void explain_gate(const ExplainedQuery& query, std::span<const double> before, Explanation& to) {
+  const Numbers gate = query.gate();
+  if (gate.empty()) return;
+  to.step(translated("The gate"));
+  to.paragraph(
+      translated("Each number of the head's output is multiplied by the sigmoid of its "
+                 "gate, which is between 0 and 1."));
+  to.formula("gated[c] = out[c] / (1 + exp(-gate[c]))", "g_c = \\frac{o_c}{1 + e^{-gate_c}}");
+  const auto output = query.output();
+  to.put(Explanation::Vectors{{{"out", {before.begin(), before.end()}},
+                               {"gate", gate},
+                               {"gated", {output.begin(), output.end()}}},
+                              Excerpt::all(3),
+                              {}});
+}
+
 void explain_dropout(const ExplainedQuery& query, Explanation& to) {
   if (!query.result().dropped) return;
   const double p = query.request().dropout->p;
@@ -244,6 +298,21 @@ void explain_dropout(const ExplainedQuery& query, Explanation& to) {
       keys_left_out});
 }
 
+// The output of this head before its gate.
+Numbers sums_of_values(const ExplainedQuery& query) {
+  const auto output = query.output();
+  if (query.gate().empty()) return {output.begin(), output.end()};
+  const AttentionResult& result = query.result();
+  const auto masked = query.row(result.masked);
+  const auto weights = query.row(result.dropped ? result.dropped : result.weights);
+  Numbers sums(output.size());
+  for (std::size_t j = 0; j < query.keys(); ++j) {
+    if (!is_left(masked[j])) continue;
+    for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += weights[j] * query.value(j)[c];
+  }
+  return sums;
+}
+
 void explain_output(const ExplainedQuery& query, Explanation& to) {
   if (!query.has_value()) {
     to.paragraph(translated("There is no value, so the weights are the result."));
@@ -252,7 +321,7 @@ void explain_output(const ExplainedQuery& query, Explanation& to) {
   const AttentionResult& result = query.result();
   const auto masked = query.row(result.masked);
   const auto weights = query.row(result.dropped ? result.dropped : result.weights);
-  const auto output = query.output();
+  const Numbers output = sums_of_values(query);
   to.step(translated("The weighted sum of the values"));
   const std::string last = std::to_string(output.size() - 1);
   const bool several = output.size() > 1;
@@ -283,13 +352,15 @@ void explain_output(const ExplainedQuery& query, Explanation& to) {
     }
     to.put(std::move(sums));
   }
-  to.put(Explanation::Vectors{{{"out", {output.begin(), output.end()}}}, Excerpt::all(1), {}});
+  to.put(Explanation::Vectors{{{"out", output}}, Excerpt::all(1), {}});
+  explain_gate(query, output, to);
 }
 
 }  // namespace
 
 void explain_weights(const ExplainedQuery& query, Explanation& explanation) {
   explain_softmax(query, explanation);
+  explain_own_weight(query, explanation);
   explain_dropout(query, explanation);
   explain_output(query, explanation);
 }
