@@ -19,13 +19,14 @@ struct BenchRequest {
   DType dtype = DType::float32;
   bool causal = false;
   std::optional<Window> window;
-  bool rotary = false;         ///< rotary positions
-  bool norms = false;          ///< RMS norms of queries and keys
-  bool alibi = false;          ///< ALiBi
-  bool relative_bias = false;  ///< a relative bias with 32 buckets
-  bool sinks = false;          ///< one sink per head
-  bool weights = false;        ///< whether to compute the weights too
-  std::size_t threads = 0;     ///< 0 = as many as the machine has
+  bool rotary = false;                              ///< rotary positions
+  bool norms = false;                               ///< RMS norms of queries and keys
+  bool alibi = false;                               ///< ALiBi
+  bool relative_bias = false;                       ///< a relative bias with 32 buckets
+  bool sinks = false;                               ///< one sink per head
+  bool weights = false;                             ///< whether to compute the weights too
+  std::string score = {}, where = {}, weight = {};  ///< expressions; empty = none
+  std::size_t threads = 0;                          ///< 0 = as many as the machine has
 };
 
 /// The shapes of docs/performance.md with all other fields of `request`. Additive attention has a
@@ -42,6 +43,9 @@ struct BenchResult {
   /// Peak rate in 10⁹ floating-point operations per second: fused multiply-adds on registers in the
   /// same precision on as many threads, the better of a measurement before and one after.
   double peak_gflops = 0;
+  /// Shortest of the same runs without the expressions, each after one with them; 0 without
+  /// expressions.
+  double without_expressions = 0;
 };
 
 /// Runs the request for about a second. Throws Error(usage) for kinds that do not compare given

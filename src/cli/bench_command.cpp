@@ -124,6 +124,14 @@ Command bench_command() {
                translated("Add biases by buckets of distances"));
   flags.toggle("--sinks", request.sinks, translated("Give each head a sink"));
   flags.toggle("--weights", request.weights, translated("Write the weights out too"));
+  const auto add_expression = [&](const char* name, std::string& text, const std::string& meaning) {
+    flags.add(name, "EXPR", meaning, [&text](const std::string& given_text) { text = given_text; });
+  };
+  add_expression("--score", request.score,
+                 translated("Expression for the scores; its cost is measured in turns"));
+  add_expression("--where", request.where,
+                 translated("Expression of the keys that are seen, likewise"));
+  add_expression("--weight", request.weight, translated("Expression for the weights, likewise"));
   flags.choice("--dtype", request.dtype, document_dtypes(), "TYPE");
   add_common(flags, given->common);
   return command;

@@ -20,6 +20,7 @@
 #include "support/memory.hpp"
 #include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 
@@ -88,6 +89,10 @@ bool counts_tanh(const BenchRequest& request) {
   return request.kind == Kind::additive;
 }
 
+bool has_expressions(const BenchRequest& request) {
+  return !request.score.empty() || !request.where.empty() || !request.weight.empty();
+}
+
 AttentionRequest attention_of(const BenchRequest& request) {
   const std::size_t width = request.width;
   const Shape query{request.batch, request.heads, request.queries, width};
@@ -128,6 +133,9 @@ AttentionRequest attention_of(const BenchRequest& request) {
     bias.table = random({bias.buckets, request.heads}, 11);
   }
   if (request.sinks) attention.sinks = random({request.heads}, 9);
+  attention.score_expression.text = request.score;
+  attention.mask.where.text = request.where;
+  attention.weight_expression.text = request.weight;
   attention.weights = request.weights;
   attention.threads = request.threads;
   return attention;
@@ -163,6 +171,10 @@ std::string attention_text(const BenchRequest& request) {
   if (request.relative_bias) text += translated(" relative bias");
   if (request.sinks) text += " sinks";
   if (request.weights) text += " weights";
+  for (const auto& [name, expression] :
+       {std::pair("score", request.score), {"where", request.where}, {"weight", request.weight}}) {
+    if (!expression.empty()) text += std::string("  ") + name + ": " + shown_name(expression);
+  }
   return text;
 }
 
@@ -207,6 +219,8 @@ BenchResult bench(const BenchRequest& request) {
                 translated("choose dot_product, scaled_dot_product, general or additive"));
   }
   const AttentionRequest attention = attention_of(request);
+  AttentionRequest plain = attention;
+  plain.score_expression = plain.mask.where = plain.weight_expression = {};
   BenchResult result;
   result.request = request;
   const std::size_t threads = thread_count(request.threads);
@@ -219,6 +233,10 @@ BenchResult bench(const BenchRequest& request) {
        seconds.size() < least_runs || (total < wanted_seconds && seconds.size() < most_runs);
        total += seconds.back()) {
     seconds.push_back(seconds_of([&] { attend(attention); }));
+    if (!has_expressions(request)) continue;
+    const double without = seconds_of([&] { attend(plain); });
+    result.without_expressions =
+        seconds.size() == 1 ? without : std::min(result.without_expressions, without);
   }
   result.peak_gflops = std::max(result.peak_gflops, measured_peak(request.dtype, threads));
   result.runs = seconds.size();
@@ -237,6 +255,15 @@ std::string bench_heading() {
               translated("(additive: rate in 10\u2079 tanh/s)"));
 }
 
+namespace {
+
+// The shortest run with expressions in those without.
+double times_without(const BenchResult& result) {
+  return result.best_seconds / result.without_expressions;
+}
+
+}  // namespace
+
 std::string bench_text(const BenchResult& result) {
   const BenchRequest& request = result.request;
   const std::string fraction =
@@ -245,7 +272,10 @@ std::string bench_text(const BenchResult& result) {
               {std::to_string(result.runs), with_decimals(result.seconds * 1e3, 3),
                with_decimals(result.best_seconds * 1e3, 3), with_decimals(result.giga_rate, 1),
                with_decimals(result.peak_gflops, 1), fraction},
-              attention_text(request));
+              attention_text(request) + (has_expressions(request)
+                                             ? translated("; {1} times the time without",
+                                                          with_decimals(times_without(result), 2))
+                                             : ""));
 }
 
 std::string bench_json(const BenchResult& result) {
@@ -257,7 +287,9 @@ std::string bench_json(const BenchResult& result) {
               {"seconds", result.seconds},
               {tanh ? "gtanh" : "gflops", result.giga_rate},
               {"peak_gflops", result.peak_gflops},
-              {"fraction_of_peak", only_if(!tanh, result.giga_rate / result.peak_gflops)}}),
+              {"fraction_of_peak", only_if(!tanh, result.giga_rate / result.peak_gflops)},
+              {"times_without_expressions",
+               only_if(has_expressions(request), times_without(result))}}),
       JsonLayout::line);
 }
 
