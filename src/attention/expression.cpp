@@ -259,9 +259,11 @@ struct ExpressionTree::Pass {
       }
       case Operation::remainder: {
         const Number a = operand(0), b = operand(1);
-        const double x = value_of(a), y = value_of(b), whole = std::floor(x / y);
-        const double value = x - y * whole;
-        return joined(a, applied(b, value, [&] { return -whole; }), value);
+        const double x = value_of(a), y = value_of(b), rest = std::fmod(x, y);
+        const double value = rest == 0               ? std::copysign(0.0, y)
+                             : (rest < 0) != (y < 0) ? rest + y
+                                                     : rest;
+        return joined(a, applied(b, value, [&] { return -std::floor(x / y); }), value);
       }
       case Operation::plus: {
         const Number a = operand(0), b = operand(1);

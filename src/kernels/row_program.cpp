@@ -24,6 +24,19 @@ using V = hn::Vec<Doubles>;
 constexpr std::size_t lanes = lanes_of<double>;
 static_assert(lanes <= shared_numbers);
 
+// Scalar code loses the sign of a zero that comes out of rounding, by which divisions differ.
+HWY_INLINE V with_sign(V rounded, V number) {
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  return hn::CopySign(rounded, number);
+#else
+  static_cast<void>(number);
+  return rounded;
+#endif
+}
+HWY_INLINE V floor_of(V number) {
+  return with_sign(hn::Floor(number), number);
+}
+
 // One step over the keys of a piece.
 class Step {
  public:
@@ -99,6 +112,27 @@ class Step {
       }
       for (std::size_t n = k; n < k + lanes; ++n) to_[n] = std::pow(number(0, n), number(1, n));
     }
+  }
+
+  // a − b⌊a/b⌋ with the sign of b, also of zero, as in Python; std::fmod() and a fused product give
+  // it exactly. A quotient that was rounded up to a whole number leaves a rest of the other sign.
+  void remainder() const {
+#if HWY_NATIVE_FMA
+    two([](V a, V b) HWY_ATTR {
+      const auto zero = hn::Zero(Doubles());
+      const V whole = hn::Floor(hn::Div(a, b));
+      const V rest = hn::IfThenElse(hn::Eq(whole, zero), a, hn::NegMulAdd(b, whole, a));
+      const auto other_sign = hn::Xor(hn::Lt(rest, zero), hn::Lt(b, zero));
+      const V mended = hn::IfThenElse(other_sign, hn::Add(rest, b), rest);
+      return hn::IfThenElse(hn::Eq(rest, zero), hn::CopySign(zero, b), mended);
+    });
+#else
+    for (std::size_t k = 0; k < count_; ++k) {
+      const double b = number(1, k), rest = std::fmod(number(0, k), b);
+      to_[k] = rest == 0 ? std::copysign(0.0, b) : (rest < 0) != (b < 0) ? rest + b : rest;
+    }
+    share();
+#endif
   }
 
   void exact_power() const {
@@ -185,10 +219,9 @@ void run_step(const RowStep& of, const RowRegisters& registers, std::size_t firs
     case Operation::over:
       return step.two([](V a, V b) HWY_ATTR { return hn::Div(a, b); });
     case Operation::floor_over:
-      return step.two([](V a, V b) HWY_ATTR { return hn::Floor(hn::Div(a, b)); });
+      return step.two([](V a, V b) HWY_ATTR { return floor_of(hn::Div(a, b)); });
     case Operation::remainder:
-      return step.two([](V a, V b)
-                          HWY_ATTR { return hn::Sub(a, hn::Mul(b, hn::Floor(hn::Div(a, b)))); });
+      return step.remainder();
     case Operation::power:
       return step.power();
     case Operation::exact_power:
@@ -245,9 +278,9 @@ void run_step(const RowStep& of, const RowRegisters& registers, std::size_t firs
     case Operation::cos:
       return step.within(-30000, 30000, [&](V a) HWY_ATTR { return hn::Cos(d, a); });
     case Operation::floor:
-      return step.one([](V a) HWY_ATTR { return hn::Floor(a); });
+      return step.one([](V a) HWY_ATTR { return floor_of(a); });
     case Operation::round:
-      return step.one([](V a) HWY_ATTR { return hn::Round(a); });
+      return step.one([](V a) HWY_ATTR { return with_sign(hn::Round(a), a); });
     case Operation::sign:
       return step.one([&](V a) HWY_ATTR {
         return hn::IfThenElse(hn::Or(hn::Eq(a, zero), hn::Not(hn::Eq(a, a))), a,

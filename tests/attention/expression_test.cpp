@@ -1,6 +1,7 @@
 #include "attention/expression.hpp"
 
 #include <cmath>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -54,6 +55,9 @@ TEST_CASE("operators bind as in the table of the language") {
   CHECK(value("-7 // 2") == -4);
   CHECK(value("-7 % 3") == 2);
   CHECK(value("7 % -3") == -2);
+  // The quotient rounds up to 9, and the remainder is not 0.
+  CHECK(value("1 % (1 / 9)") == std::fmod(1, 1.0 / 9));
+  CHECK(value("-5 % inf") == std::numeric_limits<double>::infinity());
   CHECK(value("1 - 2 - 3") == -4);
   CHECK(value("not 1 == 2 && 3 > 2 ? 7 : 8") == 7);
   CHECK(value("!(1 < 2) or i == 3 ? 7 : 8") == 7);

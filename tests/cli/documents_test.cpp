@@ -379,6 +379,7 @@ TEST_CASE("a document of more than 1500 words has a reason to be long") {
       {"commands.md", "a section per command, and the table of what they share"},
       {"documents.md", "every key of a document, looked up one by one"},
       {"drawing.md", "every flag of pictures, looked up one by one"},
+      {"gallery.md", "each picture with the command that draws it"},
       {"heads.md", "every statistic and analysis with its source"},
       {"kinds.md", "each kind with its formula, a document and a picture"},
       {"models.md", "every way to name a checkpoint, and what each family needs"},
