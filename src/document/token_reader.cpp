@@ -146,7 +146,7 @@ std::string at(const char* key) {
 }  // namespace
 
 void check_sample_count(std::size_t samples, const std::string& place) {
-  constexpr std::size_t most_samples = 500'000;
+  constexpr std::size_t most_samples = 200'000;
   if (samples <= most_samples) return;
   throw input_error(
       translated("{1} samples in one document, and at most {2} are read", samples, most_samples),
