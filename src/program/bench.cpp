@@ -1,6 +1,7 @@
 #include "attn/bench.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -262,6 +263,13 @@ double times_without(const BenchResult& result) {
   return result.best_seconds / result.without_expressions;
 }
 
+// Five significant digits: the clock and the machine's noise leave no more.
+double rounded(double measured) {
+  const std::string text = with_digits(measured, 5);
+  std::from_chars(text.data(), text.data() + text.size(), measured);
+  return measured;
+}
+
 }  // namespace
 
 std::string bench_text(const BenchResult& result) {
@@ -284,12 +292,12 @@ std::string bench_json(const BenchResult& result) {
   return json_text(
       object({{"shape",
                Shape{request.batch, request.heads, request.queries, request.keys, request.width}},
-              {"seconds", result.seconds},
-              {tanh ? "gtanh" : "gflops", result.giga_rate},
-              {"peak_gflops", result.peak_gflops},
-              {"fraction_of_peak", only_if(!tanh, result.giga_rate / result.peak_gflops)},
+              {"seconds", rounded(result.seconds)},
+              {tanh ? "gtanh" : "gflops", rounded(result.giga_rate)},
+              {"peak_gflops", rounded(result.peak_gflops)},
+              {"fraction_of_peak", only_if(!tanh, rounded(result.giga_rate / result.peak_gflops))},
               {"times_without_expressions",
-               only_if(has_expressions(request), times_without(result))}}),
+               only_if(has_expressions(request), rounded(times_without(result)))}}),
       JsonLayout::line);
 }
 

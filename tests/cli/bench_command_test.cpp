@@ -62,6 +62,8 @@ TEST_CASE("bench --json prints one object a line, with the numbers of the text")
   };
   CHECK(std::regex_match(lines[0], expected("1,2,8,9,4")));
   CHECK(std::regex_match(lines[1], expected("2,1,3,1,5")));
+  const std::regex long_number(R"([1-9](\.?\d){5})");
+  for (const std::string& line : lines) CHECK(!std::regex_search(line, long_number));
 }
 
 TEST_CASE("bench counts values of tanh for additive attention") {
