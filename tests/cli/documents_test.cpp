@@ -246,11 +246,30 @@ TEST_CASE("the commands of the document about masks give the numbers it tells") 
   }
 }
 
+TEST_CASE("the commands of the document about tutorials print the tutorials' numbers") {
+  for (const std::string name : {"tutorials.md", "tutorials.zh-CN.md"}) {
+    CAPTURE(name);
+    const TemporaryFolder folder;
+    const Outcome outcome = follow(read_document(name), folder);
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.errors.empty());
+    CHECK(outcome.output.find("  Q_1  0.49  0.30  0.22\n") != std::string::npos);
+    const auto numbers_in = [&](const std::string& result, const std::string& numbers) {
+      return read_text(folder / result / "result.json").find(numbers) != std::string::npos;
+    };
+    CHECK(numbers_in("additive", "[2, 3, 4, 5]"));
+    CHECK(numbers_in("additive", "[10, 11, 12, 13]"));
+    CHECK(numbers_in("dropout", "[0, 1, 2, 3]"));
+    CHECK(numbers_in("dropout", "[8, 9.333333, 10.666667, 12]"));
+  }
+}
+
 TEST_CASE("the commands of all other documents run as they are") {
   for (const std::string& name : all_documents()) {
     const bool followed_above = name.starts_with("README") || name.starts_with("guide") ||
                                 name.starts_with("kinds") || name.starts_with("masks") ||
-                                name == "gallery.md";
+                                name.starts_with("tutorials") || name == "gallery.md";
     const std::string document = read_document(name);
     if (followed_above || commands_of(document).empty()) continue;
     CAPTURE(name);
