@@ -119,6 +119,14 @@ std::vector<Field> listed_fields(const Fields& fields) {
 /// The keys of the fields, in their order.
 std::vector<std::string_view> known_keys(std::span<const Field> fields);
 
+/// Throws Error(input) for a member of an object within a document that is not known there, with a
+/// word on where it goes for a key that the document itself has.
+[[noreturn]] void refuse_member(const std::string& key, std::span<const std::string_view> known,
+                                const std::string& at);
+/// Throws it for the first such member.
+void expect_known_members(const JsonValue& object, std::span<const std::string_view> known,
+                          const std::string& place);
+
 /// The JSON Schema of an object with these fields and no others: the members of the schema, such as
 /// "type": "object". `first` are properties before the fields, as text that ends in a comma.
 std::string object_schema(std::span<const Field> fields, const std::string& first = "");
@@ -167,7 +175,8 @@ class ObjectReader {
   /// A problem for a member that is no field, with the nearest key.
   template <class Object, class Fields>
   void check_keys(const Fields& fields) {
-    attempt([&] { expect_known_keys(object_, known_keys(listed_fields<Object>(fields)), place_); });
+    attempt(
+        [&] { expect_known_members(object_, known_keys(listed_fields<Object>(fields)), place_); });
   }
 
   /// Reads the fields in their order, then tensors and other fields in turn in the order of the

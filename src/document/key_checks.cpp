@@ -6,9 +6,11 @@
 
 #include "attn/error.hpp"
 
+#include "document/fields.hpp"
 #include "document/keys.hpp"
 #include "io/json_value.hpp"
 #include "support/errors.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -190,6 +192,28 @@ constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
     {"return_attention_scores", write_weights},
 };
 
+// Keys of objects within a document, with the key of the object.
+constexpr std::pair<std::string_view, std::string_view> inner_keys[]{
+    {"init", "parameters"},
+    {"hidden", "parameters"},
+    {"align", "mask"},
+    {"allow", "mask"},
+    {"block", "mask"},
+    {"chunk", "mask"},
+    {"dilation", "mask"},
+    {"fill", "mask"},
+    {"global", "mask"},
+    {"padding", "mask"},
+    {"prefix", "mask"},
+    {"where", "mask"},
+    {"theta", "rotary"},
+    {"buckets", "relative_bias"},
+    {"max_distance", "relative_bias"},
+    {"bidirectional", "relative_bias"},
+    {"dimension", "embedding"},
+    {"vocabulary", "embedding"},
+};
+
 std::string_view instead_of_foreign_key(std::string_view name) {
   for (const auto& [foreign, instead] : foreign_keys) {
     if (foreign == name) return instead;
@@ -201,6 +225,10 @@ std::string_view instead_of_foreign_key(std::string_view name) {
 std::string help_for_unknown(std::string_view name, std::span<const std::string_view> known) {
   if (const std::string_view instead = instead_of_foreign_key(name); !instead.empty())
     return translated(instead);
+  for (const auto& [inner, outer] : inner_keys) {
+    if (inner == name)
+      return translated("write {1}", in_quotes(outer) + ": {" + in_quotes(inner) + ": …}");
+  }
   if (const std::string_view near = nearest_name(name, known); !near.empty())
     return translated("did you mean \"{1}\"?", near);
   return translated("see docs/documents.md, or the keys in attn-cli schema");
@@ -277,6 +305,23 @@ void check_document_keys(const JsonValue& root, Problems& problems) {
         translated("{1} more",
                    translated_count(unknown - most_told, "{1} unknown key", "{1} unknown keys")),
         "", help_for_unknown("", known)));
+  }
+}
+
+void refuse_member(const std::string& key, std::span<const std::string_view> known,
+                   const std::string& at) {
+  const std::string outer = at.substr(0, at.rfind('/'));
+  throw input_error(translated("unknown key \"{1}\"", key), at,
+                    find_key(key) == nullptr
+                        ? suggestion(key, known)
+                        : translated("write it at the top of the document, outside of {1}", outer));
+}
+
+void expect_known_members(const JsonValue& object, std::span<const std::string_view> known,
+                          const std::string& place) {
+  for (const JsonMember& member : expect_object(object, place).members()) {
+    if (std::find(known.begin(), known.end(), member.key) != known.end()) continue;
+    refuse_member(member.key, known, pointer_to(place, member.key));
   }
 }
 

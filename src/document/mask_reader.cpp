@@ -528,10 +528,7 @@ Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::st
         const auto part = std::find_if(parts.begin(), parts.end(), [&](const Part& row) {
           return row.read != nullptr && row.part.name == member.key;
         });
-        if (part == parts.end()) {
-          throw input_error(translated("unknown key \"{1}\"", member.key), at,
-                            suggestion(member.key, mask_keys));
-        }
+        if (part == parts.end()) refuse_member(member.key, mask_keys, at);
         part->read(member.value, {at, dtype, tensors}, result);
       });
     }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -25,6 +26,16 @@ constexpr const char* of_that_name = to_translate("give a tensor of that name");
 
 std::vector<std::string_view> views(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
+}
+
+// Small letters and digits of a name, by which "Wq" is near to "W_q.weight".
+std::string letters_of(std::string_view name) {
+  std::string letters;
+  for (const char c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return letters;
 }
 
 }  // namespace
@@ -154,8 +165,8 @@ std::string ParameterSet::help_for(std::span<const std::string> names) const {
     }
     for (const std::string& name : names) {
       for (const std::string_view stranger : strangers) {
-        // The name of a Linear layer without ".weight".
-        if (name == std::string(stranger) + ".weight")
+        if (letters_of(name) == letters_of(stranger) ||
+            letters_of(name) == letters_of(stranger) + "weight")
           return translated("did you write {2} for {1}?", in_quotes(name), in_quotes(stranger));
       }
     }

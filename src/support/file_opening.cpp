@@ -42,6 +42,13 @@ std::string nearest_file(const fs::path& missing) {
     names.push_back(at->path().filename().string());
   }
   std::sort(names.begin(), names.end());
+  // The extension may have been left out.
+  for (const std::string& name : names) {
+    if (!missing.has_extension() && missing.filename() == fs::path(name).stem() &&
+        !fs::is_directory(folder / name, error)) {
+      return (missing.parent_path() / name).string();
+    }
+  }
   const std::string_view nearest = nearest_name(
       missing.filename().native(), std::vector<std::string_view>(names.begin(), names.end()));
   // A common extension alone makes no name near.
@@ -263,6 +270,10 @@ OpenedFile open_file(const FileName& file, const FileAccess& access) {
   if (file.name().native().find('\0') != std::string::npos) {
     throw input_error(translated("the file name {1} holds a zero byte", name), "",
                       translated("check the name"));
+  }
+  if (file.name().empty()) {
+    throw Error(ErrorKind::file, translated("the name of a file is empty"), "",
+                translated("name a file, or - for standard input"));
   }
   const Place place = place_of(file, access);
   // Opening alone may wait, for the writer of a pipe, or have an effect, on a device.

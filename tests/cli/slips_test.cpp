@@ -122,6 +122,12 @@ TEST_CASE("files in the wrong place or of nearly the right name get their cure")
       {{"run", "d.jsn"},
        "cannot open \"d.jsn\": No such file or directory\n  help:  did you mean \"d.json\"?",
        4},
+      {{"run", "d"},
+       "cannot open \"d\": No such file or directory\n  help:  did you mean \"d.json\"?",
+       4},
+      {{"run", ""},
+       "the name of a file is empty\n  help:  name a file, or - for standard input",
+       4},
       {{"run", "d.json", "--out", "d.json"},
        "\"d.json\" is a file, not a folder\n  where: --out\n  help:  name another folder for the "
        "results",

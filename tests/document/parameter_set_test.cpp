@@ -112,6 +112,12 @@ TEST_CASE("a weight with the name of its Linear layer alone is suggested") {
         "the parameter W_v.weight is missing\n"
         "  where: doc.json, /parameters/W_v.weight\n"
         "  help:  did you write \"value\" for \"value.weight\"?");
+  // With other marks between the letters, for the first of several.
+  CHECK(problems_of(
+            self_attention(R"({"Wq":[[1,0],[0,1]],"Wk":[[1,0],[0,1]],"W-v":[[1,0],[0,1]]})")) ==
+        "the parameters W_q.weight, W_k.weight and W_v.weight are missing\n"
+        "  where: doc.json, /parameters\n"
+        "  help:  of W_q.weight: did you write \"Wq\" for \"W_q.weight\"?");
 }
 
 TEST_CASE("errors name the first eight tensors of a file") {
