@@ -119,6 +119,7 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
   const std::string place = command.empty() ? "attn-cli" : command;
   if (flag.starts_with("--no-") && known("--" + flag.substr(5)))
     return translated("leave out {1}", "--" + flag.substr(5));
+  if (known(flag + "s")) return translated("did you mean \"{1}\"?", flag + "s");
   if (const std::string others = takers(flag, all); !others.empty())
     return translated("{1} takes no {2}: it belongs to {3}", place, flag, others);
   const std::string text = suggestion(flag, names);

@@ -286,6 +286,12 @@ Words document_words(DocumentOptions& options, const std::string& command) {
         std::string whole = inputs[0];
         for (std::size_t i = 1; i < inputs.size(); ++i) whole += " " + inputs[i];
         std::error_code none;
+        const bool bare = options.model && !reads && inputs[0] != "-" && inputs[0] != "";
+        if (bare && !std::filesystem::path(inputs[0]).has_extension() &&
+            !std::filesystem::exists(inputs[0], none)) {
+          throw Error(ErrorKind::usage, translated("there is no document \"{1}\"", inputs[0]),
+                      command, translated("give a text with {1}", "--text \"" + whole + "\""));
+        }
         if (inputs.size() > 1 && std::filesystem::exists(whole, none)) {
           throw Error(
               ErrorKind::usage,

@@ -65,6 +65,13 @@ int make_page(const GivenToView& given) {
   ViewOptions options = given.options;
   const Common& common = given.common;
   const bool to_standard_output = given.out == "-";
+  constexpr std::string_view others[]{".png", ".svg", ".pdf", ".json"};
+  const std::string ending = std::filesystem::path(given.out).extension();
+  if (std::ranges::count(others, ending) > 0) {
+    throw Error(ErrorKind::usage, translated("the page is HTML, not {1}", ending.substr(1)),
+                "--out",
+                translated("name a file that ends in {1}; attn-cli plot draws pictures", ".html"));
+  }
   if (to_standard_output && common.json) {
     throw Error(ErrorKind::usage,
                 translated("the report cannot go to standard output together with the page"),

@@ -74,6 +74,13 @@ TEST_CASE("flags of other programs get the flag or command that is meant") {
       {{"run", "d.json", "-out", "x"}, "unknown flag \"-out\"" + run + "did you mean \"--out\"?"},
       {{"run", "d.json", "--no-causal"},
        "unknown flag \"--no-causal\"" + run + "leave out --causal"},
+      {{"run", "d.json", "--plot", "mask"},
+       "unknown flag \"--plot\"" + run + "did you mean \"--plots\"?"},
+      {{"run", "--model", "m", "We", "the"},
+       "there is no document \"We\"" + run + "give a text with --text \"We the\""},
+      {{"view", "d.json", "--out", "x.pdf"},
+       "the page is HTML, not pdf\n  where: --out\n  help:  name a file that ends in .html; "
+       "attn-cli plot draws pictures"},
       {{"draw", "heatmap"}, "unknown command \"draw\"\n  help:  did you mean \"plot\"?"},
       {{"attention"}, "unknown command \"attention\"\n  help:  did you mean \"run\"?"},
   });
