@@ -10,6 +10,7 @@
 #include "attention/attention_name.hpp"
 #include "heads/head_maps.hpp"
 #include "maps/map_selection.hpp"
+#include "maps/seen_picture.hpp"
 #include "maps/selected_map.hpp"
 #include "result/tensor_names.hpp"
 #include "support/translated.hpp"
@@ -60,6 +61,19 @@ std::string shortened(const std::string& text) {
 std::vector<std::string> sample_titles(const Plan& plan, const ViewOptions& options) {
   std::vector<std::string> titles;
   if (!plan.model) return titles;
+  if (const auto picture = picture_of(plan)) {
+    const auto& files = options.document.images;
+    const auto& texts = options.document.texts;
+    const std::size_t pictures = picture->image.shape()[0];
+    for (std::size_t i = 0; i < std::max(pictures, texts.size()); ++i) {
+      std::string& title = titles.emplace_back();
+      if (i < pictures) {
+        title = i < files.size() ? files[i].filename().string() : translated("Picture {1}", i + 1);
+      }
+      if (i < texts.size()) title += (title.empty() ? "" : " / ") + shortened(texts[i].text);
+    }
+    return titles;
+  }
   if (!options.document.texts.empty()) {
     for (const ModelText& text : options.document.texts) {
       titles.push_back(shortened(text.pair ? text.text + " / " + *text.pair : text.text));

@@ -295,7 +295,52 @@ std::vector<ViewData::Vectors> PageMaker::add_vectors(const AttentionMap& map,
   return of_samples;
 }
 
+void PageMaker::add_pictures(const AttentionMap& map) {
+  if (!data_.pictures.empty()) return;
+  const SeenPicture& seen = *map.picture;
+  const Tensor image = seen.image.converted(DType::float32);
+  const auto numbers = image.values<float>();
+  const std::size_t height = image.shape()[2], width = image.shape()[3], area = height * width;
+  for (std::size_t b = 0; b < image.shape()[0]; ++b) {
+    std::string bytes(3 * area, '\0');
+    for (std::size_t c = 0; c < 3; ++c) {
+      for (std::size_t i = 0; i < area; ++i) {
+        const float part = std::clamp(numbers[(3 * b + c) * area + i], 0.0F, 1.0F);
+        bytes[3 * i + c] = static_cast<char>(static_cast<std::uint8_t>(255 * part + 0.5F));
+      }
+    }
+    data_.pictures.push_back(
+        {width, height, seen.rows, seen.columns, seen.patch, page_.add_block(packed_block(bytes))});
+  }
+}
+
+void PageMaker::roll_out(const AttentionMap& map) {
+  const Shape& shape = map.numbers.shape();
+  const MapSelection& chosen = options_.maps.selection;
+  const bool next = map.holds_weights() && map.name.layer() == rollouts_.size();
+  if (!next || shape[2] != shape[3] || chosen.chosen_heads || chosen.layers) return;
+  if (!rollout_) {
+    rollout_.emplace(RolloutOptions(), std::vector<std::size_t>(shape[0], shape[2]),
+                     options_.document.threads);
+  }
+  AttentionMap& after = rollouts_.emplace_back();
+  after.name = map.name.with_part("rollout");
+  after.tensor = after.name.text();
+  after.meaning = TensorMeaning::other_map;
+  after.allowed_known = true;
+  after.labels = map.labels;
+  after.query_tokens = map.query_tokens;
+  after.key_tokens = map.key_tokens;
+  after.same_positions = map.same_positions;
+  after.picture = map.picture;
+  after.numbers = rollout_->next(map.numbers).reshaped({shape[0], 1, shape[2], shape[3]});
+}
+
 void PageMaker::take(const AttentionMap& map, const std::optional<ScoreVectors>& vectors) {
+  if (map.picture) {
+    add_pictures(map);
+    roll_out(map);
+  }
   const Shape& shape = map.numbers.shape();
   const std::string title = place_from_0(map);
   if (map.name.layer() || map.layer) data_.first_number = 0;
@@ -332,6 +377,7 @@ void PageMaker::take(const AttentionMap& map, const std::optional<ScoreVectors>&
                     Labels::of_sample(map.labels.key, b), special(map.key_tokens));
     sample.query_tokens = axes.queries;
     sample.key_tokens = axes.keys;
+    if (map.picture) sample.picture = std::min(b, data_.pictures.size() - 1);
     sample.hidden_because = reasons[b];
     if (b < of_samples.size()) sample.vectors = std::move(of_samples[b]);
     for (auto& tensor : tensors) sample.maps.push_back(std::move(tensor[b]));
@@ -372,6 +418,11 @@ void PageMaker::add_notes() {
 }
 
 ViewOutcome PageMaker::finish() {
+  for (const AttentionMap& map : std::exchange(rollouts_, {})) {
+    take(map);
+    data_.attentions.back().stack = translated("Attention Rollout");
+    data_.attentions.back().title = translated("Layer {1}", *map.name.layer());
+  }
   data_.tokens = tokens_.all();
   std::size_t samples = 0;
   for (const auto& attention : data_.attentions) {

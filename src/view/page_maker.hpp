@@ -2,12 +2,15 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attn/view.hpp"
 
+#include "maps/attention_map.hpp"
+#include "statistics/stack_analyses.hpp"
 #include "view/map_rows.hpp"
 #include "view/packed_cells.hpp"
 #include "view/page_input.hpp"
@@ -75,6 +78,10 @@ class PageMaker {
   /// Vectors of each sample, of the heads that the map has; none if they exceed the limit.
   std::vector<ViewData::Vectors> add_vectors(const AttentionMap& map, const ScoreVectors& vectors);
   void add_notes();
+  /// Adds the pictures of the map, once for all maps.
+  void add_pictures(const AttentionMap& map);
+  /// Takes a layer for the rollout of pictures, which needs all layers and heads.
+  void roll_out(const AttentionMap& map);
 
   const ViewOptions& options_;
   CellPlan plan_;
@@ -82,6 +89,8 @@ class PageMaker {
   ViewData data_;
   TokenLists tokens_;
   Thumbnails thumbnails_;
+  std::optional<Rollout> rollout_;
+  std::vector<AttentionMap> rollouts_;  ///< by layers; they follow all other maps
   ViewOutcome outcome_;
   double largest_error_ = 0;                            ///< of weights
   std::size_t coded_ = 0, pooled_ = 0;                  ///< maps

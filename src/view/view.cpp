@@ -12,6 +12,7 @@
 #include "maps/computed_maps.hpp"
 #include "maps/filed_maps.hpp"
 #include "maps/opened_input.hpp"
+#include "maps/seen_picture.hpp"
 #include "report/facts.hpp"
 #include "run/document_run.hpp"
 #include "support/atomic_file.hpp"
@@ -63,8 +64,13 @@ ViewOutcome view_files(const MapFiles& files, const ViewOptions& options, const 
       all_stacks(files, options.maps, options.stages ? MapContents::stages : MapContents::weights);
   PageMaker page(options, filed_input(stacks, *files[0], options), false, sink);
   const bool floats = files[0]->holds_floats();
+  const std::optional<SeenPicture> picture = picture_of(*files[0]);
   for (FiledMaps& stack : stacks) {
-    stack.each([&](AttentionMap map) { page.take(filed_map(std::move(map), floats, options)); });
+    stack.each([&](AttentionMap map) {
+      map = filed_map(std::move(map), floats, options);
+      add_picture(map, picture);
+      page.take(map);
+    });
   }
   return page.finish();
 }

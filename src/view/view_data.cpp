@@ -80,6 +80,15 @@ Fact facts_of(const ShownTokens& tokens) {
                  {"special", numbers(tokens.special)}});
 }
 
+Fact facts_of(const ViewData::Picture& picture) {
+  return object({{"width", picture.width},
+                 {"height", picture.height},
+                 {"rows", picture.rows},
+                 {"columns", picture.columns},
+                 {"patch", picture.patch},
+                 {"pixels", picture.pixels}});
+}
+
 Fact facts_of(const ViewData::Cells& cells) {
   return object({{"type", name(cells.type)},
                  {"rows", cells.rows},
@@ -122,6 +131,7 @@ Fact facts_of(const ViewData& data, const ViewData::Sample& sample) {
                  {"keys", sample.keys},
                  {"query_tokens", sample.query_tokens},
                  {"key_tokens", sample.key_tokens},
+                 {"picture", if_given(sample.picture)},
                  {"hidden_because", sample.hidden_because},
                  {"maps", list_of(sample.maps, maps)},
                  {"vectors", sample.vectors ? facts_of(*sample.vectors) : Fact::absent()}});
@@ -256,6 +266,7 @@ std::string view_data_json(const ViewData& data) {
   const auto as_it_is = [](const Fact& fact) { return fact; };
   const auto tokens = [](const ShownTokens& one) { return facts_of(one); };
   const auto attention = [&](const ViewData::Attention& one) { return facts_of(data, one); };
+  const auto picture = [](const ViewData::Picture& one) { return facts_of(one); };
   return escaped(json_text(
       object({{"format", 1},
               {"program", std::string("attn-cli ") + ATTN_VERSION},
@@ -268,6 +279,7 @@ std::string view_data_json(const ViewData& data) {
               {"samples", list_of(samples, as_it_is)},
               {"predicts_next", data.predicts_next},
               {"tokens", list_of(data.tokens, tokens)},
+              {"pictures", only_if(!data.pictures.empty(), list_of(data.pictures, picture))},
               {"attentions", list_of(data.attentions, attention)},
               {"statistics", statistics_of(data)},
               {"colours", facts_of(data.colours)},

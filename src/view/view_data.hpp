@@ -34,9 +34,14 @@ struct ViewData {
     std::optional<double> softcap;
     bool biased = false, sink = false;
   };
+  /// Picture that a model saw: its pixels are a block of three bytes each, row after row.
+  struct Picture {
+    std::size_t width = 0, height = 0, rows = 0, columns = 0, patch = 0, pixels = 0;
+  };
   struct Sample {
     bool same_positions = false;
     std::size_t queries = 0, keys = 0, query_tokens = 0, key_tokens = 0;
+    std::optional<std::size_t> picture;  ///< whose patches are the last keys
     std::vector<std::string> hidden_because;
     std::vector<Maps> maps;
     std::optional<Vectors> vectors;
@@ -69,6 +74,7 @@ struct ViewData {
   std::vector<std::vector<Prediction>> predictions;  ///< of samples; may be fewer
   bool predicts_next = false;
   std::vector<ShownTokens> tokens;
+  std::vector<Picture> pictures;
   std::vector<Attention> attentions;
   Colours colours;
   /// By the name of the tensor, of all maps of the page.

@@ -32,6 +32,8 @@ export interface View {
   samples: Sample[];
   /** Each list once, however many maps have it. */
   tokens: Tokens[];
+  /** That a model saw; absent = none. */
+  pictures?: Picture[];
   attentions: Attention[];
   /** Whether predictions are of the token after the text, else of masked tokens. */
   predicts_next: boolean;
@@ -51,6 +53,21 @@ export interface Sample {
   title: string;
   /** Of a model: the likeliest tokens at some positions, the most probable first. Absent = none. */
   predictions?: { position: number; likeliest: { text: string; probability: number }[] }[];
+}
+
+/**
+ * A picture as a model saw it. Its rows × columns patches, of patch × patch pixels from the upper
+ * left corner on, are the last keys of maps, row after row, and in maps of more than one query the
+ * last queries.
+ */
+export interface Picture {
+  width: number;
+  height: number;
+  rows: number;
+  columns: number;
+  patch: number;
+  /** Red, green and blue of each pixel as bytes, row after row. */
+  pixels: Block;
 }
 
 /** The tokens along an axis of one map. */
@@ -91,6 +108,8 @@ export interface AttentionSample {
   /** Rows of `View.tokens`. */
   query_tokens: number;
   key_tokens: number;
+  /** Row of `View.pictures`; absent where keys are no patches. */
+  picture?: number;
   /** Why cells are hidden, as far as the input tells: one sentence each, as "causal: keys after the
    * query"; empty = nothing is hidden or nothing is known. */
   hidden_because: string[];
