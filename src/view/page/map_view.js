@@ -207,6 +207,7 @@ function pointAt(cursor) {
   if (page.choice.view === 'map') drawMapCross();
   if (page.choice.view === 'lines') drawLinesView();
   if (page.choice.view === 'text') markStripCursor();
+  drawPicture();
   writeReadout();
 }
 

@@ -35,6 +35,7 @@ async function refresh() {
   const read = await Promise.all(heads.map((head) => readMap(place, maps, head)));
   if (turn !== page.turn) return;
   const other = page.choice.view === 'map' ? await readOther() : null;
+  await readPicture();
   if (turn !== page.turn) return;
   page.shown = new Map(heads.map((head, index) => [head, shownOnce(/** @type {CellMap} */ (read[index]), queryTokens(), keyTokens())]));
   page.other = other;
@@ -82,6 +83,7 @@ function redraw() {
   writeHeadChips();
   writeTextLine();
   if (!empty && !page.problem && !page.choice.enlarged) drawView();
+  drawPicture();
   writeReadout();
   writeArithmetic().catch(showProblem);
   writeSearchCount();
@@ -141,6 +143,7 @@ function listen() {
   listenToTabs();
   listenToOverview();
   listenToMap();
+  listenToPicture();
   listenToLines();
   listenToStrips();
   listenToTextLine();

@@ -43,7 +43,8 @@ function headSentence(index, head) {
 /** Writes the text that the maps are of, what the head looks at, and what a model predicts. */
 function writeTextLine() {
   const box = byId('text-line', HTMLDivElement);
-  const both = [...new Set([queryTokens(), keyTokens()])].filter((tokens) => hasNames(tokens));
+  // Patches have their picture in place of a text.
+  const both = chosenPicture() ? [] : [...new Set([queryTokens(), keyTokens()])].filter((tokens) => hasNames(tokens));
   box.hidden = both.length === 0;
   box.replaceChildren(...both.map((tokens) => lineOfTokens(tokens, tokens === queryTokens())));
   byId('head-sentence', HTMLParagraphElement).textContent = headSentence(page.choice.attention, page.choice.head);

@@ -104,7 +104,7 @@ export function softWeights(queries, keys, seed, causal = false) {
  * Writes a page. An attention is {name, title, stack, samples: [{queries, keys, query_tokens,
  * key_tokens, same_positions, hidden_because, maps: [{tensor, title, diverging, range, heads: [cells]}]}]}.
  */
-export function makePage(name, { type = 'float32', side = 32, attentions, tokens, ...rest }, change = (html) => html) {
+export function makePage(name, { type = 'float32', side = 32, attentions, tokens, pictures, ...rest }, change = (html) => html) {
   const blocks = new Blocks();
   const thumbnails = [];
   const written = attentions.map(({ samples, ...attention }) => ({
@@ -123,6 +123,7 @@ export function makePage(name, { type = 'float32', side = 32, attentions, tokens
   const view = {
     format: 1, program: 'attn-cli 0', language: 'en', title: name, description: '', commands: { before: [], input: 'result.json' },
     first_number: 1, opening: { attention: 0, head: 0 }, predicts_next: true, samples: [{ title: 'Sample 1' }], statistics: [], colours, notes: [], tokens: tokens ?? [tokensOf([])], attentions: written,
+    ...(pictures ? { pictures: pictures.map(({ bytes, ...picture }) => ({ ...picture, pixels: blocks.add(bytes) })) } : {}),
     thumbnails: { side, block: blocks.add(...(thumbnails.length ? thumbnails : [new Uint8Array(1)])) }, ...rest,
   };
   const path = join(folder, `${name}.html`);

@@ -10,4 +10,5 @@ import './compared_maps.test.mjs';
 import './options.test.mjs';
 import './files.test.mjs';
 import './everyone.test.mjs';
+import './picture.test.mjs';
 import './program.test.mjs';
