@@ -113,8 +113,9 @@ struct CheckedDocument : Validation {
   std::optional<double> bytes;
 };
 
-/// Calls validate() for all documents of BatchOptions::inputs and BatchOptions::files_from, in
-/// their order, and passes each outcome to `take`. Standard input is one document, or one on each
+/// Calls validate() for the model of RunOptions::document with its texts and pictures, if it has
+/// any, and for all documents of BatchOptions::inputs and BatchOptions::files_from, in their order,
+/// and passes each outcome to `take`. Standard input is one document, or one on each
 /// line if its first line is a whole document. Throws Error as run_batch() does for missing inputs.
 void validate_batch(const BatchOptions& options, const std::function<void(CheckedDocument)>& take);
 

@@ -167,6 +167,14 @@ std::size_t jobs_in_memory(std::size_t jobs) {
 }
 
 void validate_batch(const BatchOptions& options, const Take& take) {
+  const DocumentOptions& own = options.run.document;
+  if (own.model && !(own.texts.empty() && own.images.empty())) {
+    take(checked(own.model->string(), options, own.files, [&](const FileAccess& access) {
+      DocumentOptions reading = own;
+      reading.files = access;
+      return open_document(reading);
+    }));
+  }
   for (const std::string& input : options.inputs) {
     if (input == "-") {
       validate_standard_input(options, take);

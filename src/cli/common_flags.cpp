@@ -142,6 +142,8 @@ LayerHead layer_head(const std::string& text) {
   return {text.substr(0, point), whole_number("--heads-off", text.substr(point + 1))};
 }
 
+}  // namespace
+
 void add_model(Flags& flags, DocumentOptions& options) {
   flags.begin_group(FlagGroup::model);
   flags.text("--model", options.model, "DIR",
@@ -176,8 +178,6 @@ void add_model(Flags& flags, DocumentOptions& options) {
            [&](const std::string& text) { options.heads_off.push_back(layer_head(text)); })
       .repeats = true;
 }
-
-}  // namespace
 
 void add_model_results(Flags& flags, DocumentOptions& options) {
   flags.begin_group(FlagGroup::model);

@@ -45,6 +45,9 @@ Flag& add_kind(Flags& flags, const std::string& help, std::function<void(Kind)> 
 /// Adds the flags that override the keys of a document.
 void add_document(Flags& flags, DocumentOptions& options);
 
+/// Adds --model, what it reads, and what is changed in it.
+void add_model(Flags& flags, DocumentOptions& options);
+
 /// Adds --layers and --logits, the choice among a model's results.
 void add_model_results(Flags& flags, DocumentOptions& options);
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -21,20 +20,26 @@ namespace {
 
 struct GivenToValidate {
   Common common;
-  BatchOptions batch;  ///< the documents
-  std::optional<std::filesystem::path> folder;
+  BatchOptions batch;  ///< the documents, and a model with what it reads
 };
 
 int check(const GivenToValidate& given) {
-  if (given.batch.inputs.empty() && !given.batch.files_from && !given.folder) {
+  const DocumentOptions& model = given.batch.run.document;
+  const bool reads = !model.texts.empty() || !model.images.empty();
+  if (reads && !model.model) {
+    throw Error(ErrorKind::usage, translated("--text or --image is given without --model"),
+                "attn-cli validate",
+                translated("name the checkpoint folder that reads it with --model"));
+  }
+  if (given.batch.inputs.empty() && !given.batch.files_from && !model.model) {
     throw Error(ErrorKind::usage, translated("no input document given"), "attn-cli validate",
                 translated("name documents, folders or .jsonl files, or - for standard input"));
   }
   int exit_code = 0;
   std::vector<CheckedDocument> documents;
-  if (given.folder) {
+  if (model.model && !reads) {
     documents.push_back(
-        {validate_model({*given.folder, {}, given.batch.run.document.files}), std::nullopt});
+        {validate_model({*model.model, model.architecture, model.files}), std::nullopt});
   }
   validate_batch(given.batch,
                  [&](CheckedDocument document) { documents.push_back(std::move(document)); });
@@ -64,7 +69,8 @@ Command validate_command() {
                    true},
                   {},
                   [given] { return check(*given); }};
-  command.flags.text("--model", given->folder, "DIR", translated("Check a checkpoint folder too"));
+  add_model(command.flags, given->batch.run.document);
+  command.flags.begin_group(FlagGroup::input);
   command.flags.text("--files-from", given->batch.files_from, "LIST",
                      translated("File with one input per line, - for standard input"));
   add_files(command.flags, given->batch.run.document.files);

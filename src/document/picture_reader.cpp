@@ -39,8 +39,9 @@ PreparedPictures prepare_pictures(const JsonValue* value, const Document& docume
                                   const ModelFolder& folder, DType dtype,
                                   const std::function<void(std::size_t tokens)>& check) {
   if (value == nullptr) {
-    throw input_error(translated("the document has no picture for the model to read"), "/image",
-                      translated("give \"image\", a PNG or JPEG file or several"));
+    throw input_error(
+        translated("the document has no picture for the model to read"), "/image",
+        translated("give \"image\", or DocumentOptions::images: a PNG or JPEG file, or several"));
   }
   if (!folder.image_processor) {
     throw Error(ErrorKind::file,
