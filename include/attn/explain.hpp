@@ -21,6 +21,8 @@ enum class ExplanationFormat { text, markdown, json, csv };
 struct ExplainOptions {
   DocumentOptions document;                     ///< its input may also be a result's folder
   std::size_t sample = 0, head = 0, query = 0;  ///< from 0
+  /// The query by its token, as in labels, or ROW,COLUMN of a patch, in place of its number.
+  std::optional<std::string> query_token;
   bool every_query = false;  ///< all of them, one after the other, in place of `query`
   bool full = false;         ///< every term, key, component and head, however many there are
   int digits = 4;            ///< decimals that numbers are rounded to, 2 to 16

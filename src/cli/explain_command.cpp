@@ -124,13 +124,20 @@ Command explain_command() {
   flags.count("--sample", options.sample, "N", translated("Sample to explain, counted from 0"));
   add_head(flags, options.maps.selection, options.head, true,
            translated("Head to explain, counted from 0; for maps also mean, max or all"));
-  flags.add("--query", "N", translated("Query to explain, counted from 0, or all"),
-            [&](const std::string& text) {
-              options.every_query = text == "all";
-              if (options.every_query) return;
-              options.query = whole_number("--query", text);
-              options.split_query = options.query;
-            });
+  flags.add(
+      "--query", "N|TOKEN",
+      translated("Query to explain: counted from 0, its token, ROW,COLUMN of a patch, or all"),
+      [&](const std::string& text) {
+        options.every_query = text == "all";
+        options.query_token.reset();
+        if (options.every_query) return;
+        if (!is_digits(text)) {
+          options.query_token = text;
+          return;
+        }
+        options.query = whole_number("--query", text);
+        options.split_query = options.query;
+      });
   flags.begin_group(FlagGroup::output);
   flags.toggle("--full", options.full,
                translated("Leave out nothing: every term, key and component"));

@@ -45,6 +45,7 @@ class KindExplanation {
         choice_{options.sample, options.head, options.every_query ? 0 : options.query,
                 options.full} {
     check_choices();
+    if (!options.every_query) choice_.query = query_of(options, labels(), queries());
     check_analyses();
     const DType dtype = plan_.options().dtype;
     begin();
@@ -112,10 +113,13 @@ class KindExplanation {
     return std::min(all, ids[choice_.sample].size());
   }
 
+  std::vector<std::string> labels() const {
+    return Labels::of_sample(chosen_attention().labels.query, choice_.sample);
+  }
+
   std::string query_name(std::size_t query) const {
-    const PlannedAttention& first = chosen_attention();
-    const PositionNames names(Labels::of_sample(first.labels.query, choice_.sample),
-                              first.geometry.queries, to_translate("query {1}"));
+    const PositionNames names(labels(), chosen_attention().geometry.queries,
+                              to_translate("query {1}"));
     return names.in_prose(query);
   }
 

@@ -183,8 +183,10 @@ Fact::Members facts_about(const MapOfLayer& layer, std::size_t head, const Expla
 
 void explain_layer(const MapOfLayer& layer, const ExplainOptions& options, std::size_t layers,
                    ExplanationOutput& output) {
-  if (!options.every_query) check_choice(of_queries, options.query, layer.queries());
-  const std::size_t first = options.every_query ? 0 : options.query;
+  const std::vector<std::string> labels =
+      Labels::of_sample(layer.map().labels.query, options.sample);
+  const std::size_t first = options.every_query ? 0 : query_of(options, labels, layer.queries());
+  check_choice(of_queries, first, layer.queries());
   const std::size_t end = options.every_query ? layer.queries() : first + 1;
   for (const std::size_t head : layer.heads()) {
     const HeadRowsExplained rows(layer, head, options);

@@ -9,6 +9,7 @@
 #include "attn/error.hpp"
 
 #include "explain/explanation.hpp"
+#include "maps/map_selection.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
@@ -42,6 +43,14 @@ void check_digits(int digits) {
   throw input_error(translated("numbers cannot be shown with {1} decimals", digits),
                     "ExplainOptions::digits",
                     translated("give {1} to {2}", fewest_decimals, most_decimals_shown));
+}
+
+std::size_t query_of(const ExplainOptions& options, const std::vector<std::string>& labels,
+                     std::size_t count) {
+  if (!options.query_token) return options.query;
+  MapSelection token;
+  token.query = options.query_token;
+  return selected_queries(token, count, labels).first;
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attn/attention.hpp"
+#include "attn/explain.hpp"
 
 #include "attention/head_rows.hpp"
 #include "attention/positions.hpp"
@@ -26,6 +27,11 @@ void check_choice(const ChoiceTexts& texts, std::size_t index, std::size_t count
 
 /// Throws Error(input) for a number of decimals that cannot be shown.
 void check_digits(int digits);
+
+/// Position of the query that is asked for by its number or its token among labels; absent labels
+/// name none. Throws Error(input) naming the field if no query of `count` has the token.
+std::size_t query_of(const ExplainOptions& options, const std::vector<std::string>& labels,
+                     std::size_t count);
 
 /// The explained query, with its sample and head, from 0.
 struct QueryChoice {

@@ -11,6 +11,7 @@
 #include "attn/error.hpp"
 
 #include "document/labels.hpp"
+#include "explain/explained_query.hpp"
 #include "explain/explanation.hpp"
 #include "report/facts.hpp"
 #include "support/number_text.hpp"
@@ -423,9 +424,23 @@ class WhyExplanation {
     }
   }
 
+  // Position of the token among those that the explained stack reads.
+  std::size_t named_query(const ModelTexts& text, bool both) const {
+    const bool decoder =
+        both && (!options_.why || options_.stack == "decoder" || options_.stack == "cross");
+    for (const PlannedAttention& attention : plan_.attentions) {
+      if (attention.name.in_decoder() != decoder) continue;
+      const auto& ids = decoder ? text.decoder_ids : text.ids;
+      return query_of(options_, Labels::of_sample(attention.labels.query, options_.sample),
+                      ids.front().size());
+    }
+    return options_.query;
+  }
+
   WhyOptions choice(const Architecture& model, const ModelTexts& text) const {
     WhyOptions why;
     why.query = options_.split_query;
+    if (options_.query_token) why.query = named_query(text, model.encoder_decoder());
     why.key = options_.key;
     why.logit = options_.logit;
     if (!options_.why) return why;
@@ -450,10 +465,11 @@ class WhyExplanation {
   }
 
   static std::string token_text(const ModelFolder& folder, std::size_t token) {
-    if (!folder.tokenizer) return std::to_string(token);
+    const auto& tokenizer = folder.writing_tokenizer();
+    if (!tokenizer) return std::to_string(token);
     const auto id = static_cast<std::int64_t>(token);
     // The space before it is kept only after another token.
-    return in_quotes(one_line(written_tokens(folder, {id, id}).back()));
+    return in_quotes(one_line(written_tokens(tokenizer, {id, id}).back()));
   }
 
   const ExplainOptions& options_;

@@ -101,11 +101,17 @@ TEST_CASE("explain refuses a query that is not there with exit 3, a wrong flag w
         "attn-cli: there is no query 1: the attention has only one query\n"
         "  where: --query\n"
         "  help:  leave it out, or give 0\n");
-  const Outcome word = attn_cli({"explain", "words.json", "--query", "last"}, explanations);
+  const Outcome token = attn_cli({"explain", "words.json", "--query", "last"}, explanations);
+  CHECK(token.exit_code == 3);
+  CHECK(token.errors ==
+        "attn-cli: no query is called \"last\"\n"
+        "  where: --query\n"
+        "  help:  known: 喜欢\n");
+  const Outcome word = attn_cli({"explain", "words.json", "--sample", "last"}, explanations);
   CHECK(word.exit_code == 2);
   CHECK(word.errors ==
-        "attn-cli: invalid value \"last\" for --query\n"
-        "  where: --query\n"
+        "attn-cli: invalid value \"last\" for --sample\n"
+        "  where: --sample\n"
         "  help:  give a whole number of at least 0\n");
   const Outcome both = attn_cli({"explain", "words.json", "--json", "--markdown"}, explanations);
   CHECK(both.exit_code == 2);

@@ -1,0 +1,59 @@
+#include <filesystem>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+const std::filesystem::path shapes = std::filesystem::path(ATTN_DATA) / "shapes";
+const std::string star = (shapes / "blue_star.png").string();
+
+}  // namespace
+
+TEST_CASE("validate checks a model with the pictures and texts that it is to read") {
+  const TemporaryFolder folder;
+  const auto validate = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> all{"validate", "--model", shapes.string()};
+    all.insert(all.end(), words.begin(), words.end());
+    return attn_cli(all, folder.path());
+  };
+  const Outcome right = validate({"--image", star, "--text", "blue star"});
+  CHECK(right.exit_code == 0);
+  CHECK(right.output.starts_with(shapes.string() + ": valid\n  about "));
+  const Outcome wrong = validate({"--image", (shapes / "config.json").string()});
+  CHECK(wrong.exit_code == 3);
+  CHECK(wrong.output == shapes.string() +
+                            ": 1 problem\n\n"
+                            "  the file is neither a PNG nor a JPEG picture\n"
+                            "    where: " +
+                            (shapes / "config.json").string() +
+                            "\n"
+                            "    help:  save the picture as PNG or JPEG\n");
+  const Outcome without = attn_cli({"validate", "--image", star}, folder.path());
+  CHECK(without.exit_code == 2);
+  CHECK(without.errors ==
+        "attn-cli: --text or --image is given without --model\n"
+        "  where: attn-cli validate\n"
+        "  help:  name the checkpoint folder that reads it with --model\n");
+}
+
+TEST_CASE("explain takes a query by its patch or its token") {
+  const TemporaryFolder folder;
+  const auto explain = [&](const std::string& query) {
+    return attn_cli({"explain", "--model", shapes.string(), "--image", star, "--query", query},
+                    folder.path());
+  };
+  const Outcome patch = explain("2,3");
+  CHECK(patch.exit_code == 0);
+  CHECK(patch.output.find("\"2,3\"") != std::string::npos);
+  CHECK(explain("[CLS]").output == explain("0").output);
+  const Outcome none = explain("2,30");
+  CHECK(none.exit_code == 3);
+  CHECK(none.errors ==
+        "attn-cli: no query is called \"2,30\"\n"
+        "  where: --query\n"
+        "  help:  did you mean \"2,0\"?\n");
+}
