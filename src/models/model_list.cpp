@@ -15,6 +15,7 @@
 #include "models/model_places.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
+#include "support/parallel_for.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
@@ -88,19 +89,20 @@ std::vector<std::string> names_here(const fs::path& folder) {
 
 std::vector<ListedModel> models_here(const fs::path& folder, const FileAccess& access) {
   std::vector<ListedModel> models;
-  const auto add = [&](const std::string& name, const fs::path& from) {
-    ListedModel& listed = models.emplace_back();
-    listed.name = name;
+  for (std::string& name : names_here(folder)) models.emplace_back().name = std::move(name);
+  const std::size_t here = models.size();
+  for (std::string& name : cached_model_names()) models.emplace_back().name = std::move(name);
+  // Headers have many names, and a cache many models.
+  parallel_for(models.size(), 0, [&](std::size_t i) {
+    ListedModel& listed = models[i];
     try {
-      const fs::path path = model_path(name, from, access);
+      const fs::path path = model_path(listed.name, i < here ? folder : fs::path(), access);
       listed.bytes = bytes_of(path);
       read_headers(listed, path, access);
     } catch (const Error& error) {
       listed.problem = error.problem();
     }
-  };
-  for (const std::string& name : names_here(folder)) add(name, folder);
-  for (const std::string& name : cached_model_names()) add(name, {});
+  });
   return models;
 }
 
