@@ -105,7 +105,7 @@ void read_value(const KeyValue& given, Member& member) {
   member = FieldType<Member>::read(given.value, given.place);
 }
 
-constexpr std::array<DocumentKey, 61> keys{{
+constexpr std::array<DocumentKey, 62> keys{{
     {"attention", all,
      to_translate("the kind of attention, or a list of kinds; \"model\" where a model is given"),
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
@@ -125,6 +125,9 @@ constexpr std::array<DocumentKey, 61> keys{{
      R"("$ref": "#/$defs/texts")"},
     {"decoder_token_ids", model, to_translate("the same, as token ids"),
      R"("$ref": "#/$defs/ids")"},
+    {"decoder_tokenizer", model,
+     to_translate("folder or tokenizer.json of a decoder whose vocabulary is not the encoder's"),
+     R"("type": "string")"},
     {"logits", model, to_translate("true: write the logits of each position too"),
      R"("type": "boolean")"},
     {"heads_off", model,

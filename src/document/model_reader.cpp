@@ -106,6 +106,17 @@ class ModelReader {
                           : std::make_shared<const ModelFolder>(ModelFolder::open(at, row, access));
     if (access.models) access.models->check();
     check_weights(model(), request_.folder->weights);
+    open_decoder_tokenizer();
+  }
+
+  // The vocabulary of what a decoder reads and writes, where it is another than the encoder's.
+  void open_decoder_tokenizer() {
+    const JsonValue* own = root_.find("decoder_tokenizer");
+    if (own == nullptr || !model().encoder_decoder()) return;
+    ModelFolder folder = *request_.folder;
+    folder.decoder_tokenizer =
+        open_tokenizer(path(*own, "/decoder_tokenizer"), model().family, document_.access());
+    request_.folder = std::make_shared<const ModelFolder>(std::move(folder));
   }
 
   // 1. The input.
@@ -246,7 +257,7 @@ class ModelReader {
     }
     if (has_rows(*ids)) check_samples(*ids, 1, "/token_ids");
     request_.texts.ids = read_ids(*ids, "/token_ids");
-    report_.tokens = written(request_.texts.ids);
+    report_.tokens = written(request_.texts.ids, request_.folder->tokenizer);
     if (types == nullptr) return;
     if (!has_types()) {
       throw input_error(translated("the model has no token types"), "/token_types",
@@ -304,11 +315,11 @@ class ModelReader {
   // stack, which alone has token types.
   void read_sequences(const JsonValue& value, const std::string& at, std::vector<Ids>& ids,
                       std::vector<std::vector<std::string>>& tokens, bool first) {
-    if (request_.folder->no_tokenizer) throw *request_.folder->no_tokenizer;
+    const bool own_tokenizer = !first && request_.folder->decoder_tokenizer;
+    if (request_.folder->no_tokenizer && !own_tokenizer) throw *request_.folder->no_tokenizer;
     const PatternSteps steps(document_.access().limits.work);
     const ModelFolder& folder = *request_.folder;
-    const Tokenizer& tokenizer =
-        !first && folder.decoder_tokenizer ? *folder.decoder_tokenizer : *folder.tokenizer;
+    const Tokenizer& tokenizer = first ? *folder.tokenizer : *folder.writing_tokenizer();
     const bool typed = first && types_in_table().value_or(1) > 1;
     const auto add = [&](const std::string& text, const std::string* pair,
                          const std::string& where) {
@@ -393,7 +404,7 @@ class ModelReader {
       read_sequences(*text, "/decoder_text", samples, pieces, false);
       // The start token stands in front, as in training, and the closing token is removed: it would
       // be the prediction.
-      const auto last = request_.folder->tokenizer->special_ids().last;
+      const auto last = request_.folder->writing_tokenizer()->special_ids().last;
       for (Ids& own : samples) {
         if (values_.special_tokens && !own.empty() && is_closing(own.back(), last)) own.pop_back();
         own.insert(own.begin(), start());
@@ -409,28 +420,29 @@ class ModelReader {
                         ids != nullptr ? "/decoder_token_ids" : "/decoder_text",
                         translated("give one for each sample"));
     }
-    report_.decoder_tokens = written(samples);
+    report_.decoder_tokens = written(samples, request_.folder->writing_tokenizer());
   }
 
   bool is_closing(std::int64_t id, std::optional<std::int64_t> last) const {
-    const Tokenizer& tokenizer = *request_.folder->tokenizer;
+    const Tokenizer& tokenizer = *request_.folder->writing_tokenizer();
     return id == last || id == tokenizer.special_ids().separator ||
            id == tokenizer.id("</s>").value_or(-1);
   }
 
   void refuse_decoder_texts() {
-    for (const char* key : {"decoder_text", "decoder_token_ids"}) {
+    for (const char* key : {"decoder_text", "decoder_token_ids", "decoder_tokenizer"}) {
       if (!root_.find(key)) continue;
       problems_.add(input_error(translated("the model does not have both an encoder and a decoder"),
                                 pointer_to("", key), translated("leave it out")));
     }
   }
 
-  std::vector<std::vector<std::string>> written(const std::vector<Ids>& samples) const {
-    if (!request_.folder->tokenizer || only_checks_) return {};
+  std::vector<std::vector<std::string>> written(const std::vector<Ids>& samples,
+                                                const std::optional<Tokenizer>& tokenizer) const {
+    if (!tokenizer || only_checks_) return {};
     std::vector<std::vector<std::string>> all;
     all.reserve(samples.size());
-    for (const Ids& ids : samples) all.push_back(written_tokens(*request_.folder, ids));
+    for (const Ids& ids : samples) all.push_back(written_tokens(tokenizer, ids));
     return all;
   }
 

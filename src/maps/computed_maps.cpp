@@ -358,9 +358,9 @@ Prediction prediction_of(std::size_t position, const Tensor& logits, const Model
   for (std::size_t i = 0; i < count; ++i) {
     Prediction::Token token;
     token.id = ids[i];
-    if (folder.tokenizer) {
+    if (const auto& tokenizer = folder.writing_tokenizer()) {
       // Behind another token, a space before the token is kept.
-      const auto pair = written_tokens(folder, {ids[i], ids[i]});
+      const auto pair = written_tokens(tokenizer, {ids[i], ids[i]});
       token.text = pair.back();
     }
     token.probability = std::exp(scores[static_cast<std::size_t>(ids[i])] - largest) / sum;

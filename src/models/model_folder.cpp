@@ -34,6 +34,13 @@ JsonValue read_json(const FileName& name, const FileAccess& access) {
 class TokenizerFolder {
  public:
   TokenizerFolder(const fs::path& folder, const std::string& family, const FileAccess& access) {
+    files_.model_type = family;
+    std::error_code error;
+    if (fs::is_regular_file(folder, error)) {
+      files_.tokenizer_json =
+          kept_.emplace_back(MappedFile::open(FileName::by_document(folder), access))->text();
+      return;
+    }
     const auto open = [&](const char* name) -> std::optional<std::string_view> {
       const FileName file = FileName::by_document(folder, name);
       if (!is_there(file, access)) return std::nullopt;
@@ -56,7 +63,6 @@ class TokenizerFolder {
       // Marian's decoder writes another language than its encoder reads.
       if (files_.sentencepiece_name == "source.spm") decoder_ = open("target.spm");
     }
-    files_.model_type = family;
   }
 
   bool empty() const {
@@ -78,6 +84,13 @@ class TokenizerFolder {
   TokenizerFiles files_;
   std::optional<std::string_view> decoder_;
 };
+
+Error no_tokenizer_in(const fs::path& folder) {
+  return {ErrorKind::file,
+          translated("the folder {1} has no tokenizer", in_quotes(folder.native())), "",
+          translated("add its tokenizer.json (or tokenizer.model, or vocab.txt, or vocab.json and "
+                     "merges.txt), or give token ids")};
+}
 
 // The error with its file's whole path, as errors of the tokenizer name the file alone.
 Error in_folder(const Error& error, const fs::path& folder) {
@@ -210,11 +223,7 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   try {
     const TokenizerFolder files(path, model.architecture.family, access);
     if (files.empty()) {
-      model.no_tokenizer =
-          Error(ErrorKind::file,
-                translated("the folder {1} has no tokenizer", in_quotes(path.native())), "",
-                translated("add its tokenizer.json (or tokenizer.model, or vocab.txt, or "
-                           "vocab.json and merges.txt), or give token ids"));
+      model.no_tokenizer = no_tokenizer_in(path);
     } else {
       model.tokenizer = Tokenizer::from_files(files.files());
       if (const auto own = files.decoder_files()) {
@@ -226,6 +235,19 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
     model.no_tokenizer = problem.kind() == ErrorKind::input ? in_folder(problem, path) : problem;
   }
   return model;
+}
+
+Tokenizer open_tokenizer(const fs::path& path, const std::string& family,
+                         const FileAccess& access) {
+  const TokenizerFolder files(path, family, access);
+  if (files.empty()) throw no_tokenizer_in(path);
+  std::error_code error;
+  try {
+    return Tokenizer::from_files(files.files());
+  } catch (const Error& problem) {
+    if (problem.kind() != ErrorKind::input) throw;
+    throw in_folder(problem, fs::is_regular_file(path, error) ? path.parent_path() : path);
+  }
 }
 
 std::shared_ptr<const ModelFolder> ModelFolders::open(const fs::path& path,
@@ -259,22 +281,22 @@ void ModelFolders::check() const {
   if (mapped_) mapped_->check();
 }
 
-std::vector<std::string> written_tokens(const ModelFolder& folder,
+std::vector<std::string> written_tokens(const std::optional<Tokenizer>& tokenizer,
                                         const std::vector<std::int64_t>& ids) {
   const auto number = [](std::int64_t id) { return "<" + std::to_string(id) + ">"; };
   std::vector<std::string> result;
-  if (!folder.tokenizer) {
+  if (!tokenizer) {
     for (const std::int64_t id : ids) result.push_back(number(id));
     return result;
   }
   // A model may have rows for more tokens than its tokenizer knows.
   const auto known = [&](std::int64_t id) {
-    return id >= 0 && static_cast<std::size_t>(id) < folder.tokenizer->size() &&
-           !folder.tokenizer->token(id).empty();
+    return id >= 0 && static_cast<std::size_t>(id) < tokenizer->size() &&
+           !tokenizer->token(id).empty();
   };
   std::vector<std::int64_t> run;
   const auto flush = [&] {
-    for (std::string& piece : folder.tokenizer->pieces(run)) result.push_back(std::move(piece));
+    for (std::string& piece : tokenizer->pieces(run)) result.push_back(std::move(piece));
     run.clear();
   };
   for (const std::int64_t id : ids) {

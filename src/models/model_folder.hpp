@@ -37,7 +37,17 @@ struct ModelFolder {
   static ModelFolder open(const std::filesystem::path& path,
                           const std::optional<std::filesystem::path>& row,
                           const FileAccess& access);
+
+  /// The tokenizer of what the model writes: the decoder's, where it has one of its own.
+  const std::optional<Tokenizer>& writing_tokenizer() const {
+    return decoder_tokenizer ? decoder_tokenizer : tokenizer;
+  }
 };
+
+/// The tokenizer of a folder or of a file tokenizer.json, for models of the type `family`. Throws
+/// Error(file) or Error(input) naming the file.
+Tokenizer open_tokenizer(const std::filesystem::path& path, const std::string& family,
+                         const FileAccess& access);
 
 /// Checkpoint folders that stay open from one document to the next, so that a batch reads each
 /// once. May be used by several threads.
@@ -57,8 +67,9 @@ class ModelFolders {
   std::shared_ptr<MappedFiles> mapped_;
 };
 
-/// The tokens as readers write them; a token without a text is shown by its id.
-std::vector<std::string> written_tokens(const ModelFolder& folder,
+/// The tokens as readers write them; a token without a text is shown by its id, and so is each
+/// where there is no tokenizer.
+std::vector<std::string> written_tokens(const std::optional<Tokenizer>& tokenizer,
                                         const std::vector<std::int64_t>& ids);
 
 }  // namespace attn

@@ -59,7 +59,7 @@ std::optional<std::size_t> token_of(const std::string& text, const ModelFolder& 
                 to_translate("there is no token {1}: the vocabulary has {2}"));
     return id;
   }
-  const auto& tokenizer = folder.decoder_tokenizer ? folder.decoder_tokenizer : folder.tokenizer;
+  const auto& tokenizer = folder.writing_tokenizer();
   if (!tokenizer) {
     throw input_error(translated("the model has no tokenizer that reads {1}", in_quotes(text)),
                       "WhyOptions::logit", translated("give the token's id"));

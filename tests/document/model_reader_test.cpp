@@ -307,6 +307,41 @@ TEST_CASE("a decoder's text begins with the start token and does not end with th
   CHECK(ids(R"("title": "the start token alone")") == Ids{{2}, {2}});
 }
 
+TEST_CASE("a decoder reads and is shown by a tokenizer of its own") {
+  const WithWords folder(bart);
+  std::string sounds = words;
+  for (const auto& [from, to] :
+       {std::pair("\"one\"", "\"wʌn\""), std::pair("\"two\"", "\"tuː\"")}) {
+    sounds.replace(sounds.find(from), std::string(from).size(), to);
+  }
+  folder.write("sounds.json", sounds);
+  const std::string own = R"("decoder_tokenizer": ")" + (folder / "sounds.json").string() + "\", ";
+  const Plan plan = plan_of(folder.path().string(),
+                            own + R"("text": "one two", "decoder_text": "tuː wʌn three")");
+  CHECK(texts_of(plan).decoder_ids == std::vector<std::vector<std::int64_t>>{{2, 0, 5, 4, 6}});
+  using Lists = std::vector<std::vector<std::string>>;
+  CHECK(plan.model->tokens == Lists{{"<s>", "one", "two", "</s>"}});
+  CHECK(plan.model->decoder_tokens == Lists{{"</s>", "<s>", "tuː", "wʌn", "three"}});
+  // A folder has it as a checkpoint has.
+  const fs::path sounds_folder = folder / "decoder";
+  fs::create_directory(sounds_folder);
+  const std::string by_folder =
+      R"("decoder_tokenizer": ")" + sounds_folder.string() + R"(", "text": "one")";
+  CHECK(problems_of(document_of(folder.path().string(), by_folder)) ==
+        "the folder \"" + sounds_folder.string() +
+            "\" has no tokenizer\n  where: doc.json\n"
+            "  help:  add its tokenizer.json (or tokenizer.model, or vocab.txt, or vocab.json and "
+            "merges.txt), or give token ids");
+  write_text(sounds_folder / "tokenizer.json", sounds);
+  const Plan in_folder =
+      plan_of(folder.path().string(), by_folder + R"(, "decoder_token_ids": [2, 5])");
+  CHECK(in_folder.model->decoder_tokens == Lists{{"</s>", "tuː"}});
+  CHECK(problems_of(document_of(gpt2, R"("token_ids": [4], "decoder_tokenizer": "a")")) ==
+        "the model does not have both an encoder and a decoder\n"
+        "  where: doc.json, /decoder_tokenizer\n"
+        "  help:  leave it out");
+}
+
 TEST_CASE("a decoder without a start token needs its ids") {
   const WithWords folder(checkpoint("t5_relu_tied"));
   folder.replace("config.json", "\"decoder_start_token_id\": 0,", "");
