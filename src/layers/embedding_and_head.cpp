@@ -53,7 +53,8 @@ EmbeddedTerms embedded_terms(const Embedding& embedding, const std::vector<std::
   if (positions) {
     terms.positions = rows_for(positions, learned_places(embedding, ids), dtype);
   } else if (embedding.sinusoidal) {
-    terms.positions = sines_then_cosines(ids.size(), x.shape().back()).converted(dtype);
+    terms.positions =
+        sines_then_cosines(ids.size(), x.shape().back(), *embedding.sinusoidal).converted(dtype);
   }
   if (embedding.types) {
     const std::vector<std::int64_t> zeros(types.empty() ? ids.size() : 0, 0);
@@ -74,15 +75,15 @@ Tensor embed(const Embedding& embedding, const std::vector<std::int64_t>& ids,
   return x;
 }
 
-Tensor sines_then_cosines(std::size_t length, std::size_t width) {
+Tensor sines_then_cosines(std::size_t length, std::size_t width, const Sinusoids& rule) {
   std::vector<double> x(length * width);
-  const std::size_t half = (width + 1) / 2;
+  const std::size_t half = rule.closed ? width / 2 : (width + 1) / 2;
+  const double steps = rule.closed ? static_cast<double>(half) - 1 : static_cast<double>(width) / 2;
   for (std::size_t i = 0; i < length; ++i) {
-    for (std::size_t k = 0; k < width; ++k) {
+    for (std::size_t k = 0; k < (rule.closed ? 2 * half : width); ++k) {
       const std::size_t pair = k < half ? k : k - half;
-      const double angle =
-          static_cast<double>(i) /
-          std::pow(10000.0, 2.0 * static_cast<double>(pair) / static_cast<double>(width));
+      const double angle = static_cast<double>(i + rule.first) /
+                           std::pow(10000.0, static_cast<double>(pair) / steps);
       x[i * width + k] = k < half ? std::sin(angle) : std::cos(angle);
     }
   }

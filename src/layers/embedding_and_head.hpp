@@ -14,6 +14,16 @@
 
 namespace attn {
 
+/// Sinusoidal positions (Vaswani et al. 2017, section 3.5), all sines before all cosines, as Marian
+/// orders them. Frequencies fall geometrically from 1 towards 1/10000, or, if `closed`, to it
+/// (fairseq's tables, whose odd widths end in zeros).
+struct Sinusoids {
+  std::size_t first = 0;  ///< the position of the first token
+  bool closed = false;
+};
+/// Positions of L tokens, float64 [1,L,D].
+Tensor sines_then_cosines(std::size_t length, std::size_t width, const Sinusoids& rule = {});
+
 /// The tables that make states of token ids. D is the width of the states that enter the first
 /// layer, E that of the tables.
 struct Embedding {
@@ -22,7 +32,7 @@ struct Embedding {
   StoredMatrix positions;               ///< [P,E] or [P,D]; absent = not learned
   std::size_t first_position = 0;       ///< the row of `positions` that the first token takes
   std::optional<std::int64_t> padding;  ///< a token that takes the row of its own id (RoBERTa)
-  bool sinusoidal = false;              ///< positions are sines and cosines
+  std::optional<Sinusoids> sinusoidal;  ///< positions are sines and cosines
   StoredMatrix types;                   ///< [types,E]; absent = none
   std::optional<Norm> norm;
   StoredLinear projection;  ///< [D,E]; absent = none
@@ -49,10 +59,6 @@ EmbeddedTerms embedded_terms(const Embedding& embedding, const std::vector<std::
 /// nothing, which counts as 0. Ids, types and positions must be rows of their tables.
 Tensor embed(const Embedding& embedding, const std::vector<std::int64_t>& ids,
              const std::vector<std::int64_t>& types, const AttentionOptions& options);
-
-/// Sinusoidal positions (Vaswani et al. 2017, section 3.5), all sines before all cosines, as Marian
-/// orders them: float64 [1,L,D].
-Tensor sines_then_cosines(std::size_t length, std::size_t width);
 
 /// The head that makes logits of the states that leave a model: (g(x) · scale) Wᵀ + b, capped. g is
 /// a Linear layer with an activation and a norm (BERT), or g(x) = x.

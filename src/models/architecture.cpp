@@ -57,35 +57,49 @@ void refuse_unsupported(const JsonValue& config) {
           translated("the maps would lack the scores of their distances"));
     }
   }
+  const JsonValue* crosses = present_member(config, "add_cross_attention");
+  if (crosses != nullptr && crosses->is(JsonValue::Type::boolean) && crosses->boolean()) {
+    refuse_key("add_cross_attention",
+               translated("decoders that read another model's states are not computed"),
+               translated("their maps need that model's states"));
+  }
+}
+
+// Keys of some families that would change the result of a family that does not read them.
+void refuse_unread(const JsonValue& config, const FamilyRow& row) {
   struct Neutral {
     const char* key;
     double value;
     const char* wrong;
   };
-  constexpr std::array<Neutral, 9> neutral{
+  constexpr std::array<Neutral, 11> neutral{
       {{"num_hidden_groups", 1, to_translate("all layers would be treated as one")},
        {"inner_group_num", 1, to_translate("layers within layers would be left out")},
        {"residual_multiplier", 1, to_translate("branches would be added as they are")},
        {"embedding_multiplier", 1, to_translate("embeddings would stay as they are")},
+       {"attention_multiplier", 1, to_translate("scores would be scaled by the width of a head")},
        {"logits_scaling", 1, to_translate("logits would stay as they are")},
        {"logit_scale", 1, to_translate("logits would stay as they are")},
        {"clip_qkv", 0, to_translate("queries, keys and values would stay as they are")},
+       {"rotary_scaling_factor", 1, to_translate("positions would be rotated as in training")},
        {"num_kv_shared_layers", 0, to_translate("layers would have keys of their own")},
        {"attention_chunk_size", 0, to_translate("queries would see keys of other chunks")}}};
+  const ConfigurationReader reader(config, row);
   for (const Neutral& known : neutral) {
-    const JsonValue* value = present_member(config, known.key);
+    const auto reads = [&](const RowValue<double>& of) {
+      return std::ranges::count(of.keys, known.key) > 0;
+    };
+    if (reads(row.branch_multiplier) || reads(row.embedding_multiplier) ||
+        reads(row.logit_multiplier) || reads(row.logit_divisor) || reads(row.score_multiplier)) {
+      continue;
+    }
+    const JsonValue* value = reader.find(known.key);
     if (value == nullptr || !value->is(JsonValue::Type::number) || value->number() == known.value) {
       continue;
     }
     std::string shown = number_text(value->number());
     refuse_key(known.key, translated("\"{1}\": {2} is not supported", known.key, shown),
                translated(known.wrong));
-  }
-  const JsonValue* crosses = present_member(config, "add_cross_attention");
-  if (crosses != nullptr && crosses->is(JsonValue::Type::boolean) && crosses->boolean()) {
-    refuse_key("add_cross_attention",
-               translated("decoders that read another model's states are not computed"),
-               translated("their maps need that model's states"));
   }
 }
 
@@ -126,9 +140,9 @@ class ArchitectureReader {
   void read_sizes() {
     model_.width =
         reader_.required("width", {"hidden_size", "n_embd", "n_embed", "d_model", "dim"});
-    model_.heads = reader_.required(
-        translated("number of heads"),
-        {"num_attention_heads", "n_head", "num_heads", "n_heads", "encoder_attention_heads"});
+    model_.heads = reader_.required(translated("number of heads"),
+                                    {"num_attention_heads", "n_head", "num_heads", "n_heads",
+                                     "encoder_attention_heads", "attention_heads"});
     model_.kv_heads = reader_.first_count({"num_key_value_heads"}).value_or(model_.heads);
     if (const auto own = reader_.value(row_.kv_heads)) model_.kv_heads = *own;
     if (const auto other = reader_.first_count({"decoder_attention_heads"});
@@ -183,6 +197,8 @@ class ArchitectureReader {
     model_.rows_in_pairs = row_.rows_in_pairs;
     model_.fused = row_.fused;
     model_.alibi_scaled = row_.alibi_scaled;
+    model_.alibi_odd_first = row_.alibi_odd_first;
+    model_.alibi_max = read_multiplier(row_.alibi_max, 8);
     model_.optional = row_.optional;
     model_.softcap = read_softcap(row_.softcap);
     model_.logit_softcap = read_softcap(row_.logit_softcap);
@@ -193,8 +209,17 @@ class ArchitectureReader {
     if (row_.embedding_scaled || (scaled && *reader_.boolean(*scaled))) {
       model_.embedding_scale = root;
     }
+    model_.embedding_scale *= read_multiplier(row_.embedding_multiplier, 1);
+    model_.branch_scale = read_multiplier(row_.branch_multiplier, 1);
+    model_.logit_scale =
+        read_multiplier(row_.logit_multiplier, 1) / read_multiplier(row_.logit_divisor, 1);
     model_.pad_id = read_id("pad_token_id");
     model_.decoder_start_id = read_id("decoder_start_token_id");
+  }
+
+  double read_multiplier(const RowValue<double>& of, double otherwise) const {
+    const double number = reader_.value(of).value_or(otherwise);
+    return positive(reader_.listed(of.keys).value_or("row"), number);
   }
 
   std::optional<double> read_softcap(const RowValue<double>& of) const {
@@ -219,7 +244,7 @@ class ArchitectureReader {
       model_.first_position = offset->behind_padding
                                   ? static_cast<std::size_t>(model_.pad_id.value_or(1) + 1)
                                   : offset->count;
-      if (offset->behind_padding && table) {
+      if (offset->behind_padding && table && model_.positions == ModelPositions::learned) {
         model_.longest = *table > model_.first_position ? *table - model_.first_position : 0;
       }
     }
@@ -359,7 +384,9 @@ class ArchitectureReader {
                           : off_every > 0                     ? (n + 1) % off_every != 0
                                                               : true;
       layer.window = windows.of_layer(n, turned);
-      if (rotary && turned) layer.rotary = rotary->read(layer.window.has_value());
+      const bool off =
+          row_.rotary.off_in_full_layers && windows.size().has_value() && !layer.window;
+      if (rotary && turned && !off) layer.rotary = rotary->read(layer.window.has_value());
       own.layers.push_back(std::move(layer));
     }
     return own;
@@ -370,6 +397,7 @@ class ArchitectureReader {
     const auto scale_of = reader_.value(row_.scale_of);
     if (scale_of) positive(reader_.listed(row_.scale_of.keys).value_or("scale_of"), *scale_of);
     if (!reader_.boolean("scale_attn_weights").value_or(true)) return 1;
+    if (reader_.value(row_.score_multiplier)) return read_multiplier(row_.score_multiplier, 1);
     return row_.scale.value_or(
         1 / std::sqrt(scale_of.value_or(static_cast<double>(model_.head_width))));
   }
@@ -413,6 +441,8 @@ Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
   JsonValue complete = row_of(pictures ? config : part, row);
   if (&part != &config && !pictures) complete = with_part_sizes(complete, part);
   const FamilyRow own = read_row(complete);
+  refuse_unread(config, own);
+  refuse_unread(part, own);
   Architecture model = ArchitectureReader(part, own, family.empty() ? "own row" : family).read();
   if (&part != &config && !pictures) {
     for (const char* prefix : {"language_model.model.", "model.language_model."}) {

@@ -18,7 +18,8 @@
 namespace attn {
 
 /// The ways in which positions enter a model.
-enum class ModelPositions { none, learned, sinusoidal, rotary, alibi, buckets };
+/// `sinusoidal_closed`: sines and cosines whose frequencies end at 1/10000 (fairseq's models).
+enum class ModelPositions { none, learned, sinusoidal, sinusoidal_closed, rotary, alibi, buckets };
 
 /// The order of the rows of a projection of query, key and value in one tensor: all queries, all
 /// keys, all values; head by head, query, key and value of each; or group by group, the queries,
@@ -121,9 +122,13 @@ struct Architecture {
   bool stored_transposed = false;       ///< matrices are [in,out]
   bool rows_in_pairs = false;  ///< rows of queries and keys: those turned together are neighbours
   FusedLayout fused = FusedLayout::side_by_side;
-  bool alibi_scaled = false;            ///< the bias of ALiBi is scaled with the scores
+  bool alibi_scaled = false;     ///< the bias of ALiBi is scaled with the scores
+  double alibi_max = 8;          ///< exponent of the last head's slope, 2^−max
+  bool alibi_odd_first = false;  ///< for heads not a power of two: every second slope comes first
   std::vector<WeightPurpose> optional;  ///< tensors that files may lack
   double embedding_scale = 1;
+  double branch_scale = 1;  ///< of what attention and feed-forward add
+  double logit_scale = 1;
   std::optional<double> softcap, logit_softcap;
   bool tied = true;
   double tied_logit_scale = 1;

@@ -53,6 +53,10 @@ std::size_t size_of_number(double number) noexcept {
 
 const JsonValue* ConfigurationReader::find(std::string_view key) const {
   const JsonValue* value = present_member(config_, key);
+  for (const std::string& name : row_.parts) {
+    const JsonValue* part = present_member(config_, name);
+    if (value == nullptr && part != nullptr) value = present_member(*part, key);
+  }
   return value == nullptr ? present_member(row_.defaults, key) : value;
 }
 
@@ -134,7 +138,7 @@ bool ConfigurationReader::given_as_null(const std::vector<std::string>& keys) co
 }
 
 Activation activation_of(const std::string& name, const std::string& key) {
-  constexpr std::array<std::pair<std::string_view, Activation>, 11> known{{
+  constexpr std::array<std::pair<std::string_view, Activation>, 13> known{{
       {"relu", Activation::relu},
       {"gelu", Activation::gelu},
       {"gelu_python", Activation::gelu},
@@ -146,6 +150,8 @@ Activation activation_of(const std::string& name, const std::string& key) {
       {"silu", Activation::silu},
       {"swish", Activation::silu},
       {"gelu_accurate", Activation::gelu_tanh},
+      {"swiglu", Activation::silu},
+      {"geglu", Activation::gelu},
   }};
   std::vector<std::string_view> names;
   for (const auto& [other, activation] : known) {

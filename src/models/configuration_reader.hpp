@@ -105,6 +105,9 @@ class WindowReader {
   /// Whether windows reach to both sides of a query.
   bool both_ways() const { return both_ways_; }
 
+  /// The size of the windows; absent = no layer has one.
+  std::optional<std::size_t> size() const { return size_; }
+
   /// The window of a layer, as ModelLayer has it; absent = none. `turned`: whether the layer's
   /// queries and keys are rotated.
   std::optional<std::size_t> of_layer(std::size_t layer, bool turned) const;

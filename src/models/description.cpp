@@ -51,6 +51,7 @@ std::string positions_text(const Architecture& model, const CheckpointWeights& w
              (model.stacks.front().names.contains(WeightPurpose::buckets) ? "; " + in_buckets()
                                                                           : "");
     case ModelPositions::sinusoidal:
+    case ModelPositions::sinusoidal_closed:
       return translated("sinusoidal") + longest();
     case ModelPositions::alibi:
       return "ALiBi";

@@ -125,12 +125,14 @@ void read(RowNorm& to, const JsonValue& value, const std::string& place) {
 }
 
 void read(ModelPositions& to, const JsonValue& value, const std::string& place) {
-  constexpr Words<ModelPositions, 6> words{{{"none", ModelPositions::none},
-                                            {"learned", ModelPositions::learned},
-                                            {"sinusoidal", ModelPositions::sinusoidal},
-                                            {"rotary", ModelPositions::rotary},
-                                            {"alibi", ModelPositions::alibi},
-                                            {"buckets", ModelPositions::buckets}}};
+  constexpr Words<ModelPositions, 7> words{
+      {{"none", ModelPositions::none},
+       {"learned", ModelPositions::learned},
+       {"sinusoidal", ModelPositions::sinusoidal},
+       {"sinusoidal_closed", ModelPositions::sinusoidal_closed},
+       {"rotary", ModelPositions::rotary},
+       {"alibi", ModelPositions::alibi},
+       {"buckets", ModelPositions::buckets}}};
   to = meaning_of(value, place, words);
 }
 
@@ -228,6 +230,7 @@ constexpr auto rotary_fields = std::to_array<RowField<RowRotary>>(
      {"interleaved", own<&RowRotary::interleaved>, keys<&RowRotary::interleaved>},
      {"off_every", own<&RowRotary::off_every>, keys<&RowRotary::off_every>},
      {"off_where_zero_keys", put<&RowRotary::off_where_zero_keys>},
+     {"off_in_full_layers", put<&RowRotary::off_in_full_layers>},
      {"scaling_of_full_layers_alone", put<&RowRotary::scaling_of_full_layers_alone>}});
 
 constexpr auto window_fields = std::to_array<RowField<RowWindow>>(
@@ -303,6 +306,7 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"optional", put<&FamilyRow::optional>},
      {"defaults", put<&FamilyRow::defaults>},
      {"part_sizes", check<JsonValue>},
+     {"parts", put<&FamilyRow::parts>},
      {"cases", read_cases},
      {"causal", put<&FamilyRow::causal>},
      {"kv_heads", own<&FamilyRow::kv_heads>, keys<&FamilyRow::kv_heads>},
@@ -316,6 +320,8 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"positions", put<&FamilyRow::positions>},
      {"position_offset", put<&FamilyRow::position_offset>},
      {"alibi_scaled", put<&FamilyRow::alibi_scaled>},
+     {"alibi_odd_first", put<&FamilyRow::alibi_odd_first>},
+     {"alibi_max", own<&FamilyRow::alibi_max>, keys<&FamilyRow::alibi_max>},
      {"rotary", put_part<&FamilyRow::rotary, rotary_fields>},
      {"window", put_part<&FamilyRow::window, window_fields>},
      {"buckets", put_part<&FamilyRow::buckets, bucket_fields>},
@@ -327,10 +333,16 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"rows_in_pairs", put<&FamilyRow::rows_in_pairs>},
      {"fused", put<&FamilyRow::fused>},
      {"scale", put<&FamilyRow::scale>},
+     {"score_multiplier", own<&FamilyRow::score_multiplier>, keys<&FamilyRow::score_multiplier>},
      {"scale_of", own<&FamilyRow::scale_of>},
      {"scale_keys", keys<&FamilyRow::scale_of>},
      {"softcap", own<&FamilyRow::softcap>, keys<&FamilyRow::softcap>},
      {"logit_softcap", own<&FamilyRow::logit_softcap>, keys<&FamilyRow::logit_softcap>},
+     {"embedding_multiplier", own<&FamilyRow::embedding_multiplier>,
+      keys<&FamilyRow::embedding_multiplier>},
+     {"branch_multiplier", own<&FamilyRow::branch_multiplier>, keys<&FamilyRow::branch_multiplier>},
+     {"logit_multiplier", own<&FamilyRow::logit_multiplier>, keys<&FamilyRow::logit_multiplier>},
+     {"logit_divisor", own<&FamilyRow::logit_divisor>, keys<&FamilyRow::logit_divisor>},
      {"tied", put<&FamilyRow::tied>},
      {"tied_logits_by_root_of_width", put<&FamilyRow::tied_logits_by_root_of_width>},
      {"embedding_scale", read_embedding_scale},

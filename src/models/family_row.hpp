@@ -32,6 +32,7 @@ struct RowRotary {
   RowValue<bool> interleaved;
   RowValue<std::size_t> off_every;               ///< the last of that many layers is not rotated
   std::vector<std::string> off_where_zero_keys;  ///< lists with 0 for layers that are not rotated
+  bool off_in_full_layers = false;               ///< of models that have windows
   bool scaling_of_full_layers_alone = false;
 };
 
@@ -91,6 +92,7 @@ struct FamilyRow {
   std::optional<RowHead> head;
   std::vector<WeightPurpose> optional;  ///< tensors that files may lack
   JsonValue defaults;                   ///< of members of the configuration
+  std::vector<std::string> parts;       ///< objects in it whose members count as its own
   bool causal = false;
   RowValue<std::size_t> kv_heads;
   RowNorm norm;
@@ -102,7 +104,8 @@ struct FamilyRow {
   std::optional<RowExperts> experts;
   ModelPositions positions = ModelPositions::none;
   std::optional<RowOffset> position_offset;
-  bool alibi_scaled = false;
+  bool alibi_scaled = false, alibi_odd_first = false;
+  RowValue<double> alibi_max;
   RowRotary rotary;
   std::optional<RowWindow> window;
   std::optional<RowBuckets> buckets;
@@ -112,7 +115,9 @@ struct FamilyRow {
   bool rows_in_pairs = false;  ///< as Architecture::rows_in_pairs
   FusedLayout fused = FusedLayout::side_by_side;
   std::optional<double> scale;
+  RowValue<double> score_multiplier;  ///< the scale of the scores
   RowValue<double> scale_of, softcap, logit_softcap;
+  RowValue<double> embedding_multiplier, branch_multiplier, logit_multiplier, logit_divisor;
   bool tied = true, tied_logits_by_root_of_width = false;
   bool embedding_scaled = false;  ///< by the root of the width
   std::vector<std::string> embedding_scale_keys;

@@ -38,6 +38,12 @@ std::size_t longest_of(const std::vector<std::vector<std::int64_t>>& samples) no
   return longest;
 }
 
+std::optional<Sinusoids> sinusoids_of(const Architecture& model) {
+  const bool closed = model.positions == ModelPositions::sinusoidal_closed;
+  if (!closed && model.positions != ModelPositions::sinusoidal) return std::nullopt;
+  return Sinusoids{model.first_position, closed};
+}
+
 Mask stack_mask(const ModelStack& stack, std::size_t layer) {
   Mask mask;
   mask.causal = stack.causal;

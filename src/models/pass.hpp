@@ -93,6 +93,9 @@ std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& 
 using TakeLogits =
     std::function<void(std::size_t sample, std::size_t position, const Tensor& logits)>;
 
+/// The positions that a model adds to its embeddings as sines and cosines; absent = none.
+std::optional<Sinusoids> sinusoids_of(const Architecture& model);
+
 /// The mask of a layer's self-attention over a whole text: causality and window.
 Mask stack_mask(const ModelStack& stack, std::size_t layer);
 

@@ -1,3 +1,5 @@
+#include <bit>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -40,7 +42,7 @@ class StackReader {
     own.positions = table(WeightPurpose::positions);
     own.first_position = model_.first_position;
     if (model_.longest) own.padding = model_.pad_id;
-    own.sinusoidal = model_.positions == ModelPositions::sinusoidal;
+    own.sinusoidal = sinusoids_of(model_);
     own.types = table(WeightPurpose::types);
     own.norm = norm(WeightPurpose::embedding_norm, std::nullopt);
     own.projection = whole_linear(WeightPurpose::embedding_projection);
@@ -107,10 +109,30 @@ class StackReader {
     return own;
   }
 
+  // Slopes of ALiBi; with an exponent or an order of its own as MPT has them.
+  std::vector<double> slopes() const {
+    if (model_.alibi_max == 8 && !model_.alibi_odd_first) return alibi_slopes(model_.heads);
+    const std::size_t power = std::bit_ceil(model_.heads);
+    std::vector<double> own;
+    const auto add = [&](std::size_t first, std::size_t step) {
+      for (std::size_t h = first; h <= power && own.size() < model_.heads; h += step) {
+        own.push_back(
+            std::exp2(-model_.alibi_max * static_cast<double>(h) / static_cast<double>(power)));
+      }
+    };
+    if (power == model_.heads) {
+      add(1, 1);
+    } else {
+      add(2, 2);
+      add(1, 2);
+    }
+    return own;
+  }
+
   // Biases of the scores by the distance of a key from its query.
   void set_distance_bias(AttentionOptions& options) const {
     if (model_.positions == ModelPositions::alibi) {
-      options.mask.alibi = Alibi{alibi_slopes(model_.heads)};
+      options.mask.alibi = Alibi{slopes()};
       const double scale = model_.alibi_scaled ? stack_.layers[0].scale : 1;
       for (double& slope : options.mask.alibi->slopes) slope *= scale;
     }
@@ -139,17 +161,18 @@ class StackReader {
     return weight ? Linear{weight, weights_.find(purpose, std::nullopt, "bias")} : Linear();
   }
 
-  // The Linear layer before a scale λ of each number (Touvron et al. 2021, section 2.1) as one:
-  // λ ⊙ (W x + b) = (λ W) x + λ b.
+  // The Linear layer before a scale λ of each number (Touvron et al. 2021, section 2.1) or of all
+  // as one: λ ⊙ (W x + b) = (λ W) x + λ b.
   StoredLinear scaled(StoredLinear linear, WeightPurpose purpose, std::size_t n) const {
     const Tensor factors = weights_.find(purpose, n, "weight");
-    if (!factors) return linear;
-    const Tensor scales = factors.converted(DType::float64);
+    if (!factors && model_.branch_scale == 1) return linear;
+    const Tensor scales =
+        factors ? factors.converted(DType::float64) : Tensor({1}, std::vector<double>{1});
     const auto multiplied = [&](const Tensor& tensor) {
       std::vector<double> numbers(tensor.values<double>().begin(), tensor.values<double>().end());
       const std::size_t columns = tensor.size() / scales.size();
       for (std::size_t i = 0; i < numbers.size(); ++i) {
-        numbers[i] *= scales.values<double>()[i / columns];
+        numbers[i] *= scales.values<double>()[i / columns] * model_.branch_scale;
       }
       return Tensor(tensor.shape(), std::move(numbers)).converted(options_.dtype);
     };
@@ -335,7 +358,7 @@ LogitsHead read_head(const Architecture& model, const CheckpointWeights& checkpo
       if (!head.norm->bias) head.norm->bias = part(names.norm, end);
     }
   }
-  head.scale = model.tied_logit_scale;
+  head.scale = model.tied_logit_scale * model.logit_scale;
   const bool own = !model.tied && !names.weight.empty();
   const std::string table = own ? head_weight(names, checkpoint)
                                 : StackWeights(checkpoint, model, model.stacks.back(), prefix)

@@ -37,8 +37,8 @@ PositionTable of_model(const ModelRequest& request) {
   const ModelFolder& folder = *request.folder;
   const Architecture& model = folder.architecture;
   const std::size_t length = request.texts.ids.at(0).size();
-  if (model.positions == ModelPositions::sinusoidal) {
-    const Tensor all = sines_then_cosines(length, model.width);
+  if (const auto sinusoids = sinusoids_of(model)) {
+    const Tensor all = sines_then_cosines(length, model.width, *sinusoids);
     return {translated("Sinusoidal Positions"), part_of(all, 0, {length, model.width})};
   }
   const StackWeights weights(folder.weights, model, model.stacks.front(),

@@ -99,6 +99,49 @@ TEST_CASE(
   CHECK(both.stacks[0].layers[0].window == 4);
 }
 
+TEST_CASE("multipliers are taken by the families that read them and refused by all others") {
+  const std::string more = R"("embedding_multiplier": 12, "attention_multiplier": 0.25,
+      "residual_multiplier": 0.5, "logits_scaling": 8)";
+  const Architecture granite = architecture_of(with_sizes("granite", more));
+  CHECK(granite.embedding_scale == 12);
+  CHECK(granite.branch_scale == 0.5);
+  CHECK(granite.logit_scale == 0.125);
+  CHECK(granite.stacks[0].layers[0].scale == 0.25);
+  CHECK(refusal_of(with_sizes("llama", R"("residual_multiplier": 0.5)")) ==
+        "\"residual_multiplier\": 0.5 is not supported\n"
+        "  where: /residual_multiplier\n"
+        "  help:  branches would be added as they are");
+  CHECK(refusal_of(with_sizes("llama", R"("attention_multiplier": 0.5)")) ==
+        "\"attention_multiplier\": 0.5 is not supported\n"
+        "  where: /attention_multiplier\n"
+        "  help:  scores would be scaled by the width of a head");
+  CHECK(refusal_of(with_sizes("granite", R"("logits_scaling": 0)")) ==
+        "\"logits_scaling\" is 0, which is not a positive number\n"
+        "  where: /logits_scaling\n"
+        "  help:  the states would not be numbers: use the configuration as published");
+}
+
+TEST_CASE("EXAONE 4 leaves full layers unturned where other layers have a window") {
+  const auto turned = [](const std::string& more) {
+    std::string shown;
+    const Architecture model = architecture_of(with_sizes("exaone4", more));
+    for (const ModelLayer& layer : model.stacks[0].layers) {
+      shown += layer.rotary ? 't' : '.';
+    }
+    return shown;
+  };
+  CHECK(turned(R"("sliding_window": 4)") == "ttt.tt");
+  CHECK(turned(R"("sliding_window": null)") == "tttttt");
+}
+
+TEST_CASE("MPT keeps the rules of its attention in an object of their own") {
+  const Architecture model = architecture_of(
+      with_sizes("mpt", R"("attn_config": {"alibi_bias_max": 4, "softmax_scale": 0.5})"));
+  CHECK(model.alibi_max == 4);
+  CHECK(model.alibi_odd_first);
+  CHECK(model.stacks[0].layers[0].scale == 0.5);
+}
+
 TEST_CASE("the language part of a larger model may leave sizes to its family") {
   const Architecture gemma = architecture_of(R"({"model_type": "gemma3", "text_config":
       {"model_type": "gemma3_text", "hidden_size": 2560, "num_hidden_layers": 34}})");
@@ -350,7 +393,7 @@ TEST_CASE("what is not known or not computed is refused by its key") {
   CHECK(refusal_of(R"({"model_type": "llama", "hidden_size": 8})") ==
         "the configuration does not give the number of heads\n"
         "  help:  it is looked for under num_attention_heads, n_head, num_heads, n_heads, "
-        "encoder_attention_heads");
+        "encoder_attention_heads, attention_heads");
   CHECK(refusal_of(with_sizes("llama", R"("rms_norm_eps": "small")")) ==
         "expected a number, found a string\n"
         "  where: /rms_norm_eps\n"
