@@ -278,7 +278,7 @@ struct Picture {
 
 /// Pictures of maps and charts. Equal input gives equal bytes. Each function throws Error(usage)
 /// for an unknown colour map or colour and for an impossible size, and Error(input) for a matrix
-/// that cannot be drawn.
+/// that cannot be drawn and for a picture of too many pixels.
 Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, PictureFormat format);
 Picture draw_grid(const HeatmapGrid& grid, const GridOptions& options, PictureFormat format);
 Picture draw_dimensions(const DimensionChart& chart, const FigureOptions& options,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "attn/document.hpp"
+#include "attn/error.hpp"
 #include "attn/io.hpp"
 #include "attn/maps.hpp"
 #include "attn/model.hpp"
@@ -97,6 +98,8 @@ struct RunReport {
   std::vector<std::string> recovered_texts;  ///< these put together to words
   std::optional<ModelReport> model;          ///< of Kind::model
   std::vector<std::string> warnings;
+  /// Why pictures that were asked for are not there: an error of each, whose place is its file.
+  std::vector<Error> failed_pictures;
   std::vector<WrittenFile> files;  ///< in the order of writing
   /// Files of an older result in the folder that the new one does not have. They were as that had
   /// written them, and are gone.
@@ -111,8 +114,9 @@ struct RunOutcome {
 
 /// Computes one document and writes `result.json` and the pictures: into the folder, or with
 /// several kinds into one folder each, and beside these `comparison` with their heatmaps on one
-/// colour scale. Everything is computed and drawn before the first file is written. Throws Error;
-/// then no file is half written.
+/// colour scale. Everything is computed and drawn before the first file is written. A picture that
+/// cannot be made, such as one beyond the memory, leaves the others. Throws Error; then no file is
+/// half written.
 RunOutcome run(const RunOptions& options);
 
 /// A report to read: shapes, the chosen weights as a table with two decimals, the mask, the files.

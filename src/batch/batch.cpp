@@ -347,6 +347,9 @@ class Batch {
     }
     if (outcome.comparison) record.files.push_back(*outcome.comparison);
     for (WrittenFile& file : record.files) file.path = file.path.lexically_relative(folder);
+    for (const RunReport& report : outcome.reports) {
+      if (!report.failed_pictures.empty()) throw report.failed_pictures[0];
+    }
   }
 
   // Whether an earlier batch computed this document with the same options and files, and its

@@ -90,16 +90,23 @@ int compute(const GivenToRun& given) {
   if (!common.quiet) options.foresee = [](const std::string& text) { complain(text); };
   RunOutcome outcome = given.page ? run_and_view(options, page_of(options)) : run(options);
   progress.clear();
-  if (common.quiet) return 0;
+  int exit_code = 0;
+  for (const RunReport& report : outcome.reports) {
+    for (const Error& error : report.failed_pictures) {
+      complain(with_flags(error.what()));
+      exit_code = static_cast<int>(error.kind());
+    }
+  }
+  if (common.quiet) return exit_code;
   for (RunReport& report : outcome.reports) {
     for (std::string& warning : report.warnings) warning = with_flags(warning);
     warn(report.warnings);
   }
-  if (answering) return 0;
+  if (answering) return exit_code;
   print(common.json ? report_json(outcome)
                     : terminal_lines(report_text(outcome, report_columns())));
   if (given.show) print(drawn(outcome, terminal));
-  return 0;
+  return exit_code;
 }
 
 }  // namespace

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <new>
 #include <string_view>
 #include <utility>
 
-#include "attn/error.hpp"
-
 #include "attention/attention_name.hpp"
+#include "support/errors.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -188,3 +188,17 @@ std::vector<NamedPicture> pictures_of(PlotKind kind,
 }
 
 }  // namespace attn
+std::optional<Error> failure_of_picture(const std::string& file,
+                                        const std::function<void()>& draw) {
+  try {
+    draw();
+    return std::nullopt;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::usage || names_option(error.where())) throw;
+    return error.inside(file);
+  } catch (const std::bad_alloc&) {
+    return input_error(translated("there is not enough memory for the picture"), file,
+                       translated("ask for fewer dots per inch, or raise the memory limit"));
+  }
+}
+

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "attn/error.hpp"
 #include "attn/pictures.hpp"
 #include "attn/plot.hpp"
 
@@ -50,5 +53,9 @@ struct NamedPicture {
 std::vector<NamedPicture> pictures_of(PlotKind kind,
                                       const std::vector<PlannedAttention>& attentions,
                                       bool of_model);
+
+/// Draws one of several pictures, and returns the error for which this one cannot be made, with the
+/// file in its place. Throws errors of options, which are wrong for the others too.
+std::optional<Error> failure_of_picture(const std::string& file, const std::function<void()>& draw);
 
 }  // namespace attn

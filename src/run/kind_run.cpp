@@ -353,14 +353,17 @@ void KindRun::plan_pictures(std::vector<std::function<void()>>& tasks) {
     for (const NamedPicture& planned : all) {
       picture_names_.push_back(planned.name + extension(options_.format));
       pictures_.emplace_back();
+      failures_.emplace_back();
       tasks.push_back([this, kind, maps = planned.attentions, at = pictures_.size() - 1] {
-        pictures_[at] = draw(picture_kind(kind), maps);
+        failures_[at] = failure_of_picture(picture_names_[at],
+                                           [&] { pictures_[at] = draw(picture_kind(kind), maps); });
       });
     }
   }
   if (!maps_file_.take) return;
   picture_names_.push_back(maps_file_.name);
   pictures_.push_back(maps_file_.finish());
+  failures_.emplace_back();
 }
 
 void KindRun::answer(JsonWriter& json, const Provenance* provenance) {
@@ -459,6 +462,10 @@ void KindRun::write(const Provenance* provenance, const std::optional<WrittenFil
   }
   make_folder();
   for (std::size_t i = 0; i < pictures_.size(); ++i) {
+    if (failures_[i]) {
+      report_.failed_pictures.push_back(std::move(*failures_[i]));
+      continue;
+    }
     folder_.add(picture_names_[i],
                 [&picture = pictures_[i]](HashedFile& file) { file.write(picture.bytes); });
   }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "attn/error.hpp"
 #include "attn/run.hpp"
 
 #include "document/document.hpp"
@@ -133,6 +134,7 @@ class KindRun {
   std::optional<std::string> nothing_merged_;  // a warning
   std::vector<std::string> picture_names_;
   std::vector<Picture> pictures_;
+  std::vector<std::optional<Error>> failures_;  // of the pictures
   ShownMatrices shown_;
   bool made_folder_ = false;  // with nothing in it yet
   ResultFolder folder_;

@@ -295,6 +295,9 @@ Fact facts_of(const RunReport& report) {
   };
   const bool predicted = model != nullptr && !model->predictions.empty();
   return object(
+  const auto failure = [](const Error& error) {
+    return object({{"problem", error.problem()}, {"where", error.where()}, {"help", error.help()}});
+  };
       {{"document", report.document},
        {"attention", info(report.kind).name},
        {"title", unless_empty(report.title)},
@@ -313,6 +316,8 @@ Fact facts_of(const RunReport& report) {
        {"warnings", report.warnings},
        {"files", list_of(report.files, path_of)},
        {"removed", only_if(!report.removed.empty(), list_of(report.removed, path_alone))}});
+       {"failed_pictures",
+        only_if(!report.failed_pictures.empty(), list_of(report.failed_pictures, failure))},
 }
 
 }  // namespace

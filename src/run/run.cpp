@@ -115,6 +115,9 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   std::vector<std::function<void()>> tasks;
   for (const auto& run : runs) run->plan_pictures(tasks);
   std::optional<Picture> side_by_side;
+  std::optional<Error> side_by_side_failure;
+  const std::string comparison_name =
+      std::string(picture_kind(PlotKind::comparison).info.name) + extension(options.format);
   if (runs.size() > 1 && runs[0]->draws_weights()) {
     if (auto maps = compared(runs); !maps.empty()) {
       tasks.push_back([&, drawing = Drawing{std::move(maps),
@@ -123,7 +126,9 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
                                             options.plot,
                                             options.format}] {
         const InEnglish english(drawing.options.figure.style == PlotStyle::matplotlib);
-        side_by_side = picture_kind(PlotKind::comparison).draw(drawing);
+        side_by_side_failure = failure_of_picture(comparison_name, [&] {
+          side_by_side = picture_kind(PlotKind::comparison).draw(drawing);
+        });
       });
     }
   }
@@ -140,8 +145,7 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   if (runs.size() > 1) make_output_folder(options.out);
   std::optional<HashedFile> comparison;
   if (side_by_side) {
-    comparison.emplace(options.out / (std::string(picture_kind(PlotKind::comparison).info.name) +
-                                      extension(options.format)));
+    comparison.emplace(options.out / comparison_name);
     comparison->write(side_by_side->bytes);
     if (options.sync) comparison->file().sync();
     outcome.comparison = comparison->written();
@@ -165,6 +169,9 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
     sync_folder(options.out / "..");
   }
   for (const auto& run : runs) outcome.reports.push_back(std::move(run->report()));
+  if (side_by_side_failure) {
+    outcome.reports[0].failed_pictures.push_back(std::move(*side_by_side_failure));
+  }
   return outcome;
 }
 

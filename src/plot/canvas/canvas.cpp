@@ -115,10 +115,9 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
   }
   dy_ = height - lower_left.y;
   if (!(width <= longest_pixels && height <= longest_pixels && width * height <= largest_area)) {
-    throw Error(ErrorKind::usage,
-                translated("the picture would be {1} × {2} pixels large",
-                           static_cast<long long>(width), static_cast<long long>(height)),
-                "", translated("ask for a smaller figure size or fewer dots per inch"));
+    throw input_error(translated("the picture would be {1} × {2} pixels large",
+                                 static_cast<long long>(width), static_cast<long long>(height)),
+                      "", translated("ask for a smaller figure size or fewer dots per inch"));
   }
   Sheet sheet;
   switch (format) {
