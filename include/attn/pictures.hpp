@@ -28,7 +28,8 @@ enum class PlotKind {
   steps,
   comparison,
   difference,
-  last = difference  ///< the last enumerator
+  animation,
+  last = animation  ///< the last enumerator
 };
 
 /// A kind of picture, with its name for users.
@@ -61,6 +62,9 @@ struct PlotRequest {
 /// that such a picture shows or the options do not fit it.
 Picture draw(const PlotRequest& request);
 
+/// The frames of PlotKind::animation as pictures of their own, in any format.
+std::vector<Picture> draw_frames(const PlotRequest& request);
+
 /// The map of the chosen sample and head, as PlotKind::heatmap shows it. Options that could not be
 /// applied are added to `warnings`. Throws as draw() does.
 Heatmap read_heatmap(const PlotRequest& request, std::vector<std::string>* warnings = nullptr);
@@ -69,12 +73,22 @@ Heatmap read_heatmap(const PlotRequest& request, std::vector<std::string>* warni
 /// the picture shows in words, and warnings.
 std::string picture_json(const Picture& picture, const std::filesystem::path& file);
 
+/// Report of frames that were written to files, likewise.
+std::string frames_json(const std::vector<std::filesystem::path>& files,
+                        const std::vector<std::string>& warnings);
+
 /// The map as a result.json with one tensor, which draw() and compare() read: its numbers are
 /// "weights", and it has the labels and the title, as "description".
 std::string heatmap_json(const Heatmap& heatmap);
 
 /// Writes the bytes to a file that appears whole or not at all. Throws Error(file).
 void write_picture(const Picture& picture, const std::filesystem::path& path);
+
+/// Writes frames as "frame-1.png"… into a folder, which is made if it is missing, and returns the
+/// files. Throws Error(file).
+std::vector<std::filesystem::path> write_frames(const std::vector<Picture>& frames,
+                                                PictureFormat format,
+                                                const std::filesystem::path& folder);
 
 /// The format of the name's extension. Throws Error(input) for one that is not .png, .svg or .pdf.
 PictureFormat picture_format(const std::filesystem::path& path);

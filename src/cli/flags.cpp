@@ -195,6 +195,7 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"MapSelection::chosen_heads", "--head"},
     {"MapRequest::others", "INPUT"},
     {"RunOptions::weights", "--no-weights"},
+    {"PlotRequest::format", "--out"},
     {"WhyOptions::head", "--why"},
     {"explain()", "attn-cli explain"},
     {"merge_summaries()", "--merge"},

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "attn/error.hpp"
 #include "attn/language.hpp"
@@ -55,6 +57,23 @@ void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
   given.request.maps.others.assign(words.begin() + 2, words.end());
 }
 
+// Whether the frames of an animation are wanted as files of a folder.
+bool is_folder(const std::filesystem::path& out) {
+  std::error_code ignored;
+  return !out.has_extension() || std::filesystem::is_directory(out, ignored);
+}
+
+int draw_into_folder(const GivenToPlot& given, const PlotRequest& request) {
+  const std::filesystem::path out = *given.out;
+  const std::vector<Picture> frames = draw_frames(request);
+  const auto files =
+      write_frames(frames, request.format, out.has_filename() ? out : out.parent_path());
+  if (given.common.quiet) return 0;
+  warn(frames[0].warnings);
+  if (given.common.json) print(frames_json(files, frames[0].warnings));
+  return 0;
+}
+
 int draw(const GivenToPlot& given) {
   PlotRequest request = given.request;
   const bool to_standard_output = *given.out == "-";
@@ -64,17 +83,21 @@ int draw(const GivenToPlot& given) {
                 "--json",
                 translated("leave out --json, or give {1} a file with --out", "attn-cli plot"));
   }
-  if (!to_standard_output) request.format = picture_format(*given.out);
   request.options.figure.threads = given.common.threads;
+  const std::filesystem::path out = *given.out;
+  if (request.kind == PlotKind::animation && !to_standard_output && is_folder(out)) {
+    return draw_into_folder(given, request);
+  }
+  if (!to_standard_output) request.format = picture_format(out);
   const Picture picture = attn::draw(request);
   if (to_standard_output) {
     print_result(picture.bytes);
   } else {
-    write_picture(picture, *given.out);
+    write_picture(picture, out);
   }
   if (given.common.quiet) return 0;
   warn(picture.warnings);
-  if (given.common.json && !to_standard_output) print(picture_json(picture, *given.out));
+  if (given.common.json && !to_standard_output) print(picture_json(picture, out));
   return 0;
 }
 
@@ -102,10 +125,12 @@ Command plot_command() {
   flags.begin_group(FlagGroup::output);
   flags.text(
       "--out", given->out, "FILE",
-      translated("Picture to write: {1}; - for PNG on standard output", picture_extensions()));
+      translated("Picture to write: {1}; - for PNG on standard output; of an animation also a "
+                 "folder, for its frames",
+                 picture_extensions()));
   add_provenance(flags, request.provenance, translated("the picture"));
   flags.choice("--format", request.format, picture_formats(), "FORMAT",
-               translated(": of a picture on standard output (default png)"));
+               translated(": of a picture on standard output, or of frames (default png)"));
   add_picture(flags, {request.options, request.maps.selection, request.sample, request.head});
   add_map_source(flags, request.maps, request.head);
   add_files(flags, request.files);

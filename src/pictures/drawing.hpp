@@ -68,6 +68,16 @@ Picture draw_stages(const Drawing& drawing);
 Picture draw_steps(const Drawing& drawing);
 Picture draw_positions(const Drawing& drawing);
 Picture draw_position_curves(const Drawing& drawing);
+/// An animated PNG of animation_frames(). Throws Error(usage) for another format.
+Picture draw_animation(const Drawing& drawing);
+
+/// The text with the weights of each chosen query in turn or, of several layers, the map of each,
+/// all of one size and on one range of colours. Throws Error(input) for more than 500.
+std::vector<Picture> animation_frames(const Drawing& drawing);
+
+/// Keys of a chosen map, or of one row of it, with the weights that its one query gives them, or
+/// with the mean of the queries that see them.
+TokenStrip token_strip(const SelectedMap& selected, const Heatmap& map);
 
 /// The map with one row for each sample and head, [B,H,1,Lk]: that of the query which an overlay
 /// shows, named by its label, or the mean of several.

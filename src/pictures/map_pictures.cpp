@@ -89,10 +89,9 @@ std::vector<double> means_of_keys(const Heatmap& map, const Tensor& allowed) {
   return means;
 }
 
-// Keys of the chosen map with the weights that the one chosen query gives them, or with the mean of
-// the queries that see them.
-TokenStrip token_strip(const SelectedMap& selected) {
-  const Heatmap map = selected_heatmap(selected);
+}  // namespace
+
+TokenStrip token_strip(const SelectedMap& selected, const Heatmap& map) {
   const std::size_t queries = map.weights.shape()[0], keys = map.weights.shape()[1];
   const Tensor allowed = map.allowed ? map.allowed.converted(DType::boolean) : Tensor();
 
@@ -128,6 +127,8 @@ TokenStrip token_strip(const SelectedMap& selected) {
   if (itself) strip.query = place;
   return strip;
 }
+
+namespace {
 
 // Columns of panels side by side; columns of different lengths one after the other in one row.
 HeatmapGrid comparison_grid(std::vector<std::vector<Heatmap>> columns) {
@@ -278,7 +279,8 @@ Picture draw_comparison(const Drawing& drawing) {
 Picture draw_map_strip(const Drawing& drawing) {
   const AttentionMap& map = drawing.of[0].map;
   check_is_map(map);
-  return draw_strip(token_strip(SelectedMap(map, drawing.choice)), drawing.options.strip(),
+  const SelectedMap selected(map, drawing.choice);
+  return draw_strip(token_strip(selected, selected_heatmap(selected)), drawing.options.strip(),
                     drawing.format);
 }
 

@@ -124,7 +124,14 @@ constexpr auto rows = std::to_array<PictureKind>(
        to_translate("what the map of one file has more than another's"), 2, 2, false},
       Shows::weights,
       Unit::several,
-      draw_difference}});
+      draw_difference},
+     {{PlotKind::animation, "animation",
+       to_translate("the text with the weights of one query after the other, or the maps of layers "
+                    "one after the other, as a PNG that moves"),
+       1, 1, false},
+      Shows::weights,
+      Unit::stack,
+      draw_animation}});
 
 constexpr bool has_a_row_for_each_kind() {
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -187,7 +194,6 @@ std::vector<NamedPicture> pictures_of(PlotKind kind,
   return pictures;
 }
 
-}  // namespace attn
 std::optional<Error> failure_of_picture(const std::string& file,
                                         const std::function<void()>& draw) {
   try {
@@ -202,3 +208,4 @@ std::optional<Error> failure_of_picture(const std::string& file,
   }
 }
 
+}  // namespace attn

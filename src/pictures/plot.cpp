@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "report/facts.hpp"
+#include "result/output_folder.hpp"
 #include "result/provenance.hpp"
 #include "result/result_reader.hpp"
 #include "support/atomic_file.hpp"
@@ -172,7 +174,9 @@ Drawing drawing_of(const PlotRequest& request) {
           request.format};
 }
 
-Picture plotted(const PlotRequest& request, FileAccess access) {
+// Pictures that `make` draws of what the request reads; warnings are added to the first.
+std::vector<Picture> plotted(const PlotRequest& request, FileAccess access,
+                             const std::function<std::vector<Picture>(const Drawing&)>& make) {
   Provenance provenance;
   if (request.provenance) provenance.watch(access);
   const PictureKind& kind = picture_kind(request.kind);
@@ -204,13 +208,13 @@ Picture plotted(const PlotRequest& request, FileAccess access) {
   if (request.provenance) drawing.options.figure.provenance = provenance.text();
   try {
     const InEnglish english(drawing.options.figure.style == PlotStyle::matplotlib);
-    Picture picture = kind.draw(drawing);
-    if (!left_out.empty()) picture.warnings.push_back(left_out_text(left_out));
+    std::vector<Picture> pictures = make(drawing);
+    if (!left_out.empty()) pictures[0].warnings.push_back(left_out_text(left_out));
     if (kind.shows == PictureKind::Shows::weights) {
       if (auto warning = merging_warning(drawing.of[0].map, drawing.choice))
-        picture.warnings.push_back(std::move(*warning));
+        pictures[0].warnings.push_back(std::move(*warning));
     }
-    return picture;
+    return pictures;
   } catch (const Error& error) {
     if (kind.unit == PictureKind::Unit::several) throw;
     throw placed(error, drawing.of[0].map);
@@ -221,9 +225,19 @@ Picture plotted(const PlotRequest& request, FileAccess access) {
 
 Picture draw(const PlotRequest& request) {
   return with_whole_files(request.files, [&](const FileAccess& access) {
-    Picture picture = plotted(request, access);
+    Picture picture = plotted(request, access, [&](const Drawing& drawing) {
+      return std::vector{picture_kind(request.kind).draw(drawing)};
+    })[0];
     picture.inputs = access.mapped;
     return picture;
+  });
+}
+
+std::vector<Picture> draw_frames(const PlotRequest& request) {
+  return with_whole_files(request.files, [&](const FileAccess& access) {
+    std::vector<Picture> frames = plotted(request, access, animation_frames);
+    for (Picture& frame : frames) frame.inputs = access.mapped;
+    return frames;
   });
 }
 
@@ -251,6 +265,11 @@ std::string picture_json(const Picture& picture, const std::filesystem::path& fi
                            {"bytes", picture.bytes.size()},
                            {"description", unless_empty(picture.description)},
                            {"warnings", picture.warnings}}));
+}
+
+std::string frames_json(const std::vector<std::filesystem::path>& files,
+                        const std::vector<std::string>& warnings) {
+  return json_text(object({{"files", files}, {"warnings", warnings}}));
 }
 
 std::string heatmap_json(const Heatmap& heatmap) {
@@ -282,6 +301,22 @@ PictureFormat picture_format(const std::filesystem::path& path) {
 void write_picture(const Picture& picture, const std::filesystem::path& path) {
   if (picture.inputs) picture.inputs->refuse_output(path);
   write_whole_file(path, picture.bytes, Existing::followed);
+}
+
+std::vector<std::filesystem::path> write_frames(const std::vector<Picture>& frames,
+                                                PictureFormat format,
+                                                const std::filesystem::path& folder) {
+  const std::size_t digits = std::to_string(frames.size()).size();
+  std::vector<std::filesystem::path> files;
+  for (std::size_t i = 1; i <= frames.size(); ++i) {
+    const std::string number = std::to_string(i);
+    files.push_back(folder / ("frame-" + std::string(digits - number.size(), '0') + number +
+                              extension(format)));
+    if (frames[i - 1].inputs) frames[i - 1].inputs->refuse_output(files.back());
+  }
+  make_output_folder(folder);
+  for (std::size_t i = 0; i < frames.size(); ++i) write_whole_file(files[i], frames[i].bytes);
+  return files;
 }
 
 }  // namespace attn
