@@ -135,6 +135,8 @@ foreach(library IN LISTS attn_late_libraries)
 endforeach()
 list(JOIN attn_depends ", " CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "fonts-wqy-zenhei")
+# Pictures in terminals that show sixels.
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS libsixel1)
 set(CPACK_DEBIAN_PROGRAM_DESCRIPTION
   "computes attention exactly and draws it
 Reads queries, keys and values, hidden states or tokens, computes the attention

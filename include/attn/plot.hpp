@@ -314,6 +314,13 @@ struct TerminalOptions {
 std::string draw_in_terminal(const Heatmap& heatmap, const TerminalOptions& options);
 
 /// Names of colour maps for ColorOptions::cmap, in the order of lists for users.
+/// Protocols by which terminals show pictures: DEC's sixels, and the graphics protocol of kitty.
+enum class TerminalPictures { sixel, kitty };
+
+/// The text by which a terminal of that protocol shows a picture, a PNG file. Throws Error(file) if
+/// libsixel is wanted and not installed.
+std::string picture_in_terminal(const Picture& picture, TerminalPictures protocol);
+
 std::vector<std::string_view> colour_maps();
 
 }  // namespace attn

@@ -5,10 +5,12 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "attn/named.hpp"
 #include "attn/plot.hpp"
 
 #include "cli/common_flags.hpp"
@@ -48,6 +50,19 @@ void add_terminal(Flags& flags, TerminalChoice& choice);
 /// NO_COLOR, else from COLORTERM, TERM and the terminal's size. Throws Error(usage) for flags that
 /// contradict each other.
 TerminalOptions terminal_options(const TerminalChoice& choice, const Common& common);
+
+/// Way in which a map is shown in the terminal.
+enum class ShownAs { automatic, blocks, sixel, kitty };
+
+/// Names of the ways, for flags.
+std::span<const Named<ShownAs>> shown_as() noexcept;
+
+/// Protocol of pictures that the terminal of standard output knows, by its answer to a query on
+/// standard input; none if either is no terminal, or nothing is answered soon.
+std::optional<TerminalPictures> asked_terminal();
+
+/// Pixels of the terminal's width, as it says itself or about.
+double terminal_pixels(std::size_t columns);
 
 /// A line of the terminal on standard error that changes as work goes on. Without a terminal there
 /// nothing is shown.

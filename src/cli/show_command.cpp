@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "attn/error.hpp"
 #include "attn/language.hpp"
@@ -16,6 +18,7 @@ struct GivenToShow {
   Common common;
   PlotRequest request;
   TerminalChoice terminal;
+  ShownAs as = ShownAs::automatic;
 };
 
 void take_words(const std::vector<std::string>& words, GivenToShow& given) {
@@ -28,6 +31,35 @@ void take_words(const std::vector<std::string>& words, GivenToShow& given) {
   given.request.maps.others.assign(words.begin() + 1, words.end());
 }
 
+// The protocol of pictures that is wanted, or that a terminal of colours knows where nothing is
+// said; none for blocks.
+std::optional<TerminalPictures> pictures(const GivenToShow& given, TerminalColors colors) {
+  switch (given.as) {
+    case ShownAs::blocks:
+      return std::nullopt;
+    case ShownAs::sixel:
+      return TerminalPictures::sixel;
+    case ShownAs::kitty:
+      return TerminalPictures::kitty;
+    case ShownAs::automatic:
+      break;
+  }
+  const bool plain = given.common.json || given.common.quiet || colors == TerminalColors::none;
+  return plain ? std::nullopt : asked_terminal();
+}
+
+// The heatmap as a picture of the terminal's width.
+std::string drawn(PlotRequest request, TerminalPictures protocol, std::size_t columns,
+                  std::vector<std::string>& warnings) {
+  constexpr double dpi = 100, aspect = 0.75, widest = 1200;  // pixels
+  const double width = std::min(widest, terminal_pixels(columns)) / dpi;
+  request.options.figure.dpi = dpi;
+  request.options.figure.figsize = {width, aspect * width};
+  const Picture picture = attn::draw(request);
+  warnings = picture.warnings;
+  return picture_in_terminal(picture, protocol);
+}
+
 int draw(const GivenToShow& given) {
   const PlotRequest& request = given.request;
   if (request.maps.selection.heads == MapSelection::Heads::all) {
@@ -38,6 +70,13 @@ int draw(const GivenToShow& given) {
   TerminalOptions options = terminal_options(given.terminal, given.common);
   options.cmap = request.options.colors.cmap;
   std::vector<std::string> warnings;
+  if (const auto protocol = pictures(given, options.colors); protocol && !given.common.json) {
+    const std::string picture = drawn(request, *protocol, options.columns, warnings);
+    if (given.common.quiet) return 0;
+    warn(warnings);
+    print(picture);
+    return 0;
+  }
   const Heatmap heatmap = read_heatmap(request, &warnings);
   if (given.common.quiet) return 0;
   warn(warnings);
@@ -66,6 +105,8 @@ Command show_command() {
   add_map_source(flags, request.maps, request.head);
   add_colour_map(flags, request.options.colors.cmap);
   add_terminal(flags, given->terminal);
+  flags.choice("--as", given->as, shown_as(), "WAY",
+               translated(": by default pictures where the terminal answers that it knows them"));
   add_files(flags, request.files);
   add_common(flags, given->common);
   return command;

@@ -146,6 +146,67 @@ TEST_CASE("show draws the first attention of a layer's result, from any file of 
   CHECK(attn_cli({"show", "e/tensors.npz"}, folder.path()).exit_code == 0);
 }
 
+TEST_CASE("show --as draws a picture by the protocol of kitty or in sixels, else blocks") {
+  const TemporaryFolder folder;
+  folder.write("w.json", weights);
+  const auto show = [&](const std::string& way) {
+    return attn_cli({"show", "w.json", "--as", way, "--width", "40"}, folder.path());
+  };
+  const Outcome kitty = show("kitty");
+  CHECK(kitty.errors.empty());
+  CHECK(kitty.output.starts_with("\x1b_Ga=T,f=100,q=2,m=1;iVBORw0KGgo"));  // a PNG's signature
+  CHECK(kitty.output.ends_with("\x1b\\\n"));
+  CHECK(show("blocks").output == attn_cli({"show", "w.json"}, folder.path()).output);
+  const Outcome sixel = show("sixel");
+  if (sixel.exit_code == 0) {
+    CHECK(sixel.output.starts_with("\x1bP"));
+    CHECK(sixel.output.ends_with("\x1b\\\n"));
+  } else {
+    CHECK(holds(sixel.errors, "cannot load the library libsixel"));
+  }
+  CHECK(show("sixle").errors ==
+        "attn-cli: invalid value \"sixle\" for --as\n"
+        "  where: --as\n"
+        "  help:  did you mean \"sixel\"?\n");
+}
+
+TEST_CASE(
+    "show asks a terminal of colours for its pictures, and draws those that it answers to know") {
+  if (!there_are_terminals() || shell("command -v python3").exit_code != 0) return;
+  const TemporaryFolder folder;
+  folder.write("w.json", weights);
+  // A terminal that answers the query after its final letter, as given.
+  folder.write("terminal.py", R"(import os, pty, sys
+answer = sys.argv[1].encode().decode('unicode_escape').encode('latin-1')
+pid, terminal = pty.fork()
+if pid == 0:
+    os.environ.update(TERM='xterm-256color', COLORTERM='truecolor')
+    os.execv(os.environ['ATTN'], ['attn-cli', 'show', 'w.json'])
+seen, asked = b'', False
+while True:
+    try:
+        part = os.read(terminal, 65536)
+    except OSError:
+        break
+    if not part: break
+    seen += part
+    if not asked and seen.endswith(b'\x1b[c'):
+        asked = True
+        os.write(terminal, answer)
+os.waitpid(pid, 0)
+os.write(1, seen)
+)");
+  const auto on = [&](const std::string& answer) {
+    return shell("python3 terminal.py '" + answer + "'", folder.path()).output;
+  };
+  CHECK(holds(on("\\x1b_Gi=31;OK\\x1b\\\\\\x1b[?62;4c"), "\x1b_Ga=T,f=100"));
+  CHECK(holds(on("\\x1b[?62;4;22c"), "\x1bP"));
+  const std::string neither = on("\\x1b[?62;22c");
+  CHECK(holds(neither, truecolor));
+  CHECK_FALSE(holds(neither, "\x1bP"));
+  CHECK(holds(on(""), truecolor));
+}
+
 TEST_CASE("show tells wrong use apart") {
   CHECK(attn_cli({"show"}).errors ==
         "attn-cli: no file to show given\n"

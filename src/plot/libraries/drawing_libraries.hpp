@@ -138,6 +138,7 @@ ATTN_DRAWING(cairo_get_source);
 ATTN_DRAWING(cairo_identity_matrix);
 ATTN_DRAWING(cairo_image_surface_create);
 ATTN_DRAWING(cairo_image_surface_create_for_data);
+ATTN_DRAWING(cairo_image_surface_create_from_png_stream);
 ATTN_DRAWING(cairo_image_surface_get_data);
 ATTN_DRAWING(cairo_image_surface_get_height);
 ATTN_DRAWING(cairo_image_surface_get_stride);
