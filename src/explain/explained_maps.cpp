@@ -127,7 +127,7 @@ class HeadRowsExplained {
 
   std::string place() const {
     const std::string heads = !layer_.heads_are_one()
-                                  ? translated("Head {1}", head_ + layer_.map().first_head_number())
+                                  ? translated("Head {1}", head_ + layer_.map().first_number())
                               : options_.maps.selection.heads == MapSelection::Heads::max
                                   ? translated("Largest of {1}", layer_.heads_in_words())
                                   : translated("Mean of {1}", layer_.heads_in_words());

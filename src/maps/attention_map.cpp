@@ -64,7 +64,7 @@ std::string place_of(const AttentionMap& map) {
   return map.place.empty() ? AttentionName::of_tensor(map.tensor).title() : map.place;
 }
 
-std::size_t AttentionMap::first_head_number() const {
+std::size_t AttentionMap::first_number() const {
   return layer || name.layer() || AttentionName::of_tensor(tensor).layer() ? 0 : 1;
 }
 

@@ -53,9 +53,9 @@ struct AttentionMap {
   /// Whether rows are queries and columns keys.
   bool is_map() const { return meaning != TensorMeaning::positions; }
   bool holds_weights() const { return meaning == TensorMeaning::weights; }
-  /// Number that readers see of the first head: 0 where layers are counted, as models' heads are
-  /// called everywhere, and 1 of a single attention.
-  std::size_t first_head_number() const;
+  /// Number that readers see of the first head and sample: 0 where layers are counted, as models'
+  /// heads are called everywhere, and 1 of a single attention.
+  std::size_t first_number() const;
 };
 
 /// Numbers [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk], or with `heads_only` [H,Lq,Lk], as samples × heads of

@@ -135,7 +135,11 @@ std::string place_text(const SelectedMap& selected, std::size_t sample, std::siz
   const MapSelection& selection = selected.choice.selection;
   const std::string between = translated(", ");
   std::string place = selected.where.empty() ? "" : selected.where + between;
-  place += translated("Sample {1}", sample + 1) + between;
+  // The one sample of a model goes without saying.
+  const std::size_t first = selected.map.first_number();
+  if (first > 0 || selected.numbers.samples() > 1) {
+    place += translated("Sample {1}", sample + first) + between;
+  }
   const std::string heads = heads_text(selected);
   switch (selection.heads) {
     case MapSelection::Heads::mean:
@@ -148,7 +152,7 @@ std::string place_text(const SelectedMap& selected, std::size_t sample, std::siz
       place += heads;
       break;
     case MapSelection::Heads::one:
-      place += translated("Head {1}", head + selected.map.first_head_number());
+      place += translated("Head {1}", head + selected.map.first_number());
       break;
   }
   if (const std::string keys = keys_text(selection); !keys.empty()) place += between + keys;
@@ -211,7 +215,8 @@ Heatmap heatmap_of_positions(const SelectedMap& selected, std::size_t head) {
   if (selected.numbers.heads() > 1) {
     heatmap.title += " " + place_text(selected, sample, head);
   } else if (selected.numbers.samples() > 1) {
-    heatmap.title += " " + translated("({1})", translated("Sample {1}", sample + 1));
+    heatmap.title +=
+        " " + translated("({1})", translated("Sample {1}", sample + map.first_number()));
   }
   return heatmap;
 }
@@ -228,7 +233,7 @@ std::vector<Heatmap> selected_heads(const SelectedMap& selected) {
   std::vector<Heatmap> heads;
   for (const std::size_t head : drawn_heads(selected)) {
     heads.push_back(selected_heatmap(selected, selected.choice.sample, head));
-    heads.back().title = translated("Head {1}", head + selected.map.first_head_number());
+    heads.back().title = translated("Head {1}", head + selected.map.first_number());
   }
   return heads;
 }
@@ -256,7 +261,7 @@ std::vector<Heatmap> heads_of(const SelectedMap& selected) {
   for (const std::size_t head : drawn_heads(selected)) {
     heads.push_back(heatmap_of_positions(selected, head));
     if (selected.numbers.heads() > 1)
-      heads.back().title = translated("Head {1}", head + selected.map.first_head_number());
+      heads.back().title = translated("Head {1}", head + selected.map.first_number());
   }
   return heads;
 }
@@ -320,12 +325,12 @@ HeatmapGrid selected_grid(const SelectedMap& selected) {
     const std::size_t sample = one_sample ? selected.choice.sample : row;
     for (const std::size_t head : heads) {
       Heatmap panel = selected_heatmap(selected, sample, head);
-      panel.title = several && !together
-                        ? translated("Head {1}", head + selected.map.first_head_number())
-                        : "";
+      panel.title =
+          several && !together ? translated("Head {1}", head + selected.map.first_number()) : "";
       grid.panels.push_back(std::move(panel));
     }
-    if (grid.rows > 1) grid.row_titles.push_back(translated("Sample {1}", sample + 1));
+    if (grid.rows > 1)
+      grid.row_titles.push_back(translated("Sample {1}", sample + selected.map.first_number()));
   }
   return grid;
 }
@@ -351,7 +356,7 @@ std::vector<std::size_t> drawn_heads(const SelectedMap& selected) {
 
 std::string heads_text(const SelectedMap& selected) {
   return numbers_text(drawn_heads(selected), selected.numbers.heads(), NumberedThing::head,
-                      selected.map.first_head_number());
+                      selected.map.first_number());
 }
 
 std::string place_text(const SelectedMap& selected) {

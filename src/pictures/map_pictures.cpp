@@ -20,7 +20,7 @@ void add_groups(HeatmapGrid& grid, const AttentionMap& map, bool chosen_heads) {
   if (map.heads_per_group < 2 || chosen_heads || grid.columns % map.heads_per_group != 0) return;
   grid.columns_a_group = map.heads_per_group;
   for (std::size_t i = 0; i < grid.columns / map.heads_per_group; ++i) {
-    grid.group_titles.push_back(translated("Key/Value Head {1}", i + map.first_head_number()));
+    grid.group_titles.push_back(translated("Key/Value Head {1}", i + map.first_number()));
   }
 }
 
@@ -47,10 +47,9 @@ HeatmapGrid layers_grid(const Drawing& drawing) {
     grid.columns = heads_together(drawing.choice.selection) ? 1 : heads.size();
     for (const std::size_t head : std::span(heads).first(grid.columns)) {
       grid.panels.push_back(selected_heatmap(chosen, drawing.choice.sample, head));
-      grid.panels.back().title =
-          heads_together(drawing.choice.selection)
-              ? ""
-              : translated("Head {1}", head + chosen.map.first_head_number());
+      grid.panels.back().title = heads_together(drawing.choice.selection)
+                                     ? ""
+                                     : translated("Head {1}", head + chosen.map.first_number());
     }
     grid.row_titles.push_back(chosen.where.empty() ? translated("Layer {1}", layer) : chosen.where);
   }
@@ -219,7 +218,7 @@ Picture draw_map_grid(const Drawing& drawing) {
     };
     const bool one_sample = drawing.of.size() > 1 || drawing.choice.selection.one_sample;
     if (one_sample && chosen.numbers.samples() > 1) {
-      add(translated("Sample {1}", drawing.choice.sample + 1));
+      add(translated("Sample {1}", drawing.choice.sample + map.first_number()));
     }
     if (heads_together(drawing.choice.selection)) {
       add(drawing.choice.selection.heads == MapSelection::Heads::mean

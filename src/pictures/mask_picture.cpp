@@ -70,9 +70,9 @@ MaskMap mask_map(const PlannedAttention& attention, std::size_t sample, std::siz
   std::string place = attention.name.title();
   const std::string between = translated(", ");
   if (!place.empty()) place += between;
-  place += translated("Sample {1}", sample + 1);
-  if (visibility.differs_by_head())
-    place += between + translated("Head {1}", head + (attention.name.layer() ? 0 : 1));
+  const std::size_t first = attention.name.layer() ? 0 : 1;
+  place += translated("Sample {1}", sample + first);
+  if (visibility.differs_by_head()) place += between + translated("Head {1}", head + first);
   map.title =
       (title.empty() ? "" : shown_title(title) + "\n") + translated("Attention Mask ({1})", place);
   return map;

@@ -94,7 +94,7 @@ LayerPanels layer_panels(const AttentionMap& row, const MapChoice& asked) {
       panel.patches.missing = Tensor(shape, std::move(missing));
     }
     if (each) {
-      panel.patches.title = translated("Head {1}", head + selected.map.first_head_number());
+      panel.patches.title = translated("Head {1}", head + selected.map.first_number());
     }
   }
   all.where = selected.where;
@@ -169,7 +169,8 @@ Picture draw_map_overlay(const Drawing& drawing) {
   const std::string place =
       of_head ? layer.place
               : translated("({1})", (layer.where.empty() ? "" : layer.where + translated(", ")) +
-                                        translated("Sample {1}", drawing.choice.sample + 1));
+                                        translated("Sample {1}",
+                                                   drawing.choice.sample + map.first_number()));
   overlay.title = (title.empty() ? "" : title + "\n") + what + "\n" + place;
   return draw_overlay(overlay, options_for(drawing, map).overlay(), drawing.format);
 }

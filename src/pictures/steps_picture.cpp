@@ -121,7 +121,7 @@ Picture draw_steps(const Drawing& drawing) {
   HeatmapGrid grid{1, chosen.numbers.heads(), {}, head_side};
   for (std::size_t head = 0; head < grid.columns; ++head) {
     grid.panels.push_back(stacked_steps(drawing.of, drawing, head));
-    grid.panels.back().title = translated("Head {1}", head + first.first_head_number());
+    grid.panels.back().title = translated("Head {1}", head + first.first_number());
   }
   return draw_grid(grid, options.grid(), drawing.format);
 }

@@ -161,11 +161,11 @@ std::string predictions(const ModelReport& model) {
   std::string text;
   for (std::size_t b = 0; b < model.predictions.size(); ++b) {
     for (const Prediction& prediction : model.predictions[b]) {
-      text += "\n" +
-              (model.next
-                   ? translated("Next token after sample {1}", b + 1)
-                   : translated("Mask token {1} of sample {2}", prediction.position + 1, b + 1)) +
-              "\n";
+      text +=
+          "\n" +
+          (model.next ? translated("Next token after sample {1}", b)
+                      : translated("Mask token {1} of sample {2}", prediction.position + 1, b)) +
+          "\n";
       for (const Prediction::Token& token : prediction.likeliest) {
         const std::string written =
             token.text.empty() ? translated("token {1}", token.id) : "\"" + token.text + "\"";
@@ -193,8 +193,10 @@ std::string ids_table(const RunReport& report) {
     table.add({name, line + (length > most_ids ? " …" : "")});
   }
   const std::string text = table.text();
-  return text.empty() ? text
-                      : "\n" + translated("Tokens of sample {1}", report.sample + 1) + "\n" + text;
+  return text.empty()
+             ? text
+             : "\n" + translated("Tokens of sample {1}", report.sample + (report.model ? 0 : 1)) +
+                   "\n" + text;
 }
 
 std::string text_of(const RunReport& report, std::size_t width) {
@@ -223,13 +225,13 @@ std::string text_of(const RunReport& report, std::size_t width) {
   const std::size_t shown_maps = report.model ? 1 : report.weights.size();
   for (const ReportedWeights& weights : std::span(report.weights).first(shown_maps)) {
     if (weights.weights) {
+      const std::size_t first = AttentionName::of_tensor(weights.name).layer() ? 0 : 1;
       const std::string name = weights.name == "weights"          ? translated("Weights")
                                : weights.name == "pooled_weights" ? translated("Pooled weights")
                                                                   : weights.name;
       text += "\n" +
               translated("{1} of sample {2}, head {3} (rows: queries, columns: keys)", name,
-                         report.sample + 1,
-                         report.head + (AttentionName::of_tensor(weights.name).layer() ? 0 : 1)) +
+                         report.sample + first, report.head + first) +
               "\n" +
               table(weights.weights, weights.query_labels, weights.key_labels, most_columns, true,
                     width);
@@ -293,11 +295,11 @@ Fact facts_of(const RunReport& report) {
     return object(
         {{"name", one.first}, {"shape", one.second.shape()}, {"values", only_if(ids, one.second)}});
   };
-  const bool predicted = model != nullptr && !model->predictions.empty();
-  return object(
   const auto failure = [](const Error& error) {
     return object({{"problem", error.problem()}, {"where", error.where()}, {"help", error.help()}});
   };
+  const bool predicted = model != nullptr && !model->predictions.empty();
+  return object(
       {{"document", report.document},
        {"attention", info(report.kind).name},
        {"title", unless_empty(report.title)},
@@ -314,10 +316,10 @@ Fact facts_of(const RunReport& report) {
        {"recovered", unless_empty(report.recovered)},
        {"recovered_texts", unless_empty(report.recovered_texts)},
        {"warnings", report.warnings},
-       {"files", list_of(report.files, path_of)},
-       {"removed", only_if(!report.removed.empty(), list_of(report.removed, path_alone))}});
        {"failed_pictures",
         only_if(!report.failed_pictures.empty(), list_of(report.failed_pictures, failure))},
+       {"files", list_of(report.files, path_of)},
+       {"removed", only_if(!report.removed.empty(), list_of(report.removed, path_alone))}});
 }
 
 }  // namespace

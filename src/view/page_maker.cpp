@@ -429,7 +429,7 @@ ViewOutcome PageMaker::finish() {
     samples = std::max(samples, attention.samples.size());
   }
   for (std::size_t b = data_.samples.size(); b < samples; ++b) {
-    data_.samples.push_back(translated("Sample {1}", b + 1));
+    data_.samples.push_back(translated("Sample {1}", b + data_.first_number));
   }
   const FiniteRange weights =
       data_.attentions.empty() ? FiniteRange() : data_.ranges.front().second;

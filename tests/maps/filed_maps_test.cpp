@@ -168,8 +168,7 @@ TEST_CASE("layers are taken together by their mean or the largest") {
   request.maps.selection.layers.reset();
   CHECK(shares(request)[0] == doctest::Approx(0.2));
   CHECK(places(request) == Texts{"Largest of 3 Layers"});
-  CHECK(read_heatmap(request).title ==
-        "Attention Weight Heatmap (Largest of 3 Layers, Sample 1, Head 0)");
+  CHECK(read_heatmap(request).title == "Attention Weight Heatmap (Largest of 3 Layers, Head 0)");
 }
 
 TEST_CASE("layers together hide a cell that every layer hides") {

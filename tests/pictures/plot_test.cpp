@@ -250,7 +250,7 @@ TEST_CASE("a comparison keeps the title that its files have in common") {
   PlotRequest request = layers_request(folder);
   request.kind = PlotKind::comparison;
   request.maps.others = {request.input};
-  CHECK(has(texts_of(draw(request)), "Two layers (Layer 0, Self-Attention, Sample 1, Head 0)"));
+  CHECK(has(texts_of(draw(request)), "Two layers (Layer 0, Self-Attention, Head 0)"));
 }
 
 TEST_CASE("a comparison of files without titles says what it shows") {
