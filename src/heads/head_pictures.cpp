@@ -130,9 +130,18 @@ Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size
   // The scale begins at the zero that there is.
   heatmap.any_numbers = !weights && std::any_of(numbers.begin(), numbers.end(),
                                                 [](double number) { return number < 0; });
+  const bool yes_or_no = std::all_of(numbers.begin(), numbers.end(), [](double number) {
+    return std::isnan(number) || number == 0 || number == 1;
+  });
   heatmap.weights = Tensor({attentions.size(), most}, std::move(numbers));
   PlotOptions plot = options.plot;
   if (!plot.figure.title) plot.figure.title = title;
+  // Of two values, which the cells name, a bar would say less than their meaning does.
+  constexpr std::size_t most_with_values = 24;
+  if (!bar.empty() && yes_or_no && std::max(most, attentions.size()) <= most_with_values) {
+    plot.colors.bar = false;
+    if (!plot.figure.xlabel) plot.figure.xlabel = bar;
+  }
   // Rows and columns say what they are, and the title what the colours are.
   if (!plot.figure.xlabel) plot.figure.xlabel = "";
   if (!plot.figure.ylabel) plot.figure.ylabel = "";

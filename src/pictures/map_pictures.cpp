@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "document/example_titles.hpp"
 #include "pictures/drawing.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -129,6 +131,57 @@ TokenStrip token_strip(const SelectedMap& selected, const Heatmap& map) {
 
 namespace {
 
+constexpr double robust_share = 0.999;  // of the cells of weights in bins within their range
+constexpr std::size_t many_keys = 24;
+constexpr double heavy_first_key = 0.3;
+
+bool is_pooled(const AttentionMap& map) {
+  return !map.cells.empty() || map.tensor.ends_with("pooled_weights");
+}
+
+bool chooses_colours(const Drawing& drawing) {
+  return drawing.options.figure.style == PlotStyle::standard &&
+         drawing.options.colors.range.scope == ColorRange::Scope::shared &&
+         drawing.options.colors.norm.kind == ColorNorm::Kind::linear;
+}
+
+// Ends the colours of weights in bins at a value that one cell in a thousand exceeds, where few
+// large cells would make all others pale: the bar then says by an arrow that there are larger ones.
+void keep_bins_apart(PlotOptions& options, const Drawing& drawing, const AttentionMap& map,
+                     std::span<const Heatmap> shown) {
+  if (!is_pooled(map) || !chooses_colours(drawing)) return;
+  std::vector<double> cells;
+  for (const Heatmap& panel : shown) {
+    const Tensor numbers = panel.weights.converted(DType::float64);
+    const Tensor seen = panel.allowed ? panel.allowed.converted(DType::boolean) : Tensor();
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (!seen || seen.values<std::uint8_t>()[i] != 0)
+        cells.push_back(numbers.values<double>()[i]);
+    }
+  }
+  const auto place = static_cast<std::ptrdiff_t>(robust_share * static_cast<double>(cells.size()));
+  if (place + 1 >= static_cast<std::ptrdiff_t>(cells.size())) return;
+  std::nth_element(cells.begin(), cells.begin() + place, cells.end());
+  const double end = cells[static_cast<std::size_t>(place)];
+  constexpr double near = 0.8;  // of the largest cell
+  if (!(end > 0) || end > near * *std::max_element(cells.begin() + place, cells.end())) return;
+  options.colors.range = {ColorRange::Scope::given, 0, end};
+}
+
+// Suggests other colours where the first key takes so much weight that all other keys look alike.
+std::optional<std::string> first_key_warning(const Drawing& drawing, const Heatmap& shown) {
+  const std::size_t keys = shown.weights.shape()[1];
+  if (shown.any_numbers || shown.first_key > 0 || keys < many_keys || !chooses_colours(drawing))
+    return std::nullopt;
+  const double mean =
+      means_of_keys(shown, shown.allowed ? shown.allowed.converted(DType::boolean) : Tensor())[0];
+  if (!(mean > heavy_first_key)) return std::nullopt;
+  return translated(
+      "the first key gets {1} of the weight on average, so that the others look alike: "
+      "ColorOptions::norm log shows their differences, MapSelection::drop_first 1 leaves it out",
+      with_decimals(mean, 2));
+}
+
 // Columns of panels side by side; columns of different lengths one after the other in one row.
 HeatmapGrid comparison_grid(std::vector<std::vector<Heatmap>> columns) {
   HeatmapGrid grid{columns[0].size(), columns.size(), {}, compared_side};
@@ -185,9 +238,13 @@ Picture draw_map(const Drawing& drawing) {
   if (!options.figure.title && map.is_map() && heads[0].any_numbers) {
     options.figure.title = map.tensor + " " + place_text(chosen);
   }
+  keep_bins_apart(options, drawing, map, heads);
   const bool side_by_side = drawing.choice.selection.heads == MapSelection::Heads::all;
   if (!side_by_side || (!map.is_map() && heads.size() == 1)) {
-    return draw_heatmap(heads[0], options.heatmap(), drawing.format);
+    Picture picture = draw_heatmap(heads[0], options.heatmap(), drawing.format);
+    if (auto warning = map.is_map() ? first_key_warning(drawing, heads[0]) : std::nullopt)
+      picture.warnings.push_back(std::move(*warning));
+    return picture;
   }
   if (!options.figure.title) {
     options.figure.title =
@@ -195,7 +252,14 @@ Picture draw_map(const Drawing& drawing) {
             ? title_or(map.title, translated("Attention Weight Heatmap") + " ") + place_text(chosen)
             : map.tensor;
   }
-  return draw_grid({1, heads.size(), std::move(heads), head_side}, options.grid(), drawing.format);
+  Picture picture =
+      draw_grid({1, heads.size(), std::move(heads), head_side}, options.grid(), drawing.format);
+  if (options.marginals) {
+    picture.warnings.push_back(
+        translated("sums are drawn beside one map, not beside several: choose one head with "
+                   "MapSelection::chosen_heads, or leave out PlotOptions::marginals"));
+  }
+  return picture;
 }
 
 Picture draw_map_grid(const Drawing& drawing) {
@@ -235,6 +299,7 @@ Picture draw_map_grid(const Drawing& drawing) {
     if (!map.cells.empty()) title += "\n" + map.cells;
     options.figure.title = std::move(title);
   }
+  keep_bins_apart(options, drawing, map, grid.panels);
   return draw_grid(grid, options.grid(), drawing.format);
 }
 

@@ -262,3 +262,57 @@ TEST_CASE("a comparison of files without titles says what it shows") {
   request.maps.name = "scores";
   CHECK(has(texts_of(draw(request)), "scores (Sample 1, Head 1)"));
 }
+
+TEST_CASE("few large bins do not make all others pale: an arrow at the bar stands for them") {
+  const TemporaryFolder folder;
+  std::string rows;
+  for (int i = 0; i < 50; ++i) {
+    rows += rows.empty() ? "[" : ",[";
+    for (int j = 0; j < 50; ++j) {
+      rows += (j == 0 ? "" : ",") + std::string(i == 0 && j == 0 ? "0.9" : i % 2 ? "0.02" : "0.01");
+    }
+    rows += "]";
+  }
+  folder.write("r.json", R"({"tensors":{"pooled_weights":[)" + rows + "]}}");
+  PlotRequest request;
+  request.input = folder / "r.json";
+  request.maps.name = "pooled_weights";
+  CHECK(draw(request).description.find("Values from 0.01 to 0.9, coloured from 0 to 0.02.") !=
+        std::string::npos);
+  request.options.colors.range = {ColorRange::Scope::given, 0, 1};
+  CHECK(draw(request).description.find("coloured from 0 to 1.") != std::string::npos);
+}
+
+TEST_CASE(
+    "a first key that takes the weight away from many others is mentioned, with the way out") {
+  const TemporaryFolder folder;
+  const auto warnings = [&](const std::string& first, const std::string& other) {
+    std::string row = "[" + first;
+    for (int j = 1; j < 30; ++j) row += "," + other;
+    row += "]";
+    folder.write("r.json", R"({"weights":[)" + row + "," + row + "]}");
+    PlotRequest request;
+    request.input = folder / "r.json";
+    request.options.figure.dpi = 30;
+    return draw(request).warnings;
+  };
+  CHECK(warnings("0.71", "0.01") ==
+        Names{"the first key gets 0.71 of the weight on average, so that the others look alike: "
+              "ColorOptions::norm log shows their differences, MapSelection::drop_first 1 leaves "
+              "it out"});
+  CHECK(warnings("0.13", "0.03").empty());
+}
+
+TEST_CASE("sums are drawn beside one map, and several say so") {
+  const TemporaryFolder folder;
+  folder.write("r.json", R"({"weights":[[[[1,0],[0.5,0.5]],[[0,1],[1,0]]]]})");
+  PlotRequest request;
+  request.input = folder / "r.json";
+  request.options.figure.dpi = 30;
+  request.options.marginals = true;
+  CHECK(draw(request).warnings.empty());
+  request.maps.selection.heads = MapSelection::Heads::all;
+  CHECK(draw(request).warnings ==
+        Names{"sums are drawn beside one map, not beside several: choose one head with "
+              "MapSelection::chosen_heads, or leave out PlotOptions::marginals"});
+}
