@@ -111,7 +111,8 @@ struct GridOptions {
   FigureOptions figure;
   ColorOptions colors;
   AnnotationOptions annotation;
-  std::optional<std::vector<std::string>> titles;  ///< one a column; empty = none
+  /// One a column, or one a panel of a row that is wrapped; empty = none.
+  std::optional<std::vector<std::string>> titles;
   /// Panels per row of a grid that has one row; absent = nearly a square of more than six.
   std::optional<std::size_t> columns;
 };
@@ -313,7 +314,6 @@ struct TerminalOptions {
 /// the scale with the smallest and the largest value. Throws the errors of draw_heatmap().
 std::string draw_in_terminal(const Heatmap& heatmap, const TerminalOptions& options);
 
-/// Names of colour maps for ColorOptions::cmap, in the order of lists for users.
 /// Protocols by which terminals show pictures: DEC's sixels, and the graphics protocol of kitty.
 enum class TerminalPictures { sixel, kitty };
 
@@ -321,6 +321,7 @@ enum class TerminalPictures { sixel, kitty };
 /// libsixel is wanted and not installed.
 std::string picture_in_terminal(const Picture& picture, TerminalPictures protocol);
 
+/// Names of colour maps for ColorOptions::cmap, in the order of lists for users.
 std::vector<std::string_view> colour_maps();
 
 }  // namespace attn

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,19 @@ View view_of(const std::vector<Bar>& bars, bool standard) {
           {0, standard ? std::max(largest + 1, largest * 1.1) : largest + 1}};
 }
 
+// Sizes are whole numbers, and so are the ticks of their axis.
+void keep_whole_ticks(Axis& axis, Interval view) {
+  constexpr double rounding = 1e-6;
+  const auto value_at = [&](const Tick& tick) {
+    return view.low + tick.position * (view.high - view.low);
+  };
+  std::erase_if(axis.ticks, [&](const Tick& tick) {
+    return std::abs(value_at(tick) - std::round(value_at(tick))) > rounding;
+  });
+  if (!axis.offset.empty()) return;
+  for (Tick& tick : axis.ticks) tick.label = whole(std::round(value_at(tick)));
+}
+
 // The values above the bars.
 std::vector<PlacedText> values_at(const Box& box, const std::vector<Bar>& bars, const View& view,
                                   Figure& figure) {
@@ -119,10 +133,24 @@ constexpr std::array order_of_boxes = {Part::title};
 struct Sized {
   std::string name;
   double length, width;
+  std::string copies;  // how many matrices of this size there are; empty for one
   Colour colour;
 
   std::string size() const { return whole(length) + " × " + whole(width); }
 };
+
+// "2 samples, 4 heads" of [2,4,L,D].
+std::string copies_of(const Shape& shape) {
+  const std::size_t samples = shape.size() > 2 ? shape[0] : 1;
+  const std::size_t heads = shape.size() > 3 ? shape[1] : 1;
+  std::string text;
+  if (samples > 1) text = translated_count(samples, "{1} sample", "{1} samples");
+  if (heads > 1) {
+    text +=
+        (text.empty() ? "" : translated(", ")) + translated_count(heads, "{1} head", "{1} heads");
+  }
+  return text;
+}
 
 std::vector<Sized> tensors_of(const DimensionChart& chart) {
   struct Source {
@@ -139,7 +167,7 @@ std::vector<Sized> tensors_of(const DimensionChart& chart) {
   for (const auto& [name, shape, colour] : sources) {
     if (shape.size() < 2 || shape.back() == 0 || shape[shape.size() - 2] == 0) continue;
     tensors.push_back({translated(name), static_cast<double>(shape[shape.size() - 2]),
-                       static_cast<double>(shape.back()), colour});
+                       static_cast<double>(shape.back()), copies_of(shape), colour});
   }
   if (tensors.empty()) {
     throw input_error(
@@ -186,15 +214,18 @@ struct Boxes {
             : bounds_of(placed_lines(lines, title_size, {0, 0}, {}, typesetter)).height() +
                   figure.pixels(title_pad);
     const double line = typesetter.text("lp", name_size).height + figure.pixels(gap);
+    const bool any_copies = std::any_of(tensors.begin(), tensors.end(),
+                                        [](const Sized& tensor) { return !tensor.copies.empty(); });
     const double least = figure.pixels(thinnest);
     std::vector<double> widths;
     for (const Sized& tensor : tensors) {
       widths.push_back(std::max({typesetter.text(tensor.name, name_size).width,
-                                 typesetter.text(tensor.size(), number_size).width, least}));
+                                 typesetter.text(tensor.size(), number_size).width,
+                                 typesetter.text(tensor.copies, number_size).width, least}));
     }
     const double columns_between = static_cast<double>(tensors.size() - 1);
     const double gaps = figure.pixels_beside_text(between) * columns_between;
-    const double down = figure.height() - title_room - 2 * line;
+    const double down = figure.height() - title_room - (any_copies ? 3 : 2) * line;
     const double scale = scale_for(tensors, widths, figure.width() - gaps, down);
     double left = 0, longest = 0;
     for (const Sized& tensor : tensors) longest = std::max(longest, scale * tensor.length);
@@ -210,6 +241,11 @@ struct Boxes {
       texts.push_back(place(typesetter.text(tensors[i].size(), number_size),
                             {middle, longest + figure.pixels(gap)},
                             {Horizontal::centre, Vertical::top}));
+      if (!tensors[i].copies.empty()) {
+        texts.push_back(place(typesetter.text(tensors[i].copies, number_size),
+                              {middle, longest + line + figure.pixels(gap)},
+                              {Horizontal::centre, Vertical::top}));
+      }
       left += column + gaps / std::max(1.0, columns_between);
     }
     if (title_room > 0) {
@@ -256,6 +292,7 @@ Picture draw_dimensions(const DimensionChart& chart, const FigureOptions& option
       all.axes.x.ticks.push_back({middle, bars[i].label});
     }
     set_value_ticks(all.axes.y, view.y, area.height(), false, on);
+    if (on.standard()) keep_whole_ticks(all.axes.y, view.y);
     all.decorations = decorate(all.axes, on.typesetter());
     for (PlacedText& value : values_at(area, bars, view, on)) all.decorations.add(std::move(value));
     return all;
@@ -283,7 +320,10 @@ Picture draw_shapes(const DimensionChart& chart, const FigureOptions& options,
   const std::vector<Sized> tensors = tensors_of(chart);
   const std::string title = title_of(options, "", title_of_boxes);
   std::string sizes;
-  for (const Sized& tensor : tensors) append(sizes, tensor.name + " " + tensor.size());
+  for (const Sized& tensor : tensors) {
+    append(sizes, tensor.name + " " + tensor.size() +
+                      (tensor.copies.empty() ? "" : " (" + tensor.copies + ")"));
+  }
   figure.describe(title, translated("Boxes to scale, length × width: {1}.", sizes));
 
   std::optional<Boxes> all;

@@ -79,9 +79,17 @@ std::size_t columns_of(std::size_t panels) {
   return least;
 }
 
+// Whether titles are given for the panels of one row, however many rows it is wrapped to.
+bool names_each_panel(const HeatmapGrid& grid, const GridOptions& options) {
+  return options.titles && grid.row_titles.empty() &&
+         options.titles->size() == grid.panels.size();
+}
+
 std::vector<std::string> titles_of(const HeatmapGrid& grid, const GridOptions& options) {
   std::vector<std::string> titles(grid.panels.size());
-  if (options.titles && !options.titles->empty() && options.titles->size() != grid.columns) {
+  const bool for_each = names_each_panel(grid, options);
+  if (options.titles && !options.titles->empty() && options.titles->size() != grid.columns &&
+      !for_each) {
     throw Error(ErrorKind::usage,
                 translated("{1} titles for {2}{3}", options.titles->size(), grid.columns,
                            grid.columns == 1 ? translated(" column") : translated(" columns")),
@@ -93,7 +101,7 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const GridOptions& o
     const std::size_t column = i % grid.columns;
     if (rows_titled && standard && i >= grid.columns) break;
     if (options.titles) {
-      if (!options.titles->empty()) titles[i] = (*options.titles)[column];
+      if (!options.titles->empty()) titles[i] = (*options.titles)[for_each ? i : column];
     } else if (!grid.panels[i].title.empty()) {
       titles[i] = grid.panels[i].title;
     } else if (titles.size() > 1) {
@@ -110,7 +118,8 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const GridOptions& o
 // A row of many panels in several rows.
 HeatmapGrid wrapped(const HeatmapGrid& grid, const GridOptions& options) {
   constexpr std::size_t most_in_a_row = 6;
-  const bool automatic = options.figure.style == PlotStyle::standard && !options.titles &&
+  const bool automatic = options.figure.style == PlotStyle::standard &&
+                         (!options.titles || names_each_panel(grid, options)) &&
                          grid.columns > most_in_a_row;
   if (grid.rows != 1 || grid.panels.empty() || !(options.columns || automatic)) return grid;
   HeatmapGrid result = grid;

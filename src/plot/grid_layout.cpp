@@ -310,7 +310,8 @@ void GridFigure::add_bar(const Box& panels, double left) {
                  options_.colors.norm, figure_.style(), figure_);
     corner.y = bar_->bounds().bottom + figure_.pixels(key_gap);
   }
-  if (!key_entries_.empty()) key_.emplace(key_entries_, corner, figure_);
+  if (key_entries_.empty()) return;
+  key_.emplace(as_drawn(key_entries_, panels_[0].axes.box, matrices_[0], figure_), corner, figure_);
 }
 
 }  // namespace attn::plot

@@ -300,7 +300,7 @@ Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, Pict
       all.bar.emplace(bar_within(place), label, scale, options.colors.norm, on.style(), on);
       key_corner = {all.bar->axes.box.left, all.bar->axes.box.bottom + on.pixels(key_gap)};
     }
-    if (!key.empty()) all.legend.emplace(key, key_corner, on);
+    if (!key.empty()) all.legend.emplace(as_drawn(key, map, matrix, on), key_corner, on);
     values = cell_values(map, matrix, colours, value_options, on.typesetter());
     for (const CellValue& value : values) all.decorations.grow(value.text.bounds);
     for (const SumBars& bars : sum_bars) {

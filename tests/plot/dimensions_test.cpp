@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <string>
+
 #include <doctest/doctest.h>
 
 #include "attn/error.hpp"
@@ -47,6 +50,20 @@ TEST_CASE(
     CHECK(green / blue == doctest::Approx(2).epsilon(0.03));
     CHECK(orange / blue == doctest::Approx(1).epsilon(0.03));
   }
+}
+
+TEST_CASE("sizes have whole ticks, and boxes say how many samples and heads there are") {
+  const auto has = [](const Picture& picture, const std::string& part) {
+    return std::any_of(
+        picture.texts.begin(), picture.texts.end(),
+        [&](const PictureText& line) { return line.text.find(part) != std::string::npos; });
+  };
+  const DimensionChart chart = {{8, 10}, {8, 10}, {8, 10}, {8, 10}, {2, 4, 8, 8}};
+  const FigureOptions options = small(PlotStyle::standard);
+  const Picture bars = draw_dimensions(chart, options, PictureFormat::png);
+  CHECK_FALSE(has(bars, ".5"));
+  CHECK(has(bars, "10"));
+  CHECK(has(draw_shapes(chart, options, PictureFormat::png), "2 samples, 4 heads"));
 }
 
 TEST_CASE("absent tensors have no bars") {

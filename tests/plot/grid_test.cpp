@@ -144,6 +144,18 @@ TEST_CASE("panels of different shapes are refused") {
         "their axes: all must have the same shape");
 }
 
+TEST_CASE("a row of many panels is wrapped, and each of its panels can be named") {
+  GridOptions options = small();
+  options.titles = {"a", "b", "c", "d", "e", "f", "last"};
+  const Picture picture = draw_grid(grid_of(1, 7), options, PictureFormat::png);
+  const auto line = [&](const std::string& text) {
+    return std::find_if(picture.texts.begin(), picture.texts.end(),
+                        [&](const PictureText& own) { return own.text == text; });
+  };
+  REQUIRE(line("last") != picture.texts.end());
+  CHECK(line("last")->y > line("a")->y + 20);
+}
+
 TEST_CASE("titles that do not match the columns are refused") {
   GridOptions options;
   options.titles = {"a", "b", "c"};

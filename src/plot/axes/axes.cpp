@@ -386,7 +386,10 @@ std::size_t set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bo
     return set_index_ticks(axis, ticks, length, horizontal, figure);
   }
 
-  const double side = horizontal ? figure.height() : figure.width();
+  // Both axes shorten a name alike.
+  const double side = standard     ? std::min(figure.height(), figure.width())
+                      : horizontal ? figure.height()
+                                   : figure.width();
   const double longest = side * (standard ? longest_label : longest_label_in_matplotlib);
   const auto label = [&](std::size_t i) {
     return shortened(ticks.labels[i], axis.tick_label_size, longest, typesetter);

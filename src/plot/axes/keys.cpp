@@ -344,6 +344,13 @@ std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const Cell
   return entries;
 }
 
+std::vector<LegendEntry> as_drawn(std::vector<LegendEntry> key, const Box& box,
+                                  const Matrix& matrix, const Figure& figure) {
+  if (are_hatched(box, matrix, figure.pixels(1))) return key;
+  for (LegendEntry& entry : key) entry.hatches.clear();
+  return key;
+}
+
 std::string pixel_note(const Matrix& matrix, const Box& box, const CellColours& colours,
                        const Figure& figure) {
   const CellsShown shown = cells_shown(matrix, box, colours, figure);

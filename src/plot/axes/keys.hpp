@@ -94,6 +94,10 @@ void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const ColorN
 /// infinities, hidden cells and, on a logarithmic scale, zeros. None in the matplotlib style.
 std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const CellColours& colours);
 
+/// The key of cells in this box: without hatches where the cells are too small for them.
+std::vector<LegendEntry> as_drawn(std::vector<LegendEntry> key, const Box& box,
+                                  const Matrix& matrix, const Figure& figure);
+
 /// "mean of up to 7 × 7 cells a pixel" where pixels of a map in this box stand for several cells,
 /// in the standard style; otherwise empty.
 std::string pixel_note(const Matrix& matrix, const Box& box, const CellColours& colours,

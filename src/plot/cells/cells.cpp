@@ -111,8 +111,7 @@ std::vector<Box> boxes_of(bool (Matrix::*is)(std::size_t, std::size_t) const, co
 
 void hatch_hidden(Canvas& canvas, const Box& box, const Matrix& matrix, const Paper& paper,
                   double pixels_per_point) {
-  const Box cell = cell_box(box, matrix, 0, 0);
-  if (std::min(cell.width(), cell.height()) < least_hatched_cell * pixels_per_point) return;
+  if (!are_hatched(box, matrix, pixels_per_point)) return;
   canvas.hatch(boxes_of(&Matrix::hidden, box, matrix), paper.hidden_hatch,
                hatch_width * pixels_per_point, hatch_distance * pixels_per_point);
   canvas.hatch(boxes_of(&Matrix::missing, box, matrix), paper.missing_dots,
@@ -214,6 +213,11 @@ std::vector<CellValue> given_texts(const Box& box, const Matrix& matrix, const C
 }
 
 }  // namespace
+
+bool are_hatched(const Box& box, const Matrix& matrix, double pixels_per_point) {
+  const Box cell = cell_box(box, matrix, 0, 0);
+  return std::min(cell.width(), cell.height()) >= least_hatched_cell * pixels_per_point;
+}
 
 CellsInFile cells_in_file(std::size_t maps, std::size_t rows, std::size_t columns) {
   CellsInFile cells;

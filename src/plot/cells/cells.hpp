@@ -74,6 +74,9 @@ Pixels cell_pixels(const Matrix& matrix, const CellColours& colours, const CellP
 std::optional<Interval> shown_range(const Matrix& matrix, const CellColours& colours,
                                     std::size_t width, std::size_t height);
 
+/// Whether cells in this box are large enough for the hatches of hidden and missing ones.
+bool are_hatched(const Box& box, const Matrix& matrix, double pixels_per_point);
+
 /// A cell's value, written in its middle.
 struct CellValue {
   PlacedText text;
