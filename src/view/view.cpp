@@ -19,6 +19,7 @@
 #include "support/mapped_file.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
+#include "view/layer_predictions.hpp"
 #include "view/page_input.hpp"
 #include "view/page_maker.hpp"
 #include "view/score_vectors.hpp"
@@ -45,6 +46,8 @@ ViewOutcome view_document(Document document, const ViewOptions& options, const S
   Plan plan = plan_of_view(options, document);
   GatheredVectors gathered = options.vectors > 0 ? GatheredVectors(plan) : GatheredVectors();
   if (options.vectors > 0 || options.stages) gathered.gather_layers(plan, options.stages);
+  LayerPredictions by_layer;
+  by_layer.gather(plan);
   PageMaker page(options, planned_input(plan, options), true, sink);
   ComputedFacts facts =
       compute(plan, {.tensor = {}, .map = [&](AttentionMap map, std::size_t) {
@@ -56,6 +59,7 @@ ViewOutcome view_document(Document document, const ViewOptions& options, const S
                        }
                      }});
   page.take(std::move(facts.predictions), plan.model && plan.model->next);
+  page.take(by_layer.read(plan));
   return page.finish();
 }
 

@@ -197,13 +197,28 @@ Fact facts_of(const ViewData::Colours& colours) {
                  {"heads", looks_of_heads()}});
 }
 
-Fact facts_of(const Prediction& prediction) {
-  const auto token = [](const Prediction::Token& one) {
-    return object({{"text", one.text.empty() ? "#" + std::to_string(one.id) : one.text},
-                   {"probability", one.probability}});
+// Predictions of a sample, with those of each layer in their places where they are known.
+Fact predictions_of(const ViewData& data, std::size_t sample) {
+  const auto text = [](const Prediction::Token& one) {
+    return one.text.empty() ? "#" + std::to_string(one.id) : one.text;
   };
-  return object(
-      {{"position", prediction.position}, {"likeliest", list_of(prediction.likeliest, token)}});
+  const auto token = [&](const Prediction::Token& one) {
+    return object({{"text", text(one)}, {"probability", one.probability}});
+  };
+  const auto of_layer = [&](const LayerPrediction& one) {
+    return object(
+        {{"layer", one.layer}, {"text", text(one.token)}, {"probability", one.token.probability}});
+  };
+  Fact::List facts;
+  for (const Prediction& prediction : data.predictions[sample]) {
+    const bool known = sample < data.by_layer.size() && facts.size() < data.by_layer[sample].size();
+    facts.push_back(
+        object({{"position", prediction.position},
+                {"likeliest", list_of(prediction.likeliest, token)},
+                {"by_layer", known ? list_of(data.by_layer[sample][facts.size()], of_layer)
+                                   : Fact::absent()}}));
+  }
+  return facts;
 }
 
 // Head whose largest score of a pattern is larger than those of others: of patterns between
@@ -257,11 +272,9 @@ std::string view_data_json(const ViewData& data) {
   std::vector<Fact> samples;
   for (std::size_t b = 0; b < data.samples.size(); ++b) {
     const bool predicted = b < data.predictions.size() && !data.predictions[b].empty();
-    const auto one = [](const Prediction& prediction) { return facts_of(prediction); };
     samples.push_back(
         object({{"title", data.samples[b]},
-                {"predictions",
-                 only_if(predicted, predicted ? list_of(data.predictions[b], one) : Fact())}}));
+                {"predictions", predicted ? predictions_of(data, b) : Fact::absent()}}));
   }
   const auto as_it_is = [](const Fact& fact) { return fact; };
   const auto tokens = [](const ShownTokens& one) { return facts_of(one); };

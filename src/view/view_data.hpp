@@ -8,6 +8,7 @@
 #include "attn/model.hpp"
 #include "attn/view.hpp"
 
+#include "view/layer_predictions.hpp"
 #include "view/map_rows.hpp"
 #include "view/packed_cells.hpp"
 
@@ -73,6 +74,8 @@ struct ViewData {
   std::vector<std::string> samples;
   std::vector<std::vector<Prediction>> predictions;  ///< of samples; may be fewer
   bool predicts_next = false;
+  /// Of the predictions, likewise; fewer or none where it is not known.
+  std::vector<std::vector<std::vector<LayerPrediction>>> by_layer;
   std::vector<ShownTokens> tokens;
   std::vector<Picture> pictures;
   std::vector<Attention> attentions;

@@ -169,6 +169,10 @@ TEST_CASE("the page of a model has its predictions and begins with a telling hea
       page.at({"samples", "0", "predictions", "0", "likeliest", "0", "probability"}).number();
   CHECK(likeliest >
         page.at({"samples", "0", "predictions", "0", "likeliest", "1", "probability"}).number());
+  // The states that leave the last layer are those that predict.
+  const JsonValue& by_layer = page.at({"samples", "0", "predictions", "0", "by_layer"});
+  REQUIRE(by_layer.size() == 4);
+  CHECK(by_layer.element(3).find("probability")->number() == doctest::Approx(likeliest));
   const auto attention = page.at({"opening", "attention"}).integer();
   const auto head = page.at({"opening", "head"}).integer();
   const JsonValue& statistics = page.at({"attentions", std::to_string(attention), "statistics"});

@@ -52,7 +52,12 @@ export interface Sample {
   /** "Sample 1", or the text itself, shortened. */
   title: string;
   /** Of a model: the likeliest tokens at some positions, the most probable first. Absent = none. */
-  predictions?: { position: number; likeliest: { text: string; probability: number }[] }[];
+  predictions?: { position: number; likeliest: PredictedToken[]; /** The likeliest by the states that leave each layer. */ by_layer?: (PredictedToken & { layer: number })[] }[];
+}
+
+export interface PredictedToken {
+  text: string;
+  probability: number;
 }
 
 /**

@@ -49,6 +49,7 @@ function writeTextLine() {
   box.replaceChildren(...both.map((tokens) => lineOfTokens(tokens, tokens === queryTokens())));
   byId('head-sentence', HTMLParagraphElement).textContent = headSentence(page.choice.attention, page.choice.head);
   byId('predictions', HTMLParagraphElement).replaceChildren(...predictionsOfSample());
+  byId('by-layer', HTMLDivElement).replaceChildren(...predictionsByLayer());
 }
 
 /**
@@ -78,8 +79,26 @@ function predictionsOfSample() {
     ...likeliest.slice(0, 5).flatMap(({ text, probability }) => {
       const share = make('span', { class: 'share', 'aria-hidden': 'true' });
       share.style.width = `${Math.max(1, 60 * probability)}px`;
-      return [' ', make('span', { class: 'prediction' }, [isolated(pieceAt({ pieces: [text], shown: [text], words: [], special: [] }, 0)), share, probability.toFixed(2)])];
+      return [' ', make('span', { class: 'prediction' }, [predictedToken(text), share, probability.toFixed(2)])];
     }), ' ']);
+}
+
+/** @param {string} text */
+function predictedToken(text) {
+  return isolated(pieceAt({ pieces: [text], shown: [text], words: [], special: [] }, 0));
+}
+
+/** What the states that leave each layer would predict, the darker the more probable. @returns {Node[]} */
+function predictionsByLayer() {
+  const predictions = page.view.samples[page.choice.sample]?.predictions ?? [];
+  return predictions.flatMap(({ position, by_layer: tokens }) => (tokens === undefined ? [] : [make('p', {}, [
+    page.view.predicts_next ? say('by_layer') : say('masked_by_layer', { position: position + 1 }),
+    ...tokens.flatMap(({ layer, text, probability }) => {
+      const token = make('span', { class: 'prediction', title: say('layer_says', { layer, share: probability.toFixed(2) }) }, [
+        make('span', { class: 'number', text: String(layer) }), ' ', predictedToken(text)]);
+      token.style.setProperty('--share', `${Math.round(100 * probability)}%`);
+      return [' ', token];
+    })])]));
 }
 
 function listenToTextLine() {

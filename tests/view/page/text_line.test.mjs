@@ -45,6 +45,22 @@ test('what a model predicts is below its text', async () => {
   });
 });
 
+test('below that is what each layer would predict, in both languages, and nothing where it is not known', async () => {
+  const made = telling();
+  const by_layer = [{ layer: 0, text: ' a', probability: 0.1 }, { layer: 1, text: ' runs', probability: 0.75 }];
+  made.samples[0].predictions[0].by_layer = by_layer;
+  await withPage(makePage('by_layer', made), async (view) => {
+    assert.match(await textIn(view, 'by-layer'), /^By layer:\s+0\s+a\s+1\s+runs$/);
+    assert.equal(await view.locator('#by-layer .prediction').nth(1).getAttribute('title'), 'The states that leave layer 1 would predict it with 0.75.');
+    await view.selectOption('#language', 'zh');
+    await ready(view);
+    assert.match(await textIn(view, 'by-layer'), /^逐层预测：\s+0\s+a\s+1\s+runs$/);
+  });
+  await withPage(page, async (view) => {
+    assert.equal(await textIn(view, 'by-layer'), '');
+  });
+});
+
 test('hints say what rows, columns and colours are, and go away one by one or with a pinned query', async () => {
   await withPage(page, async (view) => {
     assert.equal(await view.locator('.hint').count(), 3);
