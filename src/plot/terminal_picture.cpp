@@ -107,7 +107,7 @@ std::string in_sixels(std::string_view png) {
   const std::unique_ptr<sixel_dither, void (*)(sixel_dither*)> palette(
       new_palette, [](sixel_dither* own) { sixel_dither_unref(own); });
   check(sixel_dither_initialize(palette.get(), pixels.rgb.data(), pixels.width, pixels.height,
-                                sixel_rgb888, 0, 0, 0));
+                                sixel_rgb888, 0, sixel_mean_of_pixels, 0));
   sixel_dither_set_diffusion_type(palette.get(), sixel_no_diffusion);
   check(
       sixel_encode(pixels.rgb.data(), pixels.width, pixels.height, 3, palette.get(), output.get()));

@@ -12,6 +12,7 @@ struct sixel_dither;
 extern const LateLibrary sixel;
 
 inline constexpr int sixel_rgb888 = 3;           // SIXEL_PIXELFORMAT_RGB888
+inline constexpr int sixel_mean_of_pixels = 3;   // SIXEL_REP_AVERAGE_PIXELS
 inline constexpr int sixel_no_diffusion = 1;     // SIXEL_DIFFUSE_NONE
 inline constexpr int sixel_failed_bit = 0x1000;  // of SIXEL_FAILED()
 
