@@ -173,8 +173,13 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
                                          with_digits(options.counting.sink_threshold, 4))
                             : ""));
   }
+  const bool layers = std::any_of(
+      outcome.attentions.begin(), outcome.attentions.end(),
+      [](const AttentionHeads& attention) { return AttentionName(attention.name).layer(); });
   const std::string sample =
-      labels.size() > 1 ? " (Sample " + std::to_string(options.sample + 1) + ")" : "";
+      labels.size() > 1
+          ? " " + translated("({1})", translated("Sample {1}", options.sample + (layers ? 0 : 1)))
+          : "";
   std::string last_rollout;
   for (const auto& [name, tensor] : tensors) {
     if (name.ends_with("rollout")) last_rollout = name;

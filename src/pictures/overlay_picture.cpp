@@ -166,12 +166,16 @@ Picture draw_map_overlay(const Drawing& drawing) {
       map.holds_weights() ? query_text(row) : map.tensor + ": " + query_text(row);
   // Maps such as a rollout belong to no head.
   const bool of_head = map.holds_weights() || map.heads_only || map.numbers.rank() > 3;
-  const std::string place =
-      of_head ? layer.place
-              : translated("({1})", (layer.where.empty() ? "" : layer.where + translated(", ")) +
-                                        translated("Sample {1}",
-                                                   drawing.choice.sample + map.first_number()));
-  overlay.title = (title.empty() ? "" : title + "\n") + what + "\n" + place;
+  std::string place = layer.place;
+  if (!of_head) {
+    place = layer.where;
+    if (map.first_number() > 0 || map.numbers.shape()[0] > 1) {
+      place += (place.empty() ? "" : translated(", ")) +
+               translated("Sample {1}", drawing.choice.sample + map.first_number());
+    }
+    if (!place.empty()) place = translated("({1})", place);
+  }
+  overlay.title = (title.empty() ? "" : title + "\n") + what + (place.empty() ? "" : "\n" + place);
   return draw_overlay(overlay, options_for(drawing, map).overlay(), drawing.format);
 }
 

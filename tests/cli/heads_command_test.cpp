@@ -363,6 +363,6 @@ TEST_CASE("heads draws a rollout over the picture, and plot does so from what he
                  folder.path())
             .exit_code == 0);
   const std::string svg = read_text(folder / "o.svg");
-  CHECK(svg.find("Sample 1)") != std::string::npos);
+  CHECK(svg.find("(Layer 1)") != std::string::npos);
   CHECK(svg.find("Head") == std::string::npos);
 }

@@ -83,7 +83,7 @@ Output of sample 1 (rows: queries, columns: components)
 TEST_CASE("a picture that cannot be made leaves the others, and its error says which it is") {
   const TemporaryFolder folder;
   const std::string error =
-      "attn-cli: the picture would be 52725 × 59610 pixels large\n"
+      "attn-cli: the picture would be 50573 × 48042 pixels large\n"
       "  where: heatmap.png\n"
       "  help:  ask for a smaller figure size or fewer dots per inch\n";
   const Outcome run =

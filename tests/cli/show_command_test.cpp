@@ -156,7 +156,8 @@ TEST_CASE("show --as draws a picture by the protocol of kitty or in sixels, else
   CHECK(kitty.errors.empty());
   CHECK(kitty.output.starts_with("\x1b_Ga=T,f=100,q=2,m=1;iVBORw0KGgo"));  // a PNG's signature
   CHECK(kitty.output.ends_with("\x1b\\\n"));
-  CHECK(show("blocks").output == attn_cli({"show", "w.json"}, folder.path()).output);
+  CHECK(show("blocks").output ==
+        attn_cli({"show", "w.json", "--width", "40"}, folder.path()).output);
   const Outcome sixel = show("sixel");
   if (sixel.exit_code == 0) {
     CHECK(sixel.output.starts_with("\x1bP"));

@@ -51,6 +51,13 @@ std::vector<std::pair<std::string, std::string>> png_chunks(const std::string& p
   return chunks;
 }
 
+bool has(const Picture& picture, const std::string& text) {
+  for (const PictureText& line : picture.texts) {
+    if (line.text.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
 // Checks the order of an animation's chunks and returns how many frames it has.
 std::size_t checked_frames(const std::string& png) {
   std::size_t place = 0, frames = 0, stated = 0;
@@ -78,12 +85,6 @@ TEST_CASE("an animation has a frame for each query, on one range and of one size
   for (const Picture& frame : frames) {
     CHECK(test::png_size(frame.bytes) == std::pair<double, double>(240, 90));
   }
-  const auto has = [](const Picture& picture, const std::string& text) {
-    for (const PictureText& line : picture.texts) {
-      if (line.text.find(text) != std::string::npos) return true;
-    }
-    return false;
-  };
   CHECK(has(frames[1], "\"cat\" Looks At"));
   CHECK(has(frames[2], "1.0"));
 }
@@ -92,9 +93,9 @@ TEST_CASE("an animation of a stack shows its layers, and one of a chosen layer i
   const TemporaryFolder folder;
   PlotRequest request = animation_of(folder, two_layers);
   CHECK(checked_frames(draw(request).bytes) == 2);
-  CHECK(draw_frames(request)[1].description.find("Layer 1") != std::string::npos);
+  CHECK(has(draw_frames(request)[1], "Layer 1"));
   request.maps.selection.layers = {{PositionRange{1, 2}}};
-  CHECK(draw_frames(request)[1].description.find("Q_2") != std::string::npos);
+  CHECK(has(draw_frames(request)[1], "Q_2 Looks At"));
 }
 
 TEST_CASE("frames are written with numbers of one length, in the format that is asked for") {

@@ -477,7 +477,7 @@ TEST_CASE("impossible options are refused") {
         "2 a figure size of -1 × nan inches is not possible |  | give the width and height in "
         "inches, such as 8x6");
   options.figure.figsize = {900, 900};
-  CHECK(error_of(heatmap, options).starts_with("2 the picture would be "));
+  CHECK(error_of(heatmap, options).starts_with("3 the picture would be "));
   options = {};
   options.colors.range = {ColorRange::Scope::given, 1, 0};
   CHECK(error_of(heatmap, options) ==
