@@ -49,6 +49,22 @@ TEST_CASE("bench names all that it adds to an attention") {
   CHECK(outcome.output.ends_with(end));
 }
 
+TEST_CASE("bench names expressions, and says how many times the time without them they take") {
+  const std::vector<std::string> arguments{"bench",   "--shape", "1,1,8,9,4", "--score", "s - j",
+                                           "--where", "j <= i",  "--weight",  "p / 2"};
+  const Outcome text = attn_cli(arguments);
+  CHECK(text.exit_code == 0);
+  CHECK(std::regex_search(
+      text.output, std::regex("  scaled_dot_product  score: s - j  where: j <= i  weight: p / 2; " +
+                              number + " times the time without\n$")));
+  std::vector<std::string> with_json = arguments;
+  with_json.push_back("--json");
+  const Outcome json = attn_cli(with_json);
+  CHECK(json.exit_code == 0);
+  CHECK(std::regex_search(json.output,
+                          std::regex(", \"times_without_expressions\": " + number + "\\}\n$")));
+}
+
 TEST_CASE("bench --json prints one object a line, with the numbers of the text") {
   const Outcome products = attn_cli(
       {"bench", "--json", "--shape", "1,2,8,9,4", "--shape", "2,1,3,1,5", "--threads", "2"});
