@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "attention/expression_language.hpp"
+#include "tensor/elements.hpp"
 
 namespace attn {
 namespace {
@@ -44,15 +45,14 @@ class ExpressionRows::Compiler {
       : rows_(rows), tree_(tree), geometry_(geometry) {}
 
   void compile(ExpressionUse use) {
-    add_register(Level::key, use == ExpressionUse::weight ? Bounds{0, 1} : Bounds(), 1);  // s or p
+    add_register(Level::cell, use == ExpressionUse::weight ? Bounds{0, 1} : Bounds(), 1);  // s or p
     const Index result = of(tree_.root_);
-    // A piece is read with one number per key.
-    const Index fault = fault_ ? *fault_ : constant(0);
-    const double nan = std::numeric_limits<double>::quiet_NaN();
-    if (fault_ || registers_[result].level != Level::key) {
-      const Index zeros = add_step(RowOperation::minus, {key(), key()}, {0, 0, true}, 0);
-      const Index wrong = add_step(RowOperation::either, {fault, zeros}, {0, 1, true}, 0);
-      rows_.result_ = add_step(RowOperation::choice, {wrong, constant(nan), result}, {}, 0);
+    // A piece is read with one number per cell.
+    if (fault_ || registers_[result].level != Level::cell) {
+      const Index fault = fault_ ? *fault_ : constant(0);
+      const Index nan = constant(std::numeric_limits<double>::quiet_NaN());
+      rows_.result_ =
+          add_step(RowOperation::choice, {fault, nan, result}, {}, 0, nullptr, Level::cell);
     } else {
       rows_.result_ = result;
     }
@@ -65,6 +65,8 @@ class ExpressionRows::Compiler {
     Level level;
     Bounds bounds;
     double slope;  ///< a bound of its derivative by s
+    /// `query` or `key` if it is the index of one plus a whole number that all cells share.
+    Level counts = Level::all;
   };
   // A condition under which a part of the tree decides.
   struct Condition {
@@ -72,9 +74,24 @@ class ExpressionRows::Compiler {
     bool wanted;
   };
 
+  static Level join(Level a, Level b) {
+    const auto both = static_cast<unsigned>(a) | static_cast<unsigned>(b);
+    constexpr auto head = static_cast<unsigned>(Level::head);
+    constexpr auto distance = static_cast<unsigned>(Level::distance);
+    const bool more = (both & distance & ~head) != 0 && (both & ~distance) != 0;
+    return more ? Level::cell : static_cast<Level>(both);
+  }
+  static bool within(Level level, Level other) { return join(level, other) == other; }
+  static bool by_key(Level level) { return within(Level::key, level); }
+
   Index add_register(Level level, const Bounds& bounds, double slope) {
+    using Registers = kernels::RowRegisters;
     registers_.push_back({level, bounds, slope});
-    rows_.varies_.push_back(level == Level::key ? 1 : 0);
+    unsigned varies = 0;
+    if (level == Level::distance) varies = Registers::by_distance;
+    if (within(Level::query, level)) varies |= Registers::by_query;
+    if (by_key(level)) varies |= Registers::by_key;
+    rows_.varies_.push_back(static_cast<std::uint8_t>(varies));
     return static_cast<Index>(registers_.size() - 1);
   }
 
@@ -90,11 +107,13 @@ class ExpressionRows::Compiler {
 
   // A step on registers, or the register that has its result already.
   Index add_step(RowOperation operation, std::vector<Index> of, const Bounds& bounds, double slope,
-                 double (*apply)(double) = nullptr) {
+                 double (*apply)(double) = nullptr, Level level = Level::all) {
     const auto [place, added] = known_.try_emplace({operation, apply, of}, 0);
     if (!added) return place->second;
-    Level level = operation == RowOperation::keys ? Level::key : Level::all;
-    for (const Index operand : of) level = std::max(level, registers_[operand].level);
+    const bool joins = level != Level::distance;
+    for (const Index operand : of) {
+      if (joins) level = join(level, registers_[operand].level);
+    }
     kernels::RowStep step{.operation = operation, .function = apply};
     step.to = place->second = add_register(level, bounds, slope);
     std::copy(of.begin(), of.end(), step.of.begin());
@@ -104,7 +123,9 @@ class ExpressionRows::Compiler {
 
   Index key() {
     const auto last = static_cast<double>(geometry_.keys - 1);
-    return add_step(RowOperation::keys, {}, {0, last, true}, 0);
+    const Index at = add_step(RowOperation::keys, {}, {0, last, true}, 0, nullptr, Level::key);
+    registers_[at].counts = Level::key;
+    return at;
   }
 
   // A name that is filled in before the steps of its level.
@@ -113,7 +134,7 @@ class ExpressionRows::Compiler {
     if (added) {
       place->second = add_register(level, bounds, 0);
       const auto operation = static_cast<std::uint8_t>(node.operation);
-      (level == Level::key ? rows_.compared_names_ : rows_.shared_names_)
+      (by_key(level) ? rows_.compared_names_ : rows_.shared_names_)
           .push_back({place->second, operation});
     }
     return place->second;
@@ -162,9 +183,9 @@ class ExpressionRows::Compiler {
     Level level = Level::all;
     for (std::size_t axis = 0; axis < indices.size(); ++axis) {
       note_fault(indices[axis], table.shape()[axis]);
-      level = std::max(level, registers_[indices[axis]].level);
+      level = join(level, registers_[indices[axis]].level);
       const bool shared =
-          axis + 1 == indices.size() || registers_[indices[axis]].level < Level::key;
+          axis + 1 == indices.size() || within(registers_[indices[axis]].level, Level::query);
       row = row && shared && surely_within(indices[axis], table.shape()[axis]);
     }
     Bounds bounds{infinity, -infinity, true};
@@ -254,15 +275,30 @@ class ExpressionRows::Compiler {
     const auto add = [&](RowOperation operation, const Bounds& bounds, double slope) {
       return add_step(operation, {a, b}, bounds.if_known(known), slope);
     };
+    const auto counting = [&](Index result) {
+      const bool shared = x.bounds.whole && within(x.level, Level::head);
+      const bool other_shared = y.bounds.whole && within(y.level, Level::head);
+      if (other_shared) registers_[result].counts = x.counts;
+      if (shared && node.operation == Operation::plus) registers_[result].counts = y.counts;
+      return result;
+    };
     switch (node.operation) {
       case Operation::plus:
-        return add(RowOperation::plus,
-                   {x.bounds.low + y.bounds.low, x.bounds.high + y.bounds.high, whole},
-                   x.slope + y.slope);
-      case Operation::minus:
-        return add(RowOperation::minus,
-                   {x.bounds.low - y.bounds.high, x.bounds.high - y.bounds.low, whole},
-                   x.slope + y.slope);
+        return counting(add(RowOperation::plus,
+                            {x.bounds.low + y.bounds.low, x.bounds.high + y.bounds.high, whole},
+                            x.slope + y.slope));
+      case Operation::minus: {
+        const Bounds bounds{x.bounds.low - y.bounds.high, x.bounds.high - y.bounds.low, whole};
+        if (x.counts == Level::query && y.counts == Level::key) {
+          return add_step(RowOperation::query_less_key, {a, b}, bounds.if_known(known), 0, nullptr,
+                          Level::distance);
+        }
+        if (x.counts == Level::key && y.counts == Level::query) {
+          return add_step(RowOperation::key_less_query, {b, a}, bounds.if_known(known), 0, nullptr,
+                          Level::distance);
+        }
+        return counting(add(RowOperation::minus, bounds, x.slope + y.slope));
+      }
       case Operation::times: {
         Bounds bounds{infinity, -infinity, whole};
         for (const double u : {x.bounds.low, x.bounds.high}) {
@@ -337,18 +373,22 @@ class ExpressionRows::Compiler {
         return named(node, Level::head, up_to(geometry_.batch));
       case Operation::h:
         return named(node, Level::head, up_to(geometry_.heads));
-      case Operation::i:
-        return named(node, Level::query, up_to(geometry_.queries));
+      case Operation::i: {
+        const Index at = named(node, Level::query, up_to(geometry_.queries));
+        registers_[at].counts = Level::query;
+        return at;
+      }
       case Operation::offset:
-        return named(node, Level::head, {});
+        return named(node, Level::head, {-infinity, infinity, true});
       case Operation::j:
         return key();
       case Operation::query_norm:
         return named(node, Level::query, {});
-      case Operation::dot:
       case Operation::key_norm:
-      case Operation::distance:
         return named(node, Level::key, {});
+      case Operation::dot:
+      case Operation::distance:
+        return named(node, Level::cell, {});
       case Operation::element:
         return element(node);
       case Operation::function:
@@ -423,81 +463,101 @@ ExpressionRows::ExpressionRows(const ExpressionTree& tree, ExpressionUse use,
 
 ExpressionRows::Registers::Registers(const ExpressionRows& rows)
     : numbers_(rows.varies_.size()), keys_(rows.compared_names_.empty() ? 0 : kernels::row_piece) {
-  // Vectors may reach behind the last number of a piece.
-  constexpr std::size_t piece = kernels::row_piece + kernels::shared_numbers;
   const auto size = [&](std::size_t n) {
-    return rows.varies_[n] != 0 ? piece : kernels::shared_numbers;
+    return rows.varies_[n] != 0 ? kernels::row_piece : kernels::shared_numbers;
   };
   std::size_t count = 0;
   for (std::size_t n = 0; n < numbers_.size(); ++n) count += size(n);
-  room_ = std::make_unique<double[]>(count);
+  room_ = new_elements<double>(count);
+  std::fill_n(room_.get(), count, 0.0);  // vectors reach behind the last number
   count = 0;
   for (std::size_t n = 0; n < numbers_.size(); ++n) {
     numbers_[n] = room_.get() + count;
     count += size(n);
   }
-  for (const Constant& constant : rows.constants_) rows.fill(*this, constant.to, constant.number);
-  rows.compute(*this, Level::all, 0, 1);
+  for (const Constant& constant : rows.constants_) {
+    std::fill_n(numbers_[constant.to], kernels::shared_numbers, constant.number);
+  }
+  rows.compute(*this, Level::all, {0, 1});
 }
 
-void ExpressionRows::fill(Registers& registers, Index to, double number) const {
-  std::fill_n(registers.numbers_[to], kernels::shared_numbers, number);
+void ExpressionRows::compute(Registers& registers, Level level,
+                             const kernels::RowPiece& piece) const {
+  const auto& steps = steps_[static_cast<std::size_t>(level)];
+  if (steps.empty()) return;
+  kernels::run_steps(steps, {registers.numbers_.data(), varies_.data()}, piece);
 }
 
-void ExpressionRows::compute(Registers& registers, Level level, std::size_t first,
-                             std::size_t count) const {
-  kernels::run_steps(steps_[static_cast<std::size_t>(level)],
-                     {registers.numbers_.data(), varies_.data()}, first, count);
-}
-
-std::span<const double> ExpressionRows::values(Registers& registers, const ExpressionCell& row,
-                                               std::size_t first, std::size_t count,
-                                               const ComparedRows* rows) const {
+// Fills in the names that all keys of a row share.
+void ExpressionRows::name_shared(Registers& registers, const ExpressionCell& row,
+                                 const ComparedRows* rows, std::size_t count) const {
   using Operation = ExpressionTree::Operation;
-  const bool compared = rows != nullptr && rows->query.width() > 0;
-  ExpressionCell& last = registers.last_;
-  const bool same_head =
-      registers.ready_ && last.b == row.b && last.h == row.h && last.offset == row.offset;
-  if (!same_head || last.i != row.i) {
-    for (const Named& name : shared_names_) {
+  for (const Named& name : shared_names_) {
+    double* to = registers.numbers_[name.to];
+    const std::size_t queries = varies_[name.to] != 0 ? count : 1;
+    for (std::size_t r = 0; r < queries; ++r, to += kernels::shared_numbers) {
       const auto operation = static_cast<Operation>(name.operation);
       const double number = operation == Operation::b        ? static_cast<double>(row.b)
                             : operation == Operation::h      ? static_cast<double>(row.h)
-                            : operation == Operation::i      ? static_cast<double>(row.i)
+                            : operation == Operation::i      ? static_cast<double>(row.i + r)
                             : operation == Operation::offset ? static_cast<double>(row.offset)
-                            : compared ? length_of(rows->query(row.b, row.h, row.i))
-                                       : std::numeric_limits<double>::quiet_NaN();
-      fill(registers, name.to, number);
+                            : rows != nullptr ? length_of(rows->query(row.b, row.h, row.i + r))
+                                              : std::numeric_limits<double>::quiet_NaN();
+      std::fill_n(to, kernels::shared_numbers, number);
     }
-    if (!same_head) compute(registers, Level::head, 0, 1);
-    compute(registers, Level::query, 0, 1);
-    last = row;
-    registers.ready_ = true;
   }
-  if (!compared_names_.empty() && compared) {
-    for (std::size_t j = 0; j < count; ++j) {
-      registers.keys_[j] = rows->key(row.b, row.h / rows->group, first + j).data();
-    }
+}
+
+// Fills in norm(k), dot(q, k) and distance(q, k).
+void ExpressionRows::compare(Registers& registers, const ExpressionCell& row,
+                             const kernels::RowPiece& piece, const ComparedRows* rows) const {
+  using Operation = ExpressionTree::Operation;
+  if (compared_names_.empty()) return;
+  for (std::size_t j = 0; rows != nullptr && j < piece.keys; ++j) {
+    registers.keys_[j] = rows->key(row.b, row.h / rows->group, piece.first_key + j).data();
   }
   for (const Named& name : compared_names_) {
-    double* const to = registers.numbers_[name.to];
-    if (!compared) {
-      std::fill_n(to, count, std::numeric_limits<double>::quiet_NaN());
-      continue;
-    }
+    double* to = registers.numbers_[name.to];
     const auto operation = static_cast<Operation>(name.operation);
-    const std::size_t width = rows->query.width();
-    if (operation == Operation::key_norm) {
-      std::copy_n(rows->key_lengths(row.b, row.h).data() + first, count, to);
+    if (rows == nullptr) {
+      std::fill_n(to, kernels::row_piece, std::numeric_limits<double>::quiet_NaN());
       continue;
     }
-    kernels::compare_rows(operation == Operation::dot ? kernels::RowComparison::dot
-                                                      : kernels::RowComparison::distance,
-                          rows->query(row.b, row.h, row.i).data(), registers.keys_.data(), count,
-                          width, to);
+    if (operation == Operation::key_norm) {
+      std::copy_n(rows->key_lengths(row.b, row.h).data() + piece.first_key, piece.keys, to);
+      continue;
+    }
+    for (std::size_t r = 0; r < piece.rows; ++r, to += piece.stride()) {
+      kernels::compare_rows(operation == Operation::dot ? kernels::RowComparison::dot
+                                                        : kernels::RowComparison::distance,
+                            rows->query(row.b, row.h, row.i + r).data(), registers.keys_.data(),
+                            piece.keys, rows->query.width(), to);
+    }
   }
-  compute(registers, Level::key, first, count);
-  return {registers.numbers_[result_], count};
+}
+
+std::span<const double> ExpressionRows::values(Registers& registers, const ExpressionCell& row,
+                                               const kernels::RowPiece& piece,
+                                               const ComparedRows* rows) const {
+  if (rows != nullptr && rows->query.width() == 0) rows = nullptr;
+  ExpressionCell& last = registers.last_;
+  const kernels::RowPiece before = registers.last_piece_;
+  const bool same_head =
+      registers.ready_ && last.b == row.b && last.h == row.h && last.offset == row.offset;
+  const bool same_queries = same_head && last.i == row.i && before.rows == piece.rows;
+  const bool same_keys =
+      same_head && before.first_key == piece.first_key && before.keys == piece.keys;
+  if (!same_queries) name_shared(registers, row, rows, piece.rows);
+  if (!same_head) compute(registers, Level::head, piece);
+  if (!same_queries) compute(registers, Level::query, piece);
+  compare(registers, row, piece, rows);
+  if (!same_keys) compute(registers, Level::key, piece);
+  if (!same_keys || !same_queries) compute(registers, Level::distance, piece);
+  last = row;
+  registers.last_piece_ = piece;
+  registers.ready_ = true;
+  compute(registers, Level::cell, piece);
+  return {registers.numbers_[result_], piece.rows * piece.stride()};
 }
 
 OwnExpressions::OwnExpressions(const AttentionOptions& options, const Geometry& geometry) {

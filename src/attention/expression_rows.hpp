@@ -14,7 +14,7 @@
 
 namespace attn {
 
-/// An expression as steps over pieces of a row of keys, which give in double precision what
+/// An expression as steps over pieces of queries and keys, which give in double precision what
 /// ExpressionTree::value() gives cell by cell. Both sides of ?: are computed, and the place of an
 /// index outside its table is kept only where it decides.
 class ExpressionRows {
@@ -30,28 +30,30 @@ class ExpressionRows {
    public:
     explicit Registers(const ExpressionRows& rows);
 
-    /// The numbers s or p of the keys of a piece, written before values().
+    /// The numbers s or p of the cells of a piece, written before values().
     double* given() noexcept { return numbers_[0]; }
 
    private:
     friend class ExpressionRows;
-    std::unique_ptr<double[]> room_;
+    std::shared_ptr<double> room_;  ///< whole cache lines
     std::vector<double*> numbers_;
     std::vector<const double*> keys_;  ///< starts of the rows of a piece
     bool ready_ = false;
     ExpressionCell last_;  ///< the cell whose shared numbers are there
+    kernels::RowPiece last_piece_{};
   };
 
-  /// The values of the keys `first` … `first + count` − 1 of the cell's row, at most
-  /// kernels::row_piece: NaN after a fault. `rows` has what dot(q, k) compares, or is null.
-  std::span<const double> values(Registers& registers, const ExpressionCell& row, std::size_t first,
-                                 std::size_t count, const ComparedRows* rows) const;
+  /// The values of the cells of a piece, whose first query is the row's: NaN after a fault. `rows`
+  /// has what dot(q, k) compares, or is null.
+  std::span<const double> values(Registers& registers, const ExpressionCell& row,
+                                 const kernels::RowPiece& piece, const ComparedRows* rows) const;
 
  private:
   class Compiler;
   using Index = std::uint32_t;
-  /// What a number depends on: nothing, sample and head, the query, the key.
-  enum class Level : std::uint8_t { all, head, query, key };
+  /// What a number depends on: nothing, sample and head, these and the query, the key, the distance
+  /// of both, or both. That of two numbers has the bits of both.
+  enum class Level : std::uint8_t { all = 0, head = 1, query = 3, key = 5, cell = 7, distance = 9 };
   struct Constant {
     Index to;
     double number;
@@ -60,14 +62,17 @@ class ExpressionRows {
     Index to;
     std::uint8_t operation;  ///< of the tree
   };
-  void fill(Registers& registers, Index to, double number) const;
-  void compute(Registers& registers, Level level, std::size_t first, std::size_t count) const;
+  void name_shared(Registers& registers, const ExpressionCell& row, const ComparedRows* rows,
+                   std::size_t count) const;
+  void compare(Registers& registers, const ExpressionCell& row, const kernels::RowPiece& piece,
+               const ComparedRows* rows) const;
+  void compute(Registers& registers, Level level, const kernels::RowPiece& piece) const;
 
   std::vector<std::uint8_t> varies_;  ///< per register; register 0 holds s or p
   std::vector<Constant> constants_;
-  std::vector<Named> shared_names_;         ///< b, h, i, offset, norm(q)
-  std::vector<Named> compared_names_;       ///< dot(q, k), distance(q, k), norm(k)
-  std::vector<kernels::RowStep> steps_[4];  ///< by level
+  std::vector<Named> shared_names_;          ///< b, h, i, offset, norm(q)
+  std::vector<Named> compared_names_;        ///< dot(q, k), distance(q, k), norm(k)
+  std::vector<kernels::RowStep> steps_[10];  ///< by level
   Index result_ = 0;
   double steepness_ = 0;
 };

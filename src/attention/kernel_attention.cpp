@@ -150,7 +150,7 @@ class KernelAttention {
       case KernelKind::small_heads:
         return whole_lines(kernels::small_scratch_count<T>(sizes_));
       case KernelKind::tile_blocks:
-        return whole_lines(kernels::split_scratch_count(sizes_));
+        return whole_lines(kernels::split_scratch_count(sizes_, reweighs()));
       case KernelKind::few_queries:
         return 0;
       case KernelKind::blocks:
@@ -361,50 +361,86 @@ class KernelAttention {
               .offset = attention->visibility_.offset(batch)};
     }
 
-    // Calls compute(first, count) for pieces of the keys.
+    // Calls compute(r, key, piece) for pieces of so many rows and keys, which begin there.
     template <class Compute>
-    static void by_pieces(std::size_t count, const Compute& compute) {
-      for (std::size_t first = 0; first < count; first += kernels::row_piece) {
-        compute(first, std::min(kernels::row_piece, count - first));
+    static void by_pieces(std::size_t rows, std::size_t first_key, std::size_t keys,
+                          const Compute& compute) {
+      for (std::size_t key = 0; key < keys; key += kernels::row_piece) {
+        const std::size_t count = std::min(kernels::row_piece, keys - key);
+        const std::size_t most = kernels::RowPiece::most_rows(count);
+        for (std::size_t r = 0; r < rows; r += most) {
+          compute(r, key, kernels::RowPiece{first_key + key, count, std::min(most, rows - r)});
+        }
       }
     }
 
     // Scores by expression.
-    static void rewrite(const void* context, std::size_t query, std::size_t first_key,
-                        std::size_t count, double unit, T* scores) noexcept {
+    static void rewrite(const void* context, const kernels::ScoreRows<T>& rows,
+                        double unit) noexcept {
       const auto& self = *static_cast<const Task*>(context);
       const KernelAttention& attention = *self.attention;
-      const ExpressionCell row = self.row_of(query);
-      by_pieces(count, [&](std::size_t first, std::size_t part) {
-        T* const to = scores + first;
-        const std::size_t key = first_key + first;
-        if (attention.scores_ != nullptr) {
-          kernels::widen_row(self.scores + query * attention.scores_->stride() + key, 1, part,
-                             self.of_score->given());
-        } else {
-          kernels::widen_row(to, 1 / unit, part, self.of_score->given());
-        }
-        const auto values = attention.own_->score->rows.values(*self.of_score, row, key, part,
-                                                               &attention.own_->compared);
-        const kernels::RowOutcome outcome = kernels::narrow_row(values.data(), unit, part, to);
-        if (outcome.too_large || (outcome.nan && self.sees_nan(query, key, {to, part}))) {
-          attention.out_of_range_ = true;
-        }
-        if (outcome.negative_infinity && (attention.allowed_ || attention.pooled_)) {
-          self.hide(query, key, {to, part});
-        }
-      });
+      const ExpressionRows& expression = attention.own_->score->rows;
+      const auto* const added = attention.scores_;
+      by_pieces(rows.queries, rows.first_key, rows.keys,
+                [&](std::size_t r, std::size_t key, const kernels::RowPiece& piece) {
+                  const std::size_t query = rows.query + r;
+                  T* const to = rows.scores + r * rows.stride + key;
+                  if (added != nullptr) {
+                    kernels::widen_rows(self.scores + query * added->stride() + piece.first_key,
+                                        added->stride(), 1, piece, self.of_score->given());
+                    self.forget_unseen(query, piece, self.of_score->given());
+                  } else {
+                    kernels::widen_rows(to, rows.stride, 1 / unit, piece, self.of_score->given());
+                  }
+                  const double* const values = expression
+                                                   .values(*self.of_score, self.row_of(query),
+                                                           piece, &attention.own_->compared)
+                                                   .data();
+                  const kernels::RowOutcome outcome =
+                      kernels::narrow_rows(values, unit, piece, to, rows.stride);
+                  for (std::size_t n = 0; n < piece.rows; ++n) {
+                    const T* const row = to + n * rows.stride;
+                    if ((outcome.nan || outcome.too_large) &&
+                        self.sees_invalid(query + n, piece, values + n * piece.stride(), unit)) {
+                      attention.out_of_range_ = true;
+                    }
+                    if (outcome.negative_infinity && (attention.allowed_ || attention.pooled_)) {
+                      self.hide(query + n, piece.first_key, {row, piece.keys});
+                    }
+                  }
+                });
     }
 
-    // Whether a score is NaN that the mask does not hide.
-    bool sees_nan(std::size_t query, std::size_t first_key, std::span<const T> row) const {
+    // Puts 0 for scores that were not computed, because a query does not see their keys.
+    void forget_unseen(std::size_t query, const kernels::RowPiece& piece, double* cells) const {
+      for (std::size_t r = 0; r < piece.rows; ++r, cells += piece.stride()) {
+        const auto place = [&](std::size_t key) {
+          return cells + std::clamp(key, piece.first_key, piece.first_key + piece.keys) -
+                 piece.first_key;
+        };
+        const std::size_t start = starts[query + r],
+                          end = std::max<std::size_t>(start, ends[query + r]);
+        std::fill(cells, place(start), 0.0);
+        std::fill(place(end), cells + piece.keys, 0.0);
+      }
+    }
+
+    // Whether a query sees a score that is NaN, or finite and beyond the range of T.
+    bool sees_invalid(std::size_t query, const kernels::RowPiece& piece, const double* row,
+                      double unit) const {
       std::array<T, kernels::row_piece> terms{};
       if (!attention->intervals_only_) {
-        attention->visibility_.add(batch, head, first_query + query, first_key,
-                                   {terms.data(), row.size()});
+        attention->visibility_.add(batch, head, first_query + query, piece.first_key,
+                                   {terms.data(), piece.keys});
       }
-      for (std::size_t j = 0; j < row.size(); ++j) {
-        if (std::isnan(row[j]) && terms[j] != -std::numeric_limits<T>::infinity()) return true;
+      const std::size_t first = std::max<std::size_t>(starts[query], piece.first_key);
+      const std::size_t end = std::min<std::size_t>(ends[query], piece.first_key + piece.keys);
+      for (std::size_t key = first; key < end; ++key) {
+        const std::size_t j = key - piece.first_key;
+        const double score = row[j] * unit;
+        const bool valid = std::abs(score) <= static_cast<double>(std::numeric_limits<T>::max()) ||
+                           std::isinf(score);
+        if (!valid && terms[j] != -std::numeric_limits<T>::infinity()) return true;
       }
       return false;
     }
@@ -430,16 +466,22 @@ class KernelAttention {
       const auto& self = *static_cast<const Task*>(context);
       const KernelAttention& attention = *self.attention;
       const ExpressionCell row = self.row_of(query);
-      by_pieces(count, [&](std::size_t first, std::size_t part) {
-        T* const to = weights + first;
-        kernels::widen_row(to, 1, part, self.of_weight->given());
-        const auto values = attention.own_->weight->rows.values(
-            *self.of_weight, row, first_key + first, part, &attention.own_->compared);
-        for (std::size_t j = 0; j < part; ++j) {
-          to[j] = seen[first + j] != 0 ? static_cast<T>(values[j]) : T(0);
-          if (std::isnan(to[j])) attention.out_of_range_ = true;
-        }
-      });
+      by_pieces(
+          1, first_key, count, [&](std::size_t, std::size_t first, const kernels::RowPiece& piece) {
+            T* const to = weights + first;
+            kernels::widen_rows(to, 0, 1, piece, self.of_weight->given());
+            const auto values = attention.own_->weight->rows.values(*self.of_weight, row, piece,
+                                                                    &attention.own_->compared);
+            const kernels::RowOutcome outcome =
+                kernels::narrow_rows(values.data(), 1, piece, to, 0);
+            for (std::size_t j = 0; seen != nullptr && j < piece.keys; ++j) {
+              to[j] = seen[first + j] != 0 ? to[j] : T(0);
+            }
+            const auto is_nan = [](T weight) { return std::isnan(weight); };
+            if (outcome.too_large || (outcome.nan && std::any_of(to, to + piece.keys, is_nan))) {
+              attention.out_of_range_ = true;
+            }
+          });
     }
 
     // add() plus the scores that are not products.

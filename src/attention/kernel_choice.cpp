@@ -14,15 +14,18 @@ KernelKind kernel_for(const AttentionOptions& options, const Geometry& geometry,
     return kernels::multiplies_pairs(rounded_type(options.dtype)) ? KernelKind::rounded_pairs
                                                                   : KernelKind::rounded;
   }
-  if (options.weights || options.weight_expression) return KernelKind::whole_rows;
+  const kernels::HeadSizes sizes{geometry.keys, geometry.query_width, geometry.value_width};
+  const bool tiles = single && geometry.queries >= 32 && kernels::splits(sizes);
+  if (options.weights) return KernelKind::whole_rows;
+  if (options.weight_expression) {
+    return tiles && products && !options.pool ? KernelKind::tile_blocks : KernelKind::whole_rows;
+  }
   if (options.pool || !products) return KernelKind::blocks;
   if (geometry.queries <= kernels::few_queries) return KernelKind::few_queries;
   const bool small = !options.score_expression &&
                      geometry.query_width <= kernels::small_head_width &&
                      geometry.value_width <= kernels::small_head_width;
   if (small) return KernelKind::small_heads;
-  const kernels::HeadSizes sizes{geometry.keys, geometry.query_width, geometry.value_width};
-  const bool tiles = single && geometry.queries >= 32 && kernels::splits(sizes);
   return tiles ? KernelKind::tile_blocks : KernelKind::blocks;
 }
 

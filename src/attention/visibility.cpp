@@ -453,7 +453,7 @@ void Visibility::hide_elsewhere(const Keys& keys, std::span<std::uint8_t> seen) 
   for (std::size_t done = 0; done < seen.size(); done += kernels::row_piece) {
     const auto part = seen.subspan(done, std::min(kernels::row_piece, seen.size() - done));
     const auto truths =
-        where_->rows.values(*registers, cell, keys.first + done, part.size(), rows_.get());
+        where_->rows.values(*registers, cell, {keys.first + done, part.size()}, rows_.get());
     std::array<std::uint8_t, kernels::row_piece> before;
     std::copy(part.begin(), part.end(), before.begin());
     if (!kernels::keep_true(truths.data(), part.size(), part.data())) continue;

@@ -22,6 +22,14 @@ struct HeadSizes {
   std::size_t keys, width, value_width;
 };
 
+/// The scores of some queries of a block and some keys, rows `stride` numbers apart.
+template <class T>
+struct ScoreRows {
+  std::size_t query, queries, first_key, keys;
+  T* scores;
+  std::size_t stride;
+};
+
 /// The mask of one block of queries. Query i sees the keys first[i] … end[i] − 1.
 template <class T>
 struct BlockMask {
@@ -36,10 +44,9 @@ struct BlockMask {
   const T* terms = nullptr;
   /// Whether blocks of keys are best visited from the last one on; always so with `terms`.
   bool last_keys_first = false;
-  /// Null, or replaces the scores of one query and `count` keys from `first_key` on, before softcap
-  /// and biases. A score of 1 is `unit` there and in the result; −∞ hides a key.
-  void (*rewritten)(const void* context, std::size_t query, std::size_t first_key,
-                    std::size_t count, double unit, T* scores) noexcept = nullptr;
+  /// Null, or replaces scores, also those of keys that a query does not see, before softcap and
+  /// biases. A score of 1 is `unit` there and in the result; −∞ hides a key.
+  void (*rewritten)(const void* context, const ScoreRows<T>& rows, double unit) noexcept = nullptr;
   /// A bound of how much the replaced scores change per change of the scores.
   double steepness = 1;
 };
@@ -60,7 +67,8 @@ struct QueryBlock {
   /// One more score in the sum of each row's exponentials, not scaled; −∞ = none.
   double sink = -std::numeric_limits<double>::infinity();
   /// Null, or replaces the weights of one query and `count` keys from `first_key` on, of which
-  /// `seen` has 1 for those that are not hidden; only weigh_block() offers it. Values are finite.
+  /// `seen` has 1 for those that are not hidden, or is null if none is. Values are finite. Only
+  /// weigh_block() and attend_split_block() offer it.
   void (*reweighted)(const void* context, std::size_t query, std::size_t first_key,
                      std::size_t count, const std::uint8_t* seen, T* weights) noexcept = nullptr;
 };
@@ -216,10 +224,11 @@ constexpr std::size_t split_query_block = 128;
 /// Whether matrix tiles are in use and heads of these sizes fill them.
 bool splits(const HeadSizes& sizes) noexcept;
 
-/// Sizes of the packed parts and of the scratch in floats.
+/// Sizes of the packed parts and of the scratch in floats; with `whole_rows` for a block whose
+/// weights are replaced.
 std::size_t split_key_count(const HeadSizes& sizes) noexcept;
 std::size_t split_value_count(const HeadSizes& sizes) noexcept;
-std::size_t split_scratch_count(const HeadSizes& sizes) noexcept;
+std::size_t split_scratch_count(const HeadSizes& sizes, bool whole_rows) noexcept;
 
 /// Packs keys or values of one head as split tiles; two threads may do both at the same time. Keys
 /// that are not finite or longer than 2⁶⁰ are unfit.

@@ -152,16 +152,26 @@ void hide_scores(const BlockMask<T>& mask, std::size_t query, std::size_t base, 
   if (!range.empty()) std::fill(scores + range.end, scores + whole.end, -infinite<T>);
 }
 
-// hide_scores() after expression and softcap.
+// Replaces the scores of a strip and the keys base + [seen) by their expression, if there is one.
+template <class T>
+void rewrite_scores(const BlockMask<T>& mask, std::size_t row, std::size_t rows, std::size_t base,
+                    const Range& seen, T* scores, std::size_t stride) {
+  if (mask.rewritten == nullptr || seen.empty()) return;
+  mask.rewritten(mask.context,
+                 {row, rows, base + seen.first, seen.end - seen.first, scores + seen.first, stride},
+                 log2_e);
+}
+
+// hide_scores() after softcap; an expression has replaced the scores before.
 template <class T>
 void mask_scores(const BlockMask<T>& mask, T softcap, std::size_t query, std::size_t base,
                  const Range& range, const Range& whole, T* scores, T* room) {
-  if (mask.rewritten != nullptr && !range.empty()) {
-    mask.rewritten(mask.context, query, base + range.first, range.end - range.first, log2_e,
-                   scores + range.first);
-    if (softcap > 0) cap_scores<true>(softcap, range, scores);
-  } else if (softcap > 0 && !range.empty()) {
-    cap_scores<false>(softcap, range, scores);
+  if (softcap > 0 && !range.empty()) {
+    if (mask.rewritten != nullptr) {
+      cap_scores<true>(softcap, range, scores);
+    } else {
+      cap_scores<false>(softcap, range, scores);
+    }
   }
   hide_scores(mask, query, base, range, whole, scores, room);
 }

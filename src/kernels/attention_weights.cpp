@@ -202,6 +202,7 @@ class Block {
       multiply_panels(queries_, 1, head_.keys + base * width_, width_, wanted, scores_, step);
       const Range whole{wanted.first / lanes_of<T> * lanes_of<T>,
                         rounded_up(wanted.end, lanes_of<T>)};
+      rewrite_scores(block_.mask, row, rows, base, wanted, scores_, step);
       for (std::size_t r = 0; r < rows; ++r) {
         T* scores = scores_ + r * step;
         mask_scores(block_.mask, softcap_, row + r, base, range_of(row + r).within(base, count),
@@ -257,6 +258,7 @@ class Block {
 
   // Notes which keys of a row of scores are not hidden.
   void note_seen(const T* scores, const Range& range) {
+    if (block_.mask.added == nullptr && block_.mask.rewritten == nullptr) return;
     seen_.resize(block_.sizes.keys);
     for (std::size_t j = range.first; j < range.end; ++j) seen_[j] = scores[j] != -infinite<T>;
   }
@@ -265,12 +267,10 @@ class Block {
   void reweigh(std::size_t query, T* powers, Row& row) {
     const Range range = range_of(query);
     if (range.empty() || row.total == 0 || outcome_.overflow) return;
-    const double factor = 1 / row.total;
-    for (std::size_t j = range.first; j < range.end; ++j) {
-      powers[j] = static_cast<T>(static_cast<double>(powers[j]) * factor);
-    }
+    const auto factor = static_cast<T>(1 / row.total);
+    for (std::size_t j = range.first; j < range.end; ++j) powers[j] *= factor;
     block_.reweighted(block_.mask.context, query, range.first, range.end - range.first,
-                      seen_.data() + range.first, powers + range.first);
+                      seen_.empty() ? nullptr : seen_.data() + range.first, powers + range.first);
     row.total = 1;
   }
 

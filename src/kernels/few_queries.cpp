@@ -244,6 +244,7 @@ void add_powers(const QueryRow<T>& row, const Range& keys, const Range& own, T* 
     scores[j] = score == score ? score : std::numeric_limits<T>::quiet_NaN();
   }
   const Range whole{0, rounded_up(keys.end - keys.first, lanes_of<T>)};
+  rewrite_scores(block.mask, row.query, 1, keys.first, own, scores, 0);
   mask_scores(block.mask, static_cast<T>(block.softcap * log2_e), row.query, keys.first, own, whole,
               scores, room);
   if (exceeded(scores, whole, *row.largest)) {

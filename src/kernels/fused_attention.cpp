@@ -136,6 +136,7 @@ class Block : OnlineSoftmax<T> {
   void soften(const StripView& strip, std::size_t base, const Range& seen, T* scores) {
     const Range whole{seen.first / lanes_of<T> * lanes_of<T>, rounded_up(seen.end, lanes_of<T>)};
     const bool full = this->sees_all(strip, base, whole);
+    rewrite_scores(block_.mask, strip.row, strip.rows, base, seen, scores, blocking_.keys);
     for (std::size_t r = 0; r < strip.rows; ++r) {
       this->admit(strip.row + r, full, base, seen, whole, scores + r * blocking_.keys);
     }

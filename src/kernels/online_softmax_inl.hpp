@@ -194,8 +194,11 @@ class OnlineSoftmax {
     for (std::size_t i = 0; i < block_.queries; ++i) {
       const double of_keys = sums_.sum_of_lanes(first_total_ + i * lanes_of<T>);
       if (of_keys == 0) ++outcome.empty_rows;
-      const double total = with_sink(of_keys, block_, shift_[i].value);
-      if (of_keys != 0 && sink_exceeds(block_, shift_[i].value)) outcome.out_of_range = true;
+      double total = of_keys;
+      if (block_.reweighted == nullptr) {  // weights count their sink before
+        total = with_sink(of_keys, block_, shift_[i].value);
+        if (of_keys != 0 && sink_exceeds(block_, shift_[i].value)) outcome.out_of_range = true;
+      }
       if (!std::isfinite(total)) outcome.overflow = true;
       if (limits_.exceeded(largest_[i])) outcome.out_of_range = true;
       const double factor = total == 0 ? 0 : 1 / total;

@@ -101,8 +101,8 @@ class RoundedRows {
   bool rewrite_scores(std::size_t row, const Range& own, const Range& whole, float* scores) const {
     if (!round_scores(whole, scores, false)) return false;
     if (own.empty()) return true;
-    block_.mask.rewritten(block_.mask.context, row, own.first, own.end - own.first, 1,
-                          scores + own.first);
+    block_.mask.rewritten(block_.mask.context,
+                          {row, 1, own.first, own.end - own.first, scores + own.first, 0}, 1);
     bool fits = true;
     for (std::size_t j = own.first; j < own.end; ++j) {
       float& score = scores[j];

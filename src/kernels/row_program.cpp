@@ -37,29 +37,45 @@ HWY_INLINE V floor_of(V number) {
   return with_sign(hn::Floor(number), number);
 }
 
-// One step over the keys of a piece.
+// One step over the cells of a piece.
 class Step {
  public:
-  Step(const RowStep& step, const RowRegisters& registers, std::size_t count)
-      : step_(step), to_(registers.numbers[step.to]), varies_(registers.varies[step.to] != 0) {
-    count_ = varies_ ? count : 1;
+  Step(const RowStep& step, const RowRegisters& registers, const RowPiece& piece)
+      : step_(step), to_(registers.numbers[step.to]) {
+    const auto varies = [&](std::uint32_t which, std::uint8_t by) {
+      return (registers.varies[which] & by) != 0;
+    };
+    const auto along_row = [&](std::uint32_t which) {
+      return varies(which, RowRegisters::by_key | RowRegisters::by_distance);
+    };
+    const auto row_of = [&](std::uint32_t which) -> std::size_t {
+      if (!varies(which, RowRegisters::by_query)) return 0;
+      return varies(which, RowRegisters::by_key) ? piece.stride() : shared_numbers;
+    };
+    const bool distances = varies(step.to, RowRegisters::by_distance);
+    varies_ = along_row(step.to);
+    count_ = distances ? piece.distances() : varies_ ? piece.keys : 1;
+    row_ = static_cast<std::ptrdiff_t>(row_of(step.to));
+    rows_ = row_ == 0 ? 1 : piece.rows;
     for (std::size_t n = 0; n < 3; ++n) {
       of_[n] = registers.numbers[step.of[n]];
-      mask_[n] = registers.varies[step.of[n]] != 0 ? ~std::size_t{0} : 0;
+      row_of_[n] = static_cast<std::ptrdiff_t>(row_of(step.of[n]));
+      mask_[n] = along_row(step.of[n]) ? ~std::size_t{0} : 0;
+      if (!distances && varies(step.of[n], RowRegisters::by_distance)) {
+        of_[n] += rows_ - 1;
+        row_of_[n] = -1;
+      }
     }
   }
 
   template <class F>
   HWY_INLINE void one(const F& f) const {
-    const Doubles d;
-    for (std::size_t k = 0; k < count_; k += lanes) hn::StoreU(f(load(0, k)), d, to_ + k);
+    vectors([&](const Row& row, std::size_t k) HWY_ATTR { return f(row.load(0, k)); });
   }
   template <class F>
   HWY_INLINE void two(const F& f) const {
-    const Doubles d;
-    for (std::size_t k = 0; k < count_; k += lanes) {
-      hn::StoreU(f(load(0, k), load(1, k)), d, to_ + k);
-    }
+    vectors([&](const Row& row, std::size_t k)
+                HWY_ATTR { return f(row.load(0, k), row.load(1, k)); });
   }
   // Truths of a comparison.
   template <class F>
@@ -69,29 +85,31 @@ class Step {
     two([&](V a, V b) HWY_ATTR { return hn::IfThenElseZero(f(a, b), one); });
   }
   HWY_INLINE void choose() const {
-    const Doubles d;
-    const auto zero = hn::Zero(d);
-    for (std::size_t k = 0; k < count_; k += lanes) {
-      hn::StoreU(hn::IfThenElse(hn::Ne(load(0, k), zero), load(1, k), load(2, k)), d, to_ + k);
-    }
+    const auto zero = hn::Zero(Doubles());
+    vectors([&](const Row& row, std::size_t k) HWY_ATTR {
+      return hn::IfThenElse(hn::Ne(row.load(0, k), zero), row.load(1, k), row.load(2, k));
+    });
   }
-  // f where |a| and 1/|a| are in a range of vectors, else the function lane by lane.
+  // f where a is in a range of vectors, else the function lane by lane.
   template <class F>
   HWY_INLINE void within(double low, double high, const F& f) const {
     const Doubles d;
     const auto least = hn::Set(d, low), most = hn::Set(d, high);
-    for (std::size_t k = 0; k < count_; k += lanes) {
-      const V x = load(0, k);
-      if (hn::AllTrue(d, hn::And(hn::Ge(x, least), hn::Le(x, most)))) {
-        hn::StoreU(f(x), d, to_ + k);
-      } else {
-        for (std::size_t n = k; n < k + lanes; ++n) to_[n] = step_.function(number(0, n));
+    rows([&](const Row& row) HWY_ATTR {
+      for (std::size_t k = 0; k < count_; k += lanes) {
+        const V x = row.load(0, k);
+        if (hn::AllTrue(d, hn::And(hn::Ge(x, least), hn::Le(x, most)))) {
+          hn::StoreU(f(x), d, row.to + k);
+        } else {
+          for (std::size_t n = k; n < k + lanes; ++n) {
+            row.to[n] = step_.function(row.number(0, n));
+          }
+        }
       }
-    }
+    });
   }
   void each() const {
-    for (std::size_t k = 0; k < count_; ++k) to_[k] = step_.function(number(0, k));
-    share();
+    cells([&](const Row& row, std::size_t k) { return step_.function(row.number(0, k)); });
   }
 
   // Whole numbers have exact powers of the standard library; others 2^(b log₂ a).
@@ -99,19 +117,23 @@ class Step {
     const Doubles d;
     const auto least = hn::Set(d, 1e-300), most = hn::Set(d, 1e300), limit = hn::Set(d, 1000.0);
     const auto turned = hn::Set(d, rounding<double>), lowest = hn::Set(d, -1021.0);
-    for (std::size_t k = 0; k < count_; k += lanes) {
-      const V a = load(0, k), b = load(1, k);
-      const auto whole = hn::And(hn::Eq(a, hn::Round(a)), hn::Eq(b, hn::Round(b)));
-      auto fits = hn::AndNot(whole, hn::And(hn::Ge(a, least), hn::Le(a, most)));
-      if (hn::AllTrue(d, fits)) {
-        const V exponent = hn::Mul(b, hn::Log2(d, a));
-        if (hn::AllTrue(d, hn::Le(hn::Abs(exponent), limit))) {
-          hn::StoreU(power_of_two<true>(d, exponent, turned, lowest), d, to_ + k);
-          continue;
+    rows([&](const Row& row) HWY_ATTR {
+      for (std::size_t k = 0; k < count_; k += lanes) {
+        const V a = row.load(0, k), b = row.load(1, k);
+        const auto whole = hn::And(hn::Eq(a, hn::Round(a)), hn::Eq(b, hn::Round(b)));
+        auto fits = hn::AndNot(whole, hn::And(hn::Ge(a, least), hn::Le(a, most)));
+        if (hn::AllTrue(d, fits)) {
+          const V exponent = hn::Mul(b, hn::Log2(d, a));
+          if (hn::AllTrue(d, hn::Le(hn::Abs(exponent), limit))) {
+            hn::StoreU(power_of_two<true>(d, exponent, turned, lowest), d, row.to + k);
+            continue;
+          }
+        }
+        for (std::size_t n = k; n < k + lanes; ++n) {
+          row.to[n] = std::pow(row.number(0, n), row.number(1, n));
         }
       }
-      for (std::size_t n = k; n < k + lanes; ++n) to_[n] = std::pow(number(0, n), number(1, n));
-    }
+    });
   }
 
   // a − b⌊a/b⌋ with the sign of b, also of zero, as in Python; std::fmod() and a fused product give
@@ -127,85 +149,130 @@ class Step {
       return hn::IfThenElse(hn::Eq(rest, zero), hn::CopySign(zero, b), mended);
     });
 #else
-    for (std::size_t k = 0; k < count_; ++k) {
-      const double b = number(1, k), rest = std::fmod(number(0, k), b);
-      to_[k] = rest == 0 ? std::copysign(0.0, b) : (rest < 0) != (b < 0) ? rest + b : rest;
-    }
-    share();
+    cells([](const Row& row, std::size_t k) {
+      const double b = row.number(1, k), rest = std::fmod(row.number(0, k), b);
+      return rest == 0 ? std::copysign(0.0, b) : (rest < 0) != (b < 0) ? rest + b : rest;
+    });
 #endif
   }
 
   void exact_power() const {
-    for (std::size_t k = 0; k < count_; ++k) to_[k] = std::pow(number(0, k), number(1, k));
-    share();
+    cells(
+        [](const Row& row, std::size_t k) { return std::pow(row.number(0, k), row.number(1, k)); });
   }
 
-  void keys(std::size_t first) const {
+  // first, first + step, …
+  void count_from(double first, double step = 1) const {
     const Doubles d;
-    const V step = hn::Set(d, static_cast<double>(lanes));
-    V key = hn::Iota(d, static_cast<double>(first));
-    for (std::size_t k = 0; k < count_; k += lanes, key = hn::Add(key, step)) {
-      hn::StoreU(key, d, to_ + k);
+    const V by = hn::Set(d, step), from = hn::Set(d, first);
+    const V next = hn::Set(d, static_cast<double>(lanes));
+    V at = hn::Iota(d, 0.0);
+    for (std::size_t k = 0; k < count_; k += lanes, at = hn::Add(at, next)) {
+      hn::StoreU(hn::Add(from, hn::Mul(at, by)), d, to_ + k);
     }
+  }
+  void query_less_key(std::size_t rows) const {
+    count_from(of_[0][0] - of_[1][0] + static_cast<double>(rows - 1), -1);
+  }
+  void key_less_query(std::size_t rows) const {
+    count_from(of_[1][0] - of_[0][0] - static_cast<double>(rows - 1));
   }
 
   void element() const {
-    for (std::size_t k = 0; k < count_; ++k) {
+    cells([&](const Row& row, std::size_t k) {
       std::size_t at = 0;
-      bool fits = true;
-      for (std::size_t axis = 0; axis < step_.axes && fits; ++axis) {
-        const double index = number(axis, k);
-        fits = index >= 0 && index < static_cast<double>(step_.sizes[axis]) &&
-               index == std::floor(index);
-        if (fits) at = at * step_.sizes[axis] + static_cast<std::size_t>(index);
+      for (std::size_t axis = 0; axis < step_.axes; ++axis) {
+        const double index = row.number(axis, k);
+        const bool fits = index >= 0 && index < static_cast<double>(step_.sizes[axis]) &&
+                          index == std::floor(index);
+        if (!fits) return std::numeric_limits<double>::quiet_NaN();
+        at = at * step_.sizes[axis] + static_cast<std::size_t>(index);
       }
-      to_[k] = fits ? step_.table[at] : std::numeric_limits<double>::quiet_NaN();
-    }
-    share();
+      return step_.table[at];
+    });
   }
   void row(std::size_t first) const {
-    std::size_t at = 0;
-    for (std::size_t axis = 0; axis < step_.axes; ++axis) {
-      const bool last = axis + 1 == std::size_t{step_.axes};
-      at = at * step_.sizes[axis] + (last ? first : static_cast<std::size_t>(number(axis, 0)));
-    }
-    std::copy_n(step_.table + at, count_, to_);
-    share();
+    rows([&](const Row& row) {
+      std::size_t at = 0;
+      for (std::size_t axis = 0; axis < step_.axes; ++axis) {
+        const bool last = axis + 1 == std::size_t{step_.axes};
+        at =
+            at * step_.sizes[axis] + (last ? first : static_cast<std::size_t>(row.number(axis, 0)));
+      }
+      std::copy_n(step_.table + at, count_, row.to);
+      share(row.to);
+    });
   }
 
  private:
-  HWY_INLINE V load(std::size_t operand, std::size_t k) const {
-    return hn::LoadU(Doubles(), of_[operand] + (k & mask_[operand]));
+  // One query.
+  struct Row {
+    double* to;
+    std::array<const double*, 3> of;
+    const std::array<std::size_t, 3>& mask;
+
+    HWY_INLINE V load(std::size_t operand, std::size_t k) const {
+      return hn::LoadU(Doubles(), of[operand] + (k & mask[operand]));
+    }
+    double number(std::size_t operand, std::size_t k) const {
+      return of[operand][k & mask[operand]];
+    }
+  };
+
+  template <class F>
+  HWY_INLINE void rows(const F& f) const {
+    for (std::ptrdiff_t r = 0; r < static_cast<std::ptrdiff_t>(rows_); ++r) {
+      f(Row{to_ + r * row_,
+            {of_[0] + r * row_of_[0], of_[1] + r * row_of_[1], of_[2] + r * row_of_[2]},
+            mask_});
+    }
   }
-  double number(std::size_t operand, std::size_t k) const {
-    return of_[operand][k & mask_[operand]];
+  // Vector by vector.
+  template <class F>
+  HWY_INLINE void vectors(const F& f) const {
+    rows([&](const Row& row) HWY_ATTR {
+      for (std::size_t k = 0; k < count_; k += lanes) hn::StoreU(f(row, k), Doubles(), row.to + k);
+    });
+  }
+  // Number by number.
+  template <class F>
+  void cells(const F& f) const {
+    rows([&](const Row& row) {
+      for (std::size_t k = 0; k < count_; ++k) row.to[k] = f(row, k);
+      share(row.to);
+    });
   }
   // Fills the rest of the last vector: with the number that all keys share, else with zeros.
-  void share() const {
+  void share(double* to) const {
     if (varies_) {
-      std::fill(to_ + count_, to_ + (count_ + lanes - 1) / lanes * lanes, 0.0);
+      std::fill(to + count_, to + rounded_up(count_, lanes), 0.0);
     } else {
-      std::fill_n(to_ + 1, shared_numbers - 1, to_[0]);
+      std::fill_n(to + 1, shared_numbers - 1, to[0]);
     }
   }
 
   const RowStep& step_;
   double* to_;
   bool varies_;
-  std::size_t count_;
+  std::size_t count_, rows_;
+  std::ptrdiff_t row_;
   std::array<const double*, 3> of_;
+  std::array<std::ptrdiff_t, 3> row_of_;
   std::array<std::size_t, 3> mask_;
 };
 
-void run_step(const RowStep& of, const RowRegisters& registers, std::size_t first_key,
-              std::size_t count) {
+void run_step(const RowStep& of, const RowRegisters& registers, const RowPiece& piece) {
   const Doubles d;
-  const Step step(of, registers, count);
+  const Step step(of, registers, piece);
   const V one = hn::Set(d, 1.0), zero = hn::Zero(d);
   using Operation = RowOperation;
   switch (of.operation) {
     case Operation::keys:
-      return step.keys(first_key);
+      return step.count_from(static_cast<double>(piece.first_key));
+    case Operation::query_less_key:
+      return step.query_less_key(piece.rows);
+    case Operation::key_less_query:
+      return step.key_less_query(piece.rows);
     case Operation::negative:
       return step.one([&](V a) HWY_ATTR { return hn::Neg(a); });
     case Operation::opposite:
@@ -296,7 +363,7 @@ void run_step(const RowStep& of, const RowRegisters& registers, std::size_t firs
     case Operation::element:
       return step.element();
     case Operation::row:
-      return step.row(first_key);
+      return step.row(piece.first_key);
   }
 }
 
@@ -319,45 +386,55 @@ void widen(const T* from, double factor, std::size_t count, double* to) {
   for (; k < count; ++k) to[k] = static_cast<double>(from[k]) * factor;
 }
 
+// Without vectors, infinity would become the largest number.
+constexpr bool keeps_infinity = HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
+
+// Narrows a row. Returns whether all numbers are finite and in the range of T.
 template <class T>
-RowOutcome narrow(const double* from, double factor, std::size_t count, T* to) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  constexpr double most = std::numeric_limits<T>::max();
+bool narrow(const double* from, double factor, std::size_t count, T* to) {
+  constexpr auto most = static_cast<double>(std::numeric_limits<T>::max());
   const Doubles d;
   const hn::Rebind<T, Doubles> narrower;
-  const V by = hn::Set(d, factor), largest = hn::Set(d, most);
-  const V low = hn::Set(d, -infinity), high = hn::Set(d, infinity);
-  auto nan = hn::Lt(by, by), negative = nan, large = nan;
+  const V by = hn::Set(d, factor), zero = hn::Zero(d), largest = hn::Set(d, most);
+  V not_finite = zero;
+  auto large = hn::Lt(by, by);
+  bool fits = true;
   std::size_t k = 0;
   for (; k + lanes <= count; k += lanes) {
     const V x = hn::Mul(hn::LoadU(d, from + k), by);
-    const V size = hn::Abs(x);
-    nan = hn::Or(nan, hn::Not(hn::Eq(x, x)));
-    negative = hn::Or(negative, hn::Eq(x, low));
-    large = hn::Or(large, hn::And(hn::Gt(size, largest), hn::Lt(size, high)));
     if constexpr (sizeof(T) == sizeof(double)) {
       hn::StoreU(x, d, to + k);
     } else {
-      // Without vectors, infinity would become the largest number.
-      const auto infinite = hn::Eq(size, high);
-      const auto single = hn::DemoteTo(narrower, hn::IfThenZeroElse(infinite, x));
-      hn::StoreU(single, narrower, to + k);
-      if (hn::AllFalse(d, infinite)) continue;
-      for (std::size_t n = k; n < k + lanes; ++n) {
-        const double number = from[n] * factor;
-        if (std::abs(number) == infinity) to[n] = static_cast<T>(number);
-      }
+      large = hn::Or(large, hn::Gt(hn::Abs(x), largest));
+      hn::StoreU(hn::DemoteTo(narrower, x), narrower, to + k);
     }
+    not_finite = hn::MulAdd(x, zero, not_finite);
   }
-  RowOutcome outcome{!hn::AllFalse(d, nan), !hn::AllFalse(d, negative), !hn::AllFalse(d, large)};
   for (; k < count; ++k) {
-    const double x = from[k] * factor, size = std::abs(x);
-    outcome.nan = outcome.nan || x != x;
-    outcome.negative_infinity = outcome.negative_infinity || x == -infinity;
-    outcome.too_large = outcome.too_large || (size > most && size < infinity);
+    const double x = from[k] * factor;
+    fits = fits && std::abs(x) <= most;
     to[k] = static_cast<T>(x);
   }
-  return outcome;
+  return fits && hn::AllFalse(d, large) && hn::AllTrue(d, hn::Eq(not_finite, zero));
+}
+
+// Conditions of a row that are not those of finite numbers in the range of T.
+template <class T>
+void note_outcome(const double* from, double factor, std::size_t count, T* to,
+                  RowOutcome& outcome) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr auto most = static_cast<double>(std::numeric_limits<T>::max());
+  unsigned nan = 0, negative = 0, large = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    const double x = from[k] * factor, size = std::abs(x);
+    nan |= static_cast<unsigned>(x != x);
+    negative |= static_cast<unsigned>(x == -infinity);
+    large |= static_cast<unsigned>(size > most) & static_cast<unsigned>(size < infinity);
+    if (!keeps_infinity && size == infinity) to[k] = static_cast<T>(x);
+  }
+  outcome.nan = outcome.nan || nan != 0;
+  outcome.negative_infinity = outcome.negative_infinity || negative != 0;
+  outcome.too_large = outcome.too_large || large != 0;
 }
 
 template <RowComparison comparison>
@@ -391,22 +468,44 @@ void compare_all(const double* query, const double* const* keys, std::size_t cou
 
 }  // namespace
 
-void run_all(std::span<const RowStep> steps, const RowRegisters& registers, std::size_t first_key,
-             std::size_t count) {
-  for (const RowStep& step : steps) run_step(step, registers, first_key, count);
+void run_all(std::span<const RowStep> steps, const RowRegisters& registers, const RowPiece& piece) {
+  for (const RowStep& step : steps) run_step(step, registers, piece);
 }
 
-void widen_floats(const float* from, double factor, std::size_t count, double* to) {
-  widen(from, factor, count, to);
+template <class T>
+void widen_all(const T* from, std::size_t stride, double factor, const RowPiece& piece,
+               double* to) {
+  for (std::size_t r = 0; r < piece.rows; ++r) {
+    widen(from + r * stride, factor, piece.keys, to + r * piece.stride());
+  }
 }
-void widen_doubles(const double* from, double factor, std::size_t count, double* to) {
-  widen(from, factor, count, to);
+void widen_floats(const float* from, std::size_t stride, double factor, const RowPiece& piece,
+                  double* to) {
+  widen_all(from, stride, factor, piece, to);
 }
-RowOutcome narrow_floats(const double* from, double factor, std::size_t count, float* to) {
-  return narrow(from, factor, count, to);
+void widen_doubles(const double* from, std::size_t stride, double factor, const RowPiece& piece,
+                   double* to) {
+  widen_all(from, stride, factor, piece, to);
 }
-RowOutcome narrow_doubles(const double* from, double factor, std::size_t count, double* to) {
-  return narrow(from, factor, count, to);
+
+template <class T>
+RowOutcome narrow_all(const double* from, double factor, const RowPiece& piece, T* to,
+                      std::size_t stride) {
+  RowOutcome outcome;
+  for (std::size_t r = 0; r < piece.rows; ++r) {
+    const double* const row = from + r * piece.stride();
+    if (narrow(row, factor, piece.keys, to + r * stride)) continue;
+    note_outcome(row, factor, piece.keys, to + r * stride, outcome);
+  }
+  return outcome;
+}
+RowOutcome narrow_floats(const double* from, double factor, const RowPiece& piece, float* to,
+                         std::size_t stride) {
+  return narrow_all(from, factor, piece, to, stride);
+}
+RowOutcome narrow_doubles(const double* from, double factor, const RowPiece& piece, double* to,
+                          std::size_t stride) {
+  return narrow_all(from, factor, piece, to, stride);
 }
 
 bool keep_truths(const double* truths, std::size_t count, std::uint8_t* seen) {
@@ -442,21 +541,25 @@ ATTN_FOR_TARGETS(narrow_doubles);
 ATTN_FOR_TARGETS(keep_truths);
 ATTN_FOR_TARGETS(compare_with_keys);
 
-void run_steps(std::span<const RowStep> steps, const RowRegisters& registers, std::size_t first_key,
-               std::size_t count) noexcept {
-  ATTN_OF_TARGET(run_all)(steps, registers, first_key, count);
+void run_steps(std::span<const RowStep> steps, const RowRegisters& registers,
+               const RowPiece& piece) noexcept {
+  ATTN_OF_TARGET(run_all)(steps, registers, piece);
 }
-void widen_row(const float* from, double factor, std::size_t count, double* to) noexcept {
-  ATTN_OF_TARGET(widen_floats)(from, factor, count, to);
+void widen_rows(const float* from, std::size_t stride, double factor, const RowPiece& piece,
+                double* to) noexcept {
+  ATTN_OF_TARGET(widen_floats)(from, stride, factor, piece, to);
 }
-void widen_row(const double* from, double factor, std::size_t count, double* to) noexcept {
-  ATTN_OF_TARGET(widen_doubles)(from, factor, count, to);
+void widen_rows(const double* from, std::size_t stride, double factor, const RowPiece& piece,
+                double* to) noexcept {
+  ATTN_OF_TARGET(widen_doubles)(from, stride, factor, piece, to);
 }
-RowOutcome narrow_row(const double* from, double factor, std::size_t count, float* to) noexcept {
-  return ATTN_OF_TARGET(narrow_floats)(from, factor, count, to);
+RowOutcome narrow_rows(const double* from, double factor, const RowPiece& piece, float* to,
+                       std::size_t stride) noexcept {
+  return ATTN_OF_TARGET(narrow_floats)(from, factor, piece, to, stride);
 }
-RowOutcome narrow_row(const double* from, double factor, std::size_t count, double* to) noexcept {
-  return ATTN_OF_TARGET(narrow_doubles)(from, factor, count, to);
+RowOutcome narrow_rows(const double* from, double factor, const RowPiece& piece, double* to,
+                       std::size_t stride) noexcept {
+  return ATTN_OF_TARGET(narrow_doubles)(from, factor, piece, to, stride);
 }
 bool keep_true(const double* truths, std::size_t count, std::uint8_t* seen) noexcept {
   return ATTN_OF_TARGET(keep_truths)(truths, count, seen);

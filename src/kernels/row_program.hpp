@@ -5,19 +5,36 @@
 #include <cstdint>
 #include <span>
 
-// Programs over rows of cells of an attention: each step computes one number for every key of a
-// piece of a row, in double precision. attention/expression_rows.hpp makes them of expressions.
+// Programs over cells of an attention: each step computes one number for every query and key of a
+// piece, in double precision. attention/expression_rows.hpp makes them of expressions.
 
 namespace attn::kernels {
 
-/// Largest number of keys per call.
-constexpr std::size_t row_piece = 384;
-/// Numbers of a register: a piece, or one whole vector of a number that all keys share.
+/// Largest number of cells per call: registers of so many stay in the first-level cache, and the
+/// choice of each step's operation costs little beside them.
+constexpr std::size_t row_piece = 512;
+/// Numbers of a whole vector, or of several: what all keys share is there so often.
 constexpr std::size_t shared_numbers = 16;
+
+/// Some keys of consecutive queries. Rows of their cells begin at multiples of stride().
+struct RowPiece {
+  std::size_t first_key, keys;
+  std::size_t rows = 1;
+
+  static constexpr std::size_t stride_of(std::size_t keys) {
+    return (keys + shared_numbers - 1) / shared_numbers * shared_numbers;
+  }
+  /// Largest number of rows of so many keys, at most row_piece.
+  static constexpr std::size_t most_rows(std::size_t keys) { return row_piece / stride_of(keys); }
+  constexpr std::size_t stride() const { return stride_of(keys); }
+  constexpr std::size_t distances() const { return keys + rows - 1; }
+};
 
 /// Operations on numbers a, b, c; truths are 0 and 1.
 enum class RowOperation : std::uint8_t {
-  keys,  ///< index of the key
+  keys,            ///< index of the key
+  query_less_key,  ///< a − b, where a grows by 1 with each query and b with each key
+  key_less_query,  ///< b − a
   negative,
   opposite,  ///< 1 − a
   plus,
@@ -69,31 +86,37 @@ struct RowStep {
   std::uint8_t axes = 0;
 };
 
-/// Registers of a program. A register that `varies` has row_piece numbers, with whole vectors
-/// behind the last key, else shared_numbers equal ones.
+/// Registers of a program, each of row_piece numbers: one per cell, [rows, stride], where it varies
+/// by query and key; shared_numbers equal ones per query; one per key; one per distance of key and
+/// query, from that of the last query and the first key on; or shared_numbers for all.
 struct RowRegisters {
+  static constexpr std::uint8_t by_query = 1, by_key = 2, by_distance = 4;
   double* const* numbers;
   const std::uint8_t* varies;
 };
 
-/// Computes the steps for the keys `first_key` … `first_key + count` − 1. Functions are within 4
-/// units in the last place, powers within 10⁻¹³ of their size and exact for whole numbers.
-void run_steps(std::span<const RowStep> steps, const RowRegisters& registers, std::size_t first_key,
-               std::size_t count) noexcept;
+/// Computes the steps for a piece. Functions are within 4 units in the last place, powers within
+/// 10⁻¹³ of their size and exact for whole numbers.
+void run_steps(std::span<const RowStep> steps, const RowRegisters& registers,
+               const RowPiece& piece) noexcept;
 
-/// from[j] · factor.
-void widen_row(const float* from, double factor, std::size_t count, double* to) noexcept;
-void widen_row(const double* from, double factor, std::size_t count, double* to) noexcept;
+/// from[r · stride + j] · factor as the cells of a piece.
+void widen_rows(const float* from, std::size_t stride, double factor, const RowPiece& piece,
+                double* to) noexcept;
+void widen_rows(const double* from, std::size_t stride, double factor, const RowPiece& piece,
+                double* to) noexcept;
 
-/// Conditions of a row that narrow_row() writes.
+/// Conditions of cells that narrow_rows() writes.
 struct RowOutcome {
   bool nan = false, negative_infinity = false;
   bool too_large = false;  ///< a finite number beyond the range of T
 };
 
-/// from[j] · factor in T.
-RowOutcome narrow_row(const double* from, double factor, std::size_t count, float* to) noexcept;
-RowOutcome narrow_row(const double* from, double factor, std::size_t count, double* to) noexcept;
+/// The cells of a piece · factor in T, at to[r · stride + j].
+RowOutcome narrow_rows(const double* from, double factor, const RowPiece& piece, float* to,
+                       std::size_t stride) noexcept;
+RowOutcome narrow_rows(const double* from, double factor, const RowPiece& piece, double* to,
+                       std::size_t stride) noexcept;
 
 /// seen[j] &= truths[j]. Returns whether a truth is NaN.
 bool keep_true(const double* truths, std::size_t count, std::uint8_t* seen) noexcept;

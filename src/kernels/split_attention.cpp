@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "kernels/attention_kernels.hpp"
 
@@ -29,13 +30,21 @@ static_assert(split_query_block <= query_block);
 class SplitBlock : OnlineSoftmax<float> {
  public:
   SplitBlock(const QueryBlock<float>& block, const PackedHead<float>& head, float* scratch)
-      : SplitBlock(block, head, Parts(block.sizes, scratch)) {}
+      : SplitBlock(block, head, Parts(block.sizes, block.reweighted != nullptr, scratch)) {}
 
-  static std::size_t scratch_count(const HeadSizes& sizes) { return Parts(sizes, nullptr).count; }
+  static std::size_t scratch_count(const HeadSizes& sizes, bool whole_rows) {
+    return Parts(sizes, whole_rows, nullptr).count;
+  }
 
   BlockOutcome compute() {
     if (!in_range_) return {.out_of_range = true};
-    {
+    if (block_.reweighted != nullptr) {
+      const MatrixTiles tiles;
+      for (std::size_t row = 0; row < block_.queries && in_range_; row += strip_rows) {
+        const StripView& strip = views_[row / strip_rows];
+        if (!strip.any.empty()) add_weights(strip);
+      }
+    } else {
       const MatrixTiles tiles;
       const KeySteps steps(block_.mask, {0, block_.sizes.keys}, key_step);
       for (std::size_t i = 0; i < steps.count(); ++i) {
@@ -58,15 +67,16 @@ class SplitBlock : OnlineSoftmax<float> {
   // The parts of the scratch.
   struct Parts {
     float *queries, *powers, *sums, *scores, *room;
-    std::size_t count = 0;
+    std::size_t score_stride, count = 0;
 
-    Parts(const HeadSizes& sizes, float* scratch) {
+    Parts(const HeadSizes& sizes, bool whole_rows, float* scratch) {
       ScratchParts<float> cut(scratch);
       constexpr std::size_t tile_floats = split_tile_numbers / 2;
       queries = cut.next(split_query_block / tile_side * tile_steps(sizes.width) * tile_floats);
       powers = cut.next(strip_rows / tile_side * (key_step / tile_depth) * tile_floats);
       sums = cut.next(sums_count(split_query_block, rounded_up(sizes.value_width, 2 * tile_side)));
-      scores = cut.next(strip_rows * key_step);
+      score_stride = whole_rows ? rounded_up(sizes.keys, tile_depth) : key_step;
+      scores = cut.next(strip_rows * score_stride);
       room = cut.next(key_step);
       count = cut.count();
     }
@@ -88,7 +98,8 @@ class SplitBlock : OnlineSoftmax<float> {
         powers_(parts_in(parts.powers)),
         keys_(parts_in(head.keys)),
         values_(parts_in(head.values)),
-        scores_(parts.scores) {
+        scores_(parts.scores),
+        score_stride_(parts.score_stride) {
     std::array<const float*, split_query_block> rows{};
     for (std::size_t i = 0; i < block.queries; ++i) rows[i] = block.query + i * block.query_stride;
     const auto scale = static_cast<float>(block.scale * log2_e);
@@ -113,18 +124,93 @@ class SplitBlock : OnlineSoftmax<float> {
   // Adds one block of keys to a strip. The product of its powers with the values follows after the
   // scores of the next strip, when the powers are ready.
   void add_keys(const StripView& strip, std::size_t base, const Range& seen) {
-    const std::size_t first = seen.first / tile_depth, end = tile_steps(seen.end);
+    multiply_keys(strip, base, seen, scores_);
+    add_values();
+    soften(strip, base, seen);
+    pending_ = {strip.row, base, seen.first / tile_depth, tile_steps(seen.end)};
+  }
+
+  void multiply_keys(const StripView& strip, std::size_t base, const Range& seen,
+                     float* scores) const {
     const std::size_t tile_row = width_steps_ * split_tile_numbers;
     const std::uint16_t* rows = queries_ + strip.row / tile_side * tile_row;
     const std::uint16_t* columns = keys_ + base / tile_side * tile_row;
-    for (std::size_t step = first; step < end; ++step) {
+    for (std::size_t step = seen.first / tile_depth; step < tile_steps(seen.end); ++step) {
       const std::uint16_t* right = columns + 2 * step * tile_row;
       multiply_split_tiles({rows, rows + tile_row, right, right + tile_row, width_steps_},
-                           scores_ + step * tile_depth, key_step, false);
+                           scores + step * tile_depth, score_stride_, false);
     }
-    add_values();
-    soften(strip, base, seen);
-    pending_ = {strip.row, base, first, end};
+  }
+
+  // Computes whole rows of a strip, whose weights are replaced before the product with the values.
+  void add_weights(const StripView& strip) {
+    const auto by_steps = [&](const auto& call) {
+      for (std::size_t base = strip.any.first / key_step * key_step; base < strip.any.end;
+           base += key_step) {
+        call(base, strip.any.within(base, std::min(key_step, block_.sizes.keys - base)));
+      }
+    };
+    by_steps([&](std::size_t base, const Range& seen) {
+      multiply_keys(strip, base, seen, scores_ + base);
+      admit_strip(strip, base, seen, scores_ + base);
+    });
+    for (std::size_t r = 0; r < strip.rows; ++r) {
+      weigh(strip.row + r, strip.any, scores_ + r * score_stride_);
+    }
+    by_steps([&](std::size_t base, const Range& seen) {
+      const Range whole = whole_tiles(seen);
+      for (std::size_t r = 0; r < strip.rows; ++r) {
+        split_weights(scores_ + r * score_stride_ + base, whole, powers_of(r));
+      }
+      pending_ = {strip.row, base, seen.first / tile_depth, tile_steps(seen.end)};
+      add_values();
+      added(key_step);
+    });
+  }
+
+  // Turns the scores of a row into weights, which are replaced.
+  void weigh(std::size_t row, const Range& strip, float* scores) {
+    const Range whole = whole_tiles(strip), own{block_.mask.first[row], block_.mask.end[row]};
+    if (!sees_any(row)) {
+      std::fill(scores + whole.first, scores + whole.end, 0.0F);
+      return;
+    }
+    const bool hides = block_.mask.added != nullptr || block_.mask.rewritten != nullptr;
+    if (hides) {
+      seen_.resize(block_.sizes.keys);
+      for (std::size_t j = own.first; j < own.end; ++j) seen_[j] = scores[j] != -infinite<float>;
+    }
+    const Shift<float> shift = shift_for(row, whole, scores);
+    const Floats d;
+    double sum = 0;
+    for (std::size_t j = whole.first; j < whole.end; j += 8 * key_step) {
+      HWY_ALIGN std::array<float, lanes_of<float>> lanes{};
+      const Range part{j, std::min(whole.end, j + 8 * key_step)};
+      exponentials<true>(scores, part, shift, lanes.data());
+      sum += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, hn::Load(d, lanes.data()))));
+    }
+    const double of_all = with_sink(sum, block_, shift.value);
+    if (!std::isfinite(of_all) || (sum != 0 && sink_exceeds(block_, shift.value))) {
+      in_range_ = false;
+    }
+    const auto factor = hn::Set(d, static_cast<float>(of_all == 0 ? 0 : 1 / of_all));
+    for (std::size_t j = whole.first; j < whole.end; j += tile_side) {
+      hn::StoreU(hn::Mul(hn::LoadU(d, scores + j), factor), d, scores + j);
+    }
+    if (sum == 0) return;
+    *total(row) = 1;
+    block_.reweighted(block_.mask.context, row, own.first, own.end - own.first,
+                      hides ? seen_.data() + own.first : nullptr, scores + own.first);
+  }
+
+  static Range whole_tiles(const Range& seen) {
+    return {seen.first / tile_depth * tile_depth, rounded_up(seen.end, tile_depth)};
+  }
+
+  // The powers of a row of a strip.
+  std::uint16_t* powers_of(std::size_t r) const {
+    return powers_ + r / tile_side * (key_step / tile_depth) * split_tile_numbers +
+           r % tile_side * tile_depth;
   }
 
   void add_values() {
@@ -141,23 +227,31 @@ class SplitBlock : OnlineSoftmax<float> {
     pending_ = {};
   }
 
+  // Applies expression, softcap and mask to the scores of a strip and the keys base + [seen).
+  // Returns whether all rows see all keys.
+  bool admit_strip(const StripView& strip, std::size_t base, const Range& seen, float* scores) {
+    const Range whole = whole_tiles(seen);
+    const bool full = sees_all(strip, base, whole);
+    rewrite_scores(block_.mask, strip.row, strip.rows, base, seen, scores, score_stride_);
+    for (std::size_t r = 0; r < strip.rows; ++r, scores += score_stride_) {
+      admit(strip.row + r, full, base, seen, whole, scores);
+      if (head_.unfit_count > 0 && sees_unfit(base, whole, scores)) in_range_ = false;
+    }
+    return full;
+  }
+
   // Turns the scores of a strip against the keys base + [seen) into split exponentials.
   void soften(const StripView& strip, std::size_t base, const Range& seen) {
-    const Range whole{seen.first / tile_depth * tile_depth, rounded_up(seen.end, tile_depth)};
-    const bool full = sees_all(strip, base, whole);
+    const Range whole = whole_tiles(seen);
+    const bool full = admit_strip(strip, base, seen, scores_);
     for (std::size_t r = 0; r < strip.rows; ++r) {
       const std::size_t row = strip.row + r;
       float* scores = scores_ + r * key_step;
-      admit(row, full, base, seen, whole, scores);
-      if (head_.unfit_count > 0 && sees_unfit(base, whole, scores)) in_range_ = false;
       const Shift<float> shift = shift_for(row, whole, scores);
-      std::uint16_t* powers = powers_ +
-                              r / tile_side * (key_step / tile_depth) * split_tile_numbers +
-                              r % tile_side * tile_depth;
       if (full && sees_any(row)) {
-        split_exponentials<false>(scores, whole, shift, total(row), powers);
+        split_exponentials<false>(scores, whole, shift, total(row), powers_of(r));
       } else {
-        split_exponentials<true>(scores, whole, shift, total(row), powers);
+        split_exponentials<true>(scores, whole, shift, total(row), powers_of(r));
       }
     }
   }
@@ -192,11 +286,23 @@ class SplitBlock : OnlineSoftmax<float> {
     hn::StoreU(hn::Add(hn::LoadU(d, total), hn::Add(a, b)), d, total);
   }
 
+  // Weights as rows of split tiles.
+  static HWY_INLINE void split_weights(const float* weights, const Range& range,
+                                       std::uint16_t* to) {
+    const Floats d;
+    for (std::size_t j = range.first; j < range.end; j += tile_depth) {
+      store_parts<3>(hn::LoadU(d, weights + j), hn::LoadU(d, weights + j + tile_side),
+                     to + j / tile_depth * split_tile_numbers);
+    }
+  }
+
   std::size_t width_steps_, key_steps_;
   bool in_range_;
   std::uint16_t *queries_, *powers_;
   const std::uint16_t *keys_, *values_;
   float* scores_;
+  std::size_t score_stride_;
+  std::vector<std::uint8_t> seen_;  ///< of one row, where weights are replaced
   Powers pending_;
   std::array<StripView, most_strips> views_;
 };
@@ -207,8 +313,8 @@ class SplitBlock : OnlineSoftmax<float> {
 
 #if HWY_TARGET == HWY_AVX3
 
-std::size_t scratch_count(const HeadSizes& sizes) {
-  return SplitBlock::scratch_count(sizes);
+std::size_t scratch_count(const HeadSizes& sizes, bool whole_rows) {
+  return SplitBlock::scratch_count(sizes, whole_rows);
 }
 void pack_keys(const HeadSizes& sizes, const float* const* rows, PackedHead<float>& head) {
   head.key_rows = rows;
@@ -225,7 +331,7 @@ BlockOutcome attend(const QueryBlock<float>& block, const PackedHead<float>& hea
 #else
 
 // Never called: splits() is false where these are chosen.
-std::size_t scratch_count(const HeadSizes&) {
+std::size_t scratch_count(const HeadSizes&, bool) {
   return 0;
 }
 void pack_keys(const HeadSizes&, const float* const*, PackedHead<float>&) {}
@@ -262,8 +368,8 @@ std::size_t split_value_count(const HeadSizes& sizes) noexcept {
   return tiled_numbers(sizes.keys, sizes.value_width) * 3 / 2;
 }
 
-std::size_t split_scratch_count(const HeadSizes& sizes) noexcept {
-  return ATTN_OF_TARGET(scratch_count)(sizes);
+std::size_t split_scratch_count(const HeadSizes& sizes, bool whole_rows) noexcept {
+  return ATTN_OF_TARGET(scratch_count)(sizes, whole_rows);
 }
 
 void pack_split_keys(const HeadSizes& sizes, const float* const* rows,

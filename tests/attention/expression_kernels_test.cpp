@@ -24,16 +24,19 @@ using attn::testing::same_bits;
 using attn::testing::sequences;
 
 // Attentions of every form that the kernels take: grouped heads, a past, and more.
+// Many are as many queries and keys as matrix tiles and several blocks take.
 AttentionRequest own_attention(std::size_t form, const std::string& score, const std::string& where,
-                               const std::string& weight) {
+                               const std::string& weight, bool many = false) {
   RandomRequests random(static_cast<unsigned>(form) + 1);
-  const std::size_t queries = form % 3 == 0 ? 5 : 13, width = form % 4 == 1 ? 8 : 24;
-  AttentionRequest request = random_attention(random, {2, 4, queries, width}, {2, 2, 61, width}, 9);
+  const std::size_t queries = many ? 45 : form % 3 == 0 ? 5 : 13, values = many ? 17 : 9;
+  const std::size_t width = form % 4 == 1 && !many ? 8 : 24, new_keys = many ? 150 : 61;
+  AttentionRequest request =
+      random_attention(random, {2, 4, queries, width}, {2, 2, new_keys, width}, values);
   if (form % 2 == 1) {
     sequences(request).past_key = random.normal({2, 2, 7, width}).converted(DType::float32);
-    sequences(request).past_value = random.normal({2, 2, 7, 9}).converted(DType::float32);
+    sequences(request).past_value = random.normal({2, 2, 7, values}).converted(DType::float32);
   }
-  const std::size_t keys = 61 + (form % 2 == 1 ? 7 : 0);
+  const std::size_t keys = new_keys + (form % 2 == 1 ? 7 : 0);
   const auto tables = RandomExpression<int (*)(int)>::tables(4, queries, keys);
   if (!score.empty()) request.score_expression = {score, tables};
   if (!weight.empty()) request.weight_expression = {weight, tables};
@@ -73,6 +76,18 @@ TEST_CASE("scores and masks and weights by expression take the kernels in every 
     check_both_types(own_attention(form, "", "dot(q, k) > 0.5 || j == i", ""));
     check_both_types(own_attention(form, "", "", "p > 0.01 ? p + 0.001 * j : 0.5 * p"));
     check_both_types(own_attention(form, "-distance(q, k)^2 / 16", "j >= i", "p^1.5"));
+  });
+}
+
+TEST_CASE("expressions over whole strips of queries and several blocks of keys agree") {
+  on_targets_in_turn(10, [](std::size_t form) {
+    const auto check = [&](const std::string& score, const std::string& weight) {
+      AttentionRequest request = own_attention(form, score, "", weight, true);
+      check_both_types(request);
+    };
+    check("s - 0.1 * abs(i + offset - j)", "");
+    check("j % 7 == i % 7 ? -inf : 2 * s + each[j]", "p > 0.01 ? p + 0.001 * j : 0.5 * p");
+    check("", "i == j ? 0.25 : p * (1 + 0.1 * h)");
   });
 }
 

@@ -1,5 +1,6 @@
 #include "attention/expression_rows.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -59,25 +60,34 @@ void check_cells(const std::string& text, ExpressionUse use, const Compared& com
   const CompiledExpression compiled(expression, use, "/score", geometry);
   ExpressionRows::Registers registers(compiled.rows);
   for (std::size_t row = 0; row < 3; ++row) {
-    ExpressionCell cell{.b = row % 2, .h = row, .i = row % geometry.queries, .offset = 2};
-    const std::size_t first = row % geometry.keys, count = geometry.keys - first;
-    std::vector<double> given;
-    for (std::size_t j = 0; j < count; ++j) {
-      given.push_back(use == ExpressionUse::weight ? 1.0 / static_cast<double>(j + 1)
-                                                   : static_cast<double>(j) / 4 - 3);
+    ExpressionCell cell{.b = row % 2, .h = row, .offset = 2};
+    attn::kernels::RowPiece piece{row % geometry.keys, geometry.keys - row % geometry.keys};
+    const std::size_t first = row % geometry.queries;
+    piece.rows = std::min(geometry.queries - first, attn::kernels::RowPiece::most_rows(piece.keys));
+    const auto given = [&](std::size_t query, std::size_t j) {
+      const double place = static_cast<double>(j + query);
+      return use == ExpressionUse::weight ? 1 / (place + 1) : place / 4 - 3;
+    };
+    for (std::size_t r = 0; r < piece.rows; ++r) {
+      double* const to = registers.given() + r * piece.stride();
+      for (std::size_t j = 0; j < piece.keys; ++j) to[j] = given(r, j);
     }
-    std::copy(given.begin(), given.end(), registers.given());
-    const auto values = compiled.rows.values(registers, cell, first, count, &compared.rows);
-    for (std::size_t j = 0; j < count; ++j) {
-      cell.given = given[j];
-      cell.j = first + j;
+    cell.i = first;
+    const auto values = compiled.rows.values(registers, cell, piece, &compared.rows);
+    for (std::size_t n = 0; n < piece.rows * piece.keys; ++n) {
+      const std::size_t r = n / piece.keys, j = n % piece.keys;
+      cell.given = given(r, j);
+      cell.i = first + r;
+      cell.j = piece.first_key + j;
       compared.rows.put(cell);
       ExpressionTree::Fault fault;
       const double expected = compiled.tree.value(cell, fault);
+      const double value = values[r * piece.stride() + j];
+      CAPTURE(cell.i);
       CAPTURE(cell.j);
-      CAPTURE(values[j]);
+      CAPTURE(value);
       CAPTURE(expected);
-      REQUIRE(alike(values[j], expected));
+      REQUIRE(alike(value, expected));
     }
   }
 }
@@ -87,7 +97,7 @@ TEST_CASE("an expression over rows gives what its tree gives cell by cell") {
     std::mt19937 random(5);
     const auto choose = [&](std::size_t count) { return random() % count; };
     for (const std::size_t keys : {1, 2, 7, 8, 9, 16, 33}) {
-      const Compared compared(3, keys);
+      const Compared compared(keys % 2 == 0 ? 3 : 6, keys);
       for (int round = 0; round < 40; ++round) {
         const auto use = round % 3 == 0   ? ExpressionUse::where
                          : round % 3 == 1 ? ExpressionUse::score
@@ -99,6 +109,20 @@ TEST_CASE("an expression over rows gives what its tree gives cell by cell") {
                               true);
         check_cells(use == ExpressionUse::where ? text.truth(4) : text.number(4), use, compared);
       }
+    }
+  });
+}
+
+TEST_CASE("what depends on the distance of query and key alone is that of each cell") {
+  on_every_target([] {
+    for (const std::size_t keys : {1, 5, 16, 33, 130, 300}) {
+      const Compared compared(40, keys);
+      for (const std::string text :
+           {"s - 0.1 * abs(i - j)", "2 + i + offset - (j - 3)", "j - (i + 1) > 2 ? exp(i - j) : h",
+            "short[min(max(j - i + 2, 0), 4)] + s", "(i - j) * i + (j - i) * j", "1 / (j - i)"}) {
+        check_cells(text, ExpressionUse::score, compared);
+      }
+      check_cells("abs(i - j) < 3 || (i + 0.5) - j > 7", ExpressionUse::where, compared);
     }
   });
 }

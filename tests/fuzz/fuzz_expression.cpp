@@ -106,7 +106,7 @@ void compute(Choices& choices) {
       ExpressionRows::Registers registers(compiled.rows);
       const auto given = [](std::size_t j) { return 1 / static_cast<double>(j + 1); };
       for (std::size_t j = first; j < keys; ++j) registers.given()[j - first] = given(j);
-      const auto values = compiled.rows.values(registers, cell, first, keys - first, nullptr);
+      const auto values = compiled.rows.values(registers, cell, {first, keys - first}, nullptr);
       for (std::size_t j = first; j < keys; ++j) {
         cell.given = given(j);
         cell.j = j;
