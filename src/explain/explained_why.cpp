@@ -115,16 +115,11 @@ class ScoreWords {
         keys_(std::move(keys)),
         crosses_(crosses),
         to_(to) {
-    const std::size_t A = split.query_parts.size(), B = split.key_parts.size();
-    terms_ = split.parts.values<double>().subspan(pair * A * B, A * B);
-    of_query_.assign(A, 0);
-    of_key_.assign(B, 0);
-    for (std::size_t a = 0; a < A; ++a) {
-      for (std::size_t b = 0; b < B; ++b) {
-        of_query_[a] += terms_[a * B + b];
-        of_key_[b] += terms_[a * B + b];
-      }
-    }
+    const std::size_t each = split.query_parts.size() * split.key_parts.size();
+    terms_ = split.parts.values<double>().subspan(pair * each, each);
+    ScoreSplit::Sides sides = split.sides(pair);
+    of_query_ = std::move(sides.query);
+    of_key_ = std::move(sides.key);
   }
 
   void explain(bool capped) {
@@ -165,10 +160,8 @@ class ScoreWords {
 
   // The token that a head gave most weight when it wrote the part; nothing for other parts.
   std::optional<std::size_t> strongest(std::size_t part, bool key) const {
-    if ((key && crosses_) || split_.strongest[part].empty()) return std::nullopt;
-    const auto at =
-        std::lower_bound(split_.positions.begin(), split_.positions.end(), key ? key_ : query_);
-    return split_.strongest[part][static_cast<std::size_t>(at - split_.positions.begin())];
+    if (key && crosses_) return std::nullopt;
+    return split_.looked_at(part, key ? key_ : query_);
   }
 
   std::string part_in_words(std::size_t part, bool key) const {
@@ -241,12 +234,6 @@ class ScoreWords {
   std::span<const double> terms_;
   std::vector<double> of_query_, of_key_;
 };
-
-// The pair whose weight is largest.
-std::size_t strongest_pair(const ScoreSplit& split) {
-  return static_cast<std::size_t>(std::max_element(split.weights.begin(), split.weights.end()) -
-                                  split.weights.begin());
-}
 
 void explain_logit(const LogitSplit& split, const std::string& token, const TokenNames& tokens,
                    const TokenNames& memory, bool capped, Explanation& to) {
@@ -368,7 +355,7 @@ class WhyExplanation {
       outcome.text = json_text(object(
           {{"document", document_.name()},
            {"sample", options_.sample},
-           {"why", splits.scores ? facts_of(*splits.scores, strongest_pair(*splits.scores))
+           {"why", splits.scores ? facts_of(*splits.scores, splits.scores->strongest_pair())
                                  : Fact::absent()},
            {"contribution", splits.logit ? facts_of(*splits.logit, token) : Fact::absent()}}));
       return outcome;
@@ -387,7 +374,7 @@ class WhyExplanation {
     if (splits.scores) {
       const bool crosses = splits.scores->head.starts_with("cross."),
                  in_encoder = splits.scores->head.starts_with("encoder.");
-      ScoreWords(*splits.scores, strongest_pair(*splits.scores), in_encoder ? encoder : own,
+      ScoreWords(*splits.scores, splits.scores->strongest_pair(), in_encoder ? encoder : own,
                  crosses || in_encoder ? encoder : own, crosses, to)
           .explain(model.softcap.has_value());
     }

@@ -214,6 +214,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
   std::vector<Tensor> memory;
   for (const ModelStack& stack : model.stacks) {
     const bool decoder = stack.crosses, encoder = model.encoder_decoder() && !decoder;
+    const auto number = static_cast<std::size_t>(&stack - model.stacks.data());
     const std::string_view name_of_stack = model.result_stack(stack);
     const Stack own = read_stack(model, weights, stack, prefix, options);
     const auto& ids = texts.read_by(stack);
@@ -264,6 +265,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
       if (!self.empty()) take(name + "self.weights", batched(self));
       if (!cross.empty()) take(name + "cross.weights", batched(cross));
       if (options.stages) take(name + "output", batched(states));
+      if (options.last && options.last->stack == number && options.last->layer == n) return;
       for (std::size_t b = 0; options.lens && !encoder && b < ids.size(); ++b) {
         options.lens(b, n, logits_of(own.finish(states[b])));
       }

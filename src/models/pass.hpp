@@ -51,6 +51,11 @@ using HeadsByLayer = std::map<std::size_t, std::vector<std::size_t>>;
 /// `stages`, which asks for the states between layers.
 struct ModelOptions : AttentionOptions {
   std::optional<std::vector<std::size_t>> layers;  ///< those whose weights are wanted; absent = all
+  /// A layer of one of the model's stacks after which the pass ends. Absent = it goes to the end.
+  struct Last {
+    std::size_t stack = 0, layer = 0;
+  };
+  std::optional<Last> last = {};
   bool logits = false;
   /// For each sample the positions of the last stack whose logits are wanted; empty = none.
   std::vector<std::vector<std::size_t>> predicted;

@@ -12,47 +12,43 @@
 namespace attn {
 namespace {
 
-// The layers up to that of the attention; all without one.
-std::optional<std::vector<std::size_t>> layers_up_to(const FrozenChoice& choice) {
-  if (!choice.attention) return std::nullopt;
-  std::vector<std::size_t> layers(choice.attention->layer + 1);
-  std::iota(layers.begin(), layers.end(), std::size_t{0});
-  return layers;
+// The layer after which nothing is asked for; absent = the last.
+std::optional<ModelOptions::Last> last_of(std::span<const FrozenChoice> choices) {
+  ModelOptions::Last last;
+  for (const FrozenChoice& choice : choices) {
+    if (!choice.attention) return std::nullopt;
+    const ModelOptions::Last own{choice.decoder ? std::size_t{1} : 0, choice.attention->layer};
+    if (std::pair(own.stack, own.layer) > std::pair(last.stack, last.layer)) last = own;
+  }
+  return last;
 }
 
+/// What one choice keeps of a pass.
 class Freezer {
  public:
   Freezer(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& text,
           const ModelOptions& options, const FrozenChoice& choice)
-      : model_(model), weights_(weights), text_(text), options_(options), choice_(choice) {
-    options_.dtype = DType::float64;
-    options_.weights = true;
-    options_.stages = options_.logits = false;
-    options_.predicted.clear();
-    options_.rows = {};
-    options_.lens = {};
-    options_.layers = layers_up_to(choice);
+      : model_(model),
+        text_(text),
+        choice_(choice),
+        own_(model.stacks[choice.decoder ? 1 : 0]),
+        stack_(read_stack(model, weights, own_, find_prefix(weights, model), options)) {
+    frozen_.stack = model_.result_stack(own_);
+    frozen_.positions = choice_.positions;
+    embed();
   }
 
-  FrozenPass pass() {
-    const ModelStack& own = model_.stacks[choice_.decoder ? 1 : 0];
-    frozen_.stack = model_.result_stack(own);
-    frozen_.positions = choice_.positions;
-    const std::string prefix = find_prefix(weights_, model_);
-    const Stack stack = read_stack(model_, weights_, own, prefix, options_);
-    embed(stack, own);
-    options_.inside = [&](std::size_t, const std::string& name, const Layer& layer,
-                          const LayerStep& step) {
-      const std::size_t n = frozen_.layers.size();
-      if (name == layer_prefix(frozen_.stack, n)) keep(n, layer, step);
-    };
-    options_.finished = [&](const Tensor& states) { frozen_.output = states; };
-    run_model(model_, weights_, text_, options_, [&](const std::string& name, Tensor tensor) {
-      if (name == "encoder.output") frozen_.memory = std::move(tensor);
-    });
+  void take_layer(const std::string& name, const Layer& layer, const LayerStep& step) {
+    const std::size_t n = frozen_.layers.size();
+    if (!frozen_.attention && name == layer_prefix(frozen_.stack, n)) keep(n, layer, step);
+  }
+  void take_memory(const Tensor& memory) { frozen_.memory = memory; }
+  void take_output(const Tensor& states) { frozen_.output = states; }
+
+  FrozenPass frozen() {
     if (!choice_.attention) {
-      frozen_.final_norm = norm(stack.final_norm, last_);
-      frozen_.output_projection = stack.output_projection;
+      frozen_.final_norm = norm(stack_.final_norm, last_);
+      frozen_.output_projection = stack_.output_projection;
     }
     return std::move(frozen_);
   }
@@ -65,11 +61,11 @@ class Freezer {
     return of ? norm(of, sum(in.residual, in.branch)) : FrozenNorm();
   }
 
-  void embed(const Stack& stack, const ModelStack& own) {
+  void embed() {
     static const std::vector<std::int64_t> none;
-    const bool typed = !own.crosses && !text_.types.empty();
-    const EmbeddedTerms terms = embedded_terms(stack.embedding, text_.read_by(own).front(),
-                                               typed ? text_.types.front() : none, stack.options);
+    const bool typed = !own_.crosses && !text_.types.empty();
+    const EmbeddedTerms terms = embedded_terms(stack_.embedding, text_.read_by(own_).front(),
+                                               typed ? text_.types.front() : none, stack_.options);
     Tensor x;
     const auto add = [&](const char* name, const Tensor& term) {
       if (!term) return;
@@ -80,8 +76,8 @@ class Freezer {
     add("embedding", terms.tokens);
     add("position", terms.positions);
     add("token_type", terms.types);
-    frozen_.embedding_norm = norm(stack.embedding.norm, x);
-    if (!terms.projected) frozen_.embedding_projection = stack.embedding.projection;
+    frozen_.embedding_norm = norm(stack_.embedding.norm, x);
+    if (!terms.projected) frozen_.embedding_projection = stack_.embedding.projection;
   }
 
   void keep(std::size_t n, const Layer& layer, const LayerStep& step) {
@@ -166,19 +162,47 @@ class Freezer {
   }
 
   const Architecture& model_;
-  const CheckpointWeights& weights_;
   const ModelTexts& text_;
-  ModelOptions options_;
   const FrozenChoice& choice_;
+  const ModelStack& own_;
+  Stack stack_;
   FrozenPass frozen_;
   Tensor last_;  // states after the last layer
 };
 
 }  // namespace
 
-FrozenPass freeze(const Architecture& model, const CheckpointWeights& weights,
-                  const ModelTexts& text, const ModelOptions& options, const FrozenChoice& choice) {
-  return Freezer(model, weights, text, options, choice).pass();
+std::vector<FrozenPass> freeze(const Architecture& model, const CheckpointWeights& weights,
+                               const ModelTexts& text, const ModelOptions& options,
+                               std::span<const FrozenChoice> choices) {
+  ModelOptions own = options;
+  own.dtype = DType::float64;
+  own.weights = true;
+  own.stages = own.logits = false;
+  own.predicted.clear();
+  own.rows = {};
+  own.lens = {};
+  own.layers.reset();
+  own.last = last_of(choices);
+  std::vector<Freezer> all;
+  all.reserve(choices.size());
+  for (const FrozenChoice& choice : choices) all.emplace_back(model, weights, text, own, choice);
+  own.inside = [&](std::size_t, const std::string& name, const Layer& layer,
+                   const LayerStep& step) {
+    for (Freezer& one : all) one.take_layer(name, layer, step);
+  };
+  own.finished = [&](const Tensor& states) {
+    for (Freezer& one : all) one.take_output(states);
+  };
+  run_model(model, weights, text, own, [&](const std::string& name, const Tensor& tensor) {
+    for (Freezer& one : all) {
+      if (name == "encoder.output") one.take_memory(tensor);
+    }
+  });
+  std::vector<FrozenPass> passes;
+  passes.reserve(all.size());
+  for (Freezer& one : all) passes.push_back(one.frozen());
+  return passes;
 }
 
 }  // namespace attn

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,8 +80,10 @@ struct FrozenPass {
   Tensor output;  ///< [1,L,D''], the states that leave the stack
 };
 
-/// Runs a text of one sample. Throws Error(input) as run_model() does.
-FrozenPass freeze(const Architecture& model, const CheckpointWeights& weights,
-                  const ModelTexts& text, const ModelOptions& options, const FrozenChoice& choice);
+/// Runs a text of one sample once, as far as the choices need, and keeps what each of them asks
+/// for. Throws Error(input) as run_model() does.
+std::vector<FrozenPass> freeze(const Architecture& model, const CheckpointWeights& weights,
+                               const ModelTexts& text, const ModelOptions& options,
+                               std::span<const FrozenChoice> choices);
 
 }  // namespace attn

@@ -158,19 +158,22 @@ void check_split_logits(const Architecture& model, const CheckpointWeights& weig
       "WhyOptions::logit", translated("split the scores of its heads, or another model's logit"));
 }
 
-LogitSplit split_logit(const Architecture& model, const CheckpointWeights& weights,
-                       const ModelTexts& text, const ModelOptions& options, std::size_t position,
-                       std::optional<std::size_t> token) {
-  check_split_logits(model, weights);
-  LogitsHead head = head_of(model, weights);
-  head.softcap.reset();
+FrozenChoice kept_for_logit(const Architecture& model, std::size_t position) {
   FrozenChoice choice;
   choice.decoder = model.encoder_decoder();
   choice.positions = {position};
-  const FrozenPass pass = freeze(model, weights, text, options, choice);
-  const Rows state = rows_at(pass.output, choice.positions);
-  const Tensor logits =
-      head.logits(Tensor({1, 1, state.width}, state.numbers), model.eps, options.threads);
+  return choice;
+}
+
+LogitSplit split_logit(const Architecture& model, const CheckpointWeights& weights,
+                       const FrozenPass& pass, std::optional<std::size_t> token,
+                       std::size_t threads) {
+  check_split_logits(model, weights);
+  LogitsHead head = head_of(model, weights);
+  head.softcap.reset();
+  const std::size_t position = pass.positions.front();
+  const Rows state = rows_at(pass.output, pass.positions);
+  const Tensor logits = head.logits(Tensor({1, 1, state.width}, state.numbers), model.eps, threads);
   const std::span<const double> all = logits.values<double>();
   const auto likeliest = std::max_element(all.begin(), all.end()) - all.begin();
   const std::size_t chosen = token.value_or(static_cast<std::size_t>(likeliest));

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "models/pass.hpp"
+#include "why/frozen_pass.hpp"
 #include "why/splits.hpp"
 
 namespace attn {
@@ -11,12 +12,14 @@ namespace attn {
 /// Throws Error(input) if the model's logits are not a sum over parts.
 void check_split_logits(const Architecture& model, const CheckpointWeights& weights);
 
-/// Splits the logit of a token at a position of the last stack's text, of one sample; absent = the
-/// likeliest token. Position and token must be there. Throws as
-/// check_split_logits() does, and Error(internal) if the parts do not add up to the logit that the
-/// model's own head computes.
+/// Choice of what a pass keeps for the logits at a position of the last stack's text.
+FrozenChoice kept_for_logit(const Architecture& model, std::size_t position);
+
+/// Splits the logit of a token at the position of such a pass; absent = the likeliest token. The
+/// token must be there. Throws as check_split_logits() does, and Error(internal) if the parts do
+/// not add up to the logit that the model's own head computes.
 LogitSplit split_logit(const Architecture& model, const CheckpointWeights& weights,
-                       const ModelTexts& text, const ModelOptions& options, std::size_t position,
-                       std::optional<std::size_t> token);
+                       const FrozenPass& pass, std::optional<std::size_t> token,
+                       std::size_t threads);
 
 }  // namespace attn

@@ -280,30 +280,56 @@ std::vector<std::size_t> chosen_positions(std::optional<std::size_t> one, std::s
 
 }  // namespace
 
-ScoreSplit split_scores(const Architecture& model, const CheckpointWeights& weights,
-                        const ModelTexts& text, const ModelOptions& options, const SplitHead& head,
-                        std::optional<std::size_t> query, std::optional<std::size_t> key) {
+std::size_t ScoreSplit::strongest_pair() const {
+  return static_cast<std::size_t>(std::max_element(weights.begin(), weights.end()) -
+                                  weights.begin());
+}
+
+std::optional<std::size_t> ScoreSplit::looked_at(std::size_t part, std::size_t position) const {
+  if (part >= strongest.size() || strongest[part].empty()) return std::nullopt;
+  const auto at = std::lower_bound(positions.begin(), positions.end(), position);
+  return strongest[part][static_cast<std::size_t>(at - positions.begin())];
+}
+
+ScoreSplit::Sides ScoreSplit::sides(std::size_t pair) const {
+  const std::size_t A = query_parts.size(), B = key_parts.size();
+  const auto terms = parts.values<double>().subspan(pair * A * B, A * B);
+  Sides sums{std::vector<double>(A), std::vector<double>(B)};
+  for (std::size_t a = 0; a < A; ++a) {
+    for (std::size_t b = 0; b < B; ++b) {
+      sums.query[a] += terms[a * B + b];
+      sums.key[b] += terms[a * B + b];
+    }
+  }
+  return sums;
+}
+
+ChosenScores::ChosenScores(const SplitHead& own_head, const ModelTexts& text,
+                           std::optional<std::size_t> query, std::optional<std::size_t> key)
+    : head(own_head) {
   const std::size_t own = (head.decoder ? text.decoder_ids : text.ids).front().size();
-  const std::size_t read = head.crosses ? text.ids.front().size() : own;
-  const std::vector<std::size_t> queries = chosen_positions(query, own),
-                                 keys = chosen_positions(key, read);
+  queries = chosen_positions(query, own);
+  keys = chosen_positions(key, head.crosses ? text.ids.front().size() : own);
+}
+
+FrozenChoice ChosenScores::kept() const {
   FrozenChoice choice;
   choice.decoder = head.decoder;
   choice.attention = {head.layer, head.crosses};
   choice.positions = queries;
-  if (!head.crosses) {
-    const std::vector<std::size_t> own_keys =
-        query && key ? keys : chosen_positions(std::nullopt, own);
-    choice.positions.insert(choice.positions.end(), own_keys.begin(), own_keys.end());
-    std::sort(choice.positions.begin(), choice.positions.end());
-    const auto repeated = std::unique(choice.positions.begin(), choice.positions.end());
-    choice.positions.erase(repeated, choice.positions.end());
-  }
-  const FrozenPass pass = freeze(model, weights, text, options, choice);
-  const ModelStack& stack = model.stacks[head.decoder ? 1 : 0];
-  return ScoreSplitter(pass, head, queries, keys, options.threads)
-      .split(head_part(model.result_stack(stack), head.crosses ? Branch::cross : Branch::self,
-                       head.layer, head.head));
+  if (head.crosses) return choice;
+  choice.positions.insert(choice.positions.end(), keys.begin(), keys.end());
+  std::sort(choice.positions.begin(), choice.positions.end());
+  const auto repeated = std::unique(choice.positions.begin(), choice.positions.end());
+  choice.positions.erase(repeated, choice.positions.end());
+  return choice;
+}
+
+ScoreSplit split_scores(const FrozenPass& pass, const ChosenScores& chosen, std::size_t threads) {
+  const SplitHead& head = chosen.head;
+  return ScoreSplitter(pass, head, chosen.queries, chosen.keys, threads)
+      .split(head_part(pass.stack, head.crosses ? Branch::cross : Branch::self, head.layer,
+                       head.head));
 }
 
 }  // namespace attn

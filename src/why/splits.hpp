@@ -25,6 +25,17 @@ struct ScoreSplit {
   /// token that the head gives most weight at each of them; nothing for other parts.
   std::vector<std::size_t> positions;
   std::vector<std::vector<std::size_t>> strongest;  ///< as query_parts
+
+  /// The pair whose weight is largest.
+  std::size_t strongest_pair() const;
+  /// The token that the head which wrote a part gave most weight at a position; nothing for other
+  /// parts.
+  std::optional<std::size_t> looked_at(std::size_t part, std::size_t position) const;
+  /// Sums [A] of a pair over all parts of the key, and [B] over all of the query.
+  struct Sides {
+    std::vector<double> query, key;
+  };
+  Sides sides(std::size_t pair) const;
 };
 
 /// The logit of a token at one position, before its cap, as a sum over the parts of the residual

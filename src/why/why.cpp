@@ -1,8 +1,10 @@
 #include "why/why.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "attn/error.hpp"
 
@@ -21,7 +23,19 @@ void check_below(std::size_t number, std::size_t count, const char* field, const
                     translated("give 0 to {1}", count - 1));
 }
 
-SplitHead head_of(const std::string& name, const Architecture& model) {
+// Absent = the likeliest.
+std::optional<std::size_t> token_of(const std::string& text, const ModelFolder& folder) {
+  if (text.empty()) return std::nullopt;
+  return token_named(text, folder, "WhyOptions::logit");
+}
+
+const std::vector<std::int64_t>& last_text(const ModelFolder& folder, const ModelTexts& text) {
+  return text.read_by(folder.architecture.stacks.back()).front();
+}
+
+}  // namespace
+
+SplitHead split_head(const std::string& name, const Architecture& model) {
   const bool both = model.encoder_decoder();
   const auto refuse = [&] {
     return input_error(
@@ -51,32 +65,23 @@ SplitHead head_of(const std::string& name, const Architecture& model) {
   return head;
 }
 
-// The token of an id or a text; absent = the likeliest.
-std::optional<std::size_t> token_of(const std::string& text, const ModelFolder& folder) {
-  if (text.empty()) return std::nullopt;
+std::size_t token_named(const std::string& text, const ModelFolder& folder, const char* field) {
   if (std::size_t id = 0; parse_number(text, id)) {
-    check_below(id, folder.architecture.vocabulary, "WhyOptions::logit",
+    check_below(id, folder.architecture.vocabulary, field,
                 to_translate("there is no token {1}: the vocabulary has {2}"));
     return id;
   }
   const auto& tokenizer = folder.writing_tokenizer();
   if (!tokenizer) {
     throw input_error(translated("the model has no tokenizer that reads {1}", in_quotes(text)),
-                      "WhyOptions::logit", translated("give the token's id"));
+                      field, translated("give the token's id"));
   }
-  const std::vector<TextToken> ids =
-      tokenizer->encode(text, std::nullopt, false, "WhyOptions::logit");
+  const std::vector<TextToken> ids = tokenizer->encode(text, std::nullopt, false, field);
   if (ids.size() == 1) return static_cast<std::size_t>(ids.front().id);
   throw input_error(
-      translated_count(ids.size(), "{2} is {1} token", "{2} is {1} tokens", in_quotes(text)),
-      "WhyOptions::logit", translated("give a text of one token, or its id"));
+      translated_count(ids.size(), "{2} is {1} token", "{2} is {1} tokens", in_quotes(text)), field,
+      translated("give a text of one token, or its id"));
 }
-
-const std::vector<std::int64_t>& last_text(const ModelFolder& folder, const ModelTexts& text) {
-  return text.read_by(folder.architecture.stacks.back()).front();
-}
-
-}  // namespace
 
 void check_why(const WhyOptions& why, const ModelFolder& folder, const ModelTexts& text) {
   const Architecture& model = folder.architecture;
@@ -91,7 +96,7 @@ void check_why(const WhyOptions& why, const ModelFolder& folder, const ModelText
   };
   const char* const no_query = to_translate("there is no query {1}: the text has {2} tokens");
   if (why.head) {
-    const SplitHead head = head_of(*why.head, model);
+    const SplitHead head = split_head(*why.head, model);
     const std::size_t queries = (head.decoder ? text.decoder_ids : text.ids).front().size();
     const std::size_t keys = head.crosses ? text.ids.front().size() : queries;
     check(why.query, queries, "WhyOptions::query", no_query);
@@ -109,15 +114,22 @@ WhySplits split(const WhyOptions& why, const ModelFolder& folder, const ModelTex
                 const ModelOptions& options) {
   check_why(why, folder, text);
   const Architecture& model = folder.architecture;
-  WhySplits splits;
+  std::optional<ChosenScores> scores;
+  std::vector<FrozenChoice> choices;
   if (why.head) {
-    splits.scores = split_scores(model, folder.weights, text, options, head_of(*why.head, model),
-                                 why.query, why.key);
+    scores.emplace(split_head(*why.head, model), text, why.query, why.key);
+    choices.push_back(scores->kept());
   }
   if (why.logit) {
-    splits.logit = split_logit(model, folder.weights, text, options,
-                               why.query.value_or(last_text(folder, text).size() - 1),
-                               token_of(*why.logit, folder));
+    const std::size_t last = last_text(folder, text).size() - 1;
+    choices.push_back(kept_for_logit(model, why.query.value_or(last)));
+  }
+  const auto passes = freeze(model, folder.weights, text, options, choices);
+  WhySplits splits;
+  if (scores) splits.scores = split_scores(passes.front(), *scores, options.threads);
+  if (why.logit) {
+    splits.logit = split_logit(model, folder.weights, passes.back(), token_of(*why.logit, folder),
+                               options.threads);
   }
   return splits;
 }

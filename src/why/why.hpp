@@ -4,9 +4,17 @@
 
 #include "models/model_folder.hpp"
 #include "models/pass.hpp"
+#include "why/score_split.hpp"
 #include "why/splits.hpp"
 
 namespace attn {
+
+/// The token of an id or of a text. Throws Error(input) at `field` for one that there is not, and
+/// for a text of several.
+std::size_t token_named(const std::string& text, const ModelFolder& folder, const char* field);
+
+/// The head that WhyOptions::head names. Throws Error(input) for one that there is not.
+SplitHead split_head(const std::string& name, const Architecture& model);
 
 /// Checks that a choice fits a model and its texts. Throws Error(input) at the field that names a
 /// head, position or token which is not there, or what cannot be split.

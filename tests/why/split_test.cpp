@@ -254,6 +254,25 @@ TEST_CASE("the parts of a logit add up to it, and those of each head to the head
   CHECK(refused > 5);
 }
 
+TEST_CASE("a split computes each layer once, and none above the head's") {
+  SplitCase own = open_split_case(std::string("gpt2_bare_names"));
+  const auto computed = [&](const std::optional<std::string>& head, bool logit) {
+    std::size_t scores = 0;
+    own.options.progress = [&](std::size_t more) { scores += more; };
+    WhyOptions why;
+    why.head = head;
+    if (logit) why.logit = "";
+    split(why, own.folder, own.text, own.options);
+    return scores;
+  };
+  const std::size_t layers = own.folder.architecture.stacks[0].layers.size();
+  const std::size_t whole = computed(std::nullopt, true);
+  CHECK(whole > 0);
+  CHECK(computed("1.0", true) == whole);
+  CHECK(computed("0.0", false) == whole / layers);
+  CHECK(computed("1.0", false) == 2 * whole / layers);
+}
+
 TEST_CASE("parts are named by the layer and head that wrote them") {
   const auto parts = [](const std::string& name, const std::string& head) {
     const SplitCase own = open_split_case(name);
