@@ -1,5 +1,7 @@
 #include "plot/example_figures.hpp"
 
+#include "plot/parts.hpp"
+
 namespace attn::test {
 namespace {
 
@@ -106,6 +108,29 @@ Picture stages(PictureFormat format) {
   return draw_grid(grid, options.grid(), format);
 }
 
+Picture bars(PictureFormat format) {
+  BarChart chart;
+  chart.bars = {{"1.1 ← the (6)", 3.4, 0}, {"1.0 ← the (6)", 1.6, 0},  {"embedding", -0.7, 0},
+                {"embedding", 3.1, 1},     {"0.feed_forward", 2.2, 1}, {"bias", -0.2, 1}};
+  chart.group_names = {"part of the key", "part of the query"};
+  chart.value_name = "Contribution to the score";
+  chart.title = "Why Head 2.0 Looks from the (12) at world (7)";
+  return draw_bars(chart, small(PlotStyle::standard).figure, format);
+}
+
+Picture path(PictureFormat format) {
+  PathGraph graph;
+  graph.rows = {"Embedding", "Layer 0", "Layer 1", "Layer 2"};
+  graph.columns = {"the (6)", "world (7)", "the (12)"};
+  graph.nodes = {{3, 2, "2.0"},      {2, 1, "1.1"},       {1, 0, ""},
+                 {2, 1, "1.0"},      {0, 2, "embedding"}, {1, 2, "0.feed_forward"},
+                 {0, 1, "embedding"}};
+  graph.edges = {{2, 1, 0},   {2, 3, 0},   {1, 0, 1},   {3, 0, 0.5},
+                 {4, 0, 0.8}, {5, 0, 0.4}, {6, 0, -0.3}};
+  graph.title = "Why Head 2.0 Looks from the (12) at world (7)";
+  return draw_path(graph, small(PlotStyle::standard).figure, format);
+}
+
 template <Picture (*draw)(PlotStyle, PictureFormat)>
 void add_both(std::vector<ExampleFigure>& figures, const std::string& name) {
   figures.push_back({name + "_standard", PlotStyle::standard,
@@ -150,6 +175,8 @@ const std::vector<ExampleFigure>& example_figures() {
     all.push_back({"mask_standard", PlotStyle::standard, mask});
     all.push_back({"lines_standard", PlotStyle::standard, lines});
     all.push_back({"stages_standard", PlotStyle::standard, stages});
+    all.push_back({"bars_standard", PlotStyle::standard, bars});
+    all.push_back({"path_standard", PlotStyle::standard, path});
     return all;
   }();
   return figures;

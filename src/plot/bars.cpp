@@ -1,0 +1,97 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "plot/axes/arrangement.hpp"
+#include "plot/colour/colour.hpp"
+#include "plot/parts.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace plot {
+namespace {
+
+constexpr const char* default_title = to_translate("Parts of a Sum");
+constexpr double usual_width = 8, bar_height = 0.27, margins = 1.5, most_height = 20;  // inches
+constexpr double thickness = 0.7;                  // of the room of a bar
+constexpr double legend_gap = 14, zero_width = 1;  // points
+constexpr double margin = 0.06;                    // of the range of values, at both ends
+constexpr double least_width = 0.3;                // of the figure, beside the legend
+constexpr std::array order = {Part::axis_labels, Part::title, Part::tick_labels};
+
+Interval view_of(const BarChart& chart) {
+  Interval values{0, 0};
+  for (const BarChart::Bar& bar : chart.bars) {
+    if (!std::isfinite(bar.value)) {
+      throw input_error(translated("the bar {1} has no finite length", bar.name), "",
+                        translated("leave it out"));
+    }
+    values = {std::min(values.low, bar.value), std::max(values.high, bar.value)};
+  }
+  values = nonsingular(values, 0.1, 1e-15);
+  const double more = margin * (values.high - values.low);
+  return {values.low < 0 ? values.low - more : 0, values.high > 0 ? values.high + more : 0};
+}
+
+}  // namespace
+}  // namespace plot
+
+Picture draw_bars(const BarChart& chart, const FigureOptions& options, PictureFormat format) {
+  using namespace plot;
+  const std::size_t count = chart.bars.size();
+  if (count == 0) {
+    throw input_error(translated("there are no bars to draw"), "", translated("give at least one"));
+  }
+  const Interval view = view_of(chart);
+  Figure figure(
+      options, format,
+      {usual_width, std::min(margins + bar_height * static_cast<double>(count), most_height)});
+  CellTicks names{{}, options.ticks, 0};
+  for (const BarChart::Bar& bar : chart.bars) names.labels.push_back(bar.name);
+  std::vector<LegendEntry> entries;
+  for (std::size_t g = 0; g < chart.group_names.size() && chart.group_names.size() > 1; ++g) {
+    entries.push_back({chart.group_names[g], head_colour(g)});
+  }
+  const std::string title = title_of(options, chart.title, default_title);
+  const auto longest = std::max_element(
+      chart.bars.begin(), chart.bars.end(),
+      [](const auto& a, const auto& b) { return std::abs(a.value) < std::abs(b.value); });
+  figure.describe(title, translated("{1}, the longest {2}.",
+                                    translated_count(count, "{1} bar", "{1} bars"), longest->name));
+
+  const ChartTexts texts{title, options.xlabel.value_or(chart.value_name),
+                         options.ylabel.value_or("")};
+  const Arrangement all =
+      arranged(figure, order, [&](Figure& on, const Box& area, const Shown& shown, bool) {
+        const double gap = on.pixels_beside_text(legend_gap);
+        Arrangement laid_out;
+        laid_out.place = beside_legend(area, entries, gap, least_width * on.width(), on);
+        const Box& box = laid_out.place;
+        laid_out.axes = chart_axes(box, texts, shown, on);
+        set_value_ticks(laid_out.axes.x, view, box.width(), true, on);
+        set_cell_ticks(laid_out.axes.y, names, box.height(), false, on);
+        laid_out.decorations = decorate(laid_out.axes, on.typesetter());
+        if (!entries.empty()) laid_out.legend.emplace(entries, Point{box.right + gap, box.top}, on);
+        return laid_out;
+      });
+  const Box& box = all.axes.box;
+  const View across{view, {0, 1}};
+  return figure.picture(all.bounds(), [&](Canvas& canvas) {
+    const double room = box.height() / static_cast<double>(count), zero = across.across(box, 0);
+    for (std::size_t n = 0; n < count; ++n) {
+      const BarChart::Bar& bar = chart.bars[n];
+      const double end = across.across(box, bar.value);
+      const double top = box.top + (static_cast<double>(n) + (1 - thickness) / 2) * room;
+      canvas.fill({std::min(zero, end), top, std::max(zero, end), top + thickness * room},
+                  head_colour(bar.group));
+    }
+    canvas.tick({zero, box.top}, 0, box.height(), figure.paper().ink, figure.pixels(zero_width));
+    all.draw(canvas, figure);
+  });
+}
+
+}  // namespace attn

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "attn/plot.hpp"
+
+namespace attn {
+
+/// Terms of a sum as level bars, one below the other.
+struct BarChart {
+  struct Bar {
+    std::string name;
+    double value = 0;
+    std::size_t group = 0;
+  };
+  std::vector<Bar> bars;                 ///< from above; at least one
+  std::vector<std::string> group_names;  ///< each with a colour
+  std::string value_name, title;
+};
+Picture draw_bars(const BarChart& chart, const FigureOptions& options, PictureFormat format);
+
+/// Ways through the layers of a model and the positions of a text: rows are layers from below,
+/// columns are positions.
+struct PathGraph {
+  struct Node {
+    std::size_t row = 0, column = 0;
+    std::string name;  ///< empty = a dot
+  };
+  struct Edge {
+    std::size_t from = 0, to = 0;  ///< numbers of nodes
+    /// From −1 to 1: the part of the largest edge, below 0 for one that lowers the sum; 0 for an
+    /// edge that says only what a head looked at.
+    double share = 0;
+  };
+  std::vector<std::string> rows, columns;
+  std::vector<Node> nodes;
+  std::vector<Edge> edges;
+  std::string title;
+};
+Picture draw_path(const PathGraph& graph, const FigureOptions& options, PictureFormat format);
+
+}  // namespace attn

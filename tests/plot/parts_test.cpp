@@ -1,0 +1,90 @@
+#include "plot/parts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+
+#include "error_from.hpp"
+
+namespace {
+
+const attn::PictureText* part_text(const attn::Picture& picture, const std::string& text) {
+  for (const attn::PictureText& one : picture.texts) {
+    if (one.text == text) return &one;
+  }
+  return nullptr;
+}
+
+attn::PathGraph small_path() {
+  attn::PathGraph graph;
+  graph.rows = {"Embedding", "Layer 0", "Layer 1"};
+  graph.columns = {"the", "law"};
+  graph.nodes = {{2, 1, "1.0"}, {1, 0, "0.1"}, {0, 1, "embedding"}, {0, 0, ""}};
+  graph.edges = {{3, 1, 0}, {1, 0, 1}, {2, 0, -0.4}};
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("bars stand below one another in their order, with the names of their groups") {
+  attn::BarChart chart;
+  chart.bars = {{"1.1", 3, 0}, {"embedding", -1, 0}, {"0.2", 2, 1}};
+  chart.group_names = {"key", "query"};
+  chart.value_name = "score";
+  const attn::Picture picture = attn::draw_bars(chart, {}, attn::PictureFormat::svg);
+  const auto *first = part_text(picture, "1.1"), *second = part_text(picture, "embedding"),
+             *third = part_text(picture, "0.2");
+  REQUIRE(first != nullptr);
+  REQUIRE(second != nullptr);
+  REQUIRE(third != nullptr);
+  CHECK(std::abs((third->y - second->y) - (second->y - first->y)) < 0.01);
+  CHECK(third->y > second->y);
+  CHECK(part_text(picture, "query") != nullptr);
+  CHECK(part_text(picture, "score") != nullptr);
+  CHECK(picture.description.ends_with("3 bars, the longest 1.1."));
+  chart.bars[1].value = INFINITY;
+  CHECK(error_from([&] { attn::draw_bars(chart, {}, attn::PictureFormat::svg); }) ==
+        "the bar embedding has no finite length\n  help:  leave it out");
+  chart.bars.clear();
+  CHECK(error_from([&] { attn::draw_bars(chart, {}, attn::PictureFormat::svg); }) ==
+        "there are no bars to draw\n  help:  give at least one");
+}
+
+TEST_CASE("a path has layers from below and positions from the left") {
+  const attn::PathGraph graph = small_path();
+  const attn::Picture picture = attn::draw_path(graph, {}, attn::PictureFormat::svg);
+  const auto *top = part_text(picture, "1.0"), *left = part_text(picture, "0.1"),
+             *low = part_text(picture, "embedding");
+  REQUIRE(top != nullptr);
+  REQUIRE(left != nullptr);
+  REQUIRE(low != nullptr);
+  CHECK(top->y < left->y);
+  CHECK(left->y < low->y);
+  CHECK(left->x < top->x);
+  for (const char* text : {"raises the sum", "lowers the sum", "looks at", "Layer 1", "law"}) {
+    CAPTURE(text);
+    CHECK(part_text(picture, text) != nullptr);
+  }
+  attn::PathGraph outside = graph;
+  outside.nodes[0].row = 3;
+  CHECK(error_from([&] { attn::draw_path(outside, {}, attn::PictureFormat::svg); }) ==
+        "a node is outside the rows and columns\n  help:  leave it out");
+}
+
+TEST_CASE("bars and paths are drawn in every format, and on every ground") {
+  attn::BarChart chart;
+  for (int n = 0; n < 24; ++n) chart.bars.push_back({"part " + std::to_string(n), n - 5.0, 0});
+  for (const auto format :
+       {attn::PictureFormat::png, attn::PictureFormat::svg, attn::PictureFormat::pdf}) {
+    attn::FigureOptions options;
+    options.dpi = 72;
+    options.background = attn::Background::dark;
+    CHECK(!attn::draw_bars(chart, options, format).bytes.empty());
+    CHECK(!attn::draw_path(small_path(), options, format).bytes.empty());
+  }
+}
