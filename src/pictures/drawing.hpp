@@ -14,6 +14,7 @@
 #include "maps/attention_map.hpp"
 #include "maps/selected_map.hpp"
 #include "result/result_reader.hpp"
+#include "why/splits.hpp"
 
 namespace attn {
 
@@ -40,6 +41,14 @@ struct DrawnMap {
   std::optional<AttentionMap> asked;  ///< its asked_rows(), where its own numbers are not kept
 };
 
+/// Splits of a score and a logit, with the names of the tokens that they are about.
+struct DrawnSplits {
+  const WhySplits* splits = nullptr;
+  std::vector<std::string> tokens;  ///< of the text, or of an encoder-decoder's decoder
+  std::vector<std::string> read;    ///< of the encoder's text; of other models as `tokens`
+  std::string token;                ///< whose logit is split
+};
+
 /// Side of a panel in inches where heads stand side by side.
 inline constexpr double head_side = 2.6;
 
@@ -50,6 +59,7 @@ struct Drawing {
   MapChoice choice;
   PlotOptions options;
   PictureFormat format = PictureFormat::png;
+  DrawnSplits split = {};  ///< of pictures of parts
 };
 
 // Pictures by their kinds. They throw as the functions of plot.hpp do, and Error(input) where the
@@ -78,6 +88,10 @@ std::vector<Picture> animation_frames(const Drawing& drawing);
 /// Keys of a chosen map, or of one row of it, with the weights that its one query gives them, or
 /// with the mean of the queries that see them.
 TokenStrip token_strip(const SelectedMap& selected, const Heatmap& map);
+Picture draw_parts(const Drawing& drawing);
+Picture draw_part_bars(const Drawing& drawing);
+Picture draw_part_path(const Drawing& drawing);
+Picture draw_contributions(const Drawing& drawing);
 
 /// The map with one row for each sample and head, [B,H,1,Lk]: that of the query which an overlay
 /// shows, named by its label, or the mean of several.

@@ -1,0 +1,387 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "attention/attention_name.hpp"
+#include "pictures/drawing.hpp"
+#include "plot/parts.hpp"
+#include "support/number_text.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+// Runs whose options ask for no such split draw none of these pictures.
+const ScoreSplit& score_in(const Drawing& drawing) {
+  return *drawing.split.splits->scores;
+}
+const LogitSplit& logit_in(const Drawing& drawing) {
+  return *drawing.split.splits->logit;
+}
+
+bool has_score(const Drawing& drawing) {
+  return drawing.split.splits->scores.has_value();
+}
+
+// "“ law” (7)"
+std::string token_name(const std::vector<std::string>& tokens, std::size_t position) {
+  const std::string number = "(" + std::to_string(position) + ")";
+  return position < tokens.size() ? in_quotes(tokens[position]) + " " + number : number;
+}
+
+std::vector<std::size_t> by_size(std::span<const double> numbers) {
+  std::vector<std::size_t> order(numbers.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::abs(numbers[a]) > std::abs(numbers[b]);
+  });
+  return order;
+}
+
+/// The pair of a head's scores that pictures show, with the tokens on both sides.
+struct ShownScore {
+  const ScoreSplit& split;
+  std::size_t pair, query, key;
+  bool crosses;
+  const std::vector<std::string>&queries, &keys;
+
+  explicit ShownScore(const Drawing& drawing)
+      : split(score_in(drawing)),
+        pair(split.strongest_pair()),
+        query(split.pairs[pair].first),
+        key(split.pairs[pair].second),
+        crosses(split.head.starts_with("cross.")),
+        queries(split.head.starts_with("encoder.") ? drawing.split.read : drawing.split.tokens),
+        keys(crosses ? drawing.split.read : queries) {}
+
+  std::string title() const {
+    return translated("Why Head {1} Looks from {2} at {3}", split.head, token_name(queries, query),
+                      token_name(keys, key));
+  }
+  // The name of a part, with the token that its head looked at.
+  std::string part_name(std::size_t part, bool of_key) const {
+    const std::string& name = (of_key ? split.key_parts : split.query_parts)[part];
+    if (of_key && crosses) return name;
+    const auto source = split.looked_at(part, of_key ? key : query);
+    if (!source) return name;
+    const auto& read = name.starts_with("cross.") ? keys : queries;
+    return name + " ← " + token_name(name.starts_with("cross.") && !crosses ? keys : read, *source);
+  }
+};
+
+std::string logit_title(const Drawing& drawing, const LogitSplit& split) {
+  return translated("Why {1} after {2}", drawing.split.token,
+                    token_name(drawing.split.tokens, split.position));
+}
+
+/// Parts of one side that have a row of their own, in their order; the others share one.
+struct ShownParts {
+  std::vector<std::vector<std::size_t>> rows;
+  std::vector<std::string> names;
+
+  ShownParts(const std::vector<std::string>& parts, std::span<const double> sums) {
+    constexpr std::size_t most = 24;
+    std::vector<std::size_t> own = by_size(sums);
+    std::vector<std::size_t> others;
+    if (own.size() > most) {
+      others.assign(own.begin() + most - 1, own.end());
+      own.resize(most - 1);
+    }
+    std::sort(own.begin(), own.end());
+    for (const std::size_t part : own) {
+      rows.push_back({part});
+      names.push_back(parts[part]);
+    }
+    if (others.empty()) return;
+    names.push_back(translated_count(others.size(), "{1} other part", "{1} other parts"));
+    rows.push_back(std::move(others));
+  }
+};
+
+/// Nodes and edges as they are found, each node once.
+class PathMaker {
+ public:
+  /// Rows of the embedding, of the layers, and of the whole.
+  PathMaker(std::size_t layers, std::string whole) {
+    graph_.rows.push_back(translated("Embedding"));
+    for (std::size_t n = 0; n < layers; ++n) graph_.rows.push_back(translated("Layer {1}", n));
+    if (!whole.empty()) graph_.rows.push_back(std::move(whole));
+  }
+
+  /// A column for each position that is named, in the order of the text, the read text first.
+  using Place = std::pair<bool, std::size_t>;  // of the text itself, position
+
+  std::size_t node(const std::string& key, std::size_t row, const Place& place, std::string name) {
+    const auto [at, is_new] = numbers_.try_emplace(key, graph_.nodes.size());
+    if (is_new) {
+      graph_.nodes.push_back({row, 0, std::move(name)});
+      places_.push_back(place);
+    }
+    return at->second;
+  }
+
+  /// The node of a part at a position; a head's has an edge from what it looked at.
+  std::size_t part(const std::string& name, const Place& place,
+                   const std::optional<Place>& source) {
+    const std::string key = name + "@" + std::to_string(place.first) + std::to_string(place.second);
+    const bool is_new = !numbers_.contains(key);
+    const std::size_t row = row_of(name);
+    const std::size_t own = node(key, row, place, name);
+    if (!is_new || !source) return own;
+    const std::string below = std::to_string(row - 1) + "@" + std::to_string(source->first) +
+                              std::to_string(source->second);
+    graph_.edges.push_back({node(below, row - 1, *source, ""), own, 0});
+    return own;
+  }
+
+  void add(std::size_t from, std::size_t to, double share) { sums_[{from, to}] += share; }
+
+  PathGraph finish(const std::vector<std::string>& tokens, const std::vector<std::string>& read) {
+    std::map<Place, std::size_t> columns;
+    for (const Place& place : places_) columns.emplace(place, 0);
+    for (auto& [place, column] : columns) {
+      column = graph_.columns.size();
+      graph_.columns.push_back(token_name(place.first ? tokens : read, place.second));
+    }
+    for (std::size_t n = 0; n < places_.size(); ++n) graph_.nodes[n].column = columns[places_[n]];
+    double largest = 0;
+    for (const auto& [edge, sum] : sums_) largest = std::max(largest, std::abs(sum));
+    for (const auto& [edge, sum] : sums_) {
+      if (sum != 0) graph_.edges.push_back({edge.first, edge.second, sum / largest});
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  // The row of the layer in a part's name: "2.1", "decoder.2.feed_forward"; 0 of others.
+  static std::size_t row_of(const std::string& name) {
+    const std::size_t first = name.find_first_of("0123456789");
+    std::size_t layer = 0;
+    if (first == std::string::npos ||
+        !parse_number(name.substr(first, name.find('.', first) - first), layer)) {
+      return 0;
+    }
+    return layer + 1;
+  }
+
+  PathGraph graph_;
+  std::vector<Place> places_;
+  std::map<std::string, std::size_t> numbers_;
+  std::map<std::pair<std::size_t, std::size_t>, double> sums_;
+};
+
+PathGraph path_of(const Drawing& drawing, const ShownScore& shown) {
+  constexpr std::size_t most_terms = 6;
+  const ScoreSplit& split = shown.split;
+  const std::size_t A = split.query_parts.size(), B = split.key_parts.size();
+  const auto terms = split.parts.values<double>().subspan(shown.pair * A * B, A * B);
+  const std::size_t point = split.head.rfind('.');
+  std::size_t layer = 0;
+  parse_number(split.head.substr(0, point).substr(split.head.find_first_of("0123456789")), layer);
+  PathMaker path(layer + 1, "");
+  const PathMaker::Place query{true, shown.query}, key{!shown.crosses, shown.key};
+  const std::size_t whole = path.node("", layer + 1, query, split.head);
+  const auto side = [&](std::size_t part, bool of_key) {
+    const std::string& name = (of_key ? split.key_parts : split.query_parts)[part];
+    std::optional<PathMaker::Place> source;
+    if (!(of_key && shown.crosses)) {
+      const auto at = split.looked_at(part, of_key ? shown.key : shown.query);
+      if (at) source.emplace(!name.starts_with("cross."), *at);
+    }
+    return path.part(name, of_key ? key : query, source);
+  };
+  const std::vector<std::size_t> order = by_size(terms);
+  for (std::size_t n = 0; n < std::min(most_terms, order.size()); ++n) {
+    const double term = terms[order[n]];
+    if (term == 0) break;
+    path.add(side(order[n] / B, false), whole, term);
+    path.add(side(order[n] % B, true), whole, term);
+  }
+  return path.finish(shown.crosses || !split.head.starts_with("encoder.") ? drawing.split.tokens
+                                                                          : drawing.split.read,
+                     drawing.split.read);
+}
+
+// The key that a head took most from, of the rows of its heads.
+std::optional<PathMaker::Place> source_of(const LogitSplit& split, const std::string& part) {
+  const auto find = [&](const std::vector<std::string>& heads, const Tensor& rows,
+                        bool own) -> std::optional<PathMaker::Place> {
+    const auto at = std::find(heads.begin(), heads.end(), part);
+    if (at == heads.end()) return std::nullopt;
+    const std::size_t keys = rows.shape()[1];
+    const auto row =
+        rows.values<double>().subspan(static_cast<std::size_t>(at - heads.begin()) * keys, keys);
+    return PathMaker::Place{own, by_size(row).front()};
+  };
+  const auto own = find(split.heads, split.tokens, true);
+  return own ? own : find(split.cross_heads, split.cross_tokens, false);
+}
+
+PathGraph path_of(const Drawing& drawing, const LogitSplit& split) {
+  constexpr std::size_t most_parts = 8;
+  std::size_t layers = 0;
+  for (const std::string& name : split.names) layers += name.ends_with(".feed_forward") ? 1 : 0;
+  PathMaker path(layers, translated("Logit"));
+  const PathMaker::Place place{true, split.position};
+  const std::size_t whole = path.node("", layers + 1, place, drawing.split.token);
+  const auto parts = split.parts.values<double>();
+  const std::vector<std::size_t> order = by_size(parts);
+  for (std::size_t n = 0; n < std::min(most_parts, order.size()); ++n) {
+    const std::string& name = split.names[order[n]];
+    if (parts[order[n]] != 0) {
+      path.add(path.part(name, place, source_of(split, name)), whole, parts[order[n]]);
+    }
+  }
+  return path.finish(drawing.split.tokens, drawing.split.read);
+}
+
+// Options whose axes are named by their ticks, unless names are asked for.
+PlotOptions with_bar_label(const Drawing& drawing, const std::string& label) {
+  PlotOptions plot = drawing.options;
+  if (!plot.colors.bar_label) plot.colors.bar_label = label;
+  return plot;
+}
+
+void add_bars(BarChart& chart, std::span<const double> numbers, std::size_t group,
+              const std::function<std::string(std::size_t)>& name) {
+  constexpr std::size_t most = 12;
+  const std::vector<std::size_t> order = by_size(numbers);
+  for (std::size_t n = 0; n < std::min(most, order.size()); ++n) {
+    if (numbers[order[n]] != 0) chart.bars.push_back({name(order[n]), numbers[order[n]], group});
+  }
+}
+
+}  // namespace
+
+Picture draw_parts(const Drawing& drawing) {
+  const ShownScore shown(drawing);
+  const ScoreSplit& split = shown.split;
+  const std::size_t A = split.query_parts.size(), B = split.key_parts.size();
+  const auto terms = split.parts.values<double>().subspan(shown.pair * A * B, A * B);
+  const ScoreSplit::Sides sides = split.sides(shown.pair);
+  const ShownParts query(split.query_parts, sides.query), key(split.key_parts, sides.key);
+  std::vector<double> numbers;
+  for (const auto& a : query.rows) {
+    for (const auto& b : key.rows) {
+      double sum = 0;
+      for (const std::size_t i : a) {
+        for (const std::size_t j : b) sum += terms[i * B + j];
+      }
+      numbers.push_back(sum);
+    }
+  }
+  Heatmap map;
+  map.weights = Tensor({query.rows.size(), key.rows.size()}, std::move(numbers));
+  map.query_labels = query.names;
+  map.key_labels = key.names;
+  map.any_numbers = true;
+  map.title = shown.title();
+  PlotOptions plot = with_bar_label(drawing, translated("Contribution to the score"));
+  if (!plot.figure.xlabel) plot.figure.xlabel = translated("Part of the Key");
+  if (!plot.figure.ylabel) plot.figure.ylabel = translated("Part of the Query");
+  return draw_heatmap(map, plot.heatmap(), drawing.format);
+}
+
+Picture draw_part_bars(const Drawing& drawing) {
+  BarChart chart;
+  if (has_score(drawing)) {
+    const ShownScore shown(drawing);
+    const ScoreSplit::Sides sides = shown.split.sides(shown.pair);
+    chart.title = shown.title();
+    chart.value_name = translated("Contribution to the score");
+    chart.group_names = {translated("part of the key"), translated("part of the query")};
+    add_bars(chart, sides.key, 0, [&](std::size_t part) { return shown.part_name(part, true); });
+    add_bars(chart, sides.query, 1, [&](std::size_t part) { return shown.part_name(part, false); });
+  } else {
+    const LogitSplit& split = logit_in(drawing);
+    chart.title = logit_title(drawing, split);
+    chart.value_name = translated("Contribution to the logit");
+    chart.group_names = {""};
+    add_bars(chart, split.parts.values<double>(), 0, [&](std::size_t part) {
+      const auto source = source_of(split, split.names[part]);
+      if (!source) return split.names[part];
+      return split.names[part] + " ← " +
+             token_name(source->first ? drawing.split.tokens : drawing.split.read, source->second);
+    });
+  }
+  return draw_bars(chart, drawing.options.figure, drawing.format);
+}
+
+Picture draw_part_path(const Drawing& drawing) {
+  PathGraph graph;
+  if (has_score(drawing)) {
+    const ShownScore shown(drawing);
+    graph = path_of(drawing, shown);
+    graph.title = shown.title();
+  } else {
+    const LogitSplit& split = logit_in(drawing);
+    graph = path_of(drawing, split);
+    graph.title = logit_title(drawing, split);
+  }
+  return draw_path(graph, drawing.options.figure, drawing.format);
+}
+
+Picture draw_contributions(const Drawing& drawing) {
+  const LogitSplit& split = logit_in(drawing);
+  std::vector<std::string> layers;
+  std::vector<std::map<std::string, double>> rows;
+  std::size_t heads = 0;
+  for (std::size_t p = 0; p < split.names.size(); ++p) {
+    const std::string& name = split.names[p];
+    const std::size_t point = name.rfind('.');
+    if (point == std::string::npos) continue;  // embedding, bias…
+    const std::string layer = name.substr(0, point), part = name.substr(point + 1);
+    auto at = std::find(layers.begin(), layers.end(), layer);
+    if (at == layers.end()) {
+      at = layers.insert(at, layer);
+      rows.emplace_back();
+    }
+    rows[static_cast<std::size_t>(at - layers.begin())][part] = split.parts.values<double>()[p];
+    if (std::size_t head = 0; parse_number(part, head)) heads = std::max(heads, head + 1);
+  }
+  Heatmap map;
+  std::vector<double> numbers;
+  std::vector<std::uint8_t> missing;
+  for (std::size_t n = 0; n < layers.size(); ++n) {
+    const std::size_t point = layers[n].rfind('.');
+    const std::string stack = point == std::string::npos ? "" : layers[n].substr(0, point);
+    const std::string number = layers[n].substr(point == std::string::npos ? 0 : point + 1);
+    map.query_labels.push_back(
+        AttentionName((stack == "cross" ? "decoder."
+                       : stack.empty()  ? ""
+                                        : stack + ".") +
+                      ("layers." + number) +
+                      (stack == "cross" ? ".cross.weights" : ".self.weights"))
+            .row_title());
+    for (std::size_t h = 0; h <= heads; ++h) {
+      const auto part = rows[n].find(h < heads ? std::to_string(h) : "feed_forward");
+      numbers.push_back(part == rows[n].end() ? std::numeric_limits<double>::quiet_NaN()
+                                              : part->second);
+      missing.push_back(part == rows[n].end() ? 1 : 0);
+    }
+  }
+  for (std::size_t h = 0; h < heads; ++h) map.key_labels.push_back(translated("Head {1}", h));
+  map.key_labels.push_back(translated("Feed-Forward"));
+  const Shape shape{layers.size(), heads + 1};
+  map.weights = Tensor(shape, std::move(numbers));
+  if (std::count(missing.begin(), missing.end(), 1) > 0) map.missing = Tensor(shape, missing);
+  map.any_numbers = true;
+  map.title = logit_title(drawing, split);
+  PlotOptions plot = with_bar_label(drawing, translated("Contribution to the logit"));
+  if (!plot.figure.xlabel) plot.figure.xlabel = "";
+  if (!plot.figure.ylabel) plot.figure.ylabel = "";
+  return draw_heatmap(map, plot.heatmap(), drawing.format);
+}
+
+}  // namespace attn
