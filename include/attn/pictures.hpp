@@ -26,6 +26,10 @@ enum class PlotKind {
   positions,
   curves,
   steps,
+  parts,
+  bars,
+  path,
+  contributions,
   comparison,
   difference,
   animation,
@@ -36,7 +40,8 @@ enum class PlotKind {
 struct PlotKindInfo {
   PlotKind kind;
   std::string_view name, meaning;
-  std::size_t least_files = 1, most_files = 1;  ///< number of files that one picture shows
+  /// Number of files that one picture shows; 0 of kinds that only run() draws.
+  std::size_t least_files = 1, most_files = 1;
   /// Whether RunOptions::plots may name it. run() draws a comparison of several kinds unasked.
   bool of_runs = true;
 };

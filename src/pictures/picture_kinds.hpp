@@ -21,7 +21,18 @@ struct PictureKind {
   PlotKindInfo info;
   /// Contents of the picture, which decide what is read of a file and computed of a document.
   /// Titles, labels of axes and sizes that are asked for are meant for all contents but sizes.
-  enum class Shows { weights, stages, overlay, mask, sizes, positions, steps } shows;
+  enum class Shows {
+    weights,
+    stages,
+    overlay,
+    mask,
+    sizes,
+    positions,
+    steps,
+    score_split,
+    logit_split,
+    split,  ///< of a score or else of a logit
+  } shows;
   /// Part of a run that one picture shows: one attention, an attention in all layers of a stack,
   /// the whole run, or several runs. Of kinds that a run does not draw, part of a file.
   enum class Unit { attention, stack, run, several } unit;

@@ -180,6 +180,11 @@ std::vector<Picture> plotted(const PlotRequest& request, FileAccess access,
   Provenance provenance;
   if (request.provenance) provenance.watch(access);
   const PictureKind& kind = picture_kind(request.kind);
+  if (kind.info.most_files == 0) {
+    throw Error(ErrorKind::usage,
+                translated("the picture {1} is drawn while a model is computed", kind.info.name),
+                "", translated("draw it by run() and RunOptions::plots {1}", kind.info.name));
+  }
   // Several files hold the layers of one picture, or are pictures of their own.
   const bool several = kind.info.most_files > 1;
   std::vector<std::filesystem::path> paths{request.input};

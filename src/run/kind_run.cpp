@@ -22,6 +22,7 @@
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/operations.hpp"
@@ -75,6 +76,20 @@ bool are_all(const std::vector<PlotKind>& plots) {
   return std::all_of(plot_kinds().begin(), plot_kinds().end(), [&](const PlotKindInfo& info) {
     return !info.of_runs || std::find(plots.begin(), plots.end(), info.kind) != plots.end();
   });
+}
+
+// The option whose split a kind of picture shows, where it is not given; null = nothing lacks.
+const char* lacking_split(PlotKind kind, const WhyOptions& why) {
+  switch (picture_kind(kind).shows) {
+    case PictureKind::Shows::score_split:
+      return why.head ? nullptr : "WhyOptions::head";
+    case PictureKind::Shows::logit_split:
+      return why.logit ? nullptr : "WhyOptions::logit";
+    case PictureKind::Shows::split:
+      return why ? nullptr : "WhyOptions::head";
+    default:
+      return nullptr;
+  }
 }
 
 // Refuses options for single positions, which a map of bins does not have.
@@ -202,6 +217,14 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
         translated("the heatmap of so many weights is left out: ask for a map of bins with "
                    "DocumentOptions::pool 1024"));
   }
+  std::erase_if(plots, [&](PlotKind kind) {
+    const char* const lacking = lacking_split(kind, options.why);
+    if (lacking == nullptr || are_all(options.plots)) return lacking != nullptr;
+    throw Error(ErrorKind::usage,
+                translated("there is no split for the picture {1}", picture_kind(kind).info.name),
+                "RunOptions::plots",
+                translated("leave out {1}, or add {2}", picture_kind(kind).info.name, lacking));
+  });
   if (plan.model && std::erase(plots, PlotKind::stages) > 0) {
     plan.warnings.emplace_back(translated(
         "the stages of a model's scores are not drawn: explain() shows those of a query"));
@@ -642,7 +665,27 @@ void KindRun::report(std::size_t at, ReportedWeights& result) {
 }
 
 Drawing KindRun::drawing_of(std::vector<DrawnMap> maps) const {
-  return {std::move(maps), report_.shapes, choice_, options_.plot, options_.format};
+  return {std::move(maps), report_.shapes, choice_, options_.plot, options_.format, drawn_splits()};
+}
+
+DrawnSplits KindRun::drawn_splits() const {
+  if (!why_) return {};
+  DrawnSplits drawn{&*why_, {}, {}, {}};
+  const ModelFolder& folder = *std::get<ModelRequest>(plan_.computation).folder;
+  const bool both = folder.architecture.encoder_decoder();
+  for (const PlannedAttention& attention : plan_.attentions) {
+    const bool own = attention.name.in_decoder() == both;
+    std::vector<std::string>& tokens = own ? drawn.tokens : drawn.read;
+    if (tokens.empty()) tokens = Labels::of_sample(attention.labels.query, options_.sample);
+  }
+  if (!both) drawn.read = drawn.tokens;
+  if (!why_->logit) return drawn;
+  const auto id = static_cast<std::int64_t>(why_->logit->token);
+  // The space before it is kept only after another token.
+  const auto& tokenizer = folder.writing_tokenizer();
+  drawn.token =
+      tokenizer ? in_quotes(written_tokens(tokenizer, {id, id}).back()) : std::to_string(id);
+  return drawn;
 }
 
 Picture KindRun::draw(const PictureKind& kind, const std::vector<std::size_t>& of) const {

@@ -116,6 +116,7 @@ class KindRun {
   void take(AttentionMap map, std::size_t at);
   void report(std::size_t at, ReportedWeights& result);
   Drawing drawing_of(std::vector<DrawnMap> maps) const;
+  DrawnSplits drawn_splits() const;
   Picture draw(const PictureKind& kind, const std::vector<std::size_t>& of) const;
 
   const RunOptions& options_;

@@ -42,6 +42,73 @@ TEST_CASE("run --why and --logit write splits with the names of their parts") {
   }
 }
 
+TEST_CASE("run draws the parts of a score and of a logit") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> asked{
+      "run",     pythia,     "--why", "2.1",     "--query",
+      "6",       "--key",    "2",     "--logit", "3",
+      "--quiet", "--format", "svg",   "--plots", "parts,bars,path,contributions",
+      "--out",   "r"};
+  const Outcome run = attn_cli(asked, folder.path());
+  CHECK(run.errors == "");
+  REQUIRE(run.exit_code == 0);
+  const auto picture = [&](const std::string& name) {
+    return read_text(folder / "r" / (name + ".svg"));
+  };
+  for (const char* name : {"parts", "bars", "path"}) {
+    CAPTURE(name);
+    CHECK(picture(name).find("<title>Why Head 2.1 Looks from ") != std::string::npos);
+  }
+  CHECK(picture("parts").find("Heatmap of 8 queries × 8 keys.") != std::string::npos);
+  CHECK(picture("contributions").find("<title>Why 3 after ") != std::string::npos);
+  const Outcome none = attn_cli({"run", pythia, "--plots", "parts"}, folder.path());
+  CHECK(none.exit_code == 2);
+  CHECK(none.errors ==
+        "attn-cli: there is no split for the picture parts\n  where: --plots\n  help:  leave out "
+        "parts, or add --why\n");
+  const Outcome filed =
+      attn_cli({"plot", "parts", "r/result.json", "--out", "p.png"}, folder.path());
+  CHECK(filed.exit_code == 2);
+  CHECK(filed.errors ==
+        "attn-cli: the picture parts is drawn while a model is computed\n  help:  draw it by "
+        "attn-cli run --plots parts\n");
+}
+
+TEST_CASE("run takes the output of a part from another text") {
+  const std::string speeches = std::string(ATTN_DATA) + "/speeches";
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"run",    "--model", speeches, "--no-weights",
+                                   "--only", "output",  "--out",  "-"};
+    words.insert(words.end(), more.begin(), more.end());
+    return attn_cli(words);
+  };
+  const std::string a = "The peace of the world", b = "The peace of the nation";
+  const Outcome other = run({"--text", b});
+  CHECK(run({"--text", a, "--patch", b, "--at", "3.residual"}).exit_code == 0);
+  const auto output = [](const Outcome& outcome) {
+    const std::size_t at = outcome.output.find("\"output\"", outcome.output.find("\"tensors\""));
+    return outcome.output.substr(at);
+  };
+  CHECK(output(run({"--text", a, "--patch", b, "--at", "3.residual"})) == output(other));
+  // A and B one after the other, as words.
+  CHECK(output(run({"--patch", a, b, "--at", "3.residual"})) == output(other));
+  CHECK(output(run({"--text", a, "--patch", b, "--at", "1.1:4"})) != output(run({"--text", a})));
+  CHECK(run({"--text", a, "--patch", b, "--at", "9.1"}).errors ==
+        "attn-cli: there is no layer 9: the model has 4\n  where: --at\n  help:  give 0 to 3\n");
+  CHECK(run({"--text", a, "--patch", b}).errors ==
+        "attn-cli: the patch names no part of the model\n  where: --patch\n  help:  add \"at\", "
+        "such as 2.1, 2.feed_forward or 2.residual\n");
+  CHECK(
+      run({"--text", a, "--patch", b, "--at", "1.1", "--logit"}).errors ==
+      "attn-cli: a split is of the model as it is\n  where: --logit\n  help:  leave it out, or the "
+      "patch and the means of heads\n");
+  CHECK(output(run({"--text", a, "--heads-off", "1.1", "--ablate", "mean"})) !=
+        output(run({"--text", a, "--heads-off", "1.1"})));
+  CHECK(run({"--text", a, "--ablate", "mean"}).errors ==
+        "attn-cli: no heads are off\n  where: --ablate\n  help:  add \"heads_off\", or leave it "
+        "out\n");
+}
+
 TEST_CASE("what cannot be split is refused by the flag that asks for it") {
   const Outcome other = attn_cli({"run", pythia, "--why", "7.0"});
   CHECK(other.exit_code == 3);
