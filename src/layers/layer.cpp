@@ -108,7 +108,8 @@ class LayerPass {
                         [&](const Tensor& base) { return attention(true, h, {}, base); });
     if (spec_.parallel) {
       const Tensor in = normed(weights_.before_feed_forward, x);
-      step_.states = sublayer({x, in, y}, weights_.after_feed_forward, none, feed(in));
+      step_.states =
+          sublayer({x, in, y}, weights_.after_feed_forward, none, feed(in), options_.feed_forward);
       return std::move(step_);
     }
     if (weights_.cross.query) {
@@ -118,7 +119,7 @@ class LayerPass {
     }
     const Tensor in = normed(weights_.before_feed_forward, y);
     step_.states = sublayer({y, in, residual(y, in)}, weights_.after_feed_forward,
-                            weights_.after_feed_forward_sum, feed(in));
+                            weights_.after_feed_forward_sum, feed(in), options_.feed_forward);
     return std::move(step_);
   }
 
@@ -139,9 +140,14 @@ class LayerPass {
   // `branch` gives what is added to the residual, or the sum if it gets the residual.
   template <class Branch>
   Tensor sublayer(const Entry& entry, const std::optional<Norm>& branch_norm,
-                  const std::optional<Norm>& sum_norm, const Branch& branch) {
-    if (!options_.inside && !branch_norm) return normed(sum_norm, branch(entry.residual));
-    const Tensor change = branch(Tensor()), added = normed(branch_norm, change);
+                  const std::optional<Norm>& sum_norm, const Branch& branch,
+                  const std::function<void(Tensor&)>& watched = {}) {
+    if (!options_.inside && !branch_norm && !watched) {
+      return normed(sum_norm, branch(entry.residual));
+    }
+    const Tensor change = branch(Tensor());
+    Tensor added = normed(branch_norm, change);
+    if (watched) watched(added);
     Tensor after = normed(sum_norm, sum(entry.residual, added, threads_));
     if (options_.inside) {
       step_.sublayers.push_back({entry.before, entry.input, change, added, entry.residual, after});
@@ -171,6 +177,8 @@ class LayerPass {
     }
     heads = without_heads(heads, self ? options_.self_off : options_.cross_off,
                           spec_.heads.value_or(1));
+    const auto& watched = self ? options_.self_heads : options_.cross_heads;
+    if (watched) watched(heads);
     if (options_.inside) {
       result.output = heads;
       step_.self_off = options_.self_off;

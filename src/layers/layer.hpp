@@ -68,6 +68,9 @@ struct StepOptions {
   bool inside = false;  ///< whether LayerStep keeps what is computed inside the layer
   /// Heads of the attentions whose outputs are zeros.
   std::vector<std::size_t> self_off = {}, cross_off = {};
+  /// Read or change what the sub-layers write, before it goes on: the outputs [..,L,H·d] of the
+  /// attentions' heads, and what [..,L,D] the feed-forward adds.
+  std::function<void(Tensor&outputs)> self_heads = {}, cross_heads = {}, feed_forward = {};
   /// Takes the self-attention's weights some rows [1,H,count,L] at a time, in place of a whole map.
   std::function<void(std::size_t first, const Tensor& rows)> rows = {};
 };

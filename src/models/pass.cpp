@@ -8,6 +8,7 @@
 
 #include "attention/attention_name.hpp"
 #include "io/json_value.hpp"
+#include "models/pass_changes.hpp"
 #include "models/vision.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
@@ -122,8 +123,29 @@ ModelOptions options_of_texts(const ModelOptions& pictures) {
   options.lens = {};
   options.predicted.clear();
   options.heads_off.clear();
+  options.watches.clear();
   options.logits = false;
   return options;
+}
+
+// Hands what a layer writes to the watches of the layer, `sample` being the one that is computed.
+// Returns the function for the states that leave it; empty = none is wanted.
+std::function<void(Tensor&)> watch(const ModelOptions& options, std::size_t stack,
+                                   std::size_t layer, const std::size_t& sample,
+                                   StepOptions& step) {
+  std::function<void(Tensor&)> states;
+  for (const LayerWatch& one : options.watches) {
+    if (one.stack != stack || one.layer != layer) continue;
+    auto& to = one.what == Written::heads          ? step.self_heads
+               : one.what == Written::cross_heads  ? step.cross_heads
+               : one.what == Written::feed_forward ? step.feed_forward
+                                                   : states;
+    to = [&one, &sample, before = std::move(to)](Tensor& numbers) {
+      if (before) before(numbers);
+      one.take(sample, numbers);
+    };
+  }
+  return states;
 }
 
 bool pools_by_attention(const Architecture& model, const CheckpointWeights& weights,
@@ -210,6 +232,10 @@ std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& 
 void run_model(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& texts,
                const ModelOptions& options, const TakeTensor& take, const TakeLogits& take_logits) {
   check_texts(model, weights, texts);
+  if (is_changed(options)) {
+    return run_model(model, weights, texts, with_changes(model, weights, texts, options), take,
+                     take_logits);
+  }
   const std::string prefix = find_prefix(weights, model);
   std::vector<Tensor> memory;
   for (const ModelStack& stack : model.stacks) {
@@ -245,8 +271,12 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
       const Layer layer = own.layer(n);
       const std::string name = layer_prefix(name_of_stack, n);
       const bool wanted = options.wants(n);
-      StepOptions step_options{
-          options.inside && wanted, heads_of(off, n), heads_of(options.cross_heads_off, n), {}};
+      StepOptions step_options;
+      step_options.inside = options.inside && wanted;
+      step_options.self_off = heads_of(off, n);
+      step_options.cross_off = heads_of(options.cross_heads_off, n);
+      std::size_t sample = 0;
+      const auto watch_states = watch(options, number, n, sample, step_options);
       if (options.rows) {
         step_options.rows = [&](std::size_t first, const Tensor& rows) {
           options.rows(n, first, rows);
@@ -254,10 +284,12 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
       }
       std::vector<Tensor> self, cross;
       for (std::size_t b = 0; b < ids.size(); ++b) {
+        sample = b;
         LayerStep done =
             step(layer, states[b], memory.empty() ? Tensor() : memory[b], step_options);
         if (step_options.inside) options.inside(b, name, layer, done);
         states[b] = std::move(done.states);
+        if (watch_states) watch_states(states[b]);
         if (!wanted || options.rows) continue;
         self.push_back(std::move(done.self.weights));
         if (stack.crosses) cross.push_back(std::move(done.cross.weights));

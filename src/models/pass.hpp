@@ -47,6 +47,40 @@ std::size_t longest_of(const std::vector<std::vector<std::int64_t>>& samples) no
 /// Heads by the layer that they are in.
 using HeadsByLayer = std::map<std::size_t, std::vector<std::size_t>>;
 
+/// Numbers of a layer that a pass hands over before they go on.
+enum class Written {
+  heads,         ///< outputs [1,L,H·d] of the self-attention's heads, before they are projected
+  cross_heads,   ///< of the cross-attention's
+  feed_forward,  ///< what [1,L,D] the feed-forward adds
+  residual       ///< the states [1,L,D] that leave the layer
+};
+
+/// Reads or changes numbers of one layer of a stack, in every sample.
+struct LayerWatch {
+  std::size_t stack = 0, layer = 0;
+  Written what = Written::heads;
+  std::function<void(std::size_t sample, Tensor& numbers)> take;
+};
+
+/// A part of a model that a text gets from another one: a head, a feed-forward, or the states that
+/// leave a layer. Heads are query heads; keys and values that several of them share stay.
+struct PatchPlace {
+  std::size_t stack = 0, layer = 0;
+  Written what = Written::heads;
+  std::size_t head = 0;                ///< of heads
+  std::vector<std::size_t> positions;  ///< empty = all
+};
+
+/// What comes from another text. An encoder-decoder's decoder reads the same text.
+struct Patch {
+  std::vector<std::int64_t> ids;  ///< of that text
+  std::optional<PatchPlace> at;   ///< absent = each head in its turn
+};
+
+/// Numbers in the place of the outputs of heads that are off: zeros, or the mean of the head over
+/// all tokens of the texts.
+enum class Ablation { zero, mean };
+
 /// Options of a pass. Of those of an attention it uses dtype, threads, progress, `weights`, and
 /// `stages`, which asks for the states between layers.
 struct ModelOptions : AttentionOptions {
@@ -59,9 +93,12 @@ struct ModelOptions : AttentionOptions {
   bool logits = false;
   /// For each sample the positions of the last stack whose logits are wanted; empty = none.
   std::vector<std::vector<std::size_t>> predicted;
-  /// Heads whose outputs are set to zeros before the output projection: of the self-attention of
+  /// Heads that are off before the output projection: of the self-attention of
   /// the first or only stack, of a decoder's self-attention, and of its cross-attention.
   HeadsByLayer heads_off, decoder_heads_off, cross_heads_off;
+  Ablation ablation = Ablation::zero;
+  std::optional<Patch> patch = {};  ///< of each sample
+  std::vector<LayerWatch> watches = {};
   /// Called for each sample after each wanted layer, `layers.0.`, with all that was computed inside
   /// the layer.
   std::function<void(std::size_t sample, const std::string& name, const Layer& layer,
