@@ -8,6 +8,7 @@
 
 #include "attn/error.hpp"
 
+#include "models/pass_changes.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -112,6 +113,11 @@ void check_why(const WhyOptions& why, const ModelFolder& folder, const ModelText
 
 WhySplits split(const WhyOptions& why, const ModelFolder& folder, const ModelTexts& text,
                 const ModelOptions& options) {
+  if (is_changed(options)) {
+    throw Error(ErrorKind::usage, translated("a split is of the model as it is"),
+                why.head ? "WhyOptions::head" : "WhyOptions::logit",
+                translated("leave it out, or the patch and the means of heads"));
+  }
   check_why(why, folder, text);
   const Architecture& model = folder.architecture;
   std::optional<ChosenScores> scores;

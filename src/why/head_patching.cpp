@@ -1,0 +1,181 @@
+#include "why/head_patching.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "attention/attention_name.hpp"
+#include "models/pass_changes.hpp"
+#include "support/translated.hpp"
+#include "tensor/operations.hpp"
+
+namespace attn {
+namespace {
+
+/// What one pass of a text leaves: the states that enter each layer, and the outputs of its heads.
+struct KeptPass {
+  std::vector<Tensor> entering, outputs;
+  Tensor memory, output;
+};
+
+class HeadPatching {
+ public:
+  HeadPatching(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& text,
+               const ModelOptions& options)
+      : model_(model),
+        weights_(weights),
+        text_(text),
+        number_(model.stacks.size() - 1),
+        options_(only_watches(options)),
+        prefix_(find_prefix(weights, model)),
+        stack_(read_stack(model, weights, model.stacks.back(), prefix_, options_)),
+        head_(read_head(model, weights, prefix_)) {}
+
+  HeadEffects effects(const std::vector<std::int64_t>& source,
+                      const std::vector<std::size_t>& tokens) {
+    ModelTexts other = text_;
+    other.ids = {source};
+    other.types.clear();
+    other.place = "/patch";
+    const auto &ids = text_.read_by(model_.stacks.back()).front(),
+               &other_ids = other.read_by(model_.stacks.back()).front();
+    if (ids.size() != other_ids.size()) {
+      throw input_error(
+          translated("the texts have {1} and {2} tokens", ids.size(), other_ids.size()), "/patch",
+          translated("give texts of one length"));
+    }
+    const KeptPass own = kept(text_), from = kept(other);
+    const std::vector<double> of_own = logits_of(last_of(own.output)).front(),
+                              of_source = logits_of(last_of(from.output)).front();
+    HeadEffects effects;
+    effects.tokens = tokens.empty() ? likeliest(of_own, of_source) : tokens;
+    const auto difference = [&](const std::vector<double>& logits) {
+      return logits[effects.tokens[0]] - logits[effects.tokens[1]];
+    };
+    effects.own = difference(of_own);
+    effects.source = difference(of_source);
+    for (std::size_t n = 0; n < stack_.count; ++n) {
+      std::vector<double>& row = effects.patched.emplace_back();
+      for (const auto& logits : logits_of(last_of(patched(n, own, from.outputs[n])))) {
+        row.push_back(difference(logits));
+      }
+    }
+    return effects;
+  }
+
+ private:
+  KeptPass kept(const ModelTexts& text) const {
+    KeptPass pass;
+    ModelOptions options = options_;
+    for (std::size_t n = 0; n < stack_.count; ++n) {
+      options.watches.push_back({number_, n, Written::heads, [&](std::size_t, Tensor& outputs) {
+                                   pass.outputs.push_back(outputs);
+                                 }});
+      if (n + 1 == stack_.count) continue;
+      options.watches.push_back({number_, n, Written::residual, [&](std::size_t, Tensor& states) {
+                                   pass.entering.push_back(states);
+                                 }});
+    }
+    options.finished = [&](const Tensor& states) { pass.output = states; };
+    const std::string embedded =
+        AttentionName(model_.result_stack(model_.stacks.back())).tensor("embedded");
+    run_model(model_, weights_, text, options, [&](const std::string& name, const Tensor& tensor) {
+      if (name == embedded) pass.entering.insert(pass.entering.begin(), tensor);
+      if (name == "encoder.output") pass.memory = tensor;
+    });
+    return pass;
+  }
+
+  // The states [heads,L,D] that leave the stack where, one by one, the heads of a layer write what
+  // they wrote in the other text. The layers below are not computed again.
+  Tensor patched(std::size_t n, const KeptPass& own, const Tensor& source) const {
+    const std::size_t heads = model_.heads;
+    const auto repeated = [&](const Tensor& one) {
+      return one ? batched(std::vector<Tensor>(heads, one)) : one;
+    };
+    const Tensor memory = repeated(own.memory);
+    Tensor states = repeated(own.entering[n]);
+    const std::size_t width = source.shape().back() / heads;
+    for (std::size_t layer = n; layer < stack_.count; ++layer) {
+      StepOptions options;
+      if (layer == n) {
+        options.self_heads = [&](Tensor& outputs) {
+          std::vector<Tensor> all;
+          for (std::size_t h = 0; h < heads; ++h) {
+            Tensor one = part_of(outputs, h);
+            put_columns(source, h * width, width, {}, one);
+            all.push_back(std::move(one));
+          }
+          outputs = batched(all);
+        };
+      }
+      states = step(stack_.layer(layer), states, memory, options).states;
+    }
+    return stack_.finish(states);
+  }
+
+  // Sample b of [B,L,W], as [1,L,W].
+  static Tensor part_of(const Tensor& all, std::size_t b) {
+    const Shape& shape = all.shape();
+    const Tensor rows = all.reshaped({shape[0] * shape[1], shape[2]});
+    return rows_of(rows, b * shape[1], shape[1]).reshaped({1, shape[1], shape[2]});
+  }
+
+  // The states [B,1,D] at the last position of [B,L,D].
+  static Tensor last_of(const Tensor& states) {
+    const Shape& shape = states.shape();
+    std::vector<std::size_t> last;
+    for (std::size_t b = 0; b < shape[0]; ++b) last.push_back(b * shape[1] + shape[1] - 1);
+    return picked(states.reshaped({shape[0] * shape[1], shape[2]}), last)
+        .reshaped({shape[0], 1, shape[2]});
+  }
+
+  // The logits [B][V] of states [B,1,D].
+  std::vector<std::vector<double>> logits_of(const Tensor& states) const {
+    const Tensor logits =
+        head_.logits(states, model_.eps, options_.threads).converted(DType::float64);
+    const std::size_t words = logits.shape().back();
+    std::vector<std::vector<double>> rows;
+    for (std::size_t b = 0; b < states.shape()[0]; ++b) {
+      const auto row = logits.values<double>().subspan(b * words, words);
+      rows.emplace_back(row.begin(), row.end());
+    }
+    return rows;
+  }
+
+  static std::vector<std::size_t> likeliest(const std::vector<double>& own,
+                                            const std::vector<double>& source) {
+    const auto largest = [](std::vector<double> logits, std::optional<std::size_t> but) {
+      if (but) logits[*but] = -std::numeric_limits<double>::infinity();
+      return static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) -
+                                      logits.begin());
+    };
+    const std::size_t first = largest(own, std::nullopt);
+    std::size_t second = largest(source, std::nullopt);
+    if (second == first) second = largest(own, first);
+    return {first, second};
+  }
+
+  const Architecture& model_;
+  const CheckpointWeights& weights_;
+  const ModelTexts& text_;
+  std::size_t number_;  // of the stack
+  ModelOptions options_;
+  std::string prefix_;
+  Stack stack_;
+  LogitsHead head_;
+};
+
+}  // namespace
+
+HeadEffects patch_every_head(const Architecture& model, const CheckpointWeights& weights,
+                             const ModelTexts& text, const ModelOptions& options,
+                             const std::vector<std::size_t>& tokens) {
+  return HeadPatching(model, weights, text, options).effects(options.patch->ids, tokens);
+}
+
+}  // namespace attn

@@ -1,0 +1,212 @@
+#include "models/pass_changes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+
+#include "error_from.hpp"
+#include "io/json_value.hpp"
+#include "models/checkpoint.hpp"
+#include "models/model_folder.hpp"
+#include "models/recorded_document.hpp"
+#include "temporary_folder.hpp"
+#include "why/head_patching.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A model with a text and another one of the same length.
+struct PatchCase {
+  ModelFolder folder;
+  ModelTexts text;
+  ModelOptions options;
+  std::vector<std::int64_t> other;
+
+  explicit PatchCase(const std::string& name)
+      : PatchCase(fs::path(ATTN_TEST_DATA) / "models" / "cases" / name / "input.json", 0) {}
+
+  const Architecture& model() const { return folder.architecture; }
+
+  // The logits at the last position, of the last stack.
+  std::vector<double> logits(const ModelOptions& with) const {
+    ModelOptions own = with;
+    own.logits = true;
+    Tensor all;
+    run_model(model(), folder.weights, text, own, [&](const std::string& tensor, Tensor numbers) {
+      if (tensor == "logits") all = std::move(numbers);
+    });
+    const auto row = all.values<double>().last(all.shape().back());
+    return {row.begin(), row.end()};
+  }
+  ModelOptions patched(const std::string& at) const {
+    ModelOptions own = options;
+    own.patch = Patch{other, patch_place(at, model(), "")};
+    return own;
+  }
+
+ private:
+  PatchCase(const fs::path& input, int)
+      : folder(ModelFolder::open(
+            input.parent_path() /
+                parse_json_by_element(read_text(input), 100).find("model")->string(),
+            std::nullopt, {})) {
+    const JsonValue document = parse_json_by_element(read_text(input), 100);
+    text.ids = {id_lists(document.find("token_ids")).front()};
+    if (model().encoder_decoder()) {
+      text.decoder_ids = {{model().decoder_start_id.value(), 5, 6}};
+    }
+    other = text.ids.front();
+    for (std::size_t i = 0; i + 1 < other.size(); ++i) other[i] = (other[i] + 3) % 20;
+    options.dtype = DType::float64;
+  }
+};
+
+double farthest(const std::vector<double>& a, const std::vector<double>& b) {
+  REQUIRE(a.size() == b.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]));
+  return worst;
+}
+
+TEST_CASE("states of a layer that come from another text make its logits") {
+  const PatchCase own("gpt2_bare_names");
+  PatchCase other = own;
+  other.text.ids = {own.other};
+  CHECK(farthest(own.logits(own.options), other.logits(own.options)) > 1e-3);
+  for (const char* at : {"0.residual", "1.residual", "2.residual"}) {
+    CAPTURE(at);
+    CHECK(farthest(own.logits(own.patched(at)), other.logits(own.options)) == 0);
+  }
+}
+
+TEST_CASE("a part that comes from the same text changes nothing, one of another text does") {
+  for (const char* name : {"gpt2_bare_names", "llama_grouped", "gemma2_soft_caps_bf16"}) {
+    CAPTURE(name);
+    PatchCase own(name);
+    const std::vector<double> before = own.logits(own.options);
+    for (const char* at : {"1.1", "0.feed_forward", "0.residual", "0.0:1,2"}) {
+      CAPTURE(at);
+      CHECK(farthest(own.logits(own.patched(at)), before) > 1e-9);
+      PatchCase same = own;
+      same.other = own.text.ids.front();
+      CHECK(farthest(same.logits(same.patched(at)), before) < 1e-12);
+    }
+  }
+}
+
+TEST_CASE("only the positions that are named are patched") {
+  PatchCase own("gpt2_bare_names");
+  Tensor states, patched;
+  const auto into = [](Tensor& to) { return [&to](const Tensor& all) { to = all; }; };
+  own.options.finished = into(states);
+  own.logits(own.options);
+  ModelOptions with = own.patched("1.1:2");
+  with.finished = into(patched);
+  own.logits(with);
+  const std::size_t width = states.shape().back();
+  const auto differs = [&](std::size_t position) {
+    const auto a = states.values<double>().subspan(position * width, width),
+               b = patched.values<double>().subspan(position * width, width);
+    return !std::equal(a.begin(), a.end(), b.begin());
+  };
+  CHECK(!differs(0));
+  CHECK(!differs(1));
+  CHECK(differs(2));
+}
+
+TEST_CASE("heads that are off by their means write the mean of all tokens at each of them") {
+  PatchCase own("llama_grouped");
+  const auto outputs_of = [&](ModelOptions options) {
+    Tensor outputs;
+    options.watches.push_back(
+        {0, 1, Written::heads, [&](std::size_t, Tensor& numbers) { outputs = numbers; }});
+    own.logits(options);
+    return outputs;
+  };
+  const Tensor before = outputs_of(own.options);
+  ModelOptions options = own.options;
+  options.heads_off[1] = {2};
+  options.ablation = Ablation::mean;
+  const ModelOptions changed = with_changes(own.model(), own.folder.weights, own.text, options);
+  const Tensor after = outputs_of(changed);
+  const std::size_t row = before.shape().back(), width = row / own.model().heads,
+                    length = before.shape()[1];
+  for (std::size_t k = 0; k < row; ++k) {
+    double mean = 0;
+    for (std::size_t i = 0; i < length; ++i) {
+      mean += before.values<double>()[i * row + k] / static_cast<double>(length);
+    }
+    for (std::size_t i = 0; i < length; ++i) {
+      const bool off = k / width == 2;
+      CHECK(std::abs(after.values<double>()[i * row + k] -
+                     (off ? mean : before.values<double>()[i * row + k])) < 1e-14);
+    }
+  }
+  // Through the whole model the same, and other than zeros.
+  CHECK(farthest(own.logits(options), own.logits(changed)) == 0);
+  options.ablation = Ablation::zero;
+  CHECK(farthest(own.logits(options), own.logits(changed)) > 1e-9);
+}
+
+TEST_CASE("patching every head at once equals one pass for each") {
+  for (const char* name :
+       {"gpt2_bare_names", "llama_grouped", "gpt_neox_pythia_f16", "t5_relu_tied"}) {
+    CAPTURE(name);
+    PatchCase own(name);
+    own.options.patch = Patch{own.other, std::nullopt};
+    const HeadEffects effects =
+        patch_every_head(own.model(), own.folder.weights, own.text, own.options, {3, 5});
+    own.options.patch.reset();
+    const auto difference = [](const std::vector<double>& logits) { return logits[3] - logits[5]; };
+    CHECK(std::abs(effects.own - difference(own.logits(own.options))) < 1e-12);
+    const std::string stack = own.model().encoder_decoder() ? "decoder." : "";
+    REQUIRE(effects.patched.size() == own.model().stacks.back().layers.size());
+    for (std::size_t n = 0; n < effects.patched.size(); ++n) {
+      for (std::size_t h = 0; h < own.model().heads; ++h) {
+        const std::string at = stack + std::to_string(n) + "." + std::to_string(h);
+        CAPTURE(at);
+        CHECK(std::abs(effects.patched[n][h] - difference(own.logits(own.patched(at)))) < 1e-12);
+      }
+    }
+  }
+}
+
+TEST_CASE("places of patches are read, and what they cannot be is named") {
+  const PatchCase own("gpt2_bare_names");
+  const auto place = [&](const std::string& text) { return patch_place(text, own.model(), "at"); };
+  CHECK(place("2.3").head == 3);
+  CHECK(place("2.feed_forward").what == Written::feed_forward);
+  CHECK(place("1.residual:0,4").positions == std::vector<std::size_t>{0, 4});
+  CHECK(error_from([&] { place("2"); }) ==
+        "\"2\" names no part of the model\n  where: at\n  help:  name a head, a feed-forward or "
+        "states, such as 2.1, 2.feed_forward or 2.residual, and the positions after a colon: "
+        "2.1:3,4");
+  CHECK(error_from([&] { place("2.1:x"); }).starts_with("\"2.1:x\" names no part"));
+  CHECK(error_from([&] { place("3.1"); }) ==
+        "there is no layer 3: the model has 3\n  where: at\n  help:  give 0 to 2");
+  CHECK(error_from([&] { place("2.4"); }) ==
+        "there is no head 4: each layer has 4\n  where: at\n  help:  give 0 to 3");
+  const PatchCase both("t5_relu_tied");
+  CHECK(patch_place("cross.0.2", both.model(), "at").what == Written::cross_heads);
+  CHECK(patch_place("encoder.0.residual", both.model(), "at").stack == 0);
+  PatchCase longer("gpt2_bare_names");
+  longer.other.push_back(1);
+  const std::string lengths =
+      std::to_string(longer.text.ids[0].size()) + " and " + std::to_string(longer.other.size());
+  CHECK(error_from([&] { longer.logits(longer.patched("1.1")); }) ==
+        "the texts have " + lengths +
+            " tokens\n  where: /patch\n  help:  give texts of one "
+            "length, or the positions that are patched");
+  longer.logits(longer.patched("1.1:0"));
+}
+
+}  // namespace
+}  // namespace attn
