@@ -43,7 +43,11 @@ struct DocumentOptions {
   std::optional<std::vector<std::size_t>>
       layers;                        ///< the model's layers with weights; absent = all
   bool logits = false;               ///< whether the model's logits are results
-  std::vector<LayerHead> heads_off;  ///< heads whose output is zero before the output projection
+  std::vector<LayerHead> heads_off;  ///< heads that are off before the output projection
+  /// Numbers in the place of their outputs: "zero" or "mean", over all tokens of the texts.
+  std::optional<std::string> ablate;
+  std::optional<std::string> patch;     ///< text that the output of a part of the model comes from
+  std::optional<std::string> patch_at;  ///< that part: "2.1", "2.feed_forward", "2.residual:3,4"
 
   std::vector<Kind> attention;  ///< kinds that are computed one after the other
   std::optional<DType> dtype;   ///< one of document_dtypes()

@@ -177,6 +177,16 @@ void add_model(Flags& flags, DocumentOptions& options) {
            translated("Head whose output is set to zeros, such as 5.1; repeatable"),
            [&](const std::string& text) { options.heads_off.push_back(layer_head(text)); })
       .repeats = true;
+  flags
+      .text("--ablate", options.ablate, "WAY",
+            translated("zero or mean: numbers in the place of outputs of heads that are off, the "
+                       "mean being that over all tokens of the texts (default zero)"))
+      .words = {"zero", "mean"};
+  flags.text("--patch", options.patch, "OTHER",
+             translated("Take the output of a part of the model, --at, from this text"));
+  flags.text("--at", options.patch_at, "PLACE",
+             translated("Part for --patch: a head 2.1, 2.feed_forward or the states 2.residual, "
+                        "with positions 2.1:3,4 or at all"));
 }
 
 void add_model_results(Flags& flags, DocumentOptions& options) {
@@ -267,6 +277,11 @@ Words document_words(DocumentOptions& options, const std::string& command) {
       translated("Input document, - for standard input"),
       [&options, command](const std::vector<std::string>& inputs) {
         const bool reads = !options.texts.empty() || !options.images.empty();
+        // Of `--patch A B` the text B follows as a word.
+        if (options.patch && options.model && !reads && inputs.size() == 1) {
+          options.texts.push_back({std::exchange(*options.patch, inputs[0]), std::nullopt});
+          return;
+        }
         if (inputs.empty() && options.model && reads) return;
         if (inputs.empty() && options.model) {
           throw Error(ErrorKind::usage,

@@ -184,6 +184,7 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"DocumentOptions::texts", "--text"},
     {"DocumentOptions::tables", "--table"},
     {"DocumentOptions::images", "--image"},
+    {"DocumentOptions::patch_at", "--at"},
     {"ExplainOptions::layer", "--layers"},
     {"FileAccess::restrict_to", "--restrict"},
     {"Limits::elements", "--max-elements"},

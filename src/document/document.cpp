@@ -174,9 +174,9 @@ std::vector<Setting> settings(
     const DocumentOptions& options,
     const std::function<std::string(const std::filesystem::path&)>& place) {
   // Naming all members makes a new member a compile error until it is set too.
-  const auto& [input, model, architecture, texts, images, layers, logits, heads_off, attention,
-               dtype, heads, scale, seed, valid_lens, pool, causal, score, where, weight, tables,
-               gradient, threads, files] = options;
+  const auto& [input, model, architecture, texts, images, layers, logits, heads_off, ablate, patch,
+               patch_at, attention, dtype, heads, scale, seed, valid_lens, pool, causal, score,
+               where, weight, tables, gradient, threads, files] = options;
   static_cast<void>(input);
   static_cast<void>(threads);
   static_cast<void>(files);
@@ -202,6 +202,9 @@ std::vector<Setting> settings(
   for (const LayerHead& head : heads_off) off[head.layer].push_back(head.head);
   for (const auto& [layer, without] : off)
     set("DocumentOptions::heads_off", json(without), "heads_off", layer);
+  if (ablate) set("DocumentOptions::ablate", json(*ablate));
+  if (patch) set("DocumentOptions::patch", json(*patch), "patch", "text");
+  if (patch_at) set("DocumentOptions::patch_at", json(*patch_at), "patch", "at");
   if (attention.size() == 1) set("DocumentOptions::attention", json(attention[0]));
   if (attention.size() > 1) set("DocumentOptions::attention", json(attention));
   if (dtype) set("DocumentOptions::dtype", json(*dtype));

@@ -105,7 +105,7 @@ void read_value(const KeyValue& given, Member& member) {
   member = FieldType<Member>::read(given.value, given.place);
 }
 
-constexpr std::array<DocumentKey, 62> keys{{
+constexpr std::array<DocumentKey, 64> keys{{
     {"attention", all,
      to_translate("the kind of attention, or a list of kinds; \"model\" where a model is given"),
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
@@ -133,6 +133,12 @@ constexpr std::array<DocumentKey, 62> keys{{
     {"heads_off", model,
      to_translate("heads by layer whose outputs are zeros before the output projection"),
      R"("type": "object", "additionalProperties": {"type": "array", "items": {"type": "integer", "minimum": 0}})"},
+    {"ablate", model,
+     to_translate("\"mean\": heads that are off write their mean over all tokens, not zeros"),
+     R"("enum": ["zero", "mean"])"},
+    {"patch", model,
+     to_translate("another text, and the part of the model whose output is taken from it"),
+     R"("type": "object", "additionalProperties": false, "properties": {"text": {"type": "string"}, "token_ids": {"type": "array", "items": {"type": "integer", "minimum": 0}}, "at": {"type": "string"}})"},
     {"query", queries, to_translate("tensor [L,D], [B,L,D] or [B,H,L,D]"),
      R"("$ref": "#/$defs/tensor")"},
     {"key", queries, to_translate("tensor; the query if absent"), R"("$ref": "#/$defs/tensor")"},

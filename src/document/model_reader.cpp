@@ -16,6 +16,7 @@
 #include "io/number_array.hpp"
 #include "models/checkpoint.hpp"
 #include "models/model_places.hpp"
+#include "models/pass_changes.hpp"
 #include "models/vision.hpp"
 #include "support/file_opening.hpp"
 #include "support/mapped_file.hpp"
@@ -63,6 +64,8 @@ class ModelReader {
       }
       problems_.attempt([&] { read_layers(); });
       problems_.attempt([&] { read_heads_off(); });
+      problems_.attempt([&] { read_ablation(); });
+      if (problems_.errors().size() == before) problems_.attempt([&] { read_patch(); });
       problems_.attempt([&] { read_logits(); });
       if (problems_.errors().size() == before) problems_.attempt([&] { read_own_labels(); });
       if (problems_.errors().size() == before) problems_.attempt([&] { finish(); });
@@ -528,6 +531,50 @@ class ModelReader {
         off[layer].push_back(head);
       }
     }
+  }
+
+  void read_ablation() {
+    const JsonValue* value = root_.find("ablate");
+    if (value == nullptr) return;
+    constexpr auto ways =
+        std::to_array<Named<Ablation>>({{"zero", Ablation::zero}, {"mean", Ablation::mean}});
+    request_.ablation =
+        expect_choice(*value, "/ablate", translated("way to switch heads off"), ways);
+  }
+
+  void read_patch() {
+    const JsonValue* value = root_.find("patch");
+    if (value == nullptr) return;
+    constexpr auto known = std::to_array<std::string_view>({"text", "token_ids", "at"});
+    expect_known_keys(expect_object(*value, "/patch"), known, "/patch");
+    if (model().vision) {
+      throw input_error(translated("models of pictures take nothing from another text"), "/patch",
+                        translated("name a model of texts"));
+    }
+    const JsonValue *text = value->find("text"), *ids = value->find("token_ids");
+    if ((text == nullptr) == (ids == nullptr)) {
+      throw input_error(translated("the patch names no text, or two"), "/patch",
+                        translated("give \"text\" or \"token_ids\""));
+    }
+    Patch& patch = request_.patch.emplace();
+    if (ids != nullptr) {
+      patch.ids = read_ids(*ids, "/patch/token_ids").front();
+    } else {
+      if (request_.folder->no_tokenizer) throw *request_.folder->no_tokenizer;
+      for (const TextToken& token :
+           request_.folder->tokenizer->encode(expect_string(*text, "/patch/text"), std::nullopt,
+                                              values_.special_tokens, "/patch/text")) {
+        patch.ids.push_back(token.id);
+      }
+    }
+    if (const JsonValue* at = value->find("at")) {
+      patch.at = patch_place(expect_string(*at, "/patch/at"), model(), "/patch/at");
+    }
+    ModelTexts source;
+    source.ids = {patch.ids};
+    source.place = ids != nullptr ? "/patch/token_ids" : "/patch/text";
+    source.decoder_ids = request_.texts.decoder_ids;
+    check_texts(model(), request_.folder->weights, source);
   }
 
   void read_logits() {

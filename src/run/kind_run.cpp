@@ -16,6 +16,7 @@
 #include "attention/geometry.hpp"
 #include "document/mask_reader.hpp"
 #include "maps/attention_map.hpp"
+#include "models/pass_changes.hpp"
 #include "result/output_folder.hpp"
 #include "result/result_writer.hpp"
 #include "result/tensor_names.hpp"
@@ -205,6 +206,11 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
     throw Error(ErrorKind::usage, translated("scores and logits are split for models only"),
                 options.why.head ? "WhyOptions::head" : "WhyOptions::logit",
                 translated("leave it out, or name a model"));
+  }
+  if (const auto* model = std::get_if<ModelRequest>(&plan.computation);
+      model != nullptr && model->ablation == Ablation::mean && !is_changed(*model)) {
+    throw Error(ErrorKind::usage, translated("no heads are off"), "DocumentOptions::ablate",
+                translated("add DocumentOptions::heads_off, or leave it out"));
   }
   std::vector<PlotKind> plots;
   if (!options.answer) plots = options.plots;

@@ -105,7 +105,7 @@ TEST_CASE("run takes the output of a part from another text") {
   CHECK(output(run({"--text", a, "--heads-off", "1.1", "--ablate", "mean"})) !=
         output(run({"--text", a, "--heads-off", "1.1"})));
   CHECK(run({"--text", a, "--ablate", "mean"}).errors ==
-        "attn-cli: no heads are off\n  where: --ablate\n  help:  add \"heads_off\", or leave it "
+        "attn-cli: no heads are off\n  where: --ablate\n  help:  add --heads-off, or leave it "
         "out\n");
 }
 

@@ -270,9 +270,9 @@ TEST_CASE("every part that hides keys has its words") {
 TEST_CASE("every option of a document is one of its keys") {
   attn::DocumentOptions options;
   // Naming every member makes a new one an error here until it is set too.
-  auto& [input, model, architecture, texts, images, layers, logits, heads_off, attention, dtype,
-         heads, scale, seed, valid_lens, pool, causal, score, where, weight, tables, gradient,
-         threads, files] = options;
+  auto& [input, model, architecture, texts, images, layers, logits, heads_off, ablate, patch,
+         patch_at, attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where,
+         weight, tables, gradient, threads, files] = options;
   input = "doc.json";
   threads = 1;
   files.limits.nesting = 7;
@@ -290,14 +290,16 @@ TEST_CASE("every option of a document is one of its keys") {
   valid_lens = {{1}};
   pool = attn::Pooling{};
   score = where = weight = "1";
+  ablate = "mean";
+  patch = patch_at = "a";
   tables = {{"t", "a"}};
   const auto unchanged = [](const std::filesystem::path& path) { return path.string(); };
   const std::vector<attn::Setting> settings = attn::settings(options, unchanged);
   // All members but input, threads and files are settings.
   constexpr std::size_t members = std::tuple_size_v<decltype(std::tie(
-      input, model, architecture, texts, images, layers, logits, heads_off, attention, dtype, heads,
-      scale, seed, valid_lens, pool, causal, score, where, weight, tables, gradient, threads,
-      files))>;
+      input, model, architecture, texts, images, layers, logits, heads_off, ablate, patch, patch_at,
+      attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where, weight, tables,
+      gradient, threads, files))>;
   CHECK(settings.size() == members - 3);
   for (const attn::Setting& setting : settings) {
     CAPTURE(setting.field);
