@@ -46,6 +46,9 @@ struct HeadsOptions {
   std::size_t induction_samples = 4;  ///< number of such texts
   /// Layers whose heads are switched off one by one, to compare the predictions.
   std::vector<std::size_t> without_heads_of;
+  /// Two tokens, by their texts or ids, whose logits' difference is taken where the document names
+  /// another text to patch from and no part of the model. Empty = the likeliest after both texts.
+  std::vector<std::string> logit_difference;
   /// Folder of tensors, tables and pictures; absent = nothing is written.
   std::optional<std::filesystem::path> out;
   bool plots = false;      ///< whether pictures are drawn into `out`
@@ -76,6 +79,15 @@ struct HeadDifference {
   double divergence = 0;
 };
 
+/// Effect of each head on the difference of two logits at the last position, if its output comes
+/// from another text.
+struct HeadPatches {
+  std::string token, other;                  ///< the logit of the first minus that of the second
+  double own = 0, source = 0;                ///< the difference in the text, and in the other text
+  std::vector<std::string> layers;           ///< "0", "decoder.0"…
+  std::vector<std::vector<double>> patched;  ///< the difference by layer and head
+};
+
 /// Results of the induction test: a row for each head with the weights on the previous token, on
 /// duplicates, and on tokens after duplicates.
 struct InductionHeads {
@@ -94,6 +106,7 @@ struct HeadsOutcome {
   std::vector<HeadStatistic> statistics;
   std::vector<AttentionHeads> attentions;
   std::vector<HeadDifference> differences;
+  std::optional<HeadPatches> patches;
   std::vector<InductionHeads> induction;
   std::vector<LensTokens> lens;
   std::vector<std::vector<std::string>> tokens;  ///< a list for each sample; empty if unknown

@@ -224,6 +224,13 @@ Command heads_command() {
                 options.without_heads_of.push_back(whole_number("--without-heads-of", part));
               }
             });
+  flags.add("--logit-difference", "TOKEN,TOKEN",
+            translated("With --patch and without --at: every head is patched in its turn, and the "
+                       "logit of the first token minus that of the second is compared (default: "
+                       "the likeliest tokens after both texts)"),
+            [&](const std::string& text) {
+              options.logit_difference = quoted_list("--logit-difference", text);
+            });
   add_map_files(flags, options.maps);
   flags.text("--against", given->against, "INPUT",
              translated("Compare with the heads of another model, document or result"));

@@ -14,6 +14,7 @@
 #include "maps/attention_map.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "support/number_text.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -176,6 +177,24 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
   const bool layers = std::any_of(
       outcome.attentions.begin(), outcome.attentions.end(),
       [](const AttentionHeads& attention) { return AttentionName(attention.name).layer(); });
+  if (outcome.patches) {
+    const HeadPatches& patches = *outcome.patches;
+    std::vector<AttentionHeads> effects;
+    for (std::size_t n = 0; n < patches.patched.size(); ++n) {
+      AttentionHeads& own = effects.emplace_back();
+      own.name = patches.layers[n];
+      own.name.insert(own.name.rfind('.') + 1, "layers.");  // npos + 1 = 0
+      own.name += ".self";
+      for (const double difference : patches.patched[n]) {
+        own.heads.push_back({difference - patches.own});
+      }
+    }
+    pictures.add("heads.patch",
+                 layers_by_heads(effects, 0,
+                                 translated("Effect of Each Head on the Logit of {1} Minus {2}",
+                                            in_quotes(patches.token), in_quotes(patches.other)),
+                                 false, options, translated("Effect")));
+  }
   const std::string sample =
       labels.size() > 1
           ? " " + translated("({1})", translated("Sample {1}", options.sample + (layers ? 0 : 1)))

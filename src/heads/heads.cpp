@@ -145,6 +145,14 @@ class Reading {
     outcome_.warnings = plan.warnings;
     auto* model = std::get_if<ModelRequest>(&plan.computation);
     std::optional<Lens> lens;
+    // Without a part of the model, the other text is for each head in its turn.
+    std::optional<Patch> patch;
+    if (model != nullptr && model->patch && !model->patch->at) patch.swap(model->patch);
+    if (!patch && !options_.logit_difference.empty()) {
+      throw Error(ErrorKind::usage, translated("there is no text to patch heads from"),
+                  "HeadsOptions::logit_difference",
+                  translated("add DocumentOptions::patch without DocumentOptions::patch_at"));
+    }
     if (model == nullptr) {
       refuse_what_takes_a_model();
     } else {
@@ -168,6 +176,7 @@ class Reading {
     seen_ = picture_of(plan);
     if (lens) lens->finish(tensors_, outcome_.lens);
     if (wants(HeadAnalysis::induction)) outcome_.induction = induction_test(*model, options_);
+    if (patch) outcome_.patches = head_patches(*model, *patch, options_.logit_difference);
     if (!options_.without_heads_of.empty()) {
       outcome_.differences = head_differences(*model, options_.without_heads_of);
     }

@@ -52,6 +52,45 @@ std::string differences_table(const HeadsOutcome& outcome) {
   return table.text();
 }
 
+// "0.3" of all heads, those with the largest effect first.
+std::string patches_text(const HeadPatches& patches, std::optional<std::size_t> top) {
+  struct PatchedHead {
+    std::string name;
+    double difference, effect;
+  };
+  std::vector<PatchedHead> heads;
+  for (std::size_t n = 0; n < patches.patched.size(); ++n) {
+    for (std::size_t h = 0; h < patches.patched[n].size(); ++h) {
+      const double difference = patches.patched[n][h];
+      heads.push_back(
+          {patches.layers[n] + "." + std::to_string(h), difference, difference - patches.own});
+    }
+  }
+  std::stable_sort(heads.begin(), heads.end(), [](const PatchedHead& a, const PatchedHead& b) {
+    return std::abs(a.effect) > std::abs(b.effect);
+  });
+  TextTable table{{{"head"},
+                   {translated("logit difference"), true},
+                   {translated("effect"), true},
+                   {translated("share"), true}}};
+  const double whole = patches.source - patches.own;
+  for (std::size_t at = 0; at < std::min(heads.size(), top.value_or(heads.size())); ++at) {
+    const PatchedHead& head = heads[at];
+    table.add({head.name, with_decimals(head.difference, 4), with_decimals(head.effect, 4),
+               whole == 0 ? "–" : with_decimals(100 * head.effect / whole, 1) + " %"});
+  }
+  std::string text = translated(
+      "\nEach head patched from the other text: the logit of {1} minus that of {2}, {3} in the "
+      "text and {4} in the other, and what the head alone moves\n\n{5}",
+      quoted(patches.token), quoted(patches.other), with_decimals(patches.own, 4),
+      with_decimals(patches.source, 4), table.text());
+  if (top && *top < heads.size()) {
+    text += "\n" + translated("The first {1} of {2} heads; HeadsTable::top lists more.\n", *top,
+                              heads.size());
+  }
+  return text;
+}
+
 // The likeliest token of each layer at each position of the first sample.
 std::string lens_table(const HeadsOutcome& outcome) {
   std::size_t layers = 0, positions = 0;
@@ -111,6 +150,24 @@ Fact facts_of(const HeadDifference& difference) {
                  {"divergence", difference.divergence}});
 }
 
+Fact facts_of(const HeadPatches& patches) {
+  Fact::List heads;
+  for (std::size_t n = 0; n < patches.patched.size(); ++n) {
+    for (std::size_t h = 0; h < patches.patched[n].size(); ++h) {
+      const double difference = patches.patched[n][h];
+      heads.push_back(object({{"layer", patches.layers[n]},
+                              {"head", h},
+                              {"difference", difference},
+                              {"effect", difference - patches.own}}));
+    }
+  }
+  return object({{"token", patches.token},
+                 {"other", patches.other},
+                 {"own", patches.own},
+                 {"source", patches.source},
+                 {"heads", heads}});
+}
+
 Fact facts_of(const LensTokens& tokens) {
   const auto facts_of_token = [](const Prediction::Token& token) {
     return object({{"token", unless_empty(token.text)},
@@ -147,6 +204,7 @@ std::string heads_text(const HeadsOutcome& outcome, const HeadsTable& table) {
         "predictions move (Kullback-Leibler divergence, nats)\n\n{1}",
         differences_table(outcome));
   }
+  if (outcome.patches) text += patches_text(*outcome.patches, table.top);
   if (!outcome.lens.empty()) {
     text += translated("\nWhat each layer's states would predict\n\n{1}", lens_table(outcome));
   }
@@ -163,15 +221,17 @@ std::string heads_json(const HeadsOutcome& outcome) {
   const auto facts_of_attention = [&](const AttentionHeads& attention) {
     return facts_of(attention, outcome.statistics);
   };
-  return json_text(object({{"counted", outcome.counted},
-                           {"stands_out", unless_empty(what_stands_out(outcome))},
-                           {"statistics", meanings},
-                           {"attentions", list_of(outcome.attentions, facts_of_attention)},
-                           {"induction", facts_of(outcome.induction)},
-                           {"differences", facts_of(outcome.differences)},
-                           {"lens", facts_of(outcome.lens)},
-                           {"warnings", outcome.warnings},
-                           {"files", unless_empty(outcome.files)}}));
+  return json_text(
+      object({{"counted", outcome.counted},
+              {"stands_out", unless_empty(what_stands_out(outcome))},
+              {"statistics", meanings},
+              {"attentions", list_of(outcome.attentions, facts_of_attention)},
+              {"induction", facts_of(outcome.induction)},
+              {"differences", facts_of(outcome.differences)},
+              {"patches", outcome.patches ? facts_of(*outcome.patches) : Fact::absent()},
+              {"lens", facts_of(outcome.lens)},
+              {"warnings", outcome.warnings},
+              {"files", unless_empty(outcome.files)}}));
 }
 
 }  // namespace attn

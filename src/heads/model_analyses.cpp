@@ -13,10 +13,13 @@
 #include "layers/term_norms.hpp"
 #include "maps/computed_maps.hpp"
 #include "models/model_folder.hpp"
+#include "models/pass_changes.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 #include "tensor/torch_random.hpp"
+#include "why/head_patching.hpp"
+#include "why/why.hpp"
 
 namespace attn {
 namespace {
@@ -65,6 +68,13 @@ std::vector<std::vector<double>> predicted(const ModelRequest& request) {
 }  // namespace
 
 void watch_norms(ModelRequest& request, NamedTensors& tensors) {
+  if (is_changed(request)) {
+    throw Error(
+        ErrorKind::usage,
+        translated("norms of terms are those of the model as it is, or with zeros for heads"),
+        "HeadsOptions::analyses",
+        translated("leave out norms, or the patch and the means of heads"));
+  }
   struct Norms {
     std::vector<Tensor> of_heads, of_all_heads, of_block, mixing;
   };
@@ -271,6 +281,37 @@ std::vector<HeadDifference> head_differences(const ModelRequest& request,
     }
   }
   return all;
+}
+
+HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
+                         const std::vector<std::string>& tokens) {
+  const char* const field = "HeadsOptions::logit_difference";
+  const ModelFolder& folder = *request.folder;
+  const Architecture& model = folder.architecture;
+  if (!has_head(model, folder.weights)) {
+    throw input_error(translated("the checkpoint has no head that gives logits"), "/patch",
+                      translated("use the folder of the whole model"));
+  }
+  if (!tokens.empty() && tokens.size() != 2) {
+    throw Error(ErrorKind::usage, translated("a difference is of two logits"), field,
+                translated("give two tokens"));
+  }
+  std::vector<std::size_t> ids;
+  for (const std::string& token : tokens) ids.push_back(token_named(token, folder, field));
+  ModelOptions options = request;
+  options.patch = patch;
+  const HeadEffects effects =
+      patch_every_head(model, folder.weights, request.texts.of_sample(0), options, ids);
+  HeadPatches patches{token_text(folder, effects.tokens[0]),
+                      token_text(folder, effects.tokens[1]),
+                      effects.own,
+                      effects.source,
+                      {},
+                      effects.patched};
+  for (std::size_t n = 0; n < effects.patched.size(); ++n) {
+    patches.layers.push_back((model.encoder_decoder() ? "decoder." : "") + std::to_string(n));
+  }
+  return patches;
 }
 
 }  // namespace attn

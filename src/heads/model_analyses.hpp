@@ -43,6 +43,11 @@ class Lens {
 std::vector<InductionHeads> induction_test(const ModelRequest& request,
                                            const HeadsOptions& options);
 
+/// Passes in which one head at a time writes what it wrote in another text. Throws Error(input) for
+/// texts of different lengths and for tokens that there are not.
+HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
+                         const std::vector<std::string>& tokens);
+
 /// Predictions without each head of some layers, compared with those of all heads.
 std::vector<HeadDifference> head_differences(const ModelRequest& request,
                                              const std::vector<std::size_t>& layers);
