@@ -265,11 +265,35 @@ TEST_CASE("the commands of the document about tutorials print the tutorials' num
   }
 }
 
+TEST_CASE("the documents about parts of scores show what their commands print") {
+  for (const std::string name : {"why.md", "why.zh-CN.md"}) {
+    CAPTURE(name);
+    const std::string document = read_document(name);
+    const TemporaryFolder folder;
+    const Outcome outcome = follow(document, folder);
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.errors.empty());
+    for (const std::string& block : between(document, "```text\n", "```")) {
+      std::istringstream lines(block);
+      for (std::string line; std::getline(lines, line);) {
+        CAPTURE(line);
+        CHECK(outcome.output.find(line) != std::string::npos);
+      }
+    }
+    for (const char* picture : {"parts", "bars", "path", "contributions"}) {
+      CHECK(std::filesystem::exists(folder / "why" / (std::string(picture) + ".png")));
+    }
+    CHECK(read_text(folder / "why.html").find("\"query_parts\"") != std::string::npos);
+  }
+}
+
 TEST_CASE("the commands of all other documents run as they are") {
   for (const std::string& name : all_documents()) {
     const bool followed_above = name.starts_with("README") || name.starts_with("guide") ||
                                 name.starts_with("kinds") || name.starts_with("masks") ||
-                                name.starts_with("tutorials") || name == "gallery.md";
+                                name.starts_with("tutorials") || name.starts_with("why") ||
+                                name == "gallery.md";
     const std::string document = read_document(name);
     if (followed_above || commands_of(document).empty()) continue;
     CAPTURE(name);
