@@ -29,6 +29,8 @@ struct ViewOptions {
   /// also choose among computed maps; the rest is for an input that is a file of maps.
   MapRequest maps;
   bool stages = false;    ///< whether the steps of the score are shown too: scores, capped, masked
+  /// Head of a model whose scores are split for the page, as WhyOptions::head names it.
+  std::optional<std::string> why;
   HeadCounting counting;  ///< of the statistics
   std::optional<std::string> title;
   std::optional<std::string> cmap;  ///< a name of colour_maps()

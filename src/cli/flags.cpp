@@ -173,7 +173,7 @@ constexpr std::string_view structs[]{"AttentionRequest", "BatchOptions",       "
                                      "HeadCounting",     "HeadsCorpusOptions", "HeadsOptions",
                                      "HeadsTable",       "RolloutOptions",     "FileAccess",
                                      "Limits",           "MapRequest",         "MapSelection",
-                                     "RunOptions",       "WhyOptions"};
+                                     "RunOptions",       "ViewOptions",        "WhyOptions"};
 
 // Fields whose flags have other names. A text that is a part of another one comes after it.
 constexpr std::pair<std::string_view, std::string_view> exceptions[]{

@@ -119,6 +119,9 @@ Command view_command() {
              translated("Page to write (default view.html), - for standard output"));
   flags.toggle("--stages", options.stages,
                translated("Show the steps of the score too: scores, capped, masked"));
+  flags.text("--why", options.why, "LAYER.HEAD",
+             translated("Show the strongest parts of the scores of a head of a model: what the "
+                        "layers before it wrote"));
   Flags of_maps;
   add_map_files(of_maps, options.maps);
   record(of_maps, given->of_plot);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "heads/head_maps.hpp"
@@ -380,6 +382,7 @@ void PageMaker::take(const AttentionMap& map, const std::optional<ScoreVectors>&
     if (map.picture) sample.picture = std::min(b, data_.pictures.size() - 1);
     sample.hidden_because = reasons[b];
     if (b < of_samples.size()) sample.vectors = std::move(of_samples[b]);
+    if (attention.name == split_attention_ && b < splits_.size()) sample.why = splits_[b];
     for (auto& tensor : tensors) sample.maps.push_back(std::move(tensor[b]));
   }
   if (map.holds_weights()) {
@@ -388,6 +391,36 @@ void PageMaker::take(const AttentionMap& map, const std::optional<ScoreVectors>&
     }
   }
   data_.attentions.push_back(std::move(attention));
+}
+
+void PageMaker::take(const std::string& attention, std::size_t head,
+                     const std::vector<ScoreSplit>& splits) {
+  constexpr std::size_t most_terms = 5;
+  split_attention_ = attention;
+  for (const ScoreSplit& split : splits) {
+    ViewData::Why& why = splits_.emplace_back();
+    why.head = head;
+    why.query_parts = split.query_parts;
+    why.key_parts = split.key_parts;
+    const std::size_t B = split.key_parts.size(), each = split.query_parts.size() * B;
+    for (std::size_t n = 0; n < split.pairs.size(); ++n) {
+      ViewData::Why::Pair& pair = why.pairs.emplace_back();
+      std::tie(pair.query, pair.key) = split.pairs[n];
+      pair.score = split.scores[n];
+      const auto terms = split.parts.values<double>().subspan(n * each, each);
+      std::vector<std::size_t> order(each);
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      const std::size_t count = std::min(most_terms, each);
+      std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count),
+                        order.end(), [&](std::size_t a, std::size_t b) {
+                          const double one = std::abs(terms[a]), other = std::abs(terms[b]);
+                          return one != other ? one > other : a < b;
+                        });
+      for (std::size_t at = 0; at < count && terms[order[at]] != 0; ++at) {
+        pair.strongest.push_back({order[at] / B, order[at] % B, terms[order[at]]});
+      }
+    }
+  }
 }
 
 void PageMaker::take(std::vector<std::vector<Prediction>> predictions, bool next) {

@@ -16,6 +16,7 @@
 #include "view/page_input.hpp"
 #include "view/score_vectors.hpp"
 #include "view/view_data.hpp"
+#include "why/splits.hpp"
 
 namespace attn {
 
@@ -60,6 +61,9 @@ class PageMaker {
   /// Takes a map of planned_map() or filed_map(), and the vectors of its scores if they are known.
   void take(const AttentionMap& map, const std::optional<ScoreVectors>& vectors = {});
 
+  /// Takes the splits of a head's scores, one per sample, before the attention's map.
+  void take(const std::string& attention, std::size_t head, const std::vector<ScoreSplit>& splits);
+
   /// Takes the predictions of a model, one list per sample. `next`: of the token after the text.
   void take(std::vector<std::vector<Prediction>> predictions, bool next);
   /// Takes what the states that leave each layer would predict in their place.
@@ -89,6 +93,8 @@ class PageMaker {
   CellPlan plan_;
   PageWriter page_;
   ViewData data_;
+  std::string split_attention_;
+  std::vector<ViewData::Why> splits_;  ///< of its samples
   TokenLists tokens_;
   Thumbnails thumbnails_;
   std::optional<Rollout> rollout_;

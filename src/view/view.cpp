@@ -8,6 +8,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/attention_name.hpp"
 #include "document/document.hpp"
 #include "maps/computed_maps.hpp"
 #include "maps/filed_maps.hpp"
@@ -23,6 +24,8 @@
 #include "view/page_input.hpp"
 #include "view/page_maker.hpp"
 #include "view/score_vectors.hpp"
+#include "why/score_split.hpp"
+#include "why/why.hpp"
 
 namespace attn {
 namespace {
@@ -41,6 +44,27 @@ void choose_layers(const ViewOptions& options, Document& document) {
   put_options(chosen, document);
 }
 
+// Splits of the scores of one head in every sample.
+void put_splits(const Plan& plan, const ViewOptions& options, PageMaker& page) {
+  const auto* model = std::get_if<ModelRequest>(&plan.computation);
+  if (model == nullptr) {
+    throw Error(ErrorKind::usage, translated("scores and logits are split for models only"),
+                "ViewOptions::why", translated("leave it out, or name a model"));
+  }
+  WhyOptions why;
+  why.head = options.why;
+  const SplitHead head = split_head(*options.why, model->folder->architecture);
+  std::vector<ScoreSplit> splits;
+  for (std::size_t b = 0; b < model->texts.ids.size(); ++b) {
+    splits.push_back(
+        std::move(*split(why, *model->folder, model->texts.of_sample(b), *model).scores));
+  }
+  const std::string stack = !model->folder->architecture.encoder_decoder() ? ""
+                            : head.decoder                                 ? "decoder"
+                                                                           : "encoder";
+  page.take(layer_prefix(stack, head.layer) + (head.crosses ? "cross" : "self"), head.head, splits);
+}
+
 ViewOutcome view_document(Document document, const ViewOptions& options, const Sink& sink) {
   if (document.root().find("model") != nullptr) choose_layers(options, document);
   Plan plan = plan_of_view(options, document);
@@ -49,6 +73,7 @@ ViewOutcome view_document(Document document, const ViewOptions& options, const S
   LayerPredictions by_layer;
   by_layer.gather(plan);
   PageMaker page(options, planned_input(plan, options), true, sink);
+  if (options.why) put_splits(plan, options, page);
   ComputedFacts facts =
       compute(plan, {.tensor = {}, .map = [&](AttentionMap map, std::size_t) {
                        if (!map.numbers) return;
@@ -64,6 +89,10 @@ ViewOutcome view_document(Document document, const ViewOptions& options, const S
 }
 
 ViewOutcome view_files(const MapFiles& files, const ViewOptions& options, const Sink& sink) {
+  if (options.why) {
+    throw Error(ErrorKind::usage, translated("scores and logits are split for models only"),
+                "ViewOptions::why", translated("leave it out, or name a model"));
+  }
   std::vector<FiledMaps> stacks =
       all_stacks(files, options.maps, options.stages ? MapContents::stages : MapContents::weights);
   PageMaker page(options, filed_input(stacks, *files[0], options), false, sink);

@@ -124,6 +124,21 @@ Fact facts_of(const ViewData::Vectors& vectors) {
                  {"sink", vectors.sink}});
 }
 
+// [query, key, score, query part, key part, value, …]
+Fact facts_of(const ViewData::Why& why) {
+  const auto pair = [](const ViewData::Why::Pair& one) {
+    Fact::List numbers{one.query, one.key, one.score};
+    for (const auto& term : one.strongest) {
+      numbers.insert(numbers.end(), {term.query_part, term.key_part, term.value});
+    }
+    return Fact(numbers);
+  };
+  return object({{"head", why.head},
+                 {"query_parts", why.query_parts},
+                 {"key_parts", why.key_parts},
+                 {"pairs", list_of(why.pairs, pair)}});
+}
+
 Fact facts_of(const ViewData& data, const ViewData::Sample& sample) {
   const auto maps = [&](const ViewData::Maps& one) { return facts_of(data, one); };
   return object({{"same_positions", sample.same_positions},
@@ -134,7 +149,8 @@ Fact facts_of(const ViewData& data, const ViewData::Sample& sample) {
                  {"picture", if_given(sample.picture)},
                  {"hidden_because", sample.hidden_because},
                  {"maps", list_of(sample.maps, maps)},
-                 {"vectors", sample.vectors ? facts_of(*sample.vectors) : Fact::absent()}});
+                 {"vectors", sample.vectors ? facts_of(*sample.vectors) : Fact::absent()},
+                 {"why", sample.why ? facts_of(*sample.why) : Fact::absent()}});
 }
 
 Fact facts_of(const ViewData& data, const ViewData::Attention& attention) {

@@ -39,6 +39,21 @@ struct ViewData {
   struct Picture {
     std::size_t width = 0, height = 0, rows = 0, columns = 0, patch = 0, pixels = 0;
   };
+  /// Strongest parts of each score of one head.
+  struct Why {
+    struct Pair {
+      std::size_t query = 0, key = 0;
+      double score = 0;
+      struct Term {
+        std::size_t query_part = 0, key_part = 0;
+        double value = 0;
+      };
+      std::vector<Term> strongest;  ///< the largest first
+    };
+    std::size_t head = 0;  ///< number of the head in its layer
+    std::vector<std::string> query_parts, key_parts;
+    std::vector<Pair> pairs;
+  };
   struct Sample {
     bool same_positions = false;
     std::size_t queries = 0, keys = 0, query_tokens = 0, key_tokens = 0;
@@ -46,6 +61,7 @@ struct ViewData {
     std::vector<std::string> hidden_because;
     std::vector<Maps> maps;
     std::optional<Vectors> vectors;
+    std::optional<Why> why;
   };
   struct Attention {
     std::string name, title, stack;

@@ -201,6 +201,30 @@ TEST_CASE("the page keeps the queries and keys of each head, or says whose it le
   CHECK(page_of(options).at({"notes"}).size() == 0);
 }
 
+TEST_CASE("the page has the strongest parts of a head's scores if they are asked for") {
+  ViewOptions options;
+  options.document.model = data / "speeches";
+  options.document.texts = {{"The peace of the world", std::nullopt}};
+  CHECK(page_of(options).at({"attentions", "2", "samples", "0"}).find("why") == nullptr);
+  options.why = "2.1";
+  const ReadPage page = page_of(options);
+  const JsonValue& why = page.at({"attentions", "2", "samples", "0", "why"});
+  CHECK(why.find("head")->integer() == 1);
+  CHECK(why.find("query_parts")->size() == 12);  // embedding, 2 × (4 + 1), bias
+  const JsonValue& pairs = *why.find("pairs");
+  const std::size_t tokens = page.at({"tokens", "0", "pieces"}).size();
+  CHECK(pairs.size() == tokens * (tokens + 1) / 2);
+  // Query, key, score, and five terms, the largest first.
+  const JsonValue last = pairs.element(pairs.size() - 1);
+  REQUIRE(last.size() == 3 + 5 * 3);
+  CHECK(last.element(0).integer() == static_cast<std::int64_t>(tokens - 1));
+  CHECK(std::abs(last.element(5).number()) >= std::abs(last.element(8).number()));
+  CHECK(page.at({"attentions", "1", "samples", "0"}).find("why") == nullptr);
+  options.why = "2.9";
+  CHECK(error_from([&] { page_of(options); }) ==
+        "there is no head 9: each layer has 4\n  where: WhyOptions::head\n  help:  give 0 to 3");
+}
+
 TEST_CASE("small weights of many keys have the whole range of colours") {
   const TemporaryFolder folder;
   const auto most = [&](const char* document) {

@@ -77,15 +77,35 @@ async function writeArithmetic() {
   if (wanted === shownCell.wanted) return;
   shownCell.wanted = wanted;
   if (!visible) return box.replaceChildren();
-  if (!place.vectors || !shown.map.exactCells) return box.replaceChildren(make('p', { class: 'quiet', text: say('arithmetic_left_out') }));
   const { head } = page.choice;
+  const why = whyReadout(place.why, query, key);
+  if (!place.vectors || !shown.map.exactCells) return box.replaceChildren(make('p', { class: 'quiet', text: say('arithmetic_left_out') }), ...why);
   const stage = place.maps.find(({ tensor }) => tensor === 'masked');
   const [vectors, masked] = await Promise.all([readVectors(place.vectors, head), stage ? readMap(place, stage, head) : null]);
   if (wanted !== shownCell.wanted) return;
   const at = query * place.keys + key;
   const hidden = Boolean(shown.map.hidden?.[at]);
   const made = arithmeticOf(place.vectors, vectors, query, key, shown.map.values[at] ?? 0, masked && !hidden ? masked.values[at] ?? null : null);
-  box.replaceChildren(...arithmeticReadout(made, place.vectors, query, key, hidden));
+  box.replaceChildren(...arithmeticReadout(made, place.vectors, query, key, hidden), ...why);
+}
+
+/**
+ * The strongest parts of the score of a pair, if the page has them for the chosen head.
+ * @param {import('./data').Why | undefined} why
+ * @param {number} query
+ * @param {number} key
+ * @returns {HTMLElement[]}
+ */
+function whyReadout(why, query, key) {
+  if (!why || why.head !== (chosenAttention()?.numbers?.[page.choice.head] ?? page.choice.head)) return [];
+  const pair = why.pairs.find(([i, j]) => i === query && j === key);
+  if (!pair) return [];
+  const rows = [];
+  for (let at = 3; at + 2 < pair.length; at += 3) {
+    const name = `${why.query_parts[pair[at] ?? 0] ?? ''} × ${why.key_parts[pair[at + 1] ?? 0] ?? ''}`;
+    rows.push(make('tr', {}, [make('th', { scope: 'row', text: name }), make('td', { text: fourDigits(pair[at + 2] ?? 0) })]));
+  }
+  return [make('h3', { text: say('why', { score: fourDigits(pair[2] ?? 0) }) }), make('table', { class: 'why' }, [make('tbody', {}, rows)])];
 }
 
 /**

@@ -122,6 +122,20 @@ export interface AttentionSample {
   maps: Maps[];
   /** Vectors whose products are the scores; absent = not kept. */
   vectors?: Vectors;
+  /** The parts of the scores of one head; absent = not asked for. */
+  why?: Why;
+}
+
+/** Scores of a head, before softcap, bias and mask, as sums over what the layers before wrote for query and key. */
+export interface Why {
+  /** Number of the head in its layer, from 0. */
+  head: number;
+  /** "embedding", "0.3", "0.feed_forward", "bias"… */
+  query_parts: string[];
+  key_parts: string[];
+  /** Of each pair that sees each other: query, key, score, and of its strongest terms, the largest
+   * first, the part of the query, the part of the key (rows of the lists) and the term. */
+  pairs: number[][];
 }
 
 /**

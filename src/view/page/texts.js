@@ -120,6 +120,7 @@ const TEXTS = {
   step_softmax: ['softmax over the row', '对整行做 softmax'],
   step_softmax_sink: ['softmax over the row and a sink', '对整行和一个注意力汇聚点做 softmax'],
   step_value: ['× length of the value {length}', '× 值向量长度 {length}'],
+  why: ['Strongest parts of the score {score}: query × key', '分数 {score} 的最强部分：查询 × 键'],
   row_of_softmax: ['The row of weights', '这一行的权重'],
   compare: ['Compare with another head, layer or text', '与另一个头、层或文本比较'],
   compare_none: ['Compare with…', '与…比较'],

@@ -89,6 +89,20 @@ test('the products of a page\'s queries and keys give its weights, of documents 
   }
 });
 
+test('a click on a cell of a head that is split lists the strongest parts of its score', { skip }, async () => {
+  const speeches = join(dirname(fileURLToPath(import.meta.url)), '../../../data/speeches');
+  run('view', '--model', speeches, '--text', 'The peace of the world. The peace of the', '--why', '2.0', '--out', 'why.html', '--quiet');
+  await withPage(pathToFileURL(join(folder, 'why.html')).href, async (view) => {
+    await view.evaluate(() => change({ ...firstChoice(), attention: 2, head: 0, heads: [0] }));
+    await ready(view);
+    await pointAtCell(view, 12, 7, true);
+    await view.waitForSelector('#arithmetic table.why');
+    assert.match(await textIn(view, 'arithmetic'), /Strongest parts of the score 5\.858: query × key\s+0\.2 × 1\.1\s+3\.12/s);
+    assert.equal(await view.locator('#arithmetic table.why tr').count(), 5);
+    assert.deepEqual(await problemsOf(view), []);
+  });
+});
+
 test('a click on a cell shows how its weight comes about', { skip }, async () => {
   await withPage(viewOf('clicked', document), async (view) => {
     await pointAtCell(view, 4, 1, true);
