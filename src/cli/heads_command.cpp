@@ -102,6 +102,12 @@ int read(const GivenHeads& given) {
     throw Error(ErrorKind::usage, translated("--csv and --json are given together"),
                 "attn-cli heads", translated("choose one of them"));
   }
+  if (options.logit && options.corpus.empty() && !given.merge) {
+    throw Error(ErrorKind::usage, translated("contributions to logits are summed up over a corpus"),
+                "--logit",
+                translated("add --corpus, or split the logit of one text with attn-cli run "
+                           "--logit"));
+  }
   if (given.against) return compare_two(heads, given);
   return given.merge || !options.corpus.empty() ? read_many(std::move(options), given)
                                                 : read_one(heads, given);
@@ -237,6 +243,11 @@ Command heads_command() {
   flags.add("--corpus", "FILE",
             translated("Texts for the model, one per line, or .jsonl with {\"text\": …}"),
             [&](const std::string& text) { corpus.corpus = text; });
+  flags
+      .text("--logit", corpus.logit, "TOKEN",
+            translated("With --corpus: sum up what each part of the model adds to the logit of a "
+                       "token after each text (default: the likeliest token)"))
+      .optional_value = true;
   flags.add("--shard", "I/N", translated("Read only part I of N of the corpus, counted from 0"),
             [&](const std::string& text) { corpus.shard = shard_of(text); });
   flags.toggle("--resume", corpus.resume,

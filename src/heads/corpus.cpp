@@ -23,6 +23,7 @@
 #include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
+#include "why/why.hpp"
 
 namespace attn {
 namespace {
@@ -46,6 +47,7 @@ std::string fingerprint_of(const HeadsCorpusOptions& options) {
   if (const auto& model = options.heads.document.model) {
     text += model_json({*model, options.heads.document.architecture, options.heads.document.files});
   }
+  if (options.logit) text += ",logit " + *options.logit;
   return hash_of(text);
 }
 
@@ -204,11 +206,34 @@ class CorpusReading {
           numbers.push_back(text_numbers(map, options_));
         });
       }
+      std::vector<PartSums> parts;
+      if (options_.logit) parts = contributions(plan);
       sums.add(numbers, line, options_);
+      sums.add(parts);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::internal) throw;
       sums.fail(line, error.problem());
     }
+  }
+
+  // What each part of the model adds to the logit at the last position of the text.
+  std::vector<PartSums> contributions(const Plan& plan) const {
+    const auto* model = std::get_if<ModelRequest>(&plan.computation);
+    if (model == nullptr) {
+      throw Error(ErrorKind::usage, translated("scores and logits are split for models only"),
+                  "HeadsCorpusOptions::logit", translated("leave it out, or name a model"));
+    }
+    WhyOptions why;
+    why.logit = options_.logit;
+    ModelOptions own = *model;
+    own.rows = {};
+    const LogitSplit logit = *split(why, *model->folder, model->texts.of_sample(0), own).logit;
+    std::vector<PartSums> parts;
+    for (std::size_t p = 0; p < logit.names.size(); ++p) {
+      parts.push_back({logit.names[p], {}});
+      parts.back().contribution.add(logit.parts.values<double>()[p]);
+    }
+    return parts;
   }
 
   void save() {

@@ -6,10 +6,13 @@
 #include "heads/corpus_sums.hpp"
 #include "heads/head_pictures.hpp"
 #include "heads/heads_table.hpp"
+#include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
+#include "report/text_table.hpp"
 #include "support/atomic_file.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
+#include "why/splits.hpp"
 
 namespace attn {
 namespace {
@@ -84,6 +87,57 @@ std::string offsets_csv(const CorpusSums& sums) {
   return text;
 }
 
+// What each part adds to the logits, a line for each part.
+std::string contributions_csv(const CorpusSums& sums) {
+  std::string text = "part,value,standard_error,deviation,texts\n";
+  for (const PartSums& part : sums.parts) {
+    const Moments& moments = part.contribution;
+    text += part.name + "," + cell(moments.mean()) + "," + cell(moments.error()) + "," +
+            cell(moments.deviation()) + "," + std::to_string(moments.count) + "\n";
+  }
+  return text;
+}
+
+// The parts with the largest means.
+std::string contributions_text(const CorpusSums& sums) {
+  constexpr std::size_t most = 10;
+  std::vector<const PartSums*> parts;
+  for (const PartSums& part : sums.parts) parts.push_back(&part);
+  std::stable_sort(parts.begin(), parts.end(), [](const PartSums* a, const PartSums* b) {
+    return std::abs(a->contribution.mean()) > std::abs(b->contribution.mean());
+  });
+  TextTable table{{{translated("part")},
+                   {translated("contribution"), true},
+                   {translated("standard error"), true}}};
+  for (std::size_t n = 0; n < std::min(most, parts.size()); ++n) {
+    const Moments& moments = parts[n]->contribution;
+    table.add({parts[n]->name, shown_statistic(moments.mean()), shown_statistic(moments.error())});
+  }
+  return "\n" + translated("Mean contributions to the logit; contributions.csv has all parts.") +
+         "\n\n" + table.text();
+}
+
+Picture contributions_picture(const CorpusSums& sums, const HeadsOptions& options) {
+  WhySplits splits;
+  LogitSplit& logit = splits.logit.emplace();
+  std::vector<double> means;
+  for (const PartSums& part : sums.parts) {
+    logit.names.push_back(part.name);
+    means.push_back(part.contribution.mean());
+  }
+  const Shape shape{means.size()};
+  logit.parts = Tensor(shape, std::move(means));
+  Drawing drawing;
+  drawing.options = options.plot;
+  drawing.format = options.format;
+  drawing.split.splits = &splits;
+  if (!drawing.options.figure.title) {
+    drawing.options.figure.title =
+        translated("Mean Contribution to the Logit over {1} Texts", sums.texts);
+  }
+  return draw_contributions(drawing);
+}
+
 // The means as the outcome of one reading, for the same table and pictures.
 HeadsOutcome means_of(const CorpusSums& sums, const HeadsOptions& options) {
   HeadsOutcome outcome;
@@ -142,17 +196,23 @@ void report_corpus(const HeadsCorpusOptions& options, const CorpusSums& sums,
   put("heads.csv", outcome.csv);
   put("most.csv", most_csv(sums));
   put("by_offset.csv", offsets_csv(sums));
+  if (!sums.parts.empty()) put("contributions.csv", contributions_csv(sums));
   if (options.heads.plots && !sums.attentions.empty()) {
     for (const HeadPicture& picture : head_pictures(options.heads, means, {}, {}, {})) {
       put(picture.name, picture.picture.bytes);
     }
     put("by_offset" + extension(options.heads.format), offsets_picture(sums, options.heads).bytes);
+    if (!sums.parts.empty()) {
+      put("contributions" + extension(options.heads.format),
+          contributions_picture(sums, options.heads).bytes);
+    }
   }
   means.counted = translated(
       "Means over {1} texts; heads.csv has standard errors and deviations, most.csv the texts with "
       "the largest values, by_offset.csv weights by relative position.",
       sums.texts);
   outcome.table = heads_text(means, options.heads.table);
+  if (!sums.parts.empty()) outcome.table += contributions_text(sums);
   outcome.json = heads_json(means);
 }
 

@@ -130,6 +130,21 @@ void CorpusSums::add(const std::vector<TextNumbers>& numbers, std::uint64_t line
   }
 }
 
+void CorpusSums::add(const std::vector<PartSums>& contributions) {
+  if (contributions.empty()) return;
+  if (parts.empty()) {
+    parts = contributions;
+    return;
+  }
+  if (!std::equal(parts.begin(), parts.end(), contributions.begin(), contributions.end(),
+                  [](const PartSums& a, const PartSums& b) { return a.name == b.name; })) {
+    refuse_other_attentions();
+  }
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    parts[p].contribution.add(contributions[p].contribution);
+  }
+}
+
 void CorpusSums::fail(std::uint64_t line, const std::string& problem) {
   ++failed;
   const auto later = [](const FailedText& a, const FailedText& b) { return a.line < b.line; };
@@ -144,6 +159,7 @@ void CorpusSums::add(const CorpusSums& other, const HeadsCorpusOptions& options)
   const std::uint64_t all_failed = failed + other.failed;
   for (const FailedText& text : other.failures) fail(text.line, text.problem);
   failed = all_failed;
+  add(other.parts);
   if (other.attentions.empty()) return;
   if (attentions.empty()) {
     attentions = other.attentions;

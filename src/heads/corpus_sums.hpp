@@ -68,6 +68,12 @@ struct TextNumbers {
 };
 TextNumbers text_numbers(const AttentionMap& map, const HeadsCorpusOptions& options);
 
+/// What a part of a model adds to logits.
+struct PartSums {
+  std::string name;  ///< as in LogitSplit
+  Moments contribution;
+};
+
 /// A text that could not be read.
 struct FailedText {
   std::uint64_t line = 0;
@@ -87,6 +93,11 @@ struct CorpusSums {
   bool in_range = true;
   std::vector<FailedText> failures;  ///< the first ones
   std::vector<AttentionSums> attentions;
+  std::vector<PartSums> parts;  ///< of logits, if they are split
+
+  /// Adds what each part adds to a logit. Throws Error(input), adding nothing, if the parts are
+  /// others.
+  void add(const std::vector<PartSums>& contributions);
 
   /// Adds one text. Throws Error(input), adding nothing, if its attentions are others.
   void add(const std::vector<TextNumbers>& numbers, std::uint64_t line,

@@ -171,18 +171,26 @@ std::string sums_text(const CorpusSums& sums, const std::string& fingerprint, co
                     Fact::List(attention.texts_by_offset.begin(), attention.texts_by_offset.end())},
                    {"heads", list_of(attention.heads, head_facts)}});
   };
-  std::string text = json_text(object({{"format", 1},
-                                       {"checksum", no_checksum},
-                                       {"fingerprint", fingerprint},
-                                       {"shard", Shape{shard.index, shard.count}},
-                                       {"done", sums.done},
-                                       {"in_range", sums.in_range},
-                                       {"lines", sums.lines},
-                                       {"lines_hash", sums.lines_hash},
-                                       {"texts", sums.texts},
-                                       {"failed", sums.failed},
-                                       {"failures", list_of(sums.failures, failure)},
-                                       {"attentions", list_of(sums.attentions, attention_facts)}}));
+  const auto part_facts = [](const PartSums& part) {
+    return object({{"name", part.name},
+                   {"count", part.contribution.count},
+                   {"sum", part.contribution.sum.text()},
+                   {"squares", part.contribution.squares.text()}});
+  };
+  std::string text =
+      json_text(object({{"format", 1},
+                        {"checksum", no_checksum},
+                        {"fingerprint", fingerprint},
+                        {"shard", Shape{shard.index, shard.count}},
+                        {"done", sums.done},
+                        {"in_range", sums.in_range},
+                        {"lines", sums.lines},
+                        {"lines_hash", sums.lines_hash},
+                        {"texts", sums.texts},
+                        {"failed", sums.failed},
+                        {"failures", list_of(sums.failures, failure)},
+                        {"attentions", list_of(sums.attentions, attention_facts)},
+                        {"parts", only_if(!sums.parts.empty(), list_of(sums.parts, part_facts))}}));
   const std::size_t at = text.find(checksum_start) + checksum_start.size();
   const std::string_view whole = text;
   const std::string checksum =
@@ -222,6 +230,16 @@ StoredSums read_sums(std::string_view text) {
   }
   file.each("attentions", [&](const JsonValue& value, const std::string& place) {
     sums.attentions.push_back(read_attention({value, place, texts_of_errors}, stored));
+  });
+  if (root.find("parts") == nullptr) return stored;
+  file.each("parts", [&](const JsonValue& value, const std::string& place) {
+    const JsonObject part(value, place, texts_of_errors);
+    Moments moments;
+    moments.count = part.count("count");
+    moments.sum = sum_of(part.member("sum"), part.place("sum"));
+    moments.squares = sum_of(part.member("squares"), part.place("squares"));
+    if (moments.count > sums.texts) refuse(place);
+    sums.parts.push_back({part.string("name"), moments});
   });
   return stored;
 }

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -203,6 +205,87 @@ TEST_CASE("shards of a corpus join to the bytes of a single run") {
   for (const char* name : {"corpus.json", "heads.csv", "most.csv", "by_offset.csv"}) {
     CHECK(read_text(folder / "whole" / name) == read_text(folder / "parts" / name));
   }
+}
+
+TEST_CASE("contributions to logits over a corpus have exact sums, which shards join") {
+  const TemporaryFolder folder;
+  write_text(folder / "texts.txt", texts(6));
+  const auto read = [&](const std::string& out, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"heads",   "--model", speeches, "--corpus", "texts.txt",
+                                   "--logit", "--out",   out,      "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = attn_cli(words, folder.path());
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+  };
+  read("whole", {"--threads", "2"});
+  for (const char* part : {"1/2", "0/2"}) read("parts", {"--shard", part});
+  const Outcome merged = attn_cli({"heads", "--merge", "parts"}, folder.path());
+  CHECK(merged.exit_code == 0);
+  CHECK(merged.output.find("Mean contributions to the logit; contributions.csv has all parts.\n") !=
+        std::string::npos);
+  for (const char* name : {"corpus.json", "contributions.csv"}) {
+    CHECK(read_text(folder / "whole" / name) == read_text(folder / "parts" / name));
+  }
+  const std::string rows = read_text(folder / "whole" / "contributions.csv");
+  CHECK(rows.starts_with("part,value,standard_error,deviation,texts\nembedding,"));
+  // 4 layers of 4 heads and a feed-forward, embedding and bias.
+  CHECK(std::count(rows.begin(), rows.end(), '\n') == 1 + 4 * 5 + 2);
+  CHECK(attn_cli({"heads", "--model", speeches, "--text", "The people", "--logit"}).errors ==
+        "attn-cli: contributions to logits are summed up over a corpus\n  where: --logit\n  help:  "
+        "add --corpus, or split the logit of one text with attn-cli run --logit\n");
+}
+
+TEST_CASE("heads that are left out one by one may write their means") {
+  const auto differences = [](const std::vector<std::string>& more) {
+    std::vector<std::string> words{
+        "heads", "--model", speeches, "--text", "The peace of the", "--without-heads-of", "1"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = attn_cli(words);
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+    return outcome.output.substr(outcome.output.find("Each head left out"));
+  };
+  CHECK(differences({"--ablate", "zero"}) == differences({}));
+  CHECK(differences({"--ablate", "mean"}) != differences({}));
+}
+
+TEST_CASE("heads patches every head from another text") {
+  const TemporaryFolder folder;
+  std::vector<std::string> words{"heads",
+                                 "--model",
+                                 speeches,
+                                 "--text",
+                                 "The peace of the world",
+                                 "--patch",
+                                 "The peace of the nation",
+                                 "--logit-difference",
+                                 " of,2",
+                                 "--out",
+                                 "h",
+                                 "--plots",
+                                 "heads",
+                                 "--dpi",
+                                 "60"};
+  words[8] = "\" of\",\" the\"";
+  const Outcome outcome = attn_cli(words, folder.path());
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.output.find("Each head patched from the other text: the logit of \" of\" minus "
+                            "that of \" the\"") != std::string::npos);
+  CHECK(read_text(folder / "h" / "heads.json").find("\"patches\"") != std::string::npos);
+  CHECK(std::filesystem::exists(folder / "h" / "heads.patch.png"));
+  words[8] = "\" of\"";
+  CHECK(attn_cli(words, folder.path()).errors ==
+        "attn-cli: a difference is of two logits\n  where: --logit-difference\n  help:  give two "
+        "tokens\n");
+  words[6] = "The peace";
+  words[8] = "1,2";
+  CHECK(attn_cli(words, folder.path()).errors.starts_with("attn-cli: the texts have "));
+  CHECK(attn_cli({"heads", "--model", speeches, "--text", "The peace", "--logit-difference", "1,2"})
+            .errors ==
+        "attn-cli: there is no text to patch heads from\n  where: --logit-difference\n  help:  add "
+        "--patch without --at\n");
 }
 
 TEST_CASE("a corpus that was killed goes on to the same bytes") {
