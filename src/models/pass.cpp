@@ -1,12 +1,14 @@
 #include "models/pass.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "attn/attention.hpp"
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
+#include "attention/score_stages.hpp"
 #include "io/json_value.hpp"
 #include "models/pass_changes.hpp"
 #include "models/vision.hpp"
@@ -148,6 +150,33 @@ std::function<void(Tensor&)> watch(const ModelOptions& options, std::size_t stac
   return states;
 }
 
+using NamedShapes = std::vector<std::pair<std::string, Shape>>;
+
+void foresee_stages(const std::string& name, const Shape& map, NamedShapes& all) {
+  for (const char* step : {"scores", "capped", "masked"}) all.emplace_back(name + step, map);
+  all.emplace_back(name + "lse", Shape(map.begin(), map.end() - 1));
+}
+
+/// Steps of the scores of one attention, sample after sample.
+class GatheredStages {
+ public:
+  void add(const AttentionRequest& request) {
+    const ScoreStages stages = score_stages(request);
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      samples_[i].push_back(std::array{stages.scores, stages.capped, stages.masked, stages.lse}[i]);
+    }
+  }
+  void give(const std::string& name, const TakeTensor& take) const {
+    constexpr std::array steps{"scores", "capped", "masked", "lse"};
+    for (std::size_t i = 0; i < steps.size() && !samples_[i].empty(); ++i) {
+      take(name + steps[i], batched(samples_[i]));
+    }
+  }
+
+ private:
+  std::array<std::vector<Tensor>, 4> samples_;
+};
+
 bool pools_by_attention(const Architecture& model, const CheckpointWeights& weights,
                         const std::string& prefix) {
   return model.vision && StackWeights(weights, model, model.stacks.front(), prefix)
@@ -208,7 +237,13 @@ std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& 
           all.emplace_back(name + "cross.weights", Shape{batch, model.heads, length, memory});
         }
       }
-      if (options.stages) all.emplace_back(name + "output", Shape{batch, length, width});
+      if (!options.stages) continue;
+      if (options.chooses(n)) {
+        foresee_stages(name + "self.", {batch, model.heads, length, length}, all);
+        if (stack.crosses)
+          foresee_stages(name + "cross.", {batch, model.heads, length, memory}, all);
+      }
+      all.emplace_back(name + "output", Shape{batch, length, width});
     }
     all.emplace_back(encoder ? "encoder.output" : "output",
                      Shape{batch, length, model.vision ? width : own.width()});
@@ -271,8 +306,9 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
       const Layer layer = own.layer(n);
       const std::string name = layer_prefix(name_of_stack, n);
       const bool wanted = options.wants(n);
+      const bool staged = options.stages && options.chooses(n) && !options.rows;
       StepOptions step_options;
-      step_options.inside = options.inside && wanted;
+      step_options.inside = (options.inside && wanted) || staged;
       step_options.self_off = heads_of(off, n);
       step_options.cross_off = heads_of(options.cross_heads_off, n);
       std::size_t sample = 0;
@@ -283,11 +319,14 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
         };
       }
       std::vector<Tensor> self, cross;
+      GatheredStages self_stages, cross_stages;
       for (std::size_t b = 0; b < ids.size(); ++b) {
         sample = b;
         LayerStep done =
             step(layer, states[b], memory.empty() ? Tensor() : memory[b], step_options);
-        if (step_options.inside) options.inside(b, name, layer, done);
+        if (options.inside && wanted) options.inside(b, name, layer, done);
+        if (staged) self_stages.add(done.self_request);
+        if (staged && stack.crosses) cross_stages.add(done.cross_request);
         states[b] = std::move(done.states);
         if (watch_states) watch_states(states[b]);
         if (!wanted || options.rows) continue;
@@ -296,6 +335,8 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
       }
       if (!self.empty()) take(name + "self.weights", batched(self));
       if (!cross.empty()) take(name + "cross.weights", batched(cross));
+      self_stages.give(name + "self.", take);
+      cross_stages.give(name + "cross.", take);
       if (options.stages) take(name + "output", batched(states));
       if (options.last && options.last->stack == number && options.last->layer == n) return;
       for (std::size_t b = 0; options.lens && !encoder && b < ids.size(); ++b) {

@@ -82,7 +82,8 @@ struct Patch {
 enum class Ablation { zero, mean };
 
 /// Options of a pass. Of those of an attention it uses dtype, threads, progress, `weights`, and
-/// `stages`, which asks for the states between layers.
+/// `stages`, which asks for the states between layers and for the steps of the scores of those
+/// layers whose weights may be wanted.
 struct ModelOptions : AttentionOptions {
   std::optional<std::vector<std::size_t>> layers;  ///< those whose weights are wanted; absent = all
   /// A layer of one of the model's stacks after which the pass ends. Absent = it goes to the end.
@@ -113,16 +114,18 @@ struct ModelOptions : AttentionOptions {
   /// Gets the logits [1,L,V] that the states which leave a layer of the last stack would give.
   std::function<void(std::size_t sample, std::size_t layer, const Tensor& logits)> lens = {};
 
-  bool wants(std::size_t layer) const {
-    return weights && (!layers || std::ranges::count(*layers, layer) > 0);
+  bool chooses(std::size_t layer) const {
+    return !layers || std::ranges::count(*layers, layer) > 0;
   }
+  bool wants(std::size_t layer) const { return weights && chooses(layer); }
 };
 
 /// Called with each result as soon as it is complete: `layers.0.self.weights` [B,H,L,L], "embedded"
-/// [B,L,D], `layers.0.output`, "output", "logits" [B,L,V]; in an encoder-decoder with "encoder."
-/// and "decoder." before them; of pictures also "pooling.weights", and with captions
-/// "text.embedded" and the others of texts, "similarity"; and "decoder.layers.0.cross.weights".
-/// Each sample is computed alone; what lies beyond its length is zeros.
+/// [B,L,D], `layers.0.self.scores`, `capped`, `masked` and `lse`, `layers.0.output`, "output",
+/// "logits" [B,L,V]; in an encoder-decoder with "encoder." and "decoder." before them; of pictures
+/// also "pooling.weights", and with captions "text.embedded" and the others of texts, "similarity";
+/// and "decoder.layers.0.cross.weights". Each sample is computed alone; what lies beyond its length
+/// is zeros.
 using TakeTensor = std::function<void(const std::string& name, Tensor tensor)>;
 
 /// Names and shapes of the results of run_model(), in order.

@@ -414,14 +414,14 @@ bool KindRun::is_written(std::string_view name) const {
 
 void KindRun::check_names() const {
   if (options_.only.empty()) return;
-  if (const auto* model = std::get_if<ModelRequest>(&plan_.computation)) {
-    const auto tensors = foreseen(*model);
-    return check_only(names_of(tensors));
-  }
   for (const std::string& wanted : options_.only) {
     if (!is_stage(wanted) || options_.stages) continue;
     throw input_error(translated("\"{1}\" is a step of the score, which is not written", wanted),
                       "RunOptions::only", translated("add RunOptions::stages"));
+  }
+  if (const auto* model = std::get_if<ModelRequest>(&plan_.computation)) {
+    const auto tensors = foreseen(*model);
+    return check_only(names_of(tensors));
   }
   // Gradients have their names once they are computed.
   if (plan_.output_gradient) return;

@@ -140,6 +140,37 @@ TEST_CASE("only the layers that are wanted give their weights") {
   CHECK(names == std::vector<std::string>{"embedded", "layers.1.self.weights", "output"});
 }
 
+TEST_CASE("steps of the scores come for the chosen layers, and their softmax is the weights") {
+  for (const std::string name : {"gemma2_soft_caps_bf16", "bart_start_token", "gpt_oss_sinks_bf16",
+                                 "bloom_alibi_f16", "t5_relu_tied"}) {
+    CAPTURE(name);
+    Case own = open_case(name);
+    own.options.layers = std::vector<std::size_t>{1};
+    const auto results = results_of(own);
+    const std::string stack = own.model.encoder_decoder() ? "decoder." : "";
+    const std::string place = stack + "layers.1.self.";
+    CHECK_FALSE(results.contains(stack + "layers.0.self.scores"));
+    const Tensor weights = results.at(place + "weights").converted(DType::float64);
+    const Shape& shape = weights.shape();
+    CHECK(results.at(place + "scores").shape() == shape);
+    CHECK(results.at(place + "capped").shape() == shape);
+    CHECK(results.at(place + "lse").shape() == Shape(shape.begin(), shape.end() - 1));
+    const Tensor masked = results.at(place + "masked").converted(DType::float64);
+    const Tensor lse = results.at(place + "lse").converted(DType::float64);
+    double furthest = 0;
+    // Rows after the end of a shorter sample are zeros, as all keys are there.
+    for (std::size_t at = 0; at < weights.size(); ++at) {
+      const double weight = weights.values<double>()[at];
+      if (weight == 0) continue;
+      const double own_weight =
+          std::exp(masked.values<double>()[at] - lse.values<double>()[at / shape[3]]);
+      furthest = std::max(furthest, std::abs(own_weight - weight));
+    }
+    CHECK(furthest <= 2e-6);
+    CHECK(results.contains("decoder.layers.1.cross.masked") == own.model.encoder_decoder());
+  }
+}
+
 TEST_CASE("ids, types and lengths that the model has not are errors that name the place") {
   Case own = open_case("bert_pairs");
   own.texts = {{{1, 2}, {3, 60}}, {}, {}};
