@@ -176,10 +176,11 @@ std::optional<std::string> first_key_warning(const Drawing& drawing, const Heatm
   const double mean =
       means_of_keys(shown, shown.allowed ? shown.allowed.converted(DType::boolean) : Tensor())[0];
   if (!(mean > heavy_first_key)) return std::nullopt;
+  // Without its number, so that the heads of a model have one warning.
   return translated(
-      "the first key gets {1} of the weight on average, so that the others look alike: "
+      "the first key gets more than {1} of the weight on average, so that the others look alike: "
       "ColorOptions::norm log shows their differences, MapSelection::drop_first 1 leaves it out",
-      with_decimals(mean, 2));
+      with_decimals(heavy_first_key, 1));
 }
 
 // Columns of panels side by side; columns of different lengths one after the other in one row.
