@@ -81,8 +81,7 @@ std::size_t columns_of(std::size_t panels) {
 
 // Whether titles are given for the panels of one row, however many rows it is wrapped to.
 bool names_each_panel(const HeatmapGrid& grid, const GridOptions& options) {
-  return options.titles && grid.row_titles.empty() &&
-         options.titles->size() == grid.panels.size();
+  return options.titles && grid.row_titles.empty() && options.titles->size() == grid.panels.size();
 }
 
 std::vector<std::string> titles_of(const HeatmapGrid& grid, const GridOptions& options) {
@@ -162,7 +161,8 @@ GridFigure::GridFigure(const HeatmapGrid& grid, const GridOptions& options, Pict
   if (!figure_.standard()) {
     if (options.annotation.when == Annotate::automatic) value_options_.annotate = Annotate::off;
   } else if (!each_panel_its_range() && !value_options_.format && may_hold_values()) {
-    value_options_.format = fitting_format(matrices_, scales_[0].range, options.colors.norm);
+    value_options_.format =
+        fitting_format(matrices_, scales_[0].range, options.colors.norm, options.colors.bar);
   }
   // Panels are small: unless labels are asked for, and can be had, indices are shown.
   const auto ticks_of = [&](const std::vector<std::string>& labels, const char* prefix,

@@ -246,6 +246,7 @@ Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, Pict
                       cells_in_file(1, matrix.rows(), matrix.columns()));
   const std::vector<LegendEntry> key = colour_key({&matrix, 1}, colours);
   CellValueOptions value_options = plot::value_options(options.annotation);
+  value_options.next_to_bar = options.colors.bar;
   if (heatmap.cell_texts.size() == matrix.rows() * matrix.columns()) {
     value_options.texts = &heatmap.cell_texts;
   }

@@ -303,9 +303,10 @@ std::vector<CellValue> cell_values(const Box& box, const Matrix& matrix, const C
   const Text& digit = typesetter.text("0", least_size);
   const bool room = digit.width <= width && digit.ink.height() <= height;
   if (options.annotate != Annotate::on && !room) return values;
-  const ValueFormat format = options.format ? *options.format
-                             : standard ? fitting_format({&matrix, 1}, colours.range, colours.norm)
-                                        : two_decimals;
+  const ValueFormat format =
+      options.format ? *options.format
+      : standard ? fitting_format({&matrix, 1}, colours.range, colours.norm, options.next_to_bar)
+                 : two_decimals;
   const auto size =
       value_size({0, 0, width, height}, matrix, format, options, colours.style, typesetter);
   if (!size) return values;

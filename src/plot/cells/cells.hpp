@@ -89,6 +89,7 @@ struct CellValueOptions {
   std::optional<Colour> colour;  ///< absent: black, or white on dark cells in the standard style
   /// Absent: fitting_format() of this matrix, or two decimals in the matplotlib style.
   std::optional<ValueFormat> format;
+  bool next_to_bar = false;  ///< whether a bar names the power of ten of small numbers
   /// Texts in the place of the values, row by row; null = the values. Texts that do not fit are
   /// shortened.
   const std::vector<std::string>* texts = nullptr;

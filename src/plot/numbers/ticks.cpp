@@ -276,6 +276,7 @@ TickTexts tick_texts(const std::vector<double>& values, Interval view) {
   }
   if (exponent != 0) texts.offset.append("1e").append(std::to_string(exponent));
   if (summand != 0) texts.offset += summand_text(summand);
+  if (summand == 0) texts.exponent = exponent;
   texts.offset = with_minus_signs(texts.offset);
   return texts;
 }

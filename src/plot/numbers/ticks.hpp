@@ -41,6 +41,7 @@ struct TickTexts {
   std::vector<std::string> labels;
   /// A factor and a summand common to all labels, as "1e−6" or "+1e5"; often empty.
   std::string offset;
+  int exponent = 0;  ///< of that factor, where it has no summand beside it
 };
 
 /// Texts of tick values, with the fewest decimals that tell them apart. Large and small ones have a

@@ -86,8 +86,8 @@ ValueFormat parse_value_format(const std::string& text) {
   return format;
 }
 
-ValueFormat fitting_format(std::span<const Matrix> matrices, Interval range,
-                           const ColorNorm& norm) {
+ValueFormat fitting_format(std::span<const Matrix> matrices, Interval range, const ColorNorm& norm,
+                           bool next_to_bar) {
   constexpr ValueFormat significant = {ValueFormat::Kind::significant, 2};
   bool whole = true;
   double largest = 0;
@@ -106,13 +106,20 @@ ValueFormat fitting_format(std::span<const Matrix> matrices, Interval range,
   if (norm.kind != ColorNorm::Kind::linear) return significant;
   const double step = visible_step * (range.high - range.low);
   const int decimals = static_cast<int>(std::ceil(-std::log10(step) - 1e-9));
-  if (decimals > most_decimals) return significant;
+  if (decimals > most_decimals) {
+    constexpr int usual_intervals = 5;  // of a bar
+    const int exponent = tick_texts(tick_values(range, usual_intervals), range).exponent;
+    const int shown = decimals + exponent;
+    if (!next_to_bar || exponent == 0 || shown > most_decimals) return significant;
+    return {ValueFormat::Kind::fixed, std::max(shown, 0), true, exponent};
+  }
   return {ValueFormat::Kind::fixed, std::max(decimals, 0), true};
 }
 
 std::string value_text(double value, const ValueFormat& format) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  if (format.exponent != 0) value /= std::pow(10.0, format.exponent);
   std::string text;
   switch (format.kind) {
     case ValueFormat::Kind::fixed:

@@ -19,6 +19,7 @@ struct ValueFormat {
   int digits = 2;  ///< decimals, or significant digits
   /// Whether numbers that are not zero but would read as zero are written as "<.01".
   bool marks_small = false;
+  int exponent = 0;  ///< of the power of ten that numbers are given in
 };
 
 /// The format of ".3f", ".2g", ".1e" or ".1%". Throws Error(usage) for anything else.
@@ -26,8 +27,10 @@ ValueFormat parse_value_format(const std::string& text);
 
 /// The format with enough digits to tell values of different colours apart: decimals that follow
 /// the length of the range, none for whole numbers, and two significant digits where the colours
-/// are not spread evenly or the numbers are very small or large.
-ValueFormat fitting_format(std::span<const Matrix> matrices, Interval range, const ColorNorm& norm);
+/// are not spread evenly or the numbers are very small or large. Small numbers next to a bar, which
+/// names the power of ten of its ticks, are given in that power.
+ValueFormat fitting_format(std::span<const Matrix> matrices, Interval range, const ColorNorm& norm,
+                           bool next_to_bar = false);
 
 /// A value in a format, with hyphens for minus signs: "0.25", "nan", "-inf".
 std::string value_text(double value, const ValueFormat& format);

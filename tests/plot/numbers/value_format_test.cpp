@@ -49,6 +49,19 @@ TEST_CASE("no number that is not zero reads as zero") {
   CHECK(texts_of({40.5, 0.4}, {0, 40.5}) == Texts{"40", "<1"});
 }
 
+TEST_CASE("small numbers have the power of ten of their bar, or each its own without a bar") {
+  Heatmap heatmap;
+  heatmap.weights = Tensor({1, 3}, std::vector<double>{1.9e-8, -9.6e-9, 3.4e-12});
+  const Matrix matrix(heatmap, "weights");
+  const auto text = [&](double value, bool bar) {
+    return value_text(value, fitting_format({&matrix, 1}, {-1.9e-8, 1.9e-8}, {}, bar));
+  };
+  CHECK(text(1.9e-8, true) == "1.9");
+  CHECK(text(-9.6e-9, true) == "-1.0");
+  CHECK(text(3.4e-12, true) == "<.1");
+  CHECK(text(-9.6e-9, false) == "-9.6e-9");
+}
+
 TEST_CASE("colours that are not spread evenly have two significant digits") {
   for (const auto kind : {ColorNorm::Kind::log, ColorNorm::Kind::power}) {
     CHECK(texts_of({0.98, 0.0299, 0.0005}, {0.0001, 1}, {kind}) == Texts{"0.98", "0.03", "0.0005"});
