@@ -41,9 +41,10 @@ bool is_plain(const AttentionRequest& request) {
 template <class T>
 class ProductStages {
  public:
-  ProductStages(const AttentionRequest& request, const Geometry& geometry)
+  ProductStages(const AttentionRequest& request, const Geometry& geometry, const Tensor& weights)
       : request_(request),
         geometry_(geometry),
+        weights_(weights.converted(dtype_of<T>())),
         visibility_(request.mask, geometry),
         position_bias_(request, geometry),
         scale_(static_cast<T>(scale_of(request, geometry))) {
@@ -91,9 +92,15 @@ class ProductStages {
       mask(b, h, last, masked_.data() + at);
       last = {masked_.data() + at, rows * keys};
     }
+    const auto weights =
+        weights_ ? weights_.template values<T>().subspan(at, rows * keys) : std::span<const T>();
     for (std::size_t i = 0; i < rows; ++i) {
-      lse_[(b * geometry_.heads + h) * rows + i] =
-          static_cast<T>(log_sum_exp(last.subspan(i * keys, keys), h));
+      const std::span<const T> row = last.subspan(i * keys, keys);
+      const auto most = std::ranges::max_element(row) - row.begin();
+      const double weight = weights.empty() ? 0 : weights[i * keys + most];
+      // The softmax says w = exp(s − lse).
+      const double lse = weight > 0 ? row[most] - std::log(weight) : log_sum_exp(row, row[most], h);
+      lse_[(b * geometry_.heads + h) * rows + i] = static_cast<T>(lse);
     }
   }
 
@@ -113,40 +120,60 @@ class ProductStages {
     for (std::size_t n = 0; n < rows * keys; ++n) to[n] *= scale_;
   }
 
+  // What positions add to the score of a key that is `key − place` away: [Lq + Lk − 1] from the
+  // last query to its first key on; empty = nothing.
+  std::vector<double> position_terms(std::size_t b, std::size_t h) const {
+    std::vector<double> terms;
+    if (!position_bias_) return terms;
+    const auto last = static_cast<std::ptrdiff_t>(geometry_.queries) - 1 + visibility_.offset(b);
+    for (std::size_t n = 0; n + 1 < geometry_.queries + geometry_.keys; ++n) {
+      terms.push_back(position_bias_.term(h, static_cast<std::ptrdiff_t>(n) - last));
+    }
+    return terms;
+  }
+
   // Adds what positions and the mask add, and hides.
   void mask(std::size_t b, std::size_t h, std::span<const T> scores, T* to) const {
     const std::size_t keys = geometry_.keys;
+    const std::vector<double> terms = position_terms(b, h);
     std::vector<std::uint8_t> seen(keys);
     std::vector<double> row(keys);
-    for (std::size_t i = 0; i < geometry_.queries; ++i) {
+    for (std::size_t i = 0; i < geometry_.queries; ++i, to += keys) {
       const std::span<const T> own = scores.subspan(i * keys, keys);
-      std::copy(own.begin(), own.end(), row.begin());
-      const auto place = static_cast<std::ptrdiff_t>(i) + visibility_.offset(b);
-      for (std::size_t j = 0; position_bias_ && j < keys; ++j) {
-        row[j] += position_bias_.term(h, static_cast<std::ptrdiff_t>(j) - place);
+      const double* const term = terms.empty() ? nullptr : terms.data() + geometry_.queries - 1 - i;
+      if (request_.mask.present() && visibility_.only_intervals()) {
+        const auto [first, end] = visibility_.interval(b, h, i);
+        std::fill(to, to + first, -std::numeric_limits<T>::infinity());
+        for (std::size_t j = first; j < end; ++j) {
+          to[j] = term == nullptr ? own[j] : static_cast<T>(own[j] + term[j]);
+        }
+        std::fill(to + end, to + keys, -std::numeric_limits<T>::infinity());
+        continue;
       }
+      for (std::size_t j = 0; j < keys; ++j) row[j] = own[j] + (term == nullptr ? 0 : term[j]);
       if (request_.mask.present()) {
         visibility_.see(b, h, i, seen);
         visibility_.mask(b, h, i, seen, row);
       }
-      std::transform(row.begin(), row.end(), to + i * keys,
-                     [](double x) { return static_cast<T>(x); });
+      std::transform(row.begin(), row.end(), to, [](double x) { return static_cast<T>(x); });
     }
   }
 
-  double log_sum_exp(std::span<const T> row, std::size_t h) const {
+  double log_sum_exp(std::span<const T> row, T most, std::size_t h) const {
     const double sink =
         sinks_ ? sinks_.template values<double>()[h] : -std::numeric_limits<double>::infinity();
-    const T most = *std::ranges::max_element(row);
     const double largest = std::max(static_cast<double>(most), sink);
     if (largest == -std::numeric_limits<double>::infinity()) return largest;
     double sum = sinks_ ? std::exp(sink - largest) : 0;
-    for (const T x : row) sum += std::exp(x - static_cast<T>(largest));
+    for (const T x : row) {
+      if (x != -std::numeric_limits<T>::infinity()) sum += std::exp(x - static_cast<T>(largest));
+    }
     return largest + std::log(sum);
   }
 
   const AttentionRequest& request_;
   const Geometry& geometry_;
+  Tensor weights_;
   Visibility visibility_;
   PositionBias position_bias_;
   T scale_;
@@ -157,11 +184,12 @@ class ProductStages {
 
 }  // namespace
 
-ScoreStages score_stages(const AttentionRequest& request) {
+ScoreStages score_stages(const AttentionRequest& request, const Tensor& weights) {
   if (is_plain(request)) {
     const Geometry geometry = check_geometry(request);
-    return request.dtype == DType::float32 ? ProductStages<float>(request, geometry).compute()
-                                           : ProductStages<double>(request, geometry).compute();
+    return request.dtype == DType::float32
+               ? ProductStages<float>(request, geometry, weights).compute()
+               : ProductStages<double>(request, geometry, weights).compute();
   }
   AttentionRequest whole = request;
   whole.stages = true;

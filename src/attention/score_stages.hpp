@@ -12,7 +12,8 @@ struct ScoreStages {
 
 /// The steps alone, in the precision of the request. Products of queries and keys are computed by
 /// kernels, all others as attend() does. A step that changes nothing shares the tensor of the step
-/// before it. Throws as attend() does.
-ScoreStages score_stages(const AttentionRequest& request);
+/// before it. Weights of the same request, where they are known, spare the exponentials of the
+/// log-sum-exp. Throws as attend() does.
+ScoreStages score_stages(const AttentionRequest& request, const Tensor& weights = {});
 
 }  // namespace attn

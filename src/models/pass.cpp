@@ -160,8 +160,8 @@ void foresee_stages(const std::string& name, const Shape& map, NamedShapes& all)
 /// Steps of the scores of one attention, sample after sample.
 class GatheredStages {
  public:
-  void add(const AttentionRequest& request) {
-    const ScoreStages stages = score_stages(request);
+  void add(const AttentionRequest& request, const Tensor& weights) {
+    const ScoreStages stages = score_stages(request, weights);
     for (std::size_t i = 0; i < samples_.size(); ++i) {
       samples_[i].push_back(std::array{stages.scores, stages.capped, stages.masked, stages.lse}[i]);
     }
@@ -325,8 +325,8 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
         LayerStep done =
             step(layer, states[b], memory.empty() ? Tensor() : memory[b], step_options);
         if (options.inside && wanted) options.inside(b, name, layer, done);
-        if (staged) self_stages.add(done.self_request);
-        if (staged && stack.crosses) cross_stages.add(done.cross_request);
+        if (staged) self_stages.add(done.self_request, done.self.weights);
+        if (staged && stack.crosses) cross_stages.add(done.cross_request, done.cross.weights);
         states[b] = std::move(done.states);
         if (watch_states) watch_states(states[b]);
         if (!wanted || options.rows) continue;

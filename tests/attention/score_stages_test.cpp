@@ -46,6 +46,7 @@ TEST_CASE("steps of scores alone are those that come with an attention") {
       CHECK(difference(stages.masked, whole.masked) <= tolerance);
       CHECK(difference(stages.lse, whole.lse) <= tolerance);
       CHECK(stages.scores.dtype() == whole.scores.dtype());
+      CHECK(difference(score_stages(request, whole.weights).lse, whole.lse) <= tolerance);
     }
   }
 }
