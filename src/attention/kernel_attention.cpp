@@ -274,6 +274,7 @@ class KernelAttention {
     const KernelAttention* attention;
     std::size_t batch, head, first_query;
     const T* scores;
+    std::vector<std::uint8_t> groups;  ///< of keys that are seen, or empty
     kernels::QueryBlock<T> block{};
     std::unique_ptr<ExpressionRows::Registers> of_score, of_weight;
     mutable std::vector<std::uint8_t> hidden;  ///< [queries, keys] with a score of −∞, or empty
@@ -305,6 +306,8 @@ class KernelAttention {
       block.softcap = self.request_.softcap.value_or(0);
       block.mask = {starts.data(), ends.data(), self.intervals_only_ ? nullptr : &add, this,
                     nullptr};
+      groups = self.visibility_.seen_groups(batch, head, first_query, block.queries);
+      if (!groups.empty()) block.mask.seen_groups = groups.data();
       if (self.terms_) block.mask.terms = self.terms_->of(head, place(0));
       block.mask.last_keys_first = self.terms_ || self.exact_terms_;
       if (self.sinks_) block.sink = self.sinks_.template values<double>()[head];

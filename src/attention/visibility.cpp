@@ -4,11 +4,13 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string>
 
 #include "attn/error.hpp"
 
+#include "kernels/attention_kernels.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
@@ -472,30 +474,46 @@ void Visibility::hide_elsewhere(const Keys& keys, std::span<std::uint8_t> seen) 
   registers_->give_back(std::move(registers));
 }
 
+namespace {
+
+// Queries whose groups of keys are noted together.
+constexpr std::size_t queries_together = 16;
+
+std::size_t group_count(std::size_t keys) {
+  return (keys + kernels::key_group - 1) / kernels::key_group;
+}
+
+}  // namespace
+
 void Visibility::find_intervals(const Geometry& geometry, std::size_t threads) {
   if (!where_) return;
   found_heads_ = where_->tree.reads_head() || where_->tree.reads_rows() ? geometry.heads : 1;
-  const std::size_t rows = geometry.batch * found_heads_ * queries_;
-  std::vector<Interval> found(rows);
+  const std::size_t maps = geometry.batch * found_heads_, groups = group_count(keys_);
+  const std::size_t parts = (queries_ + queries_together - 1) / queries_together;
+  std::vector<Interval> found(maps * queries_);
+  std::vector<std::uint8_t> seen_groups(maps * parts * groups);
   std::atomic<bool> whole = true;
-  constexpr std::size_t rows_together = 16;
-  parallel_for((rows + rows_together - 1) / rows_together, threads, [&](std::size_t task) {
-    const std::size_t end = std::min(rows, (task + 1) * rows_together);
-    for (std::size_t row = task * rows_together; row < end; ++row) {
-      const std::size_t map = row / queries_;
+  parallel_for(maps * parts, threads, [&](std::size_t task) {
+    const std::size_t map = task / parts, first = task % parts * queries_together;
+    const std::size_t end = std::min(queries_, first + queries_together);
+    for (std::size_t query = first; query < end; ++query) {
       bool all = true;
-      found[row] = where_interval(map / found_heads_, map % found_heads_, row % queries_, all);
+      found[map * queries_ + query] =
+          where_interval(map / found_heads_, map % found_heads_, query, all,
+                         std::span(seen_groups).subspan(task * groups, groups));
       if (!all) whole = false;
     }
   });
   found_ = std::move(found);
   found_whole_ = whole;
+  if (!whole) found_groups_ = std::move(seen_groups);
 }
 
 // The first key and the end of those that `where` and the other intervals leave. `whole`: whether
-// `where` hides none between them.
+// `where` hides none between them. Notes in which groups they are.
 Visibility::Interval Visibility::where_interval(std::size_t batch, std::size_t head,
-                                                std::size_t query, bool& whole) const {
+                                                std::size_t query, bool& whole,
+                                                std::span<std::uint8_t> groups) const {
   const Interval places = places_of(batch, query);
   std::vector<std::uint8_t> seen(places.end - places.first, 1);
   std::vector<std::uint8_t> otherwise;
@@ -507,8 +525,30 @@ Visibility::Interval Visibility::where_interval(std::size_t batch, std::size_t h
   if (first == seen.end()) return {places.first, places.first};
   const auto last = std::find(seen.rbegin(), seen.rend(), 1).base();
   whole = std::equal(first, last, otherwise.begin() + (first - seen.begin()));
+  for (std::size_t j = 0; j < seen.size();) {
+    const std::size_t group = (places.first + j) / kernels::key_group;
+    const std::size_t end = std::min((group + 1) * kernels::key_group - places.first, seen.size());
+    if (std::memchr(seen.data() + j, 1, end - j) != nullptr) groups[group] = 1;
+    j = end;
+  }
   return {places.first + static_cast<std::size_t>(first - seen.begin()),
           places.first + static_cast<std::size_t>(last - seen.begin())};
+}
+
+std::vector<std::uint8_t> Visibility::seen_groups(std::size_t batch, std::size_t head,
+                                                  std::size_t first_query,
+                                                  std::size_t queries) const {
+  if (found_groups_.empty()) return {};
+  const std::size_t groups = group_count(keys_);
+  const std::size_t parts = (queries_ + queries_together - 1) / queries_together;
+  const std::size_t map = batch * found_heads_ + (found_heads_ > 1 ? head : 0);
+  std::vector<std::uint8_t> seen(groups);
+  for (std::size_t part = first_query / queries_together;
+       part <= (first_query + queries - 1) / queries_together; ++part) {
+    const auto* const of = found_groups_.data() + (map * parts + part) * groups;
+    for (std::size_t group = 0; group < groups; ++group) seen[group] |= of[group];
+  }
+  return seen;
 }
 
 bool Visibility::only_intervals() const {

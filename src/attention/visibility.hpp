@@ -66,6 +66,11 @@ class Visibility {
     if (where_) faults_->check(where_->tree);
   }
 
+  /// Where `where` leaves gaps, once its intervals are found: whether any of some queries sees a
+  /// key of each group of kernels::key_group keys. Empty where all of interval() may be seen.
+  std::vector<std::uint8_t> seen_groups(std::size_t batch, std::size_t head,
+                                        std::size_t first_query, std::size_t queries) const;
+
   /// The bias of the score of that key; 0 without a bias.
   double bias(std::size_t batch, std::size_t head, std::size_t query, std::size_t key) const;
 
@@ -152,13 +157,15 @@ class Visibility {
   std::size_t documents_stride_ = 0, prefix_stride_ = 0;
   Broadcast allow_, block_, bias_;
   Interval places_of(std::size_t batch, std::size_t query) const;
-  Interval where_interval(std::size_t batch, std::size_t head, std::size_t query,
-                          bool& whole) const;
+  Interval where_interval(std::size_t batch, std::size_t head, std::size_t query, bool& whole,
+                          std::span<std::uint8_t> groups) const;
   void hide_elsewhere(const Keys& keys, std::span<std::uint8_t> seen) const;
 
   std::shared_ptr<const CompiledExpression> where_;
   std::shared_ptr<RegisterPool> registers_;
   std::vector<Interval> found_;  ///< [batch, heads or 1, queries], or empty
+  std::vector<std::uint8_t>
+      found_groups_;  ///< [batch, heads or 1, queries in tens and six, groups]
   std::size_t found_heads_ = 1;
   bool found_whole_ = false;  ///< whether `where` hides no key within them
   std::shared_ptr<const ComparedRows> rows_;

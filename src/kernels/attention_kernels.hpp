@@ -17,6 +17,9 @@ constexpr std::size_t query_block = 132;
 /// Terms of BlockMask::terms that may be read beyond those of any query and key, on either side.
 constexpr std::size_t distance_margin = 64;
 
+/// Keys of a group of BlockMask::seen_groups, which whole groups make up each block of keys.
+constexpr std::size_t key_group = 64;
+
 /// The sizes of one head: queries [Lq,width], keys [keys,width], values [keys,value_width].
 struct HeadSizes {
   std::size_t keys, width, value_width;
@@ -47,6 +50,9 @@ struct BlockMask {
   /// Null, or replaces scores, also those of keys that a query does not see, before softcap and
   /// biases. A score of 1 is `unit` there and in the result; −∞ hides a key.
   void (*rewritten)(const void* context, const ScoreRows<T>& rows, double unit) noexcept = nullptr;
+  /// Null, or 0 for each group of key_group keys that no query of the block sees; attend_block() and
+  /// attend_split_block() pass over these.
+  const std::uint8_t* seen_groups = nullptr;
   /// A bound of how much the replaced scores change per change of the scores.
   double steepness = 1;
 };

@@ -81,6 +81,15 @@ class KeySteps {
   bool backwards_;
 };
 
+// Whether a block sees any of the keys base … base + keys − 1.
+template <class T>
+bool sees_keys(const BlockMask<T>& mask, std::size_t base, std::size_t keys) {
+  if (mask.seen_groups == nullptr) return true;
+  const std::uint8_t* const groups = mask.seen_groups;
+  return std::any_of(groups + base / key_group, groups + (base + keys - 1) / key_group + 1,
+                     [](std::uint8_t seen) { return seen != 0; });
+}
+
 // score + term · unit; a term of −∞ hides the key.
 template <class T>
 HWY_INLINE T with_added(T score, T term, T unit) {

@@ -59,6 +59,7 @@ class Block : OnlineSoftmax<T> {
     for (std::size_t i = 0; i < steps.count(); ++i) {
       const std::size_t base = steps.base(i);
       const std::size_t keys = std::min(step, block_.sizes.keys - base);
+      if (!sees_keys(block_.mask, base, keys)) continue;
       for (std::size_t strip = 0; strip < strips; strip += blocking_.strips) {
         add_keys(strip, std::min(blocking_.strips, strips - strip), base, keys);
       }

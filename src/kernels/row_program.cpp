@@ -395,33 +395,34 @@ bool narrow(const double* from, double factor, std::size_t count, T* to) {
   constexpr auto most = static_cast<double>(std::numeric_limits<T>::max());
   const Doubles d;
   const hn::Rebind<T, Doubles> narrower;
-  const V by = hn::Set(d, factor), zero = hn::Zero(d), largest = hn::Set(d, most);
-  V not_finite = zero;
-  auto large = hn::Lt(by, by);
+  const V by = hn::Set(d, factor);
+  // x · 0 is 0 for every finite x.
+  const auto zero = hn::Zero(narrower);
+  auto not_finite = zero;
   bool fits = true;
   std::size_t k = 0;
-  for (; k + lanes <= count; k += lanes) {
+  for (; keeps_infinity && k + lanes <= count; k += lanes) {
     const V x = hn::Mul(hn::LoadU(d, from + k), by);
     if constexpr (sizeof(T) == sizeof(double)) {
       hn::StoreU(x, d, to + k);
+      not_finite = hn::MulAdd(x, zero, not_finite);
     } else {
-      large = hn::Or(large, hn::Gt(hn::Abs(x), largest));
-      hn::StoreU(hn::DemoteTo(narrower, x), narrower, to + k);
+      const auto narrowed = hn::DemoteTo(narrower, x);
+      hn::StoreU(narrowed, narrower, to + k);
+      not_finite = hn::MulAdd(narrowed, zero, not_finite);
     }
-    not_finite = hn::MulAdd(x, zero, not_finite);
   }
   for (; k < count; ++k) {
     const double x = from[k] * factor;
     fits = fits && std::abs(x) <= most;
     to[k] = static_cast<T>(x);
   }
-  return fits && hn::AllFalse(d, large) && hn::AllTrue(d, hn::Eq(not_finite, zero));
+  return fits && hn::AllTrue(narrower, hn::Eq(not_finite, zero));
 }
 
 // Conditions of a row that are not those of finite numbers in the range of T.
 template <class T>
-void note_outcome(const double* from, double factor, std::size_t count, T* to,
-                  RowOutcome& outcome) {
+void note_outcome(const double* from, double factor, std::size_t count, RowOutcome& outcome) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr auto most = static_cast<double>(std::numeric_limits<T>::max());
   unsigned nan = 0, negative = 0, large = 0;
@@ -430,7 +431,6 @@ void note_outcome(const double* from, double factor, std::size_t count, T* to,
     nan |= static_cast<unsigned>(x != x);
     negative |= static_cast<unsigned>(x == -infinity);
     large |= static_cast<unsigned>(size > most) & static_cast<unsigned>(size < infinity);
-    if (!keeps_infinity && size == infinity) to[k] = static_cast<T>(x);
   }
   outcome.nan = outcome.nan || nan != 0;
   outcome.negative_infinity = outcome.negative_infinity || negative != 0;
@@ -495,7 +495,7 @@ RowOutcome narrow_all(const double* from, double factor, const RowPiece& piece, 
   for (std::size_t r = 0; r < piece.rows; ++r) {
     const double* const row = from + r * piece.stride();
     if (narrow(row, factor, piece.keys, to + r * stride)) continue;
-    note_outcome(row, factor, piece.keys, to + r * stride, outcome);
+    note_outcome<T>(row, factor, piece.keys, outcome);
   }
   return outcome;
 }

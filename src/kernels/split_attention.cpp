@@ -50,6 +50,7 @@ class SplitBlock : OnlineSoftmax<float> {
       for (std::size_t i = 0; i < steps.count(); ++i) {
         const std::size_t base = steps.base(i);
         const std::size_t keys = std::min(key_step, block_.sizes.keys - base);
+        if (!sees_keys(block_.mask, base, keys)) continue;
         for (std::size_t row = 0; row < block_.queries; row += strip_rows) {
           const StripView& strip = views_[row / strip_rows];
           const Range seen = strip.any.within(base, keys);

@@ -171,4 +171,30 @@ TEST_CASE("intervals written as expressions are found") {
   CHECK(seen("each[j] == 0.5").find("gaps") != std::string::npos);
 }
 
+TEST_CASE("keys in the gaps of an expression are known by groups, and passed over") {
+  RandomRequests random(8);
+  AttentionRequest request = random_attention(random, {1, 2, 45, 24}, {1, 2, 900, 24}, 17);
+  request.mask.where.text = "i < 20 ? j < 8 || j > 850 : j % 300 == h";
+  const Geometry geometry = attn::check_geometry(request);
+  attn::Visibility visibility(request.mask, geometry);
+  CHECK(visibility.seen_groups(0, 0, 0, 8).empty());
+  visibility.find_intervals(geometry, 1);
+  const auto groups = [&](std::size_t first, std::size_t count) {
+    std::string text;
+    for (const auto seen : visibility.seen_groups(0, 1, first, count))
+      text += seen != 0 ? '+' : '-';
+    return text;
+  };
+  CHECK(groups(0, 16) == "+------------++");
+  CHECK(groups(32, 13) == "+---+----+-----");
+  CHECK(groups(8, 37) == "+---+----+---++");
+  on_targets_in_turn(6, [&](std::size_t) {
+    AttentionRequest without = request;
+    without.weights = false;
+    const auto result = fast(without);
+    REQUIRE(result);
+    CHECK(attn::testing::near(result->output, attn::testing::exact(request).output, 1));
+  });
+}
+
 }  // namespace
