@@ -51,6 +51,19 @@ function rowOverPicture() {
 }
 
 /**
+ * The query whose row that is: where cells are joined, the one of several that is pointed at or pinned.
+ * @param {ShownMap} shown
+ * @param {number} row
+ * @returns {Stretch | undefined} absent for the mean over all rows
+ */
+function queryOverPicture(shown, row) {
+  const stretch = shown.queries[row];
+  if (!stretch || shown.map.exactCells) return stretch;
+  const first = page.cursor?.query ?? page.choice.query ?? stretch.first;
+  return { first, end: first + 1 };
+}
+
+/**
  * Weights of a row of the shown map at positions; NaN where these are not shown.
  * @param {ShownMap} shown
  * @param {number} row −1 = the mean over all rows
@@ -153,7 +166,7 @@ function drawPicture() {
   const weights = weightsAt(shown, row, before, picture.rows * picture.columns);
   const scale = scaleOverPicture(weights);
   context.putImageData(tintedPicture(groundOfPicture(picture, image, canvas.width, canvas.height), picture, weights, scale), 0, 0);
-  const query = (row >= 0 ? (shown.queries[row]?.first ?? 0) : 0) - tokensBefore(place.queries);
+  const query = (queryOverPicture(shown, row)?.first ?? 0) - tokensBefore(place.queries);
   const key = page.cursor?.column === null || page.cursor === null ? -1 : (shown.keys[page.cursor.column]?.first ?? 0) - before;
   if (key >= 0) framePatch(context, picture, size.width, key, 1);
   if (row >= 0 && query >= 0 && tokensBefore(place.queries) >= 0) framePatch(context, picture, size.width, query, 2);
@@ -187,7 +200,7 @@ function framePatch(context, picture, width, patch, line) {
  */
 function writePictureTexts(shown, row, weights, scale, width) {
   const place = chosenPlace();
-  const stretch = shown.queries[row];
+  const stretch = queryOverPicture(shown, row);
   const caption = byId('picture-caption', HTMLParagraphElement);
   const name = stretch ? textOf(queryTokens(), stretch, shown.words) || numbersOf(stretch) : '';
   const isPatch = stretch !== undefined && stretch.first >= tokensBefore(place?.queries ?? 0) && tokensBefore(place?.queries ?? 0) >= 0;

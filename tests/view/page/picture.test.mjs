@@ -85,6 +85,18 @@ test('arrows go from patch to patch, Enter pins one, in Chinese too', async () =
   });
 });
 
+test('of a map of joined cells the picture names the query that is pointed at', async () => {
+  const joined = { ...seen, attentions: [structuredClone(seen.attentions[0])] };
+  const [map] = joined.attentions[0].samples[0].maps;
+  map.heads = [(blocks) => ({ type: 'float32', rows: 3, columns: 3, error: 0, cells: blocks.add(new Float32Array([0.6, 0, 0, 0, 0.5, 0, 0, 0, 1])) })];
+  joined.attentions[0].heads = 1;
+  await withPage(makePage('joined_picture', { ...joined, pictures: [picture] }), async (view) => {
+    assert.equal(await textIn(view, 'picture-caption'), 'What [CLS] looks at');
+    await pointAtPatch(view, 1, 1);
+    assert.equal(await textIn(view, 'picture-caption'), 'What patch 1,1 looks at');
+  });
+});
+
 test('another layer and head lies over the picture, and a page without pictures shows none', async () => {
   await withPage(page, async (view) => {
     const before = await brightness(view);
