@@ -21,6 +21,7 @@ constexpr double thickness = 0.7;                  // of the room of a bar
 constexpr double legend_gap = 14, zero_width = 1;  // points
 constexpr double margin = 0.06;                    // of the range of values, at both ends
 constexpr double least_width = 0.3;                // of the figure, beside the legend
+constexpr double longest_name = 0.3;               // of the figure
 constexpr std::array order = {Part::axis_labels, Part::title, Part::tick_labels};
 
 Interval view_of(const BarChart& chart) {
@@ -37,6 +38,16 @@ Interval view_of(const BarChart& chart) {
   return {values.low < 0 ? values.low - more : 0, values.high > 0 ? values.high + more : 0};
 }
 
+// A chart of few bars is low, and its names may still be as long as the figure is wide.
+void name_bars(const BarChart& chart, Axis& axis, Figure& figure) {
+  const double count = static_cast<double>(chart.bars.size());
+  for (std::size_t n = 0; n < chart.bars.size(); ++n) {
+    axis.ticks.push_back({1 - (static_cast<double>(n) + 0.5) / count,
+                          shortened(chart.bars[n].name, axis.tick_label_size,
+                                    longest_name * figure.width(), figure.typesetter())});
+  }
+}
+
 }  // namespace
 }  // namespace plot
 
@@ -50,8 +61,6 @@ Picture draw_bars(const BarChart& chart, const FigureOptions& options, PictureFo
   Figure figure(
       options, format,
       {usual_width, std::min(margins + bar_height * static_cast<double>(count), most_height)});
-  CellTicks names{{}, options.ticks, 0};
-  for (const BarChart::Bar& bar : chart.bars) names.labels.push_back(bar.name);
   std::vector<LegendEntry> entries;
   for (std::size_t g = 0; g < chart.group_names.size() && chart.group_names.size() > 1; ++g) {
     entries.push_back({chart.group_names[g], head_colour(g)});
@@ -73,7 +82,7 @@ Picture draw_bars(const BarChart& chart, const FigureOptions& options, PictureFo
         const Box& box = laid_out.place;
         laid_out.axes = chart_axes(box, texts, shown, on);
         set_value_ticks(laid_out.axes.x, view, box.width(), true, on);
-        set_cell_ticks(laid_out.axes.y, names, box.height(), false, on);
+        name_bars(chart, laid_out.axes.y, on);
         laid_out.decorations = decorate(laid_out.axes, on.typesetter());
         if (!entries.empty()) laid_out.legend.emplace(entries, Point{box.right + gap, box.top}, on);
         return laid_out;
