@@ -82,6 +82,8 @@ std::span<const Named<ShownAs>> shown_as() noexcept {
 
 std::optional<TerminalPictures> asked_terminal() {
   if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) return std::nullopt;
+  // In the background a program that reads or sets the terminal is stopped.
+  if (tcgetpgrp(STDIN_FILENO) != getpgrp()) return std::nullopt;
   // A picture of one pixel for kitty's protocol, which is only checked, and the attributes.
   const std::string answer = answer_to("\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[c");
   if (answer.find("\x1b_Gi=31;OK") != std::string::npos) return TerminalPictures::kitty;

@@ -208,6 +208,18 @@ os.write(1, seen)
   CHECK(holds(on(""), truecolor));
 }
 
+TEST_CASE("show asks no terminal from the background, where that would stop it") {
+  if (!there_are_terminals()) return;
+  const TemporaryFolder folder;
+  folder.write("w.json", weights);
+  folder.write("show.sh",
+               "set -m\nunset NO_COLOR\nexport TERM=xterm-256color COLORTERM=truecolor\n"
+               "\"$ATTN\" show w.json &\nwait\n");
+  const Outcome run = shell("script -qec 'sh show.sh' /dev/null </dev/null", folder.path());
+  CHECK(holds(run.output, truecolor));
+  CHECK_FALSE(holds(run.output, "\x1b[c"));
+}
+
 TEST_CASE("show tells wrong use apart") {
   CHECK(attn_cli({"show"}).errors ==
         "attn-cli: no file to show given\n"

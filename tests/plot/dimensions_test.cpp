@@ -54,9 +54,9 @@ TEST_CASE(
 
 TEST_CASE("sizes have whole ticks, and boxes say how many samples and heads there are") {
   const auto has = [](const Picture& picture, const std::string& part) {
-    return std::any_of(
-        picture.texts.begin(), picture.texts.end(),
-        [&](const PictureText& line) { return line.text.find(part) != std::string::npos; });
+    return std::any_of(picture.texts.begin(), picture.texts.end(), [&](const PictureText& line) {
+      return line.text.find(part) != std::string::npos;
+    });
   };
   const DimensionChart chart = {{8, 10}, {8, 10}, {8, 10}, {8, 10}, {2, 4, 8, 8}};
   const FigureOptions options = small(PlotStyle::standard);
