@@ -23,14 +23,16 @@ namespace {
 
 using Positions = HeadPreparation::Positions;
 
-std::optional<Norm> checked_norm(const std::optional<Norm>& given, std::size_t width,
-                                 const std::string& name) {
+// A norm for heads of that width. Its weight may have a row for each head.
+std::optional<Norm> checked_norm(const std::optional<Norm>& given, std::size_t heads,
+                                 std::size_t width, const std::string& name) {
   if (!given) return given;
   Norm norm = *given;
   const auto adopt = [&](Tensor& tensor, const std::string& part) {
     const std::string where = "/" + name + "/" + part,
                       help = translated("give it the shape {1}", text({width}));
-    if (tensor.shape() != Shape{width}) {
+    const bool by_head = part == "weight" && tensor.shape() == Shape{heads, width};
+    if (!by_head && tensor.shape() != Shape{width}) {
       throw input_error(translated("the {1} {2} of {3} does not fit heads of width {4}", part,
                                    text(tensor.shape()), name, width),
                         where, help);
@@ -200,8 +202,9 @@ class HeadPreparation::AngleBlocks {
 HeadPreparation::HeadPreparation(const AttentionOptions& options, const Geometry& geometry,
                                  const Visibility& visibility)
     : rotary_(options.rotary),
-      query_norm_(checked_norm(options.query_norm, geometry.query_width, "query_norm")),
-      key_norm_(checked_norm(options.key_norm, geometry.key_width, "key_norm")),
+      query_norm_(
+          checked_norm(options.query_norm, geometry.heads, geometry.query_width, "query_norm")),
+      key_norm_(checked_norm(options.key_norm, geometry.kv_heads, geometry.key_width, "key_norm")),
       eps_(options.eps),
       threads_(options.threads),
       batch_(geometry.batch),
@@ -357,6 +360,13 @@ RotaryAngles HeadPreparation::angles(std::size_t batch,
           pairs_, positions};
 }
 
+std::optional<Norm> norm_of_head(const std::optional<Norm>& norm, std::size_t head) {
+  if (!norm || norm->weight.rank() < 2) return norm;
+  Norm own = *norm;
+  own.weight = part_of(own.weight, head, {own.weight.shape()[1]});
+  return own;
+}
+
 // A task takes some rows of one sample in all heads, which share their angles.
 template <class T>
 Tensor HeadPreparation::prepared_rows(const Tensor& rows, const std::optional<Norm>& norm,
@@ -390,7 +400,7 @@ Tensor HeadPreparation::prepared_rows(const Tensor& rows, const std::optional<No
     for (std::size_t h = 0; h < heads; ++h) {
       const std::size_t at = h * head_step + first * row_step;
       prepare_rows_of(from.data() + (repeated ? 0 : b) * of_sample + at, count, width, row_step,
-                      norm, turned, to.get() + b * of_sample + at);
+                      norm_of_head(norm, h), turned, to.get() + b * of_sample + at);
     }
   });
   return filled(std::move(shape), to);

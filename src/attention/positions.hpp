@@ -59,6 +59,9 @@ void turn(T* head, const RotaryAngles& angles, std::size_t row, bool interleaved
   }
 }
 
+/// The norm of one head, whose row of the weight [H,d] it has; a weight [d] is that of all heads.
+std::optional<Norm> norm_of_head(const std::optional<Norm>& norm, std::size_t head);
+
 /// Norms and rotary positions of each head's queries and new keys, applied in that order before
 /// they are compared. Checked against the sizes of one attention.
 class HeadPreparation {

@@ -220,6 +220,12 @@ AttentionRequest project(const AttentionOptions& options, const Sequences& state
   if (states.value) finish(states.key_or_query());
   together.push_back(&weights.value);
   finish(states.value_or_key());
+  for (Tensor& one : rows) {
+    if (!weights.clip) break;
+    one = mapped(
+        options.threads, [most = *weights.clip](double x) { return std::clamp(x, -most, most); },
+        one);
+  }
   const auto normed = [&](const std::optional<Norm>& norm, Tensor x) {
     return norm ? apply(*norm, x, options.eps, options.threads) : std::move(x);
   };

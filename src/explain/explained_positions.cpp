@@ -237,12 +237,14 @@ void show_keys(const ExplainedQuery& query, Explanation& to) {
 void explain_preparation(const ExplainedQuery& query, Explanation& to) {
   if (!query.preparation()) return;
   const AttentionRequest& request = query.request();
+  const std::size_t head = query.choice().head;
+  const std::size_t kv_head = head / (query.geometry().heads / query.geometry().kv_heads);
   if (request.query_norm) {
-    explain_norm(*request.query_norm, query, true, to);
+    explain_norm(*norm_of_head(request.query_norm, head), query, true, to);
     show_vectors({named_vector("q", query.given_query()), named_vector("y", query.normed_query())},
                  to);
   }
-  if (request.key_norm) explain_norm(*request.key_norm, query, false, to);
+  if (request.key_norm) explain_norm(*norm_of_head(request.key_norm, kv_head), query, false, to);
   if (request.rotary) explain_rotary(query, to);
   if (request.rotary || request.key_norm) show_keys(query, to);
 }

@@ -64,6 +64,10 @@ class Projected {
       to_.paragraph(translated("The last term is the bias."));
     }
     const std::size_t first = choice_.head * width;
+    if (weights_.clip) {
+      to_.paragraph(translated("The numbers of queries, keys and values are cut off at ±{1}.",
+                               shown_number(*weights_.clip)));
+    }
     if (!weights_.query_norm) {
       explain_linear(weights_.query, x, first, query_.given_query(), "q", to_);
       return;

@@ -90,7 +90,8 @@ void refuse_unread(const JsonValue& config, const FamilyRow& row) {
       return std::ranges::count(of.keys, known.key) > 0;
     };
     if (reads(row.branch_multiplier) || reads(row.embedding_multiplier) ||
-        reads(row.logit_multiplier) || reads(row.logit_divisor) || reads(row.score_multiplier)) {
+        reads(row.logit_multiplier) || reads(row.logit_divisor) || reads(row.score_multiplier) ||
+        reads(row.clip)) {
       continue;
     }
     const JsonValue* value = reader.find(known.key);
@@ -184,6 +185,7 @@ class ArchitectureReader {
   void read_shared() {
     model_.norm = row_.norm.kind;
     model_.norm_weights_from_one = row_.norm.weights_from_one;
+    model_.norms_bare = row_.norm.bare;
     model_.eps = reader_.value(row_.eps).value_or(1e-5);
     if (!(model_.eps >= 0) || !std::isfinite(model_.eps)) {
       positive(reader_.listed(row_.eps.keys).value_or("eps"), model_.eps);
@@ -193,6 +195,8 @@ class ArchitectureReader {
     model_.parallel = reader_.value(row_.parallel).value_or(false);
     model_.residual_after_norm = reader_.value(row_.residual_after_norm).value_or(false);
     model_.whole_width_norms = row_.whole_width_norms;
+    model_.norms_by_head = row_.norms_by_head;
+    if (reader_.value(row_.clip)) model_.clip = read_multiplier(row_.clip, 0);
     model_.stored_transposed = row_.stored_transposed;
     model_.rows_in_pairs = row_.rows_in_pairs;
     model_.fused = row_.fused;

@@ -22,9 +22,10 @@ namespace attn {
 enum class ModelPositions { none, learned, sinusoidal, sinusoidal_closed, rotary, alibi, buckets };
 
 /// The order of the rows of a projection of query, key and value in one tensor: all queries, all
-/// keys, all values; head by head, query, key and value of each; or group by group, the queries,
-/// the key and the value of each.
-enum class FusedLayout { side_by_side, each_head, each_group };
+/// keys, all values; head by head, query, key and value of each; group by group, the queries, the
+/// key and the value of each; or in four parts of as many heads, all queries, all values, all keys
+/// of each (CodeGen).
+enum class FusedLayout { side_by_side, each_head, each_group, four_parts };
 
 // clang-format off
 /// The tensors that a stack may have. `layer` stands for the beginning of the names of a layer's
@@ -110,6 +111,7 @@ struct Architecture {
   std::size_t width = 0, heads = 0, kv_heads = 0, head_width = 0, vocabulary = 0;
   NormKind norm = NormKind::layer;
   bool norm_weights_from_one = false;  ///< norms multiply by 1 + weight (Gemma)
+  bool norms_bare = false;             ///< norms have no weights
   double eps = 1e-5;
   Activation activation = Activation::gelu;
   ModelPositions positions = ModelPositions::none;
@@ -119,6 +121,8 @@ struct Architecture {
   bool parallel = false;                ///< attention and feed-forward both take the layer's input
   bool residual_after_norm = false;     ///< the normed state is what the branches are added to
   bool whole_width_norms = false;       ///< of query and key: over all heads together
+  bool norms_by_head = false;           ///< of query and key: with weights of each head
+  std::optional<double> clip;           ///< largest size of queries, keys and values
   bool stored_transposed = false;       ///< matrices are [in,out]
   bool rows_in_pairs = false;  ///< rows of queries and keys: those turned together are neighbours
   FusedLayout fused = FusedLayout::side_by_side;

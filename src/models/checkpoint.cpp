@@ -318,10 +318,12 @@ Tensor CheckpointWeights::read(const std::string& name) const {
 
 namespace {
 
+std::string numbered(std::string text, std::string_view place, std::size_t number) {
+  const std::size_t at = text.find(place);
+  return at == std::string::npos ? text : text.replace(at, place.size(), std::to_string(number));
+}
 std::string of_layer(std::string text, std::size_t layer) {
-  constexpr std::string_view number = "{n}";
-  const std::size_t at = text.find(number);
-  return at == std::string::npos ? text : text.replace(at, number.size(), std::to_string(layer));
+  return numbered(std::move(text), "{n}", layer);
 }
 
 // The names of a part of a tensor in files: norms of the first BERTs have gamma and beta, and some
@@ -335,12 +337,14 @@ std::vector<std::string> spellings(const std::string& name, std::string_view par
 }  // namespace
 
 std::optional<std::string> StackWeights::found(WeightPurpose purpose,
-                                               std::optional<std::size_t> layer,
-                                               const char* part) const {
+                                               std::optional<std::size_t> layer, const char* part,
+                                               std::optional<std::size_t> expert) const {
   const auto names = stack_.names.find(purpose);
   if (names == stack_.names.end()) return std::nullopt;
   const auto layer_name = stack_.names.find(WeightPurpose::layer);
-  for (const std::string& own : names->second) {
+  for (std::string own : names->second) {
+    if ((own.find("{e}") != std::string::npos) != expert.has_value()) continue;
+    if (expert) own = numbered(std::move(own), "{e}", *expert);
     std::vector<std::string> bases{prefix_ + stack_.prefix, prefix_};
     for (std::string& base : bases) {
       if (layer && layer_name != stack_.names.end()) {
@@ -368,6 +372,11 @@ std::optional<Shape> StackWeights::shape(WeightPurpose purpose, std::optional<st
 
 bool StackWeights::has(WeightPurpose purpose, std::optional<std::size_t> layer) const {
   return found(purpose, layer, "weight").has_value();
+}
+
+bool StackWeights::has(WeightPurpose purpose, std::optional<std::size_t> layer,
+                       std::size_t part_of_layer) const {
+  return found(purpose, layer, "weight", part_of_layer).has_value();
 }
 
 std::string StackWeights::layer_prefix(std::size_t layer) const {

@@ -113,6 +113,9 @@ class StackWeights {
   /// Weight [out,in] and bias of a projection. Throws Error(input) naming it if it is not there.
   StoredLinear linear(WeightPurpose purpose, std::size_t layer) const;
   bool has(WeightPurpose purpose, std::optional<std::size_t> layer) const;
+  /// Whether the file has the tensor of a part of a layer's: an expert or a head.
+  bool has(WeightPurpose purpose, std::optional<std::size_t> layer,
+           std::size_t part_of_layer) const;
   /// The shape of a tensor that find() gives, without reading it.
   std::optional<Shape> shape(WeightPurpose purpose, std::optional<std::size_t> layer,
                              const char* part) const;
@@ -122,9 +125,11 @@ class StackWeights {
   /// The beginning of the names of a layer's tensors.
   std::string layer_prefix(std::size_t layer) const;
 
-  /// The name in the file of what find() gives.
+  /// The name in the file of what find() gives. Names with {e}, for an expert or a head, are looked
+  /// for only with its number.
   std::optional<std::string> found(WeightPurpose purpose, std::optional<std::size_t> layer,
-                                   const char* part) const;
+                                   const char* part,
+                                   std::optional<std::size_t> expert = std::nullopt) const;
 
  private:
   const CheckpointWeights& weights_;

@@ -118,7 +118,8 @@ Meaning meaning_of(const JsonValue& value, const std::string& place,
 }
 
 void read(RowNorm& to, const JsonValue& value, const std::string& place) {
-  constexpr Words<RowNorm, 3> words{{{"layer", {NormKind::layer}},
+  constexpr Words<RowNorm, 4> words{{{"layer", {NormKind::layer}},
+                                     {"layer_bare", {NormKind::layer, false, true}},
                                      {"rms", {NormKind::rms}},
                                      {"rms_plus_one", {NormKind::rms, true}}}};
   to = meaning_of(value, place, words);
@@ -137,7 +138,8 @@ void read(ModelPositions& to, const JsonValue& value, const std::string& place) 
 }
 
 void read(FusedLayout& to, const JsonValue& value, const std::string& place) {
-  constexpr Words<FusedLayout, 3> words{{{"side_by_side", FusedLayout::side_by_side},
+  constexpr Words<FusedLayout, 4> words{{{"side_by_side", FusedLayout::side_by_side},
+                                         {"four_parts", FusedLayout::four_parts},
                                          {"each_head", FusedLayout::each_head},
                                          {"each_group", FusedLayout::each_group}}};
   to = meaning_of(value, place, words);
@@ -314,6 +316,8 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"norm_first_keys", put<&FamilyRow::norm_first_keys>},
      {"eps", own<&FamilyRow::eps>, keys<&FamilyRow::eps>},
      {"whole_width_norms", put<&FamilyRow::whole_width_norms>},
+     {"norms_by_head", put<&FamilyRow::norms_by_head>},
+     {"clip", own<&FamilyRow::clip>, keys<&FamilyRow::clip>},
      {"activation", own<&FamilyRow::activation>, keys<&FamilyRow::activation>},
      {"feed_forward_keys", put<&FamilyRow::feed_forward_keys>},
      {"experts", put_part<&FamilyRow::experts, expert_fields>},

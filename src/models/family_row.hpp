@@ -68,6 +68,7 @@ struct RowHead {
 struct RowNorm {
   NormKind kind = NormKind::layer;
   bool weights_from_one = false;  ///< as Architecture::norm_weights_from_one
+  bool bare = false;              ///< as Architecture::norms_bare
 };
 
 /// The row of the table past which the positions of a text begin.
@@ -98,7 +99,8 @@ struct FamilyRow {
   RowNorm norm;
   std::vector<std::string> norm_first_keys;
   RowValue<double> eps;
-  bool whole_width_norms = false;
+  bool whole_width_norms = false, norms_by_head = false;
+  RowValue<double> clip;
   RowValue<std::string> activation;
   std::vector<std::string> feed_forward_keys;
   std::optional<RowExperts> experts;

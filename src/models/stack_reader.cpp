@@ -62,6 +62,7 @@ class StackReader {
     if (stack_.crosses) {
       weights.cross = projections(cross_query, cross_key, cross_value, cross_output, n);
     }
+    weights.self.clip = model_.clip;
     if (model_.whole_width_norms) {
       for (AttentionWeights* attention : {&weights.self, &weights.cross}) {
         attention->query_norm = norm(WeightPurpose::query_norm, n);
@@ -93,8 +94,8 @@ class StackReader {
     options.softcap = model_.softcap;
     options.eps = model_.eps;
     if (!model_.whole_width_norms) {
-      options.query_norm = norm(WeightPurpose::query_norm, n);
-      options.key_norm = norm(WeightPurpose::key_norm, n);
+      options.query_norm = head_norm(WeightPurpose::query_norm, n, model_.heads);
+      options.key_norm = head_norm(WeightPurpose::key_norm, n, model_.kv_heads);
     }
     own.self = options;
     own.self.rotary = stack_.layers[n].rotary;
@@ -141,8 +142,22 @@ class StackReader {
                                          model_.buckets.max_distance, !stack_.causal};
   }
 
+  // The norm of heads; weights of each head stand in one matrix or in tensors of their own.
+  std::optional<Norm> head_norm(WeightPurpose purpose, std::size_t n, std::size_t heads) const {
+    if (!model_.norms_by_head || weights_.has(purpose, n)) return norm(purpose, n);
+    if (!weights_.has(purpose, n, 0)) return std::nullopt;
+    std::vector<double> rows;
+    for (std::size_t head = 0; head < heads; ++head) {
+      const Tensor row = checkpoint_.read(*weights_.found(purpose, n, "weight", head));
+      const Tensor numbers = row.converted(DType::float64);
+      rows.insert(rows.end(), numbers.values<double>().begin(), numbers.values<double>().end());
+    }
+    return Norm{Tensor({heads, rows.size() / heads}, std::move(rows)), {}, model_.norm};
+  }
+
   // Absent if the file has no weights for it.
   std::optional<Norm> norm(WeightPurpose purpose, std::optional<std::size_t> layer) const {
+    if (model_.norms_bare && stack_.names.contains(purpose)) return Norm{{}, {}, model_.norm};
     if (!weights_.has(purpose, layer)) return std::nullopt;
     Norm own{weights_.find(purpose, layer, "weight"), {}, model_.norm};
     if (model_.norm_weights_from_one) own.weight = plus_one(own.weight);
@@ -217,6 +232,17 @@ class StackReader {
       own.query = fused.rows(0, heads * d);
       own.key = fused.rows(heads * d, groups * d);
       own.value = fused.rows((heads + groups) * d, groups * d);
+      return own;
+    }
+    if (model_.fused == FusedLayout::four_parts) {
+      std::vector<std::size_t> parts[3];  // queries, values, keys
+      const std::size_t rows = heads * d / 4;
+      for (std::size_t row = 0; row < 12 * rows; ++row) {
+        parts[row / rows % 3].push_back(row);
+      }
+      own.query = fused.picked(parts[0]);
+      own.value = fused.picked(parts[1]);
+      own.key = fused.picked(parts[2]);
       return own;
     }
     // Head by head or group by group: the queries, a key, a value.

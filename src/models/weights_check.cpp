@@ -96,8 +96,13 @@ class StackCheck {
         vector(norm, n, width);
       }
       const bool whole = model_.whole_width_norms;
-      vector(WeightPurpose::query_norm, n, whole ? heads : model_.head_width);
-      vector(WeightPurpose::key_norm, n, whole ? groups : model_.head_width);
+      if (model_.norms_by_head) {
+        norms_by_head(WeightPurpose::query_norm, n, model_.heads);
+        norms_by_head(WeightPurpose::key_norm, n, model_.kv_heads);
+      } else {
+        vector(WeightPurpose::query_norm, n, whole ? heads : model_.head_width);
+        vector(WeightPurpose::key_norm, n, whole ? groups : model_.head_width);
+      }
       vector(WeightPurpose::sinks, n, model_.heads);
       vector(attention_scale, n, width);
       vector(feed_forward_scale, n, width);
@@ -246,9 +251,24 @@ class StackCheck {
     return shape;
   }
 
+  // Weights of each head's norm: one matrix, or one vector for each.
+  void norms_by_head(WeightPurpose purpose, std::size_t n, std::size_t heads) {
+    if (!stack_.names.contains(purpose)) return;
+    if (names_.has(purpose, n)) {
+      matrix(purpose, n, heads, model_.head_width);
+      return;
+    }
+    for (std::size_t head = 0; head < heads; ++head) {
+      const auto name = names_.found(purpose, n, "weight", head);
+      if (!name) missing(purpose, n);
+      expect_shape(weights_, *name, {model_.head_width});
+      take(*name);
+    }
+  }
+
   // A norm or another vector that the model may name.
   void vector(WeightPurpose purpose, LayerNumber layer, std::size_t width) {
-    if (!stack_.names.contains(purpose)) return;
+    if (!stack_.names.contains(purpose) || model_.norms_bare) return;
     const auto name = names_.found(purpose, layer, "weight");
     if (!name) {
       // Some models have it nowhere, some not in their first layer.

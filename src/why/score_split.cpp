@@ -13,6 +13,7 @@
 #include "attention/positions.hpp"
 #include "attention/visibility.hpp"
 #include "support/memory.hpp"
+#include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "why/exact_sums.hpp"
@@ -32,9 +33,12 @@ struct HeadVectors {
 class HeadProjection {
  public:
   HeadProjection(const StoredLinear& linear, const std::optional<Norm>& norm_of_all,
-                 const std::optional<Norm>& norm_of_head, std::size_t head, std::size_t width,
+                 const std::optional<Norm>& norm_of_heads, std::size_t head, std::size_t width,
                  double eps)
-      : norm_of_all_(norm_of_all), norm_of_head_(norm_of_head), width_(width), eps_(eps) {
+      : norm_of_all_(norm_of_all),
+        norm_of_head_(norm_of_head(norm_of_heads, head)),
+        width_(width),
+        eps_(eps) {
     // A norm of all heads together reads them all.
     first_ = norm_of_all ? head * width : 0;
     const StoredLinear own = norm_of_all ? linear : linear.rows(head * width, width);
@@ -79,7 +83,8 @@ class HeadProjection {
     frozen.add_shift(parts.row(parts.count() - 1));
   }
 
-  const std::optional<Norm>&norm_of_all_, &norm_of_head_;
+  const std::optional<Norm>& norm_of_all_;
+  std::optional<Norm> norm_of_head_;
   std::size_t first_ = 0, width_;
   double eps_;
   Rows columns_, bias_;
@@ -101,6 +106,13 @@ class ScoreSplitter {
         preparation_(attention_.request, geometry_, visibility_) {}
 
   ScoreSplit split(std::string name) {
+    if (attention_.weights.clip) {
+      throw input_error(
+          translated("the scores of this model are not sums over parts: its queries and keys are "
+                     "cut off at ±{1}",
+                     number_text(*attention_.weights.clip)),
+          "WhyOptions::head", translated("split a logit, or the scores of another model"));
+    }
     find_pairs();
     const AttentionRequest& request = attention_.request;
     const std::size_t d = geometry_.query_width;
