@@ -75,7 +75,8 @@ double work_of(const ModelRequest& request) {
     const Shape& shape = request.folder->weights.shape(name);
     if (shape.size() < 2) continue;
     const bool of_vocabulary = std::ranges::count(shape, model.vocabulary) > 0;
-    (of_vocabulary ? head : shape.size() > 2 ? experts : layers) += as_real(element_count(shape));
+    const bool of_experts = shape.size() > 2 || name.find(".experts.") != std::string::npos;
+    (of_vocabulary ? head : of_experts ? experts : layers) += as_real(element_count(shape));
   }
   if (model.experts && model.experts->count > 0) {
     layers += experts * as_real(model.experts->chosen) / as_real(model.experts->count);

@@ -217,15 +217,30 @@ class LayerWalk {
     show_vectors({named_vector("y", output)}, to_);
   }
 
+  static const char* rule_of(ShareRule shares) {
+    switch (shares) {
+      case ShareRule::of_chosen:
+        break;
+      case ShareRule::of_all:
+        return to_translate(
+            "The router gives each of the {1} feed-forwards a score. The best {2} are computed, "
+            "weighed by their parts of a softmax over all scores:");
+      case ShareRule::of_near:
+        return to_translate(
+            "The router gives each of the {1} feed-forwards a score. The best {2} are computed, "
+            "each weighed by its part of a softmax over the scores near its own:");
+    }
+    return to_translate(
+        "The router gives each of the {1} feed-forwards a score. The best {2} are computed, "
+        "weighed by a softmax over their scores:");
+  }
+
   void experts(std::span<const double> x, std::span<const double> output) {
     const Experts& experts = *weights_.experts;
     const Tensor scores =
         apply(experts.router, Tensor({1, x.size()}, Numbers(x.begin(), x.end())), 1);
     to_.step(translated("The experts"));
-    to_.paragraph(
-        translated("The router gives each of the {1} feed-forwards a score. The best {2} "
-                   "are computed, weighed by a softmax over their scores:",
-                   experts.count, experts.chosen));
+    to_.paragraph(translated(rule_of(experts.shares), experts.count, experts.chosen));
     show_vectors({named_vector("x", x)}, to_);
     explain_linear(experts.router, x, 0, scores.values<double>(), "s", to_);
     Explanation::Column numbers{translated("expert"), {}, false, ""};
@@ -240,6 +255,13 @@ class LayerWalk {
                             number_column(translated("weight"), shares)},
                            Excerpt::all(shares.size()),
                            {}});
+    if (experts.shared) {
+      to_.paragraph(
+          experts.shared->share
+              ? translated("One more feed-forward is computed for every token, its weight being "
+                           "the sigmoid of a score of its own.")
+              : translated("One more feed-forward is computed for every token, with weight 1."));
+    }
     to_.paragraph(translated("Their results, weighed so, add up to:"));
     show_vectors({named_vector("y", output)}, to_);
   }

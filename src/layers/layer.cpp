@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 #include <numeric>
 #include <span>
@@ -55,9 +56,30 @@ std::vector<ExpertTokens> tokens_by_expert(const Tensor& scores, const Experts& 
   return all;
 }
 
-// The feed-forward of x [..,L,D]: for each token Σ share · down(g·σ(1.702 g)·(u + 1)) over its
-// experts, with the gate g at most `limit` and u within ±`limit`.
-Tensor chosen_experts(const Experts& experts, const Tensor& x, std::size_t threads) {
+// f(gate) · up of one expert, or g·σ(1.702 g)·(u + 1) within the limit.
+double gated_number(const Experts& experts, const ActivationCurve& curve, double gate, double up) {
+  if (!experts.limit) return activated(gate, curve) * up;
+  const double g = std::min(gate, *experts.limit);
+  return g / (1 + std::exp(-1.702 * g)) * (std::clamp(up, -*experts.limit, *experts.limit) + 1);
+}
+
+// Adds to `total` [L,D] what the expert that every token takes makes of x [..,L,D].
+void add_shared(const SharedExpert& shared, const ActivationCurve& curve, const Tensor& x,
+                std::size_t threads, std::vector<double>& total) {
+  const std::size_t width = x.shape().back();
+  const Tensor wide = apply(shared.up, x, threads, gating(apply(shared.gate, x, threads), curve));
+  const Tensor out = apply(shared.down, wide, threads).converted(DType::float64);
+  const Tensor scores =
+      shared.share ? apply(shared.share, x, threads).converted(DType::float64) : Tensor();
+  for (std::size_t i = 0; i < total.size(); ++i) {
+    const double share = scores ? 1 / (1 + std::exp(-scores.values<double>()[i / width])) : 1;
+    total[i] += share * out.values<double>()[i];
+  }
+}
+
+// The feed-forward of x [..,L,D] by the experts of each token.
+Tensor chosen_experts(const Experts& experts, const ActivationCurve& curve, const Tensor& x,
+                      std::size_t threads) {
   const std::size_t width = x.shape().back();
   const Tensor scores = apply(experts.router, x, threads).converted(DType::float64);
   const std::size_t tokens = x.size() / width;
@@ -73,10 +95,8 @@ Tensor chosen_experts(const Experts& experts, const Tensor& x, std::size_t threa
     std::vector<double> gated;
     gated.reserve(taken.size() * hidden);
     for (std::size_t i = 0; i < taken.size() * hidden; ++i) {
-      const double gate = std::min(numbers.values<double>()[2 * i], experts.limit);
-      const double other =
-          std::clamp(numbers.values<double>()[2 * i + 1], -experts.limit, experts.limit);
-      gated.push_back(gate / (1 + std::exp(-1.702 * gate)) * (other + 1));
+      gated.push_back(gated_number(experts, curve, numbers.values<double>()[2 * i],
+                                   numbers.values<double>()[2 * i + 1]));
     }
     const Tensor wide = Tensor({taken.size(), hidden}, std::move(gated)).converted(x.dtype());
     const Tensor out = apply(experts.down(e), wide, threads).converted(DType::float64);
@@ -86,6 +106,8 @@ Tensor chosen_experts(const Experts& experts, const Tensor& x, std::size_t threa
       }
     }
   }
+  if (experts.shared) add_shared(*experts.shared, curve, x, threads, total);
+  for (double& number : total) number *= experts.scale;
   return Tensor(x.shape(), std::move(total)).converted(x.dtype());
 }
 
@@ -197,11 +219,11 @@ class LayerPass {
 
   // down(f(gate x) ⊙ up x), or down(f(up x)) without a gate.
   Tensor feed_forward(const Tensor& x, const Tensor& base) const {
+    const ActivationCurve curve = curve_of(spec_.activation);
     if (weights_.experts) {
-      const Tensor y = chosen_experts(*weights_.experts, x, threads_);
+      const Tensor y = chosen_experts(*weights_.experts, curve, x, threads_);
       return base ? sum(base, y, threads_) : y;
     }
-    const ActivationCurve curve = curve_of(spec_.activation);
     const Tensor wide = weights_.gate ? apply(weights_.up, x, threads_,
                                               gating(apply(weights_.gate, x, threads_), curve))
                                       : apply(weights_.up, x, threads_, activating(curve));
@@ -226,9 +248,28 @@ std::vector<ExpertShare> best_experts(const Experts& experts, std::span<const do
                     });
   const auto taken = std::span(order).first(experts.chosen);
   const auto power = [&](std::size_t e) { return std::exp(scores[e] - scores[taken.front()]); };
-  double sum = 0;
-  for (const std::size_t e : taken) sum += power(e);
   std::vector<ExpertShare> shares;
+  if (experts.shares == ShareRule::of_near) {
+    // The next expert's softmax leaves out those that were taken before it.
+    std::vector<std::uint8_t> gone(experts.count, 0);
+    for (const std::size_t e : taken) {
+      double sum = 0;
+      for (std::size_t other = 0; other < experts.count; ++other) {
+        const double away = scores[e] - scores[other];
+        const bool far = away / std::max(std::abs(scores[other]), scores[e]) > experts.nearness;
+        if (!far && gone[other] == 0) sum += std::exp(-away);
+      }
+      shares.push_back({e, 1 / sum});
+      gone[e] = 1;
+    }
+    return shares;
+  }
+  double sum = 0;
+  if (experts.shares == ShareRule::of_chosen) {
+    for (const std::size_t e : taken) sum += power(e);
+  } else {
+    for (std::size_t e = 0; e < experts.count; ++e) sum += power(e);
+  }
   for (const std::size_t e : taken) shares.push_back({e, power(e) / sum});
   return shares;
 }

@@ -25,14 +25,33 @@ struct LayerSpec {
   bool residual_after_norm = false;  ///< a branch is added to its normed input, not to its input
 };
 
-/// Several feed-forwards. Each token takes the best of them, weighed by a softmax over their scores
-/// (gpt-oss, its released code).
+/// The rule by which the scores of the chosen experts become their shares in a result.
+enum class ShareRule {
+  of_chosen,  ///< a softmax over the scores of the chosen
+  of_all,     ///< their parts of a softmax over all scores
+  of_near     ///< for each, its part of a softmax over the scores that are near it (Phi-3.5-MoE)
+};
+
+/// A feed-forward that every token takes in addition to its experts.
+struct SharedExpert {
+  StoredLinear gate, up, down;  ///< [F,D], [F,D] and [D,F]
+  StoredLinear share;           ///< [1,D]; the sigmoid of its product is the share; absent = 1
+};
+
+/// Several feed-forwards. Each token takes the best of them: Σ share · down(f(gate) ⊙ up), with the
+/// layer's activation f.
 struct Experts {
   std::size_t count = 0, chosen = 0;
-  double limit = 7;     ///< of the gate from above, of what it multiplies on both sides
+  ShareRule shares = ShareRule::of_chosen;
+  double nearness = 0.02;  ///< of_near: largest distance from the score, in parts of it
+  /// Bound of the gate from above and of what it multiplies on both sides, with the feed-forward of
+  /// gpt-oss: down(g·σ(1.702 g)·(u + 1)). Absent = none.
+  std::optional<double> limit;
+  double scale = 1;     ///< of the result
   StoredLinear router;  ///< [count,D]
   /// The products of one expert: into the wider space, gate and up in turns [2F,D], and back [D,F].
   std::function<StoredLinear(std::size_t expert)> gate_up, down;
+  std::optional<SharedExpert> shared;
 };
 
 /// An expert that a token takes, and its weight in the token's result.

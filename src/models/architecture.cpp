@@ -283,7 +283,12 @@ class ArchitectureReader {
       ModelExperts own;
       own.count = reader_.value(row_.experts->count).value_or(0);
       own.chosen = reader_.value(row_.experts->chosen).value_or(0);
-      own.limit = reader_.value(row_.experts->limit).value_or(7);
+      own.limit = reader_.value(row_.experts->limit);
+      if (!reader_.value(row_.experts->normalised).value_or(true)) own.shares = ShareRule::of_all;
+      if (const auto jitter = reader_.value(row_.experts->jitter)) {
+        own.shares = ShareRule::of_near;
+        own.nearness = 2 * *jitter;
+      }
       if (own.chosen == 0 || own.chosen > own.count) {
         refuse_key("num_experts_per_tok",
                    translated("each token takes {1} of {2} experts", own.chosen, own.count),
@@ -294,7 +299,7 @@ class ArchitectureReader {
                other && *other > 1) {
       refuse_key("num_local_experts",
                  translated("feed-forwards that choose among experts are not computed"),
-                 translated("of this kind only gpt_oss is known"));
+                 translated("families that have experts, such as mixtral, have rows of their own"));
     }
   }
 
@@ -379,6 +384,9 @@ class ArchitectureReader {
     const JsonValue* zero = zero_key ? reader_.find(*zero_key) : nullptr;
     if (zero != nullptr) expect_numbers(*zero_key, *zero);
     const std::size_t off_every = reader_.value(row_.rotary.off_every).value_or(0);
+    const auto dense_key = row_.experts ? reader_.listed(row_.experts->dense_keys) : std::nullopt;
+    const JsonValue* dense = dense_key ? reader_.find(*dense_key) : nullptr;
+    if (dense != nullptr) expect_numbers(*dense_key, *dense);
     const double scale = read_scale();
     const bool by_layer = reader_.boolean("scale_attn_by_inverse_layer_idx").value_or(false);
     for (std::size_t n = 0; n < count; ++n) {
@@ -391,9 +399,18 @@ class ArchitectureReader {
       const bool off =
           row_.rotary.off_in_full_layers && windows.size().has_value() && !layer.window;
       if (rotary && turned && !off) layer.rotary = rotary->read(layer.window.has_value());
+      layer.experts = row_.experts && chooses(n, dense);
       own.layers.push_back(std::move(layer));
     }
     return own;
+  }
+
+  // Whether a layer of a model with experts has them; `dense` lists layers that have none.
+  bool chooses(std::size_t n, const JsonValue* dense) const {
+    for (std::size_t i = 0; dense != nullptr && i < dense->size(); ++i) {
+      if (dense->element(i).number() == static_cast<double>(n)) return false;
+    }
+    return (n + 1) % std::max<std::size_t>(reader_.value(row_.experts->every).value_or(1), 1) == 0;
   }
 
   // The factor of the scores in the first layer.

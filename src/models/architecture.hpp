@@ -14,6 +14,7 @@
 #include "attn/rotary.hpp"
 
 #include "io/json_value.hpp"
+#include "layers/layer.hpp"
 
 namespace attn {
 
@@ -36,18 +37,19 @@ enum class WeightPurpose {
   after_attention, after_attention_sum, cross_query, cross_key, cross_value, cross_output,
   before_cross, after_cross_sum, before_feed_forward, after_feed_forward, after_feed_forward_sum,
   final_norm, gate, up, gated_up, gate_up, down, router, experts, expert_gate, expert_up,
-  expert_down, class_token, distillation_token, registers, attention_scale, feed_forward_scale,
+  expert_down, expert_gate_up, shared_gate, shared_up, shared_down, shared_share, class_token, distillation_token, registers, attention_scale, feed_forward_scale,
   probe, pooling_in, pooling_output, pooling_norm, pooling_up, pooling_down, pooled_norm
 };
 /// Their names in a row of the table of families, in the order of the enumeration.
-inline constexpr std::array<std::string_view, 51> weight_purposes{
+inline constexpr std::array<std::string_view, 56> weight_purposes{
     "tokens", "positions", "types", "embedding_norm", "embedding_projection",
     "output_projection", "layer", "query", "key", "value", "query_key_value", "output",
     "query_norm", "key_norm", "sinks", "buckets", "before_attention", "after_attention",
     "after_attention_sum", "cross_query", "cross_key", "cross_value", "cross_output",
     "before_cross", "after_cross_sum", "before_feed_forward", "after_feed_forward",
     "after_feed_forward_sum", "final_norm", "gate", "up", "gated_up", "gate_up", "down",
-    "router", "experts", "expert_gate", "expert_up", "expert_down", "class_token",
+    "router", "experts", "expert_gate", "expert_up", "expert_down", "expert_gate_up",
+    "shared_gate", "shared_up", "shared_down", "shared_share", "class_token",
     "distillation_token", "registers", "attention_scale", "feed_forward_scale", "probe",
     "pooling_in", "pooling_output", "pooling_norm", "pooling_up", "pooling_down", "pooled_norm"};
 // clang-format on
@@ -61,7 +63,8 @@ struct ModelLayer {
   /// else those on either side of it.
   std::optional<std::size_t> window;
   std::optional<Rotary> rotary;
-  double scale = 1;  ///< of the scores
+  double scale = 1;      ///< of the scores
+  bool experts = false;  ///< whether the feed-forward chooses among experts
 };
 
 /// One stack of layers.
@@ -75,7 +78,9 @@ struct ModelStack {
 /// Experts of a feed-forward; each token takes `chosen` of `count`.
 struct ModelExperts {
   std::size_t count = 0, chosen = 0;
-  double limit = 7;
+  ShareRule shares = ShareRule::of_chosen;
+  double nearness = 0.02;       ///< as Experts::nearness
+  std::optional<double> limit;  ///< as Experts::limit
 };
 
 struct ModelBuckets {

@@ -257,7 +257,11 @@ constexpr auto bucket_fields = std::to_array<RowField<RowBuckets>>(
 constexpr auto expert_fields = std::to_array<RowField<RowExperts>>(
     {{"count", own<&RowExperts::count>, keys<&RowExperts::count>},
      {"chosen", own<&RowExperts::chosen>, keys<&RowExperts::chosen>},
-     {"limit", own<&RowExperts::limit>, keys<&RowExperts::limit>}});
+     {"limit", own<&RowExperts::limit>, keys<&RowExperts::limit>},
+     {"normalised", own<&RowExperts::normalised>, keys<&RowExperts::normalised>},
+     {"jitter", own<&RowExperts::jitter>, keys<&RowExperts::jitter>},
+     {"every", own<&RowExperts::every>, keys<&RowExperts::every>},
+     {"dense_keys", put<&RowExperts::dense_keys>}});
 
 constexpr auto vision_fields = std::to_array<RowField<RowVision>>(
     {{"processor", put<&RowVision::processor>},

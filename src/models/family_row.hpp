@@ -57,6 +57,10 @@ struct RowBuckets {
 struct RowExperts {
   RowValue<std::size_t> count, chosen;
   RowValue<double> limit;
+  RowValue<bool> normalised;            ///< whether the shares of those that are chosen sum to 1
+  RowValue<double> jitter;              ///< half of Experts::nearness, of rows that share by it
+  RowValue<std::size_t> every;          ///< the last of that many layers has experts
+  std::vector<std::string> dense_keys;  ///< lists of layers without experts
 };
 
 struct RowHead {

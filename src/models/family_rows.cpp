@@ -223,6 +223,38 @@ constexpr std::string_view rows = R"json({
 "qwen2": {"like": "llama",
   "window": {"keys": ["sliding_window"], "size": 4096, "switch_keys": ["use_sliding_window"], "switch": false,
     "from_keys": ["max_window_layers"], "from": 28}},
+"mixtral": {"like": "mistral", "eps": 1e-5, "rotary": {"theta": 1000000}, "window": {"size": null},
+  "experts": {"count": 8, "count_keys": ["num_local_experts"], "chosen": 2, "chosen_keys": ["num_experts_per_tok"]},
+  "names": {"gate": null, "up": null, "down": null, "router": ["block_sparse_moe.gate", "mlp.gate"],
+    "expert_gate": "block_sparse_moe.experts.{e}.w1", "expert_up": "block_sparse_moe.experts.{e}.w3",
+    "expert_down": ["block_sparse_moe.experts.{e}.w2", "mlp.experts.down_proj"],
+    "expert_gate_up": "mlp.experts.gate_up_proj"}},
+"phimoe": {"like": "mixtral", "norm": "layer", "experts": {"count": 16, "jitter": 0.01, "jitter_keys": ["router_jitter_noise"]},
+  "head": {"bias": ["lm_head.bias"]}},
+"granitemoe": {"like": "granite",
+  "experts": {"count": 8, "count_keys": ["num_local_experts"], "chosen": 2, "chosen_keys": ["num_experts_per_tok"]},
+  "names": {"gate": null, "up": null, "down": null, "router": "block_sparse_moe.router.layer",
+    "expert_gate_up": "block_sparse_moe.input_linear", "expert_down": "block_sparse_moe.output_linear"}},
+"olmoe": {"like": "olmo2", "clip_keys": ["clip_qkv"],
+  "experts": {"count": 64, "count_keys": ["num_experts"], "chosen": 8, "chosen_keys": ["num_experts_per_tok"],
+    "normalised": false, "normalised_keys": ["norm_topk_prob"]},
+  "names": {"before_attention": "input_layernorm", "before_feed_forward": "post_attention_layernorm",
+    "after_attention": null, "after_feed_forward": null,
+    "gate": null, "up": null, "down": null, "router": "mlp.gate", "expert_gate": "mlp.experts.{e}.gate_proj",
+    "expert_up": "mlp.experts.{e}.up_proj", "expert_down": ["mlp.experts.{e}.down_proj", "mlp.experts.down_proj"],
+    "expert_gate_up": "mlp.experts.gate_up_proj"}},
+"qwen2_moe": {"like": "qwen2",
+  "experts": {"count": 60, "count_keys": ["num_experts"], "chosen": 4, "chosen_keys": ["num_experts_per_tok"],
+    "normalised": false, "normalised_keys": ["norm_topk_prob"], "every_keys": ["decoder_sparse_step"],
+    "dense_keys": ["mlp_only_layers"]},
+  "names": {"router": "mlp.gate", "expert_gate": "mlp.experts.{e}.gate_proj",
+    "expert_up": "mlp.experts.{e}.up_proj", "expert_down": ["mlp.experts.{e}.down_proj", "mlp.experts.down_proj"],
+    "expert_gate_up": "mlp.experts.gate_up_proj",
+    "shared_gate": "mlp.shared_expert.gate_proj", "shared_up": "mlp.shared_expert.up_proj",
+    "shared_down": "mlp.shared_expert.down_proj", "shared_share": "mlp.shared_expert_gate"}},
+"qwen3_moe": {"like": "qwen2_moe", "window": {"from": 0, "from_keys": null}, "experts": {"count": 128, "chosen": 8},
+  "names": {"query_norm": "self_attn.q_norm", "key_norm": "self_attn.k_norm", "shared_gate": null, "shared_up": null,
+    "shared_down": null, "shared_share": null}},
 "qwen3": {"like": "qwen2", "defaults": {"head_dim": 128},
   "names": {"query_norm": "self_attn.q_norm", "key_norm": "self_attn.k_norm"}},
 "smollm3": {"like": "llama", "tied": true,
@@ -417,14 +449,9 @@ struct Refused {
   std::string_view family, reason;
 };
 constexpr std::string_view no_text = to_translate("they read pictures or sound");
-constexpr std::string_view mixture = to_translate("their feed-forwards choose among experts");
-constexpr std::array<Refused, 20> refused_families{{
+constexpr std::array<Refused, 15> refused_families{{
     {"whisper", no_text},
-    {"qwen2_moe", mixture},
-    {"qwen3_moe", mixture},
-    {"olmoe", mixture},
-    {"phimoe", mixture},
-    {"dbrx", mixture},
+    {"dbrx", to_translate("their feed-forwards choose among experts")},
     {"longformer", to_translate("their windows have weights of their own for global positions")},
     {"xlnet", to_translate("their scores have terms between contents and positions")},
     {"deberta", to_translate("their scores have terms between contents and positions")},
@@ -438,7 +465,6 @@ constexpr std::array<Refused, 20> refused_families{{
     {"qwen3_next", to_translate("most of their layers are linear attention without weights")},
     {"lfm2", to_translate("most of their layers are convolutions")},
     {"gemma3n", to_translate("their layers share keys and values and mix several states")},
-    {"mixtral", to_translate("their feed-forwards choose among experts")},
 }};
 
 JsonValue complete_row(std::string_view family) {

@@ -261,7 +261,7 @@ class StackReader {
   }
 
   void read_feed_forward(std::size_t n, LayerWeights& weights) const {
-    if (model_.experts) {
+    if (stack_.layers[n].experts) {
       weights.experts = experts(n);
       return;
     }
@@ -284,13 +284,40 @@ class StackReader {
 
   // Experts are left in the file: most texts take some of them alone.
   Experts experts(std::size_t n) const {
-    Experts own{model_.experts->count,
-                model_.experts->chosen,
-                model_.experts->limit,
-                weights_.linear(WeightPurpose::router, n),
-                {},
-                {}};
     using enum WeightPurpose;
+    Experts own;
+    own.count = model_.experts->count;
+    own.chosen = model_.experts->chosen;
+    own.shares = model_.experts->shares;
+    own.nearness = model_.experts->nearness;
+    own.limit = model_.experts->limit;
+    own.scale = model_.branch_scale;
+    own.router = weights_.linear(router, n);
+    if (weights_.has(shared_down, n)) {
+      own.shared = {weights_.linear(shared_gate, n),
+                    weights_.linear(shared_up, n),
+                    weights_.linear(shared_down, n),
+                    {}};
+      if (weights_.has(shared_share, n)) own.shared->share = weights_.linear(shared_share, n);
+    }
+    if (weights_.has(expert_gate, n, 0)) {
+      own.gate_up = [gate = each_expert(expert_gate, n), up = each_expert(expert_up, n)](
+                        std::size_t e) { return StoredLinear(rows_in_turn(gate(e), up(e)), {}); };
+      own.down = [down = each_expert(expert_down, n)](std::size_t e) {
+        return StoredLinear(down(e), {});
+      };
+      return own;
+    }
+    if (weights_.has(expert_gate_up, n)) {
+      // All gates, then all the others.
+      own.gate_up = [both = expert(expert_gate_up, n, "weight", "bias")](std::size_t e) {
+        const StoredMatrix rows = both(e).weight;
+        const std::size_t half = rows.shape()[0] / 2;
+        return StoredLinear(rows_in_turn(rows.rows(0, half), rows.rows(half, half)), {});
+      };
+      own.down = expert(expert_down, n, "weight", "bias");
+      return own;
+    }
     if (weights_.has(expert_gate, n)) {
       // Gates and the others are rows in turn where they are one tensor.
       own.gate_up = [gate = expert(expert_gate, n, "weight", "bias"),
@@ -304,6 +331,17 @@ class StackReader {
     own.gate_up = expert(WeightPurpose::experts, n, ".gate_up_proj", ".gate_up_proj_bias");
     own.down = expert(WeightPurpose::experts, n, ".down_proj", ".down_proj_bias");
     return own;
+  }
+
+  // The matrices of experts that are tensors of their own.
+  std::function<StoredMatrix(std::size_t e)> each_expert(WeightPurpose purpose,
+                                                         std::size_t n) const {
+    std::vector<std::string> names;
+    for (std::size_t e = 0; e < model_.experts->count; ++e) {
+      names.push_back(weights_.found(purpose, n, "weight", e).value_or(""));
+    }
+    return
+        [&checkpoint = checkpoint_, names](std::size_t e) { return checkpoint.matrix(names[e]); };
   }
 
   // Numbers of both in turn; absent if both are.

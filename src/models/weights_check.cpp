@@ -137,10 +137,16 @@ class StackCheck {
 
   void feed_forward(std::size_t n) {
     const std::size_t width = model_.width;
-    if (model_.experts) {
-      matrix(WeightPurpose::router, n, model_.experts->count, width);
-      if (names_.has(WeightPurpose::expert_gate, n)) {
+    if (stack_.layers[n].experts) {
+      using enum WeightPurpose;
+      matrix(router, n, model_.experts->count, width);
+      shared_expert(n);
+      if (names_.has(expert_gate_up, n)) {
+        experts_stacked(n);
+      } else if (names_.has(expert_gate, n)) {
         experts_apart(n);
+      } else if (stack_.names.contains(expert_gate)) {
+        each_expert(n);
       } else {
         experts_together(n);
       }
@@ -175,6 +181,41 @@ class StackCheck {
     const Shape& shape = expect_shape(weights_, *name, wanted);
     take(*name);
     return shape;
+  }
+
+  void shared_expert(std::size_t n) {
+    using enum WeightPurpose;
+    if (!stack_.names.contains(shared_down)) return;
+    const std::size_t hidden = matrix(shared_gate, n, 0, model_.width)[0];
+    matrix(shared_up, n, hidden, model_.width);
+    matrix(shared_down, n, model_.width, hidden);
+    if (stack_.names.contains(shared_share)) matrix(shared_share, n, 1, model_.width);
+  }
+
+  // Three matrices for each expert.
+  void each_expert(std::size_t n) {
+    using enum WeightPurpose;
+    std::size_t hidden = 0;
+    for (std::size_t e = 0; e < model_.experts->count; ++e) {
+      const auto part = [&](WeightPurpose purpose, const Shape& wanted) {
+        const auto name = names_.found(purpose, n, "weight", e);
+        if (!name) missing(purpose, n);
+        take(*name);
+        return expect_shape(weights_, *name, wanted)[0];
+      };
+      hidden = part(expert_gate, {hidden, model_.width});
+      part(expert_up, {hidden, model_.width});
+      part(expert_down, {model_.width, hidden});
+    }
+  }
+
+  // All experts in two tensors: [experts,2·hidden,in], gates before the others, and
+  // [experts,out,hidden].
+  void experts_stacked(std::size_t n) {
+    using enum WeightPurpose;
+    const std::size_t count = model_.experts->count, width = model_.width;
+    const std::size_t twice = expert_part(expert_gate_up, n, "weight", {count, 0, width})[1];
+    expert_part(expert_down, n, "weight", {count, width, twice / 2});
   }
 
   // Gates and the others in one tensor, as gpt-oss has them: [experts,in,out], or [experts,out,in]

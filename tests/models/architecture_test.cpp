@@ -240,7 +240,7 @@ TEST_CASE("sizes that make no model are refused at their key") {
            {with_sizes("llama", R"("num_local_experts": 4)"),
             "feed-forwards that choose among experts are not computed\n"
             "  where: /num_local_experts\n"
-            "  help:  of this kind only gpt_oss is known"},
+            "  help:  families that have experts, such as mixtral, have rows of their own"},
            {with_sizes("gpt2", R"("add_cross_attention": true)"),
             "decoders that read another model's states are not computed\n"
             "  where: /add_cross_attention\n"
