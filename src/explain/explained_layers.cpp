@@ -60,6 +60,16 @@ const ShownActivation& shown_activation(Activation activation) {
   return silu;
 }
 
+const ShownActivation& shown_activation(const LayerSpec& spec) {
+  static const ShownActivation learned{
+      "xielu",
+      to_translate("xielu(h) = αp·h² + β·h where h > 0, else αn·(exp(min(h, ε)) - 1 - h) + β·h, "
+                   "with constants of this layer"),
+      "\\mathrm{xielu}(h) = \\alpha_p h^2 + \\beta h \\;(h > 0), \\quad "
+      "\\alpha_n\\left(e^{\\min(h, \\epsilon)} - 1 - h\\right) + \\beta h"};
+  return spec.xielu ? learned : shown_activation(spec.activation);
+}
+
 // The query's hidden state.
 Numbers state_of(const Tensor& states, QueryChoice choice) {
   const HeadRows<double> rows(states, 1);
@@ -182,14 +192,17 @@ class LayerWalk {
     const Tensor hidden_states = apply(first, input, 1);
     const auto hidden = hidden_states.values<double>();
     Numbers active;
-    for (const double h : hidden) active.push_back(activated(h, curve_of(spec_.activation)));
+    for (const double h : hidden) {
+      active.push_back(spec_.xielu ? xielu(h, *spec_.xielu)
+                                   : activated(h, curve_of(spec_.activation)));
+    }
 
     to_.step(translated("Into the wider space"));
     product_formula("h", "x", "1", first);
     show_vectors({named_vector("x", x)}, to_);
     explain_linear(first, x, 0, hidden, "h", to_);
     to_.step(translated("The activation"));
-    const ShownActivation& shown = shown_activation(spec_.activation);
+    const ShownActivation& shown = shown_activation(spec_);
     to_.formula(translated(shown.text), shown.latex);
     const std::string called = std::string(shown.name) + "(h)";
     show_vectors({named_vector("h", hidden), named_vector(called, active)}, to_);

@@ -224,6 +224,12 @@ class LayerPass {
       const Tensor y = chosen_experts(*weights_.experts, curve, x, threads_);
       return base ? sum(base, y, threads_) : y;
     }
+    if (spec_.xielu) {
+      const Tensor wide = mapped(
+          threads_, [&](double h) { return xielu(h, *spec_.xielu); },
+          apply(weights_.up, x, threads_));
+      return product(weights_.down, wide, threads_, base);
+    }
     const Tensor wide = weights_.gate ? apply(weights_.up, x, threads_,
                                               gating(apply(weights_.gate, x, threads_), curve))
                                       : apply(weights_.up, x, threads_, activating(curve));
@@ -272,6 +278,12 @@ std::vector<ExpertShare> best_experts(const Experts& experts, std::span<const do
   }
   for (const std::size_t e : taken) shares.push_back({e, power(e) / sum});
   return shares;
+}
+
+double xielu(double x, const Xielu& constants) noexcept {
+  const double linear = constants.beta * x;
+  return x > 0 ? constants.positive * x * x + linear
+               : constants.negative * (std::expm1(std::min(x, constants.eps)) - x) + linear;
 }
 
 LayerStep step(const Layer& layer, const Tensor& x, const Tensor& memory,

@@ -14,6 +14,14 @@
 
 namespace attn {
 
+/// Constants of the activation xIELU (Huang and Schlag 2024, equation 12): f(x) = αp·x² + β·x for
+/// x > 0, else αn·(exp(min(x, ε)) − 1 − x) + β·x.
+struct Xielu {
+  double positive = 0, negative = 0;  ///< αp, αn
+  double beta = 0.5, eps = -1e-6;
+};
+double xielu(double x, const Xielu& constants) noexcept;
+
 /// The rules of a layer: everything about it but its learned matrices and the norms of its states.
 struct LayerSpec {
   /// Options of the self-attention and of the cross-attention: mask, positions, scale, softcap,
@@ -21,6 +29,7 @@ struct LayerSpec {
   AttentionOptions self = {}, cross = {};
   std::optional<std::size_t> heads = {}, kv_heads = {};
   Activation activation = Activation::relu;
+  std::optional<Xielu> xielu = {};   ///< in place of the activation
   bool parallel = false;             ///< the feed-forward reads the layer's input too
   bool residual_after_norm = false;  ///< a branch is added to its normed input, not to its input
 };

@@ -37,18 +37,19 @@ enum class WeightPurpose {
   after_attention, after_attention_sum, cross_query, cross_key, cross_value, cross_output,
   before_cross, after_cross_sum, before_feed_forward, after_feed_forward, after_feed_forward_sum,
   final_norm, gate, up, gated_up, gate_up, down, router, experts, expert_gate, expert_up,
-  expert_down, expert_gate_up, shared_gate, shared_up, shared_down, shared_share, class_token, distillation_token, registers, attention_scale, feed_forward_scale,
+  expert_down, xielu_positive, xielu_negative, xielu_beta, xielu_eps, expert_gate_up, shared_gate, shared_up, shared_down, shared_share, class_token, distillation_token, registers, attention_scale, feed_forward_scale,
   probe, pooling_in, pooling_output, pooling_norm, pooling_up, pooling_down, pooled_norm
 };
 /// Their names in a row of the table of families, in the order of the enumeration.
-inline constexpr std::array<std::string_view, 56> weight_purposes{
+inline constexpr std::array<std::string_view, 60> weight_purposes{
     "tokens", "positions", "types", "embedding_norm", "embedding_projection",
     "output_projection", "layer", "query", "key", "value", "query_key_value", "output",
     "query_norm", "key_norm", "sinks", "buckets", "before_attention", "after_attention",
     "after_attention_sum", "cross_query", "cross_key", "cross_value", "cross_output",
     "before_cross", "after_cross_sum", "before_feed_forward", "after_feed_forward",
     "after_feed_forward_sum", "final_norm", "gate", "up", "gated_up", "gate_up", "down",
-    "router", "experts", "expert_gate", "expert_up", "expert_down", "expert_gate_up",
+    "router", "experts", "expert_gate", "expert_up", "expert_down", "xielu_positive",
+    "xielu_negative", "xielu_beta", "xielu_eps", "expert_gate_up",
     "shared_gate", "shared_up", "shared_down", "shared_share", "class_token",
     "distillation_token", "registers", "attention_scale", "feed_forward_scale", "probe",
     "pooling_in", "pooling_output", "pooling_norm", "pooling_up", "pooling_down", "pooled_norm"};
@@ -127,6 +128,7 @@ struct Architecture {
   bool residual_after_norm = false;     ///< the normed state is what the branches are added to
   bool whole_width_norms = false;       ///< of query and key: over all heads together
   bool norms_by_head = false;           ///< of query and key: with weights of each head
+  bool norms_after_rotary = false;      ///< of query and key: after the rotation
   std::optional<double> clip;           ///< largest size of queries, keys and values
   bool stored_transposed = false;       ///< matrices are [in,out]
   bool rows_in_pairs = false;  ///< rows of queries and keys: those turned together are neighbours

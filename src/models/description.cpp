@@ -79,8 +79,9 @@ const char* norm_text(const Architecture& model) {
                                      : to_translate("RMS norm");
 }
 
-const char* activation_text(Activation activation) {
-  switch (activation) {
+const char* activation_text(const Architecture& model) {
+  if (model.stacks.front().names.contains(WeightPurpose::xielu_positive)) return "xielu";
+  switch (model.activation) {
     case Activation::relu:
       return "relu";
     case Activation::gelu:
@@ -192,7 +193,7 @@ std::vector<Fact> facts_of(const ModelFolder& folder) {
       {to_translate("positions"), positions_text(model, folder.weights)},
       {to_translate("norm"),
        translated("{1}, ε {2}", translated(norm_text(model)), with_digits(model.eps, 6))},
-      {to_translate("activation"), translated(activation_text(model.activation))},
+      {to_translate("activation"), translated(activation_text(model))},
       {to_translate("mask"), mask},
       {to_translate("head"), head_text(folder)},
       {to_translate("tokenizer"), tokenizer_text(folder)},
@@ -248,7 +249,7 @@ std::string model_json(const CheckpointFolder& folder) {
       json.member("positions", positions_text(model, found.weights));
       json.member("norm", norm_text(model));
       json.member("eps", model.eps);
-      json.member("activation", activation_text(model.activation));
+      json.member("activation", activation_text(model));
       json.member("logits", has_head(model, found.weights));
       json.member("tied", model.tied);
       if (found.tokenizer) {

@@ -105,8 +105,26 @@ class StackReader {
     own.heads = model_.heads;
     own.kv_heads = model_.kv_heads;
     own.activation = model_.activation;
+    if (weights_.has(WeightPurpose::xielu_positive, n)) own.xielu = xielu_of(n);
     own.parallel = model_.parallel;
     own.residual_after_norm = model_.residual_after_norm;
+    return own;
+  }
+
+  // The file has the numbers that αp and αn − β are the softplus of.
+  Xielu xielu_of(std::size_t n) const {
+    const auto number = [&](WeightPurpose purpose, double otherwise) {
+      const Tensor one = weights_.find(purpose, n, "weight");
+      return one ? one.converted(DType::float64).values<double>()[0] : otherwise;
+    };
+    const auto softplus = [](double x) {
+      return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+    };
+    Xielu own;
+    own.beta = number(WeightPurpose::xielu_beta, own.beta);
+    own.eps = number(WeightPurpose::xielu_eps, own.eps);
+    own.positive = softplus(number(WeightPurpose::xielu_positive, 0));
+    own.negative = own.beta + softplus(number(WeightPurpose::xielu_negative, 0));
     return own;
   }
 

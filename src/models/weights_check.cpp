@@ -104,6 +104,7 @@ class StackCheck {
         vector(WeightPurpose::key_norm, n, whole ? groups : model_.head_width);
       }
       vector(WeightPurpose::sinks, n, model_.heads);
+      xielu(n);
       vector(attention_scale, n, width);
       vector(feed_forward_scale, n, width);
       feed_forward(n);
@@ -181,6 +182,20 @@ class StackCheck {
     const Shape& shape = expect_shape(weights_, *name, wanted);
     take(*name);
     return shape;
+  }
+
+  // Single numbers, some of which are constants that old files lack.
+  void xielu(std::size_t n) {
+    using enum WeightPurpose;
+    for (const WeightPurpose purpose : {xielu_positive, xielu_negative, xielu_beta, xielu_eps}) {
+      if (!stack_.names.contains(purpose)) continue;
+      const auto name = names_.found(purpose, n, "weight");
+      const bool may_lack = purpose == xielu_beta || purpose == xielu_eps;
+      if (!name && !may_lack) missing(purpose, n);
+      if (!name) continue;
+      if (element_count(weights_.shape(*name)) != 1) expect_shape(weights_, *name, {1});
+      take(*name);
+    }
   }
 
   void shared_expert(std::size_t n) {
