@@ -57,9 +57,12 @@ struct AttentionOptions {
   // offset.
   std::optional<Rotary> rotary =
       {};  ///< rotates queries and new keys; past keys are rotated already
-  std::optional<Norm> query_norm = {}, key_norm = {};  ///< of queries and new keys, before rotation
-  double eps = 1e-5;                                   ///< ε of every norm
-  std::optional<RelativeBias> relative_bias = {};      ///< added with the mask's bias
+  /// Of each head's queries and new keys; their weights are [d], or [H,d] and [G,d] with a row for
+  /// each head.
+  std::optional<Norm> query_norm = {}, key_norm = {};
+  bool norms_after_rotary = false;                 ///< whether these norms follow the rotation
+  double eps = 1e-5;                               ///< ε of every norm
+  std::optional<RelativeBias> relative_bias = {};  ///< added with the mask's bias
   Tensor sinks = {};  ///< [H], finite: one more logit per head in the sum of the softmax, with no
                       ///< value (Xiao et al. 2023), neither scaled nor capped
 

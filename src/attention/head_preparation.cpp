@@ -206,6 +206,7 @@ HeadPreparation::HeadPreparation(const AttentionOptions& options, const Geometry
           checked_norm(options.query_norm, geometry.heads, geometry.query_width, "query_norm")),
       key_norm_(checked_norm(options.key_norm, geometry.kv_heads, geometry.key_width, "key_norm")),
       eps_(options.eps),
+      norms_after_rotary_(options.norms_after_rotary),
       threads_(options.threads),
       batch_(geometry.batch),
       heads_(geometry.heads),
@@ -412,8 +413,9 @@ void HeadPreparation::prepare_rows_of(const double* from, std::size_t count, std
                                       const std::optional<RotaryAngles>& angles, double* to) const {
   for (std::size_t i = 0; i < count; ++i, from += stride, to += stride) {
     std::copy_n(from, width, to);
-    if (norm) normalise(to, width, *norm, eps_);
+    if (norm && !norms_after_rotary_) normalise(to, width, *norm, eps_);
     if (angles) turn(to, *angles, i, rotary_->interleaved);
+    if (norm && norms_after_rotary_) normalise(to, width, *norm, eps_);
   }
 }
 
@@ -430,8 +432,14 @@ void HeadPreparation::prepare_rows_of(const float* from, std::size_t count, std:
   if (angles) {
     turns = {angles->cos.data(), angles->sin.data(), angles->pairs, rotary_->interleaved};
   }
-  kernels::prepare_rows(from, count, width, stride, row_norm ? &*row_norm : nullptr,
-                        turns ? &*turns : nullptr, to);
+  const kernels::RowNorm* const normed = row_norm ? &*row_norm : nullptr;
+  const kernels::RowTurns* const turned = turns ? &*turns : nullptr;
+  if (normed == nullptr || turned == nullptr || !norms_after_rotary_) {
+    kernels::prepare_rows(from, count, width, stride, normed, turned, to);
+    return;
+  }
+  kernels::prepare_rows(from, count, width, stride, nullptr, turned, to);
+  kernels::prepare_rows(to, count, width, stride, normed, nullptr, to);
 }
 
 Sequences HeadPreparation::prepared(const Sequences& sequences, DType precision) const {

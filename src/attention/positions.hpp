@@ -62,8 +62,8 @@ void turn(T* head, const RotaryAngles& angles, std::size_t row, bool interleaved
 /// The norm of one head, whose row of the weight [H,d] it has; a weight [d] is that of all heads.
 std::optional<Norm> norm_of_head(const std::optional<Norm>& norm, std::size_t head);
 
-/// Norms and rotary positions of each head's queries and new keys, applied in that order before
-/// they are compared. Checked against the sizes of one attention.
+/// Norms and rotary positions of each head's queries and new keys, applied in that order, or the
+/// norms last, before they are compared. Checked against the sizes of one attention.
 class HeadPreparation {
  public:
   /// Positions of queries or of new keys, [samples,length]. One sample stands for all if they are
@@ -116,6 +116,7 @@ class HeadPreparation {
   std::optional<Rotary> rotary_;
   std::optional<Norm> query_norm_, key_norm_;  ///< their weights in float64
   double eps_;
+  bool norms_after_rotary_;
   std::size_t threads_, batch_, heads_, kv_heads_;
   Positions query_positions_, key_positions_;
   std::optional<RotaryFrequencies> frequencies_;

@@ -151,6 +151,18 @@ void explain_norm(const Norm& norm, const ExplainedQuery& query, bool of_query, 
   show_vectors(std::move(rows), to);
 }
 
+// The query before its rotation and after it; its norm comes before or last.
+Numbers before_rotation(const ExplainedQuery& query) {
+  const auto given = query.given_query();
+  return query.request().norms_after_rotary ? Numbers(given.begin(), given.end())
+                                            : query.normed_query();
+}
+Numbers after_rotation(const ExplainedQuery& query) {
+  const auto compared = query.query();
+  return query.request().norms_after_rotary ? query.normed_query()
+                                            : Numbers(compared.begin(), compared.end());
+}
+
 // The angle of each pair of the query's columns.
 void explain_angles(const ExplainedQuery& query, Explanation& to) {
   const HeadPreparation& preparation = query.preparation();
@@ -158,8 +170,7 @@ void explain_angles(const ExplainedQuery& query, Explanation& to) {
   const std::int64_t position = preparation.query_positions().at(choice.sample, choice.query);
   const RotaryAngles angles = preparation.angles(choice.sample, {position});
   const bool interleaved = preparation.rotary()->interleaved;
-  const Numbers before = query.normed_query();
-  const auto after = query.query();
+  const Numbers before = before_rotation(query), after = after_rotation(query);
   Explanation::Column pair{translated("columns"), {}, false, {}};
   Numbers turned_by, first, second, first_turned, second_turned, cosines, sines;
   const Excerpt shown = to.excerpt(angles.pairs, 16, 8, 4);
@@ -212,8 +223,8 @@ void explain_rotary(const ExplainedQuery& query, Explanation& to) {
              "\\begin{pmatrix} a \\\\ b \\end{pmatrix} \\mapsto \\begin{pmatrix} \\cos & -\\sin "
              "\\\\ \\sin & \\cos \\end{pmatrix} \\begin{pmatrix} a \\\\ b \\end{pmatrix}");
   explain_angles(query, to);
-  const Numbers before = query.normed_query();
-  show_vectors({named_vector("q", before), named_vector(translated("q rotated"), query.query())},
+  show_vectors({named_vector("q", before_rotation(query)),
+                named_vector(translated("q rotated"), after_rotation(query))},
                to);
 }
 
@@ -239,13 +250,17 @@ void explain_preparation(const ExplainedQuery& query, Explanation& to) {
   const AttentionRequest& request = query.request();
   const std::size_t head = query.choice().head;
   const std::size_t kv_head = head / (query.geometry().heads / query.geometry().kv_heads);
+  const bool after = request.norms_after_rotary;
+  if (request.rotary && after) explain_rotary(query, to);
   if (request.query_norm) {
     explain_norm(*norm_of_head(request.query_norm, head), query, true, to);
-    show_vectors({named_vector("q", query.given_query()), named_vector("y", query.normed_query())},
+    const Numbers half = query.normed_query();
+    show_vectors({after ? named_vector("q", half) : named_vector("q", query.given_query()),
+                  after ? named_vector("y", query.query()) : named_vector("y", half)},
                  to);
   }
   if (request.key_norm) explain_norm(*norm_of_head(request.key_norm, kv_head), query, false, to);
-  if (request.rotary) explain_rotary(query, to);
+  if (request.rotary && !after) explain_rotary(query, to);
   if (request.rotary || request.key_norm) show_keys(query, to);
 }
 

@@ -114,9 +114,14 @@ ExplainedQuery::ExplainedQuery(const AttentionRequest& request, const AttentionR
                    query_ = Rows(compared.query, geometry().heads);
                    key_ = Rows(compared.key_or_query(), geometry().kv_heads, of.past_key);
                    visibility_.compare(std::make_shared<const ComparedRows>(compared, geometry()));
-                   AttentionOptions norms = request;
-                   norms.rotary.reset();
-                   const HeadPreparation only(norms, geometry(), visibility_);
+                   AttentionOptions first = request;
+                   if (request.norms_after_rotary) {
+                     first.query_norm.reset();
+                     first.key_norm.reset();
+                   } else {
+                     first.rotary.reset();
+                   }
+                   const HeadPreparation only(first, geometry(), visibility_);
                    normed_query_ = Rows(only ? only.prepared(of, DType::float64).query : of.query,
                                         geometry().heads);
                    value_ = Rows(of.value_or_key(), geometry().kv_heads, of.past_value);

@@ -84,6 +84,7 @@ class ExplainedQuery {
   // Before any of these, and the query between norm and rotation.
   std::span<const double> given_query() const;
   std::span<const double> given_key(std::size_t j) const;
+  /// The query between its norm and its rotation, whichever comes first.
   std::vector<double> normed_query() const;
   bool has_value() const noexcept { return static_cast<bool>(result_.output); }
   std::span<const double> value(std::size_t j) const;  ///< v[j] [d_v]

@@ -196,6 +196,7 @@ class ArchitectureReader {
     model_.residual_after_norm = reader_.value(row_.residual_after_norm).value_or(false);
     model_.whole_width_norms = row_.whole_width_norms;
     model_.norms_by_head = row_.norms_by_head;
+    model_.norms_after_rotary = row_.norms_after_rotary;
     if (reader_.value(row_.clip)) model_.clip = read_multiplier(row_.clip, 0);
     model_.stored_transposed = row_.stored_transposed;
     model_.rows_in_pairs = row_.rows_in_pairs;

@@ -321,6 +321,7 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"eps", own<&FamilyRow::eps>, keys<&FamilyRow::eps>},
      {"whole_width_norms", put<&FamilyRow::whole_width_norms>},
      {"norms_by_head", put<&FamilyRow::norms_by_head>},
+     {"norms_after_rotary", put<&FamilyRow::norms_after_rotary>},
      {"clip", own<&FamilyRow::clip>, keys<&FamilyRow::clip>},
      {"activation", own<&FamilyRow::activation>, keys<&FamilyRow::activation>},
      {"feed_forward_keys", put<&FamilyRow::feed_forward_keys>},

@@ -103,7 +103,7 @@ struct FamilyRow {
   RowNorm norm;
   std::vector<std::string> norm_first_keys;
   RowValue<double> eps;
-  bool whole_width_norms = false, norms_by_head = false;
+  bool whole_width_norms = false, norms_by_head = false, norms_after_rotary = false;
   RowValue<double> clip;
   RowValue<std::string> activation;
   std::vector<std::string> feed_forward_keys;

@@ -223,6 +223,8 @@ constexpr std::string_view rows = R"json({
     "before_feed_forward": "feedforward_layernorm", "gate": null,
     "xielu_positive": "mlp.act_fn.alpha_p", "xielu_negative": "mlp.act_fn.alpha_n", "xielu_beta": "mlp.act_fn.beta",
     "xielu_eps": "mlp.act_fn.eps"}},
+"hunyuan_v1_dense": {"like": "llama", "eps": 1e-5, "norms_after_rotary": true,
+  "names": {"query_norm": "self_attn.query_layernorm", "key_norm": "self_attn.key_layernorm"}},
 "glm": {"like": "llama", "eps": 1.5625e-7, "defaults": {"head_dim": 128},
   "rotary": {"share": 0.5, "interleaved": true},
   "names": {"gate": null, "up": null, "gate_up": "mlp.gate_up_proj"}},

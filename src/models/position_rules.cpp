@@ -90,7 +90,15 @@ Rotary RotaryReader::read(bool window) const {
     if (!(window && own_theta && !by_kind_)) scaling = own;
   }
   positive(reader_.listed(row_.theta.keys).value_or("rope_theta"), rotary.theta);
-  if (scaling != nullptr) rotary.scaling = read_scaling(*scaling);
+  if (scaling == nullptr) return rotary;
+  rotary.scaling = read_scaling(*scaling);
+  // An α in place of the length of the text (Hunyuan).
+  const auto alpha = number_in(*scaling, "alpha");
+  if (alpha && std::holds_alternative<DynamicScaling>(rotary.scaling)) {
+    const auto width = static_cast<double>(width_);
+    rotary.theta *= std::pow(positive("alpha", *alpha, "/rope_scaling"), width / (width - 2));
+    rotary.scaling = {};
+  }
   return rotary;
 }
 

@@ -97,6 +97,7 @@ class StackReader {
       options.query_norm = head_norm(WeightPurpose::query_norm, n, model_.heads);
       options.key_norm = head_norm(WeightPurpose::key_norm, n, model_.kv_heads);
     }
+    options.norms_after_rotary = model_.norms_after_rotary;
     own.self = options;
     own.self.rotary = stack_.layers[n].rotary;
     own.self.mask = stack_mask(stack_, n);

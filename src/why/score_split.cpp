@@ -29,6 +29,18 @@ struct HeadVectors {
   std::vector<Rows> parts;  ///< [count,d] each; the last is the bias
 };
 
+// The norm with the denominator of the sum of all parts.
+void normalise(const std::optional<Norm>& norm, Rows& parts, double eps) {
+  if (!norm) return;
+  Rows whole(1, parts.width);
+  for (std::size_t p = 0; p < parts.count(); ++p) {
+    add_scaled(1, parts.row(p), parts.width, whole.row(0));
+  }
+  const FrozenNorm frozen(norm, whole, eps);
+  for (std::size_t p = 0; p < parts.count(); ++p) frozen.apply(0, parts.row(p));
+  frozen.add_shift(parts.row(parts.count() - 1));
+}
+
 /// The product that makes a head's queries or keys, with the norms after it.
 class HeadProjection {
  public:
@@ -61,28 +73,16 @@ class HeadProjection {
         add_combination(columns_, 0, {from.parts[p].row(i), from.parts[p].width}, all.row(p));
       }
       add_scaled(1, bias_.row(0), columns_.width, all.row(parts - 1));
-      normalise(norm_of_all_, all);
+      normalise(norm_of_all_, all, eps_);
       Rows own(parts, width_);
       for (std::size_t p = 0; p < parts; ++p) std::copy_n(all.row(p) + first_, width_, own.row(p));
-      normalise(norm_of_head_, own);
+      normalise(norm_of_head_, own, eps_);
       for (std::size_t p = 0; p < parts; ++p) std::copy_n(own.row(p), width_, to[p].row(i));
     });
     return to;
   }
 
  private:
-  // The norm with the denominator of the sum of all parts.
-  void normalise(const std::optional<Norm>& norm, Rows& parts) const {
-    if (!norm) return;
-    Rows whole(1, parts.width);
-    for (std::size_t p = 0; p < parts.count(); ++p) {
-      add_scaled(1, parts.row(p), parts.width, whole.row(0));
-    }
-    const FrozenNorm frozen(norm, whole, eps_);
-    for (std::size_t p = 0; p < parts.count(); ++p) frozen.apply(0, parts.row(p));
-    frozen.add_shift(parts.row(parts.count() - 1));
-  }
-
   const std::optional<Norm>& norm_of_all_;
   std::optional<Norm> norm_of_head_;
   std::size_t first_ = 0, width_;
@@ -117,16 +117,22 @@ class ScoreSplitter {
     const AttentionRequest& request = attention_.request;
     const std::size_t d = geometry_.query_width;
     const std::size_t kv_head = place_.head / (geometry_.heads / geometry_.kv_heads);
+    const bool after = request.norms_after_rotary;
+    const std::optional<Norm> none;
     const HeadProjection query(attention_.weights.query, attention_.weights.query_norm,
-                               request.query_norm, place_.head, d, request.eps);
-    const HeadProjection key(attention_.weights.key, attention_.weights.key_norm, request.key_norm,
-                             kv_head, d, request.eps);
+                               after ? none : request.query_norm, place_.head, d, request.eps);
+    const HeadProjection key(attention_.weights.key, attention_.weights.key_norm,
+                             after ? none : request.key_norm, kv_head, d, request.eps);
     std::vector<FromStream> wanted{{query, queries_, q_}};
     if (!place_.crosses) wanted.push_back({key, keys_, k_});
     read_stream(wanted);
     if (place_.crosses) k_ = of_memory(key);
     turn_all(q_, queries_, preparation_.query_positions());
     turn_all(k_, keys_, preparation_.key_positions());
+    if (after) {
+      normalise_all(q_, norm_of_head(request.query_norm, place_.head));
+      normalise_all(k_, norm_of_head(request.key_norm, kv_head));
+    }
     split_.head = std::move(name);
     split_.query_parts = q_.names;
     split_.key_parts = k_.names;
@@ -202,6 +208,20 @@ class ScoreSplitter {
       const RotaryAngles angles = preparation_.angles(0, {positions.at(0, rows[n])});
       for (Rows& part : vectors.parts) {
         turn(part.row(n), angles, 0, preparation_.rotary()->interleaved);
+      }
+    }
+  }
+
+  // The norm after the rotation, row by row.
+  void normalise_all(HeadVectors& vectors, const std::optional<Norm>& norm) const {
+    for (std::size_t n = 0; n < vectors.parts.front().count(); ++n) {
+      Rows row(vectors.parts.size(), geometry_.query_width);
+      for (std::size_t p = 0; p < row.count(); ++p) {
+        std::copy_n(vectors.parts[p].row(n), row.width, row.row(p));
+      }
+      normalise(norm, row, attention_.request.eps);
+      for (std::size_t p = 0; p < row.count(); ++p) {
+        std::copy_n(row.row(p), row.width, vectors.parts[p].row(n));
       }
     }
   }
