@@ -220,18 +220,19 @@ AttentionRequest project(const AttentionOptions& options, const Sequences& state
   if (states.value) finish(states.key_or_query());
   together.push_back(&weights.value);
   finish(states.value_or_key());
+  const auto normed = [&](const std::optional<Norm>& norm, Tensor x) {
+    return norm ? apply(*norm, x, options.eps, options.threads) : std::move(x);
+  };
+  rows[0] = normed(weights.query_norm, std::move(rows[0]));
+  rows[1] = normed(weights.key_norm, std::move(rows[1]));
   for (Tensor& one : rows) {
     if (!weights.clip) break;
     one = mapped(
         options.threads, [most = *weights.clip](double x) { return std::clamp(x, -most, most); },
         one);
   }
-  const auto normed = [&](const std::optional<Norm>& norm, Tensor x) {
-    return norm ? apply(*norm, x, options.eps, options.threads) : std::move(x);
-  };
   AttentionRequest inner =
-      projected(options, states, normed(weights.query_norm, std::move(rows[0])),
-                normed(weights.key_norm, std::move(rows[1])), std::move(rows[2]));
+      projected(options, states, std::move(rows[0]), std::move(rows[1]), std::move(rows[2]));
   inner.dtype = precision;
   if (weights.gate) {
     inner.gate = apply_in(precision, weights.gate, states.query, options.threads);

@@ -28,7 +28,7 @@ struct AttentionWeights {
   StoredLinear query, key, value;
   StoredLinear output;  ///< absent = none
   StoredLinear gate;    ///< [H·dv,in], of the queries' states; absent = none
-  /// Largest size of the projected numbers, before their norms; absent = any (OLMo).
+  /// Largest size of the projected numbers, after these norms; absent = any (OLMo).
   std::optional<double> clip;
   /// Norms of a row of queries or keys, all heads together (OLMo et al. 2024, section 3.3).
   std::optional<Norm> query_norm, key_norm;

@@ -64,24 +64,26 @@ class Projected {
       to_.paragraph(translated("The last term is the bias."));
     }
     const std::size_t first = choice_.head * width;
+    if (!weights_.query_norm && !weights_.clip) {
+      explain_linear(weights_.query, x, first, query_.given_query(), "q", to_);
+      return;
+    }
+    const Tensor bare =
+        apply(weights_.query, Tensor({1, x.size()}, Numbers(x.begin(), x.end())), 1);
+    const double eps = attended_.request.eps;
+    explain_linear(weights_.query, x, first, bare.values<double>().subspan(first, width), "q", to_);
+    if (weights_.query_norm) {
+      // The norm is of all heads together.
+      const Tensor normed = apply(*weights_.query_norm, bare, eps, 1);
+      explain_norm(*weights_.query_norm, eps, bare.values<double>(), normed.values<double>(), to_);
+      to_.paragraph(
+          translated("This norm is over the queries of all heads together; keys have one "
+                     "likewise. The query of this head:"));
+    }
     if (weights_.clip) {
       to_.paragraph(translated("The numbers of queries, keys and values are cut off at ±{1}.",
                                shown_number(*weights_.clip)));
     }
-    if (!weights_.query_norm) {
-      explain_linear(weights_.query, x, first, query_.given_query(), "q", to_);
-      return;
-    }
-    // The norm is of all heads together.
-    const Tensor bare =
-        apply(weights_.query, Tensor({1, x.size()}, Numbers(x.begin(), x.end())), 1);
-    const double eps = attended_.request.eps;
-    const Tensor normed = apply(*weights_.query_norm, bare, eps, 1);
-    explain_linear(weights_.query, x, first, bare.values<double>().subspan(first, width), "q", to_);
-    explain_norm(*weights_.query_norm, eps, bare.values<double>(), normed.values<double>(), to_);
-    to_.paragraph(
-        translated("This norm is over the queries of all heads together; keys have one "
-                   "likewise. The query of this head:"));
     show_vectors({named_vector("q", query_.given_query())}, to_);
   }
 

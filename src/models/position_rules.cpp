@@ -162,9 +162,17 @@ RotaryScaling RotaryReader::long_scaling(const JsonValue& scaling) const {
   const double before = original(scaling);
   const auto longest = static_cast<double>(longest_);
   const double factor = number_in(scaling, "factor").value_or(longest / before);
+  // The amplitude by its own name, which Phi-3.5-MoE has for short and for long texts.
+  const auto mscale = number_in(scaling, "short_mscale");
+  if (mscale && number_in(scaling, "long_mscale") != mscale) {
+    throw input_error(translated("amplitudes that differ between short and long texts are not "
+                                 "computed"),
+                      "/rope_scaling/long_mscale",
+                      translated("positions of long texts would be rotated as in short ones"));
+  }
+  const auto given = mscale ? mscale : number_in(scaling, "attention_factor");
   const double amplitude =
-      number_in(scaling, "attention_factor")
-          .value_or(factor <= 1 ? 1.0 : std::sqrt(1 + std::log(factor) / std::log(before)));
+      given.value_or(factor <= 1 ? 1.0 : std::sqrt(1 + std::log(factor) / std::log(before)));
   positive("attention_factor", amplitude, "/rope_scaling");
   LongScaling scale;
   scale.original = before;
