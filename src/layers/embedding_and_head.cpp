@@ -1,6 +1,8 @@
 #include "layers/embedding_and_head.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "attention/layer_norm.hpp"
@@ -21,6 +23,22 @@ Tensor rows_for(const StoredMatrix& table, const std::vector<std::int64_t>& ids,
     rows.insert(rows.end(), row.begin(), row.end());
   }
   return Tensor({1, ids.size(), width}, std::move(rows)).converted(dtype);
+}
+
+// Rows x [1,L,E] with zeros for hidden tokens and the others scaled up.
+Tensor without_hidden(const HiddenTokens& hidden, const std::vector<std::int64_t>& ids,
+                      const Tensor& x) {
+  const auto count = static_cast<double>(std::count(ids.begin(), ids.end(), hidden.id));
+  const double factor = (1 - hidden.trained) / (1 - count / static_cast<double>(ids.size()));
+  const std::size_t width = x.shape().back();
+  return with_floats(x, [&]<class T>(std::span<const T> from) {
+    std::vector<T> y(from.size(), T(0));
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      if (ids[i / width] == hidden.id) continue;
+      y[i] = static_cast<T>(static_cast<double>(from[i]) * factor);
+    }
+    return Tensor(x.shape(), std::move(y));
+  });
 }
 
 // The rows of the position table.
@@ -46,6 +64,7 @@ EmbeddedTerms embedded_terms(const Embedding& embedding, const std::vector<std::
     x = mapped(
         threads, [&](double v) { return v * embedding.scale; }, x);
   }
+  if (embedding.hidden) x = without_hidden(*embedding.hidden, ids, x);
   const StoredMatrix& positions = embedding.positions;
   // A table as wide as the states is added behind the projection.
   terms.projected = embedding.projection && positions && positions.shape()[1] != x.shape().back();

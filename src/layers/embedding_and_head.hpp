@@ -24,6 +24,13 @@ struct Sinusoids {
 /// Positions of L tokens, float64 [1,L,D].
 Tensor sines_then_cosines(std::size_t length, std::size_t width, const Sinusoids& rule = {});
 
+/// Tokens that stand for hidden ones. Their rows are zeros, and the others are multiplied by
+/// (1 − trained) / (1 − share of hidden tokens in the text), as in training (Rives et al. 2021).
+struct HiddenTokens {
+  std::int64_t id = 0;
+  double trained = 0.12;  ///< share of rows that training left out
+};
+
 /// The tables that make states of token ids. D is the width of the states that enter the first
 /// layer, E that of the tables.
 struct Embedding {
@@ -33,7 +40,8 @@ struct Embedding {
   std::size_t first_position = 0;       ///< the row of `positions` that the first token takes
   std::optional<std::int64_t> padding;  ///< a token that takes the row of its own id (RoBERTa)
   std::optional<Sinusoids> sinusoidal;  ///< positions are sines and cosines
-  StoredMatrix types;                   ///< [types,E]; absent = none
+  std::optional<HiddenTokens> hidden;
+  StoredMatrix types;  ///< [types,E]; absent = none
   std::optional<Norm> norm;
   StoredLinear projection;  ///< [D,E]; absent = none
 

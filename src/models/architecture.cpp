@@ -49,14 +49,6 @@ void refuse_unsupported(const JsonValue& config) {
                translated("the weights are quantized, and their meaning is not known"),
                translated("use the model's unquantized folder"));
   }
-  if (const JsonValue* type = present_member(config, "position_embedding_type")) {
-    if (type->is(JsonValue::Type::string) && type->string() != "absolute") {
-      refuse_key(
-          "position_embedding_type",
-          translated("positions of the type {1} are not computed", in_quotes(type->string())),
-          translated("the maps would lack the scores of their distances"));
-    }
-  }
   const JsonValue* crosses = present_member(config, "add_cross_attention");
   if (crosses != nullptr && crosses->is(JsonValue::Type::boolean) && crosses->boolean()) {
     refuse_key("add_cross_attention",
@@ -84,6 +76,15 @@ void refuse_unread(const JsonValue& config, const FamilyRow& row) {
        {"rotary_scaling_factor", 1, to_translate("positions would be rotated as in training")},
        {"num_kv_shared_layers", 0, to_translate("layers would have keys of their own")},
        {"attention_chunk_size", 0, to_translate("queries would see keys of other chunks")}}};
+  if (const JsonValue* type = present_member(config, "position_embedding_type")) {
+    const std::string name = type->is(JsonValue::Type::string) ? type->string() : "absolute";
+    const bool turned = name == "rotary" && row.positions == ModelPositions::rotary;
+    if (name != "absolute" && !turned) {
+      refuse_key("position_embedding_type",
+                 translated("positions of the type {1} are not computed", in_quotes(name)),
+                 translated("the maps would lack the scores of their distances"));
+    }
+  }
   const ConfigurationReader reader(config, row);
   for (const Neutral& known : neutral) {
     const auto reads = [&](const RowValue<double>& of) {
@@ -220,6 +221,10 @@ class ArchitectureReader {
         read_multiplier(row_.logit_multiplier, 1) / read_multiplier(row_.logit_divisor, 1);
     model_.pad_id = read_id("pad_token_id");
     model_.decoder_start_id = read_id("decoder_start_token_id");
+    const auto hidden = read_id("mask_token_id");
+    if (hidden && reader_.value(row_.hides_tokens).value_or(false)) {
+      model_.hidden = HiddenTokens{.id = *hidden};
+    }
   }
 
   double read_multiplier(const RowValue<double>& of, double otherwise) const {

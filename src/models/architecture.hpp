@@ -14,6 +14,7 @@
 #include "attn/rotary.hpp"
 
 #include "io/json_value.hpp"
+#include "layers/embedding_and_head.hpp"
 #include "layers/layer.hpp"
 
 namespace attn {
@@ -150,6 +151,7 @@ struct Architecture {
   std::optional<VisionPart> vision;
   std::vector<Architecture> text;  ///< of a model of pictures and texts: one, that of its texts
   std::optional<std::int64_t> pad_id, decoder_start_id;
+  std::optional<HiddenTokens> hidden;
 
   bool encoder_decoder() const noexcept { return stacks.size() == 2; }
   /// Name of a stack in the names of its results: "" if it is the only one.

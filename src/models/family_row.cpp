@@ -355,7 +355,8 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"tied", put<&FamilyRow::tied>},
      {"tied_logits_by_root_of_width", put<&FamilyRow::tied_logits_by_root_of_width>},
      {"embedding_scale", read_embedding_scale},
-     {"embedding_scale_keys", put<&FamilyRow::embedding_scale_keys>}});
+     {"embedding_scale_keys", put<&FamilyRow::embedding_scale_keys>},
+     {"hides_tokens", own<&FamilyRow::hides_tokens>, keys<&FamilyRow::hides_tokens>}});
 
 // A part of a row that holds for configurations whose member `key` is `is`. row_of() merges it into
 // the row; here it is only checked.
@@ -369,8 +370,9 @@ void read_case_key(RowCase& to, const JsonValue& value, const std::string& place
 }
 
 void read_case_value(RowCase& to, const JsonValue& value, const std::string& place) {
-  if (!value.is(JsonValue::Type::boolean) && !value.is(JsonValue::Type::number)) {
-    refuse(value, to_translate("true, false or a number"), place);
+  if (!value.is(JsonValue::Type::boolean) && !value.is(JsonValue::Type::number) &&
+      !value.is(JsonValue::Type::string)) {
+    refuse(value, to_translate("true, false, a number or a string"), place);
   }
   to.is = true;
 }

@@ -127,6 +127,8 @@ struct FamilyRow {
   bool tied = true, tied_logits_by_root_of_width = false;
   bool embedding_scaled = false;  ///< by the root of the width
   std::vector<std::string> embedding_scale_keys;
+  /// Whether tokens that hide others are left out as in training; see HiddenTokens.
+  RowValue<bool> hides_tokens;
 };
 
 /// Reads a row of the table or of a user. Members that are null count as absent. Throws

@@ -70,6 +70,15 @@ constexpr std::string_view rows = R"json({
     "up": "ffn", "down": "ffn_output", "after_feed_forward_sum": "full_layer_layer_norm"},
   "head": {"dense": "predictions.dense", "norm": "predictions.LayerNorm", "weight": "predictions.decoder",
     "bias": ["predictions.bias", "predictions.decoder.bias"]}},
+"esm": {"like": "roberta", "prefixes": ["esm."], "activation_keys": null, "positions": "rotary",
+  "hides_tokens_keys": ["token_dropout"], "defaults": {"position_embedding_type": "absolute"},
+  "names": {"types": null, "positions": null, "embedding_norm": null, "after_attention_sum": null,
+    "after_feed_forward_sum": null, "before_attention": "attention.LayerNorm", "before_feed_forward": "LayerNorm",
+    "final_norm": "encoder.emb_layer_norm_after"},
+  "cases": [
+    {"key": "position_embedding_type", "is": "absolute", "row": {"positions": "learned",
+      "names": {"positions": "embeddings.position_embeddings"}}},
+    {"key": "emb_layer_norm_before", "is": true, "row": {"names": {"embedding_norm": "embeddings.layer_norm"}}}]},
 "modernbert": {
   "prefixes": ["model."], "optional": ["before_attention"], "causal": false, "norm": "layer", "eps": 1e-5, "eps_keys": ["norm_eps"],
   "activation": "gelu", "activation_keys": ["hidden_activation"], "positions": "rotary", "tied": true,
@@ -84,9 +93,9 @@ constexpr std::string_view rows = R"json({
   "head": {"dense": "head.dense", "norm": "head.norm", "weight": "decoder", "bias": ["decoder.bias"],
     "activation": "gelu", "activation_keys": ["classifier_activation"]}},
 "nomic_bert": {
-  "prefixes": ["bert."], "causal": false, "norm": "layer", "eps": 1e-12, "eps_keys": ["layer_norm_epsilon"],
-  "activation": "swiglu", "activation_keys": ["activation_function"], "positions": "rotary", "tied": true,
-  "rotary": {"theta_keys": ["rotary_emb_base"], "theta": 10000, "share_keys": ["rotary_emb_fraction"], "share": 1,
+  "prefixes": ["bert."], "causal": false, "norm": "layer", "eps": 1e-12, "eps_keys": ["layer_norm_epsilon", "layer_norm_eps"],
+  "activation": "swiglu", "activation_keys": ["activation_function", "hidden_act"], "positions": "rotary", "tied": true,
+  "rotary": {"theta_keys": ["rotary_emb_base", "rope_theta"], "theta": 10000, "share_keys": ["rotary_emb_fraction"], "share": 1,
     "interleaved_keys": ["rotary_emb_interleaved"]},
   "fused": "side_by_side",
   "names": {"tokens": "embeddings.word_embeddings", "types": "embeddings.token_type_embeddings",
@@ -509,8 +518,9 @@ JsonValue with_cases(JsonValue row, const JsonValue& config) {
     if (value == nullptr && defaults != nullptr) value = present_member(*defaults, key);
     const JsonValue& wanted = *one.find("is");
     if (value == nullptr || value->type() != wanted.type()) continue;
-    const bool is = wanted.is(JsonValue::Type::boolean) ? value->boolean() == wanted.boolean()
-                                                        : value->number() == wanted.number();
+    const bool is = wanted.is(JsonValue::Type::boolean)  ? value->boolean() == wanted.boolean()
+                    : wanted.is(JsonValue::Type::string) ? value->string() == wanted.string()
+                                                         : value->number() == wanted.number();
     if (is) row = merged(row, *one.find("row"));
   }
   return row;

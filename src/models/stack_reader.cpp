@@ -44,6 +44,7 @@ class StackReader {
     if (model_.longest) own.padding = model_.pad_id;
     own.sinusoidal = sinusoids_of(model_);
     own.types = table(WeightPurpose::types);
+    own.hidden = model_.hidden;
     own.norm = norm(WeightPurpose::embedding_norm, std::nullopt);
     own.projection = whole_linear(WeightPurpose::embedding_projection);
     return own;

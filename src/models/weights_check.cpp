@@ -21,14 +21,10 @@ using LayerNumber = std::optional<std::size_t>;
 
 // Causal masks, numbers and tables that old files hold in addition to the weights.
 bool is_buffer(std::string_view name) {
-  constexpr std::array<std::string_view, 8> ends{".attn_rot_embd.weight",
-                                                 ".attn.bias",
-                                                 ".attention.bias",
-                                                 ".masked_bias",
-                                                 ".position_ids",
-                                                 ".inv_freq",
-                                                 ".relative_attention_bias.weight",
-                                                 ".token_type_ids"};
+  constexpr std::array<std::string_view, 9> ends{
+      ".attn_rot_embd.weight", ".attn.causal_mask", ".attn.bias", ".attention.bias",
+      ".masked_bias",          ".position_ids",     ".inv_freq",  ".relative_attention_bias.weight",
+      ".token_type_ids"};
   return name.find(".rotary_emb.") != name.npos ||
          std::any_of(ends.begin(), ends.end(),
                      [&](std::string_view end) { return name.ends_with(end); });

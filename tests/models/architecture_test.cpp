@@ -134,6 +134,34 @@ TEST_CASE("EXAONE 4 leaves full layers unturned where other layers have a window
   CHECK(turned(R"("sliding_window": null)") == "tttttt");
 }
 
+TEST_CASE("layers without experts stand where the configuration puts them") {
+  const Architecture model =
+      architecture_of(with_sizes("qwen2_moe", R"("num_experts": 4, "decoder_sparse_step": 2,
+                                 "mlp_only_layers": [3])"));
+  std::string shown;
+  for (const ModelLayer& layer : model.stacks[0].layers) shown += layer.experts ? 'e' : '.';
+  CHECK(shown == ".e...e");
+  CHECK(model.experts->shares == ShareRule::of_all);
+  CHECK(architecture_of(with_sizes("mixtral")).experts->shares == ShareRule::of_chosen);
+  CHECK_FALSE(architecture_of(with_sizes("mixtral")).experts->limit);
+  CHECK(architecture_of(with_sizes("phimoe")).experts->nearness == 0.02);
+}
+
+TEST_CASE("ESM turns or looks positions up, by a name in its configuration") {
+  const Architecture turned =
+      architecture_of(with_sizes("esm", R"("position_embedding_type": "rotary",
+                                           "token_dropout": true, "mask_token_id": 32)"));
+  CHECK(turned.stacks[0].layers[0].rotary);
+  CHECK(turned.hidden->id == 32);
+  const Architecture learned = architecture_of(with_sizes("esm"));
+  CHECK(learned.positions == ModelPositions::learned);
+  CHECK_FALSE(learned.hidden);
+  CHECK(refusal_of(with_sizes("esm", R"("position_embedding_type": "relative_key")")) ==
+        "positions of the type \"relative_key\" are not computed\n"
+        "  where: /position_embedding_type\n"
+        "  help:  the maps would lack the scores of their distances");
+}
+
 TEST_CASE("MPT keeps the rules of its attention in an object of their own") {
   const Architecture model = architecture_of(
       with_sizes("mpt", R"("attn_config": {"alibi_bias_max": 4, "softmax_scale": 0.5})"));
@@ -442,8 +470,8 @@ TEST_CASE("values of a row that have another type than they must are refused whe
            {R"({"cases": [{"key": "alibi", "is": true}]})", "the case has no \"row\"", "/cases/0"},
            {R"({"cases": [{"key": null, "is": true, "row": {}}]})", "the case has no \"key\"",
             "/cases/0"},
-           {R"({"cases": [{"key": "alibi", "is": "yes", "row": {}}]})",
-            "expected true, false or a number, found a string", "/cases/0/is"},
+           {R"({"cases": [{"key": "alibi", "is": ["yes"], "row": {}}]})",
+            "expected true, false, a number or a string, found an array", "/cases/0/is"},
            {R"({"cases": [{"key": "alibi", "is": 1, "row": {"tied": 2}}]})",
             "expected true or false, found a number", "/cases/0/row/tied"}}) {
     CAPTURE(wrong.row);
