@@ -17,12 +17,26 @@ namespace {
 // vocab.txt.
 
 // Model types whose tokenizers never were WordPiece: a vocab.txt in their folder is another list.
-constexpr std::array types_without_word_piece = {
-    "albert",      "bart",    "bloom",       "camembert", "falcon",     "gemma", "gemma2",
-    "gemma3_text", "gpt2",    "gpt_neo",     "gpt_neox",  "gpt_oss",    "gptj",  "llama",
-    "longformer",  "marian",  "mbart",       "mistral",   "modernbert", "mt5",   "olmo2",
-    "opt",         "pegasus", "phi",         "phi3",      "qwen2",      "qwen3", "roberta",
-    "smollm3",     "t5",      "xlm-roberta", "xlnet"};
+constexpr std::array types_without_word_piece = {"albert",      "apertus",     "bart",
+                                                 "biogpt",      "bloom",       "camembert",
+                                                 "codegen",     "cohere",      "cohere2",
+                                                 "esm",         "eurobert",    "exaone4",
+                                                 "falcon",      "gemma",       "gemma2",
+                                                 "gemma3_text", "glm",         "glm4",
+                                                 "gpt2",        "gpt_bigcode", "gpt_neo",
+                                                 "gpt_neox",    "gpt_oss",     "gptj",
+                                                 "granite",     "granitemoe",  "hunyuan_v1_dense",
+                                                 "internlm2",   "llama",       "longformer",
+                                                 "m2m_100",     "marian",      "mbart",
+                                                 "mistral",     "mixtral",     "modernbert",
+                                                 "mpt",         "mt5",         "olmo",
+                                                 "olmo2",       "olmo3",       "olmoe",
+                                                 "opt",         "pegasus",     "phi",
+                                                 "phi3",        "phimoe",      "qwen2",
+                                                 "qwen2_moe",   "qwen3",       "qwen3_moe",
+                                                 "roberta",     "smollm3",     "stablelm",
+                                                 "starcoder2",  "t5",          "xglm",
+                                                 "xlm-roberta", "xlnet"};
 
 TokenizerParts parts_from_vocab_txt(const TokenizerFiles& files) {
   const TokenizerConfig config(files);
