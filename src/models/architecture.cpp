@@ -78,7 +78,8 @@ void refuse_unread(const JsonValue& config, const FamilyRow& row) {
        {"attention_chunk_size", 0, to_translate("queries would see keys of other chunks")}}};
   if (const JsonValue* type = present_member(config, "position_embedding_type")) {
     const std::string name = type->is(JsonValue::Type::string) ? type->string() : "absolute";
-    const bool turned = name == "rotary" && row.positions == ModelPositions::rotary;
+    const bool turned =
+        (name == "rotary" || name.starts_with("rope")) && row.positions == ModelPositions::rotary;
     if (name != "absolute" && !turned) {
       refuse_key("position_embedding_type",
                  translated("positions of the type {1} are not computed", in_quotes(name)),

@@ -145,7 +145,8 @@ case("cohere_norms_of_heads", {"model_type": "cohere", **GROUPED, "use_qk_norm":
      lambda c, ids: stack(c, ids, **cohere, qk="heads", logit=0.3,
                           rotary=lambda n: {"theta": 50.0, "interleaved": True}))
 case("cohere2_windows", {"model_type": "cohere2", **GROUPED, "num_hidden_layers": 3, "sliding_window": 3,
-                         "sliding_window_pattern": 2, "layer_norm_eps": 1e-5, "rope_theta": 50.0, "attention_bias": True},
+                         "sliding_window_pattern": 2, "layer_norm_eps": 1e-5, "rope_theta": 50.0, "attention_bias": True,
+                         "position_embedding_type": "rope_gptj", "rotary_pct": 1.0},
      lambda c, ids: stack(c, ids, **cohere, layers=3, logit=0.0625, bias="qkvo", window=lambda n: None if n == 1 else 3,
                           rotary=lambda n: None if n == 1 else {"theta": 50.0, "interleaved": True}))
 
