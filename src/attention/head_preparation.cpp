@@ -364,7 +364,8 @@ RotaryAngles HeadPreparation::angles(std::size_t batch,
 std::optional<Norm> norm_of_head(const std::optional<Norm>& norm, std::size_t head) {
   if (!norm || norm->weight.rank() < 2) return norm;
   Norm own = *norm;
-  own.weight = part_of(own.weight, head, {own.weight.shape()[1]});
+  const std::size_t width = own.weight.shape()[1];
+  own.weight = part_of(own.weight, head * width, {width});
   return own;
 }
 

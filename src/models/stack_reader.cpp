@@ -172,7 +172,8 @@ class StackReader {
       const Tensor numbers = row.converted(DType::float64);
       rows.insert(rows.end(), numbers.values<double>().begin(), numbers.values<double>().end());
     }
-    return Norm{Tensor({heads, rows.size() / heads}, std::move(rows)), {}, model_.norm};
+    const Shape shape{heads, rows.size() / heads};
+    return Norm{Tensor(shape, std::move(rows)), {}, model_.norm};
   }
 
   // Absent if the file has no weights for it.
