@@ -120,7 +120,7 @@ class ProductStages {
     for (std::size_t n = 0; n < rows * keys; ++n) to[n] *= scale_;
   }
 
-  // What positions add to the score of a key that is `key − place` away: [Lq + Lk − 1] from the
+  // Terms that positions add to scores by distance, [Lq + Lk − 1], from that of the
   // last query to its first key on; empty = nothing.
   std::vector<double> position_terms(std::size_t b, std::size_t h) const {
     std::vector<double> terms;
