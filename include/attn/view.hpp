@@ -28,7 +28,7 @@ struct ViewOptions {
   /// Choice of the maps. Of its selection the chosen heads and the layers have a meaning, which
   /// also choose among computed maps; the rest is for an input that is a file of maps.
   MapRequest maps;
-  bool stages = false;    ///< whether the steps of the score are shown too: scores, capped, masked
+  bool stages = false;  ///< whether the steps of the score are shown too: scores, capped, masked
   /// Head of a model whose scores are split for the page, as WhyOptions::head names it.
   std::optional<std::string> why;
   HeadCounting counting;  ///< of the statistics

@@ -19,6 +19,7 @@
 #include "explain/explanation.hpp"
 #include "maps/opened_input.hpp"
 #include "maps/selected_map.hpp"
+#include "models/pass_changes.hpp"
 #include "support/mapped_file.hpp"
 #include "support/overloaded.hpp"
 #include "support/printable.hpp"
@@ -239,6 +240,15 @@ void refuse_selection(const ExplainOptions& options) {
   refuse_for_document(heads_together(selection), "MapSelection::heads");
 }
 
+// Steps are those of the model itself, but for heads that are zeros.
+void refuse_changes(const Plan& plan) {
+  const auto* model = std::get_if<ModelRequest>(&plan.computation);
+  if (model == nullptr || !is_changed(*model)) return;
+  throw Error(ErrorKind::usage, translated("an explanation is of the model as it is"),
+              model->patch ? "DocumentOptions::patch" : "DocumentOptions::ablate",
+              translated("leave it out"));
+}
+
 ExplainOutcome explained_document(const ExplainOptions& options, const Document& document) {
   refuse_selection(options);
   std::vector<Plan> plans = read_plans(document, choose_steps);
@@ -248,6 +258,7 @@ ExplainOutcome explained_document(const ExplainOptions& options, const Document&
     throw Error(ErrorKind::usage, translated("CSV is written of splits alone"),
                 "ExplainOptions::format", translated("split a score or a logit, or choose JSON"));
   }
+  for (const Plan& plan : plans) refuse_changes(plan);
   try {
     for (Plan& plan : plans) explained.emplace_back(options, document, std::move(plan));
   } catch (const Error& error) {

@@ -113,6 +113,22 @@ TEST_CASE("run takes the output of a part from another text") {
       "attn-cli: no heads are off\n  where: --ablate\n  help:  add --heads-off, or leave it out\n");
 }
 
+TEST_CASE("explanations are of the model as it is") {
+  const std::vector<std::string> asked{"explain", "--model", std::string(ATTN_DATA) + "/speeches",
+                                       "--text", "The peace of the"};
+  const auto errors = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = asked;
+    words.insert(words.end(), more.begin(), more.end());
+    return attn_cli(words).errors;
+  };
+  CHECK(errors({"--patch", "The law of the", "--at", "1.1"}) ==
+        "attn-cli: an explanation is of the model as it is\n  where: --patch\n  help:  leave it "
+        "out\n");
+  CHECK(errors({"--heads-off", "1.1", "--ablate", "mean"}) ==
+        "attn-cli: an explanation is of the model as it is\n  where: --ablate\n  help:  leave it "
+        "out\n");
+}
+
 TEST_CASE("what cannot be split is refused by the flag that asks for it") {
   const Outcome other = attn_cli({"run", pythia, "--why", "7.0"});
   CHECK(other.exit_code == 3);
