@@ -90,6 +90,7 @@ const TEXTS = {
   text_shown: ['The text', '文本'],
   next_token: ['Next token:', '下一个词元：'],
   by_layer: ['By layer:', '逐层预测：'],
+  predictions_by_layer: ['Predictions by layer', '各层的预测'],
   masked_by_layer: ['Masked token {position} by layer:', '被掩盖的词元 {position}，逐层预测：'],
   layer_says: ['The states that leave layer {layer} would predict it with {share}.', '按第{layer}层输出的状态，预测它的概率为 {share}。'],
   masked_token: ['Masked token {position}:', '被掩盖的词元 {position}：'],
