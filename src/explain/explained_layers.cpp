@@ -275,7 +275,10 @@ class LayerWalk {
                            "the sigmoid of a score of its own.")
               : translated("One more feed-forward is computed for every token, with weight 1."));
     }
-    to_.paragraph(translated("Their results, weighed so, add up to:"));
+    to_.paragraph(experts.scale == 1
+                      ? translated("Their results, weighed so, add up to:")
+                      : translated("Their results, weighed so and multiplied by {1}, add up to:",
+                                   shown_number(experts.scale)));
     show_vectors({named_vector("y", output)}, to_);
   }
 

@@ -468,7 +468,7 @@ struct Refused {
   std::string_view family, reason;
 };
 constexpr std::string_view no_text = to_translate("they read pictures or sound");
-constexpr std::array<Refused, 15> refused_families{{
+constexpr std::array<Refused, 17> refused_families{{
     {"whisper", no_text},
     {"dbrx", to_translate("their feed-forwards choose among experts")},
     {"longformer", to_translate("their windows have weights of their own for global positions")},
@@ -479,6 +479,8 @@ constexpr std::array<Refused, 15> refused_families{{
     {"deepseek_v3", to_translate("their keys and values are compressed into one latent vector")},
     {"mamba", to_translate("their layers have no attention")},
     {"mamba2", to_translate("their layers have no attention")},
+    {"t5gemma", to_translate("their encoder and decoder have configurations of their own")},
+    {"granitemoehybrid", to_translate("most of their layers have no attention")},
     {"nemotron_h", to_translate("most of their layers have no attention")},
     {"qwen3_5", to_translate("most of their layers are linear attention without weights")},
     {"qwen3_next", to_translate("most of their layers are linear attention without weights")},
