@@ -189,7 +189,17 @@ TEST_CASE("splits are those of an independent computation") {
 
 TEST_CASE("the parts of scores add up to what the attention computes, in every family") {
   std::size_t count = 0;
-  for (const std::string& name : names_of_cases()) count += check_drawn_scores(name, 2, 7);
+  for (const std::string& name : names_of_cases()) {
+    const bool clipped = name.ends_with("_clipped") || name.find("_clipped_") != name.npos;
+    if (!clipped) {
+      count += check_drawn_scores(name, 2, 7);
+      continue;
+    }
+    CAPTURE(name);
+    CHECK(error_from([&] {
+            check_drawn_scores(name, 2, 7);
+          }).find("its queries and keys are cut off at ±") != std::string::npos);
+  }
   CHECK(count > 300);
 }
 

@@ -224,16 +224,16 @@ case("esm_rotary", {**ESM, "position_embedding_type": "rotary", "emb_layer_norm_
      lambda c, ids: esm(c, ids, True), more={"token_ids": [[5, HIDDEN, 7, 9, 9, 11, 3, 15], [8, 12, HIDDEN, 6, 19]]})
 case("esm_learned", {**ESM, "position_embedding_type": "absolute", "emb_layer_norm_before": True},
      lambda c, ids: esm(c, ids, False), "float32")
-case("mixtral_experts", {"model_type": "mixtral", **GROUPED, "num_local_experts": 4, "num_experts_per_tok": 2,
+case("mixtral_experts", {"model_type": "mixtral", **GROUPED, "num_local_experts": 6, "num_experts_per_tok": 2,
                          "sliding_window": None, "rms_norm_eps": 1e-5, "rope_theta": 1e6},
      lambda c, ids: stack(c, ids, eps=1e-5, rotary=lambda n: {"theta": 1e6},
-                          mlp=lambda x, at, n: experts(c, x, at, MIXTRAL, 4, 2)))
-case("mixtral_stacked_experts", {"model_type": "mixtral", **GROUPED, "num_local_experts": 4, "num_experts_per_tok": 2,
+                          mlp=lambda x, at, n: experts(c, x, at, MIXTRAL, 6, 2)))
+case("mixtral_stacked_experts", {"model_type": "mixtral", **GROUPED, "num_local_experts": 6, "num_experts_per_tok": 2,
                                  "rms_norm_eps": 1e-5, "sliding_window": 4, "rope_parameters":
                                  {"rope_type": "default", "rope_theta": 500.0}},
      lambda c, ids: stack(c, ids, eps=1e-5, window=lambda n: 4, rotary=lambda n: {"theta": 500.0},
-                          mlp=lambda x, at, n: experts(c, x, at, TOGETHER, 4, 2, stacked=True)), "float32")
-case("phimoe_near_experts", {"model_type": "phimoe", **GROUPED, "num_local_experts": 4, "num_experts_per_tok": 2,
+                          mlp=lambda x, at, n: experts(c, x, at, TOGETHER, 6, 2, stacked=True)), "float32")
+case("phimoe_near_experts", {"model_type": "phimoe", **GROUPED, "num_local_experts": 6, "num_experts_per_tok": 2,
                              "rms_norm_eps": 1e-5, "router_jitter_noise": 0.2, "attention_bias": True, "lm_head_bias": True,
                              "sliding_window": 5, "rope_theta": 100.0, "max_position_embeddings": 64,
                              "rope_scaling": {"type": "longrope", "short_factor": [1.0, 1.5], "long_factor": [2.0, 5.0],
@@ -241,7 +241,7 @@ case("phimoe_near_experts", {"model_type": "phimoe", **GROUPED, "num_local_exper
                                               "original_max_position_embeddings": 8}},
      lambda c, ids: stack(c, ids, **LAYER, norm_bias=True, bias="qkvo", window=lambda n: 5, head_bias=True,
                           rotary=lambda n: {"amplitude": 1.2, "frequencies": np.array([1.0, 0.1]) /
-                                            ([2.0, 5.0] if len(ids) > 8 else [1.0, 1.5])}, mlp=lambda x, at, n: experts(c, x, at, MIXTRAL, 4, 2, 0.2)))
+                                            ([2.0, 5.0] if len(ids) > 8 else [1.0, 1.5])}, mlp=lambda x, at, n: experts(c, x, at, MIXTRAL, 6, 2, 0.2)))
 case("olmoe_clipped_experts", {"model_type": "olmoe", **SIZES, "num_experts": 5, "num_experts_per_tok": 2,
                                "norm_topk_prob": False, "clip_qkv": 1.5, "rms_norm_eps": 1e-5},
      lambda c, ids: stack(c, ids, names=llama_names(qn="self_attn.q_norm", kn="self_attn.k_norm"), groups=H, qk="whole",
@@ -269,9 +269,9 @@ case("qwen3_moe_head_norms", {"model_type": "qwen3_moe", **GROUPED, "head_dim": 
                           rotary=lambda n: {"theta": 1000.0}, mlp=lambda x, at, n: experts(c, x, at, MLP, 4, 3)))
 GRANITE = ("block_sparse_moe.router.layer", "block_sparse_moe.input_linear.weight", "",
            "block_sparse_moe.output_linear.weight")
-case("granitemoe_multipliers", {"model_type": "granitemoe", **GROUPED, **MULTIPLIERS, "num_local_experts": 4,
+case("granitemoe_multipliers", {"model_type": "granitemoe", **GROUPED, **MULTIPLIERS, "num_local_experts": 6,
                                 "num_experts_per_tok": 2, "rms_norm_eps": 1e-6, "tie_word_embeddings": True},
-     lambda c, ids: stack(c, ids, **granite, mlp=lambda x, at, n: experts(c, x, at, GRANITE, 4, 2, stacked=True)))
+     lambda c, ids: stack(c, ids, **granite, mlp=lambda x, at, n: experts(c, x, at, GRANITE, 6, 2, stacked=True)))
 
 
 def set_sizes(sizes):
