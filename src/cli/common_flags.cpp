@@ -179,8 +179,8 @@ void add_model(Flags& flags, DocumentOptions& options) {
       .repeats = true;
   flags
       .text("--ablate", options.ablate, "WAY",
-            translated("zero or mean: numbers in the place of outputs of heads that are off, the "
-                       "mean being that over all tokens of the texts (default zero)"))
+            translated("zero or mean: what heads that are off write, the mean being that over all "
+                       "tokens of the texts (default zero)"))
       .words = {"zero", "mean"};
   flags.text("--patch", options.patch, "OTHER",
              translated("Take the output of a part of the model, --at, from this text"));
