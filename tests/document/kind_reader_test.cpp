@@ -68,10 +68,11 @@ TEST_CASE("keys without a meaning for a document's kind are problems at their pl
             "  help:  give true, or one slope per query head such as [0.5, 0.25]"},
            {sdpa + R"(,"mask":{"sinks":7}})",
             "unknown key \"sinks\"\n  where: doc.json, /mask/sinks\n"
+            "  help:  write it at the top of the document, outside of /mask"},
+           {sdpa + R"(,"mask":{"colour":7}})",
+            "unknown key \"colour\"\n  where: doc.json, /mask/colour\n"
             "  help:  known: causal, align, window, global, padding, allow, block, documents, "
-            "cu_seqlens, "
-            "prefix, chunk, dilation, where, bias, alibi, "
-            "fill"},
+            "cu_seqlens, prefix, chunk, dilation, where, bias, alibi, fill"},
            {sdpa + R"(,"mask":{"global":7}})",
             "expected an array of positions, found a number\n  where: doc.json, /mask/global\n"
             "  help:  give an array such as [0, 5]"},
