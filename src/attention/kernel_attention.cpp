@@ -384,6 +384,7 @@ class KernelAttention {
       const KernelAttention& attention = *self.attention;
       const ExpressionRows& expression = attention.own_->score->rows;
       const auto* const added = attention.scores_;
+      const double most = attention.largest_part(unit);
       by_pieces(rows.queries, rows.first_key, rows.keys,
                 [&](std::size_t r, std::size_t key, const kernels::RowPiece& piece) {
                   const std::size_t query = rows.query + r;
@@ -403,8 +404,11 @@ class KernelAttention {
                       kernels::narrow_rows(values, unit, piece, to, rows.stride);
                   for (std::size_t n = 0; n < piece.rows; ++n) {
                     const T* const row = to + n * rows.stride;
-                    if ((outcome.nan || outcome.too_large) &&
-                        self.sees_invalid(query + n, piece, values + n * piece.stride(), unit)) {
+                    const double* const exact = values + n * piece.stride();
+                    const bool large =
+                        most < largest_number && sees_larger({exact, piece.keys}, most / unit);
+                    if ((outcome.nan || outcome.too_large || large) &&
+                        self.sees_invalid(query + n, piece, exact, unit, most)) {
                       attention.out_of_range_ = true;
                     }
                     if (outcome.negative_infinity && (attention.allowed_ || attention.pooled_)) {
@@ -428,9 +432,17 @@ class KernelAttention {
       }
     }
 
-    // Whether a query sees a score that is NaN, or finite and beyond the range of T.
+    static bool sees_larger(std::span<const double> numbers, double most) {
+      double largest = 0;
+      for (const double number : numbers) {
+        largest = std::abs(number) > largest ? std::abs(number) : largest;
+      }
+      return largest > most;
+    }
+
+    // Whether a query sees a score that is NaN, or finite and larger than `most`.
     bool sees_invalid(std::size_t query, const kernels::RowPiece& piece, const double* row,
-                      double unit) const {
+                      double unit, double most) const {
       std::array<T, kernels::row_piece> terms{};
       if (!attention->intervals_only_) {
         attention->visibility_.add(batch, head, first_query + query, piece.first_key,
@@ -441,8 +453,7 @@ class KernelAttention {
       for (std::size_t key = first; key < end; ++key) {
         const std::size_t j = key - piece.first_key;
         const double score = row[j] * unit;
-        const bool valid = std::abs(score) <= static_cast<double>(std::numeric_limits<T>::max()) ||
-                           std::isinf(score);
+        const bool valid = std::abs(score) <= most || std::isinf(score);
         if (!valid && terms[j] != -std::numeric_limits<T>::infinity()) return true;
       }
       return false;
@@ -619,7 +630,18 @@ class KernelAttention {
   bool rewrites() const { return own_ != nullptr && own_->score; }
   bool reweighs() const { return own_ != nullptr && own_->weight; }
 
+  // The largest score by expression, times `unit`, that is rounded before terms are added to it:
+  // the rounding of a larger one shows where they cancel it (docs/numerics.md).
+  double largest_part(double unit) const {
+    constexpr double largest = 160;
+    const bool single = std::is_same_v<T, float> && !is_half(request_.dtype);
+    const bool added = request_.mask.bias || terms_ || exact_terms_;
+    return single && added ? largest * unit : largest_number;
+  }
+
   bool inputs_finite() const { return query_.finite() && key_.finite() && value_.finite(); }
+
+  static constexpr auto largest_number = static_cast<double>(std::numeric_limits<T>::max());
 
   const AttentionOptions& request_;
   double scale_;

@@ -105,10 +105,15 @@ void add_relative_bias(AttentionRequest& request, double size) {
   relative.table = doubles({relative.buckets, 1}, std::move(table));
 }
 
+void add_expression(AttentionRequest& request, double size) {
+  request.score_expression.text = "s + " + std::to_string(size) + " * (i - j)";
+}
+
 const std::vector<Part> parts{{"product", add_product},
                               {"bias", add_bias},
                               {"alibi", add_alibi},
-                              {"relative bias", add_relative_bias}};
+                              {"relative bias", add_relative_bias},
+                              {"expression", add_expression}};
 
 }  // namespace
 
@@ -297,8 +302,9 @@ AttentionRequest drawn_request(RandomRequests& random, DType dtype) {
   const auto likely = [&](std::size_t one_in) { return random.number(1, one_in) == 1; };
   sequences(request).query = eighths(random, {length, width});
   sequences(request).key = eighths(random, {length, width});
-  const std::size_t first = random.number(0, parts.size() - 1);
-  const std::size_t second = (first + random.number(1, parts.size() - 1)) % parts.size();
+  const std::size_t kinds = parts.size() - 1;  // an expression is computed before it is rounded
+  const std::size_t first = random.number(0, kinds - 1);
+  const std::size_t second = (first + random.number(1, kinds - 1)) % kinds;
   // The numbers of float16 end at 65504.
   const std::size_t most = dtype == DType::float16 ? 3 : 8;
   const double size = std::ldexp(1.0, static_cast<int>(random.number(0, most)));
