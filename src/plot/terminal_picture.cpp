@@ -107,7 +107,13 @@ std::string in_sixels(std::string_view png) {
   const std::unique_ptr<sixel_dither, void (*)(sixel_dither*)> palette(
       new_palette, [](sixel_dither* own) { sixel_dither_unref(own); });
   check(sixel_dither_initialize(palette.get(), pixels.rgb.data(), pixels.width, pixels.height,
-                                sixel_rgb888, 0, sixel_mean_of_pixels, 0));
+                                sixel_rgb888, 0, 0, 0));
+  // libsixel counts colours by five bits a channel, so that its white is 248.
+  constexpr int white = 255, white_of_five_bits = 248;
+  unsigned char* const colour = sixel_dither_get_palette(palette.get());
+  for (int i = 0; i < 3 * sixel_dither_get_num_of_palette_colors(palette.get()); ++i) {
+    colour[i] = static_cast<unsigned char>(std::min(white, colour[i] * white / white_of_five_bits));
+  }
   sixel_dither_set_diffusion_type(palette.get(), sixel_no_diffusion);
   check(
       sixel_encode(pixels.rgb.data(), pixels.width, pixels.height, 3, palette.get(), output.get()));

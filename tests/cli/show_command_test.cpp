@@ -161,6 +161,7 @@ TEST_CASE("show --as draws a picture by the protocol of kitty or in sixels, else
   const Outcome sixel = show("sixel");
   if (sixel.exit_code == 0) {
     CHECK(sixel.output.starts_with("\x1bP"));
+    CHECK(holds(sixel.output, ";2;100;100;100"));  // white is white
     CHECK(sixel.output.ends_with("\x1b\\\n"));
   } else {
     CHECK(holds(sixel.errors, "cannot load the library libsixel"));

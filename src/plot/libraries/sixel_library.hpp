@@ -12,7 +12,6 @@ struct sixel_dither;
 extern const LateLibrary sixel;
 
 inline constexpr int sixel_rgb888 = 3;           // SIXEL_PIXELFORMAT_RGB888
-inline constexpr int sixel_mean_of_pixels = 3;   // SIXEL_REP_AVERAGE_PIXELS
 inline constexpr int sixel_no_diffusion = 1;     // SIXEL_DIFFUSE_NONE
 inline constexpr int sixel_failed_bit = 0x1000;  // of SIXEL_FAILED()
 
@@ -27,6 +26,8 @@ ATTN_SIXEL(sixel_dither_new, int(sixel_dither**, int colours, void* allocator));
 ATTN_SIXEL(sixel_dither_unref, void(sixel_dither*));
 ATTN_SIXEL(sixel_dither_initialize, int(sixel_dither*, unsigned char* pixels, int width, int height,
                                         int format, int largest, int representative, int quality));
+ATTN_SIXEL(sixel_dither_get_palette, unsigned char*(sixel_dither*));
+ATTN_SIXEL(sixel_dither_get_num_of_palette_colors, int(sixel_dither*));
 ATTN_SIXEL(sixel_dither_set_diffusion_type, void(sixel_dither*, int diffusion));
 ATTN_SIXEL(sixel_encode, int(unsigned char* pixels, int width, int height, int depth, sixel_dither*,
                              sixel_output*));
