@@ -65,7 +65,7 @@ int make_page(const GivenToView& given) {
   ViewOptions options = given.options;
   const Common& common = given.common;
   const bool to_standard_output = given.out == "-";
-  constexpr std::string_view others[]{".png", ".svg", ".pdf", ".json"};
+  constexpr std::string_view others[]{".png", ".svg", ".pdf"};
   const std::string ending = std::filesystem::path(given.out).extension();
   if (std::ranges::count(others, ending) > 0) {
     throw Error(ErrorKind::usage, translated("the page is HTML, not {1}", ending.substr(1)),

@@ -13,6 +13,7 @@
 
 #include "plot/libraries/drawing_libraries.hpp"
 #include "plot/libraries/sixel_library.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -67,7 +68,7 @@ Pixels pixels_of(std::string_view png) {
       cairo_image_surface_create_from_png_stream(Reader::read, &png),
       [](cairo_surface_t* own) { cairo_surface_destroy(own); });
   if (cairo_surface_status(surface.get()) != CAIRO_STATUS_SUCCESS) {
-    throw Error(ErrorKind::internal, "a picture that Cairo cannot read", "", "");
+    throw Error(ErrorKind::internal, translated("the picture cannot be read by Cairo"), "", "");
   }
   Pixels pixels{cairo_image_surface_get_width(surface.get()),
                 cairo_image_surface_get_height(surface.get()),

@@ -249,18 +249,24 @@ TEST_CASE("text that cannot be drawn for want of threads is an error of its item
     MESSAGE("skipped: the program does not start with these limits");
     return;
   }
-  const std::string refusal =
-      "text cannot be drawn: the system grants no more threads, which fonts need\n"
-      "  help:  raise the limit of threads (ulimit -u, or the container's), or leave out the "
-      "pictures with --plots\n";
+  const auto refusal = [](const std::string& picture) {
+    return "text cannot be drawn: the system grants no more threads, which fonts need\n"
+           "  where: " +
+           picture +
+           "\n  help:  raise the limit of threads (ulimit -u, or the container's), or leave out "
+           "the "
+           "pictures with --plots\n";
+  };
   const Outcome run = shell(limited + "exec \"$ATTN\" run a.json --out r", folder.path());
   CHECK(run.exit_code == 3);
-  CHECK(run.errors == "attn-cli: " + refusal);
-  CHECK(files_below(folder / "r") == 0);
+  CHECK(run.errors ==
+        "attn-cli: " + refusal("heatmap.png") + "attn-cli: " + refusal("dimensions.png"));
+  CHECK(files_below(folder / "r") == 1);  // result.json
   const Outcome batch =
       shell(limited + "exec \"$ATTN\" batch a.json c.json --out b --jobs 2", folder.path());
   CHECK(batch.exit_code == 1);
-  CHECK(batch.errors == "attn-cli: a: " + refusal + "attn-cli: c: " + refusal);
+  CHECK(batch.errors ==
+        "attn-cli: a: " + refusal("heatmap.png") + "attn-cli: c: " + refusal("heatmap.png"));
   const Outcome none =
       shell(limited + "exec \"$ATTN\" run a.json --plots none --out n", folder.path());
   CHECK(none.exit_code == 0);

@@ -53,6 +53,7 @@ TEST_CASE("no command writes over a file that it reads, by whatever name") {
   folder.write("scores.json", R"({"attention":"softmax","scores":{"file":"weights.npy"},)"
                               R"("value":[[1],[1]]})");
   fs::create_symlink("v.json", folder / "link.png");
+  fs::create_symlink("v.json", folder / "link");
   fs::create_hard_link(folder / "w.json", folder / "hard.png");
   fs::create_directory(folder / "batch");
   fs::create_symlink("../l.jsonl", folder / "batch/summary.jsonl");
@@ -61,7 +62,7 @@ TEST_CASE("no command writes over a file that it reads, by whatever name") {
   const auto before = contents(folder);
   const std::vector<Case> cases = {
       {{"view", "v.json", "--out", "v.json"}, "v.json", "v.json"},
-      {{"view", "v.json", "--out", "./link.png"}, "./link.png", "v.json"},
+      {{"view", "v.json", "--out", "./link"}, "./link", "v.json"},
       {{"run", "result.json", "--out", ".", "--plots", "none"}, "./result.json", "result.json"},
       {{"run", "scores.json", "--tensors", "npy", "--out", ".", "--plots", "none"},
        "./weights.npy",

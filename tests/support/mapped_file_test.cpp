@@ -73,8 +73,8 @@ TEST_CASE("a file that cannot be opened is named with the reason") {
                        "  help:  name a file, not a folder",
                        Error);
   CHECK_THROWS_WITH_AS(MappedFile::open(FileName::by_user("")),
-                       "cannot open \"\": No such file or directory\n"
-                       "  help:  check the name, and the folder it is looked for in",
+                       "the name of a file is empty\n"
+                       "  help:  name a file, or - for standard input",
                        Error);
   try {
     MappedFile::open(FileName::by_user("no/such file.npy"));

@@ -9,6 +9,8 @@
 
 #include "attn/error.hpp"
 
+#include "support/translated.hpp"
+
 // Chunks of animations: acTL says how many frames there are, fcTL how one is shown, and fdAT holds
 // the pixels of all frames but the first, after a number of its place.
 
@@ -59,7 +61,8 @@ std::string animated_png(std::span<const std::string> frames, double seconds) {
   for (const std::string& frame : frames) {
     const std::vector<Chunk> chunks = chunks_of(frame);
     if (chunks[0].content != head[0].content) {
-      throw Error(ErrorKind::internal, "frames of several sizes", "", "");
+      throw Error(ErrorKind::internal, translated("the frames of an animation have several sizes"),
+                  "", "");
     }
     if (&frame == frames.data()) {
       append(file, chunks[0].type, chunks[0].content);
