@@ -56,11 +56,22 @@ class ExpressionRows::Compiler {
     } else {
       rows_.result_ = result;
     }
+    rows_.joins_ = joins_one_number();
     const double slope = registers_[result].slope;
     rows_.steepness_ = std::isnan(slope) ? infinity : slope;
   }
 
  private:
+  // Whether a cell takes one sum, difference or product of s and what does not depend on s.
+  bool joins_one_number() const {
+    const auto& steps = rows_.steps_[static_cast<std::size_t>(Level::cell)];
+    if (steps.size() != 1 || steps[0].to != rows_.result_) return false;
+    const RowOperation operation = steps[0].operation;
+    const bool joins = operation == RowOperation::plus || operation == RowOperation::minus ||
+                       operation == RowOperation::times;
+    return joins && (steps[0].of[0] == 0) != (steps[0].of[1] == 0);
+  }
+
   struct Register {
     Level level;
     Bounds bounds;
@@ -536,9 +547,9 @@ void ExpressionRows::compare(Registers& registers, const ExpressionCell& row,
   }
 }
 
-std::span<const double> ExpressionRows::values(Registers& registers, const ExpressionCell& row,
-                                               const kernels::RowPiece& piece,
-                                               const ComparedRows* rows) const {
+// Computes what the cells of a piece share.
+void ExpressionRows::prepare(Registers& registers, const ExpressionCell& row,
+                             const kernels::RowPiece& piece, const ComparedRows* rows) const {
   if (rows != nullptr && rows->query.width() == 0) rows = nullptr;
   ExpressionCell& last = registers.last_;
   const kernels::RowPiece before = registers.last_piece_;
@@ -556,6 +567,27 @@ std::span<const double> ExpressionRows::values(Registers& registers, const Expre
   last = row;
   registers.last_piece_ = piece;
   registers.ready_ = true;
+}
+
+template <class T>
+bool ExpressionRows::replace(Registers& registers, const ExpressionCell& row,
+                             const kernels::RowPiece& piece, const ComparedRows* rows, double unit,
+                             T* cells, std::size_t stride) const {
+  if (!joins_) return false;
+  prepare(registers, row, piece, rows);
+  return kernels::replace_cells(steps_[static_cast<std::size_t>(Level::cell)][0],
+                                {registers.numbers_.data(), varies_.data()}, unit, piece, cells,
+                                stride);
+}
+template bool ExpressionRows::replace(Registers&, const ExpressionCell&, const kernels::RowPiece&,
+                                      const ComparedRows*, double, float*, std::size_t) const;
+template bool ExpressionRows::replace(Registers&, const ExpressionCell&, const kernels::RowPiece&,
+                                      const ComparedRows*, double, double*, std::size_t) const;
+
+std::span<const double> ExpressionRows::values(Registers& registers, const ExpressionCell& row,
+                                               const kernels::RowPiece& piece,
+                                               const ComparedRows* rows) const {
+  prepare(registers, row, piece, rows);
   compute(registers, Level::cell, piece);
   return {registers.numbers_[result_], piece.rows * piece.stride()};
 }

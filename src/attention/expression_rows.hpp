@@ -48,6 +48,14 @@ class ExpressionRows {
   std::span<const double> values(Registers& registers, const ExpressionCell& row,
                                  const kernels::RowPiece& piece, const ComparedRows* rows) const;
 
+  /// Puts unit · value for the cells unit · s of a piece at cells[r · stride + j], in one pass and
+  /// to the same bits as values(), where the expression is a sum, a difference or a product of s
+  /// and one number. Returns false, with the cells as they were, for others and for numbers that
+  /// are not finite in T.
+  template <class T>
+  bool replace(Registers& registers, const ExpressionCell& row, const kernels::RowPiece& piece,
+               const ComparedRows* rows, double unit, T* cells, std::size_t stride) const;
+
  private:
   class Compiler;
   using Index = std::uint32_t;
@@ -66,6 +74,8 @@ class ExpressionRows {
                    std::size_t count) const;
   void compare(Registers& registers, const ExpressionCell& row, const kernels::RowPiece& piece,
                const ComparedRows* rows) const;
+  void prepare(Registers& registers, const ExpressionCell& row, const kernels::RowPiece& piece,
+               const ComparedRows* rows) const;
   void compute(Registers& registers, Level level, const kernels::RowPiece& piece) const;
 
   std::vector<std::uint8_t> varies_;  ///< per register; register 0 holds s or p
@@ -74,6 +84,7 @@ class ExpressionRows {
   std::vector<Named> compared_names_;        ///< dot(q, k), distance(q, k), norm(k)
   std::vector<kernels::RowStep> steps_[10];  ///< by level
   Index result_ = 0;
+  bool joins_ = false;  ///< a cell takes one sum, difference or product of s and another number
   double steepness_ = 0;
 };
 

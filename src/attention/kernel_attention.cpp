@@ -389,6 +389,11 @@ class KernelAttention {
                 [&](std::size_t r, std::size_t key, const kernels::RowPiece& piece) {
                   const std::size_t query = rows.query + r;
                   T* const to = rows.scores + r * rows.stride + key;
+                  if (added == nullptr && most == largest_number &&
+                      expression.replace(*self.of_score, self.row_of(query), piece,
+                                         &attention.own_->compared, unit, to, rows.stride)) {
+                    return;
+                  }
                   if (added != nullptr) {
                     kernels::widen_rows(self.scores + query * added->stride() + piece.first_key,
                                         added->stride(), 1, piece, self.of_score->given());
@@ -483,11 +488,14 @@ class KernelAttention {
       by_pieces(
           1, first_key, count, [&](std::size_t, std::size_t first, const kernels::RowPiece& piece) {
             T* const to = weights + first;
-            kernels::widen_rows(to, 0, 1, piece, self.of_weight->given());
-            const auto values = attention.own_->weight->rows.values(*self.of_weight, row, piece,
-                                                                    &attention.own_->compared);
-            const kernels::RowOutcome outcome =
-                kernels::narrow_rows(values.data(), 1, piece, to, 0);
+            const ExpressionRows& expression = attention.own_->weight->rows;
+            const ComparedRows* const compared = &attention.own_->compared;
+            kernels::RowOutcome outcome;
+            if (!expression.replace(*self.of_weight, row, piece, compared, 1, to, 0)) {
+              kernels::widen_rows(to, 0, 1, piece, self.of_weight->given());
+              const auto values = expression.values(*self.of_weight, row, piece, compared);
+              outcome = kernels::narrow_rows(values.data(), 1, piece, to, 0);
+            }
             for (std::size_t j = 0; seen != nullptr && j < piece.keys; ++j) {
               to[j] = seen[first + j] != 0 ? to[j] : T(0);
             }

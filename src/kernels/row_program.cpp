@@ -1,6 +1,7 @@
 #include "kernels/row_program.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -36,6 +37,9 @@ HWY_INLINE V with_sign(V rounded, V number) {
 HWY_INLINE V floor_of(V number) {
   return with_sign(hn::Floor(number), number);
 }
+
+// Without vectors, infinity would become the largest number.
+constexpr bool keeps_infinity = HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
 
 // One step over the cells of a piece.
 class Step {
@@ -204,7 +208,64 @@ class Step {
     });
   }
 
+  // The cells · `unit` of the sum, difference or product of cell / unit and the other operand, in
+  // place of the cells. False, with the cells as they were, if a number is not finite in T.
+  template <RowOperation operation, class T>
+  bool replace(double unit, T* cells, std::size_t stride) const {
+    if (!keeps_infinity) return false;
+    const std::size_t other = step_.of[0] == 0 ? 1 : 0;
+    std::array<T, row_piece> before;
+    const hn::Rebind<T, Doubles> narrower;
+    const Doubles d;
+    const V back = hn::Set(d, 1 / unit), by = hn::Set(d, unit);
+    const auto zero = hn::Zero(narrower);
+    auto not_finite = zero;  // x · 0 is 0 for every finite x
+    bool fits = true;
+    T* kept = before.data();
+    for (std::size_t r = 0; r < rows_; ++r, kept += count_) {
+      T* const row = cells + r * stride;
+      const double* const rest = of_[other] + static_cast<std::ptrdiff_t>(r) * row_of_[other];
+      std::copy_n(row, count_, kept);
+      std::size_t k = 0;
+      for (; k + lanes <= count_; k += lanes) {
+        const auto cell = hn::LoadU(narrower, row + k);
+        const V number = hn::LoadU(d, rest + (k & mask_[other]));
+        if constexpr (sizeof(T) == sizeof(double)) {
+          const auto made = hn::Mul(joined<operation>(hn::Mul(cell, back), number, other), by);
+          hn::StoreU(made, d, row + k);
+          not_finite = hn::MulAdd(made, zero, not_finite);
+        } else {
+          const V given = hn::Mul(hn::PromoteTo(d, cell), back);
+          const auto made =
+              hn::DemoteTo(narrower, hn::Mul(joined<operation>(given, number, other), by));
+          hn::StoreU(made, narrower, row + k);
+          not_finite = hn::MulAdd(made, zero, not_finite);
+        }
+      }
+      for (; k < count_; ++k) {
+        const V given = hn::Mul(hn::Set(d, static_cast<double>(row[k])), back);
+        const V number = hn::Set(d, rest[k & mask_[other]]);
+        const double made = hn::GetLane(hn::Mul(joined<operation>(given, number, other), by));
+        fits = fits && std::abs(made) <= static_cast<double>(std::numeric_limits<T>::max());
+        row[k] = static_cast<T>(made);
+      }
+    }
+    if (fits && hn::AllTrue(narrower, hn::Eq(not_finite, zero))) return true;
+    for (std::size_t r = 0; r < rows_; ++r) {
+      std::copy_n(before.data() + r * count_, count_, cells + r * stride);
+    }
+    return false;
+  }
+
  private:
+  // s and the other operand, which is the second of the step if `other` is 1.
+  template <RowOperation operation>
+  static HWY_INLINE V joined(V s, V number, std::size_t other) {
+    if constexpr (operation == RowOperation::plus) return hn::Add(s, number);
+    if constexpr (operation == RowOperation::times) return hn::Mul(s, number);
+    return other == 1 ? hn::Sub(s, number) : hn::Sub(number, s);
+  }
+
   // One query.
   struct Row {
     double* to;
@@ -386,9 +447,6 @@ void widen(const T* from, double factor, std::size_t count, double* to) {
   for (; k < count; ++k) to[k] = static_cast<double>(from[k]) * factor;
 }
 
-// Without vectors, infinity would become the largest number.
-constexpr bool keeps_infinity = HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
-
 // Narrows a row. Returns whether all numbers are finite and in the range of T.
 template <class T>
 bool narrow(const double* from, double factor, std::size_t count, T* to) {
@@ -508,6 +566,30 @@ RowOutcome narrow_doubles(const double* from, double factor, const RowPiece& pie
   return narrow_all(from, factor, piece, to, stride);
 }
 
+template <class T>
+bool replace_all(const RowStep& of, const RowRegisters& registers, double unit,
+                 const RowPiece& piece, T* cells, std::size_t stride) {
+  const Step step(of, registers, piece);
+  switch (of.operation) {
+    case RowOperation::plus:
+      return step.replace<RowOperation::plus>(unit, cells, stride);
+    case RowOperation::minus:
+      return step.replace<RowOperation::minus>(unit, cells, stride);
+    case RowOperation::times:
+      return step.replace<RowOperation::times>(unit, cells, stride);
+    default:
+      return false;
+  }
+}
+bool replace_floats(const RowStep& step, const RowRegisters& registers, double unit,
+                    const RowPiece& piece, float* cells, std::size_t stride) {
+  return replace_all(step, registers, unit, piece, cells, stride);
+}
+bool replace_doubles(const RowStep& step, const RowRegisters& registers, double unit,
+                     const RowPiece& piece, double* cells, std::size_t stride) {
+  return replace_all(step, registers, unit, piece, cells, stride);
+}
+
 bool keep_truths(const double* truths, std::size_t count, std::uint8_t* seen) {
   unsigned nan = 0;
   for (std::size_t j = 0; j < count; ++j) {
@@ -538,6 +620,8 @@ ATTN_FOR_TARGETS(widen_floats);
 ATTN_FOR_TARGETS(widen_doubles);
 ATTN_FOR_TARGETS(narrow_floats);
 ATTN_FOR_TARGETS(narrow_doubles);
+ATTN_FOR_TARGETS(replace_floats);
+ATTN_FOR_TARGETS(replace_doubles);
 ATTN_FOR_TARGETS(keep_truths);
 ATTN_FOR_TARGETS(compare_with_keys);
 
@@ -560,6 +644,14 @@ RowOutcome narrow_rows(const double* from, double factor, const RowPiece& piece,
 RowOutcome narrow_rows(const double* from, double factor, const RowPiece& piece, double* to,
                        std::size_t stride) noexcept {
   return ATTN_OF_TARGET(narrow_doubles)(from, factor, piece, to, stride);
+}
+bool replace_cells(const RowStep& step, const RowRegisters& registers, double unit,
+                   const RowPiece& piece, float* cells, std::size_t stride) noexcept {
+  return ATTN_OF_TARGET(replace_floats)(step, registers, unit, piece, cells, stride);
+}
+bool replace_cells(const RowStep& step, const RowRegisters& registers, double unit,
+                   const RowPiece& piece, double* cells, std::size_t stride) noexcept {
+  return ATTN_OF_TARGET(replace_doubles)(step, registers, unit, piece, cells, stride);
 }
 bool keep_true(const double* truths, std::size_t count, std::uint8_t* seen) noexcept {
   return ATTN_OF_TARGET(keep_truths)(truths, count, seen);

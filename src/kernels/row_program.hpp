@@ -118,6 +118,15 @@ RowOutcome narrow_rows(const double* from, double factor, const RowPiece& piece,
 RowOutcome narrow_rows(const double* from, double factor, const RowPiece& piece, double* to,
                        std::size_t stride) noexcept;
 
+/// What widen_rows() by 1 / unit, the one step and narrow_rows() by unit make of the cells of a
+/// piece at cells[r · stride + j], to the last bit, in one pass. The step is the sum, difference or
+/// product of register 0 and another register, and varies by query and key. Returns false, and
+/// leaves the cells as they are, if a number is not finite in T.
+bool replace_cells(const RowStep& step, const RowRegisters& registers, double unit,
+                   const RowPiece& piece, float* cells, std::size_t stride) noexcept;
+bool replace_cells(const RowStep& step, const RowRegisters& registers, double unit,
+                   const RowPiece& piece, double* cells, std::size_t stride) noexcept;
+
 /// seen[j] &= truths[j]. Returns whether a truth is NaN.
 bool keep_true(const double* truths, std::size_t count, std::uint8_t* seen) noexcept;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <random>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "attention/random_expression.hpp"
 #include "attention/random_request.hpp"
 #include "kernels/every_target.hpp"
+#include "kernels/row_program.hpp"
 
 namespace {
 
@@ -90,6 +92,56 @@ void check_cells(const std::string& text, ExpressionUse use, const Compared& com
       REQUIRE(alike(value, expected));
     }
   }
+}
+
+// Whether scores were replaced in one pass, which must be to the bits of values().
+template <class T>
+bool replaced(const std::string& text, const Compared& compared) {
+  CAPTURE(text);
+  const Geometry& geometry = compared.geometry;
+  const attn::Expression expression{
+      text, RandomExpression<int (*)(int)>::tables(4, geometry.queries, geometry.keys)};
+  const CompiledExpression compiled(expression, ExpressionUse::score, "/score", geometry);
+  ExpressionRows::Registers registers(compiled.rows);
+  constexpr double unit = std::numbers::log2e;
+  attn::kernels::RowPiece piece{1, geometry.keys - 1};
+  piece.rows = std::min(geometry.queries, attn::kernels::RowPiece::most_rows(piece.keys));
+  const std::size_t stride = piece.keys + 3;
+  std::vector<T> before(piece.rows * stride);
+  for (std::size_t n = 0; n < before.size(); ++n) before[n] = static_cast<T>(n % 41) / 7 - 2;
+  std::vector<T> cells = before, expected = before;
+  const ExpressionCell first{.b = 1, .h = 2, .offset = 2};
+  const bool done =
+      compiled.rows.replace(registers, first, piece, &compared.rows, unit, cells.data(), stride);
+  if (done) {
+    attn::kernels::widen_rows(before.data(), stride, 1 / unit, piece, registers.given());
+    const auto values = compiled.rows.values(registers, first, piece, &compared.rows);
+    attn::kernels::narrow_rows(values.data(), unit, piece, expected.data(), stride);
+  }
+  for (std::size_t n = 0; n < cells.size(); ++n) {
+    CAPTURE(n);
+    CHECK(cells[n] == expected[n]);
+  }
+  return done;
+}
+
+TEST_CASE("sums, differences and products of scores and one number take one pass") {
+  on_every_target([] {
+    const bool vectors = attn::kernels::cpu_target() != "scalar";
+    for (const std::size_t keys : {2, 8, 17, 40, 300}) {
+      const Compared compared(5, keys);
+      for (const std::string text :
+           {"s - 0.1 * abs(i - j)", "2 * s", "s + h", "j - s", "s + dot(q, k)"}) {
+        CHECK(replaced<float>(text, compared) == vectors);
+        CHECK(replaced<double>(text, compared) == vectors);
+      }
+      // More than one step, and numbers that are not finite.
+      for (const std::string text :
+           {"s * s", "s / 2", "exp(s)", "s + s * h", "s", "s + (j > 0 ? -inf : 0)", "s * 1e300"}) {
+        CHECK_FALSE(replaced<float>(text, compared));
+      }
+    }
+  });
 }
 
 TEST_CASE("an expression over rows gives what its tree gives cell by cell") {
