@@ -46,6 +46,7 @@ class KindExplanation {
         choice_{options.sample, options.head, options.every_query ? 0 : options.query,
                 options.full} {
     check_choices();
+    choice_.first_number = chosen_attention().name.layer() ? 0 : 1;
     if (!options.every_query) choice_.query = query_of(options, labels(), queries());
     check_analyses();
     const DType dtype = plan_.options().dtype;
@@ -159,15 +160,20 @@ class KindExplanation {
     if (!plan_.title.empty()) to.paragraph(one_line(shown_title(plan_.title)));
     if (!plan_.description.empty()) to.paragraph(one_line(plan_.description));
     to.item(translated("document: {1}", one_line(document)));
+    const std::string counts =
+        choice_.first_number == 0
+            ? translated(
+                  "words count from 1, samples, layers, heads and elements such as q[0] from 0")
+            : translated("words count from 1, elements such as q[0] from 0");
     to.item(options_.every_query
                 ? translated("sample {1} of {2}, head {3} of {4}, each of the queries, {5} in all "
-                             "(words count from 1, elements such as q[0] from 0)",
-                             choice_.sample + 1, geometry.batch, choice_.head + 1, geometry.heads,
-                             queries())
-                : translated("sample {1} of {2}, head {3} of {4}, {5} of {6} (words count from 1, "
-                             "elements such as q[0] from 0)",
-                             choice_.sample + 1, geometry.batch, choice_.head + 1, geometry.heads,
-                             query_name(choice_.query), geometry.queries));
+                             "({6})",
+                             choice_.sample + choice_.first_number, geometry.batch,
+                             choice_.head + choice_.first_number, geometry.heads, queries(), counts)
+                : translated("sample {1} of {2}, head {3} of {4}, {5} of {6} ({7})",
+                             choice_.sample + choice_.first_number, geometry.batch,
+                             choice_.head + choice_.first_number, geometry.heads,
+                             query_name(choice_.query), geometry.queries, counts));
     to.item(translated("formula: {1} ({2})", translated(kind.score), translated(kind.source)));
     for (const auto& [tensor, shape] : plan_.shapes)
       to.item(tensor + " " + text(shape) +

@@ -135,8 +135,10 @@ class HeadRowsExplained {
   }
 
   std::string head_of_all() const {
-    return layer_.heads_are_one() ? place()
-                                  : translated("head {1} of {2}", head_ + 1, layer_.all_heads());
+    return layer_.heads_are_one()
+               ? place()
+               : translated("head {1} of {2}", head_ + layer_.map().first_number(),
+                            layer_.all_heads());
   }
 
  private:

@@ -66,10 +66,10 @@ class ModelWalk {
       to_.step(translated("What enters {1}", layer));
       if (layer_ == 1) {
         to_.paragraph(
-            translated("Layer 1 is left out here; each layer can be chosen by its number."));
+            translated("Layer 0 is left out here; each layer can be chosen by its number."));
       } else {
         to_.paragraph(translated(
-            "Layers 1 to {1} are left out here; each can be chosen by its number.", layer_));
+            "Layers 0 to {1} are left out here; each can be chosen by its number.", layer_ - 1));
       }
       show("x", output_of(layer_ - 1));
     }
@@ -145,7 +145,7 @@ class ModelWalk {
     const std::string name = !both_     ? translated("Layer {1}", layer_)
                              : decoder_ ? translated("Decoder layer {1}", layer_)
                                         : translated("Encoder layer {1}", layer_);
-    const QueryChoice own{0, choice_.head, choice_.query, choice_.full};
+    const QueryChoice own{0, choice_.head, choice_.query, choice_.full, choice_.first_number};
     explain_layer({own_, step_, attentions, name, false, !crosses_, crosses_}, own, to_);
     std::vector<Tensor> states{states_.at(AttentionName(stack_).tensor("embedded"))};
     while (states_.contains(output_of(states.size() - 1))) {

@@ -278,7 +278,7 @@ void explain_position_bias(const ExplainedQuery& query, Explanation& to) {
   if (request.mask.alibi) {
     const double slope = bias.slope(choice.head);
     to.formula(translated("ALiBi adds -slope · |distance|, the slope of head {1} being {2}",
-                          choice.head + 1, shown_number(slope)) +
+                          choice.head + choice.first_number, shown_number(slope)) +
                    (request.mask.alibi->symmetric ? "" : translated("; later keys get nothing")),
                "s_j \\leftarrow s_j - " + shown_number(slope) + "\\,|j - p|");
   }

@@ -57,9 +57,9 @@ class Projected {
       to_.paragraph(
           weights_.query.bias
               ? translated("Head {1} of {2} has {3} of W_q to itself; the last term is the bias.",
-                           choice_.head + 1, geometry_.heads, rows)
-              : translated("Head {1} of {2} has {3} of W_q to itself.", choice_.head + 1,
-                           geometry_.heads, rows));
+                           choice_.head + choice_.first_number, geometry_.heads, rows)
+              : translated("Head {1} of {2} has {3} of W_q to itself.",
+                           choice_.head + choice_.first_number, geometry_.heads, rows));
     } else if (weights_.query.bias) {
       to_.paragraph(translated("The last term is the bias."));
     }
@@ -128,7 +128,7 @@ class Projected {
     block.rows.include(choice_.head);
     for (const std::size_t head : block.rows.indices()) {
       block.vectors.push_back(
-          named_vector(translated("head {1}", head + 1),
+          named_vector(translated("head {1}", head + choice_.first_number),
                        joined().subspan(head * geometry_.value_width, geometry_.value_width)));
     }
     to_.put(std::move(block));

@@ -36,7 +36,8 @@ std::size_t query_of(const ExplainOptions& options, const std::vector<std::strin
 /// The explained query, with its sample and head, from 0.
 struct QueryChoice {
   std::size_t sample = 0, head = 0, query = 0;
-  bool full = false;  ///< all keys are shown
+  bool full = false;             ///< all keys are shown
+  std::size_t first_number = 1;  ///< of samples and heads in words: 0 in stacks of layers
 };
 
 /// Names of positions for prose and tables: their labels, else their numbers. Words count from 1,

@@ -127,7 +127,9 @@ class ScoreSteps {
           geometry.kv_heads,
           "Query head {2} reads key and value head {3}: {4} query heads share {1} key head.",
           "Query head {2} reads key and value head {3}: {4} query heads share {1} key heads.",
-          query_.choice().head + 1, query_.choice().head / (geometry.heads / geometry.kv_heads) + 1,
+          query_.choice().head + query_.choice().first_number,
+          query_.choice().head / (geometry.heads / geometry.kv_heads) +
+              query_.choice().first_number,
           geometry.heads));
     }
     if (geometry.past > 0) {
