@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -17,12 +16,11 @@ namespace {
 
 constexpr const char* default_title = to_translate("Parts of a Sum");
 constexpr double usual_width = 8, bar_height = 0.27, margins = 1.5, most_height = 20;  // inches
-constexpr double thickness = 0.7;                  // of the room of a bar
-constexpr double legend_gap = 14, zero_width = 1;  // points
-constexpr double margin = 0.06;                    // of the range of values, at both ends
-constexpr double least_width = 0.3;                // of the figure, beside the legend
-constexpr double longest_name = 0.3;               // of the figure
-constexpr std::array order = {Part::axis_labels, Part::title, Part::tick_labels};
+constexpr double thickness = 0.7;     // of the room of a bar
+constexpr double zero_width = 1;      // points
+constexpr double margin = 0.06;       // of the range of values, at both ends
+constexpr double least_width = 0.3;   // of the figure, beside the legend
+constexpr double longest_name = 0.3;  // of the figure
 
 Interval view_of(const BarChart& chart) {
   Interval values{0, 0};
@@ -75,17 +73,9 @@ Picture draw_bars(const BarChart& chart, const FigureOptions& options, PictureFo
   const ChartTexts texts{title, options.xlabel.value_or(chart.value_name),
                          options.ylabel.value_or("")};
   const Arrangement all =
-      arranged(figure, order, [&](Figure& on, const Box& area, const Shown& shown, bool) {
-        const double gap = on.pixels_beside_text(legend_gap);
-        Arrangement laid_out;
-        laid_out.place = beside_legend(area, entries, gap, least_width * on.width(), on);
-        const Box& box = laid_out.place;
-        laid_out.axes = chart_axes(box, texts, shown, on);
-        set_value_ticks(laid_out.axes.x, view, box.width(), true, on);
-        name_bars(chart, laid_out.axes.y, on);
-        laid_out.decorations = decorate(laid_out.axes, on.typesetter());
-        if (!entries.empty()) laid_out.legend.emplace(entries, Point{box.right + gap, box.top}, on);
-        return laid_out;
+      arranged_beside_legend(figure, texts, entries, least_width, [&](Axes& axes, Figure& on) {
+        set_value_ticks(axes.x, view, axes.box.width(), true, on);
+        name_bars(chart, axes.y, on);
       });
   const Box& box = all.axes.box;
   const View across{view, {0, 1}};

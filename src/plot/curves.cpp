@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -17,11 +16,10 @@ constexpr std::pair<double, double> default_size = {8, 4.5};  // inches
 constexpr const char* default_title = to_translate("Values by Position");
 constexpr const char *default_xlabel = to_translate("Position"),
                      *default_ylabel = to_translate("Value");
-constexpr std::size_t most_curves = 6;                               // that colours tell apart
-constexpr double line_width = 1.6, point_size = 4, legend_gap = 14;  // points
-constexpr double margin = 0.06;       // of the values' range, above and below
-constexpr double least_width = 0.25;  // of the figure, beside the legend
-constexpr std::array order = {Part::axis_labels, Part::title, Part::tick_labels};
+constexpr std::size_t most_curves = 6;              // that colours tell apart
+constexpr double line_width = 1.6, point_size = 4;  // points
+constexpr double margin = 0.06;                     // of the values' range, above and below
+constexpr double least_width = 0.25;                // of the figure, beside the legend
 
 // Columns of few are all drawn, of many some from the first to the last.
 std::vector<std::size_t> drawn_columns(std::size_t columns) {
@@ -95,18 +93,11 @@ Picture draw_curves(const Heatmap& columns, const FigureOptions& options, Pictur
   const ChartTexts texts{title, options.xlabel.value_or(translated(default_xlabel)),
                          options.ylabel.value_or(translated(default_ylabel))};
   const Interval view = view_of(matrix);
-  const auto lay_out = [&](Figure& on, const Box& area, const Shown& shown, bool) {
-    const double gap = on.pixels_beside_text(legend_gap);
-    Arrangement all;
-    all.place = beside_legend(area, entries, gap, least_width * on.width(), on);
-    all.axes = chart_axes(all.place, texts, shown, on);
-    set_cell_ticks(all.axes.x, ticks, all.place.width(), true, on);
-    set_value_ticks(all.axes.y, view, all.place.height(), false, on);
-    all.decorations = decorate(all.axes, on.typesetter());
-    all.legend.emplace(entries, Point{all.place.right + gap, all.place.top}, on);
-    return all;
-  };
-  const Arrangement all = arranged(figure, order, lay_out);
+  const Arrangement all =
+      arranged_beside_legend(figure, texts, entries, least_width, [&](Axes& axes, Figure& on) {
+        set_cell_ticks(axes.x, ticks, axes.box.width(), true, on);
+        set_value_ticks(axes.y, view, axes.box.height(), false, on);
+      });
   const Box& box = all.axes.box;
   return figure.picture(all.bounds(), [&](Canvas& canvas) {
     for (std::size_t i = 0; i < drawn.size(); ++i) {

@@ -21,12 +21,11 @@ constexpr const char* default_title = to_translate("Path of the Strongest Terms"
 // Inches.
 constexpr double column_width = 1.0, row_height = 0.5, node_height = 0.26, margins = 1.6,
                  least_side = 4, most_side = 24;
-constexpr double name_size = 9, name_margin = 2.5, dot_size = 5, legend_gap = 14;  // points
-constexpr double thinnest = 0.6, thickest = 4, node_line = 0.8;                    // points
-constexpr double faint = 0.35;                   // opacity of the weakest edge
+constexpr double name_size = 9, name_margin = 2.5, dot_size = 5;  // points
+constexpr double thinnest = 0.6, thickest = 4, node_line = 0.8;   // points
+constexpr double faint = 0.35;                                    // opacity of the weakest edge
 constexpr double least_width = 0.3;              // of the figure, beside the legend
 constexpr std::array<double, 2> dashes{3, 2.5};  // points; of edges that only look
-constexpr std::array order = {Part::axis_labels, Part::title, Part::tick_labels};
 
 // Colours of edges that raise and lower the sum, as maps of signed numbers have them.
 Colour colour_of(double share, const Paper& paper) {
@@ -152,17 +151,9 @@ Picture draw_path(const PathGraph& graph, const FigureOptions& options, PictureF
   const ChartTexts texts{title, options.xlabel.value_or(translated("Position")),
                          options.ylabel.value_or("")};
   const Arrangement all =
-      arranged(figure, order, [&](Figure& on, const Box& area, const Shown& shown, bool) {
-        const double gap = on.pixels_beside_text(legend_gap);
-        Arrangement laid_out;
-        laid_out.place = beside_legend(area, entries, gap, least_width * on.width(), on);
-        const Box& box = laid_out.place;
-        laid_out.axes = chart_axes(box, texts, shown, on);
-        set_cell_ticks(laid_out.axes.x, columns, box.width(), true, on);
-        set_cell_ticks(laid_out.axes.y, rows, box.height(), false, on);
-        laid_out.decorations = decorate(laid_out.axes, on.typesetter());
-        if (!entries.empty()) laid_out.legend.emplace(entries, Point{box.right + gap, box.top}, on);
-        return laid_out;
+      arranged_beside_legend(figure, texts, entries, least_width, [&](Axes& axes, Figure& on) {
+        set_cell_ticks(axes.x, columns, axes.box.width(), true, on);
+        set_cell_ticks(axes.y, rows, axes.box.height(), false, on);
       });
   return figure.picture(all.bounds(), [&](Canvas& canvas) {
     all.draw(canvas, figure, [&] {

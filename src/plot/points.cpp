@@ -18,14 +18,12 @@ namespace {
 constexpr std::pair<double, double> default_size = {8, 6.4};  // inches
 constexpr const char* default_title = to_translate("Map of Heads");
 constexpr double side = 7, name_size = 7.5;  // points
-constexpr double legend_gap = 14;            // points
 constexpr double name_gap = 2;               // points between a point and its name
 constexpr double margin = 0.08;              // of the longer side, all around
 constexpr double least_width = 0.3;          // of the figure, beside the legend
 constexpr std::size_t most_names = 200, most_entries = 24;
 constexpr const char* group_map = "viridis";
 constexpr double first_colour = 0.02, last_colour = 0.88;  // what white paper lets be seen of it
-constexpr std::array order = {Part::axis_labels, Part::title, Part::tick_labels};
 
 std::vector<Point> places_of(const PointMap& map) {
   const Shape& shape = map.points.shape();
@@ -119,17 +117,7 @@ Picture draw_points(const PointMap& map, const FigureOptions& options, PictureFo
                                                      "{1} groups")));
 
   const ChartTexts texts{title, options.xlabel.value_or(""), options.ylabel.value_or("")};
-  const Arrangement all =
-      arranged(figure, order, [&](Figure& on, const Box& area, const Shown& shown, bool) {
-        const double gap = on.pixels_beside_text(legend_gap);
-        Arrangement laid_out;
-        laid_out.place = beside_legend(area, entries, gap, least_width * on.width(), on);
-        const Box& box = laid_out.place;
-        laid_out.axes = chart_axes(box, texts, shown, on);
-        laid_out.decorations = decorate(laid_out.axes, on.typesetter());
-        if (!entries.empty()) laid_out.legend.emplace(entries, Point{box.right + gap, box.top}, on);
-        return laid_out;
-      });
+  const Arrangement all = arranged_beside_legend(figure, texts, entries, least_width, {});
   const Box& frame = all.axes.box;
   return figure.picture(all.bounds(), [&](Canvas& canvas) {
     all.draw(canvas, figure, [&] {

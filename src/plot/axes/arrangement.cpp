@@ -1,6 +1,7 @@
 #include "plot/axes/arrangement.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "support/translated.hpp"
 
@@ -9,6 +10,7 @@ namespace {
 
 constexpr double title_pad = 15;         // points
 constexpr double least_title_pad = 7.5;  // points, in proportion to the letters
+constexpr double legend_gap = 14;        // points
 
 }  // namespace
 
@@ -89,6 +91,23 @@ Box beside_legend(Box area, const std::vector<LegendEntry>& entries, double gap,
   const double taken = Legend::width(entries, figure) + gap;
   area.right = std::max(area.left + least_width, area.right - taken);
   return area;
+}
+
+Arrangement arranged_beside_legend(
+    Figure& figure, const ChartTexts& texts, const std::vector<LegendEntry>& entries,
+    double least_share, const std::function<void(Axes& axes, Figure& figure)>& set_ticks) {
+  constexpr std::array order = {Part::axis_labels, Part::title, Part::tick_labels};
+  return arranged(figure, order, [&](Figure& on, const Box& area, const Shown& shown, bool) {
+    const double gap = on.pixels_beside_text(legend_gap);
+    Arrangement all;
+    all.place = beside_legend(area, entries, gap, least_share * on.width(), on);
+    all.axes = chart_axes(all.place, texts, shown, on);
+    if (set_ticks) set_ticks(all.axes, on);
+    all.decorations = decorate(all.axes, on.typesetter());
+    if (!entries.empty())
+      all.legend.emplace(entries, Point{all.place.right + gap, all.place.top}, on);
+    return all;
+  });
 }
 
 }  // namespace attn::plot
