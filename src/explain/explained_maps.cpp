@@ -164,8 +164,11 @@ void introduce(const MapOfLayer& layer, const HeadRowsExplained& head, const Map
       options.every_query
           ? translated("each of the queries, {1} in all", layer.queries())
           : translated("{1} of {2}", row.query_names.in_prose(row.query), layer.queries());
-  to.item(translated("sample {1} of {2}, {3}, {4} (words count from 1)", options.sample + 1,
-                     layer.samples(), head.head_of_all(), query));
+  const std::size_t first = layer.map().first_number();
+  to.item(translated("sample {1} of {2}, {3}, {4} ({5})", options.sample + first, layer.samples(),
+                     head.head_of_all(), query,
+                     first == 0 ? translated("words count from 1, samples, layers and heads from 0")
+                                : translated("words count from 1")));
   to.paragraph(
       translated("A map shows where each query looks, but not why: the scores, the projections and "
                  "the values are not in it. Explain the document or the model for them."));
