@@ -417,7 +417,7 @@ Visibility::Interval Visibility::chunk_of(std::ptrdiff_t position) const {
   return {clamped(first), clamped(first + step)};
 }
 
-// What parts but `where` leave.
+// The interval of keys that all parts of the mask but `where` leave.
 Visibility::Interval Visibility::places_of(std::size_t batch, std::size_t query) const {
   const std::ptrdiff_t position = static_cast<std::ptrdiff_t>(query) + offset(batch);
   Interval result = mask_.global.empty() ? window_of(position) : Interval{0, keys_};
@@ -487,7 +487,7 @@ std::size_t group_count(std::size_t keys) {
 
 void Visibility::find_intervals(const Geometry& geometry, std::size_t threads) {
   if (!where_) return;
-  found_heads_ = where_->tree.reads_head() || where_->tree.reads_rows() ? geometry.heads : 1;
+  found_heads_ = differs_by_head() || compares_rows() ? geometry.heads : 1;
   const std::size_t maps = geometry.batch * found_heads_, groups = group_count(keys_);
   const std::size_t parts = (queries_ + queries_together - 1) / queries_together;
   std::vector<Interval> found(maps * queries_);
