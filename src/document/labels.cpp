@@ -64,7 +64,7 @@ std::vector<std::vector<std::string>> read_lists(const JsonValue& value, const s
                                                  std::size_t batch, std::size_t length,
                                                  std::string_view axis, const LabelFile& file) {
   if (value.is(JsonValue::Type::object)) {
-    expect_known_keys(value, known_keys(file_fields), pointer);
+    expect_known_members(value, known_keys(file_fields), pointer);
     const JsonValue* name = value.find("file");
     if (!name || !file) {
       throw input_error(
@@ -152,7 +152,7 @@ Labels read_labels(const JsonValue& value, const std::string& pointer, const Lab
                       translated("give {\"query\": […], \"key\": […]}, one list for both, or "
                                  "{\"file\": \"tokens.txt\"} with one label per line"));
   }
-  expect_known_keys(value, known_keys(label_fields), pointer);
+  expect_known_members(value, known_keys(label_fields), pointer);
   Labels labels;
   if (const JsonValue* query = value.find("query")) {
     labels.query = read_lists(*query, pointer_to(pointer, "query"), sizes.batch, sizes.queries,

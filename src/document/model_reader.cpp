@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 #include "attn/model.hpp"
 
+#include "document/fields.hpp"
 #include "document/keys.hpp"
 #include "document/kind_reader.hpp"
 #include "document/labels.hpp"
@@ -546,7 +547,7 @@ class ModelReader {
     const JsonValue* value = root_.find("patch");
     if (value == nullptr) return;
     constexpr auto known = std::to_array<std::string_view>({"text", "token_ids", "at"});
-    expect_known_keys(expect_object(*value, "/patch"), known, "/patch");
+    expect_known_members(expect_object(*value, "/patch"), known, "/patch");
     if (model().vision) {
       throw input_error(translated("models of pictures take nothing from another text"), "/patch",
                         translated("name a model of texts"));

@@ -52,7 +52,7 @@ ParameterSet::ParameterSet(const JsonValue& value, std::string pointer, DType dt
     for (const JsonMember& member : value.members()) given_.emplace(member.key, &member.value);
     return;
   }
-  expect_known_keys(value, known_keys(file_fields), pointer_);
+  expect_known_members(value, known_keys(file_fields), pointer_);
   const std::string at = pointer_to(pointer_, "file");
   try {
     file_name_ = expect_string(*file, at);

@@ -91,13 +91,13 @@ const Form& form_of(const JsonValue& object, const std::string& pointer) {
     found = &form;
   }
   if (found) {
-    expect_known_keys(object, known_keys(found->fields()), pointer);
+    expect_known_members(object, known_keys(found->fields()), pointer);
     return *found;
   }
   // tensor_from_json() reports the problems of these objects.
   if (object.find("files")) return forms[0];
   known.insert(known.end(), {"shape", "name", "value", "seed"});
-  expect_known_keys(object, known, pointer);
+  expect_known_members(object, known, pointer);
   if (object.find("shape")) return forms[0];
   throw input_error(
       translated("this object is not a tensor"), pointer,

@@ -77,7 +77,7 @@ std::vector<std::string> strings_of(const JsonValue& list, const std::string& po
 Vocabulary read_vocabulary(const JsonValue& value, TensorSource& tensors,
                            const std::string& pointer) {
   if (value.is(JsonValue::Type::object)) {
-    expect_known_keys(value, known_keys(vocabulary_fields), pointer);
+    expect_known_members(value, known_keys(vocabulary_fields), pointer);
     const JsonValue* name = value.find("file");
     if (!name)
       throw input_error(translated("the vocabulary names no file"), pointer,
@@ -194,7 +194,7 @@ TokenReader::TokenReader(const JsonValue& root, DType dtype, TensorSource& tenso
 }
 
 void TokenReader::read_tokenizer(const JsonValue& tokenizer, TensorSource& tensors) {
-  expect_known_keys(tokenizer, known_keys(tokenizer_fields), tokenizer_at);
+  expect_known_members(tokenizer, known_keys(tokenizer_fields), tokenizer_at);
   const JsonValue* file = tokenizer.find("wordpiece");
   const std::string file_at = pointer_to(tokenizer_at, "wordpiece");
   if (!file)
@@ -214,7 +214,7 @@ void TokenReader::read_tokenizer(const JsonValue& tokenizer, TensorSource& tenso
 }
 
 void TokenReader::read_embedding(const JsonValue& embedding, DType dtype, TensorSource& tensors) {
-  expect_known_keys(embedding, known_keys(embedding_fields), embedding_at);
+  expect_known_members(embedding, known_keys(embedding_fields), embedding_at);
   if (const JsonValue* given = embedding.find("vocabulary")) {
     Vocabulary own = read_vocabulary(*given, tensors, at("vocabulary"));
     if (tokenizer_ && !same_tokens(own, *vocabulary_)) {

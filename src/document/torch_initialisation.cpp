@@ -65,7 +65,7 @@ TorchRandom& generator_for(const JsonValue& value, const std::string& pointer, c
   } else if (drawn(kind)) {
     known.push_back(hidden_field);
   }
-  expect_known_keys(value, known_keys(known), pointer);
+  expect_known_members(value, known_keys(known), pointer);
   constexpr std::array<std::string_view, 1> ways{"torch"};
   const std::string& way = expect_string(*value.find("init"), at);
   if (way != ways[0])
