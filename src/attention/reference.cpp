@@ -265,7 +265,9 @@ AttentionResult reference_attention(const AttentionRequest& request, const Geome
   const PositionBias position_bias(request, geometry);
   const Tensor sinks = request.sinks.converted(DType::float64);
 
-  const ComparedRows compared = sequences ? ComparedRows(*sequences, geometry) : ComparedRows();
+  const bool compares = request.score_expression || request.weight_expression;
+  const ComparedRows compared =
+      sequences && compares ? ComparedRows(*sequences, geometry) : ComparedRows();
   OwnExpression own_score(request.score_expression, ExpressionUse::score, "/score", geometry,
                           compared);
   OwnExpression own_weight(request.weight_expression, ExpressionUse::weight, "/weight", geometry,

@@ -33,8 +33,8 @@ bool is_plain(const AttentionRequest& request) {
   const bool product = std::holds_alternative<ScaledDotProduct>(request.score) ||
                        std::holds_alternative<DotProduct>(request.score);
   return product && !sequences->past_key && !request.score_expression && !request.mask.where &&
-         !request.mask.fill && !request.softcap_after_bias &&
-         (request.dtype == DType::float32 || request.dtype == DType::float64);
+         !request.mask.fill && !request.softcap_after_bias && !request.weight_expression &&
+         !request.dropout && (request.dtype == DType::float32 || request.dtype == DType::float64);
 }
 
 /// Steps of products in T, one head of one sample at a time.
