@@ -225,6 +225,8 @@ class ExpressionRows::Compiler {
            operation == RowOperation::sign;
   }
 
+  double slope_of(Index of) const { return registers_[of].slope; }
+
   // An operand whose last digit may decide.
   Index before_step(std::size_t operand) {
     ++steps_after_;
@@ -287,8 +289,10 @@ class ExpressionRows::Compiler {
       return add_step(operation, {a, b}, bounds.if_known(known), slope);
     };
     const auto counting = [&](Index result) {
-      const bool shared = x.bounds.whole && within(x.level, Level::head);
-      const bool other_shared = y.bounds.whole && within(y.level, Level::head);
+      // Larger numbers would not grow by exactly one.
+      const auto small = [](const Bounds& of) { return of.whole && of.size() < 0x1p51; };
+      const bool shared = small(x.bounds) && within(x.level, Level::head);
+      const bool other_shared = small(y.bounds) && within(y.level, Level::head);
       if (other_shared) registers_[result].counts = x.counts;
       if (shared && node.operation == Operation::plus) registers_[result].counts = y.counts;
       return result;
@@ -362,7 +366,8 @@ class ExpressionRows::Compiler {
 
   Index compare(RowOperation operation, const ExpressionTree::Node& node, bool turned) {
     const Index a = before_step(node.of[0]), b = before_step(node.of[1]);
-    return add_step(operation, turned ? std::vector{b, a} : std::vector{a, b}, {0, 1, true}, 0);
+    return add_step(operation, turned ? std::vector{b, a} : std::vector{a, b}, {0, 1, true},
+                    slope_of(a) > 0 || slope_of(b) > 0 ? infinity : 0);
   }
 
   // An operand that decides only under a condition.
@@ -390,7 +395,9 @@ class ExpressionRows::Compiler {
         return at;
       }
       case Operation::offset:
-        return named(node, Level::head, {-infinity, infinity, true});
+        return named(
+            node, Level::head,
+            {-static_cast<double>(geometry_.queries), static_cast<double>(geometry_.keys), true});
       case Operation::j:
         return key();
       case Operation::query_norm:
@@ -410,8 +417,10 @@ class ExpressionRows::Compiler {
         return one(RowOperation::negative, a, {-x.bounds.high, -x.bounds.low, x.bounds.whole},
                    x.slope);
       }
-      case Operation::opposite:
-        return one(RowOperation::opposite, of(node.of[0]), {0, 1, true}, 0);
+      case Operation::opposite: {
+        const Index a = of(node.of[0]);
+        return one(RowOperation::opposite, a, {0, 1, true}, slope_of(a));
+      }
       case Operation::less:
         return compare(RowOperation::less, node, false);
       case Operation::at_most:
@@ -426,11 +435,15 @@ class ExpressionRows::Compiler {
         return compare(RowOperation::unequal, node, false);
       case Operation::both: {
         const Index a = of(node.of[0]);
-        return add_step(RowOperation::both, {a, under(a, true, node.of[1])}, {0, 1, true}, 0);
+        const Index b = under(a, true, node.of[1]);
+        return add_step(RowOperation::both, {a, b}, {0, 1, true},
+                        std::max(slope_of(a), slope_of(b)));
       }
       case Operation::either: {
         const Index a = of(node.of[0]);
-        return add_step(RowOperation::either, {a, under(a, false, node.of[1])}, {0, 1, true}, 0);
+        const Index b = under(a, false, node.of[1]);
+        return add_step(RowOperation::either, {a, b}, {0, 1, true},
+                        std::max(slope_of(a), slope_of(b)));
       }
       case Operation::choice: {
         const Index a = of(node.of[0]);
@@ -441,7 +454,7 @@ class ExpressionRows::Compiler {
             Bounds{std::min(x.bounds.low, y.bounds.low), std::max(x.bounds.high, y.bounds.high),
                    x.bounds.whole && y.bounds.whole}
                 .if_known(x.bounds.known() && y.bounds.known()),
-            std::max(x.slope, y.slope));
+            std::max({slope_of(a), x.slope, y.slope}));
       }
       case Operation::times:
       case Operation::over:
@@ -571,18 +584,21 @@ void ExpressionRows::prepare(Registers& registers, const ExpressionCell& row,
 
 template <class T>
 bool ExpressionRows::replace(Registers& registers, const ExpressionCell& row,
-                             const kernels::RowPiece& piece, const ComparedRows* rows, double unit,
-                             T* cells, std::size_t stride) const {
+                             const kernels::RowPiece& piece, const ComparedRows* rows,
+                             const kernels::RowFactors& factors, T* cells,
+                             std::size_t stride) const {
   if (!joins_) return false;
   prepare(registers, row, piece, rows);
   return kernels::replace_cells(steps_[static_cast<std::size_t>(Level::cell)][0],
-                                {registers.numbers_.data(), varies_.data()}, unit, piece, cells,
+                                {registers.numbers_.data(), varies_.data()}, factors, piece, cells,
                                 stride);
 }
 template bool ExpressionRows::replace(Registers&, const ExpressionCell&, const kernels::RowPiece&,
-                                      const ComparedRows*, double, float*, std::size_t) const;
+                                      const ComparedRows*, const kernels::RowFactors&, float*,
+                                      std::size_t) const;
 template bool ExpressionRows::replace(Registers&, const ExpressionCell&, const kernels::RowPiece&,
-                                      const ComparedRows*, double, double*, std::size_t) const;
+                                      const ComparedRows*, const kernels::RowFactors&, double*,
+                                      std::size_t) const;
 
 std::span<const double> ExpressionRows::values(Registers& registers, const ExpressionCell& row,
                                                const kernels::RowPiece& piece,

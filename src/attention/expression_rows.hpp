@@ -48,19 +48,20 @@ class ExpressionRows {
   std::span<const double> values(Registers& registers, const ExpressionCell& row,
                                  const kernels::RowPiece& piece, const ComparedRows* rows) const;
 
-  /// Puts unit · value for the cells unit · s of a piece at cells[r · stride + j], in one pass and
-  /// to the same bits as values(), where the expression is a sum, a difference or a product of s
-  /// and one number. Returns false, with the cells as they were, for others and for numbers that
-  /// are not finite in T.
+  /// Puts value · factors.narrow for the cells s / factors.widen of a piece at
+  /// cells[r · stride + j], in one pass and to the same bits as values(), where the expression is a
+  /// sum, a difference or a product of s and one number. Returns false, with the cells as they
+  /// were, for others and for numbers that are not finite in T.
   template <class T>
   bool replace(Registers& registers, const ExpressionCell& row, const kernels::RowPiece& piece,
-               const ComparedRows* rows, double unit, T* cells, std::size_t stride) const;
+               const ComparedRows* rows, const kernels::RowFactors& factors, T* cells,
+               std::size_t stride) const;
 
  private:
   class Compiler;
   using Index = std::uint32_t;
-  /// What a number depends on: nothing, sample and head, these and the query, the key, the distance
-  /// of both, or both. That of two numbers has the bits of both.
+  /// The indices that a number depends on: none, sample and head, these and the query, the key, the
+  /// distance of both, or both. That of two numbers has the bits of both.
   enum class Level : std::uint8_t { all = 0, head = 1, query = 3, key = 5, cell = 7, distance = 9 };
   struct Constant {
     Index to;

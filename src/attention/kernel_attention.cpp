@@ -7,6 +7,7 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <numbers>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -320,7 +321,11 @@ class KernelAttention {
       if (self.rewrites()) {
         of_score = std::make_unique<ExpressionRows::Registers>(self.own_->score->rows);
         block.mask.rewritten = &rewrite;
-        block.mask.steepness = self.own_->score->rows.steepness();
+        block.mask.steepness = std::max(1.0, self.own_->score->rows.steepness());
+        if (self.plain_products()) {
+          block.scale = std::numbers::ln2;  // to which kernels give a factor of 1
+          block.mask.steepness *= std::max(1e-300, std::abs(self.scale_) * std::numbers::log2e);
+        }
       }
       if (self.reweighs()) {
         of_weight = std::make_unique<ExpressionRows::Registers>(self.own_->weight->rows);
@@ -385,42 +390,45 @@ class KernelAttention {
       const ExpressionRows& expression = attention.own_->score->rows;
       const auto* const added = attention.scores_;
       const double most = attention.largest_part(unit);
-      by_pieces(rows.queries, rows.first_key, rows.keys,
-                [&](std::size_t r, std::size_t key, const kernels::RowPiece& piece) {
-                  const std::size_t query = rows.query + r;
-                  T* const to = rows.scores + r * rows.stride + key;
-                  if (added == nullptr && most == largest_number &&
-                      expression.replace(*self.of_score, self.row_of(query), piece,
-                                         &attention.own_->compared, unit, to, rows.stride)) {
-                    return;
-                  }
-                  if (added != nullptr) {
-                    kernels::widen_rows(self.scores + query * added->stride() + piece.first_key,
-                                        added->stride(), 1, piece, self.of_score->given());
-                    self.forget_unseen(query, piece, self.of_score->given());
-                  } else {
-                    kernels::widen_rows(to, rows.stride, 1 / unit, piece, self.of_score->given());
-                  }
-                  const double* const values = expression
-                                                   .values(*self.of_score, self.row_of(query),
-                                                           piece, &attention.own_->compared)
-                                                   .data();
-                  const kernels::RowOutcome outcome =
-                      kernels::narrow_rows(values, unit, piece, to, rows.stride);
-                  for (std::size_t n = 0; n < piece.rows; ++n) {
-                    const T* const row = to + n * rows.stride;
-                    const double* const exact = values + n * piece.stride();
-                    const bool large =
-                        most < largest_number && sees_larger({exact, piece.keys}, most / unit);
-                    if ((outcome.nan || outcome.too_large || large) &&
-                        self.sees_invalid(query + n, piece, exact, unit, most)) {
-                      attention.out_of_range_ = true;
-                    }
-                    if (outcome.negative_infinity && (attention.allowed_ || attention.pooled_)) {
-                      self.hide(query + n, piece.first_key, {row, piece.keys});
-                    }
-                  }
-                });
+      const kernels::RowFactors factors{attention.plain_products() ? attention.scale_ : 1 / unit,
+                                        unit};
+      by_pieces(
+          rows.queries, rows.first_key, rows.keys,
+          [&](std::size_t r, std::size_t key, const kernels::RowPiece& piece) {
+            const std::size_t query = rows.query + r;
+            T* const to = rows.scores + r * rows.stride + key;
+            if (added == nullptr && most == largest_number &&
+                expression.replace(*self.of_score, self.row_of(query), piece,
+                                   &attention.own_->compared, factors, to, rows.stride)) {
+              return;
+            }
+            if (added != nullptr) {
+              kernels::widen_rows(self.scores + query * added->stride() + piece.first_key,
+                                  added->stride(), 1, piece, self.of_score->given());
+              self.forget_unseen(query, piece, self.of_score->given());
+            } else {
+              kernels::widen_rows(to, rows.stride, factors.widen, piece, self.of_score->given());
+            }
+            const double* const values =
+                expression
+                    .values(*self.of_score, self.row_of(query), piece, &attention.own_->compared)
+                    .data();
+            const kernels::RowOutcome outcome =
+                kernels::narrow_rows(values, unit, piece, to, rows.stride);
+            for (std::size_t n = 0; n < piece.rows; ++n) {
+              const T* const row = to + n * rows.stride;
+              const double* const exact = values + n * piece.stride();
+              const bool large =
+                  most < largest_number && sees_larger({exact, piece.keys}, most / unit);
+              if ((outcome.nan || outcome.too_large || large) &&
+                  self.sees_invalid(query + n, piece, exact, unit, most)) {
+                attention.out_of_range_ = true;
+              }
+              if (outcome.negative_infinity && (attention.allowed_ || attention.pooled_)) {
+                self.hide(query + n, piece.first_key, {row, piece.keys});
+              }
+            }
+          });
     }
 
     // Puts 0 for scores that were not computed, because a query does not see their keys.
@@ -491,7 +499,7 @@ class KernelAttention {
             const ExpressionRows& expression = attention.own_->weight->rows;
             const ComparedRows* const compared = &attention.own_->compared;
             kernels::RowOutcome outcome;
-            if (!expression.replace(*self.of_weight, row, piece, compared, 1, to, 0)) {
+            if (!expression.replace(*self.of_weight, row, piece, compared, {}, to, 0)) {
               kernels::widen_rows(to, 0, 1, piece, self.of_weight->given());
               const auto values = expression.values(*self.of_weight, row, piece, compared);
               outcome = kernels::narrow_rows(values.data(), 1, piece, to, 0);
@@ -635,6 +643,11 @@ class KernelAttention {
     }
   }
 
+  // Whether expressions of scores get products of queries and keys before they are scaled. Scaled
+  // ones would miss the numbers at which comparisons and roundings cut.
+  bool plain_products() const {
+    return rewrites() && scores_ == nullptr && !is_half(request_.dtype);
+  }
   bool rewrites() const { return own_ != nullptr && own_->score; }
   bool reweighs() const { return own_ != nullptr && own_->weight; }
 

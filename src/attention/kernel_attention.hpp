@@ -140,7 +140,7 @@ class HeadPacking {
   kernels::PackedHead<T> head_{};
 };
 
-/// What an attention adds to the products of its queries and keys, or makes of them.
+/// Parts of scores that are not products: those that are added, and expressions.
 template <class T>
 struct ScoreParts {
   /// Null, or added to the products before the mask; with `own` before its expression of scores.

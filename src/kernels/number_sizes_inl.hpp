@@ -175,7 +175,7 @@ struct ScoreLimits {
 // gives x = 32 for heads 64 wide. Where products cancel, partial sums may be larger than the score;
 // they are no larger than the product of the lengths of query and key (Cauchy and Schwarz), which
 // may be four times as large. Double precision does so for all x that matter.
-// `steepness`: a bound of how much errors of the products grow before the softmax.
+// `steepness`: a bound, above 0, of how much errors of the products grow before the softmax.
 template <class T>
 ScoreLimits score_limits(std::size_t width, double steepness = 1) {
   constexpr auto most = static_cast<double>(std::numeric_limits<T>::max());
@@ -185,7 +185,7 @@ ScoreLimits score_limits(std::size_t width, double steepness = 1) {
   const double m = static_cast<double>(parts);
   const double roundings = std::sqrt(depth / (3 * m) + (m - 1) / 3 + 3);
   const double largest = 2e-5 * 0x1p24 / (5 * 0.42 * roundings) * log2_e;
-  return {largest, 4 * largest / std::max(1.0, steepness)};
+  return {largest, 4 * largest / steepness};
 }
 
 // Whether sums of the values of `keys` keys, each times a power of at most 2^(lift + 1), stay in

@@ -140,23 +140,37 @@ class Step {
     });
   }
 
-  // a − b⌊a/b⌋ with the sign of b, also of zero, as in Python; std::fmod() and a fused product give
-  // it exactly. A quotient that was rounded up to a whole number leaves a rest of the other sign.
+  // a − b⌊a/b⌋ with the sign of b, also of zero, as in Python. std::fmod() gives it exactly, and so
+  // does a fused product where the quotient is so small that its whole part is exact. One that was
+  // rounded up to a whole number leaves a rest of the other sign.
   void remainder() const {
+    const auto rest_of = [](double a, double b) {
+      const double rest = std::fmod(a, b);
+      return rest == 0 ? std::copysign(0.0, b) : (rest < 0) != (b < 0) ? rest + b : rest;
+    };
 #if HWY_NATIVE_FMA
-    two([](V a, V b) HWY_ATTR {
-      const auto zero = hn::Zero(Doubles());
-      const V whole = hn::Floor(hn::Div(a, b));
-      const V rest = hn::IfThenElse(hn::Eq(whole, zero), a, hn::NegMulAdd(b, whole, a));
-      const auto other_sign = hn::Xor(hn::Lt(rest, zero), hn::Lt(b, zero));
-      const V mended = hn::IfThenElse(other_sign, hn::Add(rest, b), rest);
-      return hn::IfThenElse(hn::Eq(rest, zero), hn::CopySign(zero, b), mended);
+    rows([&](const Row& row) HWY_ATTR {
+      const Doubles d;
+      const auto zero = hn::Zero(d), most = hn::Set(d, 0x1p51);
+      for (std::size_t k = 0; k < count_; k += lanes) {
+        const V a = row.load(0, k), b = row.load(1, k), quotient = hn::Div(a, b);
+        if (hn::AllTrue(d, hn::Lt(hn::Abs(quotient), most))) {
+          const V whole = hn::Floor(quotient);
+          const V rest = hn::IfThenElse(hn::Eq(whole, zero), a, hn::NegMulAdd(b, whole, a));
+          const auto other_sign = hn::Xor(hn::Lt(rest, zero), hn::Lt(b, zero));
+          const V mended = hn::IfThenElse(other_sign, hn::Add(rest, b), rest);
+          hn::StoreU(hn::IfThenElse(hn::Eq(rest, zero), hn::CopySign(zero, b), mended), d,
+                     row.to + k);
+          continue;
+        }
+        for (std::size_t n = k; n < k + lanes; ++n) {
+          row.to[n] = rest_of(row.number(0, n), row.number(1, n));
+        }
+      }
     });
 #else
-    cells([](const Row& row, std::size_t k) {
-      const double b = row.number(1, k), rest = std::fmod(row.number(0, k), b);
-      return rest == 0 ? std::copysign(0.0, b) : (rest < 0) != (b < 0) ? rest + b : rest;
-    });
+    cells(
+        [&](const Row& row, std::size_t k) { return rest_of(row.number(0, k), row.number(1, k)); });
 #endif
   }
 
@@ -200,24 +214,28 @@ class Step {
       std::size_t at = 0;
       for (std::size_t axis = 0; axis < step_.axes; ++axis) {
         const bool last = axis + 1 == std::size_t{step_.axes};
-        at =
-            at * step_.sizes[axis] + (last ? first : static_cast<std::size_t>(row.number(axis, 0)));
+        const double index = last ? static_cast<double>(first) : row.number(axis, 0);
+        if (!(index >= 0 && index < static_cast<double>(step_.sizes[axis]))) {
+          std::fill_n(row.to, count_, std::numeric_limits<double>::quiet_NaN());
+          return share(row.to);
+        }
+        at = at * step_.sizes[axis] + static_cast<std::size_t>(index);
       }
       std::copy_n(step_.table + at, count_, row.to);
       share(row.to);
     });
   }
 
-  // The cells · `unit` of the sum, difference or product of cell / unit and the other operand, in
-  // place of the cells. False, with the cells as they were, if a number is not finite in T.
+  // Puts the sum, difference or product of the widened cell and the other operand, narrowed, in
+  // place of each cell. False, with the cells as they were, if a number is not finite in T.
   template <RowOperation operation, class T>
-  bool replace(double unit, T* cells, std::size_t stride) const {
+  bool replace(const RowFactors& factors, T* cells, std::size_t stride) const {
     if (!keeps_infinity) return false;
     const std::size_t other = step_.of[0] == 0 ? 1 : 0;
     std::array<T, row_piece> before;
     const hn::Rebind<T, Doubles> narrower;
     const Doubles d;
-    const V back = hn::Set(d, 1 / unit), by = hn::Set(d, unit);
+    const V back = hn::Set(d, factors.widen), by = hn::Set(d, factors.narrow);
     const auto zero = hn::Zero(narrower);
     auto not_finite = zero;  // x · 0 is 0 for every finite x
     bool fits = true;
@@ -567,27 +585,27 @@ RowOutcome narrow_doubles(const double* from, double factor, const RowPiece& pie
 }
 
 template <class T>
-bool replace_all(const RowStep& of, const RowRegisters& registers, double unit,
+bool replace_all(const RowStep& of, const RowRegisters& registers, const RowFactors& factors,
                  const RowPiece& piece, T* cells, std::size_t stride) {
   const Step step(of, registers, piece);
   switch (of.operation) {
     case RowOperation::plus:
-      return step.replace<RowOperation::plus>(unit, cells, stride);
+      return step.replace<RowOperation::plus>(factors, cells, stride);
     case RowOperation::minus:
-      return step.replace<RowOperation::minus>(unit, cells, stride);
+      return step.replace<RowOperation::minus>(factors, cells, stride);
     case RowOperation::times:
-      return step.replace<RowOperation::times>(unit, cells, stride);
+      return step.replace<RowOperation::times>(factors, cells, stride);
     default:
       return false;
   }
 }
-bool replace_floats(const RowStep& step, const RowRegisters& registers, double unit,
+bool replace_floats(const RowStep& step, const RowRegisters& registers, const RowFactors& factors,
                     const RowPiece& piece, float* cells, std::size_t stride) {
-  return replace_all(step, registers, unit, piece, cells, stride);
+  return replace_all(step, registers, factors, piece, cells, stride);
 }
-bool replace_doubles(const RowStep& step, const RowRegisters& registers, double unit,
+bool replace_doubles(const RowStep& step, const RowRegisters& registers, const RowFactors& factors,
                      const RowPiece& piece, double* cells, std::size_t stride) {
-  return replace_all(step, registers, unit, piece, cells, stride);
+  return replace_all(step, registers, factors, piece, cells, stride);
 }
 
 bool keep_truths(const double* truths, std::size_t count, std::uint8_t* seen) {
@@ -645,13 +663,13 @@ RowOutcome narrow_rows(const double* from, double factor, const RowPiece& piece,
                        std::size_t stride) noexcept {
   return ATTN_OF_TARGET(narrow_doubles)(from, factor, piece, to, stride);
 }
-bool replace_cells(const RowStep& step, const RowRegisters& registers, double unit,
+bool replace_cells(const RowStep& step, const RowRegisters& registers, const RowFactors& factors,
                    const RowPiece& piece, float* cells, std::size_t stride) noexcept {
-  return ATTN_OF_TARGET(replace_floats)(step, registers, unit, piece, cells, stride);
+  return ATTN_OF_TARGET(replace_floats)(step, registers, factors, piece, cells, stride);
 }
-bool replace_cells(const RowStep& step, const RowRegisters& registers, double unit,
+bool replace_cells(const RowStep& step, const RowRegisters& registers, const RowFactors& factors,
                    const RowPiece& piece, double* cells, std::size_t stride) noexcept {
-  return ATTN_OF_TARGET(replace_doubles)(step, registers, unit, piece, cells, stride);
+  return ATTN_OF_TARGET(replace_doubles)(step, registers, factors, piece, cells, stride);
 }
 bool keep_true(const double* truths, std::size_t count, std::uint8_t* seen) noexcept {
   return ATTN_OF_TARGET(keep_truths)(truths, count, seen);

@@ -118,13 +118,18 @@ RowOutcome narrow_rows(const double* from, double factor, const RowPiece& piece,
 RowOutcome narrow_rows(const double* from, double factor, const RowPiece& piece, double* to,
                        std::size_t stride) noexcept;
 
-/// What widen_rows() by 1 / unit, the one step and narrow_rows() by unit make of the cells of a
-/// piece at cells[r · stride + j], to the last bit, in one pass. The step is the sum, difference or
-/// product of register 0 and another register, and varies by query and key. Returns false, and
-/// leaves the cells as they are, if a number is not finite in T.
-bool replace_cells(const RowStep& step, const RowRegisters& registers, double unit,
+/// Factors of numbers before and after steps.
+struct RowFactors {
+  double widen = 1, narrow = 1;
+};
+
+/// Replaces the cells of a piece at cells[r · stride + j], in one pass, by the numbers that
+/// widen_rows(), one step and narrow_rows() make of them, to the last bit. The step is the sum,
+/// difference or product of register 0 and another register, and varies by query and key. Returns
+/// false, and leaves the cells as they are, if a number is not finite in T.
+bool replace_cells(const RowStep& step, const RowRegisters& registers, const RowFactors& factors,
                    const RowPiece& piece, float* cells, std::size_t stride) noexcept;
-bool replace_cells(const RowStep& step, const RowRegisters& registers, double unit,
+bool replace_cells(const RowStep& step, const RowRegisters& registers, const RowFactors& factors,
                    const RowPiece& piece, double* cells, std::size_t stride) noexcept;
 
 /// seen[j] &= truths[j]. Returns whether a truth is NaN.

@@ -154,6 +154,36 @@ TEST_CASE("scores by expression in 16-bit types are rounded as the reference rou
   }
 }
 
+TEST_CASE("comparisons of scores cut at the same keys as the reference") {
+  on_targets_in_turn(10, [](std::size_t form) {
+    AttentionRequest request = own_attention(form, "s == 0 ? 3 : s >= 0.5 ? s : s - 1", "", "");
+    request.softcap.reset();
+    const auto whole = [](const attn::Tensor& tensor) {
+      std::vector<double> numbers = attn::testing::numbers(tensor);
+      for (double& number : numbers) number = std::round(number);
+      return attn::Tensor(tensor.shape(), std::move(numbers)).converted(attn::DType::float32);
+    };
+    attn::Sequences& compared = sequences(request);
+    compared.query = whole(compared.query);
+    compared.key = whole(compared.key);
+    if (compared.past_key) compared.past_key = whole(compared.past_key);
+    check_both_types(request);
+  });
+}
+
+TEST_CASE("heads that see different keys have intervals of their own") {
+  on_targets_in_turn(5, [](std::size_t form) {
+    AttentionRequest request = own_attention(2 * form, "", "j >= 0", "", true);
+    std::vector<std::uint8_t> allow;
+    for (std::size_t n = 0; n < 4 * 45 * 150; ++n) {
+      const std::size_t head = n / (45 * 150), key = n % 150;
+      allow.push_back(head % 2 == 0 ? key < 10 : key >= 100);
+    }
+    request.mask.allow = attn::Tensor({4, 45, 150}, std::move(allow));
+    check_both_types(request);
+  });
+}
+
 TEST_CASE("intervals written as expressions are found") {
   const auto seen = [](const std::string& text) {
     AttentionRequest request = own_attention(0, "", text, "");

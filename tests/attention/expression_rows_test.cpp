@@ -111,8 +111,8 @@ bool replaced(const std::string& text, const Compared& compared) {
   for (std::size_t n = 0; n < before.size(); ++n) before[n] = static_cast<T>(n % 41) / 7 - 2;
   std::vector<T> cells = before, expected = before;
   const ExpressionCell first{.b = 1, .h = 2, .offset = 2};
-  const bool done =
-      compiled.rows.replace(registers, first, piece, &compared.rows, unit, cells.data(), stride);
+  const bool done = compiled.rows.replace(registers, first, piece, &compared.rows, {1 / unit, unit},
+                                          cells.data(), stride);
   if (done) {
     attn::kernels::widen_rows(before.data(), stride, 1 / unit, piece, registers.given());
     const auto values = compiled.rows.values(registers, first, piece, &compared.rows);
@@ -179,6 +179,17 @@ TEST_CASE("what depends on the distance of query and key alone is that of each c
   });
 }
 
+TEST_CASE("large quotients and counts beyond whole numbers are those of each cell") {
+  on_every_target([] {
+    const Compared compared(6, 40);
+    for (const std::string text :
+         {"(i * 1e18 + j) % 7", "s + pairs[(i * 1e30) % 6, j]", "(j - 1e300) % 3.5",
+          "s + (i + 9007199254740992 - j - 9007199254740992)", "-(j + 1e16) // 3 % 5"}) {
+      check_cells(text, ExpressionUse::score, compared);
+    }
+  });
+}
+
 TEST_CASE("steps of positions are those of the standard library") {
   const Compared compared(3, 300);
   check_cells("floor(log2(j + 1)) + 10 * floor(log(j + 1) / log(2))", ExpressionUse::score,
@@ -198,6 +209,8 @@ TEST_CASE("rows of an expression are as steep as its derivative") {
   CHECK(steepness("-distance(q, k)^2 / 2") == 0);
   CHECK(std::isinf(steepness("s * s")));
   CHECK(std::isinf(steepness("floor(s)")));
+  CHECK(std::isinf(steepness("s > 0 ? s : -1")));
+  CHECK(std::isinf(steepness("!(s == 1) && j > 2 ? 1 : 0")));
   CHECK(steepness("p^1.5", ExpressionUse::weight) == 1.5);
 }
 
