@@ -57,8 +57,8 @@ struct AttentionOptions {
   // offset.
   std::optional<Rotary> rotary =
       {};  ///< rotates queries and new keys; past keys are rotated already
-  /// Of each head's queries and new keys; their weights are [d], or [H,d] and [G,d] with a row for
-  /// each head.
+  /// Norms of each head's queries and new keys; their weights are [d], or [H,d] and [G,d] with a
+  /// row for each head.
   std::optional<Norm> query_norm = {}, key_norm = {};
   bool norms_after_rotary = false;                 ///< whether these norms follow the rotation
   double eps = 1e-5;                               ///< ε of every norm

@@ -216,7 +216,7 @@ class CorpusReading {
     }
   }
 
-  // What each part of the model adds to the logit at the last position of the text.
+  // Contributions of the parts of the model to the logit at the last position of the text.
   std::vector<PartSums> contributions(const Plan& plan) const {
     const auto* model = std::get_if<ModelRequest>(&plan.computation);
     if (model == nullptr) {
