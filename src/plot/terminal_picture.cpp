@@ -13,28 +13,13 @@
 
 #include "plot/libraries/drawing_libraries.hpp"
 #include "plot/libraries/sixel_library.hpp"
+#include "support/base64.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
 namespace {
 
 constexpr std::size_t chunk_letters = 4096;  // of kitty's protocol
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view letters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    std::uint32_t bits = 0;
-    for (std::size_t i = at; i < at + 3; ++i) {
-      bits = bits << 8 | (i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0);
-    }
-    for (int shift = 18; shift >= 0; shift -= 6) text += letters[bits >> shift & 63];
-  }
-  const std::size_t padding = (3 - bytes.size() % 3) % 3;
-  std::fill(text.end() - static_cast<std::ptrdiff_t>(padding), text.end(), '=');
-  return text;
-}
 
 // https://sw.kovidgoyal.net/kitty/graphics-protocol: a PNG file, in chunks.
 std::string in_kitty_protocol(std::string_view png) {

@@ -84,10 +84,8 @@ inline constexpr std::size_t most_exact = 200'000, most_wide = 6'000'000;
 
 CellPlan cell_plan(std::span<const ViewedInput::Sizes> sizes, std::size_t budget);
 
-/// A raw deflate stream of the bytes, as base64 (RFC 4648, section 4). Equal bytes give equal text.
+/// A raw deflate stream of the bytes, as base64. Equal bytes give equal text.
 std::string packed_block(std::string_view bytes);
-
-std::string base64(std::string_view bytes);
 
 /// A map as blocks of the page.
 struct PackedMap {

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <utility>
 
 #include "attn/error.hpp"
 
 #include "plot/canvas/picture_files.hpp"
+#include "support/base64.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 
@@ -19,24 +19,6 @@ std::string number(double points) {
 
 std::string hex(Colour colour) {
   return "#" + hexadecimal(packed(colour), 6);
-}
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view letters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      group = group << 8 | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      text += k <= count ? letters[group >> (18 - 6 * k) & 63] : '=';
-    }
-  }
-  return text;
 }
 
 // Text as it stands in XML, between elements or in an attribute.
