@@ -211,7 +211,7 @@ class CorpusReading {
       sums.add(numbers, line, options_);
       sums.add(parts);
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::internal) throw;
+      if (error.kind() == ErrorKind::internal || error.kind() == ErrorKind::usage) throw;
       sums.fail(line, error.problem());
     }
   }
@@ -225,9 +225,7 @@ class CorpusReading {
     }
     WhyOptions why;
     why.logit = options_.logit;
-    ModelOptions own = *model;
-    own.rows = {};
-    const LogitSplit logit = *split(why, *model->folder, model->texts.of_sample(0), own).logit;
+    const LogitSplit logit = *split(why, *model->folder, model->texts.of_sample(0), *model).logit;
     std::vector<PartSums> parts;
     for (std::size_t p = 0; p < logit.names.size(); ++p) {
       parts.push_back({logit.names[p], {}});

@@ -292,6 +292,17 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
     throw input_error(translated("the checkpoint has no head that gives logits"), "/patch",
                       translated("use the folder of the whole model"));
   }
+  if (!request.heads_off.empty() || !request.decoder_heads_off.empty() ||
+      !request.cross_heads_off.empty()) {
+    throw Error(ErrorKind::usage, translated("heads are patched in the model as it is"),
+                "DocumentOptions::heads_off",
+                translated("leave it out, or patch one part by DocumentOptions::patch_at"));
+  }
+  if (request.texts.ids.size() > 1) {
+    throw input_error(
+        translated("heads are patched in one text, and {1} are given", request.texts.ids.size()),
+        "/patch", translated("give one text"));
+  }
   if (!tokens.empty() && tokens.size() != 2) {
     throw Error(ErrorKind::usage, translated("a difference is of two logits"), field,
                 translated("give two tokens"));

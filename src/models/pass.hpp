@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -89,6 +90,7 @@ struct ModelOptions : AttentionOptions {
   /// A layer of one of the model's stacks after which the pass ends. Absent = it goes to the end.
   struct Last {
     std::size_t stack = 0, layer = 0;
+    auto operator<=>(const Last&) const = default;
   };
   std::optional<Last> last = {};
   bool logits = false;

@@ -39,6 +39,8 @@ void add_means(const Architecture& model, const CheckpointWeights& weights, cons
 
   ModelOptions reading = only_watches(options);
   for (Mean& mean : means) {
+    const ModelOptions::Last deepest{mean.of.stack, mean.of.layer};
+    reading.last = std::max(reading.last.value_or(deepest), deepest);
     reading.watches.push_back(mean.of);
     reading.watches.back().take = [&mean](std::size_t, Tensor& outputs) {
       const std::size_t width = outputs.shape().back();
@@ -65,9 +67,10 @@ void add_means(const Architecture& model, const CheckpointWeights& weights, cons
 
 void check_lengths(const ModelTexts& texts, const ModelTexts& source, const PatchPlace& at,
                    const ModelStack& stack) {
-  const std::size_t given = source.read_by(stack).front().size();
-  for (std::size_t b = 0; b < texts.read_by(stack).size(); ++b) {
-    const std::size_t own = texts.read_by(stack)[b].size();
+  const auto &given_texts = source.read_by(stack), &own_texts = texts.read_by(stack);
+  for (std::size_t b = 0; b < own_texts.size(); ++b) {
+    const std::size_t own = own_texts[b].size();
+    const std::size_t given = given_texts[given_texts.size() == 1 ? 0 : b].size();
     if (at.positions.empty() && own != given) {
       throw input_error(translated("the texts have {1} and {2} tokens", own, given), "/patch",
                         translated("give texts of one length, or the positions that are patched"));
@@ -93,25 +96,28 @@ void add_patch(const Architecture& model, const CheckpointWeights& weights, cons
                    "2.residual"));
   }
   const PatchPlace& at = *patch.at;
-  ModelTexts source = texts.of_sample(0);
-  source.ids = {patch.ids};
+  // Each sample's decoder reads its own text over the same encoded one.
+  ModelTexts source = texts;
+  source.ids.assign(model.encoder_decoder() ? texts.ids.size() : 1, patch.ids);
   source.types.clear();
+  source.captions.clear();
   source.place = "/patch";
   check_lengths(texts, source, at, model.stacks[at.stack]);
-  const auto taken = std::make_shared<Tensor>();
+  const auto taken = std::make_shared<std::vector<Tensor>>();
   ModelOptions reading = only_watches(options);
   reading.heads_off = options.heads_off;
   reading.decoder_heads_off = options.decoder_heads_off;
   reading.cross_heads_off = options.cross_heads_off;
   LayerWatch watch{at.stack, at.layer, at.what, {}};
-  watch.take = [&](std::size_t, Tensor& numbers) { *taken = numbers; };
+  watch.take = [&](std::size_t, Tensor& numbers) { taken->push_back(numbers); };
   reading.watches.push_back(watch);
   reading.last = {at.stack, at.layer};
   run_model(model, weights, source, reading, [](const std::string&, const Tensor&) {});
   const bool of_head = at.what == Written::heads || at.what == Written::cross_heads;
-  const std::size_t row = taken->shape().back(), width = of_head ? row / model.heads : row;
-  watch.take = [taken, at, width](std::size_t, Tensor& numbers) {
-    put_columns(*taken, at.head * width, width, at.positions, numbers);
+  const std::size_t row = taken->front().shape().back(), width = of_head ? row / model.heads : row;
+  watch.take = [taken, at, width](std::size_t sample, Tensor& numbers) {
+    put_columns((*taken)[taken->size() == 1 ? 0 : sample], at.head * width, width, at.positions,
+                numbers);
   };
   options.watches.push_back(std::move(watch));
 }

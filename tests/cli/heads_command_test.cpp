@@ -279,8 +279,18 @@ TEST_CASE("heads patches every head from another text") {
   CHECK(attn_cli(words, folder.path()).errors ==
         "attn-cli: a difference is of two logits\n  where: --logit-difference\n  help:  give two "
         "tokens\n");
-  words[6] = "The peace";
   words[8] = "1,2";
+  words.insert(words.end(), {"--heads-off", "1.1"});
+  CHECK(
+      attn_cli(words, folder.path()).errors ==
+      "attn-cli: heads are patched in the model as it is\n  where: --heads-off\n  help:  leave it "
+      "out, or patch one part by --at\n");
+  words.resize(words.size() - 2);
+  words.insert(words.end(), {"--text", "Another text of the world"});
+  CHECK(attn_cli(words, folder.path())
+            .errors.find("heads are patched in one text, and 2 are given") != std::string::npos);
+  words.resize(words.size() - 2);
+  words[6] = "The peace";
   CHECK(attn_cli(words, folder.path()).errors.starts_with("attn-cli: the texts have "));
   CHECK(attn_cli({"heads", "--model", speeches, "--text", "The peace", "--logit-difference", "1,2"})
             .errors ==
