@@ -44,15 +44,6 @@ class TokenNames {
   std::vector<std::string> labels_;
 };
 
-std::vector<std::size_t> by_size(std::span<const double> numbers) {
-  std::vector<std::size_t> order(numbers.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::abs(numbers[a]) > std::abs(numbers[b]);
-  });
-  return order;
-}
-
 // "71 %"; nothing where the whole is 0.
 std::string percentage(double part, double whole) {
   return whole == 0 ? "" : with_most_decimals(100 * part / whole, 0) + " %";
@@ -106,13 +97,14 @@ Explanation::Table table_by_size(
 class ScoreWords {
  public:
   ScoreWords(const ScoreSplit& split, std::size_t pair, TokenNames queries, TokenNames keys,
-             bool crosses, Explanation& to)
+             TokenNames encoder, bool crosses, Explanation& to)
       : split_(split),
         pair_(pair),
         query_(split.pairs[pair].first),
         key_(split.pairs[pair].second),
         queries_(std::move(queries)),
         keys_(std::move(keys)),
+        encoder_(std::move(encoder)),
         crosses_(crosses),
         to_(to) {
     const std::size_t each = split.query_parts.size() * split.key_parts.size();
@@ -180,7 +172,7 @@ class ScoreWords {
     const bool reads_other = name.starts_with("cross.");
     if (!source) return translated("head {1}", name);
     return translated("what head {1} wrote at {2}, looking at {3}", name, token,
-                      reads_other ? keys_(*source) : queries_(*source));
+                      reads_other ? encoder_(*source) : queries_(*source));
   }
 
   // The largest parts of one side with their shares.
@@ -204,7 +196,7 @@ class ScoreWords {
     for (std::size_t part = 0; part < names(key).size(); ++part) {
       const auto source = strongest(part, key);
       const bool reads_other = names(key)[part].starts_with("cross.");
-      sources.push_back(!source ? "" : reads_other ? keys_(*source) : queries_(*source));
+      sources.push_back(!source ? "" : reads_other ? encoder_(*source) : queries_(*source));
     }
     to_.put(table_by_size(
         to_, {{translated("part"), names(key)}, {translated("looks at"), std::move(sources)}},
@@ -228,7 +220,7 @@ class ScoreWords {
 
   const ScoreSplit& split_;
   std::size_t pair_, query_, key_;
-  TokenNames queries_, keys_;
+  TokenNames queries_, keys_, encoder_;
   bool crosses_;
   Explanation& to_;
   std::span<const double> terms_;
@@ -375,7 +367,7 @@ class WhyExplanation {
       const bool crosses = splits.scores->head.starts_with("cross."),
                  in_encoder = splits.scores->head.starts_with("encoder.");
       ScoreWords(*splits.scores, splits.scores->strongest_pair(), in_encoder ? encoder : own,
-                 crosses || in_encoder ? encoder : own, crosses, to)
+                 crosses || in_encoder ? encoder : own, encoder, crosses, to)
           .explain(model.softcap.has_value());
     }
     if (splits.logit) {

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,20 +39,12 @@ std::string token_name(const std::vector<std::string>& tokens, std::size_t posit
   return position < tokens.size() ? in_quotes(tokens[position]) + " " + number : number;
 }
 
-std::vector<std::size_t> by_size(std::span<const double> numbers) {
-  std::vector<std::size_t> order(numbers.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::abs(numbers[a]) > std::abs(numbers[b]);
-  });
-  return order;
-}
-
 /// The pair of a head's scores that pictures show, with the tokens on both sides.
 struct ShownScore {
   const ScoreSplit& split;
   std::size_t pair, query, key;
   bool crosses;
+  const std::vector<std::string>& read;  ///< tokens of the encoder, where there is one
   const std::vector<std::string>&queries, &keys;
 
   explicit ShownScore(const Drawing& drawing)
@@ -62,8 +53,9 @@ struct ShownScore {
         query(split.pairs[pair].first),
         key(split.pairs[pair].second),
         crosses(split.head.starts_with("cross.")),
-        queries(split.head.starts_with("encoder.") ? drawing.split.read : drawing.split.tokens),
-        keys(crosses ? drawing.split.read : queries) {}
+        read(drawing.split.read),
+        queries(split.head.starts_with("encoder.") ? read : drawing.split.tokens),
+        keys(crosses ? read : queries) {}
 
   std::string title() const {
     return translated("Why Head {1} Looks from {2} at {3}", split.head, token_name(queries, query),
@@ -75,8 +67,7 @@ struct ShownScore {
     if (of_key && crosses) return name;
     const auto source = split.looked_at(part, of_key ? key : query);
     if (!source) return name;
-    const auto& read = name.starts_with("cross.") ? keys : queries;
-    return name + " ← " + token_name(name.starts_with("cross.") && !crosses ? keys : read, *source);
+    return name + " ← " + token_name(name.starts_with("cross.") ? read : queries, *source);
   }
 };
 

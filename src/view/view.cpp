@@ -54,6 +54,10 @@ void put_splits(const Plan& plan, const ViewOptions& options, PageMaker& page) {
   WhyOptions why;
   why.head = options.why;
   const SplitHead head = split_head(*options.why, model->folder->architecture);
+  if (!model->chooses(head.layer)) {
+    throw Error(ErrorKind::usage, translated("the page leaves out layer {1}", head.layer),
+                "ViewOptions::why", translated("choose this layer too"));
+  }
   std::vector<ScoreSplit> splits;
   for (std::size_t b = 0; b < model->texts.ids.size(); ++b) {
     splits.push_back(

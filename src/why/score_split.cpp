@@ -313,8 +313,24 @@ std::vector<std::size_t> chosen_positions(std::optional<std::size_t> one, std::s
 }  // namespace
 
 std::size_t ScoreSplit::strongest_pair() const {
-  return static_cast<std::size_t>(std::max_element(weights.begin(), weights.end()) -
-                                  weights.begin());
+  const auto sees_one_key = [&](std::size_t n) {
+    const auto same = [&](std::size_t other) { return pairs[other].first == pairs[n].first; };
+    return !(n > 0 && same(n - 1)) && !(n + 1 < pairs.size() && same(n + 1));
+  };
+  std::optional<std::size_t> best;
+  for (std::size_t n = 0; n < pairs.size(); ++n) {
+    if (!sees_one_key(n) && (!best || weights[n] > weights[*best])) best = n;
+  }
+  return best.value_or(0);
+}
+
+std::vector<std::size_t> by_size(std::span<const double> numbers) {
+  std::vector<std::size_t> order(numbers.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::abs(numbers[a]) > std::abs(numbers[b]);
+  });
+  return order;
 }
 
 std::optional<std::size_t> ScoreSplit::looked_at(std::size_t part, std::size_t position) const {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +27,7 @@ struct ScoreSplit {
   std::vector<std::size_t> positions;
   std::vector<std::vector<std::size_t>> strongest;  ///< as query_parts
 
-  /// The pair whose weight is largest.
+  /// The pair whose weight is largest, of queries that see more than one key if there are any.
   std::size_t strongest_pair() const;
   /// The token that the head which wrote a part gave most weight at a position; nothing for other
   /// parts.
@@ -49,6 +50,9 @@ struct LogitSplit {
   Tensor tokens;                                ///< float64 [heads,Lk]
   Tensor cross_tokens;  ///< float64 [cross heads,Lk] of an encoder-decoder; else absent
 };
+
+/// The places of numbers in the order of their sizes, the largest first.
+std::vector<std::size_t> by_size(std::span<const double> numbers);
 
 /// The splits that a choice asks for.
 struct WhySplits {

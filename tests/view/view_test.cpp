@@ -223,6 +223,10 @@ TEST_CASE("the page has the strongest parts of a head's scores if they are asked
   options.why = "2.9";
   CHECK(error_from([&] { page_of(options); }) ==
         "there is no head 9: each layer has 4\n  where: WhyOptions::head\n  help:  give 0 to 3");
+  options.why = "2.1";
+  options.maps.selection.layers = {{PositionRange{0, 1}}};
+  CHECK(error_from([&] { page_of(options); }, ErrorKind::usage) ==
+        "the page leaves out layer 2\n  where: ViewOptions::why\n  help:  choose this layer too");
 }
 
 TEST_CASE("small weights of many keys have the whole range of colours") {
