@@ -44,7 +44,7 @@ enum class Letters { text, outlines };
 /// Values that colours are spread over: one range for all panels, one a panel, or a given range. A
 /// range that is not given goes from 0 to 1 for weights of at most 12 keys, for others from 0 to
 /// the largest, at least to 0.1 up to 20 keys. For numbers of both signs 0 is in its middle,
-/// negative ones that come near 0 end there; other numbers span it, as all do in the matplotlib
+/// numbers of one sign that come near 0 end there; others span it, as all do in the matplotlib
 /// style.
 struct ColorRange {
   enum class Scope { shared, panel, given } scope = Scope::shared;
@@ -70,6 +70,7 @@ struct FigureOptions {
   double dpi = 300;                                  ///< pixels per inch of a raster, 1 to 10000
   /// Whether the picture is exactly as large as the figure; otherwise its margins are trimmed.
   bool exact_size = false;
+  bool short_names = false;         ///< "Key" and "Query" for the axes of maps
   double font_scale = 1;            ///< factor of all sizes of letters, 0.1 to 20
   std::optional<std::string> font;  ///< family of the letters; absent: DejaVu Sans
   Background background = Background::white;

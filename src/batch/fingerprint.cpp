@@ -92,8 +92,8 @@ void describe(const MapSelection& selection, Description& description) {
 void describe(const PlotOptions& plot, Description& description) {
   const auto& [figure, colors, annotation, marginals, titles, columns, top, threshold, smooth] =
       plot;
-  const auto& [style, title, xlabel, ylabel, figsize, dpi, exact_size, font_scale, font, background,
-               letters, ticks, show_spaces, provenance, threads] = figure;
+  const auto& [style, title, xlabel, ylabel, figsize, dpi, exact_size, short_names, font_scale,
+               font, background, letters, ticks, show_spaces, provenance, threads] = figure;
   const auto& [cmap, range, norm, pixels, bar, bar_label] = colors;
   const auto& [annotate, color, format] = annotation;
   static_cast<void>(provenance);
@@ -104,6 +104,7 @@ void describe(const PlotOptions& plot, Description& description) {
                   top, threshold);
   if (smooth) description.add(std::string_view("smooth"));
   if (exact_size) description.add(std::string_view("exact_size"));
+  if (short_names) description.add(std::string_view("short_names"));
   if (font) description.add(std::string_view("font"), *font);
 }
 

@@ -65,8 +65,7 @@ void apply(const Preset& preset, PlotOptions& options) {
   if (figure.dpi == usual.dpi) figure.dpi = preset.dpi;
   if (figure.font_scale == usual.font_scale) figure.font_scale = preset.font_scale;
   if (!preset.titled && !figure.title) figure.title = "";
-  if (!figure.xlabel) figure.xlabel = translated("Key");
-  if (!figure.ylabel) figure.ylabel = translated("Query");
+  figure.short_names = true;
 }
 
 template <class Table>

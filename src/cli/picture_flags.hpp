@@ -32,8 +32,7 @@ void add_picture(Flags& flags, const PictureTargets& picture);
 void add_dpi(Flags& flags, double& dpi);
 void add_figure_size(Flags& flags, std::optional<std::pair<double, double>>& figsize);
 
-/// Adds --pool, the bins of long sequences. Bins of maxima make pixels show the largest of the
-/// cells below them too.
+/// Adds --pool, the bins of long sequences.
 void add_pooling(Flags& flags, std::optional<Pooling>& bins);
 
 /// ".png, .svg or .pdf"

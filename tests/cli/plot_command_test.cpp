@@ -25,6 +25,21 @@ TEST_CASE("plot draws the same heatmap from a result as the run that made it") {
   CHECK(read_text(folder / "again.png") == read_text(folder / "r" / "dimensions.png"));
 }
 
+TEST_CASE("a preset names the axes of maps in short, and leaves those of others") {
+  const TemporaryFolder folder;
+  folder.write("w.json", weights);
+  const auto svg = [&](const std::string& kind) {
+    const Outcome drawn = attn_cli(
+        {"plot", kind, "w.json", "--preset", "page", "--name", "weights", "--out", "w.svg"},
+        folder.path());
+    CHECK(drawn.errors == "");
+    return read_text(folder / "w.svg");
+  };
+  CHECK(svg("heatmap").find(">Query<") != std::string::npos);
+  CHECK(svg("curves").find(">Position<") != std::string::npos);
+  CHECK(svg("curves").find(">Query<") == std::string::npos);
+}
+
 TEST_CASE("plot --json reports the file, its size, what it shows and warnings") {
   const TemporaryFolder folder;
   folder.write("w.json", weights);

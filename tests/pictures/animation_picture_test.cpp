@@ -87,6 +87,9 @@ TEST_CASE("an animation has a frame for each query, on one range and of one size
   }
   CHECK(has(frames[1], "\"cat\" Looks At"));
   CHECK(has(frames[2], "1.0"));
+  PlotRequest other_style = request;
+  other_style.options.figure.style = PlotStyle::matplotlib;
+  CHECK(checked_frames(draw(other_style).bytes) == 3);
 }
 
 TEST_CASE("an animation of a stack shows its layers, and one of a chosen layer its queries") {

@@ -20,13 +20,12 @@ std::string title_of(const FigureOptions& options, const std::string& own, const
 
 ChartTexts map_texts(const FigureOptions& options, const std::string& own_title,
                      const char* usual_title, const Figure& figure) {
-  if (figure.narrow()) {
-    return {options.title.value_or(""), options.xlabel.value_or(translated("Key")),
-            options.ylabel.value_or(translated("Query"))};
-  }
-  return {title_of(options, own_title, usual_title),
-          options.xlabel.value_or(translated("Key Sequence Position")),
-          options.ylabel.value_or(translated("Query Sequence Position"))};
+  const bool narrow = figure.narrow(), short_names = narrow || options.short_names;
+  return {narrow ? options.title.value_or("") : title_of(options, own_title, usual_title),
+          options.xlabel.value_or(short_names ? translated("Key")
+                                              : translated("Key Sequence Position")),
+          options.ylabel.value_or(short_names ? translated("Query")
+                                              : translated("Query Sequence Position"))};
 }
 
 Box map_box(const Box& place, std::size_t rows, std::size_t columns, const Figure& figure) {

@@ -130,7 +130,7 @@ Figure::Figure(const FigureOptions& options, PictureFormat format,
   letters_ = options.letters;
   threads_ = options.threads;
   asked_size_ = options.figsize.has_value() && standard();
-  exact_size_ = options.exact_size && asked_size_;
+  exact_size_ = options.exact_size && options.figsize.has_value();
   const double scale = checked_font_scale(options.font_scale);
   // Letters that were made small already do not shrink twice.
   const double of_width = asked_size_ ? scale_of_width(size_.first) : 1;
@@ -169,7 +169,8 @@ std::string Figure::title(const std::string& text, double points, double width) 
   for (std::string line : lines_of(start)) {
     const std::size_t bracket = line.rfind(" (");
     if (bracket != std::string::npos && line.ends_with(')') &&
-        typesetter_.text(line, points).width > width) {
+        typesetter_.text(line, points).width > width &&
+        typesetter_.text(line.substr(0, bracket), points).width <= width) {
       line[bracket] = '\n';
     }
     broken += (broken.empty() ? "" : "\n") + line;
@@ -260,7 +261,7 @@ Picture Figure::picture(const Box& bounds, const std::function<void(Canvas&)>& d
     from += beyond / 2;
     to = from + most;
   };
-  if (asked_size_) {
+  if (asked_size_ || exact_size_) {
     limit(left, right, size_.first + 2 * crop_margin);
     limit(low, high, size_.second + 2 * crop_margin);
   }
