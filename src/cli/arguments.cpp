@@ -427,7 +427,7 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
     const bool wanted = at != given.end();
     if (at == given.begin() && wanted)
       check_values({at + 1, given.end()}, command.flags, "attn-cli " + command.name);
-    known.push_back(std::make_shared<const GivenCommand>(command, app, wanted));
+    known.push_back(std::make_shared<const GivenCommand>(std::move(command), app, wanted));
   }
   try {
     // CLI11 takes the last word first.
@@ -443,10 +443,10 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   if (!chosen.empty()) {
     const auto extras = chosen[0]->remaining();
     if (!extras.empty())
-      refuse_unknown(*chosen[0], extras[0], "attn-cli " + chosen[0]->get_name(), all);
+      refuse_unknown(*chosen[0], extras[0], "attn-cli " + chosen[0]->get_name(), commands());
   }
   const auto extras = app.remaining();
-  if (!extras.empty()) refuse_unknown(app, extras[0], "", all);
+  if (!extras.empty()) refuse_unknown(app, extras[0], "", commands());
   for (const auto& command : known) {
     if (chosen.empty() || command->app() != chosen[0]) continue;
     if (!operands.empty() && !command->takes_words()) {
