@@ -120,6 +120,8 @@ class StoredMatrix {
 
   explicit operator bool() const noexcept { return count_ > 0; }
   Shape shape() const { return {count_, columns_}; }
+  /// Whether its elements are float64.
+  bool holds_doubles() const { return stored_ && stored_.dtype() == DType::float64; }
 
   /// Rows `first` … `first + count` − 1.
   StoredMatrix rows(std::size_t first, std::size_t count) const;

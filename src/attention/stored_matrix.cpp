@@ -156,6 +156,17 @@ Tensor StoredMatrix::tensor() const {
 
 StoredMatrix rows_in_turn(const StoredMatrix& even, const StoredMatrix& odd) {
   const Shape shape = even.shape();
+  // Rows that are made are floats, which would round doubles.
+  if (even.holds_doubles() || odd.holds_doubles()) {
+    std::vector<double> numbers;
+    for (std::size_t i = 0; i < shape[0]; ++i) {
+      for (const StoredMatrix* from : {&even, &odd}) {
+        const std::vector<double> own = from->row(i);
+        numbers.insert(numbers.end(), own.begin(), own.end());
+      }
+    }
+    return StoredMatrix(Tensor({2 * shape[0], shape[1]}, std::move(numbers)));
+  }
   return StoredMatrix(MadeRows{2 * shape[0], shape[1], [=](std::size_t row, float* to) {
                                  const StoredMatrix& from = row % 2 == 0 ? even : odd;
                                  from.source().floats(row / 2, 1, shape[1], to);

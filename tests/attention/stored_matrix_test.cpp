@@ -87,6 +87,10 @@ TEST_CASE("a matrix whose rows are made gives the products of its numbers, to th
           product(turns.picked({4, 7})),
           product(rows_in_turn(StoredMatrix(weight), StoredMatrix(other)).picked({4, 7}))));
       CHECK(same_bits(product(turns.rows(4, 1)), product(StoredMatrix(weight).rows(2, 1))));
+      const Tensor exact = random.normal({130, 33});
+      const StoredMatrix doubles = rows_in_turn(StoredMatrix(exact), StoredMatrix(weight));
+      CHECK(same_bits(product(doubles.rows(4, 1)), product(StoredMatrix(exact).rows(2, 1))));
+      CHECK(same_bits(product(doubles.rows(5, 1)), product(StoredMatrix(weight).rows(2, 1))));
     }
   }
   CHECK(same_bits(made_of(weight).tensor(), weight.converted(DType::float64)));
