@@ -205,7 +205,6 @@ class ArchitectureReader {
     model_.fused = row_.fused;
     model_.alibi_scaled = row_.alibi_scaled;
     model_.alibi_odd_first = row_.alibi_odd_first;
-    model_.alibi_max = read_multiplier(row_.alibi_max, 8);
     model_.optional = row_.optional;
     model_.softcap = read_softcap(row_.softcap);
     model_.logit_softcap = read_softcap(row_.logit_softcap);

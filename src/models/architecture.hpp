@@ -135,7 +135,6 @@ struct Architecture {
   bool rows_in_pairs = false;  ///< rows of queries and keys: those turned together are neighbours
   FusedLayout fused = FusedLayout::side_by_side;
   bool alibi_scaled = false;     ///< the bias of ALiBi is scaled with the scores
-  double alibi_max = 8;          ///< exponent of the last head's slope, 2^−max
   bool alibi_odd_first = false;  ///< for heads not a power of two: every second slope comes first
   std::vector<WeightPurpose> optional;  ///< tensors that files may lack
   double embedding_scale = 1;

@@ -43,6 +43,7 @@ struct RowWindow {
   RowValue<bool> both_sides, active;
   std::vector<std::string> types_keys;          ///< lists of the layers' types
   RowValue<std::size_t> from;                   ///< the first layer with a window
+  RowValue<std::size_t> until;                  ///< the layer behind the last with a window
   std::optional<std::size_t> alternating_from;  ///< odd layers have one
   RowValue<std::size_t> full_every;             ///< one of that many layers has none
   bool full_first = false;                      ///< the first of those, not the last
@@ -111,7 +112,6 @@ struct FamilyRow {
   ModelPositions positions = ModelPositions::none;
   std::optional<RowOffset> position_offset;
   bool alibi_scaled = false, alibi_odd_first = false;
-  RowValue<double> alibi_max;
   RowRotary rotary;
   std::optional<RowWindow> window;
   std::optional<RowBuckets> buckets;

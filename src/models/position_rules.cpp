@@ -245,6 +245,7 @@ void WindowReader::read_types() {
 bool WindowReader::is_windowed(std::size_t layer, bool turned) const {
   if (layer < types_.size()) return types_[layer];
   if (row_->where_not_turned) return !turned;
+  if (const auto end = reader_.value(row_->until); end && layer >= *end) return false;
   if (const auto first = reader_.value(row_->from)) return layer >= *first;
   if (row_->alternating_from) return layer % 2 == 1;
   if (const auto every = reader_.value(row_->full_every)) {

@@ -130,15 +130,14 @@ class StackReader {
     return own;
   }
 
-  // Slopes of ALiBi; with an exponent or an order of its own as MPT has them.
+  // Slopes of ALiBi; for heads that are no power of two perhaps in MPT's order.
   std::vector<double> slopes() const {
-    if (model_.alibi_max == 8 && !model_.alibi_odd_first) return alibi_slopes(model_.heads);
+    if (!model_.alibi_odd_first) return alibi_slopes(model_.heads);
     const std::size_t power = std::bit_ceil(model_.heads);
     std::vector<double> own;
     const auto add = [&](std::size_t first, std::size_t step) {
       for (std::size_t h = first; h <= power && own.size() < model_.heads; h += step) {
-        own.push_back(
-            std::exp2(-model_.alibi_max * static_cast<double>(h) / static_cast<double>(power)));
+        own.push_back(std::exp2(-8 * static_cast<double>(h) / static_cast<double>(power)));
       }
     };
     if (power == model_.heads) {

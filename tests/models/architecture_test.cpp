@@ -75,6 +75,10 @@ TEST_CASE("windows are in the layers that the family or layer_types say") {
   CHECK(windows(with_sizes("qwen2", R"("sliding_window": 4, "max_window_layers": 2)")) == "......");
   CHECK(windows(with_sizes("qwen2", R"("sliding_window": 4, "max_window_layers": 2,
                            "use_sliding_window": true)")) == "..wwww");
+  CHECK(windows(with_sizes("qwen2_moe", R"("sliding_window": 4, "max_window_layers": 4,
+                           "use_sliding_window": true)")) == "w.w...");
+  CHECK(windows(with_sizes("qwen3_moe", R"("sliding_window": 4, "max_window_layers": 4,
+                           "use_sliding_window": true)")) == "wwwwww");
   CHECK(windows(with_sizes("gpt_neo", R"("attention_layers":
                            ["global", "local", "local", "global", "local", "global"])")) ==
         ".ww.w.");
@@ -163,9 +167,9 @@ TEST_CASE("ESM turns or looks positions up, by a name in its configuration") {
 }
 
 TEST_CASE("MPT keeps the rules of its attention in an object of their own") {
-  const Architecture model = architecture_of(
-      with_sizes("mpt", R"("attn_config": {"alibi_bias_max": 4, "softmax_scale": 0.5})"));
-  CHECK(model.alibi_max == 4);
+  const Architecture model =
+      architecture_of(with_sizes("mpt", R"("attn_config": {"clip_qkv": 4, "softmax_scale": 0.5})"));
+  CHECK(model.clip == 4);
   CHECK(model.alibi_odd_first);
   CHECK(model.stacks[0].layers[0].scale == 0.5);
 }

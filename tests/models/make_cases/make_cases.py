@@ -82,8 +82,8 @@ case("glm_interleaved", {"model_type": "glm", **GLM, "rms_norm_eps": 1.5625e-7},
 case("glm4_branch_norms", {"model_type": "glm4", **GLM},
      lambda c, ids: stack(c, ids, **glm, names=llama_names(gate_up="mlp.gate_up_proj", a1="post_self_attn_layernorm",
                                                            a2="post_mlp_layernorm")), "float32")
-case("eurobert_both_sides", {"model_type": "eurobert", **GROUPED, "rope_theta": 250000, "rms_norm_eps": 1e-5},
-     lambda c, ids: stack(c, ids, causal=False, eps=1e-5, rotary=lambda n: {"theta": 250000.0}))
+case("eurobert_both_sides", {"model_type": "eurobert", **GROUPED, "rope_theta": 250000, "rms_norm_eps": 1e-5, "mlp_bias": True},
+     lambda c, ids: stack(c, ids, causal=False, eps=1e-5, rotary=lambda n: {"theta": 250000.0}, bias="m", head_bias=True))
 case("biogpt_offset", {"model_type": "biogpt", **SIZES, "hidden_act": "gelu", "layer_norm_eps": 1e-12,
                        "scale_embedding": True, "max_position_embeddings": 16},
      lambda c, ids: stack(c, ids, prefix="biogpt.", final="layer_norm", names=OPT_NAMES, groups=H, norm_bias=True,
@@ -98,12 +98,12 @@ mpt_names = llama_names(q="attn.Wqkv", o="attn.out_proj", n1="norm_1", n2="norm_
                         down="ffn.down_proj")
 
 
-# Slopes of the next power of two, every second one first.
+# Slopes of the next power of two, every second one first, whatever alibi_bias_max is.
 case("mpt_slopes", {"model_type": "mpt", "vocab_size": V, "d_model": D, "n_layers": 2, "n_heads": H, "expansion_ratio": 2,
                     "attn_config": {"alibi": True, "alibi_bias_max": 6, "clip_qkv": None, "softmax_scale": None}},
      lambda c, ids: stack(c, ids, prefix="transformer.", tokens="wte", layer="blocks.{}.", final="norm_f", tied=True,
                           names=mpt_names, groups=H, act=gelu, rotary=lambda n: None, fused=side_by_side(H), **LAYER,
-                          score_bias=distances([2.0 ** (-6 * h / 8) for h in (2, 4, 6, 8, 1, 3)])),
+                          score_bias=distances([2.0**-h for h in (2, 4, 6, 8, 1, 3)])),
      sizes={"D": 12, "H": 6})
 case("nomic_bert_swiglu", {"model_type": "nomic_bert", "vocab_size": V, "n_embd": D, "n_head": H, "n_layer": 2,
                            "n_inner": F, "activation_function": "swiglu", "layer_norm_epsilon": 1e-12,
@@ -113,7 +113,7 @@ case("nomic_bert_swiglu", {"model_type": "nomic_bert", "vocab_size": V, "n_embd"
      lambda c, ids: stack(
          c, ids, prefix="", tokens="embeddings.word_embeddings", layer="encoder.layers.{}.", final=None, tied=True,
          norm_bias=True, kind="layer", eps=1e-12, causal=False, groups=H, fused=side_by_side(H),
-         rotary=lambda n: {"theta": 1000.0},
+         rotary=lambda n: {"theta": 1000.0}, head="cls.predictions", head_bias=True,
          embed=lambda x: c.norm(x + c.matrix("embeddings.token_type_embeddings.weight", 2, D)[0], "emb_ln", "layer",
                                 1e-12, True),
          names=llama_names(q="attn.Wqkv", o="attn.out_proj", n1=None, n2=None, s1="norm1", s2="norm2", gate="mlp.fc12",
@@ -260,8 +260,10 @@ def qwen2_moe(c, x, at, n):
 case("qwen2_moe_shared_expert", {"model_type": "qwen2_moe", **GROUPED, "num_hidden_layers": 4, "num_experts": 4,
                                  "num_experts_per_tok": 2, "norm_topk_prob": False, "decoder_sparse_step": 2,
                                  "mlp_only_layers": [3], "moe_intermediate_size": F, "shared_expert_intermediate_size": 20,
-                                 "rms_norm_eps": 1e-6, "use_sliding_window": False, "sliding_window": 4096},
-     lambda c, ids: stack(c, ids, layers=4, bias="qkv", mlp=lambda x, at, n: qwen2_moe(c, x, at, n)))
+                                 "rms_norm_eps": 1e-6, "use_sliding_window": True, "sliding_window": 3,
+                                 "max_window_layers": 2},
+     lambda c, ids: stack(c, ids, layers=4, bias="qkv", window=lambda n: 3 if n == 0 else None,
+                          mlp=lambda x, at, n: qwen2_moe(c, x, at, n)))
 case("qwen3_moe_head_norms", {"model_type": "qwen3_moe", **GROUPED, "head_dim": 6, "num_experts": 4, "num_experts_per_tok": 3,
                               "norm_topk_prob": True, "moe_intermediate_size": F, "mlp_only_layers": [],
                               "decoder_sparse_step": 1, "rope_theta": 1000.0},
