@@ -77,7 +77,7 @@ struct SubLayer {
   Tensor before;    ///< x
   Tensor input;     ///< x, or norm(x) where the norm comes first
   Tensor change;    ///< f(input)
-  Tensor branch;    ///< the change, or its norm (Gemma 2, OLMo 2)
+  Tensor branch;    ///< the change, its norm (Gemma 2, OLMo 2) or a multiple of it (Granite)
   Tensor residual;  ///< x; in some models the input, or the result of another sub-layer
   Tensor after;     ///< residual + branch, or its norm where that comes last
 };

@@ -127,7 +127,7 @@ class LayerWalk {
     norm(part.before, row(states.before), row(states.input));
     explain_change(states);
     const auto x = row(states.residual), branch = row(states.branch);
-    norm(part.of_branch, row(states.change), branch);
+    norm(part.of_branch, scaled(row(states.change)), branch);
     to_.step(translated("The residual is added"));
     Numbers sum;
     for (std::size_t d = 0; d < x.size(); ++d) sum.push_back(x[d] + branch[d]);
@@ -136,6 +136,20 @@ class LayerWalk {
                   named_vector(translated("sum"), sum)},
                  to_);
     norm(part.of_sum, sum, row(states.after));
+  }
+
+  // What a sub-layer makes, multiplied by a number of the model.
+  Numbers scaled(Numbers change) {
+    const double scale = spec_.branch_scale;
+    if (scale == 1) return change;
+    to_.step(translated("The output is scaled"));
+    to_.paragraph(
+        translated("What the sub-layer makes is multiplied by {1}.", shown_number(scale)));
+    const Numbers before = change;
+    for (double& number : change) number *= scale;
+    show_vectors({named_vector("y", before), named_vector(translated("scaled change"), change)},
+                 to_);
+    return change;
   }
 
   std::string residual_text(const Part& part, const SubLayer& states) const {
@@ -275,10 +289,7 @@ class LayerWalk {
                            "the sigmoid of a score of its own.")
               : translated("One more feed-forward is computed for every token, with weight 1."));
     }
-    to_.paragraph(experts.scale == 1
-                      ? translated("Their results, weighed so, add up to:")
-                      : translated("Their results, weighed so and multiplied by {1}, add up to:",
-                                   shown_number(experts.scale)));
+    to_.paragraph(translated("Their results, weighed so, add up to:"));
     show_vectors({named_vector("y", output)}, to_);
   }
 

@@ -107,7 +107,6 @@ Tensor chosen_experts(const Experts& experts, const ActivationCurve& curve, cons
     }
   }
   if (experts.shared) add_shared(*experts.shared, curve, x, threads, total);
-  for (double& number : total) number *= experts.scale;
   return Tensor(x.shape(), std::move(total)).converted(x.dtype());
 }
 
@@ -164,11 +163,15 @@ class LayerPass {
   Tensor sublayer(const Entry& entry, const std::optional<Norm>& branch_norm,
                   const std::optional<Norm>& sum_norm, const Branch& branch,
                   const std::function<void(Tensor&)>& watched = {}) {
-    if (!options_.inside && !branch_norm && !watched) {
+    const double scale = spec_.branch_scale;
+    if (!options_.inside && !branch_norm && !watched && scale == 1) {
       return normed(sum_norm, branch(entry.residual));
     }
     const Tensor change = branch(Tensor());
-    Tensor added = normed(branch_norm, change);
+    const Tensor scaled = scale == 1 ? change
+                                     : mapped(
+                                           threads_, [=](double x) { return x * scale; }, change);
+    Tensor added = normed(branch_norm, scaled);
     if (watched) watched(added);
     Tensor after = normed(sum_norm, sum(entry.residual, added, threads_));
     if (options_.inside) {

@@ -32,6 +32,7 @@ struct LayerSpec {
   std::optional<Xielu> xielu = {};   ///< in place of the activation
   bool parallel = false;             ///< the feed-forward reads the layer's input too
   bool residual_after_norm = false;  ///< a branch is added to its normed input, not to its input
+  double branch_scale = 1;           ///< of what a sub-layer makes, before the norm of the branch
 };
 
 /// The rule by which the scores of the chosen experts become their shares in a result.
@@ -56,7 +57,6 @@ struct Experts {
   /// Bound of the gate from above and of what it multiplies on both sides, with the feed-forward of
   /// gpt-oss: down(g·σ(1.702 g)·(u + 1)). Absent = none.
   std::optional<double> limit;
-  double scale = 1;     ///< of the result
   StoredLinear router;  ///< [count,D]
   /// The products of one expert: into the wider space, gate and up in turns [2F,D], and back [D,F].
   std::function<StoredLinear(std::size_t expert)> gate_up, down;

@@ -36,6 +36,7 @@ struct AttendedBlock {
   Tensor weights;       ///< [1,H,L,L]
   Tensor heads;         ///< [1,L,H·d], before the output projection; zeros for heads that are off
   StoredLinear output;  ///< the output projection
+  double scale = 1;     ///< of what it makes
   Tensor residual;      ///< [1,L,D], what the branch is added to
   std::vector<std::size_t> heads_off;
   std::optional<Norm> branch_norm, sum_norm;  ///< of the branch, and of the sum
@@ -141,6 +142,7 @@ class TermReader {
         std::copy_n(values.data() + j * value_width + first, head_width_,
                     x.data() + j * head_width_);
       }
+      for (T& number : x) number = static_cast<T>(number * block_.scale);
       const std::size_t column = h * head_width_;
       const T* own = matrix.get() + (source.side_by_side ? column * stride : column);
       const Product product{part_of(own, stride, source.side_by_side), {}};
@@ -175,12 +177,14 @@ class TermReader {
 
   // 2. What the norms divide by: the σ of whole rows of the branch, then of the sum.
   void read_rows() {
-    bare_ = apply(StoredLinear{block_.output.weight, {}}, block_.heads, threads_);
+    bare_ = mapped(
+        threads_, [scale = block_.scale](double x) { return x * scale; },
+        apply(StoredLinear{block_.output.weight, {}}, block_.heads, threads_));
     std::vector<T> branch(bare_.values<T>().begin(), bare_.values<T>().end());
     if (block_.output.bias) {
       const Tensor bias = block_.output.bias.converted(bare_.dtype());
       for (std::size_t at = 0; at < branch.size(); ++at) {
-        branch[at] += bias.values<T>()[at % width_];
+        branch[at] += static_cast<T>(bias.values<T>()[at % width_] * block_.scale);
       }
     }
     const T *rows = branch.data(), *residual = block_.residual.values<T>().data();
@@ -338,6 +342,7 @@ TermNorms term_norms(const Layer& layer, const LayerStep& step) {
                       step.self.weights,
                       step.self.output,
                       layer.weights.self.output,
+                      layer.spec.branch_scale,
                       step.sublayers.front().residual,
                       step.self_off,
                       layer.weights.after_attention,

@@ -7,7 +7,7 @@
 namespace attn {
 
 /// Lengths of the vectors that the output of an attention is the sum of. The term of head h and key
-/// j is f_h(x_j) = W_O,h (W_V x_j + b_V).
+/// j is f_h(x_j) = W_O,h (W_V x_j + b_V), times the layer's scale of branches.
 struct TermNorms {
   /// [H,L,L]: ‖A_h[i,j] f_h(x_j)‖ (Kobayashi et al. 2020, section 2.2).
   Tensor of_heads;

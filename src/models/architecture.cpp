@@ -57,6 +57,42 @@ void refuse_unsupported(const JsonValue& config) {
   }
 }
 
+std::string shown_value(const JsonValue& value) {
+  switch (value.type()) {
+    case JsonValue::Type::boolean:
+      return value.boolean() ? "true" : "false";
+    case JsonValue::Type::string:
+      return in_quotes(value.string());
+    case JsonValue::Type::number:
+      return number_text(value.number());
+    default:
+      return translated(type_text(value));
+  }
+}
+
+// Values of the family's own keys with which its code computes something else.
+void refuse_others(const ConfigurationReader& reader, const JsonValue& only) {
+  if (!only.is(JsonValue::Type::object)) return;
+  for (const JsonMember& member : only.members()) {
+    const JsonValue* value = reader.find(member.key);
+    if (value == nullptr) continue;
+    std::vector<JsonValue> known{member.value};
+    if (member.value.is(JsonValue::Type::array)) {
+      known.clear();
+      for (std::size_t i = 0; i < member.value.size(); ++i) {
+        known.push_back(member.value.element(i));
+      }
+    }
+    if (std::ranges::any_of(known, [&](const JsonValue& one) { return same_value(*value, one); })) {
+      continue;
+    }
+    refuse_key(member.key,
+               translated("\"{1}\": {2} is not supported", member.key, shown_value(*value)),
+               translated("the model would be computed as with {1}",
+                          known.empty() ? std::string("null") : shown_value(known.front())));
+  }
+}
+
 // Keys of some families that would change the result of a family that does not read them.
 void refuse_unread(const JsonValue& config, const FamilyRow& row) {
   struct Neutral {
@@ -87,6 +123,7 @@ void refuse_unread(const JsonValue& config, const FamilyRow& row) {
     }
   }
   const ConfigurationReader reader(config, row);
+  refuse_others(reader, row.only);
   for (const Neutral& known : neutral) {
     const auto reads = [&](const RowValue<double>& of) {
       return std::ranges::count(of.keys, known.key) > 0;
@@ -203,6 +240,11 @@ class ArchitectureReader {
     model_.stored_transposed = row_.stored_transposed;
     model_.rows_in_pairs = row_.rows_in_pairs;
     model_.fused = row_.fused;
+    if (model_.fused == FusedLayout::four_parts && model_.heads % 4 != 0) {
+      refuse_key("n_head",
+                 translated("{1} heads cannot be stored in four parts of as many", model_.heads),
+                 translated("the number of heads must be a multiple of 4"));
+    }
     model_.alibi_scaled = row_.alibi_scaled;
     model_.alibi_odd_first = row_.alibi_odd_first;
     model_.optional = row_.optional;
@@ -402,8 +444,8 @@ class ArchitectureReader {
                           : off_every > 0                     ? (n + 1) % off_every != 0
                                                               : true;
       layer.window = windows.of_layer(n, turned);
-      const bool off =
-          row_.rotary.off_in_full_layers && windows.size().has_value() && !layer.window;
+      const bool off = !layer.window && (row_.rotary.off_in_full_layers ||
+                                         (row_.rotary.off_beside_windows && windows.size()));
       if (rotary && turned && !off) layer.rotary = rotary->read(layer.window.has_value());
       layer.experts = row_.experts && chooses(n, dense);
       own.layers.push_back(std::move(layer));

@@ -74,7 +74,10 @@ std::string positions_text(const Architecture& model, const CheckpointWeights& w
 }
 
 const char* norm_text(const Architecture& model) {
-  if (model.norm == NormKind::layer) return to_translate("layer norm");
+  if (model.norm == NormKind::layer) {
+    return model.norms_bare ? to_translate("layer norm without weights")
+                            : to_translate("layer norm");
+  }
   return model.norm_weights_from_one ? to_translate("RMS norm, weights counted from 1")
                                      : to_translate("RMS norm");
 }

@@ -233,6 +233,7 @@ constexpr auto rotary_fields = std::to_array<RowField<RowRotary>>(
      {"off_every", own<&RowRotary::off_every>, keys<&RowRotary::off_every>},
      {"off_where_zero_keys", put<&RowRotary::off_where_zero_keys>},
      {"off_in_full_layers", put<&RowRotary::off_in_full_layers>},
+     {"off_beside_windows", put<&RowRotary::off_beside_windows>},
      {"scaling_of_full_layers_alone", put<&RowRotary::scaling_of_full_layers_alone>}});
 
 constexpr auto window_fields = std::to_array<RowField<RowWindow>>(
@@ -312,6 +313,7 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"head", put_part<&FamilyRow::head, head_fields>},
      {"optional", put<&FamilyRow::optional>},
      {"defaults", put<&FamilyRow::defaults>},
+     {"only", put<&FamilyRow::only>},
      {"part_sizes", check<JsonValue>},
      {"parts", put<&FamilyRow::parts>},
      {"cases", read_cases},

@@ -32,7 +32,8 @@ struct RowRotary {
   RowValue<bool> interleaved;
   RowValue<std::size_t> off_every;               ///< the last of that many layers is not rotated
   std::vector<std::string> off_where_zero_keys;  ///< lists with 0 for layers that are not rotated
-  bool off_in_full_layers = false;               ///< of models that have windows
+  bool off_in_full_layers = false;               ///< layers without a window are not rotated
+  bool off_beside_windows = false;               ///< the same, in models that have windows
   bool scaling_of_full_layers_alone = false;
 };
 
@@ -98,7 +99,8 @@ struct FamilyRow {
   std::optional<RowHead> head;
   std::vector<WeightPurpose> optional;  ///< tensors that files may lack
   JsonValue defaults;                   ///< of members of the configuration
-  std::vector<std::string> parts;       ///< objects in it whose members count as its own
+  JsonValue only;  ///< members of the configuration with the value, or the list of values, known
+  std::vector<std::string> parts;  ///< objects in it whose members count as its own
   bool causal = false;
   RowValue<std::size_t> kv_heads;
   RowNorm norm;
@@ -134,6 +136,9 @@ struct FamilyRow {
 /// Reads a row of the table or of a user. Members that are null count as absent. Throws
 /// Error(input) at the member's JSON pointer for an unknown one or a value of another type.
 FamilyRow read_row(const JsonValue& row);
+
+/// Whether both are the same string, number or boolean.
+bool same_value(const JsonValue& a, const JsonValue& b);
 
 /// The row of the family of that name, complete with what it takes over from other rows.
 JsonValue row_of_family(std::string_view family);

@@ -21,6 +21,9 @@ namespace {
 // and ".bias"; {n} is the number of a layer. Names under "head" stand for themselves, all others
 // behind one of the prefixes, the first whose token embedding is in the file, or behind none.
 //
+// "only" has the values of members of the configuration that the row is for, where the family's own
+// code computes something else with others; a list stands for several, and null is always known.
+//
 // "part_sizes" stand for what the language part of a model of several parts leaves out.
 //
 // Every fact was read in the code that made the released checkpoints and held against what it
@@ -97,6 +100,7 @@ constexpr std::string_view rows = R"json({
   "activation": "swiglu", "activation_keys": ["activation_function", "hidden_act"], "positions": "rotary", "tied": true,
   "rotary": {"theta_keys": ["rotary_emb_base", "rope_theta"], "theta": 1000, "share_keys": ["rotary_emb_fraction"], "share": 1,
     "interleaved_keys": ["rotary_emb_interleaved"]},
+  "only": {"prenorm": false, "parallel_block": false, "use_rms_norm": false, "causal": false, "rotary_emb_scale_base": []},
   "fused": "side_by_side",
   "names": {"tokens": "embeddings.word_embeddings", "types": "embeddings.token_type_embeddings",
     "embedding_norm": "emb_ln", "layer": "encoder.layers.{n}.", "query_key_value": "attn.Wqkv", "output": "attn.out_proj",
@@ -134,6 +138,9 @@ constexpr std::string_view rows = R"json({
 "mpt": {
   "prefixes": ["transformer."], "parts": ["attn_config"], "causal": true, "norm": "layer", "eps": 1e-5,
   "eps_keys": ["layer_norm_epsilon"], "activation": "gelu", "positions": "alibi", "alibi_odd_first": true,
+  "only": {"alibi": true, "attn_type": "multihead_attention", "qk_ln": false, "qk_gn": false, "prefix_lm": false,
+    "attn_uses_sequence_id": false, "rope": false, "sliding_window_size": -1, "logit_scale": 1,
+    "norm_type": ["low_precision_layernorm", "layernorm"]},
   "score_multiplier_keys": ["softmax_scale"], "clip_keys": ["clip_qkv"], "fused": "side_by_side", "tied": true,
   "names": {"tokens": "wte", "layer": "blocks.{n}.", "query_key_value": "attn.Wqkv", "output": "attn.out_proj",
     "before_attention": "norm_1", "before_feed_forward": "norm_2", "final_norm": "norm_f",
@@ -224,7 +231,7 @@ constexpr std::string_view rows = R"json({
     {"key": "qk_layernorm", "is": true, "row": {"norms_by_head": true,
       "names": {"query_norm": "self_attn.q_layernorm.norms.{e}", "key_norm": "self_attn.k_layernorm.norms.{e}"}}}]},
 "apertus": {"like": "llama", "eps": 1e-5, "activation_keys": null,
-  "rotary": {"theta": 12000000},
+  "rotary": {"theta": 12000000}, "only": {"hidden_act": "xielu", "qk_norm": true, "post_norm": false},
   "defaults": {"rope_scaling": {"rope_type": "llama3", "factor": 8, "original_max_position_embeddings": 8192,
     "low_freq_factor": 1, "high_freq_factor": 4}},
   "names": {"query_norm": "self_attn.q_norm", "key_norm": "self_attn.k_norm", "before_attention": "attention_layernorm",
@@ -232,6 +239,7 @@ constexpr std::string_view rows = R"json({
     "xielu_positive": "mlp.act_fn.alpha_p", "xielu_negative": "mlp.act_fn.alpha_n", "xielu_beta": "mlp.act_fn.beta",
     "xielu_eps": "mlp.act_fn.eps"}},
 "hunyuan_v1_dense": {"like": "llama", "eps": 1e-5, "norms_after_rotary": true,
+  "only": {"use_qk_norm": true, "use_cla": false, "use_mla": false, "use_rotary_pos_emb": true, "norm_type": "rms"},
   "names": {"query_norm": "self_attn.query_layernorm", "key_norm": "self_attn.key_layernorm"}},
 "glm": {"like": "llama", "eps": 1.5625e-7, "defaults": {"head_dim": 128},
   "rotary": {"share": 0.5, "interleaved": true},
@@ -248,7 +256,7 @@ constexpr std::string_view rows = R"json({
     "expert_down": ["block_sparse_moe.experts.{e}.w2", "mlp.experts.down_proj"],
     "expert_gate_up": "mlp.experts.gate_up_proj"}},
 "phimoe": {"like": "mixtral", "norm": "layer", "experts": {"count": 16, "jitter": 0.01, "jitter_keys": ["router_jitter_noise"]},
-  "head": {"bias": ["lm_head.bias"]}},
+  "only": {"num_experts_per_tok": 2}, "head": {"bias": ["lm_head.bias"]}},
 "granitemoe": {"like": "granite",
   "experts": {"count": 8, "count_keys": ["num_local_experts"], "chosen": 2, "chosen_keys": ["num_experts_per_tok"]},
   "names": {"gate": null, "up": null, "down": null, "router": "block_sparse_moe.router.layer",
@@ -286,7 +294,7 @@ constexpr std::string_view rows = R"json({
     "after_feed_forward": "post_feedforward_layernorm"}},
 "olmo3": {"like": "olmo2", "rotary": {"scaling_of_full_layers_alone": true},
   "window": {"keys": ["sliding_window"], "size": 4096, "full_every": 4}},
-"exaone4": {"like": "olmo2", "whole_width_norms": false, "rotary": {"off_in_full_layers": true},
+"exaone4": {"like": "olmo2", "whole_width_norms": false, "rotary": {"off_beside_windows": true},
   "window": {"keys": ["sliding_window"], "size": 4096, "full_every_keys": ["sliding_window_pattern"], "full_every": 4}},
 "gemma": {"like": "llama",
   "part_sizes": {"hidden_size": 3072, "num_hidden_layers": 28, "num_attention_heads": 16},
@@ -518,12 +526,8 @@ JsonValue with_cases(JsonValue row, const JsonValue& config) {
     const JsonValue* value = present_member(config, key);
     const JsonValue* defaults = present_member(row, "defaults");
     if (value == nullptr && defaults != nullptr) value = present_member(*defaults, key);
-    const JsonValue& wanted = *one.find("is");
-    if (value == nullptr || value->type() != wanted.type()) continue;
-    const bool is = wanted.is(JsonValue::Type::boolean)  ? value->boolean() == wanted.boolean()
-                    : wanted.is(JsonValue::Type::string) ? value->string() == wanted.string()
-                                                         : value->number() == wanted.number();
-    if (is) row = merged(row, *one.find("row"));
+    if (value == nullptr || !same_value(*value, *one.find("is"))) continue;
+    row = merged(row, *one.find("row"));
   }
   return row;
 }
@@ -573,6 +577,20 @@ std::vector<std::string> known_families() {
   std::vector<std::string> names;
   for (const JsonMember& row : table().members()) names.push_back(row.key);
   return names;
+}
+
+bool same_value(const JsonValue& a, const JsonValue& b) {
+  if (a.type() != b.type()) return false;
+  switch (a.type()) {
+    case JsonValue::Type::boolean:
+      return a.boolean() == b.boolean();
+    case JsonValue::Type::string:
+      return a.string() == b.string();
+    case JsonValue::Type::number:
+      return a.number() == b.number();
+    default:
+      return false;
+  }
 }
 
 JsonValue row_of_family(std::string_view family) {

@@ -92,11 +92,17 @@ Rotary RotaryReader::read(bool window) const {
   positive(reader_.listed(row_.theta.keys).value_or("rope_theta"), rotary.theta);
   if (scaling == nullptr) return rotary;
   rotary.scaling = read_scaling(*scaling);
+  if (rotary.theta == 1 && std::holds_alternative<YarnScaling>(rotary.scaling)) {
+    refuse_key("rope_theta", translated("YaRN has no meaning where all columns turn alike"),
+               translated("give a \"rope_theta\" of more than 1"));
+  }
   // An α in place of the length of the text (Hunyuan).
   const auto alpha = number_in(*scaling, "alpha");
   if (alpha && std::holds_alternative<DynamicScaling>(rotary.scaling)) {
     const auto width = static_cast<double>(width_);
-    rotary.theta *= std::pow(positive("alpha", *alpha, "/rope_scaling"), width / (width - 2));
+    const double base = positive("alpha", *alpha, "/rope_scaling");
+    // A single pair turns by one radian a position, whatever θ is.
+    if (width_ > 2) rotary.theta *= std::pow(base, width / (width - 2));
     rotary.scaling = {};
   }
   return rotary;

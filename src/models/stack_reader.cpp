@@ -110,6 +110,7 @@ class StackReader {
     if (weights_.has(WeightPurpose::xielu_positive, n)) own.xielu = xielu_of(n);
     own.parallel = model_.parallel;
     own.residual_after_norm = model_.residual_after_norm;
+    own.branch_scale = model_.branch_scale;
     return own;
   }
 
@@ -196,18 +197,17 @@ class StackReader {
     return weight ? Linear{weight, weights_.find(purpose, std::nullopt, "bias")} : Linear();
   }
 
-  // The Linear layer before a scale λ of each number (Touvron et al. 2021, section 2.1) or of all
-  // as one: λ ⊙ (W x + b) = (λ W) x + λ b.
+  // The Linear layer before a scale λ of each number (Touvron et al. 2021, section 2.1):
+  // λ ⊙ (W x + b) = (λ W) x + λ b.
   StoredLinear scaled(StoredLinear linear, WeightPurpose purpose, std::size_t n) const {
     const Tensor factors = weights_.find(purpose, n, "weight");
-    if (!factors && model_.branch_scale == 1) return linear;
-    const Tensor scales =
-        factors ? factors.converted(DType::float64) : Tensor({1}, std::vector<double>{1});
+    if (!factors) return linear;
+    const Tensor scales = factors.converted(DType::float64);
     const auto multiplied = [&](const Tensor& tensor) {
       std::vector<double> numbers(tensor.values<double>().begin(), tensor.values<double>().end());
       const std::size_t columns = tensor.size() / scales.size();
       for (std::size_t i = 0; i < numbers.size(); ++i) {
-        numbers[i] *= scales.values<double>()[i / columns] * model_.branch_scale;
+        numbers[i] *= scales.values<double>()[i / columns];
       }
       return Tensor(tensor.shape(), std::move(numbers)).converted(options_.dtype);
     };
@@ -311,7 +311,6 @@ class StackReader {
     own.shares = model_.experts->shares;
     own.nearness = model_.experts->nearness;
     own.limit = model_.experts->limit;
-    own.scale = model_.branch_scale;
     own.router = weights_.linear(router, n);
     if (weights_.has(shared_down, n)) {
       own.shared = {weights_.linear(shared_gate, n),

@@ -129,6 +129,7 @@ class Freezer {
     const AttentionResult& result = crosses ? step.cross : step.self;
     FrozenSubLayer own;
     own.branch = branch;
+    own.scale = layer.spec.branch_scale;
     own.heads = layer.spec.heads.value_or(1);
     own.outputs = rows_at(result.output, choice_.positions);
     own.projection = (crosses ? layer.weights.cross : layer.weights.self).output;

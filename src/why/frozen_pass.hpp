@@ -25,6 +25,7 @@ enum class Branch { self, cross, feed_forward };
 struct FrozenSubLayer {
   Branch branch = Branch::self;
   FrozenNorm on_stream, on_branch, on_sum;
+  double scale = 1;  ///< of what the projection makes
 
   // Outputs [R,H·dv] of an attention's H heads of width dv before the projection, zeros for heads
   // that are off; and, for logits alone, the values [Lk,G·dv] and weights [R·H,Lk] whose sums they

@@ -74,6 +74,7 @@ class LogitWalk {
   void attention(const FrozenSubLayer& sublayer, std::size_t n) {
     std::vector<double> g = g_;
     through(sublayer.on_branch, g);
+    for (double& x : g) x *= sublayer.scale;
     g = before(sublayer.projection, g);
     const bool crosses = sublayer.branch == Branch::cross;
     const std::size_t heads = sublayer.heads, width = g.size() / heads;

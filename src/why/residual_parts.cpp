@@ -73,7 +73,7 @@ class PartsWalk {
     return branch;
   }
 
-  // Head h writes W_o^h times its own output.
+  // Head h writes the scale times W_o^h times its own output.
   ResidualParts heads(const FrozenSubLayer& sublayer, std::size_t n) const {
     const Rows columns = columns_of(sublayer.projection.weight);
     const std::size_t width = sublayer.outputs.width / sublayer.heads;
@@ -89,6 +89,9 @@ class PartsWalk {
                       branch.parts[h].row(i));
     });
     add_bias(sublayer.projection, branch.bias());
+    for (Rows& part : branch.parts) {
+      for (double& number : part.numbers) number *= sublayer.scale;
+    }
     return branch;
   }
 

@@ -391,6 +391,71 @@ TEST_CASE("a row of one's own can take over another and change it") {
         std::vector<std::string>{"self_attn.q_proj"});
 }
 
+TEST_CASE(
+    "values that a family's own code computes differently are refused, null and known ones are "
+    "not") {
+  CHECK(refusal_of(with_sizes("nomic_bert", R"("prenorm": true)")) ==
+        "\"prenorm\": true is not supported\n"
+        "  where: /prenorm\n"
+        "  help:  the model would be computed as with false");
+  CHECK(refusal_of(with_sizes("nomic_bert", R"("rotary_emb_scale_base": 512)")) ==
+        "\"rotary_emb_scale_base\": 512 is not supported\n"
+        "  where: /rotary_emb_scale_base\n"
+        "  help:  the model would be computed as with null");
+  CHECK(refusal_of(with_sizes("mpt", R"("attn_config": {"alibi": false})")) ==
+        "\"alibi\": false is not supported\n"
+        "  where: /alibi\n"
+        "  help:  the model would be computed as with true");
+  CHECK(refusal_of(with_sizes("mpt", R"("norm_type": "rmsnorm")")) ==
+        "\"norm_type\": \"rmsnorm\" is not supported\n"
+        "  where: /norm_type\n"
+        "  help:  the model would be computed as with \"low_precision_layernorm\"");
+  CHECK(refusal_of(with_sizes("mpt", R"("logit_scale": "inv_sqrt_d_model")"))
+            .starts_with("\"logit_scale\": \"inv_sqrt_d_model\" is not supported"));
+  CHECK(refusal_of(with_sizes("apertus", R"("hidden_act": "silu")"))
+            .starts_with("\"hidden_act\": \"silu\" is not supported"));
+  CHECK(refusal_of(with_sizes("hunyuan_v1_dense", R"("use_cla": true)"))
+            .starts_with("\"use_cla\": true is not supported"));
+  CHECK(refusal_of(with_sizes("phimoe", R"("num_experts_per_tok": 3)"))
+            .starts_with("\"num_experts_per_tok\": 3 is not supported"));
+  CHECK_NOTHROW(architecture_of(with_sizes(
+      "mpt", R"("norm_type": "layernorm", "logit_scale": null, "attn_config": {"qk_ln": false})")));
+}
+
+TEST_CASE("sizes that cannot be computed are refused before any weight is read") {
+  CHECK(refusal_of(R"({"model_type": "codegen", "n_embd": 32, "n_head": 2, "n_layer": 1,
+                       "rotary_dim": 4})") ==
+        "2 heads cannot be stored in four parts of as many\n"
+        "  where: /n_head\n"
+        "  help:  the number of heads must be a multiple of 4");
+  CHECK(refusal_of(with_sizes("llama", R"("rope_theta": 1, "rope_scaling":
+                   {"rope_type": "yarn", "factor": 2, "original_max_position_embeddings": 8})")) ==
+        "YaRN has no meaning where all columns turn alike\n"
+        "  where: /rope_theta\n"
+        "  help:  give a \"rope_theta\" of more than 1");
+}
+
+TEST_CASE("a single pair of columns turns by one radian whatever alpha a scaling has") {
+  const Architecture model =
+      architecture_of(with_sizes("hunyuan_v1_dense", R"("head_dim": 2, "rope_theta": 50,
+                 "rope_scaling": {"type": "dynamic", "alpha": 3, "factor": 1})"));
+  CHECK(model.stacks[0].layers[0].rotary->theta == 50);
+}
+
+TEST_CASE(
+    "layers of Cohere 2 without a window are not rotated, those of EXAONE 4 beside windows alone") {
+  const auto turned = [](const std::string& config) {
+    std::string shown;
+    const Architecture model = architecture_of(config);
+    for (const ModelLayer& layer : model.stacks[0].layers) shown += layer.rotary ? 'r' : '.';
+    return shown;
+  };
+  CHECK(turned(with_sizes("cohere2")) == "rrr.rr");
+  CHECK(turned(with_sizes("cohere2", R"("sliding_window": null)")) == "......");
+  CHECK(turned(with_sizes("exaone4")) == "rrr.rr");
+  CHECK(turned(with_sizes("exaone4", R"("sliding_window": null)")) == "rrrrrr");
+}
+
 TEST_CASE("what is not known or not computed is refused by its key") {
   CHECK(refusal_of(with_sizes("lama")) ==
         "models of the type \"lama\" are not known\n"

@@ -39,6 +39,8 @@ TEST_CASE("the description of a model tells what its family computes") {
             "full; causal", "of its own"},
            {"gptj_pairs", "rotary in pairs, 4 of 4 columns, θ 10000, made for 24",
             "layer norm, ε 1e-05", "gelu (by tanh)", "causal", "of its own"},
+           {"olmo_bare_norms_clipped", "rotary by halves, 4 of 4 columns, θ 10000",
+            "layer norm without weights, ε 1e-05", "silu", "causal", "of its own"},
            {"mistral_window", "rotary by halves, 8 of 8 columns, θ 10000, made for 64",
             "RMS norm, ε 1e-05", "silu", "causal, 2 of 2 layers with a window of 5 keys",
             "of its own"},
