@@ -132,15 +132,14 @@ class ModelReader {
     check_sample_count(list.size(), at);
     constexpr double text_of_token = 16;
     const double samples = static_cast<double>(list.size()), length = static_cast<double>(tokens);
-    double maps = 0;
+    double each = 2 * text_of_token * length;
     for (const ModelStack& stack : model().stacks) {
       const double layers =
           root_.find("layers") != nullptr ? 1 : static_cast<double>(stack.layers.size());
-      maps += layers * (stack.crosses ? 2 : 1);
+      const auto heads = static_cast<double>(model().of(stack).heads);
+      const double of_map = (request_.weights ? heads : 0) + 1;
+      each += layers * (stack.crosses ? 2 : 1) * length * (of_map * length + text_of_token);
     }
-    const double of_map = (request_.weights ? static_cast<double>(model().heads) : 0) + 1;
-    const double each =
-        2 * text_of_token * length + maps * length * (of_map * length + text_of_token);
     const std::uint64_t most = document_.access().limits.elements;
     if (samples * each > static_cast<double>(most)) {
       throw input_error(
@@ -524,10 +523,11 @@ class ModelReader {
         const std::string place = pointer_to(at, i);
         const auto head =
             static_cast<std::size_t>(expect_integer(member.value.element(i), place, 0));
-        if (head >= model().heads) {
+        const std::size_t heads = model().of(stack).heads;
+        if (head >= heads) {
           throw input_error(translated("there is no head {1}: each layer has {2}", head,
-                                       translated_count(model().heads, "{1} head", "{1} heads")),
-                            place, translated("give 0 to {1}", model().heads - 1));
+                                       translated_count(heads, "{1} head", "{1} heads")),
+                            place, translated("give 0 to {1}", heads - 1));
         }
         off[layer].push_back(head);
       }

@@ -70,11 +70,11 @@ Attentions planned(const ModelRequest& request) {
       Geometry sizes;
       sizes.batch_axis = sizes.head_axis = sizes.joined = true;
       sizes.batch = own.size();
-      sizes.heads = model.heads;
-      sizes.kv_heads = model.kv_heads;
+      sizes.heads = model.of(stack).heads;
+      sizes.kv_heads = model.of(stack).kv_heads;
       sizes.queries = longest_of(own);
       sizes.keys = longest_of(of_keys);
-      sizes.query_width = sizes.key_width = sizes.value_width = model.head_width;
+      sizes.query_width = sizes.key_width = sizes.value_width = model.of(stack).head_width;
       return sizes;
     };
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {

@@ -88,8 +88,9 @@ double work_of(const ModelRequest& request) {
     const double all = as_real(samples.size()) * longest;
     tokens = std::max(tokens, all);
     const double keys = longest + (stack.crosses ? as_real(longest_of(request.texts.ids)) : 0);
-    work += as_real(stack.layers.size()) * all * keys * as_real(model.heads) * 2 *
-            as_real(model.head_width);
+    const Architecture& own = model.of(stack);
+    work += as_real(stack.layers.size()) * all * keys * as_real(own.heads) * 2 *
+            as_real(own.head_width);
   }
   return work + tokens * (layers + (request.logits ? head : 0));
 }

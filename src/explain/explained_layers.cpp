@@ -97,7 +97,7 @@ class LayerWalk {
     if (weights_.cross.query) {
       ++at;
       sublayer({heading(translated("Cross-attention"), to_translate("{1}: cross-attention")),
-                weights_.before_cross, none, weights_.after_cross_sum},
+                weights_.before_cross, weights_.after_cross, weights_.after_cross_sum},
                step_.sublayers[at], [&](const SubLayer& states) { attention(false, states); });
     }
     ++at;

@@ -135,7 +135,7 @@ class LayerPass {
     }
     if (weights_.cross.query) {
       const Tensor in = normed(weights_.before_cross, y);
-      y = sublayer({y, in, y}, none, weights_.after_cross_sum,
+      y = sublayer({y, in, y}, weights_.after_cross, weights_.after_cross_sum,
                    [&](const Tensor& base) { return attention(false, in, memory, base); });
     }
     const Tensor in = normed(weights_.before_feed_forward, y);

@@ -81,7 +81,7 @@ struct LayerWeights {
   std::optional<Experts> experts = {};  ///< in place of gate, up and down
   /// Norms of what a sub-layer reads, of what it adds, and of the sum.
   std::optional<Norm> before_attention = {}, after_attention = {}, after_attention_sum = {};
-  std::optional<Norm> before_cross = {}, after_cross_sum = {};
+  std::optional<Norm> before_cross = {}, after_cross = {}, after_cross_sum = {};
   std::optional<Norm> before_feed_forward = {}, after_feed_forward = {},
                       after_feed_forward_sum = {};
 };

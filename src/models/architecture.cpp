@@ -478,6 +478,60 @@ class ArchitectureReader {
   std::size_t layers_ = 0, decoder_layers_ = 0;
 };
 
+// The configuration of one stack, with what is said of both beside them.
+JsonValue part_of_stack(const JsonValue& config, const std::string& name) {
+  const JsonValue* part = present_member(config, name);
+  if (part == nullptr) {
+    refuse_key(name, translated("the configuration does not describe the {1}", name),
+               translated("use the configuration as published"));
+  }
+  if (!part->is(JsonValue::Type::object)) refuse_type(name, *part, to_translate("an object"));
+  constexpr std::array<std::string_view, 2> of_both{"vocab_size", "tie_word_embeddings"};
+  JsonValue::Object members;
+  for (const JsonMember& own : part->members()) {
+    if (std::ranges::count(of_both, own.key) == 0) members->push_back(own);
+  }
+  for (const std::string_view key : of_both) {
+    const JsonValue* value = present_member(config, key);
+    if (value == nullptr) value = present_member(*part, key);
+    if (value != nullptr) members->push_back({std::string(key), *value});
+  }
+  return JsonValue{std::move(members)};
+}
+
+// One stack of an encoder-decoder whose stacks are described apart, as a model by itself.
+Architecture read_stack_apart(const JsonValue& config, const FamilyRow& row, const RowStack& stack,
+                              const std::string& family) {
+  FamilyRow own = row;
+  own.encoder.reset();
+  own.decoder.reset();
+  own.causal = &stack == &*row.decoder;
+  own.stack.prefix = stack.prefix;
+  for (const auto& [purpose, names] : *stack.names) (*own.stack.names)[purpose] = names;
+  if (!own.causal) own.head.reset();
+  // A decoder that is not described is like the encoder.
+  const bool described = present_member(config, stack.part) != nullptr;
+  const JsonValue part = part_of_stack(config, described ? stack.part : row.encoder->part);
+  refuse_unread(part, own);
+  Architecture model = ArchitectureReader(part, own, family).read();
+  model.stacks.front().crosses = own.causal;
+  const auto start = ConfigurationReader(part, own).count("bos_token_id");
+  if (start && !model.decoder_start_id) {
+    model.decoder_start_id = static_cast<std::int64_t>(*start);
+  }
+  return model;
+}
+
+Architecture read_stacks_apart(const JsonValue& config, const FamilyRow& row,
+                               const std::string& family) {
+  Architecture encoder = read_stack_apart(config, row, *row.encoder, family);
+  if (encoder_alone(config)) return encoder;
+  Architecture model = read_stack_apart(config, row, *row.decoder, family);
+  model.stacks.insert(model.stacks.begin(), encoder.stacks.front());
+  model.encoder.push_back(std::move(encoder));
+  return model;
+}
+
 // The model of the texts that go with pictures, where the configuration has one.
 void read_text_part(Architecture& model, const FamilyRow& row, const JsonValue& config) {
   const JsonValue* part = present_member(config, "text_config");
@@ -512,7 +566,10 @@ Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
   const FamilyRow own = read_row(complete);
   refuse_unread(config, own);
   refuse_unread(part, own);
-  Architecture model = ArchitectureReader(part, own, family.empty() ? "own row" : family).read();
+  const std::string name = family.empty() ? "own row" : family;
+  const bool apart = own.encoder && own.decoder && !own.encoder->part.empty();
+  Architecture model =
+      apart ? read_stacks_apart(part, own, name) : ArchitectureReader(part, own, name).read();
   if (&part != &config && !pictures) {
     for (const char* prefix : {"language_model.model.", "model.language_model."}) {
       model.prefixes.emplace_back(prefix);

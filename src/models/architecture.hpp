@@ -36,18 +36,18 @@ enum class WeightPurpose {
   tokens, positions, types, embedding_norm, embedding_projection, output_projection, layer, query,
   key, value, query_key_value, output, query_norm, key_norm, sinks, buckets, before_attention,
   after_attention, after_attention_sum, cross_query, cross_key, cross_value, cross_output,
-  before_cross, after_cross_sum, before_feed_forward, after_feed_forward, after_feed_forward_sum,
+  before_cross, after_cross, after_cross_sum, before_feed_forward, after_feed_forward, after_feed_forward_sum,
   final_norm, gate, up, gated_up, gate_up, down, router, experts, expert_gate, expert_up,
   expert_down, xielu_positive, xielu_negative, xielu_beta, xielu_eps, expert_gate_up, shared_gate, shared_up, shared_down, shared_share, class_token, distillation_token, registers, attention_scale, feed_forward_scale,
   probe, pooling_in, pooling_output, pooling_norm, pooling_up, pooling_down, pooled_norm
 };
 /// Their names in a row of the table of families, in the order of the enumeration.
-inline constexpr std::array<std::string_view, 60> weight_purposes{
+inline constexpr std::array<std::string_view, 61> weight_purposes{
     "tokens", "positions", "types", "embedding_norm", "embedding_projection",
     "output_projection", "layer", "query", "key", "value", "query_key_value", "output",
     "query_norm", "key_norm", "sinks", "buckets", "before_attention", "after_attention",
     "after_attention_sum", "cross_query", "cross_key", "cross_value", "cross_output",
-    "before_cross", "after_cross_sum", "before_feed_forward", "after_feed_forward",
+    "before_cross", "after_cross", "after_cross_sum", "before_feed_forward", "after_feed_forward",
     "after_feed_forward_sum", "final_norm", "gate", "up", "gated_up", "gate_up", "down",
     "router", "experts", "expert_gate", "expert_up", "expert_down", "xielu_positive",
     "xielu_negative", "xielu_beta", "xielu_eps", "expert_gate_up",
@@ -149,10 +149,17 @@ struct Architecture {
   std::vector<ModelStack> stacks;  ///< one, or an encoder and a decoder
   std::optional<VisionPart> vision;
   std::vector<Architecture> text;  ///< of a model of pictures and texts: one, that of its texts
+  /// Of an encoder-decoder whose encoder has sizes and rules of its own: one, with the same first
+  /// stack.
+  std::vector<Architecture> encoder;
   std::optional<std::int64_t> pad_id, decoder_start_id;
   std::optional<HiddenTokens> hidden;
 
   bool encoder_decoder() const noexcept { return stacks.size() == 2; }
+  /// The sizes and rules of a stack.
+  const Architecture& of(const ModelStack& stack) const noexcept {
+    return encoder.empty() || stack.crosses ? *this : encoder.front();
+  }
   /// Name of a stack in the names of its results: "" if it is the only one.
   std::string_view result_stack(const ModelStack& stack) const {
     return !encoder_decoder() ? "" : stack.crosses ? "decoder" : "encoder";

@@ -452,8 +452,9 @@ void CheckpointWeights::find_within(const Architecture& model) {
   const ModelStack& stack = model.stacks.front();
   const auto fits = [&](const std::string& name) {
     const Shape& shape = this->shape(name);
-    return shape.size() == 2 && (model.vocabulary == 0 || shape[0] == model.vocabulary) &&
-           (shape[1] == model.width || stack.names.contains(WeightPurpose::embedding_projection));
+    const Architecture& own = model.of(stack);
+    return shape.size() == 2 && (own.vocabulary == 0 || shape[0] == own.vocabulary) &&
+           (shape[1] == own.width || stack.names.contains(WeightPurpose::embedding_projection));
   };
   const auto tokens = stack.names.find(WeightPurpose::tokens);
   if (tokens == stack.names.end()) return;

@@ -166,13 +166,8 @@ std::string tokenizer_text(const ModelFolder& folder) {
                     grouped(folder.tokenizer->size()));
 }
 
-std::vector<Fact> facts_of(const ModelFolder& folder) {
-  const Architecture& model = folder.architecture;
-  const std::vector<std::string> ignored = check_weights(model, folder.weights);
-  std::string layers;
-  for (const ModelStack& stack : model.stacks) {
-    layers += (layers.empty() ? "" : " + ") + std::to_string(stack.layers.size());
-  }
+// "26 layers × 8 heads, 4 key heads"
+std::string heads_text(const Architecture& model, const std::string& layers) {
   const bool one_layer = layers == "1";
   std::string heads =
       translated(one_layer ? to_translate("{1} layer × {2}") : to_translate("{1} layers × {2}"),
@@ -180,14 +175,33 @@ std::vector<Fact> facts_of(const ModelFolder& folder) {
   if (model.kv_heads != model.heads) {
     heads += translated(", {1}", translated_count(model.kv_heads, "{1} key head", "{1} key heads"));
   }
-  std::string mask;
+  return heads;
+}
+
+std::string width_text(const Architecture& model) {
+  return translated("{1}, heads {2}", model.width, model.head_width);
+}
+
+std::vector<Fact> facts_of(const ModelFolder& folder) {
+  const Architecture& model = folder.architecture;
+  const std::vector<std::string> ignored = check_weights(model, folder.weights);
+  std::string layers, heads, width, mask;
+  for (const ModelStack& stack : model.stacks) {
+    layers += (layers.empty() ? "" : " + ") + std::to_string(stack.layers.size());
+    // The encoder, if it has sizes of its own.
+    if (&model.of(stack) == &model) continue;
+    heads = heads_text(model.of(stack), std::exchange(layers, "")) + translated("; ");
+    width = width_text(model.of(stack)) + translated("; ");
+  }
+  heads += heads_text(model, layers);
+  width += width_text(model);
   for (const ModelStack& stack : model.stacks) {
     mask += (mask.empty() ? "" : translated("; ")) + mask_text_of(stack);
   }
   std::vector<Fact> facts{
       {to_translate("family"), model.family},
       {to_translate("layers"), heads},
-      {to_translate("width"), translated("{1}, heads {2}", model.width, model.head_width)},
+      {to_translate("width"), width},
       model.vision
           ? Fact{to_translate("pictures"),
                  translated("{1} × {1} pixels, patches of {2} × {2}",
@@ -241,6 +255,9 @@ std::string model_json(const CheckpointFolder& folder) {
         json.member("layers", stack.layers.size());
         json.member("causal", stack.causal);
         json.member("crosses", stack.crosses);
+        json.member("heads", model.of(stack).heads);
+        json.member("key_heads", model.of(stack).kv_heads);
+        json.member("width", model.of(stack).width);
         json.array("windows", stack.layers,
                    [&](const ModelLayer& layer) { json.value(layer.window); });
       });

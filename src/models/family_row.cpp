@@ -221,8 +221,9 @@ void keys(PartOf<member>& part, const JsonValue& value, const std::string& place
   read((part.*member).keys, value, place);
 }
 
-constexpr auto stack_fields = std::to_array<RowField<RowStack>>(
-    {{"prefix", put<&RowStack::prefix>}, {"names", put<&RowStack::names>}});
+constexpr auto stack_fields = std::to_array<RowField<RowStack>>({{"prefix", put<&RowStack::prefix>},
+                                                                 {"part", put<&RowStack::part>},
+                                                                 {"names", put<&RowStack::names>}});
 
 constexpr auto rotary_fields = std::to_array<RowField<RowRotary>>(
     {{"theta", own<&RowRotary::theta>, keys<&RowRotary::theta>},
@@ -240,6 +241,7 @@ constexpr auto window_fields = std::to_array<RowField<RowWindow>>(
     {{"keys", put<&RowWindow::keys>},
      {"size", put<&RowWindow::size>},
      {"each_side_half", put<&RowWindow::each_side_half>},
+     {"own_counted", put<&RowWindow::own_counted>},
      {"both_sides", own<&RowWindow::both_sides>, keys<&RowWindow::both_sides>},
      {"switch", own<&RowWindow::active>, keys<&RowWindow::active>},
      {"types_keys", put<&RowWindow::types_keys>},

@@ -22,6 +22,9 @@ struct RowValue {
 /// The tensors of one stack of a model.
 struct RowStack {
   std::string prefix;  ///< before the names
+  /// The object in the configuration that has its sizes and rules, and under its names those of the
+  /// row; empty = the configuration describes both stacks.
+  std::string part;
   std::optional<TensorNames> names;
 };
 
@@ -41,6 +44,7 @@ struct RowWindow {
   std::optional<std::size_t> size;
   std::vector<std::string> keys;  ///< of the size
   bool each_side_half = false;    ///< the size is that of both sides together
+  bool own_counted = false;       ///< each side counts the query's own key
   RowValue<bool> both_sides, active;
   std::vector<std::string> types_keys;          ///< lists of the layers' types
   RowValue<std::size_t> from;                   ///< the first layer with a window

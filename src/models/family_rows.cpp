@@ -315,6 +315,15 @@ constexpr std::string_view rows = R"json({
   "window": {"full_every_keys": ["sliding_window_pattern"], "full_every": 6,
     "both_sides_keys": ["use_bidirectional_attention"]},
   "names": {"query_norm": "self_attn.q_norm", "key_norm": "self_attn.k_norm"}},
+"t5gemma": {"like": "gemma2", "window": {"own_counted": true}, "defaults": {"bos_token_id": 2, "hidden_size": 2304,
+    "num_hidden_layers": 26, "num_attention_heads": 8, "num_key_value_heads": 4},
+  "names": {"before_attention": "pre_self_attn_layernorm", "after_attention": "post_self_attn_layernorm"},
+  "encoder": {"prefix": "encoder.", "part": "encoder", "names": {"tokens": ["embed_tokens", "decoder.embed_tokens"]}},
+  "decoder": {"prefix": "decoder.", "part": "decoder", "names": {"tokens": ["embed_tokens", "encoder.embed_tokens"],
+    "cross_query": "cross_attn.q_proj", "cross_key": "cross_attn.k_proj", "cross_value": "cross_attn.v_proj",
+    "cross_output": "cross_attn.o_proj", "before_cross": "pre_cross_attn_layernorm",
+    "after_cross": "post_cross_attn_layernorm"}},
+  "head": {"weight": "lm_head.out_proj"}},
 "phi": {"like": "llama", "optional": ["query_norm", "key_norm"], "norm": "layer", "eps": 1e-5, "eps_keys": ["layer_norm_eps"], "activation": "gelu_new",
   "parallel": true, "rotary": {"share": 0.5},
   "names": {"output": "self_attn.dense", "before_feed_forward": "input_layernorm", "final_norm": "final_layernorm",
@@ -476,7 +485,7 @@ struct Refused {
   std::string_view family, reason;
 };
 constexpr std::string_view no_text = to_translate("they read pictures or sound");
-constexpr std::array<Refused, 17> refused_families{{
+constexpr std::array<Refused, 16> refused_families{{
     {"whisper", no_text},
     {"dbrx", to_translate("their feed-forwards choose among experts")},
     {"longformer", to_translate("their windows have weights of their own for global positions")},
@@ -487,7 +496,6 @@ constexpr std::array<Refused, 17> refused_families{{
     {"deepseek_v3", to_translate("their keys and values are compressed into one latent vector")},
     {"mamba", to_translate("their layers have no attention")},
     {"mamba2", to_translate("their layers have no attention")},
-    {"t5gemma", to_translate("their encoder and decoder have configurations of their own")},
     {"granitemoehybrid", to_translate("most of their layers have no attention")},
     {"nemotron_h", to_translate("most of their layers have no attention")},
     {"qwen3_5", to_translate("most of their layers are linear attention without weights")},

@@ -228,20 +228,20 @@ std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& 
     const auto& ids = texts.read_by(stack);
     const std::size_t batch = ids.size(), length = longest_of(ids);
     const std::size_t width = model.vision ? model.width : own.embedding.width();
+    const std::size_t heads = model.of(stack).heads;
     all.emplace_back(AttentionName(name_of_stack).tensor("embedded"), Shape{batch, length, width});
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {
       const std::string name = layer_prefix(name_of_stack, n);
       if (options.wants(n)) {
-        all.emplace_back(name + "self.weights", Shape{batch, model.heads, length, length});
+        all.emplace_back(name + "self.weights", Shape{batch, heads, length, length});
         if (stack.crosses) {
-          all.emplace_back(name + "cross.weights", Shape{batch, model.heads, length, memory});
+          all.emplace_back(name + "cross.weights", Shape{batch, heads, length, memory});
         }
       }
       if (!options.stages) continue;
       if (options.chooses(n)) {
-        foresee_stages(name + "self.", {batch, model.heads, length, length}, all);
-        if (stack.crosses)
-          foresee_stages(name + "cross.", {batch, model.heads, length, memory}, all);
+        foresee_stages(name + "self.", {batch, heads, length, length}, all);
+        if (stack.crosses) foresee_stages(name + "cross.", {batch, heads, length, memory}, all);
       }
       all.emplace_back(name + "output", Shape{batch, length, width});
     }

@@ -56,7 +56,7 @@ void add_means(const Architecture& model, const CheckpointWeights& weights, cons
   for (Mean& mean : means) {
     for (double& sum : mean.sums) sum /= static_cast<double>(mean.tokens);
     const Shape shape{1, mean.sums.size()};
-    const std::size_t width = shape[1] / model.heads;
+    const std::size_t width = shape[1] / model.of(model.stacks[mean.of.stack]).heads;
     const Tensor row = Tensor(shape, std::move(mean.sums)).converted(options.dtype);
     options.watches.push_back(mean.of);
     options.watches.back().take = [row, width, heads = mean.heads](std::size_t, Tensor& outputs) {
@@ -114,8 +114,9 @@ void add_patch(const Architecture& model, const CheckpointWeights& weights, cons
   reading.last = {at.stack, at.layer};
   run_model(model, weights, source, reading, [](const std::string&, const Tensor&) {});
   const bool of_head = at.what == Written::heads || at.what == Written::cross_heads;
-  const std::size_t row = taken->front().shape().back(), width = of_head ? row / model.heads : row;
-  watch.take = [taken, at, width](std::size_t sample, Tensor& numbers) {
+  const std::size_t row = taken->front().shape().back(),
+                    heads = of_head ? model.of(model.stacks[at.stack]).heads : 1;
+  watch.take = [taken, at, width = row / heads](std::size_t sample, Tensor& numbers) {
     put_columns((*taken)[taken->size() == 1 ? 0 : sample], at.head * width, width, at.positions,
                 numbers);
   };
@@ -218,7 +219,8 @@ PatchPlace patch_place(const std::string& text, const Architecture& model,
   } else {
     place.what = crosses ? Written::cross_heads : Written::heads;
     if (!parse_number(part, place.head)) throw refuse();
-    check(place.head, model.heads, to_translate("there is no head {1}: each layer has {2}"));
+    check(place.head, model.of(model.stacks[place.stack]).heads,
+          to_translate("there is no head {1}: each layer has {2}"));
   }
   return place;
 }

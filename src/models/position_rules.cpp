@@ -211,6 +211,7 @@ std::optional<std::size_t> WindowReader::of_layer(std::size_t layer, bool turned
   if (!size_ || !row_ || !is_windowed(layer, turned)) return std::nullopt;
   // A window that is said to be causal is halved where it is on both sides (EmbeddingGemma).
   const bool halved = row_->each_side_half || (causal_ && both_ways_);
+  if (row_->own_counted && !causal_ && *size_ > 0) return *size_ - 1;
   return halved ? *size_ / 2 : *size_;
 }
 

@@ -75,6 +75,7 @@ class StackReader {
     weights.after_attention = norm(WeightPurpose::after_attention, n);
     weights.after_attention_sum = norm(WeightPurpose::after_attention_sum, n);
     weights.before_cross = norm(WeightPurpose::before_cross, n);
+    weights.after_cross = norm(WeightPurpose::after_cross, n);
     weights.after_cross_sum = norm(WeightPurpose::after_cross_sum, n);
     weights.before_feed_forward = norm(WeightPurpose::before_feed_forward, n);
     weights.after_feed_forward = norm(WeightPurpose::after_feed_forward, n);
@@ -403,7 +404,7 @@ class StackReader {
 Stack read_stack(const Architecture& model, const CheckpointWeights& checkpoint,
                  const ModelStack& stack, const std::string& prefix, const ModelOptions& options) {
   const auto reader =
-      std::make_shared<const StackReader>(model, checkpoint, stack, prefix, options);
+      std::make_shared<const StackReader>(model.of(stack), checkpoint, stack, prefix, options);
   Stack own;
   own.embedding = reader->embedding();
   own.count = stack.layers.size();
@@ -412,7 +413,7 @@ Stack read_stack(const Architecture& model, const CheckpointWeights& checkpoint,
   own.output_projection = reader->output_projection();
   own.options.dtype = options.dtype;
   own.options.threads = options.threads;
-  own.options.eps = model.eps;
+  own.options.eps = model.of(stack).eps;
   return own;
 }
 

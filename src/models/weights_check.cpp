@@ -60,7 +60,8 @@ class StackCheck {
  public:
   StackCheck(const Architecture& model, const CheckpointWeights& weights, const ModelStack& stack,
              const std::string& prefix, std::set<std::string>& used)
-      : model_(model),
+      : model_(model.of(stack)),
+        memory_width_(model.of(model.stacks.front()).width),
         weights_(weights),
         stack_(stack),
         names_(weights, model, stack, prefix),
@@ -81,14 +82,14 @@ class StackCheck {
       matrix(WeightPurpose::output, n, width, heads);
       if (stack_.crosses) {
         matrix(WeightPurpose::cross_query, n, heads, width);
-        matrix(WeightPurpose::cross_key, n, groups, width);
-        matrix(WeightPurpose::cross_value, n, groups, width);
+        matrix(WeightPurpose::cross_key, n, groups, memory_width_);
+        matrix(WeightPurpose::cross_value, n, groups, memory_width_);
         matrix(WeightPurpose::cross_output, n, width, heads);
       }
       using enum WeightPurpose;
       for (const WeightPurpose norm :
-           {before_attention, after_attention, after_attention_sum, before_cross, after_cross_sum,
-            before_feed_forward, after_feed_forward, after_feed_forward_sum}) {
+           {before_attention, after_attention, after_attention_sum, before_cross, after_cross,
+            after_cross_sum, before_feed_forward, after_feed_forward, after_feed_forward_sum}) {
         vector(norm, n, width);
       }
       const bool whole = model_.whole_width_norms;
@@ -336,6 +337,7 @@ class StackCheck {
   }
 
   const Architecture& model_;
+  std::size_t memory_width_;  // of what a cross-attention reads
   const CheckpointWeights& weights_;
   const ModelStack& stack_;
   StackWeights names_;

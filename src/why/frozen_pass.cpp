@@ -55,7 +55,7 @@ class Freezer {
 
  private:
   FrozenNorm norm(const std::optional<Norm>& of, const Tensor& x) const {
-    return of ? FrozenNorm(of, rows_at(x, choice_.positions), model_.eps) : FrozenNorm();
+    return of ? FrozenNorm(of, rows_at(x, choice_.positions), model_.of(own_).eps) : FrozenNorm();
   }
   FrozenNorm norm_of_sum(const std::optional<Norm>& of, const SubLayer& in) const {
     return of ? norm(of, sum(in.residual, in.branch)) : FrozenNorm();
@@ -106,6 +106,7 @@ class Freezer {
         return;
       }
       FrozenSubLayer cross = attention(Branch::cross, layer, step);
+      cross.on_branch = norm(weights.after_cross, in->change);
       cross.on_sum = norm_of_sum(weights.after_cross_sum, *in);
       all.push_back(std::move(cross));
       ++in;

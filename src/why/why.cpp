@@ -59,9 +59,10 @@ SplitHead split_head(const std::string& name, const Architecture& model) {
       !parse_number(rest.substr(point + 1), head.head)) {
     throw refuse();
   }
-  check_below(head.layer, model.stacks[head.decoder ? 1 : 0].layers.size(), "WhyOptions::head",
+  const ModelStack& own = model.stacks[head.decoder ? 1 : 0];
+  check_below(head.layer, own.layers.size(), "WhyOptions::head",
               to_translate("there is no layer {1}: the model has {2}"));
-  check_below(head.head, model.heads, "WhyOptions::head",
+  check_below(head.head, model.of(own).heads, "WhyOptions::head",
               to_translate("there is no head {1}: each layer has {2}"));
   return head;
 }

@@ -442,6 +442,50 @@ TEST_CASE("a single pair of columns turns by one radian whatever alpha a scaling
   CHECK(model.stacks[0].layers[0].rotary->theta == 50);
 }
 
+TEST_CASE("an encoder and a decoder that are described apart have sizes and rules of their own") {
+  const std::string parts =
+      R"("encoder": {"hidden_size": 48, "num_attention_heads": 6, "num_key_value_heads": 2,
+                     "num_hidden_layers": 3, "sliding_window": 5, "vocab_size": 7},
+         "decoder": {"hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2,
+                     "sliding_window": 5, "final_logit_softcapping": null, "bos_token_id": 3})";
+  const Architecture model =
+      architecture_of(R"({"model_type": "t5gemma", "vocab_size": 9, )" + parts + "}");
+  REQUIRE(model.stacks.size() == 2);
+  REQUIRE(model.encoder.size() == 1);
+  const Architecture& encoder = model.of(model.stacks[0]);
+  CHECK(encoder.width == 48);
+  CHECK(encoder.heads == 6);
+  CHECK(encoder.kv_heads == 2);
+  CHECK(encoder.vocabulary == 9);
+  CHECK(&model.of(model.stacks[1]) == &model);
+  CHECK(model.heads == 4);
+  CHECK(model.kv_heads == 4);
+  CHECK(model.head_width == 256);
+  CHECK(model.softcap == 50);
+  CHECK_FALSE(model.logit_softcap);
+  CHECK(model.tied);
+  CHECK(model.decoder_start_id == 3);
+  // Both sides of an encoder's window count the query's own key, which windows on both sides do
+  // not.
+  CHECK_FALSE(model.stacks[0].causal);
+  CHECK(model.stacks[0].layers[0].window == 4);
+  CHECK_FALSE(model.stacks[0].layers[1].window);
+  CHECK(model.stacks[1].causal);
+  CHECK(model.stacks[1].crosses);
+  CHECK(model.stacks[1].layers[0].window == 5);
+
+  const Architecture alone = architecture_of(
+      R"({"model_type": "t5gemma", "architectures": ["T5GemmaEncoderModel"], )" + parts + "}");
+  CHECK(alone.stacks.size() == 1);
+  CHECK(alone.width == 48);
+  CHECK(alone.head.weight.empty());
+
+  CHECK(refusal_of(R"({"model_type": "t5gemma", "vocab_size": 9})") ==
+        "the configuration does not describe the encoder\n"
+        "  where: /encoder\n"
+        "  help:  use the configuration as published");
+}
+
 TEST_CASE(
     "layers of Cohere 2 without a window are not rotated, those of EXAONE 4 beside windows alone") {
   const auto turned = [](const std::string& config) {

@@ -41,6 +41,11 @@ TEST_CASE("the description of a model tells what its family computes") {
             "layer norm, ε 1e-05", "gelu (by tanh)", "causal", "of its own"},
            {"olmo_bare_norms_clipped", "rotary by halves, 4 of 4 columns, θ 10000",
             "layer norm without weights, ε 1e-05", "silu", "causal", "of its own"},
+           {"t5gemma_larger_encoder", "rotary by halves, 6 of 6 columns, θ 100, made for 64",
+            "RMS norm, weights counted from 1, ε 1e-06", "gelu (by tanh)",
+            "full, 2 of 3 layers with a window of 2 keys on either side; causal, 1 of 2 layers "
+            "with a window of 3 keys",
+            "tied to the token embeddings"},
            {"mistral_window", "rotary by halves, 8 of 8 columns, θ 10000, made for 64",
             "RMS norm, ε 1e-05", "silu", "causal, 2 of 2 layers with a window of 5 keys",
             "of its own"},

@@ -98,17 +98,19 @@ def heads_of(x, count):
     return x.reshape(len(x), count, -1).transpose(1, 0, 2)
 
 
-def attend(q, k, v, scale=None, causal=True, window=None, bias=None):
+def attend(q, k, v, scale=None, causal=True, window=None, bias=None, cap=None):
     """Heads q [H,Lq,d], k and v [G,Lk,d]: weights [H,Lq,Lk] and the joined heads [Lq,H·d]."""
     k, v = (np.repeat(x, len(q) // len(x), axis=0) for x in (k, v))
     scores = q @ k.transpose(0, 2, 1) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if cap is not None:
+        scores = cap * np.tanh(scores / cap)
     if bias is not None:
         scores = scores + bias
     i, j = np.arange(q.shape[1])[:, None], np.arange(k.shape[1])[None, :]
     if causal:
         scores = np.where(j <= i, scores, -np.inf)
     if window is not None:
-        scores = np.where(i - j < window, scores, -np.inf)
+        scores = np.where(abs(i - j) < window, scores, -np.inf)
     weights = softmax(scores)
     return weights, (weights @ v).transpose(1, 0, 2).reshape(q.shape[1], -1)
 
@@ -229,6 +231,49 @@ def encoder_decoder(c, ids, answer, layers=2, act=relu, groups=H):
         x = norm(x, f"model.{side}.layer_norm")
         out["encoder.output" if side == "encoder" else "output"] = memory = x
     out["logits"] = x @ c.matrix("model.shared.weight", V, D).T
+    return out
+
+
+def t5gemma(c, ids, answer, config):
+    """An encoder of Gemma 2's layers, whose windows reach to both sides, and a decoder with cross-attentions."""
+    out, memory = {}, None
+    for side, text in (("encoder", ids), ("decoder", answer)):
+        own, decoder = config[side], side == "decoder"
+        width, heads, groups, d = (own[key] for key in ("hidden_size", "num_attention_heads", "num_key_value_heads", "head_dim"))
+        types = own.get("layer_types") or ["full_attention" if n % 2 else "sliding_attention" for n in range(own["num_hidden_layers"])]
+        act = gelu_tanh if own["hidden_activation"] == "gelu_pytorch_tanh" else silu
+        bias, cap = own["attention_bias"], own["attn_logit_softcapping"]
+        norm = lambda x, name: c.norm(x, None, "rms", own["rms_norm_eps"]) * (1 + c.draw(name + ".weight", x.shape[-1:], 0.1, 0.3))
+
+        def attention(x, memory, at, causal, window, turned):
+            q, k, v = (heads_of(c.linear(y, f"{at}.{p}_proj", count * d, bias), count)
+                       for p, y, count in (("q", x, heads), ("k", memory, groups), ("v", memory, groups)))
+            if turned:
+                q, k = rotated(q, own["rope_theta"]), rotated(k, own["rope_theta"])
+            weights, joined = attend(q, k, v, own["query_pre_attn_scalar"] ** -0.5, causal, window, cap=cap)
+            return weights, c.linear(joined, at + ".o_proj", width, bias)
+
+        x = math.sqrt(width) * c.matrix(f"model.{side}.embed_tokens.weight", config["vocab_size"], width, 1.0)[text]
+        out[side + ".embedded"] = x
+        for n, kind in enumerate(types):
+            at, to = f"model.{side}.layers.{n}.", f"{side}.layers.{n}."
+            h = norm(x, at + "pre_self_attn_layernorm")
+            window = own["sliding_window"] if kind == "sliding_attention" else None
+            out[to + "self.weights"], y = attention(h, h, at + "self_attn", decoder, window, True)
+            x = x + norm(y, at + "post_self_attn_layernorm")
+            if decoder:
+                h = norm(x, at + "pre_cross_attn_layernorm")
+                out[to + "cross.weights"], y = attention(h, memory, at + "cross_attn", False, None, False)
+                x = x + norm(y, at + "post_cross_attn_layernorm")
+            h, f = norm(x, at + "pre_feedforward_layernorm"), own["intermediate_size"]
+            wide = act(c.linear(h, at + "mlp.gate_proj", f)) * c.linear(h, at + "mlp.up_proj", f)
+            out[to + "output"] = x = x + norm(c.linear(wide, at + "mlp.down_proj", width), at + "post_feedforward_layernorm")
+        x = norm(x, f"model.{side}.norm")
+        out["output" if decoder else "encoder.output"] = memory = x
+    table = "model.decoder.embed_tokens" if config.get("tie_word_embeddings", True) else "lm_head.out_proj"
+    logits = x @ c.matrix(table + ".weight", config["vocab_size"], x.shape[-1], 1.0).T
+    cap = config["decoder"]["final_logit_softcapping"]
+    out["logits"] = logits if cap is None else cap * np.tanh(logits / cap)
     return out
 
 

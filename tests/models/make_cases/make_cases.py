@@ -127,6 +127,23 @@ case("m2m_100_sinusoids", {"model_type": "m2m_100", "vocab_size": V, "d_model": 
                            "decoder_start_token_id": 2, "num_hidden_layers": 2},
      encoder_decoder, more={"decoder_token_ids": [[2, 11, 19, 6, 16], [2, 14, 12]]})
 
+MODULE = {"vocab_size": V, "hidden_size": D, "num_hidden_layers": 2, "num_attention_heads": H, "num_key_value_heads": 2,
+          "head_dim": 6, "intermediate_size": F, "hidden_activation": "gelu_pytorch_tanh", "rms_norm_eps": 1e-6,
+          "rope_theta": 100.0, "attention_bias": False, "sliding_window": 3, "query_pre_attn_scalar": 5,
+          "attn_logit_softcapping": 5.0, "final_logit_softcapping": 7.0, "model_type": "t5_gemma_module",
+          "pad_token_id": 0, "bos_token_id": 2, "max_position_embeddings": 64, "is_decoder": False,
+          "layer_types": ["sliding_attention", "full_attention"]}
+T5GEMMA = {"model_type": "t5gemma", "architectures": ["T5GemmaForConditionalGeneration"], "vocab_size": V,
+           "is_encoder_decoder": True, "pad_token_id": 0, "bos_token_id": 2, "tie_word_embeddings": True,
+           "encoder": {**MODULE, "hidden_size": 20, "num_attention_heads": 6, "num_hidden_layers": 3,
+                       "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
+           "decoder": {**MODULE, "is_decoder": True, "cross_attention_hidden_size": 20}}
+ANSWERS = {"decoder_token_ids": [[2, 11, 19, 6, 16], [2, 14, 12]]}
+case("t5gemma_larger_encoder", T5GEMMA, lambda c, ids, answer: t5gemma(c, ids, answer, T5GEMMA), more=ANSWERS)
+BALANCED = {**T5GEMMA, "tie_word_embeddings": False, "encoder": {**MODULE, "attn_logit_softcapping": None},
+            "decoder": {**MODULE, "attn_logit_softcapping": None, "final_logit_softcapping": None, "attention_bias": True}}
+case("t5gemma_balanced", BALANCED, lambda c, ids, answer: t5gemma(c, ids, answer, BALANCED), "float32", more=ANSWERS)
+
 
 MIXTRAL = tuple("block_sparse_moe." + name + end for name, end in
                 (("gate", ""), ("experts.{e}.w1", ".weight"), ("experts.{e}.w3", ".weight"), ("experts.{e}.w2", ".weight")))
