@@ -356,6 +356,7 @@ Tensor attend_by_queries(const AttentionRequest& request, std::size_t queries_at
       score.past_key = past_of(all.key, first, groups);
       score.past_value = past_of(all.value, first, groups);
     }
+    if (request.gate) part.gate = rows_between(request.gate, first, end);
     const AttentionResult result = attend(part);
     take(first, result.weights);
     outputs.push_back(result.output);

@@ -452,6 +452,13 @@ class ModelReader {
   // 2. The wanted results.
 
   void read_layers() {
+    const auto no_map = [](const ModelStack& stack) {
+      return std::ranges::none_of(stack.layers, &ModelLayer::has_map);
+    };
+    if (std::ranges::all_of(model().stacks, no_map)) {
+      throw input_error(translated("all layers of the model are linear attention, without maps"),
+                        "/model", translated("choose a model that has others"));
+    }
     const JsonValue* value = root_.find("layers");
     if (value == nullptr) return;
     if (value->is(JsonValue::Type::string) && value->string() == "all") return;
@@ -483,6 +490,26 @@ class ModelReader {
       add(*value, "/layers");
     }
     request_.layers.emplace(layers.begin(), layers.end());
+    const auto has_map = [&](const ModelStack& stack) {
+      return std::ranges::any_of(layers, [&](std::size_t n) {
+        return n < stack.layers.size() && stack.layers[n].has_map();
+      });
+    };
+    if (std::ranges::none_of(model().stacks, has_map)) {
+      check_layer_with_map(model().stacks.front(), *layers.begin(), "/layers");
+    }
+  }
+
+  // Those of the layers that are wanted.
+  std::string layers_without_map() const {
+    std::string text;
+    for (const ModelStack& stack : model().stacks) {
+      for (std::size_t n = 0; n < stack.layers.size(); ++n) {
+        if (stack.layers[n].has_map() || !request_.chooses(n)) continue;
+        text += (text.empty() ? "" : ", ") + std::to_string(n);
+      }
+    }
+    return text;
   }
 
   void read_heads_off() {
@@ -505,12 +532,7 @@ class ModelReader {
                  : translated("name layers by their numbers, such as \"0\""));
       }
       const ModelStack& stack = model().stacks[part == "decoder" || part == "cross" ? 1 : 0];
-      if (layer >= stack.layers.size()) {
-        throw input_error(
-            translated("there is no layer {1}: the model has {2}", layer,
-                       translated_count(stack.layers.size(), "{1} layer", "{1} layers")),
-            at, translated("give 0 to {1}", stack.layers.size() - 1));
-      }
+      check_layer_with_map(stack, layer, at);
       if (!member.value.is(JsonValue::Type::array)) {
         throw input_error(
             translated("expected a list of heads, found {1}", translated(type_text(member.value))),
@@ -667,6 +689,10 @@ class ModelReader {
           translated("{1} of {2} tokens of the texts are unknown and become {3}: the tokenizer may "
                      "not be this model's",
                      unknown_tokens_, tokens_of_texts_, in_quotes(unknown_token_)));
+    }
+    if (const std::string without = layers_without_map(); !without.empty()) {
+      plan_.warnings.push_back(
+          translated("layers without a map, as they are linear attention: {1}", without));
     }
     if (const auto made_for = model().made_for) {
       for (const Ids& ids : texts.ids) {

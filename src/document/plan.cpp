@@ -78,7 +78,7 @@ Attentions planned(const ModelRequest& request) {
       return sizes;
     };
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {
-      if (request.layers && std::ranges::count(*request.layers, n) == 0) continue;
+      if (!request.chooses_map(stack, n)) continue;
       const std::string_view name = model.result_stack(stack);
       Mask mask = stack_mask(stack, n);
       mask.valid_lens = lengths;

@@ -89,8 +89,9 @@ double work_of(const ModelRequest& request) {
     tokens = std::max(tokens, all);
     const double keys = longest + (stack.crosses ? as_real(longest_of(request.texts.ids)) : 0);
     const Architecture& own = model.of(stack);
-    work += as_real(stack.layers.size()) * all * keys * as_real(own.heads) * 2 *
-            as_real(own.head_width);
+    const auto maps =
+        static_cast<double>(std::ranges::count_if(stack.layers, &ModelLayer::has_map));
+    work += maps * all * keys * as_real(own.heads) * 2 * as_real(own.head_width);
   }
   return work + tokens * (layers + (request.logits ? head : 0));
 }

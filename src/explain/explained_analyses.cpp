@@ -106,6 +106,7 @@ class AnalysedPosition {
     if (wants(HeadAnalysis::norms)) {
       request_.inside = [this](std::size_t, const std::string&, const Layer& layer,
                                const LayerStep& step) {
+        if (!step.self.weights) return;
         const TermNorms norms = term_norms(layer, step);
         norms_.push_back({row_of(norms.of_all_heads, query_), row_of(norms.of_block, query_),
                           norms.mixing.values<double>()[query_]});
@@ -119,13 +120,15 @@ class AnalysedPosition {
       };
     }
     Rollout rollout(RolloutOptions(), {request_.texts.ids[0].size()}, request_.threads);
-    run_model(request_.folder->architecture, request_.folder->weights, request_.texts, request_,
-              [&](const std::string& name, const Tensor& tensor) {
-                if (!wants(HeadAnalysis::rollout) || !AttentionName::of_tensor(name).is_self() ||
-                    !name.ends_with("weights"))
-                  return;
-                rollout_.push_back(row_of(rollout.next(tensor), query_));
-              });
+    run_model(
+        request_.folder->architecture, request_.folder->weights, request_.texts, request_,
+        [&](const std::string& name, const Tensor& tensor) {
+          const AttentionName attention = AttentionName::of_tensor(name);
+          if (!wants(HeadAnalysis::rollout) || !attention.is_self() || !name.ends_with("weights"))
+            return;
+          mapped_.push_back(attention.layer().value_or(0));
+          rollout_.push_back(row_of(rollout.next(tensor), query_));
+        });
   }
 
   void explain_rollout() {
@@ -138,13 +141,13 @@ class AnalysedPosition {
     to_.paragraph(translated(
         "If all values were alike, this much of what arrives at {1} would come from each input "
         "token (Abnar & Zuidema 2020). After layer {2} the largest share is that of {3}: {4} of 1.",
-        names_.in_prose(query_), rollout_.size(), names_.in_prose(shown.front()),
+        names_.in_prose(query_), mapped_.back(), names_.in_prose(shown.front()),
         shown_number(last[shown.front()])));
     Explanation::Table table{{tokens_column(shown)}, Excerpt::all(shown.size()), {}};
     for (std::size_t n = 0; n < rollout_.size(); ++n) {
       if (!shows_layer(n)) continue;
       table.columns.push_back(
-          number_column(translated("layer {1}", n), picked(rollout_[n], shown)));
+          number_column(translated("layer {1}", mapped_[n]), picked(rollout_[n], shown)));
     }
     to_.put(std::move(table));
     tell_left_out(last, shown);
@@ -269,7 +272,8 @@ class AnalysedPosition {
   const std::vector<HeadAnalysis>& analyses_;
   PositionNames names_;
   Explanation& to_;
-  std::vector<std::vector<double>> rollout_;  // of each layer, the position's row
+  std::vector<std::size_t> mapped_;           // layers that have a map
+  std::vector<std::vector<double>> rollout_;  // of each of them, the position's row
   std::vector<NormsOfPosition> norms_;
   std::vector<Prediction> lens_;
 };

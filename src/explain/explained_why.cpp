@@ -168,6 +168,10 @@ class ScoreWords {
       return translated("the feed-forward of layer {1} at {2}", name.substr(0, name.rfind('.')),
                         token);
     }
+    if (name.ends_with(".linear_attention")) {
+      return translated("the linear attention of layer {1} at {2}", name.substr(0, name.find('.')),
+                        token);
+    }
     const auto source = strongest(part, key);
     const bool reads_other = name.starts_with("cross.");
     if (!source) return translated("head {1}", name);
@@ -425,11 +429,13 @@ class WhyExplanation {
     if (!options_.why) return why;
     std::string stack = options_.stack;
     if (stack.empty() && model.encoder_decoder()) stack = "encoder";
-    why.head = (stack.empty() ? "" : stack + ".") + std::to_string(options_.layer.value_or(0)) +
-               "." + std::to_string(options_.head);
+    const bool decoder = stack == "decoder" || stack == "cross";
+    const std::size_t layer =
+        options_.layer.value_or(first_layer_with_map(model.stacks[decoder ? 1 : 0]));
+    why.head = (stack.empty() ? "" : stack + ".") + std::to_string(layer) + "." +
+               std::to_string(options_.head);
     if (!why.query) {
-      why.query =
-          (stack == "decoder" || stack == "cross" ? text.decoder_ids : text.ids).front().size() - 1;
+      why.query = (decoder ? text.decoder_ids : text.ids).front().size() - 1;
     }
     return why;
   }

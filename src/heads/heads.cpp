@@ -15,6 +15,7 @@
 #include "heads/model_analyses.hpp"
 #include "maps/filed_maps.hpp"
 #include "maps/opened_input.hpp"
+#include "models/model_folder.hpp"
 #include "result/output_folder.hpp"
 #include "result/result_writer.hpp"
 #include "result/tensor_names.hpp"
@@ -144,6 +145,12 @@ class Reading {
     Plan plan = plan_of_statistics(options_, document, whole ? nullptr : &rows);
     outcome_.warnings = plan.warnings;
     auto* model = std::get_if<ModelRequest>(&plan.computation);
+    if (wants(HeadAnalysis::rollout) && model != nullptr &&
+        !std::ranges::all_of(model->folder->architecture.stacks.front().layers,
+                             &ModelLayer::has_map)) {
+      outcome_.warnings.emplace_back(
+          translated("the rollout leaves out what layers without a map mix"));
+    }
     std::optional<Lens> lens;
     // Without a part of the model, the other text is for each head in its turn.
     std::optional<Patch> patch;

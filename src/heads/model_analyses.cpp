@@ -82,6 +82,7 @@ void watch_norms(ModelRequest& request, NamedTensors& tensors) {
   const std::size_t samples = request.texts.ids.size();
   request.inside = [=, &tensors](std::size_t sample, const std::string& layer_name,
                                  const Layer& own, const LayerStep& step) {
+    if (!step.self.weights) return;
     const AttentionName name(layer_name + "self");
     TermNorms norms = term_norms(own, step);
     const std::size_t n = norms.mixing.size(), heads = norms.of_heads.shape()[0];
@@ -253,11 +254,7 @@ std::vector<HeadDifference> head_differences(const ModelRequest& request,
   std::vector<HeadDifference> all;
   const ModelStack& stack = model.stacks.back();
   for (const std::size_t layer : layers) {
-    if (layer >= stack.layers.size()) {
-      throw input_error(
-          translated("there is no layer {1}: the model has {2}", layer, stack.layers.size()),
-          "HeadsOptions::without_heads_of", translated("give 0 to {1}", stack.layers.size() - 1));
-    }
+    check_layer_with_map(stack, layer, "HeadsOptions::without_heads_of");
     for (std::size_t head = 0; head < model.heads; ++head) {
       ModelRequest without = whole;
       HeadsByLayer& off = stack.crosses ? without.decoder_heads_off : without.heads_off;
@@ -319,7 +316,7 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
                       effects.source,
                       {},
                       effects.patched};
-  for (std::size_t n = 0; n < effects.patched.size(); ++n) {
+  for (const std::size_t n : effects.layers) {
     patches.layers.push_back((model.encoder_decoder() ? "decoder." : "") + std::to_string(n));
   }
   return patches;

@@ -80,9 +80,16 @@ class PassReading {
   }
 
  private:
+  // Layers without a map have none.
+  const PlannedAttention& attention_of(std::size_t layer) const {
+    return *std::ranges::find_if(plan_.attentions, [&](const PlannedAttention& attention) {
+      return attention.name.layer() == layer;
+    });
+  }
+
   void begin(std::size_t layer, std::size_t heads) {
     reading_.emplace(positions_[sample_], heads, counting_, sample_ == 0 ? reach_ : std::nullopt);
-    Geometry geometry = plan_.attentions[layer].geometry;
+    Geometry geometry = attention_of(layer).geometry;
     geometry.batch = 1;
     geometry.queries = geometry.keys = positions_[sample_].rows;
     const Visibility visibility(stack_mask(model_.folder->architecture.stacks[0], layer), geometry);
@@ -97,7 +104,7 @@ class PassReading {
     for (HeadValues& own : reading_->values()) values_.push_back(own);
     if (sample_ == 0) by_offset_ = reading_->by_offset();
     if (++sample_ < positions_.size()) return;
-    take_({plan_.attentions[layer].name.text(), means_of_samples(values_, positions_.size()),
+    take_({attention_of(layer).name.text(), means_of_samples(values_, positions_.size()),
            std::move(by_offset_), longest_of(model_.texts.ids)});
     sample_ = 0;
     values_.clear();

@@ -124,9 +124,11 @@ class LayerPass {
       return [&, states](const Tensor& base) { return feed_forward(states, base); };
     };
     const Tensor h = normed(weights_.before_attention, x);
-    Tensor y = sublayer({x, h, residual(x, h)}, weights_.after_attention,
-                        spec_.parallel ? none : weights_.after_attention_sum,
-                        [&](const Tensor& base) { return attention(true, h, {}, base); });
+    Tensor y = sublayer(
+        {x, h, residual(x, h)}, weights_.after_attention,
+        spec_.parallel ? none : weights_.after_attention_sum, [&](const Tensor& base) {
+          return weights_.linear ? linear_attention(h, base) : attention(true, h, {}, base);
+        });
     if (spec_.parallel) {
       const Tensor in = normed(weights_.before_feed_forward, x);
       step_.states =
@@ -210,6 +212,13 @@ class LayerPass {
     }
     if (weights.output) return product(weights.output, heads, threads_, base);
     return base ? sum(base, heads, threads_) : heads;
+  }
+
+  // The gated delta rule over the states, projected, added to `base` if that is there.
+  Tensor linear_attention(const Tensor& states, const Tensor& base) const {
+    DeltaState none;
+    const Tensor heads = delta_rule(*weights_.linear, states, spec_.self.eps, threads_, none);
+    return product(weights_.linear->output, heads, threads_, base);
   }
 
   Tensor by_rows(const AttentionRequest& request) const {

@@ -11,6 +11,7 @@
 
 #include "attention/linear.hpp"
 #include "attention/projected_attention.hpp"
+#include "layers/delta_rule.hpp"
 
 namespace attn {
 
@@ -75,10 +76,11 @@ std::vector<ExpertShare> best_experts(const Experts& experts, std::span<const do
 /// The learned matrices and norms of a layer, by purpose. An absent norm leaves its states as they
 /// are. D is the width of the states, F that of the feed-forward.
 struct LayerWeights {
-  AttentionWeights self, cross;         ///< a layer without a cross-attention has no `cross.query`
-  StoredLinear gate;                    ///< [F,D]; absent in a feed-forward without a gate
-  StoredLinear up, down;                ///< [F,D] and [D,F]
-  std::optional<Experts> experts = {};  ///< in place of gate, up and down
+  AttentionWeights self, cross;          ///< a layer without a cross-attention has no `cross.query`
+  std::optional<DeltaRule> linear = {};  ///< in place of `self`: its steps have no weights
+  StoredLinear gate;                     ///< [F,D]; absent in a feed-forward without a gate
+  StoredLinear up, down;                 ///< [F,D] and [D,F]
+  std::optional<Experts> experts = {};   ///< in place of gate, up and down
   /// Norms of what a sub-layer reads, of what it adds, and of the sum.
   std::optional<Norm> before_attention = {}, after_attention = {}, after_attention_sum = {};
   std::optional<Norm> before_cross = {}, after_cross = {}, after_cross_sum = {};

@@ -7,9 +7,12 @@
 #include <span>
 #include <utility>
 
+#include "attn/error.hpp"
+
 #include "attention/linear.hpp"
 #include "kernels/term_products.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 #include "tensor/elements.hpp"
 
 namespace attn {
@@ -336,6 +339,12 @@ class TermReader {
 }  // namespace
 
 TermNorms term_norms(const Layer& layer, const LayerStep& step) {
+  if (step.self_request.gate) {
+    throw input_error(
+        translated("the norms of terms are not computed where heads' outputs have a gate"),
+        "HeadsOptions::analyses",
+        translated("leave norms out: a token's term differs from query to query there"));
+  }
   const double eps = layer.spec.self.eps;
   const std::size_t threads = layer.spec.self.threads;
   AttendedBlock block{std::get<ScaledDotProduct>(step.self_request.score).value,

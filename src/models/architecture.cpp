@@ -170,6 +170,7 @@ class ArchitectureReader {
     read_shared();
     read_positions();
     read_feed_forward();
+    read_linear();
     read_head();
     read_stacks();
     read_vision();
@@ -245,6 +246,7 @@ class ArchitectureReader {
                  translated("{1} heads cannot be stored in four parts of as many", model_.heads),
                  translated("the number of heads must be a multiple of 4"));
     }
+    model_.gated_queries = row_.gated_queries;
     model_.alibi_scaled = row_.alibi_scaled;
     model_.alibi_odd_first = row_.alibi_odd_first;
     model_.optional = row_.optional;
@@ -351,6 +353,28 @@ class ArchitectureReader {
     }
   }
 
+  void read_linear() {
+    if (!row_.linear) return;
+    DeltaSizes& sizes = model_.delta;
+    for (const auto& [of, to] : {std::pair(&row_.linear->key_heads, &sizes.key_heads),
+                                 std::pair(&row_.linear->value_heads, &sizes.value_heads),
+                                 std::pair(&row_.linear->key_width, &sizes.key_width),
+                                 std::pair(&row_.linear->value_width, &sizes.value_width),
+                                 std::pair(&row_.linear->kernel, &sizes.kernel)}) {
+      *to = reader_.value(*of).value_or(*to);
+      if (*to > 0 && *to <= most_width) continue;
+      refuse_key(reader_.listed(of->keys).value_or("linear"),
+                 translated("the configuration asks for a size of {1}", *to),
+                 translated("sizes are from 1 to {1}", most_width));
+    }
+    if (sizes.value_heads % sizes.key_heads != 0) {
+      refuse_key("linear_num_value_heads",
+                 translated("{1} value heads cannot share {2} key heads", sizes.value_heads,
+                            sizes.key_heads),
+                 translated("the number of value heads must be a multiple"));
+    }
+  }
+
   void read_vision() {
     if (!row_.vision) return;
     const auto size = [&](const char* key) {
@@ -426,8 +450,8 @@ class ArchitectureReader {
     own.names = *part.names;
     std::optional<RotaryReader> rotary;
     if (model_.positions == ModelPositions::rotary) rotary.emplace(reader_, model_.head_width);
-    const WindowReader windows(reader_, causal);
-    if (causal && windows.both_ways()) own.causal = false;
+    const LayerTypeReader types(reader_, causal);
+    if (causal && types.both_ways()) own.causal = false;
     const auto zero_key = reader_.listed(row_.rotary.off_where_zero_keys);
     const JsonValue* zero = zero_key ? reader_.find(*zero_key) : nullptr;
     if (zero != nullptr) expect_numbers(*zero_key, *zero);
@@ -443,9 +467,11 @@ class ArchitectureReader {
       const bool turned = zero != nullptr && n < zero->size() ? zero->element(n).number() != 0
                           : off_every > 0                     ? (n + 1) % off_every != 0
                                                               : true;
-      layer.window = windows.of_layer(n, turned);
-      const bool off = !layer.window && (row_.rotary.off_in_full_layers ||
-                                         (row_.rotary.off_beside_windows && windows.size()));
+      layer.linear = types.is_linear(n);
+      layer.window = types.window_of(n, turned);
+      const bool off =
+          layer.linear || (!layer.window && (row_.rotary.off_in_full_layers ||
+                                             (row_.rotary.off_beside_windows && types.size())));
       if (rotary && turned && !off) layer.rotary = rotary->read(layer.window.has_value());
       layer.experts = row_.experts && chooses(n, dense);
       own.layers.push_back(std::move(layer));
@@ -563,7 +589,10 @@ Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
   if (row != nullptr) read_row(*row);
   JsonValue complete = row_of(pictures ? config : part, row);
   if (&part != &config && !pictures) complete = with_part_sizes(complete, part);
-  const FamilyRow own = read_row(complete);
+  FamilyRow own = read_row(complete);
+  // The word of the whole model counts where its part says nothing.
+  const auto tied = ConfigurationReader(config, own).boolean("tie_word_embeddings");
+  own.tied = tied.value_or(own.tied);
   refuse_unread(config, own);
   refuse_unread(part, own);
   const std::string name = family.empty() ? "own row" : family;

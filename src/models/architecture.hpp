@@ -14,6 +14,7 @@
 #include "attn/rotary.hpp"
 
 #include "io/json_value.hpp"
+#include "layers/delta_rule.hpp"
 #include "layers/embedding_and_head.hpp"
 #include "layers/layer.hpp"
 
@@ -38,11 +39,13 @@ enum class WeightPurpose {
   after_attention, after_attention_sum, cross_query, cross_key, cross_value, cross_output,
   before_cross, after_cross, after_cross_sum, before_feed_forward, after_feed_forward, after_feed_forward_sum,
   final_norm, gate, up, gated_up, gate_up, down, router, experts, expert_gate, expert_up,
-  expert_down, xielu_positive, xielu_negative, xielu_beta, xielu_eps, expert_gate_up, shared_gate, shared_up, shared_down, shared_share, class_token, distillation_token, registers, attention_scale, feed_forward_scale,
+  expert_down, xielu_positive, xielu_negative, xielu_beta, xielu_eps, linear_query_key_value,
+  linear_query_key_value_gate, linear_gate, linear_strength, linear_decay, linear_strength_decay,
+  linear_convolution, linear_decay_log, linear_decay_bias, linear_norm, linear_output, expert_gate_up, shared_gate, shared_up, shared_down, shared_share, class_token, distillation_token, registers, attention_scale, feed_forward_scale,
   probe, pooling_in, pooling_output, pooling_norm, pooling_up, pooling_down, pooled_norm
 };
 /// Their names in a row of the table of families, in the order of the enumeration.
-inline constexpr std::array<std::string_view, 61> weight_purposes{
+inline constexpr std::array<std::string_view, 72> weight_purposes{
     "tokens", "positions", "types", "embedding_norm", "embedding_projection",
     "output_projection", "layer", "query", "key", "value", "query_key_value", "output",
     "query_norm", "key_norm", "sinks", "buckets", "before_attention", "after_attention",
@@ -50,7 +53,10 @@ inline constexpr std::array<std::string_view, 61> weight_purposes{
     "before_cross", "after_cross", "after_cross_sum", "before_feed_forward", "after_feed_forward",
     "after_feed_forward_sum", "final_norm", "gate", "up", "gated_up", "gate_up", "down",
     "router", "experts", "expert_gate", "expert_up", "expert_down", "xielu_positive",
-    "xielu_negative", "xielu_beta", "xielu_eps", "expert_gate_up",
+    "xielu_negative", "xielu_beta", "xielu_eps", "linear_query_key_value",
+    "linear_query_key_value_gate", "linear_gate", "linear_strength", "linear_decay",
+    "linear_strength_decay", "linear_convolution", "linear_decay_log", "linear_decay_bias",
+    "linear_norm", "linear_output", "expert_gate_up",
     "shared_gate", "shared_up", "shared_down", "shared_share", "class_token",
     "distillation_token", "registers", "attention_scale", "feed_forward_scale", "probe",
     "pooling_in", "pooling_output", "pooling_norm", "pooling_up", "pooling_down", "pooled_norm"};
@@ -67,6 +73,11 @@ struct ModelLayer {
   std::optional<Rotary> rotary;
   double scale = 1;      ///< of the scores
   bool experts = false;  ///< whether the feed-forward chooses among experts
+  /// Linear attention: a gated delta rule in place of the self-attention.
+  bool linear = false;
+
+  /// Whether its self-attention has weights: what runs, draws or reads heads asks here.
+  bool has_map() const noexcept { return !linear; }
 };
 
 /// One stack of layers.
@@ -144,6 +155,8 @@ struct Architecture {
   bool tied = true;
   double tied_logit_scale = 1;
   std::optional<ModelExperts> experts;
+  DeltaSizes delta;            ///< of layers of linear attention
+  bool gated_queries = false;  ///< rows of a head's gate follow those of its query
   ModelBuckets buckets;
   ModelHead head;
   std::vector<ModelStack> stacks;  ///< one, or an encoder and a decoder

@@ -96,11 +96,12 @@ class RotaryReader {
   bool by_kind_ = false;  // whether layers with a window have parameters of their own
 };
 
-/// Reads which layers of a stack see a window only, and its size. Keeps a reference to the reader.
-class WindowReader {
+/// Reads which layers of a stack see a window only, and its size, and which are linear attention.
+/// Keeps a reference to the reader.
+class LayerTypeReader {
  public:
   /// Throws Error(input) at the key for types of layers that are not computed.
-  WindowReader(const ConfigurationReader& reader, bool causal);
+  LayerTypeReader(const ConfigurationReader& reader, bool causal);
 
   /// Whether windows reach to both sides of a query.
   bool both_ways() const { return both_ways_; }
@@ -110,15 +111,17 @@ class WindowReader {
 
   /// The window of a layer, as ModelLayer has it; absent = none. `turned`: whether the layer's
   /// queries and keys are rotated.
-  std::optional<std::size_t> of_layer(std::size_t layer, bool turned) const;
+  std::optional<std::size_t> window_of(std::size_t layer, bool turned) const;
+  bool is_linear(std::size_t layer) const;
 
  private:
+  enum class Type { full, windowed, linear };
   void read_types();
   bool is_windowed(std::size_t layer, bool turned) const;
 
   const ConfigurationReader& reader_;
   const std::optional<RowWindow>& row_;
-  std::vector<bool> types_;  // whether a layer has a window, for the first layers
+  std::vector<Type> types_;  // of the first layers
   std::optional<std::size_t> size_;
   bool causal_, both_ways_ = false;
 };

@@ -117,6 +117,11 @@ std::string mask_text_of(const ModelStack& stack) {
                      : to_translate(", {1} of {2} with a window of {3} on either side"),
         count, layers_text(stack.layers.size()), translated_count(size, "{1} key", "{1} keys"));
   }
+  const auto mapped = std::ranges::count_if(stack.layers, &ModelLayer::has_map);
+  if (const std::size_t linear = stack.layers.size() - static_cast<std::size_t>(mapped)) {
+    text += translated(", {1} of {2} linear attention without a map", linear,
+                       layers_text(stack.layers.size()));
+  }
   return text;
 }
 
@@ -260,6 +265,8 @@ std::string model_json(const CheckpointFolder& folder) {
         json.member("width", model.of(stack).width);
         json.array("windows", stack.layers,
                    [&](const ModelLayer& layer) { json.value(layer.window); });
+        json.array("maps", stack.layers,
+                   [&](const ModelLayer& layer) { json.value(layer.has_map()); });
       });
       json.member("heads", model.heads);
       json.member("key_heads", model.kv_heads);

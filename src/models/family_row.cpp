@@ -267,6 +267,14 @@ constexpr auto expert_fields = std::to_array<RowField<RowExperts>>(
      {"every", own<&RowExperts::every>, keys<&RowExperts::every>},
      {"dense_keys", put<&RowExperts::dense_keys>}});
 
+constexpr auto linear_fields = std::to_array<RowField<RowLinear>>(
+    {{"key_heads", own<&RowLinear::key_heads>, keys<&RowLinear::key_heads>},
+     {"value_heads", own<&RowLinear::value_heads>, keys<&RowLinear::value_heads>},
+     {"key_width", own<&RowLinear::key_width>, keys<&RowLinear::key_width>},
+     {"value_width", own<&RowLinear::value_width>, keys<&RowLinear::value_width>},
+     {"kernel", own<&RowLinear::kernel>, keys<&RowLinear::kernel>},
+     {"full_every", own<&RowLinear::full_every>, keys<&RowLinear::full_every>}});
+
 constexpr auto vision_fields = std::to_array<RowField<RowVision>>(
     {{"processor", put<&RowVision::processor>},
      {"text", put<&RowVision::text>},
@@ -331,6 +339,8 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"activation", own<&FamilyRow::activation>, keys<&FamilyRow::activation>},
      {"feed_forward_keys", put<&FamilyRow::feed_forward_keys>},
      {"experts", put_part<&FamilyRow::experts, expert_fields>},
+     {"linear", put_part<&FamilyRow::linear, linear_fields>},
+     {"gated_queries", put<&FamilyRow::gated_queries>},
      {"positions", put<&FamilyRow::positions>},
      {"position_offset", put<&FamilyRow::position_offset>},
      {"alibi_scaled", put<&FamilyRow::alibi_scaled>},

@@ -69,6 +69,12 @@ struct RowExperts {
   std::vector<std::string> dense_keys;  ///< lists of layers without experts
 };
 
+/// Layers of linear attention.
+struct RowLinear {
+  RowValue<std::size_t> key_heads, value_heads, key_width, value_width, kernel;
+  RowValue<std::size_t> full_every;  ///< the last of that many layers has an attention
+};
+
 struct RowHead {
   std::string dense, norm, weight;
   std::vector<std::string> bias;
@@ -115,6 +121,8 @@ struct FamilyRow {
   RowValue<std::string> activation;
   std::vector<std::string> feed_forward_keys;
   std::optional<RowExperts> experts;
+  std::optional<RowLinear> linear;
+  bool gated_queries = false;  ///< as Architecture::gated_queries
   ModelPositions positions = ModelPositions::none;
   std::optional<RowOffset> position_offset;
   bool alibi_scaled = false, alibi_odd_first = false;

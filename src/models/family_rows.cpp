@@ -282,6 +282,26 @@ constexpr std::string_view rows = R"json({
 "qwen3_moe": {"like": "qwen2_moe", "window": {"until": null, "until_keys": null, "full_every": null}, "experts": {"count": 128, "chosen": 8},
   "names": {"query_norm": "self_attn.q_norm", "key_norm": "self_attn.k_norm", "shared_gate": null, "shared_up": null,
     "shared_down": null, "shared_share": null}},
+"qwen3_next": {"like": "qwen2_moe", "norm": "rms_plus_one", "window": null, "gated_queries": true,
+  "defaults": {"head_dim": 256}, "rotary": {"share": 0.25},
+  "experts": {"count": 512, "chosen": 10, "normalised": true},
+  "linear": {"key_heads_keys": ["linear_num_key_heads"], "value_heads_keys": ["linear_num_value_heads"],
+    "key_width_keys": ["linear_key_head_dim"], "value_width_keys": ["linear_value_head_dim"],
+    "kernel_keys": ["linear_conv_kernel_dim"], "full_every": 4, "full_every_keys": ["full_attention_interval"]},
+  "names": {"query_norm": "self_attn.q_norm", "key_norm": "self_attn.k_norm",
+    "linear_query_key_value_gate": "linear_attn.in_proj_qkvz", "linear_strength_decay": "linear_attn.in_proj_ba",
+    "linear_convolution": "linear_attn.conv1d", "linear_decay_log": "linear_attn.A_log",
+    "linear_decay_bias": "linear_attn.dt_bias", "linear_norm": "linear_attn.norm", "linear_output": "linear_attn.out_proj"}},
+"qwen3_5_moe": {"like": "qwen3_next", "experts": {"count": 256, "chosen": 8, "normalised_keys": null, "every_keys": null,
+    "dense_keys": null},
+  "names": {"linear_query_key_value_gate": null, "linear_strength_decay": null,
+    "linear_query_key_value": "linear_attn.in_proj_qkv", "linear_gate": "linear_attn.in_proj_z",
+    "linear_strength": "linear_attn.in_proj_b", "linear_decay": "linear_attn.in_proj_a"}},
+"qwen3_5_moe_text": {"like": "qwen3_5_moe"},
+"qwen3_5": {"like": "qwen3_5_moe", "experts": null, "names": {"router": null, "expert_gate": null, "expert_up": null,
+    "expert_down": null, "expert_gate_up": null, "shared_gate": null, "shared_up": null, "shared_down": null,
+    "shared_share": null}},
+"qwen3_5_text": {"like": "qwen3_5"},
 "qwen3": {"like": "qwen2", "defaults": {"head_dim": 128},
   "names": {"query_norm": "self_attn.q_norm", "key_norm": "self_attn.k_norm"}},
 "smollm3": {"like": "llama", "tied": true,
@@ -485,7 +505,7 @@ struct Refused {
   std::string_view family, reason;
 };
 constexpr std::string_view no_text = to_translate("they read pictures or sound");
-constexpr std::array<Refused, 16> refused_families{{
+constexpr std::array<Refused, 14> refused_families{{
     {"whisper", no_text},
     {"dbrx", to_translate("their feed-forwards choose among experts")},
     {"longformer", to_translate("their windows have weights of their own for global positions")},
@@ -498,8 +518,6 @@ constexpr std::array<Refused, 16> refused_families{{
     {"mamba2", to_translate("their layers have no attention")},
     {"granitemoehybrid", to_translate("most of their layers have no attention")},
     {"nemotron_h", to_translate("most of their layers have no attention")},
-    {"qwen3_5", to_translate("most of their layers are linear attention without weights")},
-    {"qwen3_next", to_translate("most of their layers are linear attention without weights")},
     {"lfm2", to_translate("most of their layers are convolutions")},
     {"gemma3n", to_translate("their layers share keys and values and mix several states")},
 }};

@@ -58,6 +58,31 @@ Mask stack_mask(const ModelStack& stack, std::size_t layer) {
   return mask;
 }
 
+void check_layer(const ModelStack& stack, std::size_t layer, const std::string& place) {
+  const std::size_t count = stack.layers.size();
+  if (layer < count) return;
+  throw input_error(translated("there is no layer {1}: the model has {2}", layer,
+                               translated_count(count, "{1} layer", "{1} layers")),
+                    place, translated("give 0 to {1}", count - 1));
+}
+
+void check_layer_with_map(const ModelStack& stack, std::size_t layer, const std::string& place) {
+  check_layer(stack, layer, place);
+  if (stack.layers[layer].has_map()) return;
+  std::string others;
+  for (std::size_t n = 0; n < stack.layers.size(); ++n) {
+    if (stack.layers[n].has_map()) others += (others.empty() ? "" : ", ") + std::to_string(n);
+  }
+  throw input_error(translated("layer {1} is linear attention and has no map", layer), place,
+                    others.empty() ? translated("no layer of the model has one")
+                                   : translated("layers with maps: {1}", others));
+}
+
+std::size_t first_layer_with_map(const ModelStack& stack) {
+  const auto found = std::ranges::find_if(stack.layers, &ModelLayer::has_map);
+  return found == stack.layers.end() ? 0 : static_cast<std::size_t>(found - stack.layers.begin());
+}
+
 void check_texts(const Architecture& model, const CheckpointWeights& weights,
                  const ModelTexts& texts) {
   const std::string prefix = find_prefix(weights, model);
@@ -232,14 +257,14 @@ std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& 
     all.emplace_back(AttentionName(name_of_stack).tensor("embedded"), Shape{batch, length, width});
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {
       const std::string name = layer_prefix(name_of_stack, n);
-      if (options.wants(n)) {
+      if (options.wants(stack, n)) {
         all.emplace_back(name + "self.weights", Shape{batch, heads, length, length});
         if (stack.crosses) {
           all.emplace_back(name + "cross.weights", Shape{batch, heads, length, memory});
         }
       }
       if (!options.stages) continue;
-      if (options.chooses(n)) {
+      if (options.chooses_map(stack, n)) {
         foresee_stages(name + "self.", {batch, heads, length, length}, all);
         if (stack.crosses) foresee_stages(name + "cross.", {batch, heads, length, memory}, all);
       }
@@ -305,10 +330,11 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
     for (std::size_t n = 0; n < own.count; ++n) {
       const Layer layer = own.layer(n);
       const std::string name = layer_prefix(name_of_stack, n);
-      const bool wanted = options.wants(n);
-      const bool staged = options.stages && options.chooses(n) && !options.rows;
+      const bool wanted = options.wants(stack, n);
+      const bool staged = options.stages && options.chooses_map(stack, n) && !options.rows;
+      const bool seen_inside = options.inside && options.weights && options.chooses(n);
       StepOptions step_options;
-      step_options.inside = (options.inside && wanted) || staged;
+      step_options.inside = seen_inside || staged;
       step_options.self_off = heads_of(off, n);
       step_options.cross_off = heads_of(options.cross_heads_off, n);
       std::size_t sample = 0;
@@ -324,7 +350,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
         sample = b;
         LayerStep done =
             step(layer, states[b], memory.empty() ? Tensor() : memory[b], step_options);
-        if (options.inside && wanted) options.inside(b, name, layer, done);
+        if (seen_inside) options.inside(b, name, layer, done);
         if (staged) self_stages.add(done.self_request, done.self.weights);
         if (staged && stack.crosses) cross_stages.add(done.cross_request, done.cross.weights);
         states[b] = std::move(done.states);

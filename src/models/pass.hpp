@@ -103,7 +103,7 @@ struct ModelOptions : AttentionOptions {
   std::optional<Patch> patch = {};  ///< of each sample
   std::vector<LayerWatch> watches = {};
   /// Called for each sample after each wanted layer, `layers.0.`, with all that was computed inside
-  /// the layer.
+  /// the layer; also after layers without a map, if weights are wanted.
   std::function<void(std::size_t sample, const std::string& name, const Layer& layer,
                      const LayerStep& step)>
       inside = {};
@@ -119,7 +119,13 @@ struct ModelOptions : AttentionOptions {
   bool chooses(std::size_t layer) const {
     return !layers || std::ranges::count(*layers, layer) > 0;
   }
-  bool wants(std::size_t layer) const { return weights && chooses(layer); }
+  /// Whether the steps of the layer's scores may be wanted, and its weights.
+  bool chooses_map(const ModelStack& stack, std::size_t layer) const {
+    return chooses(layer) && stack.layers[layer].has_map();
+  }
+  bool wants(const ModelStack& stack, std::size_t layer) const {
+    return weights && chooses_map(stack, layer);
+  }
 };
 
 /// Called with each result as soon as it is complete: `layers.0.self.weights` [B,H,L,L], "embedded"
@@ -142,6 +148,14 @@ using TakeLogits =
 
 /// The positions that a model adds to its embeddings as sines and cosines; absent = none.
 std::optional<Sinusoids> sinusoids_of(const Architecture& model);
+
+/// Throws Error(input) at `place` for a layer that the stack does not have.
+void check_layer(const ModelStack& stack, std::size_t layer, const std::string& place);
+/// The same, also for a layer that has no map and so no heads.
+void check_layer_with_map(const ModelStack& stack, std::size_t layer, const std::string& place);
+
+/// 0 if no layer has a map.
+std::size_t first_layer_with_map(const ModelStack& stack);
 
 /// The mask of a layer's self-attention over a whole text: causality and window.
 Mask stack_mask(const ModelStack& stack, std::size_t layer);

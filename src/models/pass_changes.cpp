@@ -170,6 +170,32 @@ void put_columns(const Tensor& from, std::size_t first, std::size_t count,
   });
 }
 
+std::optional<NamedPart> named_part(std::string_view text, const Architecture& model) {
+  NamedPart part;
+  if (model.encoder_decoder()) {
+    const std::string_view stack = text.substr(0, text.find('.'));
+    if (stack != "encoder" && stack != "decoder" && stack != "cross") return std::nullopt;
+    part.stack = stack == "encoder" ? 0 : 1;
+    part.crosses = stack == "cross";
+    text.remove_prefix(std::min(text.size(), stack.size() + 1));
+  }
+  const std::size_t point = text.find('.');
+  if (point == text.npos || !parse_number(text.substr(0, point), part.layer)) return std::nullopt;
+  part.part = text.substr(point + 1);
+  return part;
+}
+
+void check_head(const Architecture& model, const NamedPart& part, std::size_t head,
+                const std::string& field) {
+  const ModelStack& stack = model.stacks[part.stack];
+  check_layer_with_map(stack, part.layer, field);
+  const std::size_t heads = model.of(stack).heads;
+  if (head < heads) return;
+  throw input_error(translated("there is no head {1}: each layer has {2}", head,
+                               translated_count(heads, "{1} head", "{1} heads")),
+                    field, translated("give 0 to {1}", heads - 1));
+}
+
 PatchPlace patch_place(const std::string& text, const Architecture& model,
                        const std::string& field) {
   const bool both = model.encoder_decoder();
@@ -194,33 +220,20 @@ PatchPlace patch_place(const std::string& text, const Architecture& model,
       list.remove_prefix(comma + 1);
     }
   }
-  bool crosses = false;
-  if (both) {
-    const std::string_view stack = rest.substr(0, rest.find('.'));
-    if (stack != "encoder" && stack != "decoder" && stack != "cross") throw refuse();
-    place.stack = stack == "encoder" ? 0 : 1;
-    crosses = stack == "cross";
-    rest.remove_prefix(std::min(rest.size(), stack.size() + 1));
-  }
-  const std::size_t point = rest.find('.');
-  if (point == rest.npos || !parse_number(rest.substr(0, point), place.layer)) throw refuse();
-  const std::string_view part = rest.substr(point + 1);
-  const auto check = [&](std::size_t number, std::size_t count, const char* problem) {
-    if (number < count) return;
-    throw input_error(translated(problem, number, count), field,
-                      translated("give 0 to {1}", count - 1));
-  };
-  check(place.layer, model.stacks[place.stack].layers.size(),
-        to_translate("there is no layer {1}: the model has {2}"));
-  if (part == "feed_forward" && !crosses) {
+  const auto named = named_part(rest, model);
+  if (!named) throw refuse();
+  place.stack = named->stack;
+  place.layer = named->layer;
+  const ModelStack& stack = model.stacks[place.stack];
+  check_layer(stack, place.layer, field);
+  if (named->part == "feed_forward" && !named->crosses) {
     place.what = Written::feed_forward;
-  } else if (part == "residual" && !crosses) {
+  } else if (named->part == "residual" && !named->crosses) {
     place.what = Written::residual;
   } else {
-    place.what = crosses ? Written::cross_heads : Written::heads;
-    if (!parse_number(part, place.head)) throw refuse();
-    check(place.head, model.of(model.stacks[place.stack]).heads,
-          to_translate("there is no head {1}: each layer has {2}"));
+    place.what = named->crosses ? Written::cross_heads : Written::heads;
+    if (!parse_number(named->part, place.head)) throw refuse();
+    check_head(model, *named, place.head, field);
   }
   return place;
 }

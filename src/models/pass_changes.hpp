@@ -29,6 +29,20 @@ ModelOptions only_watches(const ModelOptions& options);
 void put_columns(const Tensor& from, std::size_t first, std::size_t count,
                  const std::vector<std::size_t>& positions, Tensor& to);
 
+/// What the name of a part of a model begins with: "2.1", "2.residual", of an encoder-decoder
+/// "encoder.2.1", "decoder.2.1" or "cross.2.1".
+struct NamedPart {
+  std::size_t stack = 0, layer = 0;
+  bool crosses = false;
+  std::string_view part;  ///< what follows the layer, of the text that was read
+};
+/// Absent if the text does not begin so. The layer need not be there.
+std::optional<NamedPart> named_part(std::string_view text, const Architecture& model);
+
+/// Throws Error(input) at `field` for a head of the named layer that there is not.
+void check_head(const Architecture& model, const NamedPart& part, std::size_t head,
+                const std::string& field);
+
 /// The place that a text names: "2.1", "2.feed_forward" or "2.residual", of an encoder-decoder
 /// "encoder.2.1", "cross.2.1"…, and the positions that may follow it: "2.1:3,4". Throws
 /// Error(input) at `field`.

@@ -188,11 +188,11 @@ RotaryScaling RotaryReader::long_scaling(const JsonValue& scaling) const {
   return scale;
 }
 
-WindowReader::WindowReader(const ConfigurationReader& reader, bool causal)
+LayerTypeReader::LayerTypeReader(const ConfigurationReader& reader, bool causal)
     : reader_(reader), row_(reader.row().window), causal_(causal) {
   read_types();
   if (!row_) {
-    if (std::ranges::count(types_, true) > 0) {
+    if (std::ranges::count(types_, Type::windowed) > 0) {
       refuse_key("layer_types", translated("models of this type have no layers with a window"),
                  translated("their maps would be those of other layers"));
     }
@@ -207,7 +207,7 @@ WindowReader::WindowReader(const ConfigurationReader& reader, bool causal)
   both_ways_ = reader.value(row_->both_sides).value_or(!causal_);
 }
 
-std::optional<std::size_t> WindowReader::of_layer(std::size_t layer, bool turned) const {
+std::optional<std::size_t> LayerTypeReader::window_of(std::size_t layer, bool turned) const {
   if (!size_ || !row_ || !is_windowed(layer, turned)) return std::nullopt;
   // A window that is said to be causal is halved where it is on both sides (EmbeddingGemma).
   const bool halved = row_->each_side_half || (causal_ && both_ways_);
@@ -215,16 +215,27 @@ std::optional<std::size_t> WindowReader::of_layer(std::size_t layer, bool turned
   return halved ? *size_ / 2 : *size_;
 }
 
+bool LayerTypeReader::is_linear(std::size_t layer) const {
+  if (!reader_.row().linear) return false;
+  if (layer < types_.size()) return types_[layer] == Type::linear;
+  const auto every = reader_.value(reader_.row().linear->full_every);
+  return every && (layer + 1) % std::max<std::size_t>(*every, 1) != 0;
+}
+
 // The types of the layers: a list of them, or of types with how often they come (GPT-Neo).
-void WindowReader::read_types() {
+void LayerTypeReader::read_types() {
   const auto add = [&](const JsonValue& type, const std::string& key) {
     const std::string name = type.is(JsonValue::Type::string) ? type.string() : "";
-    const bool window = name == "sliding_attention" || name == "local";
-    if (!window && name != "full_attention" && name != "global") {
+    if (name == "sliding_attention" || name == "local") {
+      types_.push_back(Type::windowed);
+    } else if (name == "full_attention" || name == "global") {
+      types_.push_back(Type::full);
+    } else if (name == "linear_attention" && reader_.row().linear) {
+      types_.push_back(Type::linear);
+    } else {
       refuse_key(key, translated("layers of the type {1} are not computed", in_quotes(name)),
                  translated("their maps would be those of another attention"));
     }
-    types_.push_back(window);
   };
   std::string key = "layer_types";
   if (reader_.find(key) == nullptr && row_) key = reader_.listed(row_->types_keys).value_or("");
@@ -249,8 +260,8 @@ void WindowReader::read_types() {
   }
 }
 
-bool WindowReader::is_windowed(std::size_t layer, bool turned) const {
-  if (layer < types_.size()) return types_[layer];
+bool LayerTypeReader::is_windowed(std::size_t layer, bool turned) const {
+  if (layer < types_.size()) return types_[layer] == Type::windowed;
   if (row_->where_not_turned) return !turned;
   if (const auto end = reader_.value(row_->until); end && layer >= *end) return false;
   if (const auto first = reader_.value(row_->from)) return layer >= *first;

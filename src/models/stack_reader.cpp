@@ -58,8 +58,13 @@ class StackReader {
     own.spec = spec(n);
     LayerWeights& weights = own.weights;
     using enum WeightPurpose;
-    weights.self = weights_.has(query_key_value, n) ? fused_projections(n)
-                                                    : projections(query, key, value, output, n);
+    if (stack_.layers[n].linear) {
+      weights.linear = linear_attention(n);
+    } else {
+      weights.self = weights_.has(query_key_value, n) ? fused_projections(n)
+                                                      : projections(query, key, value, output, n);
+      if (model_.gated_queries) split_gate(weights.self);
+    }
     if (stack_.crosses) {
       weights.cross = projections(cross_query, cross_key, cross_value, cross_output, n);
     }
@@ -70,7 +75,7 @@ class StackReader {
         attention->key_norm = norm(WeightPurpose::key_norm, n);
       }
     }
-    weights.self.output = scaled(weights.self.output, attention_scale, n);
+    if (weights.self.output) weights.self.output = scaled(weights.self.output, attention_scale, n);
     weights.before_attention = norm(WeightPurpose::before_attention, n);
     weights.after_attention = norm(WeightPurpose::after_attention, n);
     weights.after_attention_sum = norm(WeightPurpose::after_attention_sum, n);
@@ -91,7 +96,7 @@ class StackReader {
     options.dtype = options_.dtype;
     options.threads = options_.threads;
     options.progress = options_.progress;
-    options.weights = options_.wants(n);
+    options.weights = options_.wants(stack_, n);
     options.scale = stack_.layers[n].scale;
     options.softcap = model_.softcap;
     options.eps = model_.eps;
@@ -229,6 +234,66 @@ class StackReader {
     own.value = weights_.linear(value, n);
     own.output = weights_.linear(output, n);
     return own;
+  }
+
+  // The rows of a head's query are followed by those of its gate.
+  void split_gate(AttentionWeights& attention) const {
+    std::vector<std::size_t> queries, gates;
+    for (std::size_t row = 0; row < 2 * model_.heads * model_.head_width; ++row) {
+      (row / model_.head_width % 2 == 0 ? queries : gates).push_back(row);
+    }
+    attention.gate = attention.query.picked(gates);
+    attention.query = attention.query.picked(queries);
+  }
+
+  DeltaRule linear_attention(std::size_t n) const {
+    using enum WeightPurpose;
+    DeltaRule own;
+    own.sizes = model_.delta;
+    if (weights_.has(linear_query_key_value_gate, n)) {
+      split_groups(n, own);
+    } else {
+      own.query_key_value = weights_.linear(linear_query_key_value, n);
+      own.gate = weights_.linear(linear_gate, n);
+      own.strength = weights_.linear(linear_strength, n);
+      own.decay = weights_.linear(linear_decay, n);
+    }
+    own.convolution = weights_.find(linear_convolution, n, "weight")
+                          .reshaped({own.sizes.channels(), own.sizes.kernel});
+    own.decay_log = weights_.find(linear_decay_log, n, "weight");
+    own.decay_bias = weights_.find(linear_decay_bias, n, "weight");
+    own.norm = weights_.find(linear_norm, n, "weight");
+    own.output = weights_.linear(linear_output, n);
+    return own;
+  }
+
+  // Rows group by group: query, key, the values and the gates of the heads that share them; and the
+  // strengths and decays of these heads.
+  void split_groups(std::size_t n, DeltaRule& own) const {
+    const DeltaSizes& sizes = own.sizes;
+    const std::size_t shared = sizes.value_heads / sizes.key_heads,
+                      values = shared * sizes.value_width;
+    std::vector<std::size_t> query, key, value, gate, strength, decay;
+    std::size_t row = 0, number = 0;
+    const auto add = [](std::vector<std::size_t>& to, std::size_t& from, std::size_t count) {
+      for (std::size_t i = 0; i < count; ++i) to.push_back(from++);
+    };
+    for (std::size_t g = 0; g < sizes.key_heads; ++g) {
+      add(query, row, sizes.key_width);
+      add(key, row, sizes.key_width);
+      add(value, row, values);
+      add(gate, row, values);
+      add(strength, number, shared);
+      add(decay, number, shared);
+    }
+    query.insert(query.end(), key.begin(), key.end());
+    query.insert(query.end(), value.begin(), value.end());
+    const StoredLinear rows = weights_.linear(WeightPurpose::linear_query_key_value_gate, n),
+                       numbers = weights_.linear(WeightPurpose::linear_strength_decay, n);
+    own.query_key_value = rows.picked(query);
+    own.gate = rows.picked(gate);
+    own.strength = numbers.picked(strength);
+    own.decay = numbers.picked(decay);
   }
 
   // The rows of heads whose halves are stored row by row in turn.

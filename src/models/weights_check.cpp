@@ -72,14 +72,11 @@ class StackCheck {
     const std::size_t width = model_.width, heads = model_.heads * model_.head_width;
     const std::size_t groups = model_.kv_heads * model_.head_width;
     for (std::size_t n = 0; n < stack_.layers.size(); ++n) {
-      if (stack_.names.contains(WeightPurpose::query_key_value)) {
-        matrix(WeightPurpose::query_key_value, n, heads + 2 * groups, width);
+      if (stack_.layers[n].linear) {
+        linear_attention(n);
       } else {
-        matrix(WeightPurpose::query, n, heads, width);
-        matrix(WeightPurpose::key, n, groups, width);
-        matrix(WeightPurpose::value, n, groups, width);
+        attention(n);
       }
-      matrix(WeightPurpose::output, n, width, heads);
       if (stack_.crosses) {
         matrix(WeightPurpose::cross_query, n, heads, width);
         matrix(WeightPurpose::cross_key, n, groups, memory_width_);
@@ -92,15 +89,6 @@ class StackCheck {
             after_cross_sum, before_feed_forward, after_feed_forward, after_feed_forward_sum}) {
         vector(norm, n, width);
       }
-      const bool whole = model_.whole_width_norms;
-      if (model_.norms_by_head) {
-        norms_by_head(WeightPurpose::query_norm, n, model_.heads);
-        norms_by_head(WeightPurpose::key_norm, n, model_.kv_heads);
-      } else {
-        vector(WeightPurpose::query_norm, n, whole ? heads : model_.head_width);
-        vector(WeightPurpose::key_norm, n, whole ? groups : model_.head_width);
-      }
-      vector(WeightPurpose::sinks, n, model_.heads);
       xielu(n);
       vector(attention_scale, n, width);
       vector(feed_forward_scale, n, width);
@@ -113,6 +101,56 @@ class StackCheck {
   }
 
  private:
+  void attention(std::size_t n) {
+    const std::size_t width = model_.width, heads = model_.heads * model_.head_width;
+    const std::size_t groups = model_.kv_heads * model_.head_width;
+    if (stack_.names.contains(WeightPurpose::query_key_value)) {
+      matrix(WeightPurpose::query_key_value, n, heads + 2 * groups, width);
+    } else {
+      matrix(WeightPurpose::query, n, model_.gated_queries ? 2 * heads : heads, width);
+      matrix(WeightPurpose::key, n, groups, width);
+      matrix(WeightPurpose::value, n, groups, width);
+    }
+    matrix(WeightPurpose::output, n, width, heads);
+    const bool whole = model_.whole_width_norms;
+    if (model_.norms_by_head) {
+      norms_by_head(WeightPurpose::query_norm, n, model_.heads);
+      norms_by_head(WeightPurpose::key_norm, n, model_.kv_heads);
+    } else {
+      vector(WeightPurpose::query_norm, n, whole ? heads : model_.head_width);
+      vector(WeightPurpose::key_norm, n, whole ? groups : model_.head_width);
+    }
+    vector(WeightPurpose::sinks, n, model_.heads);
+  }
+
+  void linear_attention(std::size_t n) {
+    using enum WeightPurpose;
+    const DeltaSizes& sizes = model_.delta;
+    const std::size_t width = model_.width, heads = sizes.value_heads,
+                      values = heads * sizes.value_width;
+    if (stack_.names.contains(linear_query_key_value_gate)) {
+      matrix(linear_query_key_value_gate, n, sizes.channels() + values, width);
+      matrix(linear_strength_decay, n, 2 * heads, width);
+    } else {
+      matrix(linear_query_key_value, n, sizes.channels(), width);
+      matrix(linear_gate, n, values, width);
+      matrix(linear_strength, n, heads, width);
+      matrix(linear_decay, n, heads, width);
+    }
+    tensor(linear_convolution, n, {sizes.channels(), 1, sizes.kernel});
+    tensor(linear_decay_log, n, {heads});
+    tensor(linear_decay_bias, n, {heads});
+    tensor(linear_norm, n, {sizes.value_width});
+    matrix(linear_output, n, width, values);
+  }
+
+  void tensor(WeightPurpose purpose, std::size_t n, const Shape& wanted) {
+    const auto name = names_.found(purpose, n, "weight");
+    if (!name) missing(purpose, n);
+    expect_shape(weights_, *name, wanted);
+    take(*name);
+  }
+
   std::size_t check_embeddings() {
     const Shape tokens = matrix(WeightPurpose::tokens, std::nullopt, model_.vocabulary, 0);
     const std::size_t embedded = tokens[1];
@@ -323,13 +361,13 @@ class StackCheck {
   void vector(WeightPurpose purpose, LayerNumber layer, std::size_t width) {
     if (!stack_.names.contains(purpose) || model_.norms_bare) return;
     const auto name = names_.found(purpose, layer, "weight");
+    const bool may_lack = std::ranges::count(model_.optional, purpose) > 0;
     if (!name) {
       // Some models have it nowhere, some not in their first layer.
-      const bool may_lack = std::ranges::count(model_.optional, purpose) > 0;
       if (!may_lack || there_.contains(purpose)) missing(purpose, layer);
       return;
     }
-    if (layer && *layer > 1 && !there_.contains(purpose)) missing(purpose, 1);
+    if (may_lack && layer && *layer > 1 && !there_.contains(purpose)) missing(purpose, 1);
     there_.insert(purpose);
     if (weights_.shape(*name) != Shape{width})
       refuse_shape(weights_, *name, weights_.shape(*name), {width});

@@ -342,6 +342,16 @@ Picture draw_contributions(const Drawing& drawing) {
     if (std::size_t head = 0; parse_number(part, head)) heads = std::max(heads, head + 1);
   }
   Heatmap map;
+  std::vector<std::string> columns;
+  const auto add = [&](std::string part, std::string title) {
+    const auto has = [&](const auto& row) { return row.contains(part); };
+    if (std::ranges::none_of(rows, has)) return;
+    columns.push_back(std::move(part));
+    map.key_labels.push_back(std::move(title));
+  };
+  for (std::size_t h = 0; h < heads; ++h) add(std::to_string(h), translated("Head {1}", h));
+  add("linear_attention", translated("Linear Attention"));
+  add("feed_forward", translated("Feed-Forward"));
   std::vector<double> numbers;
   std::vector<std::uint8_t> missing;
   for (std::size_t n = 0; n < layers.size(); ++n) {
@@ -355,16 +365,14 @@ Picture draw_contributions(const Drawing& drawing) {
                       ("layers." + number) +
                       (stack == "cross" ? ".cross.weights" : ".self.weights"))
             .row_title());
-    for (std::size_t h = 0; h <= heads; ++h) {
-      const auto part = rows[n].find(h < heads ? std::to_string(h) : "feed_forward");
+    for (const std::string& column : columns) {
+      const auto part = rows[n].find(column);
       numbers.push_back(part == rows[n].end() ? std::numeric_limits<double>::quiet_NaN()
                                               : part->second);
       missing.push_back(part == rows[n].end() ? 1 : 0);
     }
   }
-  for (std::size_t h = 0; h < heads; ++h) map.key_labels.push_back(translated("Head {1}", h));
-  map.key_labels.push_back(translated("Feed-Forward"));
-  const Shape shape{layers.size(), heads + 1};
+  const Shape shape{layers.size(), columns.size()};
   map.weights = Tensor(shape, std::move(numbers));
   if (std::count(missing.begin(), missing.end(), 1) > 0) map.missing = Tensor(shape, missing);
   map.any_numbers = true;

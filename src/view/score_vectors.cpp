@@ -106,6 +106,7 @@ void GatheredVectors::gather_layers(Plan& plan, bool stages) {
   if (auto* const model = std::get_if<ModelRequest>(&plan.computation)) {
     model->inside = [this, stages](std::size_t, const std::string& layer, const Layer&,
                                    const LayerStep& step) {
+      if (!step.self.weights) return;
       add(layer + "self", step.self_request, stages);
       if (step.cross.weights) add(layer + "cross", step.cross_request, stages);
     };

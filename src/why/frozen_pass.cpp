@@ -1,6 +1,7 @@
 #include "why/frozen_pass.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -92,9 +93,15 @@ class Freezer {
       frozen_.attention = {spec, weights.self, read, step.self_request, step.self.weights};
       return;
     }
-    FrozenSubLayer self = attention(Branch::self, layer, step);
+    FrozenSubLayer self;
+    if (weights.linear) {
+      self.branch = Branch::linear;
+      self.change = rows_at(in->branch, choice_.positions);
+    } else {
+      self = attention(Branch::self, layer, step);
+      self.on_branch = norm(weights.after_attention, in->change);
+    }
     if (spec.residual_after_norm) self.on_stream = read;
-    self.on_branch = norm(weights.after_attention, in->change);
     if (!spec.parallel) self.on_sum = norm_of_sum(weights.after_attention_sum, *in);
     all.push_back(std::move(self));
     ++in;
@@ -143,6 +150,10 @@ class Freezer {
     if (choice_.attention) return own;
     const AttentionRequest& request = crosses ? step.cross_request : step.self_request;
     own.values = all_rows(value_of(request.score));
+    if (request.gate) {
+      own.gates = rows_at(request.gate, choice_.positions);
+      for (double& x : own.gates.numbers) x = 1 / (1 + std::exp(-x));
+    }
     own.weights = std::move(weights_read);
     return own;
   }

@@ -18,7 +18,7 @@
 namespace attn {
 
 /// The sub-layers that write into the residual stream.
-enum class Branch { self, cross, feed_forward };
+enum class Branch { self, cross, linear, feed_forward };
 
 /// One sub-layer with its norms frozen, at R positions of a text: the stream goes through
 /// `on_stream`, the branch is added to it, and the sum goes through `on_sum`.
@@ -34,10 +34,12 @@ struct FrozenSubLayer {
   Rows outputs;
   StoredLinear projection;
   Rows values, weights;
+  Rows gates;  ///< [R,H·dv] that the heads' sums were multiplied by; empty = none
   /// The key that each head gives most weight, of the positions one after the other [R·H].
   std::vector<std::size_t> strongest;
 
-  Rows change;  ///< [R,D] of a feed-forward, after its own norm
+  /// [R,D] of a feed-forward or a linear attention, after its own norm.
+  Rows change;
 };
 
 /// The attention whose scores are split: what makes queries and keys of the stream.

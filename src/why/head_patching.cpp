@@ -16,7 +16,8 @@
 namespace attn {
 namespace {
 
-/// What one pass of a text leaves: the states that enter each layer, and the outputs of its heads.
+/// What one pass of a text leaves: the states that enter each layer, and the outputs of its heads,
+/// if it has some.
 struct KeptPass {
   std::vector<Tensor> entering, outputs;
   Tensor memory, output;
@@ -59,6 +60,8 @@ class HeadPatching {
     effects.own = difference(of_own);
     effects.source = difference(of_source);
     for (std::size_t n = 0; n < stack_.count; ++n) {
+      if (!from.outputs[n]) continue;  // a layer without heads
+      effects.layers.push_back(n);
       std::vector<double>& row = effects.patched.emplace_back();
       for (const auto& logits : logits_of(last_of(patched(n, own, from.outputs[n])))) {
         row.push_back(difference(logits));
@@ -70,10 +73,11 @@ class HeadPatching {
  private:
   KeptPass kept(const ModelTexts& text) const {
     KeptPass pass;
+    pass.outputs.resize(stack_.count);
     ModelOptions options = options_;
     for (std::size_t n = 0; n < stack_.count; ++n) {
-      options.watches.push_back({number_, n, Written::heads, [&](std::size_t, Tensor& outputs) {
-                                   pass.outputs.push_back(outputs);
+      options.watches.push_back({number_, n, Written::heads, [&, n](std::size_t, Tensor& outputs) {
+                                   pass.outputs[n] = outputs;
                                  }});
       if (n + 1 == stack_.count) continue;
       options.watches.push_back({number_, n, Written::residual, [&](std::size_t, Tensor& states) {

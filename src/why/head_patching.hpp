@@ -13,6 +13,7 @@ namespace attn {
 struct HeadEffects {
   double own = 0, source = 0;                ///< the difference in both texts
   std::vector<std::size_t> tokens;           ///< the two: the first minus the second
+  std::vector<std::size_t> layers;           ///< those that have heads
   std::vector<std::vector<double>> patched;  ///< the difference [layers,heads] of each pass
 };
 

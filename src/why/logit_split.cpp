@@ -33,8 +33,9 @@ class LogitWalk {
       for (std::size_t s = sublayers.size(); s-- > 0;) {
         const FrozenSubLayer& sublayer = sublayers[s];
         through(sublayer.on_sum, g_);
-        if (sublayer.branch == Branch::feed_forward) {
-          add(feed_forward_part(pass_.stack, n), dot(g_.data(), sublayer.change.row(0), g_.size()));
+        if (sublayer.heads == 0) {
+          add(whole_part(pass_.stack, sublayer.branch, n),
+              dot(g_.data(), sublayer.change.row(0), g_.size()));
         } else {
           attention(sublayer, n);
         }
@@ -88,11 +89,15 @@ class LogitWalk {
       const bool off = std::all_of(output, output + width, [](double x) { return x == 0; });
       Sources& to = crosses ? cross_ : self_;
       to.heads.push_back(name);
+      std::vector<double> gated(own, own + width);
+      for (std::size_t i = 0; i < width && !sublayer.gates.numbers.empty(); ++i) {
+        gated[i] *= sublayer.gates.row(0)[h * width + i];
+      }
       std::vector<double> row(sublayer.values.count(), 0.0);
       for (std::size_t j = 0; j < row.size() && !off; ++j) {
         const double weight = sublayer.weights.row(h)[j];
         if (weight == 0) continue;
-        row[j] = weight * dot(own, sublayer.values.row(j) + h / group * width, width);
+        row[j] = weight * dot(gated.data(), sublayer.values.row(j) + h / group * width, width);
       }
       to.rows.push_back(std::move(row));
     }

@@ -20,8 +20,7 @@ class PartsWalk {
     for (std::size_t n = 0; n < pass_.layers.size(); ++n) {
       for (const FrozenSubLayer& sublayer : pass_.layers[n]) {
         apply(sublayer.on_stream, first_, stream_, threads_);
-        ResidualParts branch = sublayer.branch == Branch::feed_forward ? feed_forward(sublayer, n)
-                                                                       : heads(sublayer, n);
+        ResidualParts branch = sublayer.heads == 0 ? whole(sublayer, n) : heads(sublayer, n);
         apply(sublayer.on_branch, first_, branch, threads_);
         add(std::move(branch));
         apply(sublayer.on_sum, first_, stream_, threads_);
@@ -66,9 +65,9 @@ class PartsWalk {
     }
   }
 
-  ResidualParts feed_forward(const FrozenSubLayer& sublayer, std::size_t n) const {
+  ResidualParts whole(const FrozenSubLayer& sublayer, std::size_t n) const {
     ResidualParts branch;
-    branch.names = {feed_forward_part(pass_.stack, n), "bias"};
+    branch.names = {whole_part(pass_.stack, sublayer.branch, n), "bias"};
     branch.parts = {rows_of_block(sublayer.change), Rows(count_, sublayer.change.width)};
     return branch;
   }
@@ -119,8 +118,9 @@ std::string head_part(std::string_view stack, Branch branch, std::size_t layer, 
   return stack.empty() ? own : std::string(stack) + "." + own;
 }
 
-std::string feed_forward_part(std::string_view stack, std::size_t layer) {
-  return (stack.empty() ? "" : std::string(stack) + ".") + std::to_string(layer) + ".feed_forward";
+std::string whole_part(std::string_view stack, Branch branch, std::size_t layer) {
+  return (stack.empty() ? "" : std::string(stack) + ".") + std::to_string(layer) +
+         (branch == Branch::linear ? ".linear_attention" : ".feed_forward");
 }
 
 ResidualParts parts_of(const FrozenPass& pass, std::size_t first, std::size_t count,

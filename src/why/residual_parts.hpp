@@ -20,9 +20,10 @@ struct ResidualParts {
   Rows& bias() { return parts.back(); }
 };
 
-/// Names of parts: "2.1", "encoder.2.1", "cross.2.1"; "2.feed_forward", "decoder.2.feed_forward".
+/// Names of parts: "2.1", "encoder.2.1", "cross.2.1"; "2.feed_forward", "decoder.2.feed_forward",
+/// "2.linear_attention".
 std::string head_part(std::string_view stack, Branch branch, std::size_t layer, std::size_t head);
-std::string feed_forward_part(std::string_view stack, std::size_t layer);
+std::string whole_part(std::string_view stack, Branch branch, std::size_t layer);
 
 /// The rows `first` … `first + count` − 1 of a pass's positions, where its attention reads them, or
 /// after the last layer that it kept. Each norm on the way counts once.

@@ -44,26 +44,13 @@ SplitHead split_head(const std::string& name, const Architecture& model) {
         both ? translated("give encoder.LAYER.HEAD, decoder.LAYER.HEAD or cross.LAYER.HEAD")
              : translated("give LAYER.HEAD, both from 0"));
   };
-  std::string_view rest = name;
+  const auto part = named_part(name, model);
   SplitHead head;
-  if (both) {
-    const std::string_view stack = rest.substr(0, rest.find('.'));
-    if (stack != "encoder" && stack != "decoder" && stack != "cross") throw refuse();
-    head.decoder = stack != "encoder";
-    head.crosses = stack == "cross";
-    rest.remove_prefix(stack.size());
-    if (!rest.empty()) rest.remove_prefix(1);
-  }
-  const std::size_t point = rest.find('.');
-  if (point == std::string_view::npos || !parse_number(rest.substr(0, point), head.layer) ||
-      !parse_number(rest.substr(point + 1), head.head)) {
-    throw refuse();
-  }
-  const ModelStack& own = model.stacks[head.decoder ? 1 : 0];
-  check_below(head.layer, own.layers.size(), "WhyOptions::head",
-              to_translate("there is no layer {1}: the model has {2}"));
-  check_below(head.head, model.of(own).heads, "WhyOptions::head",
-              to_translate("there is no head {1}: each layer has {2}"));
+  if (!part || !parse_number(part->part, head.head)) throw refuse();
+  head.layer = part->layer;
+  head.decoder = part->stack == 1;
+  head.crosses = part->crosses;
+  check_head(model, *part, head.head, "WhyOptions::head");
   return head;
 }
 

@@ -99,7 +99,8 @@ TEST_CASE("run takes the output of a part from another text") {
   CHECK(!alike({"--text", a, "--heads-off", "1.1", "--ablate", "mean"},
                {"--text", a, "--heads-off", "1.1"}));
   CHECK(run({"--text", a, "--patch", b, "--at", "9.1"}).errors ==
-        "attn-cli: there is no layer 9: the model has 4\n  where: --at\n  help:  give 0 to 3\n");
+        "attn-cli: there is no layer 9: the model has 4 layers\n  where: --at\n  help:  give 0 to "
+        "3\n");
   CHECK(
       run({"--text", a, "--patch", b}).errors ==
       "attn-cli: the patch names no part of the model\n  where: /patch\n  help:  name it by --at, "
@@ -133,7 +134,8 @@ TEST_CASE("what cannot be split is refused by the flag that asks for it") {
   const Outcome other = attn_cli({"run", pythia, "--why", "7.0"});
   CHECK(other.exit_code == 3);
   CHECK(other.errors ==
-        "attn-cli: there is no layer 7: the model has 3\n  where: --why\n  help:  give 0 to 2\n");
+        "attn-cli: there is no layer 7: the model has 3 layers\n  where: --why\n  help:  give 0 to "
+        "2\n");
   const Outcome none =
       attn_cli({"run", "-", "--why", "0.0"}, ".",
                R"({"attention": "softmax", "scores": [[1, 2]], "value": [[1], [2]]})");

@@ -191,9 +191,9 @@ TEST_CASE("places of patches are read, and what they cannot be is named") {
         "2.1:3,4");
   CHECK(error_from([&] { place("2.1:x"); }).starts_with("\"2.1:x\" names no part"));
   CHECK(error_from([&] { place("3.1"); }) ==
-        "there is no layer 3: the model has 3\n  where: at\n  help:  give 0 to 2");
+        "there is no layer 3: the model has 3 layers\n  where: at\n  help:  give 0 to 2");
   CHECK(error_from([&] { place("2.4"); }) ==
-        "there is no head 4: each layer has 4\n  where: at\n  help:  give 0 to 3");
+        "there is no head 4: each layer has 4 heads\n  where: at\n  help:  give 0 to 3");
   const PatchCase both("t5_relu_tied");
   CHECK(patch_place("cross.0.2", both.model(), "at").what == Written::cross_heads);
   CHECK(patch_place("encoder.0.residual", both.model(), "at").stack == 0);

@@ -222,7 +222,8 @@ TEST_CASE("the page has the strongest parts of a head's scores if they are asked
   CHECK(page.at({"attentions", "1", "samples", "0"}).find("why") == nullptr);
   options.why = "2.9";
   CHECK(error_from([&] { page_of(options); }) ==
-        "there is no head 9: each layer has 4\n  where: WhyOptions::head\n  help:  give 0 to 3");
+        "there is no head 9: each layer has 4 heads\n  where: WhyOptions::head\n  help:  give 0 to "
+        "3");
   options.why = "2.1";
   options.maps.selection.layers = {{PositionRange{0, 1}}};
   CHECK(error_from([&] { page_of(options); }, ErrorKind::usage) ==

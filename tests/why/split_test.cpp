@@ -74,8 +74,9 @@ WhyOptions drawn(const SplitCase& own, std::mt19937& random) {
   const std::size_t kind = model.encoder_decoder() ? below(3) : 3;
   const char* const stacks[]{"encoder.", "decoder.", "cross.", ""};
   const ModelStack& stack = model.stacks[kind == 1 || kind == 2 ? 1 : 0];
-  why.head = stacks[kind] + std::to_string(below(stack.layers.size())) + "." +
-             std::to_string(below(model.heads));
+  std::size_t layer = below(stack.layers.size());
+  while (!stack.layers[layer].has_map()) layer = (layer + 1) % stack.layers.size();
+  why.head = stacks[kind] + std::to_string(layer) + "." + std::to_string(below(model.heads));
   const std::size_t own_length =
       (kind == 1 || kind == 2 ? own.text.decoder_ids : own.text.ids).front().size();
   why.query = below(own_length);
@@ -311,10 +312,12 @@ TEST_CASE("what is not there to be split is named") {
   WhyOptions why;
   why.head = "9.0";
   CHECK(error("gpt2_bare_names", why) ==
-        "there is no layer 9: the model has 3\n  where: WhyOptions::head\n  help:  give 0 to 2");
+        "there is no layer 9: the model has 3 layers\n  where: WhyOptions::head\n  help:  give 0 "
+        "to 2");
   why.head = "1.9";
   CHECK(error("gpt2_bare_names", why) ==
-        "there is no head 9: each layer has 4\n  where: WhyOptions::head\n  help:  give 0 to 3");
+        "there is no head 9: each layer has 4 heads\n  where: WhyOptions::head\n  help:  give 0 to "
+        "3");
   why.head = "one";
   CHECK(error("gpt2_bare_names", why) ==
         "\"one\" names no head\n  where: WhyOptions::head\n  help:  give LAYER.HEAD, both from 0");

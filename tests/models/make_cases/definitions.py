@@ -36,10 +36,12 @@ class Checkpoint:
         return y + self.draw(name + ".bias", (rows,), 0, 0.4) if bias else y
 
     def norm(self, x, name, kind="rms", eps=1e-6, bias=False, shape=None):
-        y = x - x.mean(-1, keepdims=True) if kind != "rms" else x
+        y = x - x.mean(-1, keepdims=True) if kind == "layer" else x
         y = y / np.sqrt((y * y).mean(-1, keepdims=True) + eps)
         if name is None:
             return y
+        if kind == "rms_plus_one":
+            return y * (1 + self.draw(name + ".weight", x.shape[-1:], 0.2, 0.4))
         y = y * self.draw(name + ".weight", shape or x.shape[-1:], 1.2, 0.4)
         return y + self.draw(name + ".bias", x.shape[-1:], 0, 0.3) if bias else y
 
@@ -126,8 +128,9 @@ def stack(c, ids, *, prefix="model.", tokens="embed_tokens", layer="layers.{}.",
           tied=False, names=None, layers=2, groups=2, d=None, kind="rms", eps=1e-6, norm_bias=False, bias="",
           act=silu, causal=True, window=lambda n: None, rotary=lambda n: {}, scale=None, score_bias=None,
           embed=lambda x: x, parallel=False, branch=1.0, logit=1.0, qk=None, fused=None, mlp=None, clip=None,
-          logits_of=None, head_bias=False):
-    """A text through a model of one stack. `bias` names the projections that have one."""
+          logits_of=None, head_bias=False, gated=False, linear=None):
+    """A text through a model of one stack. `bias` names the projections that have one; `linear` gives what takes the
+    place of a layer's attention, or None."""
     w, d = names or llama_names(), d or D // H
     out = {}
     x = embed(c.matrix(prefix + tokens + ".weight", V, D, 4.0)[ids])
@@ -149,7 +152,17 @@ def stack(c, ids, *, prefix="model.", tokens="embed_tokens", layer="layers.{}.",
     for n in range(layers):
         at = prefix + layer.format(n)
         h = norm(x, w["n1"], at)
-        if fused:
+        feed = mlp if mlp else lambda x, at, n: feed_forward(x, at)
+        instead = linear(c, h, at, n) if linear else None
+        if instead is not None:
+            x = x + instead
+            out[f"layers.{n}.output"] = x = x + feed(norm(x, w["n2"], at), at, n)
+            continue
+        if gated:
+            both = c.linear(h, at + w["q"], 2 * H * d, "q" in bias).reshape(len(h), H, 2, d)
+            gate = 1 / (1 + np.exp(-both[:, :, 1].reshape(len(h), -1)))
+            q, k, v = both[:, :, 0].reshape(len(h), -1), *(c.linear(h, at + w[p], groups * d, p in bias) for p in "kv")
+        elif fused:
             q, k, v = fused(c.linear(h, at + w["q"], (H + 2 * groups) * d, "q" in bias))
         else:
             q = c.linear(h, at + w["q"], H * d, "q" in bias)
@@ -178,8 +191,9 @@ def stack(c, ids, *, prefix="model.", tokens="embed_tokens", layer="layers.{}.",
             q, k = heads_normed(q, w["qn"]), heads_normed(k, w["kn"])
         weights, joined = attend(q, k, v, scale, causal, window(n), score_bias(len(ids)) if score_bias else None)
         out[f"layers.{n}.self.weights"] = weights
+        if gated:
+            joined = joined * gate
         a = branch * norm(c.linear(joined, at + w["o"], D, "o" in bias), w["a1"], at)
-        feed = mlp if mlp else lambda x, at, n: feed_forward(x, at)
         if parallel:
             y = x + a + branch * feed(norm(x, w["n2"], at), at, n)
         else:
@@ -336,6 +350,40 @@ def experts(c, x, at, names, count, chosen, rule="chosen", act=silu, stacked=Fal
         for name, rows, columns in ((gate, F, D), (up, F, D), (down, D, F)):
             c.matrix(name.format(e=e), rows, columns)
     return y
+
+
+def gated_delta_net(c, x, at, key_heads, heads, dk, dv, kernel, eps=1e-6, together=True):
+    """Linear attention as sums over the tokens before, without a state: u_t = b_t (v_t - sum_{s<t} e^(G_t-G_s) (k_t.k_s) u_s)
+    and o_t = sum_{s<=t} e^(G_t-G_s) (q_t.k_s) u_s. `together`: projections in two, group by group, as Qwen3-Next has them."""
+    at += "linear_attn."
+    L, shared = len(x), heads // key_heads
+    if together:
+        rows = c.linear(x, at + "in_proj_qkvz", 2 * key_heads * dk + 2 * heads * dv).reshape(L, key_heads, -1)
+        q, k, v, z = np.split(rows, [dk, 2 * dk, 2 * dk + shared * dv], -1)
+        b, a = np.split(c.linear(x, at + "in_proj_ba", 2 * heads).reshape(L, key_heads, -1), 2, -1)
+        rows = np.concatenate([part.reshape(L, -1) for part in (q, k, v)], -1)
+    else:
+        rows = c.linear(x, at + "in_proj_qkv", 2 * key_heads * dk + heads * dv)
+        z, b, a = (c.linear(x, at + "in_proj_" + name, size) for name, size in (("z", heads * dv), ("b", heads), ("a", heads)))
+    z, b, a = z.reshape(L, heads, dv), b.reshape(L, heads), a.reshape(L, heads)
+    filters = c.draw(at + "conv1d.weight", (rows.shape[-1], 1, kernel), 0.2, 0.5)[:, 0]
+    before = np.concatenate([np.zeros((kernel - 1, rows.shape[-1])), rows])
+    rows = silu(sum(before[i : i + L] * filters[:, i] for i in range(kernel)))
+    q, k, v = np.split(rows, [key_heads * dk, 2 * key_heads * dk], -1)
+    q, k = (y.reshape(L, key_heads, dk) / np.sqrt((y.reshape(L, key_heads, dk) ** 2).sum(-1, keepdims=True) + 1e-6)
+            for y in (q, k))
+    v = v.reshape(L, heads, dv)
+    rate = np.exp(c.draw(at + "A_log", (heads,), 0, 0.7))
+    decays = np.cumsum(-rate * np.log1p(np.exp(a + c.draw(at + "dt_bias", (heads,), 0, 1))), 0)
+    out = np.zeros((L, heads, dv))
+    for h in range(heads):
+        own_k, own_q = k[:, h // shared], q[:, h // shared] / math.sqrt(dk)
+        left = np.exp(np.minimum(decays[:, None, h] - decays[None, :, h], 0))
+        strength = 1 / (1 + np.exp(-b[:, h : h + 1]))
+        mixed = np.eye(L) + np.tril(strength * left * (own_k @ own_k.T), -1)
+        out[:, h] = np.tril(left * (own_q @ own_k.T)) @ np.linalg.solve(mixed, strength * v[:, h])
+    out = c.norm(out, at + "norm", "rms", eps) * silu(z)
+    return c.linear(out.reshape(L, -1), at + "out_proj", x.shape[-1])
 
 
 class Bare:

@@ -265,13 +265,17 @@ case("olmoe_clipped_experts", {"model_type": "olmoe", **SIZES, "num_experts": 5,
                           clip=1.5, eps=1e-5, mlp=lambda x, at, n: experts(c, x, at, MLP, 5, 2, "all")))
 
 
+def with_shared_expert(c, x, at, of_experts):
+    own = at + "mlp.shared_expert"
+    wide = silu(c.linear(x, own + ".gate_proj", 20)) * c.linear(x, own + ".up_proj", 20)
+    share = 1 / (1 + np.exp(-c.linear(x, own + "_gate", 1)))
+    return of_experts(x, at) + share * c.linear(wide, own + ".down_proj", D)
+
+
 def qwen2_moe(c, x, at, n):
     if n != 1:  # decoder_sparse_step 2, layer 3 among mlp_only_layers
         return c.linear(silu(c.linear(x, at + "mlp.gate_proj", F)) * c.linear(x, at + "mlp.up_proj", F), at + "mlp.down_proj", D)
-    at += "mlp.shared_expert"
-    wide = silu(c.linear(x, at + ".gate_proj", 20)) * c.linear(x, at + ".up_proj", 20)
-    share = 1 / (1 + np.exp(-c.linear(x, at + "_gate", 1)))
-    return experts(c, x, at[: -len("mlp.shared_expert")], MLP, 4, 2, "all") + share * c.linear(wide, at + ".down_proj", D)
+    return with_shared_expert(c, x, at, lambda x, at: experts(c, x, at, MLP, 4, 2, "all"))
 
 
 case("qwen2_moe_shared_expert", {"model_type": "qwen2_moe", **GROUPED, "num_hidden_layers": 4, "num_experts": 4,
@@ -286,6 +290,42 @@ case("qwen3_moe_head_norms", {"model_type": "qwen3_moe", **GROUPED, "head_dim": 
                               "decoder_sparse_step": 1, "rope_theta": 1000.0},
      lambda c, ids: stack(c, ids, names=llama_names(qn="self_attn.q_norm", kn="self_attn.k_norm"), qk="head", d=6,
                           rotary=lambda n: {"theta": 1000.0}, mlp=lambda x, at, n: experts(c, x, at, MLP, 4, 3)))
+QWEN = {"n1": "input_layernorm", "qn": "self_attn.q_norm", "kn": "self_attn.k_norm"}
+hybrid = {"names": llama_names(**QWEN), "qk": "head", "kind": "rms_plus_one", "gated": True, "layers": 4}
+DELTA = {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 6, "linear_value_head_dim": 5,
+         "linear_conv_kernel_dim": 4}
+
+
+def linear_but_last(together, every=4):
+    return lambda c, x, at, n: None if (n + 1) % every == 0 else gated_delta_net(c, x, at, 2, 4, 6, 5, 4, together=together)
+
+
+def qwen3_next(c, x, at, n):
+    if n == 2:  # mlp_only_layers
+        return c.linear(silu(c.linear(x, at + "mlp.gate_proj", F)) * c.linear(x, at + "mlp.up_proj", F), at + "mlp.down_proj", D)
+    return with_shared_expert(c, x, at, lambda x, at: experts(c, x, at, MLP, 6, 3))
+
+
+case("qwen3_next_delta_rule", {"model_type": "qwen3_next", **GROUPED, **DELTA, "num_hidden_layers": 4, "head_dim": 8,
+                               "full_attention_interval": 4, "partial_rotary_factor": 0.25, "rope_theta": 700.0,
+                               "num_experts": 6, "num_experts_per_tok": 3, "norm_topk_prob": True, "moe_intermediate_size": F,
+                               "shared_expert_intermediate_size": 20, "decoder_sparse_step": 1, "mlp_only_layers": [2],
+                               "rms_norm_eps": 1e-6, "attention_bias": False, "hidden_act": "silu"},
+     lambda c, ids: stack(c, ids, **hybrid, d=8, linear=linear_but_last(True), mlp=lambda x, at, n: qwen3_next(c, x, at, n),
+                          rotary=lambda n: {"theta": 700.0, "width": 2}))
+TYPES = ["linear_attention", "full_attention"] * 2
+QWEN3_5 = {**GROUPED, **DELTA, "num_hidden_layers": 4, "head_dim": 8, "layer_types": TYPES, "full_attention_interval": 4,
+           "rms_norm_eps": 1e-6, "attn_output_gate": True, "mamba_ssm_dtype": "float32",
+           "rope_parameters": {"rope_type": "default", "rope_theta": 5000.0, "partial_rotary_factor": 0.5,
+                               "mrope_section": [1, 1, 0], "mrope_interleaved": True}}
+qwen3_5 = {**hybrid, "d": 8, "linear": linear_but_last(False, 2), "rotary": lambda n: {"theta": 5000.0, "width": 4}}
+case("qwen3_5_text_part", {"model_type": "qwen3_5", "tie_word_embeddings": True, "image_token_id": 19,
+                           "text_config": {"model_type": "qwen3_5_text", **QWEN3_5}, "vision_config": {"model_type": "qwen3_5"}},
+     lambda c, ids: stack(c, ids, **qwen3_5, prefix="model.language_model.", tied=True))
+case("qwen3_5_moe_shared_expert", {"model_type": "qwen3_5_moe_text", **QWEN3_5, "num_hidden_layers": 2, "num_experts": 5, "num_experts_per_tok": 2,
+                                     "moe_intermediate_size": F, "shared_expert_intermediate_size": 20},
+     lambda c, ids: stack(c, ids, **{**qwen3_5, "layers": 2}, mlp=lambda x, at, n: with_shared_expert(
+         c, x, at, lambda x, at: experts(c, x, at, TOGETHER, 5, 2, stacked=True))), "float32")
 GRANITE = ("block_sparse_moe.router.layer", "block_sparse_moe.input_linear.weight", "",
            "block_sparse_moe.output_linear.weight")
 case("granitemoe_multipliers", {"model_type": "granitemoe", **GROUPED, **MULTIPLIERS, "num_local_experts": 6,

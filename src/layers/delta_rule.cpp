@@ -1,0 +1,192 @@
+#include "layers/delta_rule.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "support/parallel_for.hpp"
+
+namespace attn {
+namespace {
+
+double sigmoid(double x) {
+  return 1 / (1 + std::exp(-x));
+}
+
+double softplus(double x) {
+  return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+}
+
+std::span<double> part_of(std::vector<double>& all, std::size_t part, std::size_t size) {
+  return std::span(all).subspan(part * size, size);
+}
+
+// Divides a query or a key by its length.
+void divide_by_length(std::span<double> row, double scale) {
+  constexpr double eps = 1e-6;
+  double squares = eps;
+  for (const double x : row) squares += x * x;
+  for (double& x : row) x *= scale / std::sqrt(squares);
+}
+
+class DeltaPass {
+ public:
+  DeltaPass(const DeltaRule& rule, const Tensor& x, double eps, std::size_t threads,
+            DeltaState& state)
+      : rule_(rule),
+        sizes_(rule.sizes),
+        eps_(eps),
+        threads_(threads),
+        state_(state),
+        shape_(x.shape()),
+        type_(x.dtype()),
+        length_(shape_[shape_.size() - 2]),
+        tokens_(x.size() / shape_.back()) {
+    // In double precision also where x is not: short queries, keys and outputs are divided by their
+    // lengths, which leaves little of what single precision knows of them.
+    const Tensor states = x.converted(DType::float64);
+    const auto products = [&](const StoredLinear& linear) {
+      return apply(linear, states, threads);
+    };
+    channels_ = products(rule.query_key_value);
+    gates_ = products(rule.gate);
+    strengths_ = products(rule.strength);
+    decays_ = products(rule.decay);
+  }
+
+  Tensor pass() {
+    const std::size_t batch = tokens_ / length_, heads = sizes_.value_heads;
+    const std::size_t memory = sizes_.key_width * sizes_.value_width;
+    state_.channels.resize(batch * (sizes_.kernel - 1) * sizes_.channels(), 0);
+    state_.memory.resize(batch * heads * memory, 0);
+    convolve();
+    outputs_.resize(tokens_ * heads * sizes_.value_width);
+    parallel_for(batch * heads, threads_, [&](std::size_t task) {
+      read_head(task / heads, task % heads, part_of(state_.memory, task, memory));
+    });
+    keep_channels(batch);
+    Shape shape = shape_;
+    shape.back() = heads * sizes_.value_width;
+    return Tensor(std::move(shape), std::move(outputs_)).converted(type_);
+  }
+
+ private:
+  // The channels of a text's token; those of negative numbers were read before.
+  const double* channels_at(std::size_t text, std::ptrdiff_t token) const {
+    const auto before = static_cast<std::ptrdiff_t>(sizes_.kernel - 1);
+    const std::size_t width = sizes_.channels();
+    if (token >= 0) {
+      return channels_.values<double>().data() +
+             (text * length_ + static_cast<std::size_t>(token)) * width;
+    }
+    return state_.channels.data() +
+           (text * (sizes_.kernel - 1) + static_cast<std::size_t>(before + token)) * width;
+  }
+
+  // Queries, keys and values of all tokens [tokens,C].
+  void convolve() {
+    const std::size_t width = sizes_.channels(), kernel = sizes_.kernel;
+    const Tensor weights = rule_.convolution.converted(DType::float64);
+    convolved_.resize(tokens_ * width);
+    parallel_for(tokens_, threads_, [&](std::size_t at) {
+      const std::size_t text = at / length_;
+      const auto token = static_cast<std::ptrdiff_t>(at % length_);
+      const std::span<double> to = part_of(convolved_, at, width);
+      for (std::size_t k = 0; k < kernel; ++k) {
+        const double* from = channels_at(text, token - static_cast<std::ptrdiff_t>(kernel - 1 - k));
+        const double* weight = weights.values<double>().data() + k;
+        for (std::size_t c = 0; c < width; ++c) to[c] += weight[c * kernel] * from[c];
+      }
+      for (double& x : to) x *= sigmoid(x);
+      const double scale = 1 / std::sqrt(static_cast<double>(sizes_.key_width));
+      for (std::size_t head = 0; head < 2 * sizes_.key_heads; ++head) {
+        divide_by_length(to.subspan(head * sizes_.key_width, sizes_.key_width),
+                         head < sizes_.key_heads ? scale : 1);
+      }
+    });
+  }
+
+  // The tokens of a text through the memory [dk,dv] of a head.
+  void read_head(std::size_t text, std::size_t head, std::span<double> memory) {
+    const std::size_t heads = sizes_.value_heads, wide = sizes_.value_width, dk = sizes_.key_width;
+    const std::size_t group = head / (heads / sizes_.key_heads);
+    const std::size_t keys = sizes_.key_heads * dk;
+    const double rate = -std::exp(rule_.decay_log.converted(DType::float64).values<double>()[head]);
+    const double bias = rule_.decay_bias.converted(DType::float64).values<double>()[head];
+    const Tensor norm = rule_.norm.converted(DType::float64);
+    std::vector<double> change(wide);
+    for (std::size_t at = text * length_; at < (text + 1) * length_; ++at) {
+      const double* row = convolved_.data() + at * sizes_.channels();
+      const double *query = row + group * dk, *key = query + keys,
+                   *value = row + 2 * keys + head * wide;
+      const double kept =
+          std::exp(rate * softplus(decays_.values<double>()[at * heads + head] + bias));
+      const double strength = sigmoid(strengths_.values<double>()[at * heads + head]);
+      std::copy_n(value, wide, change.begin());
+      for (std::size_t i = 0; i < dk; ++i) {
+        double* line = memory.data() + i * wide;
+        for (std::size_t j = 0; j < wide; ++j) {
+          line[j] *= kept;
+          change[j] -= line[j] * key[i];
+        }
+      }
+      for (double& x : change) x *= strength;
+      const std::span<double> output = part_of(outputs_, at * heads + head, wide);
+      for (std::size_t i = 0; i < dk; ++i) {
+        double* line = memory.data() + i * wide;
+        for (std::size_t j = 0; j < wide; ++j) {
+          line[j] += key[i] * change[j];
+          output[j] += query[i] * line[j];
+        }
+      }
+      finish(output, norm.values<double>(),
+             gates_.values<double>().subspan((at * heads + head) * wide, wide));
+    }
+  }
+
+  // The RMS norm of a head's output, and its gate.
+  void finish(std::span<double> output, std::span<const double> norm,
+              std::span<const double> gate) const {
+    double squares = 0;
+    for (const double x : output) squares += x * x;
+    const double size = std::sqrt(squares / static_cast<double>(output.size()) + eps_);
+    for (std::size_t j = 0; j < output.size(); ++j) {
+      output[j] *= norm[j] / size * gate[j] * sigmoid(gate[j]);
+    }
+  }
+
+  void keep_channels(std::size_t batch) {
+    const std::size_t width = sizes_.channels(), before = sizes_.kernel - 1;
+    std::vector<double> kept;
+    kept.reserve(batch * before * width);
+    for (std::size_t text = 0; text < batch; ++text) {
+      for (std::size_t k = 0; k < before; ++k) {
+        const double* row = channels_at(
+            text, static_cast<std::ptrdiff_t>(length_ + k) - static_cast<std::ptrdiff_t>(before));
+        kept.insert(kept.end(), row, row + width);
+      }
+    }
+    state_.channels = std::move(kept);
+  }
+
+  const DeltaRule& rule_;
+  const DeltaSizes& sizes_;
+  double eps_;
+  std::size_t threads_;
+  DeltaState& state_;
+  Shape shape_;
+  DType type_;
+  std::size_t length_, tokens_;
+  Tensor channels_, gates_, strengths_, decays_;
+  std::vector<double> convolved_, outputs_;
+};
+
+}  // namespace
+
+Tensor delta_rule(const DeltaRule& rule, const Tensor& x, double eps, std::size_t threads,
+                  DeltaState& state) {
+  return DeltaPass(rule, x, eps, threads, state).pass();
+}
+
+}  // namespace attn
