@@ -72,7 +72,8 @@ enum class HeadAnalysis {
   lens,
   distances,
   induction,
-  last = induction  ///< the last enumerator
+  contacts,
+  last = contacts  ///< the last enumerator
 };
 
 struct HeadAnalysisInfo {

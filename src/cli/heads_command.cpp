@@ -213,7 +213,8 @@ Command heads_command() {
            [&](std::size_t at) { options.statistics.push_back(head_statistics()[at].statistic); });
   add_counting(flags, options.counting);
   add_list(flags, "--analyses", head_analyses(),
-           translated("Further analyses to compute: rollout, norms, lens, distances, induction"),
+           translated("Further analyses to compute: rollout, norms, lens, distances, induction, "
+                      "contacts"),
            [&](std::size_t at) { options.analyses.push_back(head_analyses()[at].analysis); });
   add_rollout(flags, options.rollout);
   flags.count("--lens-tokens", options.lens_tokens, "N",

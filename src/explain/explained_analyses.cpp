@@ -73,7 +73,8 @@ class AnalysedPosition {
 
   void check() const {
     const ModelFolder& folder = *request_.folder;
-    for (const HeadAnalysis analysis : {HeadAnalysis::distances, HeadAnalysis::induction}) {
+    for (const HeadAnalysis analysis :
+         {HeadAnalysis::distances, HeadAnalysis::induction, HeadAnalysis::contacts}) {
       if (!wants(analysis)) continue;
       throw Error(
           ErrorKind::usage,

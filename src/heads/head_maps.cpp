@@ -238,9 +238,10 @@ AttentionMap with_tokens(AttentionMap map, const HeadCounting& counting,
 
 std::vector<std::vector<Prediction>> compute_maps(
     const Plan& plan, const HeadCounting& counting,
-    const std::function<void(const AttentionMap&)>& take) {
+    const std::function<void(const AttentionMap&)>& take,
+    const std::function<void(const NamedTensor&)>& take_tensor) {
   const auto* model = std::get_if<ModelRequest>(&plan.computation);
-  return compute(plan, {.tensor = {},
+  return compute(plan, {.tensor = take_tensor,
                         .map =
                             [&](AttentionMap map, std::size_t) {
                               if (map.numbers) take(with_tokens(std::move(map), counting, model));

@@ -44,9 +44,11 @@ Plan plan_of_statistics(const HeadsOptions& options, const Document& document,
                         bool* rows = nullptr);
 
 /// Computes a plan and hands over the map of each attention, with its tokens, as soon as it is
-/// there. Returns a model's predictions, one list per sample.
+/// there, and the other tensors if they are asked for. Returns a model's predictions, one list per
+/// sample.
 std::vector<std::vector<Prediction>> compute_maps(
     const Plan& plan, const HeadCounting& counting,
-    const std::function<void(const AttentionMap&)>& take);
+    const std::function<void(const AttentionMap&)>& take,
+    const std::function<void(const NamedTensor&)>& take_tensor = {});
 
 }  // namespace attn

@@ -73,6 +73,23 @@ class Pictures {
     add_overlay(name, tensor, colours);
   }
 
+  // Residues × residues, without the tokens around a protein.
+  void add_contacts(const Tensor& contacts, const std::string& title) {
+    const Maps maps(contacts);
+    if (options_.sample >= maps.samples()) return;
+    Heatmap heatmap;
+    heatmap.weights = maps.matrix(options_.sample, 0);
+    const std::vector<std::string> all = tokens(maps.queries() + 2);
+    if (!all.empty()) heatmap.query_labels = {all.begin() + 1, all.end() - 1};
+    heatmap.key_labels = heatmap.query_labels;
+    PlotOptions plot = options_.plot;
+    if (!plot.figure.title) plot.figure.title = title;
+    if (!plot.figure.xlabel) plot.figure.xlabel = translated("Residue");
+    if (!plot.figure.ylabel) plot.figure.ylabel = translated("Residue");
+    if (!plot.colors.bar_label) plot.colors.bar_label = translated("Probability");
+    add("contacts", draw_heatmap(heatmap, plot.heatmap(), options_.format));
+  }
+
   // Share of each patch in [CLS], or in all tokens on average, over the picture.
   void add_overlay(const std::string& name, const Tensor& tensor, const std::string& colours) {
     AttentionMap map;
@@ -217,6 +234,9 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
                      translated("Attention Rollout") + sample,
                      translated("Share of the Input Token"),
                      find(tensors, AttentionName::of_tensor(last_rollout).tensor("allowed")));
+  }
+  if (const Tensor* contacts = find(tensors, "contacts")) {
+    pictures.add_contacts(*contacts, translated("Predicted Contacts") + sample);
   }
   if (const Tensor* places = find(tensors, "head_map")) {
     PointMap map;

@@ -105,9 +105,9 @@ class Reading {
 
   void refuse_what_takes_a_model() const {
     for (const HeadAnalysisInfo& info : head_analyses()) {
-      const bool of_models = info.analysis == HeadAnalysis::norms ||
-                             info.analysis == HeadAnalysis::lens ||
-                             info.analysis == HeadAnalysis::induction;
+      const bool of_models =
+          info.analysis == HeadAnalysis::norms || info.analysis == HeadAnalysis::lens ||
+          info.analysis == HeadAnalysis::contacts || info.analysis == HeadAnalysis::induction;
       if (!of_models || !wants(info.analysis)) continue;
       throw Error(ErrorKind::usage,
                   translated("the analysis {1} takes a model, not maps alone", info.name),
@@ -140,7 +140,7 @@ class Reading {
   void compute(const Document& document) {
     refuse_for_document(options_.maps.selection.layers.has_value(), "MapSelection::layers");
     const bool whole = wants(HeadAnalysis::rollout) || wants(HeadAnalysis::norms) ||
-                       wants(HeadAnalysis::distances);
+                       wants(HeadAnalysis::distances) || wants(HeadAnalysis::contacts);
     bool rows = false;
     Plan plan = plan_of_statistics(options_, document, whole ? nullptr : &rows);
     outcome_.warnings = plan.warnings;
@@ -169,6 +169,7 @@ class Reading {
       outcome_.tokens = plan.model->tokens;
       if (wants(HeadAnalysis::norms)) watch_norms(*model, tensors_);
       if (wants(HeadAnalysis::lens)) lens.emplace(*model, options_.lens_tokens);
+      if (wants(HeadAnalysis::contacts)) check_contacts(*model);
     }
     if (rows) {
       labels_ = plan.attentions[0].labels.query;
@@ -177,7 +178,13 @@ class Reading {
       });
       model->rows = {};
     } else {
-      compute_maps(plan, options_.counting, [&](const AttentionMap& map) { take(map); });
+      compute_maps(
+          plan, options_.counting, [&](const AttentionMap& map) { take(map); },
+          [&](const NamedTensor& result) {
+            if (result.name == "contacts" && wants(HeadAnalysis::contacts)) {
+              tensors_.emplace_back(result.name, result.tensor);
+            }
+          });
     }
     if (model == nullptr) return;
     seen_ = picture_of(plan);

@@ -12,6 +12,7 @@
 #include "attention/attention_name.hpp"
 #include "layers/term_norms.hpp"
 #include "maps/computed_maps.hpp"
+#include "models/contact_head.hpp"
 #include "models/model_folder.hpp"
 #include "models/pass_changes.hpp"
 #include "support/parallel_for.hpp"
@@ -159,6 +160,19 @@ void Lens::finish(NamedTensors& tensors, std::vector<LensTokens>& lens) const {
       }
     }
   }
+}
+
+void check_contacts(const ModelRequest& request) {
+  const ModelFolder& folder = *request.folder;
+  const std::string prefix = find_prefix(folder.weights, folder.architecture);
+  if (!ContactHead::read(folder.architecture, folder.weights, prefix)) {
+    throw input_error(
+        translated("the checkpoint has no head that predicts contacts"), "HeadsOptions::analyses",
+        translated("leave contacts out, or use an ESM whose file has \"contact_head\""));
+  }
+  if (!request.layers) return;
+  throw input_error(translated("contacts are predicted from the weights of all layers"), "/layers",
+                    translated("leave the layers out"));
 }
 
 std::vector<InductionHeads> induction_test(const ModelRequest& request,

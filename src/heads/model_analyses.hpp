@@ -37,6 +37,10 @@ class Lens {
   std::vector<double> probabilities_;
 };
 
+/// Throws Error(input) for a model without a head that predicts contacts, and for layers that are
+/// chosen, as that head reads all of them.
+void check_contacts(const ModelRequest& request);
+
 /// Random tokens that are repeated once, after the model's first token: how much weight each head
 /// gives, in the second half, to the previous token, to the same token in the first half and to the
 /// one after that (Olsson et al. 2022, section "induction heads").

@@ -42,10 +42,10 @@ enum class WeightPurpose {
   expert_down, xielu_positive, xielu_negative, xielu_beta, xielu_eps, linear_query_key_value,
   linear_query_key_value_gate, linear_gate, linear_strength, linear_decay, linear_strength_decay,
   linear_convolution, linear_decay_log, linear_decay_bias, linear_norm, linear_output, expert_gate_up, shared_gate, shared_up, shared_down, shared_share, class_token, distillation_token, registers, attention_scale, feed_forward_scale,
-  probe, pooling_in, pooling_output, pooling_norm, pooling_up, pooling_down, pooled_norm
+  probe, pooling_in, pooling_output, pooling_norm, pooling_up, pooling_down, pooled_norm, contacts
 };
 /// Their names in a row of the table of families, in the order of the enumeration.
-inline constexpr std::array<std::string_view, 72> weight_purposes{
+inline constexpr std::array<std::string_view, 73> weight_purposes{
     "tokens", "positions", "types", "embedding_norm", "embedding_projection",
     "output_projection", "layer", "query", "key", "value", "query_key_value", "output",
     "query_norm", "key_norm", "sinks", "buckets", "before_attention", "after_attention",
@@ -59,7 +59,7 @@ inline constexpr std::array<std::string_view, 72> weight_purposes{
     "linear_norm", "linear_output", "expert_gate_up",
     "shared_gate", "shared_up", "shared_down", "shared_share", "class_token",
     "distillation_token", "registers", "attention_scale", "feed_forward_scale", "probe",
-    "pooling_in", "pooling_output", "pooling_norm", "pooling_up", "pooling_down", "pooled_norm"};
+    "pooling_in", "pooling_output", "pooling_norm", "pooling_up", "pooling_down", "pooled_norm", "contacts"};
 // clang-format on
 
 /// The names that files may give a tensor, the first that is there counting.

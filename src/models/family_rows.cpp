@@ -77,7 +77,7 @@ constexpr std::string_view rows = R"json({
   "hides_tokens_keys": ["token_dropout"], "defaults": {"position_embedding_type": "absolute"},
   "names": {"types": null, "positions": null, "embedding_norm": null, "after_attention_sum": null,
     "after_feed_forward_sum": null, "before_attention": "attention.LayerNorm", "before_feed_forward": "LayerNorm",
-    "final_norm": "encoder.emb_layer_norm_after"},
+    "final_norm": "encoder.emb_layer_norm_after", "contacts": "contact_head.regression"},
   "cases": [
     {"key": "position_embedding_type", "is": "absolute", "row": {"positions": "learned",
       "names": {"positions": "embeddings.position_embeddings"}}},

@@ -10,6 +10,7 @@
 #include "attention/attention_name.hpp"
 #include "attention/score_stages.hpp"
 #include "io/json_value.hpp"
+#include "models/contact_head.hpp"
 #include "models/pass_changes.hpp"
 #include "models/vision.hpp"
 #include "support/translated.hpp"
@@ -208,6 +209,13 @@ bool pools_by_attention(const Architecture& model, const CheckpointWeights& weig
                              .has(WeightPurpose::probe, std::nullopt);
 }
 
+// The head that reads contacts from the weights of all layers, if they are wanted.
+std::optional<ContactHead> contact_head(const Architecture& model, const CheckpointWeights& weights,
+                                        const std::string& prefix, const ModelOptions& options) {
+  if (!options.weights || options.layers || options.rows) return std::nullopt;
+  return ContactHead::read(model, weights, prefix);
+}
+
 // The pooling of pictures, and their captions.
 void run_captions(const Architecture& model, const CheckpointWeights& weights,
                   const ModelTexts& texts, const ModelOptions& options, const std::string& prefix,
@@ -270,6 +278,9 @@ std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& 
       }
       all.emplace_back(name + "output", Shape{batch, length, width});
     }
+    if (length > 2 && contact_head(model, weights, prefix, options)) {
+      all.emplace_back("contacts", Shape{batch, length - 2, length - 2});
+    }
     all.emplace_back(encoder ? "encoder.output" : "output",
                      Shape{batch, length, model.vision ? width : own.width()});
     memory = length;
@@ -326,6 +337,8 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
     const auto logits_of = [&](const Tensor& x) {
       return head->logits(x, model.eps, options.threads);
     };
+    const auto contacts = contact_head(model, weights, prefix, options);
+    std::vector<std::vector<double>> touching(ids.size());
     const HeadsByLayer& off = decoder ? options.decoder_heads_off : options.heads_off;
     for (std::size_t n = 0; n < own.count; ++n) {
       const Layer layer = own.layer(n);
@@ -356,6 +369,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
         states[b] = std::move(done.states);
         if (watch_states) watch_states(states[b]);
         if (!wanted || options.rows) continue;
+        if (contacts) contacts->add(n, done.self.weights, ids[b], touching[b]);
         self.push_back(std::move(done.self.weights));
         if (stack.crosses) cross.push_back(std::move(done.cross.weights));
       }
@@ -368,6 +382,11 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
       for (std::size_t b = 0; options.lens && !encoder && b < ids.size(); ++b) {
         options.lens(b, n, logits_of(own.finish(states[b])));
       }
+    }
+    if (contacts && longest_of(ids) > 2) {
+      std::vector<Tensor> samples;
+      for (const auto& logits : touching) samples.push_back(contacts->probabilities(logits));
+      take("contacts", batched(samples).converted(options.dtype));
     }
     for (Tensor& x : states) x = own.finish(x);
     if (encoder) {

@@ -129,7 +129,8 @@ struct ModelOptions : AttentionOptions {
 };
 
 /// Called with each result as soon as it is complete: `layers.0.self.weights` [B,H,L,L], "embedded"
-/// [B,L,D], `layers.0.self.scores`, `capped`, `masked` and `lse`, `layers.0.output`, "output",
+/// [B,L,D], "contacts" [B,L−2,L−2] of a model that has such a head, if all weights are wanted,
+/// `layers.0.self.scores`, `capped`, `masked` and `lse`, `layers.0.output`, "output",
 /// "logits" [B,L,V]; in an encoder-decoder with "encoder." and "decoder." before them; of pictures
 /// also "pooling.weights", and with captions "text.embedded" and the others of texts, "similarity";
 /// and "decoder.layers.0.cross.weights". Each sample is computed alone; what lies beyond its length

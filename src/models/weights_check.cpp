@@ -95,6 +95,9 @@ class StackCheck {
       feed_forward(n);
     }
     vector(WeightPurpose::final_norm, std::nullopt, width);
+    if (names_.has(WeightPurpose::contacts, std::nullopt)) {
+      matrix(WeightPurpose::contacts, std::nullopt, 1, stack_.layers.size() * model_.heads);
+    }
     if (names_.has(WeightPurpose::output_projection, std::nullopt)) {
       matrix(WeightPurpose::output_projection, std::nullopt, embedded, width);
     }

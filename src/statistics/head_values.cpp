@@ -94,6 +94,8 @@ constexpr std::array<HeadAnalysisInfo, static_cast<std::size_t>(HeadAnalysis::la
      to_translate("how different the heads are, and their positions on a map")},
     {HeadAnalysis::induction, "induction",
      to_translate("what heads look at in random tokens that are repeated; for models")},
+    {HeadAnalysis::contacts, "contacts",
+     to_translate("which residues of a protein touch each other; for ESM's models")},
 }};
 
 }  // namespace

@@ -239,6 +239,25 @@ def esm(c, ids, turned):
 
 case("esm_rotary", {**ESM, "position_embedding_type": "rotary", "emb_layer_norm_before": False},
      lambda c, ids: esm(c, ids, True), more={"token_ids": [[5, HIDDEN, 7, 9, 9, 11, 3, 15], [8, 12, HIDDEN, 6, 19]]})
+
+
+def with_contacts(c, ids, out):
+    """The head that reads contacts from all weights: symmetric maps without the outer tokens, less the products of their sums."""
+    L, layers = len(ids), 2
+    seen = (np.array(ids) != 2).astype(float)
+    maps = np.concatenate([out[f"layers.{n}.self.weights"] for n in range(layers)]) * seen[:, None] * seen
+    maps = maps[:, 1:-1, 1:-1]
+    maps = maps + maps.transpose(0, 2, 1)
+    maps = maps - maps.sum(2, keepdims=True) * maps.sum(1, keepdims=True) / maps.sum((1, 2), keepdims=True)
+    factors = c.draw("esm.contact_head.regression.weight", (1, layers * H), 0, 4.0)[0]
+    bias = c.draw("esm.contact_head.regression.bias", (1,), -1, 0.5)[0]
+    out["contacts"] = 1 / (1 + np.exp(-np.tensordot(factors, maps, 1) - bias))
+    return out
+
+
+PROTEINS = {"token_ids": [[0, 5, 7, 9, 9, 11, 3, 15, 2], [0, 8, 12, 2, 6, 19, 2]]}
+case("esm_contacts", {**ESM, "position_embedding_type": "rotary", "emb_layer_norm_before": False},
+     lambda c, ids: with_contacts(c, ids, esm(c, ids, True)), more=PROTEINS)
 case("esm_learned", {**ESM, "position_embedding_type": "absolute", "emb_layer_norm_before": True},
      lambda c, ids: esm(c, ids, False), "float32")
 case("mixtral_experts", {"model_type": "mixtral", **GROUPED, "num_local_experts": 6, "num_experts_per_tok": 2,
