@@ -386,10 +386,7 @@ class WhyExplanation {
   void check() const {
     const char* const field = options_.why ? "ExplainOptions::why" : "ExplainOptions::logit";
     const auto* request = std::get_if<ModelRequest>(&plan_.computation);
-    if (request == nullptr) {
-      throw Error(ErrorKind::usage, translated("scores and logits are split for models only"),
-                  field, translated("leave it out, or name a model"));
-    }
+    if (request == nullptr) refuse_split_without_model(field);
     if (options_.every_query || !options_.analyses.empty()) {
       throw Error(ErrorKind::usage, translated("a split is of one query, without analyses"), field,
                   translated("choose one query, and leave analyses out"));

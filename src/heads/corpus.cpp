@@ -219,10 +219,7 @@ class CorpusReading {
   // Contributions of the parts of the model to the logit at the last position of the text.
   std::vector<PartSums> contributions(const Plan& plan) const {
     const auto* model = std::get_if<ModelRequest>(&plan.computation);
-    if (model == nullptr) {
-      throw Error(ErrorKind::usage, translated("scores and logits are split for models only"),
-                  "HeadsCorpusOptions::logit", translated("leave it out, or name a model"));
-    }
+    if (model == nullptr) refuse_split_without_model("HeadsCorpusOptions::logit");
     WhyOptions why;
     why.logit = options_.logit;
     const LogitSplit logit = *split(why, *model->folder, model->texts.of_sample(0), *model).logit;
@@ -257,11 +254,22 @@ class CorpusReading {
   Clock::time_point saved_;
 };
 
+// A corpus is read for statistics alone.
+void check_of_corpus(const HeadsOptions& options) {
+  const char* const field = !options.without_heads_of.empty() ? "HeadsOptions::without_heads_of"
+                            : !options.analyses.empty()       ? "HeadsOptions::analyses"
+                                                              : nullptr;
+  if (field == nullptr) return;
+  throw Error(ErrorKind::usage, translated("of a corpus only statistics are read"), field,
+              translated("leave it out, or read one text"));
+}
+
 }  // namespace
 
 HeadsCorpusOutcome read_corpus(const HeadsCorpusOptions& options,
                                const std::function<void(std::size_t, std::size_t)>& progress,
                                const std::atomic<bool>* stop) {
+  check_of_corpus(options.heads);
   return CorpusReading(options, progress, stop).read();
 }
 

@@ -203,9 +203,7 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
   AttentionOptions& attention = plan.options();
   if (attention.pool) check_pooled(options);
   if (options.why && !std::holds_alternative<ModelRequest>(plan.computation)) {
-    throw Error(ErrorKind::usage, translated("scores and logits are split for models only"),
-                options.why.head ? "WhyOptions::head" : "WhyOptions::logit",
-                translated("leave it out, or name a model"));
+    refuse_split_without_model(options.why.head ? "WhyOptions::head" : "WhyOptions::logit");
   }
   if (const auto* model = std::get_if<ModelRequest>(&plan.computation);
       model != nullptr && model->ablation == Ablation::mean && !is_changed(*model)) {

@@ -47,10 +47,7 @@ void choose_layers(const ViewOptions& options, Document& document) {
 // Splits of the scores of one head in every sample.
 void put_splits(const Plan& plan, const ViewOptions& options, PageMaker& page) {
   const auto* model = std::get_if<ModelRequest>(&plan.computation);
-  if (model == nullptr) {
-    throw Error(ErrorKind::usage, translated("scores and logits are split for models only"),
-                "ViewOptions::why", translated("leave it out, or name a model"));
-  }
+  if (model == nullptr) refuse_split_without_model("ViewOptions::why");
   WhyOptions why;
   why.head = options.why;
   const SplitHead head = split_head(*options.why, model->folder->architecture);
@@ -93,10 +90,7 @@ ViewOutcome view_document(Document document, const ViewOptions& options, const S
 }
 
 ViewOutcome view_files(const MapFiles& files, const ViewOptions& options, const Sink& sink) {
-  if (options.why) {
-    throw Error(ErrorKind::usage, translated("scores and logits are split for models only"),
-                "ViewOptions::why", translated("leave it out, or name a model"));
-  }
+  if (options.why) refuse_split_without_model("ViewOptions::why");
   std::vector<FiledMaps> stacks =
       all_stacks(files, options.maps, options.stages ? MapContents::stages : MapContents::weights);
   PageMaker page(options, filed_input(stacks, *files[0], options), false, sink);

@@ -36,6 +36,11 @@ const std::vector<std::int64_t>& last_text(const ModelFolder& folder, const Mode
 
 }  // namespace
 
+void refuse_split_without_model(const char* field) {
+  throw Error(ErrorKind::usage, translated("scores and logits are split for models only"), field,
+              translated("leave it out, or name a model"));
+}
+
 SplitHead split_head(const std::string& name, const Architecture& model) {
   const bool both = model.encoder_decoder();
   const auto refuse = [&] {

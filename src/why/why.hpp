@@ -9,6 +9,9 @@
 
 namespace attn {
 
+/// Throws Error(usage) at `field`, which asks for a split where there is no model.
+[[noreturn]] void refuse_split_without_model(const char* field);
+
 /// The token of an id or of a text. Throws Error(input) at `field` for one that there is not, and
 /// for a text of several.
 std::size_t token_named(const std::string& text, const ModelFolder& folder, const char* field);

@@ -135,6 +135,18 @@ TEST_CASE("the values of a corpus are rows as those of one text, with their stan
             .starts_with("layer,stack,head,statistic,rank,line,value\n0,self,0,previous,1,"));
 }
 
+TEST_CASE("of a corpus only statistics are read") {
+  const TemporaryFolder folder;
+  write_text(folder / "texts.txt", "the peace of the world\n");
+  for (const auto& [flag, value] :
+       {std::pair("--without-heads-of", "1"), std::pair("--analyses", "rollout")}) {
+    CHECK(attn_cli({"heads", "--model", speeches, "--corpus", "texts.txt", flag, value},
+                   folder.path())
+              .errors == "attn-cli: of a corpus only statistics are read\n  where: " +
+                             std::string(flag) + "\n  help:  leave it out, or read one text\n");
+  }
+}
+
 TEST_CASE("heads reads a document, its result and the result's tensors to the same numbers") {
   const TemporaryFolder folder;
   write_text(

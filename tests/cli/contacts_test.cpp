@@ -1,0 +1,44 @@
+#include <filesystem>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "attn/io.hpp"
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string case_of(const char* name) {
+  return (fs::path(ATTN_TEST_DATA) / "models" / "cases" / name / "input.json").string();
+}
+
+}  // namespace
+
+TEST_CASE("heads predicts the contacts of a protein and draws them") {
+  const TemporaryFolder folder;
+  const Outcome heads = attn_cli(
+      {"heads", case_of("esm_contacts"), "--analyses", "contacts", "--plots", "all", "--out", "r"},
+      folder.path());
+  CHECK(heads.errors == "");
+  REQUIRE(heads.exit_code == 0);
+  CHECK(attn::TensorFile::open(folder / "r" / "result.json").read("contacts").shape() ==
+        attn::Shape{2, 7, 7});
+  CHECK(fs::exists(folder / "r" / "contacts.png"));
+}
+
+TEST_CASE("contacts are refused where they cannot be predicted") {
+  CHECK(
+      attn_cli({"heads", case_of("esm_rotary"), "--analyses", "contacts"}).errors ==
+      "attn-cli: the checkpoint has no head that predicts contacts\n  where: --analyses\n  help:  "
+      "leave contacts out, or use an ESM whose file has \"contact_head\"\n");
+  const std::string model = fs::path(case_of("esm_contacts")).parent_path() / "checkpoint";
+  CHECK(attn_cli({"heads", "-", "--analyses", "contacts"}, ".",
+                 R"({"model": ")" + model + R"(", "token_ids": [[0, 5, 7, 9, 2]], "layers": 0})")
+            .errors ==
+        "attn-cli: contacts are predicted from the weights of all layers\n  where: "
+        "/layers\n  help:  leave the layers out\n");
+}
