@@ -14,6 +14,7 @@
 
 #include "attn/error.hpp"
 
+#include "kernels/few_row_product.hpp"
 #include "kernels/matrix_product.hpp"
 #include "kernels/split_product.hpp"
 #include "support/parallel_for.hpp"
@@ -31,6 +32,14 @@ struct Rows {
   const T* in_memory = nullptr;
   std::size_t stride = 0;
   std::function<void(std::size_t first, std::size_t count, std::size_t stride, T* to)> make;
+  // As in MatrixRows.
+  kernels::StoredNumber stored =
+      std::is_same_v<T, float> ? kernels::StoredNumber::float32 : kernels::StoredNumber::float64;
+  std::function<void(std::size_t first, std::size_t count, const std::byte** rows)> places = {};
+  const std::byte* lines = nullptr;
+
+  // Whether products of a few rows may read it without packing.
+  bool takes_few() const { return !side_by_side || lines != nullptr; }
 };
 
 // One product with its bias, its epilogue and its y.
@@ -275,34 +284,68 @@ bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::s
   return !unfit;
 }
 
-// Products of a few rows of x with unpacked rows of W.
+// Columns `first` … `first + product.count` − 1 of a product of a few rows of x, with rows of W
+// where they are stored, or made in `room`.
+template <class T>
+void multiply_part(kernels::FewRowProduct<T> product, const Rows<T>& w, std::size_t first) {
+  const std::size_t size = product.stored == kernels::StoredNumber::float64   ? 8
+                           : product.stored == kernels::StoredNumber::float32 ? 4
+                                                                              : 2;
+  if constexpr (std::is_same_v<T, float>) {
+    if (w.lines != nullptr) {
+      return kernels::multiply_few_columns(product, w.lines + first * size, w.stride * size);
+    }
+  }
+  std::vector<const std::byte*> places(product.count);
+  std::shared_ptr<T> room;
+  if (w.places) {
+    w.places(first, product.count, places.data());
+  } else {
+    const T* rows = w.in_memory + first * w.stride;
+    std::size_t stride = w.stride;
+    if (w.in_memory == nullptr) {
+      room = new_elements<T>(product.count * w.width);
+      w.make(first, product.count, w.width, room.get());
+      rows = room.get();
+      stride = w.width;
+    }
+    for (std::size_t j = 0; j < product.count; ++j) {
+      places[j] = reinterpret_cast<const std::byte*>(rows + j * stride);
+    }
+  }
+  kernels::multiply_few_rows(product, places.data());
+}
+
+// Products of a few rows of x with a W that is not packed.
 template <class T>
 void multiply_few(std::vector<Task<T>>& tasks, const T* x, std::size_t rows, std::size_t threads) {
+  // Lines of this many columns are read in pieces that are long enough.
+  constexpr std::size_t part = 128;
+  struct Part {
+    const Task<T>* task;
+    std::size_t first;
+  };
+  std::vector<Part> parts;
+  std::size_t numbers = 0;
   for (const Task<T>& task : tasks) {
-    const Rows<T>& w = task.rows;
-    constexpr std::size_t part = 64;
-    // Fewer numbers of W are read faster than another thread starts.
-    constexpr std::size_t enough = std::size_t{1} << 21U;
-    const std::size_t workers = w.count * w.width >= enough ? threads : 1;
-    parallel_for((w.count + part - 1) / part, workers, [&](std::size_t at) {
-      const std::size_t first = at * part, count = std::min(part, w.count - first);
-      std::shared_ptr<T> room;
-      kernels::PanelRows<T> own{w.in_memory, w.stride, count, w.width};
-      if (w.in_memory != nullptr) {
-        own.first += first * w.stride;
-      } else {
-        room = new_elements<T>(count * w.width);
-        w.make(first, count, w.width, room.get());
-        own.first = room.get();
-        own.stride = w.width;
-      }
-      kernels::multiply_few_rows(kernels::FewRowProduct<T>{x, rows, own, task.bias_from(first),
-                                                           task.y.get() + first, w.count});
-      for (std::size_t i = 0; task.epilogue && i < rows; ++i) {
-        task.epilogue(i * w.count + first, count, task.y.get() + i * w.count + first);
-      }
-    });
+    numbers += task.rows.count * task.rows.width;
+    for (std::size_t first = 0; first < task.rows.count; first += part) {
+      parts.push_back({&task, first});
+    }
   }
+  // Fewer numbers of W are read faster than another thread starts.
+  constexpr std::size_t enough = std::size_t{1} << 19U;
+  parallel_for(parts.size(), numbers >= enough ? threads : 1, [&](std::size_t at) {
+    const Task<T>& task = *parts[at].task;
+    const Rows<T>& w = task.rows;
+    const std::size_t first = parts[at].first, count = std::min(part, w.count - first);
+    multiply_part<T>(
+        {x, rows, w.width, w.stored, count, task.bias_from(first), task.y.get() + first, w.count},
+        w, first);
+    for (std::size_t i = 0; task.epilogue && i < rows; ++i) {
+      task.epilogue(i * w.count + first, count, task.y.get() + i * w.count + first);
+    }
+  });
 }
 
 template <class T>
@@ -315,7 +358,7 @@ void multiply_all(std::vector<Task<T>>& tasks, const Tensor& x, std::size_t thre
   }
   const auto all = [&](const auto& is) { return std::all_of(tasks.begin(), tasks.end(), is); };
   if (rows <= kernels::few_product_rows &&
-      all([](const Task<T>& task) { return !task.rows.side_by_side; })) {
+      all([](const Task<T>& task) { return task.rows.takes_few(); })) {
     multiply_few(tasks, from, rows, threads);
     return;
   }
@@ -369,6 +412,9 @@ std::vector<Tensor> products(std::span<const Product> all, const Tensor& x, std:
     if constexpr (std::is_same_v<T, float>) {
       task.rows.in_memory = weight.in_memory;
       task.rows.make = weight.floats;
+      task.rows.stored = weight.stored;
+      task.rows.places = weight.places;
+      task.rows.lines = weight.lines;
     } else {
       task.rows.in_memory = weight.doubles_in_memory;
       task.rows.make = weight.doubles;

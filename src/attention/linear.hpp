@@ -9,6 +9,7 @@
 #include "attn/layers.hpp"
 #include "attn/tensor.hpp"
 
+#include "kernels/few_row_product.hpp"
 #include "kernels/row_functions.hpp"
 
 namespace attn {
@@ -29,6 +30,12 @@ struct MatrixRows {
   const float* in_memory = nullptr;
   const double* doubles_in_memory = nullptr;
   std::size_t stride = 0;
+  /// For products of a few rows in float32, which read W where it is stored: the type there, and
+  /// either the places of rows, or the first line of rows side by side, in bytes. Both are empty
+  /// where W cannot be read so.
+  kernels::StoredNumber stored = kernels::StoredNumber::float32;
+  std::function<void(std::size_t first, std::size_t count, const std::byte** rows)> places = {};
+  const std::byte* lines = nullptr;
 };
 
 /// The last step of a product: a function of numbers `at` … `at + count` − 1 of y, applied as soon
@@ -141,6 +148,7 @@ class StoredMatrix {
     return order_.empty() ? first_ + row : order_[row];
   }
   const std::byte* bytes_at(std::size_t row, std::size_t column) const;
+  void set_places(MatrixRows& rows) const;
   template <class T>
   const T* in_memory() const;
   template <class T>

@@ -126,6 +126,24 @@ const T* StoredMatrix::in_memory() const {
   return static_cast<const T*>(stored_.bytes()) + first_ * (transposed_ ? 1 : stored_.shape()[1]);
 }
 
+// Where products of a few rows find the numbers, if these are aligned.
+void StoredMatrix::set_places(MatrixRows& rows) const {
+  using kernels::StoredNumber;
+  const DType type = stored_.dtype();
+  const bool aligned = reinterpret_cast<std::uintptr_t>(stored_.bytes()) % size_of(type) == 0;
+  if (type == DType::float64 || !aligned) return;
+  rows.stored = type == DType::float32    ? StoredNumber::float32
+                : type == DType::bfloat16 ? StoredNumber::bfloat16
+                                          : StoredNumber::float16;
+  if (transposed_) {
+    if (order_.empty()) rows.lines = bytes_at(0, first_);
+    return;
+  }
+  rows.places = [this](std::size_t first, std::size_t count, const std::byte** to) {
+    for (std::size_t i = 0; i < count; ++i) to[i] = bytes_at(stored_row(first + i), 0);
+  };
+}
+
 MatrixRows StoredMatrix::source() const {
   const auto make = [this](std::size_t first, std::size_t count, std::size_t stride, auto* to) {
     widen_rows(first, count, stride, to);
@@ -135,6 +153,7 @@ MatrixRows StoredMatrix::source() const {
   rows.in_memory = in_memory<float>();
   rows.doubles_in_memory = in_memory<double>();
   rows.stride = make_row_ ? columns_ : stored_.shape()[1];
+  if (!make_row_) set_places(rows);
   return rows;
 }
 

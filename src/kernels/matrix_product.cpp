@@ -158,38 +158,6 @@ void multiply(const RowProduct<T>& product) {
   }
 }
 
-// Σ a b in four chains of sums, lane by lane.
-template <class T>
-T dot(const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, std::size_t count) {
-  const hn::ScalableTag<T> d;
-  constexpr std::size_t width = lanes<T>;
-  auto first = hn::Zero(d), second = first, third = first, fourth = first;
-  std::size_t k = 0;
-  for (; k + 4 * width <= count; k += 4 * width) {
-    first = hn::MulAdd(hn::LoadU(d, a + k), hn::LoadU(d, b + k), first);
-    second = hn::MulAdd(hn::LoadU(d, a + k + width), hn::LoadU(d, b + k + width), second);
-    third = hn::MulAdd(hn::LoadU(d, a + k + 2 * width), hn::LoadU(d, b + k + 2 * width), third);
-    fourth = hn::MulAdd(hn::LoadU(d, a + k + 3 * width), hn::LoadU(d, b + k + 3 * width), fourth);
-  }
-  for (; k + width <= count; k += width) {
-    first = hn::MulAdd(hn::LoadU(d, a + k), hn::LoadU(d, b + k), first);
-  }
-  T sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(first, second), hn::Add(third, fourth))));
-  for (; k < count; ++k) sum += a[k] * b[k];
-  return sum;
-}
-
-template <class T>
-void multiply_few(const FewRowProduct<T>& product) {
-  for (std::size_t j = 0; j < product.w.count; ++j) {
-    const T* w = product.w.first + j * product.w.stride;
-    for (std::size_t i = 0; i < product.rows; ++i) {
-      const T sum = dot(product.x + i * product.w.width, w, product.w.width);
-      product.y[i * product.y_stride + j] = product.bias == nullptr ? sum : sum + product.bias[j];
-    }
-  }
-}
-
 #if HWY_TARGET != HWY_SCALAR
 // Transposes four rows from column k on into columns of the panel.
 HWY_INLINE void transpose(const float* HWY_RESTRICT from, std::size_t stride,
@@ -268,14 +236,6 @@ void multiply_doubles(const RowProduct<double>& product) {
   multiply(product);
 }
 
-void multiply_few_floats(const FewRowProduct<float>& product) {
-  multiply_few(product);
-}
-
-void multiply_few_doubles(const FewRowProduct<double>& product) {
-  multiply_few(product);
-}
-
 }  // namespace attn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -288,8 +248,6 @@ ATTN_FOR_TARGETS(pack_floats);
 ATTN_FOR_TARGETS(pack_doubles);
 ATTN_FOR_TARGETS(multiply_floats);
 ATTN_FOR_TARGETS(multiply_doubles);
-ATTN_FOR_TARGETS(multiply_few_floats);
-ATTN_FOR_TARGETS(multiply_few_doubles);
 
 std::size_t product_panel_floats() noexcept {
   return ATTN_OF_TARGET(panel_floats)();
@@ -313,14 +271,6 @@ void multiply_rows(const RowProduct<float>& product) noexcept {
 
 void multiply_rows(const RowProduct<double>& product) noexcept {
   ATTN_OF_TARGET(multiply_doubles)(product);
-}
-
-void multiply_few_rows(const FewRowProduct<float>& product) noexcept {
-  ATTN_OF_TARGET(multiply_few_floats)(product);
-}
-
-void multiply_few_rows(const FewRowProduct<double>& product) noexcept {
-  ATTN_OF_TARGET(multiply_few_doubles)(product);
 }
 
 }  // namespace attn::kernels

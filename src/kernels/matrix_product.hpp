@@ -38,20 +38,4 @@ struct RowProduct {
 void multiply_rows(const RowProduct<float>& product) noexcept;
 void multiply_rows(const RowProduct<double>& product) noexcept;
 
-/// Largest number of rows of x for which packing W takes longer than the products.
-constexpr std::size_t few_product_rows = 3;
-
-/// The product of up to few_product_rows rows with W in its own rows.
-template <class T>
-struct FewRowProduct {
-  const T* x;
-  std::size_t rows;
-  PanelRows<T> w;
-  const T* bias;
-  T* y;
-  std::size_t y_stride;
-};
-void multiply_few_rows(const FewRowProduct<float>& product) noexcept;
-void multiply_few_rows(const FewRowProduct<double>& product) noexcept;
-
 }  // namespace attn::kernels
