@@ -46,8 +46,10 @@ struct DocumentOptions {
   std::vector<LayerHead> heads_off;  ///< heads that are off before the output projection
   /// Numbers in the place of their outputs: "zero" or "mean", over all tokens of the texts.
   std::optional<std::string> ablate;
-  std::optional<std::string> patch;     ///< text that the output of a part of the model comes from
-  std::optional<std::string> patch_at;  ///< that part: "2.1", "2.feed_forward", "2.residual:3,4"
+  std::optional<std::string> patch;      ///< text that the output of a part of the model comes from
+  std::optional<std::string> patch_at;   ///< that part: "2.1", "2.feed_forward", "2.residual:3,4"
+  std::optional<std::size_t> generate;   ///< tokens that the model says after the texts
+  std::optional<std::string> continued;  ///< a text in the place of what it would say
 
   std::vector<Kind> attention;  ///< kinds that are computed one after the other
   std::optional<DType> dtype;   ///< one of document_dtypes()

@@ -46,6 +46,14 @@ struct Prediction {
   std::vector<Token> likeliest;  ///< at most ten, the most probable first
 };
 
+/// What follows one prompt: what the model said, or a given text.
+struct GeneratedText {
+  std::size_t prompt = 0;  ///< tokens before it
+  std::vector<std::int64_t> ids;
+  std::vector<std::string> tokens;    ///< as a reader writes them; empty without a tokenizer
+  std::vector<double> probabilities;  ///< of each token after those before it
+};
+
 /// The input and the predictions of a model, one list for each sample.
 struct ModelReport {
   std::string family;
@@ -54,6 +62,8 @@ struct ModelReport {
   std::vector<std::vector<std::string>> text_tokens;     ///< of texts that go with pictures
   bool next = false;  ///< whether each prediction is the token after its sample
   std::vector<std::vector<Prediction>> predictions;
+  std::vector<GeneratedText> generated;  ///< one for each sample; empty = nothing was asked for
+  double generation_seconds = 0;         ///< that it took
 };
 
 }  // namespace attn

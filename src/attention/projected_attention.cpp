@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "attention/visibility.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
+#include "tensor/elements.hpp"
 #include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"
 
@@ -203,8 +205,34 @@ Tensor apply_in(DType precision, const StoredLinear& linear, const Tensor& rows,
 
 }  // namespace
 
+void KeptRows::Room::append(const Tensor& added, std::size_t at) {
+  if (!bytes) {
+    width = added.shape().back();
+    dtype = added.dtype();
+  }
+  const std::size_t row = width * size_of(dtype), needed = at + added.size() / width;
+  if (needed > rows) {
+    constexpr std::size_t fewest = 64;
+    rows = std::max({2 * rows, needed, fewest});
+    const auto larger = new_elements<std::byte>(rows * row);
+    if (at > 0) std::memcpy(larger.get(), bytes.get(), at * row);
+    bytes = larger;
+  }
+  std::memcpy(bytes.get() + at * row, added.bytes(), added.size() * size_of(dtype));
+}
+
+Tensor KeptRows::Room::all(std::size_t length) const {
+  return Tensor::borrowed({1, length, width}, dtype, bytes.get(), bytes);
+}
+
+void KeptRows::append(const Tensor& key, const Tensor& value) {
+  key_.append(key, length_);
+  value_.append(value, length_);
+  length_ += key.shape()[1];
+}
+
 AttentionRequest project(const AttentionOptions& options, const Sequences& states,
-                         const AttentionWeights& weights, DType precision) {
+                         const AttentionWeights& weights, DType precision, KeptRows* kept) {
   // Products of the same states share the threads.
   std::vector<Tensor> rows;
   std::vector<const StoredLinear*> together;
@@ -214,26 +242,35 @@ AttentionRequest project(const AttentionOptions& options, const Sequences& state
     }
     together.clear();
   };
+  const bool known = kept != nullptr && kept->length() > 0 && states.key;
   together.push_back(&weights.query);
   if (states.key) finish(states.query);
-  together.push_back(&weights.key);
-  if (states.value) finish(states.key_or_query());
-  together.push_back(&weights.value);
-  finish(states.value_or_key());
+  if (!known) {
+    together.push_back(&weights.key);
+    if (states.value) finish(states.key_or_query());
+    together.push_back(&weights.value);
+    finish(states.value_or_key());
+  }
   const auto normed = [&](const std::optional<Norm>& norm, Tensor x) {
     return norm ? apply(*norm, x, options.eps, options.threads) : std::move(x);
   };
   rows[0] = normed(weights.query_norm, std::move(rows[0]));
-  rows[1] = normed(weights.key_norm, std::move(rows[1]));
+  if (!known) rows[1] = normed(weights.key_norm, std::move(rows[1]));
   for (Tensor& one : rows) {
     if (!weights.clip) break;
     one = mapped(
         options.threads, [most = *weights.clip](double x) { return std::clamp(x, -most, most); },
         one);
   }
+  if (kept != nullptr) {
+    if (!known) kept->append(rows[1], rows[2]);
+    rows.resize(1);
+    rows.insert(rows.end(), {kept->key(), kept->value()});
+  }
   AttentionRequest inner =
       projected(options, states, std::move(rows[0]), std::move(rows[1]), std::move(rows[2]));
   inner.dtype = precision;
+  if (kept != nullptr) inner.mask.align = Alignment::lower_right;
   if (weights.gate) {
     inner.gate = apply_in(precision, weights.gate, states.query, options.threads);
   }

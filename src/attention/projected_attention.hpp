@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -37,11 +39,40 @@ struct AttentionWeights {
   AttentionWeights(const Projections& projections);  // NOLINT(google-explicit-constructor)
 };
 
+/// Projected keys and values of one text, kept from one part of it to the next. They are as wide as
+/// all heads together, and neither normed head by head nor rotated, so that what depends on the
+/// length of the text is right for each length.
+class KeptRows {
+ public:
+  std::size_t length() const noexcept { return length_; }
+  Tensor key() const { return key_.all(length_); }      ///< [1,L,G·d]
+  Tensor value() const { return value_.all(length_); }  ///< [1,L,G·dv]
+
+  /// Adds the rows of further tokens, [1,n,G·d] and [1,n,G·dv], of one type for all.
+  void append(const Tensor& key, const Tensor& value);
+
+ private:
+  // Memory that doubles when it is full. Tensors of fewer rows go on to refer to it.
+  struct Room {
+    std::shared_ptr<std::byte> bytes;
+    std::size_t rows = 0, width = 0;
+    DType dtype = DType::float32;
+
+    void append(const Tensor& rows, std::size_t at);
+    Tensor all(std::size_t length) const;
+  };
+  std::size_t length_ = 0;
+  Room key_, value_;
+};
+
 /// The attention over the queries, keys and values that the weights make of the hidden states, in
 /// that precision. What is left to do is the output projection. States, weights and options must
-/// fit each other.
+/// fit each other. With `kept`, states [1,n,D] are the next part of a text: their keys and values
+/// are added, and the attention reads all of them, its last query standing at the last key. Those
+/// of other states than the queries' are projected but once.
 AttentionRequest project(const AttentionOptions& options, const Sequences& states,
-                         const AttentionWeights& weights, DType precision = DType::float64);
+                         const AttentionWeights& weights, DType precision = DType::float64,
+                         KeptRows* kept = nullptr);
 
 /// Whether Linear layers of that many multiply-adds are computed in single precision: results are
 /// wanted in float32, no stages are to be shown, and single precision saves noticeable time.

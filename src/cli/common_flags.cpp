@@ -187,6 +187,12 @@ void add_model(Flags& flags, DocumentOptions& options) {
   flags.text("--at", options.patch_at, "PLACE",
              translated("Part for --patch: a head 2.1, 2.feed_forward or the states 2.residual, "
                         "with positions 2.1:3,4 or at all"));
+  flags.count("--generate", options.generate, "N",
+              translated("Let the model say up to N tokens after the text, the likeliest ones, and "
+                         "read both"),
+              1);
+  flags.text("--continue", options.continued, "TEXT",
+             translated("Text after that of --text, instead of what the model would say"));
 }
 
 void add_model_results(Flags& flags, DocumentOptions& options) {

@@ -185,6 +185,7 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"DocumentOptions::tables", "--table"},
     {"DocumentOptions::images", "--image"},
     {"DocumentOptions::patch_at", "--at"},
+    {"DocumentOptions::continued", "--continue"},
     {"ExplainOptions::layer", "--layers"},
     {"FileAccess::restrict_to", "--restrict"},
     {"Limits::elements", "--max-elements"},

@@ -175,8 +175,8 @@ std::vector<Setting> settings(
     const std::function<std::string(const std::filesystem::path&)>& place) {
   // Naming all members makes a new member a compile error until it is set too.
   const auto& [input, model, architecture, texts, images, layers, logits, heads_off, ablate, patch,
-               patch_at, attention, dtype, heads, scale, seed, valid_lens, pool, causal, score,
-               where, weight, tables, gradient, threads, files] = options;
+               patch_at, generate, continued, attention, dtype, heads, scale, seed, valid_lens,
+               pool, causal, score, where, weight, tables, gradient, threads, files] = options;
   static_cast<void>(input);
   static_cast<void>(threads);
   static_cast<void>(files);
@@ -205,6 +205,8 @@ std::vector<Setting> settings(
   if (ablate) set("DocumentOptions::ablate", json(*ablate));
   if (patch) set("DocumentOptions::patch", json(*patch), "patch", "text");
   if (patch_at) set("DocumentOptions::patch_at", json(*patch_at), "patch", "at");
+  if (generate) set("DocumentOptions::generate", json(*generate));
+  if (continued) set("DocumentOptions::continued", json(*continued), "continue");
   if (attention.size() == 1) set("DocumentOptions::attention", json(attention[0]));
   if (attention.size() > 1) set("DocumentOptions::attention", json(attention));
   if (dtype) set("DocumentOptions::dtype", json(*dtype));

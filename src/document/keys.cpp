@@ -105,7 +105,7 @@ void read_value(const KeyValue& given, Member& member) {
   member = FieldType<Member>::read(given.value, given.place);
 }
 
-constexpr std::array<DocumentKey, 64> keys{{
+constexpr std::array<DocumentKey, 66> keys{{
     {"attention", all,
      to_translate("the kind of attention, or a list of kinds; \"model\" where a model is given"),
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
@@ -139,6 +139,10 @@ constexpr std::array<DocumentKey, 64> keys{{
     {"patch", model,
      to_translate("another text, and the part of the model whose output is taken from it"),
      R"("type": "object", "additionalProperties": false, "properties": {"text": {"type": "string"}, "token_ids": {"type": "array", "items": {"type": "integer", "minimum": 0}}, "at": {"type": "string"}})"},
+    {"generate", model, to_translate("largest number of tokens that the model says after the text"),
+     R"("type": "integer", "minimum": 1)"},
+    {"continue", model, to_translate("a text instead of what the model would say"),
+     R"("type": "string", "minLength": 1)"},
     {"query", queries, to_translate("tensor [L,D], [B,L,D] or [B,H,L,D]"),
      R"("$ref": "#/$defs/tensor")"},
     {"key", queries, to_translate("tensor; the query if absent"), R"("$ref": "#/$defs/tensor")"},

@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 #include "attn/model.hpp"
 
+#include "document/answer_reader.hpp"
 #include "document/fields.hpp"
 #include "document/keys.hpp"
 #include "document/kind_reader.hpp"
@@ -69,6 +70,9 @@ class ModelReader {
       if (problems_.errors().size() == before) problems_.attempt([&] { read_patch(); });
       problems_.attempt([&] { read_logits(); });
       if (problems_.errors().size() == before) problems_.attempt([&] { read_own_labels(); });
+      if (problems_.errors().size() == before) {
+        problems_.attempt([&] { read_answer(root_, document_.access().limits, request_); });
+      }
       if (problems_.errors().size() == before) problems_.attempt([&] { finish(); });
     }
     return std::move(plan_);
@@ -724,15 +728,9 @@ class ModelReader {
   }
 
   void note_tokens(const std::vector<Ids>& samples, const char* name) {
-    const std::size_t longest = longest_of(samples);
-    Ids all;
-    for (const Ids& ids : samples) {
-      all.insert(all.end(), ids.begin(), ids.end());
-      all.insert(all.end(), longest - ids.size(), -1);
-    }
-    const Shape shape{samples.size(), longest};
-    plan_.shapes.emplace_back(name, shape);
-    plan_.tokens.push_back({name, Tensor(shape, std::move(all))});
+    Tensor all = padded_ids(samples);
+    plan_.shapes.emplace_back(name, all.shape());
+    plan_.tokens.push_back({name, std::move(all)});
   }
 
   // Labels for each position of the longest sample.

@@ -17,6 +17,7 @@
 #include "attention/attention_name.hpp"
 #include "attention/geometry.hpp"
 #include "document/labels.hpp"
+#include "models/generation.hpp"
 #include "models/model_folder.hpp"
 #include "models/pass.hpp"
 
@@ -31,6 +32,10 @@ constexpr double as_real(std::size_t size) {
 struct ModelRequest : ModelOptions {
   std::shared_ptr<const ModelFolder> folder;
   ModelTexts texts;
+  /// What follows the prompts, which are the beginnings of the texts that the last stack reads.
+  /// Until it is known, tokens of the id 0 stand in its place.
+  std::optional<AnswerRequest> answer;
+  std::vector<std::size_t> prompts;  ///< tokens of each sample's
 };
 
 /// The computation of a plan. Every visitor has a case for each alternative and no generic one, so

@@ -8,6 +8,7 @@
 #include "attn/document.hpp"
 #include "attn/error.hpp"
 
+#include "document/answer_reader.hpp"
 #include "document/keys.hpp"
 #include "document/kind_reader.hpp"
 #include "document/plan.hpp"
@@ -37,9 +38,13 @@ class PlanSource {
     return read_kind(document_, kind, kinds, problems, tensors_);
   }
 
-  /// The complete plan, after a sketch without problems.
-  Plan whole(Kind kind, std::span<const Kind> kinds, Problems& problems) {
-    if (kind == Kind::model) return *model_;
+  /// The complete plan, after a sketch without problems. What a model says is computed by
+  /// `threads`.
+  Plan whole(Kind kind, std::span<const Kind> kinds, Problems& problems, std::size_t threads = 0) {
+    if (kind == Kind::model) {
+      complete_answer(*model_, threads);
+      return std::move(*model_);
+    }
     tensors_.start(false);
     return read_kind(document_, kind, kinds, problems, tensors_);
   }
@@ -85,15 +90,17 @@ std::vector<Plan> read_plans(const Document& document, const std::function<void(
     PlanSource source(document);
     Problems problems;
     Demand demand;
+    std::size_t threads = 0;
     for (const Kind kind : kinds) {
       Plan sketch = source.sketch(kind, kinds, problems);
       problems.throw_first();
       if (choose) choose(sketch);
       demand += demand_of(sketch);
+      threads = sketch.options().threads;
     }
     check_demand(demand, document.access().limits);
     for (const Kind kind : kinds) {
-      plans.push_back(source.whole(kind, kinds, problems));
+      plans.push_back(source.whole(kind, kinds, problems, threads));
       problems.throw_first();
     }
   } catch (const Error& error) {

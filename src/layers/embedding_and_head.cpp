@@ -52,6 +52,14 @@ std::vector<std::int64_t> learned_places(const Embedding& embedding,
 
 }  // namespace
 
+Embedding Embedding::behind(const std::vector<std::int64_t>& ids) const {
+  Embedding own = *this;
+  const std::ptrdiff_t fillers = padding ? std::ranges::count(ids, *padding) : 0;
+  own.first_position += ids.size() - static_cast<std::size_t>(fillers);
+  if (own.sinusoidal) own.sinusoidal->first += ids.size();
+  return own;
+}
+
 EmbeddedTerms embedded_terms(const Embedding& embedding, const std::vector<std::int64_t>& ids,
                              const std::vector<std::int64_t>& types,
                              const AttentionOptions& options) {

@@ -45,6 +45,9 @@ struct Embedding {
   std::optional<Norm> norm;
   StoredLinear projection;  ///< [D,E]; absent = none
 
+  /// The embedding of tokens that follow these.
+  Embedding behind(const std::vector<std::int64_t>& ids) const;
+
   /// D
   std::size_t width() const {
     return projection ? projection.weight.shape()[0] : tokens.shape()[1];

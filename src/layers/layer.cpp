@@ -193,7 +193,8 @@ class LayerPass {
       sequences.heads = spec_.heads;
       sequences.kv_heads = spec_.kv_heads;
       AttentionRequest request =
-          project(self ? spec_.self : spec_.cross, sequences, weights, states.dtype());
+          project(self ? spec_.self : spec_.cross, sequences, weights, states.dtype(),
+                  self ? options_.self_kept : options_.cross_kept);
       if (self && options_.rows && request.weights) {
         heads = by_rows(request);
       } else {

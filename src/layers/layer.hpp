@@ -101,6 +101,9 @@ struct StepOptions {
   /// Read or change what the sub-layers write, before it goes on: the outputs [..,L,H·d] of the
   /// attentions' heads, and what [..,L,D] the feed-forward adds.
   std::function<void(Tensor&outputs)> self_heads = {}, cross_heads = {}, feed_forward = {};
+  /// Keys and values of the parts of the text before x, to which those of x are added, and those of
+  /// the memory.
+  KeptRows *self_kept = nullptr, *cross_kept = nullptr;
   /// Takes the self-attention's weights some rows [1,H,count,L] at a time, in place of a whole map.
   std::function<void(std::size_t first, const Tensor& rows)> rows = {};
 };

@@ -132,6 +132,42 @@ std::optional<JsonValue> read_own_row(const std::optional<fs::path>& row,
   return own;
 }
 
+// The tokens that a configuration ends with: a number or a list of them.
+std::vector<std::int64_t> end_tokens(const JsonValue& config) {
+  std::vector<std::int64_t> ends;
+  const auto add = [&](const JsonValue& id) {
+    if (id.is(JsonValue::Type::number)) ends.push_back(expect_integer(id, "/eos_token_id", -1));
+  };
+  if (const JsonValue* own = config.find("eos_token_id")) {
+    add(*own);
+    for (std::size_t i = 0; own->is(JsonValue::Type::array) && i < own->size(); ++i) {
+      add(own->element(i));
+    }
+  } else if (const JsonValue* texts = config.find("text_config");
+             texts != nullptr && texts->is(JsonValue::Type::object)) {
+    return end_tokens(*texts);
+  }
+  return ends;
+}
+
+// What the folder says about texts that its model writes; its generation_config.json counts before
+// its config.json.
+void read_writing(ModelFolder& model, const JsonValue& config, const FileAccess& access) {
+  model.ends = end_tokens(config);
+  const FileName generation = FileName::by_document(model.path, "generation_config.json");
+  if (is_there(generation, access)) {
+    const JsonValue own = read_json(generation, access);
+    if (own.is(JsonValue::Type::object) && own.find("eos_token_id")) model.ends = end_tokens(own);
+  }
+  const FileName tokenizer = FileName::by_document(model.path, "tokenizer_config.json");
+  model.has_chat_template =
+      is_there(FileName::by_document(model.path, "chat_template.jinja"), access);
+  if (!model.has_chat_template && is_there(tokenizer, access)) {
+    const JsonValue own = read_json(tokenizer, access);
+    model.has_chat_template = own.is(JsonValue::Type::object) && own.find("chat_template");
+  }
+}
+
 // A model in one file.
 void read_gguf(ModelFolder& model, const fs::path& path, const std::optional<fs::path>& row,
                const FileAccess& access) {
@@ -145,6 +181,10 @@ void read_gguf(ModelFolder& model, const fs::path& path, const std::optional<fs:
   } catch (const Error& problem) {
     throw problem.inside(path.string());
   }
+  for (const char* key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id"}) {
+    if (const auto id = keys.number(key)) model.ends.push_back(static_cast<std::int64_t>(*id));
+  }
+  model.has_chat_template = keys.text("tokenizer.chat_template").has_value();
   if (keys.text("tokenizer.ggml.model").value_or("none") == "none") {
     model.no_tokenizer = Error(
         ErrorKind::file, translated("the file {1} has no tokenizer", in_quotes(path.native())), "",
@@ -216,6 +256,7 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
       }
     }
   }
+  read_writing(model, config, access);
   // 2. Its weights.
   model.weights = CheckpointWeights::open(path, access);
   model.weights.find_within(model.architecture);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -28,6 +29,8 @@ struct ModelFolder {
   std::optional<Tokenizer> tokenizer;
   std::optional<Tokenizer> decoder_tokenizer;  ///< where the decoder has one of its own
   std::optional<Error> no_tokenizer;           ///< the reason why there is none
+  std::vector<std::int64_t> ends;              ///< tokens that end what the model says
+  bool has_chat_template = false;              ///< whether it says how to write a conversation
   std::vector<std::filesystem::path> files;    ///< all that were read
 
   /// `row` is a file that describes the model in the place of a known row. The caller has had both

@@ -17,14 +17,11 @@
 #include "tensor/operations.hpp"
 
 namespace attn {
-namespace {
 
 std::vector<std::size_t> heads_of(const HeadsByLayer& heads, std::size_t layer) {
   const auto found = heads.find(layer);
   return found == heads.end() ? std::vector<std::size_t>() : found->second;
 }
-
-}  // namespace
 
 ModelTexts ModelTexts::of_sample(std::size_t sample) const {
   ModelTexts one = *this;
@@ -40,6 +37,16 @@ std::size_t longest_of(const std::vector<std::vector<std::int64_t>>& samples) no
   std::size_t longest = 0;
   for (const auto& ids : samples) longest = std::max(longest, ids.size());
   return longest;
+}
+
+Tensor padded_ids(const std::vector<std::vector<std::int64_t>>& samples) {
+  const std::size_t longest = longest_of(samples);
+  std::vector<std::int64_t> all;
+  for (const auto& ids : samples) {
+    all.insert(all.end(), ids.begin(), ids.end());
+    all.insert(all.end(), longest - ids.size(), -1);
+  }
+  return {{samples.size(), longest}, std::move(all)};
 }
 
 std::optional<Sinusoids> sinusoids_of(const Architecture& model) {
@@ -84,6 +91,14 @@ std::size_t first_layer_with_map(const ModelStack& stack) {
   return found == stack.layers.end() ? 0 : static_cast<std::size_t>(found - stack.layers.begin());
 }
 
+std::optional<std::size_t> longest_text(const Architecture& model, const CheckpointWeights& weights,
+                                        const ModelStack& stack) {
+  const StackWeights names(weights, model, stack, find_prefix(weights, model));
+  const auto shape = names.shape(WeightPurpose::positions, std::nullopt, "weight");
+  if (!shape || shape->empty()) return std::nullopt;
+  return shape->front() - std::min(shape->front(), model.first_position);
+}
+
 void check_texts(const Architecture& model, const CheckpointWeights& weights,
                  const ModelTexts& texts) {
   const std::string prefix = find_prefix(weights, model);
@@ -102,18 +117,17 @@ void check_texts(const Architecture& model, const CheckpointWeights& weights,
                           pointer_to(where, i), translated("the model's table has no such row"));
       }
     };
-    const auto tokens = rows(WeightPurpose::tokens), positions = rows(WeightPurpose::positions),
-               kinds = rows(WeightPurpose::types);
+    const auto tokens = rows(WeightPurpose::tokens), kinds = rows(WeightPurpose::types);
+    const auto longest = longest_text(model, weights, stack);
     for (std::size_t b = 0; b < lists.size(); ++b) {
       const std::string where = pointer_to(place, b);
       if (tokens) bound(lists[b], *tokens, translated("token id"), where);
       if (kinds && b < types.size())
         bound(types[b], *kinds, translated("token type"), "/token_types/" + std::to_string(b));
-      const std::size_t first = model.first_position;
-      if (!positions || lists[b].size() + first <= *positions) continue;
+      if (!longest || lists[b].size() <= *longest) continue;
       throw input_error(
           translated("the text has {1} tokens, and the model's positions end after {2}",
-                     lists[b].size(), *positions - std::min(*positions, first)),
+                     lists[b].size(), *longest),
           where, translated("shorten the text, or cut it into several"));
     }
   };

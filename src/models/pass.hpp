@@ -45,8 +45,13 @@ struct ModelTexts {
 /// The length of the longest sample.
 std::size_t longest_of(const std::vector<std::vector<std::int64_t>>& samples) noexcept;
 
+/// The samples as int64 [B,L], with −1 behind the ends of shorter ones.
+Tensor padded_ids(const std::vector<std::vector<std::int64_t>>& samples);
+
 /// Heads by the layer that they are in.
 using HeadsByLayer = std::map<std::size_t, std::vector<std::size_t>>;
+/// Those of one layer.
+std::vector<std::size_t> heads_of(const HeadsByLayer& heads, std::size_t layer);
 
 /// Numbers of a layer that a pass hands over before they go on.
 enum class Written {
@@ -160,6 +165,10 @@ std::size_t first_layer_with_map(const ModelStack& stack);
 
 /// The mask of a layer's self-attention over a whole text: causality and window.
 Mask stack_mask(const ModelStack& stack, std::size_t layer);
+
+/// Tokens of the longest text that a stack reads: its table of positions ends there. Absent = any.
+std::optional<std::size_t> longest_text(const Architecture& model, const CheckpointWeights& weights,
+                                        const ModelStack& stack);
 
 /// Throws Error(input) at the place of the texts for an id, a type or a length beyond the model's.
 void check_texts(const Architecture& model, const CheckpointWeights& weights,

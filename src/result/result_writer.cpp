@@ -46,6 +46,19 @@ Fact prediction_facts(const ModelReport& model) {
   });
 }
 
+Fact generated_facts(const ModelReport& model) {
+  const auto of_samples = [&](const auto& make) { return list_of(model.generated, make); };
+  const bool named = std::ranges::any_of(
+      model.generated, [](const GeneratedText& one) { return !one.tokens.empty(); });
+  return object({{"prompt", of_samples([](const GeneratedText& one) { return Fact(one.prompt); })},
+                 {"tokens", only_if(named, of_samples([](const GeneratedText& one) {
+                                      return Fact(one.tokens);
+                                    }))},
+                 {"ids", of_samples([](const GeneratedText& one) { return Fact(one.ids); })},
+                 {"probabilities",
+                  of_samples([](const GeneratedText& one) { return Fact(one.probabilities); })}});
+}
+
 Fact facts_of(const ScoreSplit& split) {
   return object({{"head", split.head},
                  {"pairs", list_of(split.pairs,
@@ -93,6 +106,9 @@ Fact facts_of(const ResultFile& result) {
         of_model([](const ModelReport& of) { return unless_empty(of.decoder_tokens); })},
        {"text_tokens",
         of_model([](const ModelReport& of) { return unless_empty(of.text_tokens); })},
+       {"generated", of_model([](const ModelReport& of) {
+          return only_if(!of.generated.empty(), generated_facts(of));
+        })},
        {"predictions", of_model([](const ModelReport& of) {
           return only_if(!of.predictions.empty(), prediction_facts(of));
         })},

@@ -177,6 +177,30 @@ std::string predictions(const ModelReport& model) {
   return text;
 }
 
+// What follows the texts, and how fast it was computed.
+std::string generated(const ModelReport& model) {
+  std::string text;
+  std::size_t count = 0;
+  for (std::size_t b = 0; b < model.generated.size(); ++b) {
+    const GeneratedText& one = model.generated[b];
+    count += one.ids.size();
+    text += "\n" + translated("After the {1} tokens of sample {2}", one.prompt, b) + "\n";
+    for (std::size_t i = 0; i < one.ids.size(); ++i) {
+      const std::string written =
+          one.tokens.empty() ? translated("token {1}", one.ids[i]) : "\"" + one.tokens[i] + "\"";
+      text += "  " + padded_left(percentage(one.probabilities[i]), 5) + " %  " +
+              printable(written) + "\n";
+    }
+  }
+  if (count == 0) return text;
+  const double seconds = model.generation_seconds;
+  return text +
+         translated("{1} in {2} s, {3} a second",
+                    translated_count(count, "{1} token", "{1} tokens"), with_decimals(seconds, 3),
+                    with_decimals(static_cast<double>(count) / seconds, 1)) +
+         "\n";
+}
+
 // The ids of the tokens of the chosen sample, a line for each tensor of them.
 std::string ids_table(const RunReport& report) {
   constexpr std::size_t most_ids = 16;
@@ -243,7 +267,7 @@ std::string text_of(const RunReport& report, std::size_t width) {
     }
   }
   if (report.output && !report.model) text += output_table(report, width);
-  if (report.model) text += predictions(*report.model);
+  if (report.model) text += generated(*report.model) + predictions(*report.model);
   if (!report.recovered.empty()) {
     text += "\n" + translated("Recovered from the embeddings") + "\n";
     for (std::size_t i = 0; i < report.recovered.size(); ++i) {
@@ -311,6 +335,8 @@ Fact facts_of(const RunReport& report) {
        {"head", report.head},
        {"weights", list_of(report.weights, weights)},
        {"model", model != nullptr ? Fact(model->family) : Fact::absent()},
+       {"generated",
+        model != nullptr && !model->generated.empty() ? generated_facts(*model) : Fact::absent()},
        {"predictions", predicted ? prediction_facts(*model) : Fact::absent()},
        {"tokens", only_if(!report.tokens.empty(), list_of(report.tokens, tokens))},
        {"recovered", unless_empty(report.recovered)},

@@ -271,8 +271,8 @@ TEST_CASE("every option of a document is one of its keys") {
   attn::DocumentOptions options;
   // Naming every member makes a new one an error here until it is set too.
   auto& [input, model, architecture, texts, images, layers, logits, heads_off, ablate, patch,
-         patch_at, attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where,
-         weight, tables, gradient, threads, files] = options;
+         patch_at, generate, continued, attention, dtype, heads, scale, seed, valid_lens, pool,
+         causal, score, where, weight, tables, gradient, threads, files] = options;
   input = "doc.json";
   threads = 1;
   files.limits.nesting = 7;
@@ -291,15 +291,16 @@ TEST_CASE("every option of a document is one of its keys") {
   pool = attn::Pooling{};
   score = where = weight = "1";
   ablate = "mean";
-  patch = patch_at = "a";
+  patch = patch_at = continued = "a";
+  generate = 1;
   tables = {{"t", "a"}};
   const auto unchanged = [](const std::filesystem::path& path) { return path.string(); };
   const std::vector<attn::Setting> settings = attn::settings(options, unchanged);
   // All members but input, threads and files are settings.
   constexpr std::size_t members = std::tuple_size_v<decltype(std::tie(
       input, model, architecture, texts, images, layers, logits, heads_off, ablate, patch, patch_at,
-      attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where, weight, tables,
-      gradient, threads, files))>;
+      generate, continued, attention, dtype, heads, scale, seed, valid_lens, pool, causal, score,
+      where, weight, tables, gradient, threads, files))>;
   CHECK(settings.size() == members - 3);
   for (const attn::Setting& setting : settings) {
     CAPTURE(setting.field);

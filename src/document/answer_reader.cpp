@@ -1,0 +1,180 @@
+#include "document/answer_reader.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "models/checkpoint.hpp"
+#include "models/pass_changes.hpp"
+#include "support/number_text.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+const ModelStack& last_stack(const ModelRequest& request) {
+  return request.folder->architecture.stacks.back();
+}
+
+std::vector<Ids>& extended_ids(ModelRequest& request) {
+  return last_stack(request).crosses ? request.texts.decoder_ids : request.texts.ids;
+}
+
+void refuse_silent_models(const ModelRequest& request, const std::string& place) {
+  const Architecture& model = request.folder->architecture;
+  const auto refuse = [&](std::string problem) {
+    throw input_error(std::move(problem), place,
+                      translated("leave it out, or name a model that writes texts"));
+  };
+  if (model.vision) {
+    refuse(translated("models of the type {1} read pictures and say nothing", model.family));
+  }
+  if (!model.stacks.back().causal) {
+    refuse(translated("models of the type {1} do not predict the next token", model.family));
+  }
+  if (!has_head(model, request.folder->weights)) {
+    refuse(translated("the file has no head that gives logits"));
+  }
+  if (is_changed(request)) {
+    throw input_error(translated("a model that gets parts from another text or means of heads says "
+                                 "nothing"),
+                      place, translated("leave it out, or \"patch\" and \"ablate\""));
+  }
+}
+
+// The ids of the text that takes the place of what the model would say.
+Ids given_answer(const ModelRequest& request, const std::string& text, const std::string& place) {
+  const auto& tokenizer = request.folder->writing_tokenizer();
+  if (!tokenizer) throw *request.folder->no_tokenizer;
+  Ids ids;
+  for (const TextToken& token : tokenizer->encode(text, std::nullopt, false, place)) {
+    ids.push_back(token.id);
+  }
+  if (ids.empty()) {
+    throw input_error(translated("the text has no tokens"), place,
+                      translated("give a text with at least a word"));
+  }
+  return ids;
+}
+
+// Throws for more tokens than the model's positions or the limits allow, before they take memory.
+void check_room(const ModelRequest& request, std::size_t prompt, std::size_t count,
+                const Limits& limits, const std::string& place) {
+  const Architecture& model = request.folder->architecture;
+  const auto longest = longest_text(model, request.folder->weights, last_stack(request));
+  if (longest && count > *longest - std::min(prompt, *longest)) {
+    throw input_error(
+        translated("{1} tokens after {2} are more than the model's positions, which end after {3}",
+                   count, prompt, *longest),
+        place,
+        prompt < *longest ? translated("give at most {1}", *longest - prompt)
+                          : translated("shorten the text"));
+  }
+  const double length = as_real(prompt) + as_real(count);
+  const double maps = as_real(last_stack(request).layers.size()) * length *
+                      (request.weights ? as_real(model.heads) * length : 1);
+  if (maps <= static_cast<double>(limits.elements)) return;
+  throw input_error(
+      translated("a text of {1} tokens asks for {2} elements or more, and the limit is {3}",
+                 number_text(length), number_text(maps), limits.elements),
+      place, translated("give fewer tokens, or raise the limit with Limits::elements"));
+}
+
+}  // namespace
+
+void read_answer(const JsonValue& root, const Limits& limits, ModelRequest& request) {
+  const JsonValue *generate = root.find("generate"), *given = root.find("continue");
+  if (generate == nullptr && given == nullptr) return;
+  if (generate != nullptr && given != nullptr) {
+    throw input_error(translated("\"generate\" and \"continue\" cannot both be given"), "/continue",
+                      translated("leave one of them out"));
+  }
+  const std::string place = generate != nullptr ? "/generate" : "/continue";
+  refuse_silent_models(request, place);
+  std::vector<Ids>& samples = extended_ids(request);
+  AnswerRequest answer;
+  answer.ends = request.folder->ends;
+  Ids added;
+  if (generate != nullptr) {
+    answer.most = static_cast<std::size_t>(expect_integer(*generate, place, 1));
+  } else {
+    added = given_answer(request, expect_string(*given, place), place);
+    answer.given.assign(samples.size(), added);
+  }
+  check_room(request, longest_of(samples), std::max(answer.most, added.size()), limits, place);
+  added.resize(std::max(answer.most, added.size()));
+  for (Ids& ids : samples) {
+    request.prompts.push_back(ids.size());
+    ids.insert(ids.end(), added.begin(), added.end());
+  }
+  request.answer = std::move(answer);
+}
+
+void complete_answer(Plan& plan, std::size_t threads) {
+  auto* request = std::get_if<ModelRequest>(&plan.computation);
+  if (request == nullptr || !request->answer) return;
+  const ModelFolder& folder = *request->folder;
+  ModelReport& report = *plan.model;
+  const bool decoder = last_stack(*request).crosses;
+  std::vector<Ids>& samples = extended_ids(*request);
+  // 1. The answer.
+  ModelOptions options = *request;
+  options.threads = threads;
+  for (std::size_t b = 0; b < samples.size(); ++b) samples[b].resize(request->prompts[b]);
+  const auto start = std::chrono::steady_clock::now();
+  for (std::size_t b = 0; b < samples.size(); ++b) {
+    Answer answer = answer_to(folder.architecture, folder.weights, request->texts, b,
+                              *request->answer, options);
+    report.generated.push_back(
+        {request->prompts[b], std::move(answer.ids), {}, std::move(answer.probabilities)});
+  }
+  report.generation_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  // 2. The texts with it.
+  auto& tokens = decoder ? report.decoder_tokens : report.tokens;
+  for (std::size_t b = 0; b < samples.size(); ++b) {
+    GeneratedText& own = report.generated[b];
+    samples[b].insert(samples[b].end(), own.ids.begin(), own.ids.end());
+    request->predicted[b] = {samples[b].size() - 1};
+    if (!folder.writing_tokenizer()) continue;
+    const std::vector<std::string> all = written_tokens(folder.writing_tokenizer(), samples[b]);
+    own.tokens.assign(all.begin() + static_cast<std::ptrdiff_t>(own.prompt), all.end());
+    tokens[b].insert(tokens[b].end(), own.tokens.begin(), own.tokens.end());
+  }
+  // 3. What the plan says about them.
+  const std::string name = decoder ? "decoder.token_ids" : "token_ids";
+  const Tensor ids = padded_ids(samples);
+  for (auto& [of, shape] : plan.shapes) {
+    if (of == name) shape = ids.shape();
+  }
+  for (NamedTensor& one : plan.tokens) {
+    if (one.name == name) one.tensor = ids;
+  }
+  std::vector<PlannedAttention> attentions = attentions_of(plan.computation);
+  for (std::size_t at = 0; at < attentions.size(); ++at) {
+    Labels& labels = attentions[at].labels = std::move(plan.attentions[at].labels);
+    const auto complete = [&](std::vector<std::vector<std::string>>& lists) {
+      for (std::size_t b = 0; b < lists.size(); ++b) {
+        const GeneratedText& own = report.generated[b];
+        lists[b].resize(own.prompt);
+        for (std::size_t i = 0; i < own.ids.size(); ++i) {
+          lists[b].push_back(own.tokens.empty() ? std::to_string(own.ids[i]) : own.tokens[i]);
+        }
+        lists[b].resize(ids.shape()[1]);
+      }
+    };
+    if (attentions[at].name.in_decoder() != decoder) continue;
+    complete(labels.query);
+    if (!attentions[at].name.is_cross()) complete(labels.key);
+  }
+  plan.attentions = std::move(attentions);
+}
+
+}  // namespace attn

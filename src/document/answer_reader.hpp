@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+
+#include "attn/file_access.hpp"
+
+#include "document/plan.hpp"
+#include "io/json_value.hpp"
+
+namespace attn {
+
+/// Reads what a document asks for after the texts of a model, "generate" or "continue", and extends
+/// the texts by as many tokens. Throws Error(input) for models that do not predict the next token,
+/// and for more tokens than the model's positions or the limits allow.
+void read_answer(const JsonValue& root, const Limits& limits, ModelRequest& request);
+
+/// Computes what follows the texts of a plan, if it asks for that, and puts it into them, their
+/// tokens and their labels.
+void complete_answer(Plan& plan, std::size_t threads);
+
+}  // namespace attn

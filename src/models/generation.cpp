@@ -1,0 +1,148 @@
+#include "models/generation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "attention/positions.hpp"
+#include "support/work_budget.hpp"
+#include "tensor/operations.hpp"
+
+namespace attn {
+namespace {
+
+// Options of the same computation that asks for no result.
+ModelOptions without_results(const ModelOptions& options) {
+  ModelOptions own;
+  own.dtype = options.dtype;
+  own.threads = options.threads;
+  own.weights = false;
+  own.heads_off = options.heads_off;
+  own.decoder_heads_off = options.decoder_heads_off;
+  own.cross_heads_off = options.cross_heads_off;
+  return own;
+}
+
+// What the encoder makes of a text; absent in models without one.
+Tensor encoded(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& texts,
+               ModelOptions options) {
+  if (!model.encoder_decoder()) return {};
+  options.last = {.stack = 0, .layer = model.stacks[0].layers.size() - 1};
+  Tensor memory;
+  options.watches.push_back({0, options.last->layer, Written::residual,
+                             [&](std::size_t, Tensor& states) { memory = states; }});
+  run_model(model, weights, texts, options, [](const std::string&, const Tensor&) {});
+  const std::string prefix = find_prefix(weights, model);
+  return read_stack(model, weights, model.stacks[0], prefix, options).finish(memory);
+}
+
+double log_of_sum(const std::vector<double>& logits) {
+  const double largest = *std::ranges::max_element(logits);
+  double sum = 0;
+  for (const double logit : logits) sum += std::exp(logit - largest);
+  return largest + std::log(sum);
+}
+
+}  // namespace
+
+KeptReading::KeptReading(const Architecture& model, const CheckpointWeights& weights,
+                         const ModelTexts& texts, const ModelOptions& options)
+    : model_(model),
+      options_(without_results(options)),
+      stack_(
+          read_stack(model, weights, model.stacks.back(), find_prefix(weights, model), options_)),
+      head_(read_head(model, weights, find_prefix(weights, model))),
+      memory_(encoded(model, weights, texts, options_)),
+      kept_(stack_.count) {
+  for (std::size_t n = 0; n < stack_.count; ++n) layers_.push_back(stack_.layer(n));
+}
+
+// Whether the angles of positions in a text of that length are others than those in the text that
+// was read, so that all its tokens have other states (DynamicScaling, LongScaling).
+bool KeptReading::turns_anew(std::size_t length) const {
+  const auto turns = [&](const Rotary& rotary, std::size_t of) {
+    return rotary_frequencies(rotary.theta, rotary.width.value_or(model_.head_width),
+                              rotary.scaling, of)
+        .per_pair;
+  };
+  return std::ranges::any_of(layers_, [&](const Layer& layer) {
+    const std::optional<Rotary>& rotary = layer.spec.self.rotary;
+    const bool fixed = !rotary || rotary->cos ||
+                       !(std::holds_alternative<DynamicScaling>(rotary->scaling) ||
+                         std::holds_alternative<LongScaling>(rotary->scaling));
+    return !fixed && turns(*rotary, read_.size()) != turns(*rotary, length);
+  });
+}
+
+Tensor KeptReading::pass(const std::vector<std::int64_t>& ids) {
+  Tensor x = embed(stack_.embedding.behind(read_), ids, {}, stack_.options);
+  const bool decoder = model_.encoder_decoder();
+  for (std::size_t n = 0; n < layers_.size(); ++n) {
+    check_time();
+    StepOptions step_options;
+    step_options.self_off = heads_of(decoder ? options_.decoder_heads_off : options_.heads_off, n);
+    step_options.cross_off = heads_of(options_.cross_heads_off, n);
+    step_options.self_kept = &kept_[n].self;
+    step_options.cross_kept = &kept_[n].cross;
+    x = step(layers_[n], x, memory_, step_options).states;
+  }
+  read_.insert(read_.end(), ids.begin(), ids.end());
+  return stack_.finish(x);
+}
+
+Tensor KeptReading::read(const std::vector<std::int64_t>& ids) {
+  if (read_.empty() || !turns_anew(read_.size() + ids.size())) return pass(ids);
+  std::vector<std::int64_t> all = std::exchange(read_, {});
+  all.insert(all.end(), ids.begin(), ids.end());
+  for (Kept& kept : kept_) kept.self = {};
+  const Tensor states = pass(all);
+  const std::size_t width = states.shape().back();
+  return rows_of(states.reshaped({all.size(), width}), all.size() - ids.size(), ids.size())
+      .reshaped({1, ids.size(), width});
+}
+
+std::vector<double> KeptReading::logits(const Tensor& states, std::size_t row) const {
+  const std::size_t width = states.shape().back();
+  const Tensor one = rows_of(states.reshaped({states.shape()[1], width}), row, 1);
+  const Tensor logits = head_.logits(one.reshaped({1, 1, width}), model_.eps, options_.threads);
+  const Tensor numbers = logits.converted(DType::float64);
+  return {numbers.values<double>().begin(), numbers.values<double>().end()};
+}
+
+Answer answer_to(const Architecture& model, const CheckpointWeights& weights,
+                 const ModelTexts& texts, std::size_t sample, const AnswerRequest& request,
+                 const ModelOptions& options) {
+  const ModelTexts own = texts.of_sample(sample);
+  check_texts(model, weights, own);
+  std::vector<std::int64_t> ids = own.read_by(model.stacks.back()).front();
+  KeptReading reading(model, weights, own, options);
+  Answer answer;
+  const auto add = [&](std::int64_t id, const std::vector<double>& logits) {
+    answer.ids.push_back(id);
+    answer.probabilities.push_back(
+        std::exp(logits[static_cast<std::size_t>(id)] - log_of_sum(logits)));
+  };
+  if (!request.given.empty()) {
+    const std::vector<std::int64_t>& given = request.given[sample];
+    const std::size_t before = ids.size() - 1;
+    ids.insert(ids.end(), given.begin(), given.end() - 1);
+    const Tensor states = reading.read(ids);
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      add(given[i], reading.logits(states, before + i));
+    }
+    return answer;
+  }
+  while (answer.ids.size() < request.most) {
+    const Tensor states = reading.read(ids);
+    const std::vector<double> logits = reading.logits(states, ids.size() - 1);
+    // The lower id comes first where logits are equal.
+    const auto best = std::ranges::max_element(logits);
+    ids = {static_cast<std::int64_t>(best - logits.begin())};
+    add(ids.front(), logits);
+    if (std::ranges::count(request.ends, ids.front()) > 0) break;
+  }
+  return answer;
+}
+
+}  // namespace attn

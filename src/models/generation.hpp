@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "attn/tensor.hpp"
+
+#include "layers/embedding_and_head.hpp"
+#include "layers/layer.hpp"
+#include "models/pass.hpp"
+
+namespace attn {
+
+/// What follows the texts that a model reads.
+struct AnswerRequest {
+  std::size_t most = 0;  ///< tokens, each the likeliest one after those before it
+  /// Tokens at which that ends, themselves the last of the answer.
+  std::vector<std::int64_t> ends = {};
+  /// In the place of likeliest tokens: those of a given text, for each sample.
+  std::vector<std::vector<std::int64_t>> given = {};
+};
+
+/// Tokens that follow a text, and the probability that the model gives each of them where it
+/// stands, by a softmax of the logits in double precision.
+struct Answer {
+  std::vector<std::int64_t> ids;
+  std::vector<double> probabilities;
+};
+
+/// Reads one text part by part with a model that predicts the next token. Keys and values are kept,
+/// so that a token costs one row of each product. The result of each part is what a pass over the
+/// whole text up to its end gives.
+class KeptReading {
+ public:
+  /// `texts` has one sample, of which an encoder-decoder's encoder reads its part here. The options
+  /// are those of a pass without results; heads that are off are those that write zeros. Refers to
+  /// model and weights, which must have passed check_weights().
+  KeptReading(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& texts,
+              const ModelOptions& options);
+  KeptReading(const KeptReading&) = delete;
+  KeptReading& operator=(const KeptReading&) = delete;
+  ~KeptReading() = default;
+
+  /// Reads further tokens. Returns their states [1,n,D] as they leave the model.
+  Tensor read(const std::vector<std::int64_t>& ids);
+
+  /// The logits [V] behind token `row` of such states, in double precision.
+  std::vector<double> logits(const Tensor& states, std::size_t row) const;
+
+ private:
+  bool turns_anew(std::size_t length) const;
+  Tensor pass(const std::vector<std::int64_t>& ids);
+
+  const Architecture& model_;
+  const ModelOptions options_;
+  Stack stack_;
+  LogitsHead head_;
+  std::vector<Layer> layers_;  // all of them, made once
+  Tensor memory_;
+  struct Kept {
+    KeptRows self, cross;
+  };
+  std::vector<Kept> kept_;  // of each layer
+  std::vector<std::int64_t> read_;
+};
+
+/// The answer to the text of one sample. Throws Error(input) as run_model() does.
+Answer answer_to(const Architecture& model, const CheckpointWeights& weights,
+                 const ModelTexts& texts, std::size_t sample, const AnswerRequest& request,
+                 const ModelOptions& options);
+
+}  // namespace attn

@@ -1,0 +1,169 @@
+#include "models/generation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+
+#include "io/json_value.hpp"
+#include "models/recorded_document.hpp"
+#include "temporary_folder.hpp"
+#include "tensor/operations.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path cases = fs::path(ATTN_TEST_DATA) / "models" / "cases";
+
+/// A recorded model that predicts the next token, and a text for it.
+struct Speaker {
+  Architecture model;
+  CheckpointWeights weights;
+  ModelTexts texts;
+  ModelOptions options;
+
+  std::vector<std::int64_t>& prompt() {
+    return model.encoder_decoder() ? texts.decoder_ids[0] : texts.ids[0];
+  }
+};
+
+Speaker open_speaker(const std::string& name) {
+  const fs::path folder = cases / name / "checkpoint";
+  const JsonValue document = parse_json_by_element(read_text(cases / name / "input.json"), 100);
+  Speaker own{read_architecture(parse_json(read_text(folder / "config.json"))),
+              CheckpointWeights::open(folder, {}),
+              {{id_lists(document.find("token_ids"))[0]}, {}, {}},
+              {}};
+  read_heads_off(document, own.options);
+  if (own.model.encoder_decoder()) own.texts.decoder_ids = {{own.model.decoder_start_id.value()}};
+  constexpr std::size_t most = 5;
+  if (own.prompt().size() > most) own.prompt().resize(most);
+  // Results of 32 bits may have two logits that are equal but for rounding.
+  own.options.dtype = DType::float64;
+  return own;
+}
+
+// The logits behind each of the last tokens of the texts, from a pass over all of them.
+std::vector<std::vector<double>> whole_logits(Speaker& own, std::size_t count) {
+  ModelOptions options = own.options;
+  options.weights = false;
+  options.predicted.emplace_back();
+  const std::size_t length = own.prompt().size();
+  for (std::size_t i = length - count; i < length; ++i) options.predicted[0].push_back(i);
+  std::vector<std::vector<double>> all;
+  run_model(
+      own.model, own.weights, own.texts, options, [](const std::string&, const Tensor&) {},
+      [&](std::size_t, std::size_t, const Tensor& logits) {
+        const Tensor doubles = logits.converted(DType::float64);
+        all.emplace_back(doubles.values<double>().begin(), doubles.values<double>().end());
+      });
+  return all;
+}
+
+double probability(const std::vector<double>& logits, std::int64_t id) {
+  const double largest = *std::ranges::max_element(logits);
+  double sum = 0;
+  for (const double logit : logits) sum += std::exp(logit - largest);
+  return std::exp(logits[static_cast<std::size_t>(id)] - largest) / sum;
+}
+
+// The likeliest tokens, each from a pass over all before it, as far as the model's positions go.
+Answer by_whole_passes(Speaker own, std::size_t count) {
+  Answer answer;
+  while (answer.ids.size() < count) {
+    std::vector<std::vector<double>> logits;
+    try {
+      logits = whole_logits(own, 1);
+    } catch (const Error&) {
+      break;
+    }
+    const auto best = std::ranges::max_element(logits[0]) - logits[0].begin();
+    answer.ids.push_back(best);
+    answer.probabilities.push_back(probability(logits[0], best));
+    own.prompt().push_back(best);
+  }
+  return answer;
+}
+
+TEST_CASE("every family says over kept keys what passes over the whole text say") {
+  std::set<std::string> families;
+  for (const auto& entry : fs::directory_iterator(cases)) {
+    const std::string name = entry.path().filename();
+    CAPTURE(name);
+    Speaker own = open_speaker(name);
+    if (!own.model.stacks.back().causal || !has_head(own.model, own.weights)) continue;
+    const Answer want = by_whole_passes(own, 12);
+    REQUIRE(want.ids.size() >= 4);
+    const Answer got =
+        answer_to(own.model, own.weights, own.texts, 0, {.most = want.ids.size()}, own.options);
+    CHECK(got.ids == want.ids);
+    for (std::size_t i = 0; i < want.ids.size(); ++i) {
+      CHECK(got.probabilities[i] == doctest::Approx(want.probabilities[i]).epsilon(1e-9));
+    }
+    families.insert(own.model.family);
+  }
+  CHECK(families.size() >= 30);
+}
+
+TEST_CASE("a text that turns its positions anew as it grows is read anew") {
+  for (const double factor : {2.0, 4.0}) {
+    CAPTURE(factor);
+    Speaker own = open_speaker("llama_grouped");
+    for (ModelLayer& layer : own.model.stacks[0].layers) {
+      layer.rotary->scaling = DynamicScaling{.factor = factor, .original = 8};
+    }
+    const Answer want = by_whole_passes(own, 12);
+    const Answer got = answer_to(own.model, own.weights, own.texts, 0, {.most = 12}, own.options);
+    CHECK(got.ids == want.ids);
+    for (std::size_t i = 0; i < want.ids.size(); ++i) {
+      CHECK(got.probabilities[i] == doctest::Approx(want.probabilities[i]).epsilon(1e-9));
+    }
+  }
+}
+
+TEST_CASE("an answer ends with an end token") {
+  Speaker own = open_speaker("gpt2_bare_names");
+  const Answer whole = answer_to(own.model, own.weights, own.texts, 0, {.most = 6}, own.options);
+  REQUIRE(whole.ids.size() == 6);
+  const auto first = std::ranges::find(whole.ids, whole.ids[2]) - whole.ids.begin();
+  const Answer cut = answer_to(own.model, own.weights, own.texts, 0,
+                               {.most = 6, .ends = {whole.ids[2]}}, own.options);
+  CHECK(cut.ids == std::vector(whole.ids.begin(), whole.ids.begin() + first + 1));
+}
+
+TEST_CASE("a given answer has the probabilities of a pass over the whole text") {
+  for (const char* name : {"gpt2_bare_names", "t5_relu_tied", "bloom_alibi_f16"}) {
+    CAPTURE(name);
+    Speaker own = open_speaker(name);
+    const std::vector<std::int64_t> given{7, 3, 11};
+    const Answer answer =
+        answer_to(own.model, own.weights, own.texts, 0, {.given = {given}}, own.options);
+    CHECK(answer.ids == given);
+    own.prompt().insert(own.prompt().end(), given.begin(), given.end() - 1);
+    const auto logits = whole_logits(own, given.size());
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      CHECK(answer.probabilities[i] ==
+            doctest::Approx(probability(logits[i], given[i])).epsilon(1e-9));
+    }
+  }
+}
+
+TEST_CASE("a head that is off is off for what the model says") {
+  Speaker own = open_speaker("gpt2_bare_names");
+  own.options.heads_off = {{0, {0, 1, 2, 3}}, {1, {0}}};
+  const Answer want = by_whole_passes(own, 6);
+  const Answer got = answer_to(own.model, own.weights, own.texts, 0, {.most = 6}, own.options);
+  CHECK(got.ids == want.ids);
+  CHECK(got.probabilities[5] == doctest::Approx(want.probabilities[5]).epsilon(1e-9));
+}
+
+}  // namespace
+}  // namespace attn
