@@ -31,6 +31,12 @@ struct LayerHead {
   std::size_t head = 0;
 };
 
+/// A part of a text: characters `from` … `to` − 1.
+struct TextPart {
+  std::string name;
+  std::size_t from = 0, to = 0;
+};
+
 /// An input document and the values that replace those it states. An absent or empty field leaves
 /// the document's value.
 struct DocumentOptions {
@@ -50,6 +56,11 @@ struct DocumentOptions {
   std::optional<std::string> patch_at;   ///< that part: "2.1", "2.feed_forward", "2.residual:3,4"
   std::optional<std::size_t> generate;   ///< tokens that the model says after the texts
   std::optional<std::string> continued;  ///< a text in the place of what it would say
+  /// Parts of the texts whose shares of the answer's attention are wanted.
+  std::vector<TextPart> parts;
+  bool parts_between_special_tokens = false;  ///< in their place: what stands between those
+  bool chat = false;                          ///< whether the texts go through a chat template
+  std::vector<std::vector<std::int64_t>> token_ids;  ///< in the place of texts, a sample each
 
   std::vector<Kind> attention;  ///< kinds that are computed one after the other
   std::optional<DType> dtype;   ///< one of document_dtypes()

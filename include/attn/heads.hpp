@@ -16,6 +16,7 @@
 #include "attn/model.hpp"
 #include "attn/plot.hpp"
 #include "attn/statistics.hpp"
+#include "attn/tensor.hpp"
 
 namespace attn {
 
@@ -101,6 +102,14 @@ struct LensTokens {
   std::vector<Prediction::Token> likeliest;
 };
 
+/// Shares of parts of the texts in the attention of what a model said after them.
+struct AnswerShareTable {
+  std::vector<std::string> attentions;           ///< "layers.0.self"…
+  std::vector<std::string> parts;                ///< as in result.json
+  std::vector<std::vector<std::string>> tokens;  ///< that were said, of each sample
+  Tensor shares;  ///< [layers,H,tokens,parts]; of several samples [B,layers,H,tokens,parts]
+};
+
 struct HeadsOutcome {
   std::string counted;  ///< the rows and keys that the statistics count, in words
   std::vector<HeadStatistic> statistics;
@@ -109,6 +118,7 @@ struct HeadsOutcome {
   std::optional<HeadPatches> patches;
   std::vector<InductionHeads> induction;
   std::vector<LensTokens> lens;
+  std::optional<AnswerShareTable> shares;
   std::vector<std::vector<std::string>> tokens;  ///< a list for each sample; empty if unknown
   std::vector<std::string> warnings;
   std::vector<std::filesystem::path> files;

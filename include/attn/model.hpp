@@ -64,6 +64,9 @@ struct ModelReport {
   std::vector<std::vector<Prediction>> predictions;
   std::vector<GeneratedText> generated;  ///< one for each sample; empty = nothing was asked for
   double generation_seconds = 0;         ///< that it took
+  /// Parts and layers of the tensor "shares" [layers,H,tokens,parts], of what was generated.
+  std::vector<std::string> answer_parts;
+  std::vector<std::size_t> answer_layers;
 };
 
 }  // namespace attn

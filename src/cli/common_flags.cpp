@@ -142,6 +142,24 @@ LayerHead layer_head(const std::string& text) {
   return {text.substr(0, point), whole_number("--heads-off", text.substr(point + 1))};
 }
 
+void read_parts(const std::string& text, DocumentOptions& options) {
+  if (text == "special") {
+    options.parts_between_special_tokens = true;
+    return;
+  }
+  for (const std::string& part : listed("--parts", text)) {
+    const std::size_t sign = part.rfind('='), colon = part.find(':', sign == part.npos ? 0 : sign);
+    if (sign == part.npos || sign == 0 || colon == part.npos) {
+      throw wrong_value("--parts", text,
+                        translated("names and characters such as system=0:120,question=120:180, or "
+                                   "special"));
+    }
+    options.parts.push_back({part.substr(0, sign),
+                             whole_number("--parts", part.substr(sign + 1, colon - sign - 1)),
+                             whole_number("--parts", part.substr(colon + 1))});
+  }
+}
+
 }  // namespace
 
 void add_model(Flags& flags, DocumentOptions& options) {
@@ -193,6 +211,24 @@ void add_model(Flags& flags, DocumentOptions& options) {
               1);
   flags.text("--continue", options.continued, "TEXT",
              translated("Text after that of --text, instead of what the model would say"));
+  flags
+      .add("--parts", "NAME=A:B,…",
+           translated("Parts of the text, from character A, counted from 0, to before B, whose "
+                      "shares of the answer's attention are wanted; or special, for what stands "
+                      "between special tokens"),
+           [&](const std::string& text) { read_parts(text, options); })
+      .words = {"special"};
+  flags.toggle("--chat", options.chat, translated("Write the text by the model's chat template"));
+  flags
+      .add("--ids", "N,N,…",
+           translated("Token ids for the model to read, instead of --text; repeatable"),
+           [&](const std::string& text) {
+             auto& ids = options.token_ids.emplace_back();
+             for (const std::string& part : listed("--ids", text)) {
+               ids.push_back(static_cast<std::int64_t>(whole_number("--ids", part)));
+             }
+           })
+      .repeats = true;
 }
 
 void add_model_results(Flags& flags, DocumentOptions& options) {
@@ -282,7 +318,8 @@ Words document_words(DocumentOptions& options, const std::string& command) {
       "INPUT",
       translated("Input document, - for standard input"),
       [&options, command](const std::vector<std::string>& inputs) {
-        const bool reads = !options.texts.empty() || !options.images.empty();
+        const bool reads =
+            !options.texts.empty() || !options.images.empty() || !options.token_ids.empty();
         // The second text of `--patch A B` follows as a word.
         if (options.patch && options.model && !reads && inputs.size() == 1) {
           options.texts.push_back({std::exchange(*options.patch, inputs[0]), std::nullopt});

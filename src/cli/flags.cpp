@@ -186,6 +186,8 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"DocumentOptions::images", "--image"},
     {"DocumentOptions::patch_at", "--at"},
     {"DocumentOptions::continued", "--continue"},
+    {"DocumentOptions::parts_between_special_tokens", "--parts"},
+    {"DocumentOptions::token_ids", "--ids"},
     {"ExplainOptions::layer", "--layers"},
     {"FileAccess::restrict_to", "--restrict"},
     {"Limits::elements", "--max-elements"},

@@ -89,6 +89,20 @@ void check_room(const ModelRequest& request, std::size_t prompt, std::size_t cou
 
 }  // namespace
 
+void refuse_conversations(const JsonValue& root, const ModelFolder& folder) {
+  const JsonValue *chat = root.find("chat"), *messages = root.find("messages");
+  const bool asked = chat != nullptr && expect_boolean(*chat, "/chat");
+  if (!asked && messages == nullptr) return;
+  throw input_error(
+      folder.has_chat_template
+          ? translated("the model's chat template is a program in the language Jinja, which is not "
+                       "run here")
+          : translated("the model has no chat template"),
+      messages != nullptr ? "/messages" : "/chat",
+      translated("write the conversation with the model's own special tokens in \"text\", or give "
+                 "in \"token_ids\" the ids that its own library makes of it"));
+}
+
 void read_answer(const JsonValue& root, const Limits& limits, ModelRequest& request) {
   const JsonValue *generate = root.find("generate"), *given = root.find("continue");
   if (generate == nullptr && given == nullptr) return;
@@ -137,6 +151,10 @@ void complete_answer(Plan& plan, std::size_t threads) {
   }
   report.generation_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.answer_parts = request->parts.names;
+  for (std::size_t n = 0; n < last_stack(*request).layers.size(); ++n) {
+    if (request->chooses(n)) report.answer_layers.push_back(n);
+  }
   // 2. The texts with it.
   auto& tokens = decoder ? report.decoder_tokens : report.tokens;
   for (std::size_t b = 0; b < samples.size(); ++b) {

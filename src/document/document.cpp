@@ -175,8 +175,9 @@ std::vector<Setting> settings(
     const std::function<std::string(const std::filesystem::path&)>& place) {
   // Naming all members makes a new member a compile error until it is set too.
   const auto& [input, model, architecture, texts, images, layers, logits, heads_off, ablate, patch,
-               patch_at, generate, continued, attention, dtype, heads, scale, seed, valid_lens,
-               pool, causal, score, where, weight, tables, gradient, threads, files] = options;
+               patch_at, generate, continued, parts, parts_between_special_tokens, chat, token_ids,
+               attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where, weight,
+               tables, gradient, threads, files] = options;
   static_cast<void>(input);
   static_cast<void>(threads);
   static_cast<void>(files);
@@ -207,6 +208,14 @@ std::vector<Setting> settings(
   if (patch_at) set("DocumentOptions::patch_at", json(*patch_at), "patch", "at");
   if (generate) set("DocumentOptions::generate", json(*generate));
   if (continued) set("DocumentOptions::continued", json(*continued), "continue");
+  for (const TextPart& part : parts) {
+    set("DocumentOptions::parts", json(std::vector{part.from, part.to}), "parts", part.name);
+  }
+  if (parts_between_special_tokens) {
+    set("DocumentOptions::parts_between_special_tokens", json(std::string("special")), "parts");
+  }
+  if (chat) set("DocumentOptions::chat", json(true));
+  if (!token_ids.empty()) set("DocumentOptions::token_ids", json(token_ids));
   if (attention.size() == 1) set("DocumentOptions::attention", json(attention[0]));
   if (attention.size() > 1) set("DocumentOptions::attention", json(attention));
   if (dtype) set("DocumentOptions::dtype", json(*dtype));

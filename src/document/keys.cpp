@@ -105,7 +105,7 @@ void read_value(const KeyValue& given, Member& member) {
   member = FieldType<Member>::read(given.value, given.place);
 }
 
-constexpr std::array<DocumentKey, 66> keys{{
+constexpr std::array<DocumentKey, 69> keys{{
     {"attention", all,
      to_translate("the kind of attention, or a list of kinds; \"model\" where a model is given"),
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
@@ -143,6 +143,14 @@ constexpr std::array<DocumentKey, 66> keys{{
      R"("type": "integer", "minimum": 1)"},
     {"continue", model, to_translate("a text instead of what the model would say"),
      R"("type": "string", "minLength": 1)"},
+    {"parts", model,
+     to_translate("parts of the text whose shares of the answer's attention are wanted: ranges of "
+                  "characters by name, or \"special\" for what stands between special tokens"),
+     R"("oneOf": [{"const": "special"}, {"type": "object", "minProperties": 1, "additionalProperties": {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "integer", "minimum": 0}}}])"},
+    {"chat", model, to_translate("true: write the text by the model's chat template"),
+     R"("type": "boolean")"},
+    {"messages", model, to_translate("a conversation for the model's chat template"),
+     R"("type": "array", "items": {"type": "object", "required": ["role", "content"], "properties": {"role": {"type": "string"}, "content": {"type": "string"}}})"},
     {"query", queries, to_translate("tensor [L,D], [B,L,D] or [B,H,L,D]"),
      R"("$ref": "#/$defs/tensor")"},
     {"key", queries, to_translate("tensor; the query if absent"), R"("$ref": "#/$defs/tensor")"},

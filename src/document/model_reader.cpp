@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 #include "attn/model.hpp"
 
+#include "document/answer_parts.hpp"
 #include "document/answer_reader.hpp"
 #include "document/fields.hpp"
 #include "document/keys.hpp"
@@ -26,6 +27,7 @@
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 #include "support/work_budget.hpp"
 #include "tokens/regular_expression.hpp"
 
@@ -71,7 +73,10 @@ class ModelReader {
       problems_.attempt([&] { read_logits(); });
       if (problems_.errors().size() == before) problems_.attempt([&] { read_own_labels(); });
       if (problems_.errors().size() == before) {
-        problems_.attempt([&] { read_answer(root_, document_.access().limits, request_); });
+        problems_.attempt([&] {
+          read_answer(root_, document_.access().limits, request_);
+          request_.parts = read_answer_parts(root_.find("parts"), prompts_, request_);
+        });
       }
       if (problems_.errors().size() == before) problems_.attempt([&] { finish(); });
     }
@@ -115,6 +120,7 @@ class ModelReader {
     if (access.models) access.models->check();
     check_weights(model(), request_.folder->weights);
     open_decoder_tokenizer();
+    refuse_conversations(root_, *request_.folder);
   }
 
   // The vocabulary of what a decoder reads and writes, where it is another than the encoder's.
@@ -340,6 +346,7 @@ class ModelReader {
                                   translated("give a text with at least a word")));
         return;
       }
+      if (first && root_.find("parts") != nullptr) prompts_.push_back(prompt_of(text, cut));
       Ids own, types;
       std::vector<std::string> pieces;
       const auto unknown = tokenizer.unknown();
@@ -387,6 +394,22 @@ class ModelReader {
     }
     // A table with one type, as in RoBERTa, is used for all tokens.
     if (typed) request_.texts.types = types_;
+  }
+
+  // Where the tokens begin in their text. The second text of a pair has no parts.
+  static Prompt prompt_of(const std::string& text, const std::vector<TextToken>& tokens) {
+    const auto characters = [&](std::size_t bytes) {
+      return bytes - static_cast<std::size_t>(std::count_if(
+                         text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bytes),
+                         continues_character));
+    };
+    Prompt prompt{{}, characters(text.size())};
+    for (const TextToken& token : tokens) {
+      PromptToken& own = prompt.tokens.emplace_back();
+      if (token.text == 0) own.character = characters(token.begin);
+      own.special = token.special;
+    }
+    return prompt;
   }
 
   void read_decoder_texts() {
@@ -758,6 +781,7 @@ class ModelReader {
   PatchGrid grid_;
   std::vector<Ids> types_;
   std::vector<std::vector<std::string>> labels_, decoder_labels_;  // that the document gives
+  std::vector<Prompt> prompts_;                                    // if their parts are asked for
   std::size_t tokens_of_texts_ = 0, unknown_tokens_ = 0;
   std::string unknown_token_;
 };

@@ -28,6 +28,16 @@ constexpr double as_real(std::size_t size) {
   return static_cast<double>(size);
 }
 
+/// The parts of prompts whose shares of an answer's attention are wanted.
+struct AnswerParts {
+  /// Parts of the prompts, "prompt" for what is in none of them, "answer", which attention to
+  /// another text does not have, "first_token", and "sink" where the model has such logits.
+  std::vector<std::string> names;
+  std::vector<std::vector<std::size_t>> columns;  ///< part of each token of each prompt
+  std::size_t answer = 0;                         ///< part of the tokens that follow
+  bool sink = false;                              ///< whether the last part is the sink
+};
+
 /// A model, its input and the wanted results.
 struct ModelRequest : ModelOptions {
   std::shared_ptr<const ModelFolder> folder;
@@ -36,6 +46,7 @@ struct ModelRequest : ModelOptions {
   /// Until it is known, tokens of the id 0 stand in its place.
   std::optional<AnswerRequest> answer;
   std::vector<std::size_t> prompts;  ///< tokens of each sample's
+  AnswerParts parts;                 ///< of an answer
 };
 
 /// The computation of a plan. Every visitor has a case for each alternative and no generic one, so

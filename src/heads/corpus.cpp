@@ -270,6 +270,12 @@ HeadsCorpusOutcome read_corpus(const HeadsCorpusOptions& options,
                                const std::function<void(std::size_t, std::size_t)>& progress,
                                const std::atomic<bool>* stop) {
   check_of_corpus(options.heads);
+  const DocumentOptions& document = options.heads.document;
+  if (document.generate || document.continued) {
+    throw Error(ErrorKind::usage, translated("a corpus is read as it is, without answers"),
+                document.generate ? "DocumentOptions::generate" : "DocumentOptions::continued",
+                translated("leave it out, or read one text"));
+  }
   return CorpusReading(options, progress, stop).read();
 }
 

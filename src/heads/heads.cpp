@@ -13,6 +13,8 @@
 #include "heads/head_maps.hpp"
 #include "heads/head_pictures.hpp"
 #include "heads/model_analyses.hpp"
+#include "heads/share_tables.hpp"
+#include "maps/answer_shares.hpp"
 #include "maps/filed_maps.hpp"
 #include "maps/opened_input.hpp"
 #include "models/model_folder.hpp"
@@ -140,7 +142,9 @@ class Reading {
   void compute(const Document& document) {
     refuse_for_document(options_.maps.selection.layers.has_value(), "MapSelection::layers");
     const bool whole = wants(HeadAnalysis::rollout) || wants(HeadAnalysis::norms) ||
-                       wants(HeadAnalysis::distances) || wants(HeadAnalysis::contacts);
+                       wants(HeadAnalysis::distances) || wants(HeadAnalysis::contacts) ||
+                       document.root().find("generate") != nullptr ||
+                       document.root().find("continue") != nullptr;
     bool rows = false;
     Plan plan = plan_of_statistics(options_, document, whole ? nullptr : &rows);
     outcome_.warnings = plan.warnings;
@@ -167,6 +171,15 @@ class Reading {
       for (const auto& ids : model->texts.ids) lengths_.push_back(ids.size());
       for (const auto& ids : model->texts.decoder_ids) decoder_lengths_.push_back(ids.size());
       outcome_.tokens = plan.model->tokens;
+      if (model->answer) {
+        shares_.emplace(*model);
+        outcome_.shares.emplace();
+        outcome_.shares->parts = model->parts.names;
+        for (const GeneratedText& said : plan.model->generated) {
+          auto& tokens = outcome_.shares->tokens.emplace_back(said.tokens);
+          if (tokens.empty()) tokens = written_tokens(std::nullopt, said.ids);
+        }
+      }
       if (wants(HeadAnalysis::norms)) watch_norms(*model, tensors_);
       if (wants(HeadAnalysis::lens)) lens.emplace(*model, options_.lens_tokens);
       if (wants(HeadAnalysis::contacts)) check_contacts(*model);
@@ -187,6 +200,7 @@ class Reading {
           });
     }
     if (model == nullptr) return;
+    if (shares_) tensors_.emplace_back("shares", outcome_.shares->shares = shares_->finish());
     seen_ = picture_of(plan);
     if (lens) lens->finish(tensors_, outcome_.lens);
     if (wants(HeadAnalysis::induction)) outcome_.induction = induction_test(*model, options_);
@@ -206,6 +220,10 @@ class Reading {
   }
 
   void take(const AttentionMap& map) {
+    if (shares_ && shares_->reads(map.name)) {
+      shares_->add(map.numbers);
+      outcome_.shares->attentions.push_back(map.name.text());
+    }
     put_statistics(map.name.text(), values_of(map, options_.counting, options_.document.threads),
                    map.same_positions, !map.key_tokens.empty());
     for (std::size_t b = labels_.size(); b < map.numbers.shape()[0]; ++b) {
@@ -280,6 +298,7 @@ class Reading {
     }
     put("heads.csv", heads_csv(outcome_, options_.table.wide));
     put("heads.json", heads_json(outcome_));
+    if (outcome_.shares) put("shares.csv", shares_csv(*outcome_.shares));
     if (tensors_.empty()) return;
     Fact::Members tensors;
     if (seen_) {
@@ -301,6 +320,7 @@ class Reading {
   HeadsOutcome outcome_;
   NamedTensors tensors_;
   std::optional<SeenPicture> seen_;  // by a model of pictures
+  std::optional<AnswerShares> shares_;
   HeadDistances distances_;
   Shape shape_;                              // of the maps on the map of heads, without heads
   std::vector<AttentionName> heads_on_map_;  // the attention of each head

@@ -10,6 +10,7 @@
 
 #include "attention/attention_name.hpp"
 #include "heads/heads_table.hpp"
+#include "heads/share_tables.hpp"
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
 #include "support/number_text.hpp"
@@ -208,6 +209,7 @@ std::string heads_text(const HeadsOutcome& outcome, const HeadsTable& table) {
   if (!outcome.lens.empty()) {
     text += translated("\nWhat each layer's states would predict\n\n{1}", lens_table(outcome));
   }
+  if (outcome.shares) text += shares_text(*outcome.shares, table.top);
   for (const auto& file : outcome.files) text += "\n  " + printable(file.string());
   return outcome.files.empty() ? text : text + "\n";
 }
@@ -230,6 +232,7 @@ std::string heads_json(const HeadsOutcome& outcome) {
               {"differences", facts_of(outcome.differences)},
               {"patches", outcome.patches ? facts_of(*outcome.patches) : Fact::absent()},
               {"lens", facts_of(outcome.lens)},
+              {"shares", outcome.shares ? facts_of(*outcome.shares) : Fact::absent()},
               {"warnings", outcome.warnings},
               {"files", unless_empty(outcome.files)}}));
 }

@@ -4,11 +4,14 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "attention/attention_name.hpp"
+#include "heads/share_tables.hpp"
 #include "report/text_table.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
@@ -169,13 +172,6 @@ class Columns {
   bool has_gaps_ = false;
 };
 
-std::string in_csv(const std::string& field) {
-  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
-  std::string quoted = "\"";
-  for (const char c : field) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 }  // namespace
 
 std::string shown_statistic(double number) {
@@ -258,6 +254,13 @@ std::string statistics_text(const HeadsOutcome& outcome, const HeadsTable& optio
   return notes.empty() ? text : text + "\n" + notes;
 }
 
+std::string in_csv(std::string_view field) {
+  if (field.find_first_of(",\"\r\n") == field.npos) return std::string(field);
+  std::string quoted = "\"";
+  for (const char c : field) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
 std::string csv_place(const std::string& attention, std::size_t head) {
   const AttentionName name(attention);
   return (name.layer() ? std::to_string(*name.layer()) : "") + "," + in_csv(name.stack_name()) +
@@ -265,21 +268,37 @@ std::string csv_place(const std::string& attention, std::size_t head) {
 }
 
 std::string heads_csv(const HeadsOutcome& outcome, bool wide) {
+  // Means of the shares of an answer stand after the statistics, as "share_context".
+  std::vector<std::string> names;
+  for (const HeadStatistic statistic : outcome.statistics) names.emplace_back(name_of(statistic));
+  std::map<std::string, std::vector<std::vector<double>>> shares;
+  if (outcome.shares) {
+    const auto means = mean_shares(*outcome.shares);
+    for (std::size_t n = 0; n < means.size(); ++n) {
+      shares[outcome.shares->attentions[n]] = means[n];
+    }
+    for (const std::string& part : outcome.shares->parts) names.push_back(in_csv("share_" + part));
+  }
   std::string text(csv_place_columns);
   if (!wide) text += ",statistic,value";
-  for (const HeadStatistic statistic : outcome.statistics) {
-    if (wide) text += "," + std::string(name_of(statistic));
-  }
+  for (std::size_t i = 0; wide && i < names.size(); ++i) text += "," + names[i];
   text += "\n";
   for (const AttentionHeads& attention : outcome.attentions) {
+    const auto own = shares.find(attention.name);
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
       const std::string place = csv_place(attention.name, h);
-      if (wide) text += place;
+      std::vector<double> numbers;
       for (const HeadStatistic statistic : outcome.statistics) {
-        const double number = attention.heads[h][static_cast<std::size_t>(statistic)];
-        const std::string value = std::isnan(number) ? "" : number_text(number);
-        text +=
-            wide ? "," + value : place + "," + std::string(name_of(statistic)) + "," + value + "\n";
+        numbers.push_back(attention.heads[h][static_cast<std::size_t>(statistic)]);
+      }
+      if (own != shares.end()) {
+        numbers.insert(numbers.end(), own->second[h].begin(), own->second[h].end());
+      }
+      numbers.resize(names.size(), std::nan(""));
+      if (wide) text += place;
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        const std::string value = std::isnan(numbers[i]) ? "" : number_text(numbers[i]);
+        text += wide ? "," + value : place + "," + names[i] + "," + value + "\n";
       }
       if (wide) text += "\n";
     }

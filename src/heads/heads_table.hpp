@@ -20,6 +20,9 @@ std::string what_stands_out(const HeadsOutcome& outcome);
 /// That line, the table with the statistics that have something to show, and notes on the others.
 std::string statistics_text(const HeadsOutcome& outcome, const HeadsTable& options);
 
+/// A field of comma-separated values, in quotes where it has commas or quotes.
+std::string in_csv(std::string_view field);
+
 /// Columns that say which head a line of comma-separated values is about.
 inline constexpr std::string_view csv_place_columns = "layer,stack,head";
 /// Their values: "3,encoder.self,2". Fields are in quotes where they have commas or quotes.

@@ -14,6 +14,7 @@
 #include "attn/gradient.hpp"
 
 #include "attention/visibility.hpp"
+#include "maps/answer_shares.hpp"
 #include "models/model_folder.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
@@ -289,6 +290,7 @@ void put_model(Results& results, const ModelRequest& request) {
   const Plan& plan = results.plan();
   if (!request.predicted.empty()) results.facts.predictions.resize(request.predicted.size());
   ModelMaps maps(plan, request);
+  AnswerShares shares(request);
   run_model(
       request.folder->architecture, request.folder->weights, request.texts, request,
       [&](const std::string& name, Tensor tensor) {
@@ -297,6 +299,7 @@ void put_model(Results& results, const ModelRequest& request) {
           results.facts.shapes.emplace_back(name, tensor.shape());
         }
         const auto at = weights ? maps.find(name) : std::nullopt;
+        if (at && shares.reads(plan.attentions[*at].name)) shares.add(tensor);
         results.put(name, tensor);
         if (at) results.put(maps.give(*at, std::move(tensor)), *at);
       },
@@ -304,6 +307,7 @@ void put_model(Results& results, const ModelRequest& request) {
         results.facts.predictions[sample].push_back(
             prediction_of(position, logits, *request.folder));
       });
+  results.put("shares", shares.finish());
   if (request.rows) return;
   for (std::size_t at = 0; at < plan.attentions.size(); ++at) {
     if (!maps.is_given(at)) results.put(maps.give(at, {}), at);

@@ -59,6 +59,13 @@ Fact generated_facts(const ModelReport& model) {
                   of_samples([](const GeneratedText& one) { return Fact(one.probabilities); })}});
 }
 
+// Names of the axes of the shares of an answer.
+Fact share_axes(const ModelReport& model) {
+  std::vector<std::string> axes{"layer", "head", "token", "part"};
+  if (model.generated.size() > 1) axes.insert(axes.begin(), "sample");
+  return axes;
+}
+
 Fact facts_of(const ScoreSplit& split) {
   return object({{"head", split.head},
                  {"pairs", list_of(split.pairs,
@@ -108,6 +115,11 @@ Fact facts_of(const ResultFile& result) {
         of_model([](const ModelReport& of) { return unless_empty(of.text_tokens); })},
        {"generated", of_model([](const ModelReport& of) {
           return only_if(!of.generated.empty(), generated_facts(of));
+        })},
+       {"shares", of_model([](const ModelReport& of) {
+          return only_if(!of.answer_parts.empty(), object({{"axes", share_axes(of)},
+                                                           {"layers", of.answer_layers},
+                                                           {"parts", of.answer_parts}}));
         })},
        {"predictions", of_model([](const ModelReport& of) {
           return only_if(!of.predictions.empty(), prediction_facts(of));

@@ -15,6 +15,7 @@
 
 #include "attention/geometry.hpp"
 #include "document/mask_reader.hpp"
+#include "maps/answer_shares.hpp"
 #include "maps/attention_map.hpp"
 #include "models/pass_changes.hpp"
 #include "result/output_folder.hpp"
@@ -164,7 +165,9 @@ std::vector<std::string> names_in(const Plan& plan, bool stages) {
 bool wants_weights(const RunOptions& options, const Plan& plan) {
   return options.weights && plan.weights &&
          (options.only.empty() ||
-          std::any_of(options.only.begin(), options.only.end(), is_weights));
+          std::any_of(options.only.begin(), options.only.end(), [](const std::string& name) {
+            return is_weights(name) || name == "shares";
+          }));
 }
 
 bool show_weights(const std::vector<PlotKind>& plots) {
@@ -586,6 +589,10 @@ std::vector<std::pair<std::string, Tensor>> KindRun::foreseen(const ModelRequest
   for (auto& [name, shape] :
        foreseen_tensors(folder.architecture, folder.weights, model.texts, model)) {
     tensors.emplace_back(name, shape_only(std::move(shape), model.dtype));
+  }
+  if (model.answer && model.weights) {
+    Shape shape = AnswerShares(model).shape(plan_.model->answer_layers.size());
+    tensors.emplace_back("shares", shape_only(std::move(shape), model.dtype));
   }
   for (const NamedTensor& tensor : why_tensors_) tensors.emplace_back(tensor.name, tensor.tensor);
   return tensors;

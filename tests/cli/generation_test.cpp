@@ -1,9 +1,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include "attn/io.hpp"
 
 #include "cli/program.hpp"
 #include "temporary_folder.hpp"
@@ -30,6 +33,11 @@ std::string answer_of_run(const std::vector<std::string>& more) {
     if (c == '"') quoted = !quoted;
     if (quoted || (c != ' ' && c != '\n')) text += c;
   }
+  return text;
+}
+
+std::string without_space(std::string text) {
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
   return text;
 }
 
@@ -151,4 +159,189 @@ TEST_CASE("the work of what a model says is counted before it is done") {
         "attn-cli: the document asks for 434380800 multiplications, and the limit is 1e+07\n"
         "  where: " +
             speaking_model + "\n  help:  make it smaller, or raise the limit with --max-work\n");
+}
+
+TEST_CASE("shares of the answer's attention add up to one") {
+  const TemporaryFolder folder;
+  const std::string text = R"("text": "the people of the United States", "generate": 5)";
+  const std::vector<std::pair<std::string, std::string>> wishes{
+      {text, R"(["prompt","answer","first_token"])"},
+      {text + R"(, "parts": {"who": [0, 10], "where": [14, 31]})",
+       R"(["who","where","prompt","answer","first_token"])"},
+      {text + R"(, "parts": {"all": [0, 31]}, "layers": [1, 3])",
+       R"(["all","answer","first_token"])"},
+      {text + R"(, "parts": "special")", R"(["part_1","answer","first_token"])"},
+      {R"("text": ["the people", "My fellow citizens of the House"], "generate": 3)",
+       R"(["prompt","answer","first_token"])"}};
+  for (const auto& [document, parts] : wishes) {
+    CAPTURE(document);
+    const Outcome outcome =
+        attn_cli({"run", "-", "--plots", "none", "--out", "r", "--quiet", "--tensors", "npz"},
+                 folder.path(), R"({"model": ")" + speaking_model + R"(", )" + document + "}");
+    REQUIRE(outcome.errors == "");
+    CHECK(holds_text(without_space(read_text(folder / "r" / "result.json")), parts));
+    const attn::Tensor shares = attn::TensorFile::open(folder / "r" / "tensors.npz").read("shares");
+    const std::size_t count = shares.shape().back();
+    for (std::size_t row = 0; row < shares.size() / count; ++row) {
+      double sum = 0;
+      for (const float share : shares.values<float>().subspan(row * count, count)) sum += share;
+      REQUIRE(sum == doctest::Approx(1).epsilon(1e-5));
+    }
+  }
+}
+
+TEST_CASE("shares may be all that is asked for") {
+  const std::string result = answer_of_run({"--generate", "2", "--only", "shares"});
+  CHECK(holds_text(without_space(result), R"("shares":[[[[)"));
+  CHECK(!holds_text(result, R"("layers.0.self.weights":[[)"));
+}
+
+TEST_CASE("shares are those of the map's rows, the sink's and the encoder's too") {
+  const TemporaryFolder folder;
+  for (const char* name : {"gpt_oss_sinks_bf16", "t5_relu_tied"}) {
+    CAPTURE(name);
+    const Outcome outcome =
+        attn_cli({"run", "-", "--plots", "none", "--out", name, "--quiet", "--tensors", "npz"},
+                 folder.path(),
+                 R"({"model": ")" + (recorded_models / name / "checkpoint").string() +
+                     R"(", "token_ids": [[5, 9, 12, 4]], "generate": 3, "dtype": "float64"})");
+    REQUIRE(outcome.errors == "");
+    const bool crosses = std::string(name).starts_with("t5");
+    CHECK(holds_text(without_space(read_text(folder / name / "result.json")),
+                     crosses ? R"("parts":["prompt","first_token"])"
+                             : R"("parts":["prompt","answer","first_token","sink"])"));
+    const attn::TensorFile file = attn::TensorFile::open(folder / name / "tensors.npz");
+    const attn::Tensor shares = file.read("shares");
+    const attn::Tensor map =
+        file.read(crosses ? "decoder.layers.0.cross.weights" : "layers.0.self.weights");
+    const std::size_t prompt = crosses ? 1 : 4, keys = map.shape()[3], queries = map.shape()[2],
+                      count = shares.shape()[3];
+    const auto weight = [&](std::size_t h, std::size_t i, std::size_t j) {
+      return map.values<double>()[(h * queries + prompt + i) * keys + j];
+    };
+    for (std::size_t h = 0; h < shares.shape()[1]; ++h) {
+      for (std::size_t i = 0; i < shares.shape()[2]; ++i) {
+        const auto own =
+            shares.values<double>().subspan((h * shares.shape()[2] + i) * count, count);
+        double asked = 0, said = 0;
+        for (std::size_t j = 1; j < 4; ++j) asked += weight(h, i, j);
+        for (std::size_t j = 4; j < keys; ++j) said += weight(h, i, j);
+        CHECK(own[0] == doctest::Approx(asked).epsilon(1e-12));
+        if (!crosses) CHECK(own[1] == doctest::Approx(said).epsilon(1e-12));
+        CHECK(own[crosses ? 1 : 2] == doctest::Approx(weight(h, i, 0)).epsilon(1e-12));
+        double sum = 0;
+        for (const double share : own) sum += share;
+        CHECK(sum == doctest::Approx(1).epsilon(1e-9));
+      }
+    }
+  }
+}
+
+TEST_CASE("heads gives the shares of each head as a table, JSON and comma-separated values") {
+  const TemporaryFolder folder;
+  const auto with = [&](const std::string& more) {
+    return attn_cli({"heads", "--model", speaking_model, "--text", "the people of", "--generate",
+                     "4", "--parts", "who=0:10", more},
+                    folder.path())
+        .output;
+  };
+  CHECK(holds_text(with("--out=r"),
+                   "Shares of the attention of what was said, by part of the text (means over its "
+                   "tokens)\n\n  head    who  prompt  answer  first_token\n  0.0"));
+  CHECK(
+      holds_text(without_space(with("--json")),
+                 R"("shares":{"parts":["who","prompt","answer","first_token"],"tokens":[["the",)"));
+  CHECK(holds_text(with("--csv"), "\n0,self,0,share_who,0."));
+  CHECK(read_text(folder / "r" / "shares.csv")
+            .starts_with("layer,stack,head,sample,token,text,who,prompt,answer,first_token\n"
+                         "0,self,0,0,0, the,0."));
+}
+
+TEST_CASE("parts that a text does not have are refused with the reason") {
+  const auto refused = [](const std::string& rest) {
+    const Outcome outcome =
+        attn_cli({"run", "-", "--plots", "none"}, ".",
+                 R"({"model": ")" + speaking_model + R"(", "text": "the people", )" + rest + "}");
+    CHECK(outcome.exit_code == 3);
+    return outcome.errors;
+  };
+  const auto with_parts = [&](const std::string& parts) {
+    return refused(R"("generate": 1, "parts": )" + parts);
+  };
+  CHECK(with_parts(R"({"a": [0, 3], "b": [2, 5]})") ==
+        "attn-cli: the parts \"a\" and \"b\" overlap\n"
+        "  where: standard input, /parts/b\n"
+        "  help:  let each character belong to one part\n");
+  CHECK(with_parts(R"({"a": [3, 3]})") ==
+        "attn-cli: the part \"a\" from 3 to 3 is empty\n"
+        "  where: standard input, /parts/a\n"
+        "  help:  let it end after the character that it begins with\n");
+  CHECK(with_parts(R"({"a": [3, 11]})") ==
+        "attn-cli: the part \"a\" ends at character 11, and the text has 10\n"
+        "  where: standard input, /parts/a\n"
+        "  help:  let it end within the text\n");
+  CHECK(with_parts(R"({"answer": [3, 4]})") ==
+        "attn-cli: a part cannot have the name \"answer\"\n"
+        "  where: standard input, /parts/answer\n"
+        "  help:  choose another: \"prompt\" and the like stand for what is in no part\n");
+  CHECK(with_parts(R"("speciel")") ==
+        "attn-cli: unknown parts \"speciel\"\n"
+        "  where: standard input, /parts\n"
+        "  help:  give \"special\", or {\"NAME\": [from, to], …} in characters\n");
+  CHECK(with_parts("{}") ==
+        "attn-cli: there are no parts\n"
+        "  where: standard input, /parts\n"
+        "  help:  name at least one, or leave \"parts\" out\n");
+  CHECK(refused(R"("parts": {"a": [0, 3]})") ==
+        "attn-cli: nothing is said after the text whose parts are named\n"
+        "  where: standard input, /parts\n"
+        "  help:  add \"generate\" or \"continue\", or leave it out\n");
+  const Outcome flag = attn_cli(
+      {"run", "--model", speaking_model, "--text", "the", "--generate", "1", "--parts", "a=1"});
+  CHECK(flag.exit_code == 2);
+  CHECK(flag.errors ==
+        "attn-cli: invalid value \"a=1\" for --parts\n"
+        "  where: --parts\n"
+        "  help:  give names and characters such as system=0:120,question=120:180, or special\n");
+}
+
+TEST_CASE("conversations are refused, and ids take their place") {
+  const Outcome chat = attn_cli({"run", "--model", speaking_model, "--text", "the", "--chat"});
+  CHECK(chat.exit_code == 3);
+  CHECK(
+      chat.errors ==
+      "attn-cli: the model has no chat template\n"
+      "  where: --chat\n"
+      "  help:  write the conversation with the model's own special tokens in \"text\", or give in "
+      "\"token_ids\" the ids that its own library makes of it\n");
+  const TemporaryFolder folder;
+  for (const auto& file : fs::directory_iterator(speaking_model)) {
+    fs::copy_file(file.path(), folder / file.path().filename().string());
+  }
+  folder.write("chat_template.jinja", "{{ messages }}");
+  const Outcome messages = attn_cli({"run", "-"}, ".",
+                                    R"({"model": ")" + folder.path().string() +
+                                        R"(", "messages": [{"role": "user", "content": "a"}]})");
+  CHECK(messages.exit_code == 3);
+  CHECK(messages.errors.starts_with(
+      "attn-cli: the model's chat template is a program in the language Jinja, which is not run "
+      "here\n  where: standard input, /messages\n"));
+  const Outcome ids = attn_cli({"run", "--model", speaking_model, "--ids", "0,259,512",
+                                "--generate", "1", "--plots", "none", "--out", "-"});
+  CHECK(ids.errors == "");
+  CHECK(
+      holds_text(without_space(ids.output), R"("prompt":[3],"tokens":[["States"]],"ids":[[442]])"));
+}
+
+TEST_CASE("a corpus is read without answers") {
+  const TemporaryFolder folder;
+  folder.write("texts.txt", "one\ntwo\n");
+  const Outcome outcome =
+      attn_cli({"heads", "--model", speaking_model, "--corpus", "texts.txt", "--generate", "2"},
+               folder.path());
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.errors ==
+        "attn-cli: a corpus is read as it is, without answers\n"
+        "  where: --generate\n"
+        "  help:  leave it out, or read one text\n");
 }

@@ -271,8 +271,9 @@ TEST_CASE("every option of a document is one of its keys") {
   attn::DocumentOptions options;
   // Naming every member makes a new one an error here until it is set too.
   auto& [input, model, architecture, texts, images, layers, logits, heads_off, ablate, patch,
-         patch_at, generate, continued, attention, dtype, heads, scale, seed, valid_lens, pool,
-         causal, score, where, weight, tables, gradient, threads, files] = options;
+         patch_at, generate, continued, parts, parts_between_special_tokens, chat, token_ids,
+         attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where, weight,
+         tables, gradient, threads, files] = options;
   input = "doc.json";
   threads = 1;
   files.limits.nesting = 7;
@@ -293,14 +294,18 @@ TEST_CASE("every option of a document is one of its keys") {
   ablate = "mean";
   patch = patch_at = continued = "a";
   generate = 1;
+  parts = {{"a", 0, 1}};
+  parts_between_special_tokens = chat = true;
+  token_ids = {{1}};
   tables = {{"t", "a"}};
   const auto unchanged = [](const std::filesystem::path& path) { return path.string(); };
   const std::vector<attn::Setting> settings = attn::settings(options, unchanged);
   // All members but input, threads and files are settings.
   constexpr std::size_t members = std::tuple_size_v<decltype(std::tie(
       input, model, architecture, texts, images, layers, logits, heads_off, ablate, patch, patch_at,
-      generate, continued, attention, dtype, heads, scale, seed, valid_lens, pool, causal, score,
-      where, weight, tables, gradient, threads, files))>;
+      generate, continued, parts, parts_between_special_tokens, chat, token_ids, attention, dtype,
+      heads, scale, seed, valid_lens, pool, causal, score, where, weight, tables, gradient, threads,
+      files))>;
   CHECK(settings.size() == members - 3);
   for (const attn::Setting& setting : settings) {
     CAPTURE(setting.field);

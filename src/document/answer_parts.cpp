@@ -1,0 +1,172 @@
+#include "document/answer_parts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "models/checkpoint.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::string_view prompt_name = "prompt", answer_name = "answer",
+                           first_name = "first_token", sink_name = "sink";
+
+/// A part by the characters that it begins with and ends before.
+struct Range {
+  std::string name;
+  std::size_t from = 0, to = 0;
+};
+
+std::vector<Range> read_ranges(const JsonValue& parts) {
+  std::vector<Range> ranges;
+  for (const JsonMember& member : expect_object(parts, "/parts").members()) {
+    const std::string at = pointer_to("/parts", member.key);
+    constexpr std::array own{prompt_name, answer_name, first_name, sink_name};
+    if (member.key.empty() || std::ranges::count(own, member.key) > 0) {
+      throw input_error(translated("a part cannot have the name {1}", in_quotes(member.key)), at,
+                        translated("choose another: {1} and the like stand for what is in no part",
+                                   in_quotes(std::string(prompt_name))));
+    }
+    if (!member.value.is(JsonValue::Type::array) || member.value.size() != 2) {
+      throw input_error(translated("expected two characters, from and to, found {1}",
+                                   translated(type_text(member.value))),
+                        at, translated("give [from, to], such as [0, 120]"));
+    }
+    const auto end = [&](std::size_t i) {
+      return static_cast<std::size_t>(
+          expect_integer(member.value.element(i), pointer_to(at, i), 0));
+    };
+    Range range{member.key, end(0), end(1)};
+    if (range.from >= range.to) {
+      throw input_error(translated("the part {1} from {2} to {3} is empty", in_quotes(range.name),
+                                   range.from, range.to),
+                        at, translated("let it end after the character that it begins with"));
+    }
+    for (const Range& other : ranges) {
+      if (range.from >= other.to || other.from >= range.to) continue;
+      throw input_error(
+          translated("the parts {1} and {2} overlap", in_quotes(other.name), in_quotes(range.name)),
+          at, translated("let each character belong to one part"));
+    }
+    ranges.push_back(std::move(range));
+  }
+  if (ranges.empty()) {
+    throw input_error(translated("there are no parts"), "/parts",
+                      translated("name at least one, or leave \"parts\" out"));
+  }
+  return ranges;
+}
+
+// The part of each token by the characters; absent = none.
+using PartOfToken = std::vector<std::optional<std::size_t>>;
+
+PartOfToken by_ranges(const std::vector<Range>& ranges, const Prompt& prompt) {
+  for (const Range& range : ranges) {
+    if (range.to <= prompt.characters) continue;
+    throw input_error(translated("the part {1} ends at character {2}, and the text has {3}",
+                                 in_quotes(range.name), range.to, prompt.characters),
+                      pointer_to("/parts", range.name), translated("let it end within the text"));
+  }
+  PartOfToken parts;
+  for (const PromptToken& token : prompt.tokens) {
+    auto& part = parts.emplace_back();
+    for (std::size_t at = 0; at < ranges.size() && token.character; ++at) {
+      if (*token.character >= ranges[at].from && *token.character < ranges[at].to) part = at;
+    }
+  }
+  return parts;
+}
+
+// Parts between special tokens, counted from 0.
+PartOfToken by_special_tokens(const Prompt& prompt) {
+  PartOfToken parts;
+  std::size_t next = 0;
+  bool inside = false;
+  for (const PromptToken& token : prompt.tokens) {
+    if (token.special && inside) ++next;
+    inside = !token.special;
+    parts.push_back(inside ? std::optional(next) : std::nullopt);
+  }
+  return parts;
+}
+
+bool has_sinks(const ModelRequest& request) {
+  const Architecture& model = request.folder->architecture;
+  const CheckpointWeights& weights = request.folder->weights;
+  return StackWeights(weights, model, model.stacks.back(), find_prefix(weights, model))
+      .has(WeightPurpose::sinks, 0);
+}
+
+std::size_t count_of(const PartOfToken& parts) {
+  std::size_t count = 0;
+  for (const auto& part : parts) count = std::max(count, part ? *part + 1 : 0);
+  return count;
+}
+
+}  // namespace
+
+AnswerParts read_answer_parts(const JsonValue* parts, const std::vector<Prompt>& prompts,
+                              const ModelRequest& request) {
+  if (parts != nullptr && !request.answer) {
+    throw input_error(translated("nothing is said after the text whose parts are named"), "/parts",
+                      translated("add \"generate\" or \"continue\", or leave it out"));
+  }
+  if (parts != nullptr && prompts.empty()) {
+    throw input_error(translated("only texts have parts"), "/parts",
+                      translated("give \"text\" instead of token ids, or leave it out"));
+  }
+  const bool special = parts != nullptr && parts->is(JsonValue::Type::string);
+  if (special && parts->string() != "special") {
+    throw input_error(translated("unknown parts {1}", in_quotes(parts->string())), "/parts",
+                      translated("give \"special\", or {\"NAME\": [from, to], …} in characters"));
+  }
+  if (!request.answer) return {};
+  const bool crosses = request.folder->architecture.encoder_decoder();
+  AnswerParts own;
+  std::vector<PartOfToken> of_samples;
+  if (special) {
+    std::size_t most = 0;
+    for (const Prompt& prompt : prompts) {
+      of_samples.push_back(by_special_tokens(prompt));
+      most = std::max(most, count_of(of_samples.back()));
+    }
+    for (std::size_t part = 0; part < most; ++part) {
+      own.names.push_back("part_" + std::to_string(part + 1));
+    }
+  } else if (parts != nullptr) {
+    const std::vector<Range> ranges = read_ranges(*parts);
+    for (const Prompt& prompt : prompts) of_samples.push_back(by_ranges(ranges, prompt));
+    for (const Range& range : ranges) own.names.push_back(range.name);
+  } else {
+    for (std::size_t b = 0; b < request.prompts.size(); ++b) {
+      of_samples.emplace_back(crosses ? request.texts.ids[b].size() : request.prompts[b]);
+    }
+  }
+  // Tokens in no part, but for the first, which is a part of its own.
+  const bool others = std::ranges::any_of(of_samples, [](const PartOfToken& tokens) {
+    return std::any_of(tokens.begin() + 1, tokens.end(),
+                       [](const auto& part) { return !part.has_value(); });
+  });
+  const std::size_t other = own.names.size();
+  if (others) own.names.emplace_back(prompt_name);
+  if (!crosses) own.names.emplace_back(answer_name);
+  own.answer = own.names.size() - 1;
+  own.names.emplace_back(first_name);
+  const std::size_t first = own.names.size() - 1;
+  own.sink = has_sinks(request) && !crosses;
+  if (own.sink) own.names.emplace_back(sink_name);
+  for (const PartOfToken& tokens : of_samples) {
+    std::vector<std::size_t>& columns = own.columns.emplace_back();
+    for (const auto& part : tokens) columns.push_back(part.value_or(other));
+    columns.front() = first;
+  }
+  return own;
+}
+
+}  // namespace attn
