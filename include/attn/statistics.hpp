@@ -23,13 +23,20 @@ enum class HeadStatistic {
   previous_score,
   duplicate_score,
   induction_score,
-  last = induction_score  ///< the last enumerator
+  score_largest,
+  score_median,
+  score_p99,
+  sink_share,
+  last = sink_share  ///< the last enumerator
 };
 inline constexpr std::size_t head_statistic_count =
     static_cast<std::size_t>(HeadStatistic::last) + 1;
+/// Number of the statistics that are of weights alone, which come first.
+inline constexpr std::size_t weight_statistic_count =
+    static_cast<std::size_t>(HeadStatistic::score_largest);
 
 /// Knowledge about a map without which a statistic is undefined.
-enum class HeadNeeds { nothing, positions, tokens, tokens_and_positions };
+enum class HeadNeeds { nothing, positions, tokens, tokens_and_positions, scores, sinks };
 
 struct HeadStatisticInfo {
   HeadStatistic statistic;

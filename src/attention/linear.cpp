@@ -73,10 +73,7 @@ class Panels {
 
   Panels(const T* x, std::size_t rows, std::size_t width) : x_(x), rows_(rows), width_(width) {}
 
-  static std::size_t panel() {
-    return sizeof(T) == sizeof(float) ? kernels::product_panel_floats()
-                                      : kernels::product_panel_doubles();
-  }
+  static std::size_t panel() { return kernels::product_panel<T>(); }
   std::size_t packed_count(std::size_t columns) const { return columns * width_; }
   std::size_t room_count(const Rows<T>& w, std::size_t) const {
     return w.in_memory != nullptr || w.side_by_side ? 0 : panel() * width_;

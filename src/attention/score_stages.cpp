@@ -4,28 +4,22 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "attention/geometry.hpp"
-#include "attention/head_rows.hpp"
 #include "attention/positions.hpp"
+#include "attention/score_products.hpp"
 #include "attention/visibility.hpp"
-#include "kernels/matrix_product.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"
 
 namespace attn {
 namespace {
-
-std::size_t panel_rows(float) {
-  return kernels::product_panel_floats();
-}
-std::size_t panel_rows(double) {
-  return kernels::product_panel_doubles();
-}
 
 // Whether the steps are a scaled product, a softcap, and what mask and positions add.
 bool is_plain(const AttentionRequest& request) {
@@ -46,19 +40,16 @@ class ProductStages {
         geometry_(geometry),
         weights_(weights.converted(dtype_of<T>())),
         visibility_(request.mask, geometry),
-        position_bias_(request, geometry),
-        scale_(static_cast<T>(scale_of(request, geometry))) {
-    const Sequences* const given = sequences_of(request.score);
-    const HeadPreparation preparation(request, geometry, visibility_);
-    const Sequences own = preparation ? preparation.prepared(*given, dtype_of<T>()) : *given;
-    query_ = HeadRows<T>(own.query, geometry.heads);
-    key_ = HeadRows<T>(own.key_or_query(), geometry.kv_heads);
+        products_(request, geometry, visibility_) {
+    if (const PositionBias bias(request, geometry); bias) {
+      terms_.emplace(bias, geometry, visibility_, request.threads);
+    }
     if (request.sinks) sinks_ = request.sinks.converted(DType::float64);
     const std::size_t cells = element_count(geometry.weights_shape());
-    scores_.resize(cells);
-    if (request.softcap) capped_.resize(cells);
-    if (changes_scores()) masked_.resize(cells);
-    lse_.resize(element_count(geometry.row_shape()));
+    scores_ = new_elements<T>(cells);
+    if (request.softcap) capped_ = new_elements<T>(cells);
+    if (changes_scores()) masked_ = new_elements<T>(cells);
+    lse_ = new_elements<T>(element_count(geometry.row_shape()));
   }
 
   ScoreStages compute() {
@@ -66,31 +57,31 @@ class ProductStages {
                  [&](std::size_t at) { compute_head(at / geometry_.heads, at % geometry_.heads); });
     ScoreStages stages;
     const Shape shape = geometry_.weights_shape();
-    stages.scores = Tensor(shape, std::move(scores_));
-    stages.capped = request_.softcap ? Tensor(shape, std::move(capped_)) : stages.scores;
-    stages.masked = changes_scores() ? Tensor(shape, std::move(masked_)) : stages.capped;
-    stages.lse = Tensor(geometry_.row_shape(), std::move(lse_));
+    stages.scores = filled(shape, scores_);
+    stages.capped = request_.softcap ? filled(shape, capped_) : stages.scores;
+    stages.masked = changes_scores() ? filled(shape, masked_) : stages.capped;
+    stages.lse = filled(geometry_.row_shape(), lse_);
     return stages;
   }
 
  private:
-  bool changes_scores() const { return request_.mask.present() || position_bias_; }
+  bool changes_scores() const { return request_.mask.present() || terms_; }
 
   void compute_head(std::size_t b, std::size_t h) {
     const std::size_t rows = geometry_.queries, keys = geometry_.keys;
     const std::size_t at = (b * geometry_.heads + h) * rows * keys;
-    multiply(b, h, scores_.data() + at);
-    const std::span<const T> scores(scores_.data() + at, rows * keys);
+    products_.multiply(products_.packed(b, h), 0, rows, scores_.get() + at);
+    const std::span<const T> scores(scores_.get() + at, rows * keys);
     std::span<const T> last = scores;
     if (request_.softcap) {
       const T cap = static_cast<T>(*request_.softcap);
       for (std::size_t n = 0; n < scores.size(); ++n)
-        capped_[at + n] = cap * std::tanh(scores[n] / cap);
-      last = {capped_.data() + at, rows * keys};
+        capped_.get()[at + n] = cap * std::tanh(scores[n] / cap);
+      last = {capped_.get() + at, rows * keys};
     }
     if (changes_scores()) {
-      mask(b, h, last, masked_.data() + at);
-      last = {masked_.data() + at, rows * keys};
+      mask(b, h, last, masked_.get() + at);
+      last = {masked_.get() + at, rows * keys};
     }
     const auto weights =
         weights_ ? weights_.template values<T>().subspan(at, rows * keys) : std::span<const T>();
@@ -100,47 +91,19 @@ class ProductStages {
       const double weight = weights.empty() ? 0 : weights[i * keys + most];
       // The softmax says w = exp(s − lse).
       const double lse = weight > 0 ? row[most] - std::log(weight) : log_sum_exp(row, row[most], h);
-      lse_[(b * geometry_.heads + h) * rows + i] = static_cast<T>(lse);
+      lse_.get()[(b * geometry_.heads + h) * rows + i] = static_cast<T>(lse);
     }
-  }
-
-  // Scaled products of all queries and keys of a head.
-  void multiply(std::size_t b, std::size_t h, T* to) const {
-    const std::size_t rows = geometry_.queries, keys = geometry_.keys;
-    const std::size_t width = geometry_.query_width, panel = panel_rows(T());
-    std::vector<T> panels((keys + panel - 1) / panel * panel * width);
-    const T* const first = key_(b, h / (geometry_.heads / geometry_.kv_heads), 0).data();
-    for (std::size_t j = 0; j < keys; j += panel) {
-      kernels::pack_panel(kernels::PanelRows<T>{first + j * key_.stride(), key_.stride(),
-                                                std::min(panel, keys - j), width},
-                          panels.data() + j * width);
-    }
-    kernels::multiply_rows(kernels::RowProduct<T>{query_(b, h, 0).data(), query_.stride(), rows,
-                                                  width, panels.data(), keys, nullptr, to, keys});
-    for (std::size_t n = 0; n < rows * keys; ++n) to[n] *= scale_;
-  }
-
-  // Terms that positions add to scores by distance, [Lq + Lk − 1], from that of the
-  // last query to its first key on; empty = nothing.
-  std::vector<double> position_terms(std::size_t b, std::size_t h) const {
-    std::vector<double> terms;
-    if (!position_bias_) return terms;
-    const auto last = static_cast<std::ptrdiff_t>(geometry_.queries) - 1 + visibility_.offset(b);
-    for (std::size_t n = 0; n + 1 < geometry_.queries + geometry_.keys; ++n) {
-      terms.push_back(position_bias_.term(h, static_cast<std::ptrdiff_t>(n) - last));
-    }
-    return terms;
   }
 
   // Adds what positions and the mask add, and hides.
   void mask(std::size_t b, std::size_t h, std::span<const T> scores, T* to) const {
     const std::size_t keys = geometry_.keys;
-    const std::vector<double> terms = position_terms(b, h);
     std::vector<std::uint8_t> seen(keys);
     std::vector<double> row(keys);
     for (std::size_t i = 0; i < geometry_.queries; ++i, to += keys) {
       const std::span<const T> own = scores.subspan(i * keys, keys);
-      const double* const term = terms.empty() ? nullptr : terms.data() + geometry_.queries - 1 - i;
+      const double* const term =
+          terms_ ? terms_->of(h, static_cast<std::ptrdiff_t>(i) + visibility_.offset(b)) : nullptr;
       if (request_.mask.present() && visibility_.only_intervals()) {
         const auto [first, end] = visibility_.interval(b, h, i);
         std::fill(to, to + first, -std::numeric_limits<T>::infinity());
@@ -175,11 +138,10 @@ class ProductStages {
   const Geometry& geometry_;
   Tensor weights_;
   Visibility visibility_;
-  PositionBias position_bias_;
-  T scale_;
-  HeadRows<T> query_, key_;
+  ScoreProducts<T> products_;
+  std::optional<DistanceTerms<double>> terms_;  // that positions add
   Tensor sinks_;
-  std::vector<T> scores_, capped_, masked_, lse_;
+  std::shared_ptr<T> scores_, capped_, masked_, lse_;
 };
 
 }  // namespace

@@ -199,10 +199,10 @@ class CorpusReading {
       // All of a text or nothing.
       std::vector<TextNumbers> numbers;
       if (rows) {
-        walk_rows(plan, options_.heads.counting, options_.reach,
+        walk_rows(plan, options_.heads.counting, options_.reach, true,
                   [&](const TextNumbers& own) { numbers.push_back(own); });
       } else {
-        compute_maps(plan, options_.heads.counting, [&](const AttentionMap& map) {
+        compute_maps(plan, options_.heads.counting, true, [&](const AttentionMap& map) {
           numbers.push_back(text_numbers(map, options_));
         });
       }

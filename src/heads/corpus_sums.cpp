@@ -39,9 +39,11 @@ bool is_weight(double number) {
 }
 
 bool is_in_range(std::size_t statistic, double number) {
+  if (head_statistics()[statistic].needs == HeadNeeds::scores) return std::isfinite(number);
   const bool share = head_statistics()[statistic].is_share;
-  const bool score = statistic >= static_cast<std::size_t>(HeadStatistic::previous_score);
-  return number >= (score ? -1 : 0) - slack && (!share || number <= 1 + slack);
+  const bool pattern = statistic >= static_cast<std::size_t>(HeadStatistic::previous_score) &&
+                       statistic <= static_cast<std::size_t>(HeadStatistic::induction_score);
+  return number >= (pattern ? -1 : 0) - slack && (!share || number <= 1 + slack);
 }
 
 void Moments::add(double number) {

@@ -137,6 +137,6 @@ void ask_for_rows(Plan& plan);
 /// compute_maps(): means over samples. With `reach` also the mean weights by offset, of the first
 /// sample.
 void walk_rows(const Plan& plan, const HeadCounting& counting, std::optional<std::size_t> reach,
-               const std::function<void(const TextNumbers&)>& take);
+               bool scores, const std::function<void(const TextNumbers&)>& take);
 
 }  // namespace attn

@@ -4,7 +4,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -139,6 +141,24 @@ MapTokens model_tokens(const ModelFolder& folder, const std::vector<std::int64_t
   return tokens;
 }
 
+void ScoreReading::read(std::size_t sample, const std::string& attention,
+                        const AttentionRequest& request) {
+  const AttentionName name(attention);
+  const ModelTexts& texts = model_.texts;
+  const auto& ids = name.in_decoder() ? texts.decoder_ids[sample] : texts.ids[sample];
+  std::vector<std::uint8_t> left_out;
+  if (counting_.ignore_special) left_out = model_tokens(*model_.folder, ids, counting_).special;
+  Attention& own = read_[attention];
+  for (const ScoreValues& head : score_values(request, left_out)) own.values.push_back(head);
+  own.sinks = static_cast<bool>(request.sinks);
+}
+
+bool reads_scores(const std::vector<HeadStatistic>& statistics) {
+  return statistics.empty() || std::ranges::any_of(statistics, [](HeadStatistic statistic) {
+           return static_cast<std::size_t>(statistic) >= weight_statistic_count;
+         });
+}
+
 std::vector<HeadValues> values_of(const AttentionMap& map, const HeadCounting& counting,
                                   std::size_t threads) {
   const Shape& shape = map.numbers.shape();
@@ -154,12 +174,14 @@ std::vector<HeadValues> values_of(const AttentionMap& map, const HeadCounting& c
     positions.emplace_back(
         shape[2], shape[3], map.query_tokens.empty() ? nullptr : &map.query_tokens[b],
         map.key_tokens.empty() ? nullptr : &map.key_tokens[b], map.same_positions);
+    positions.back().sinks = map.sinks;
   }
   parallel_for(samples * heads, threads, [&](std::size_t at) {
     const std::size_t b = at / heads, h = at % heads;
     CountedMap head;
     head.weights = matrices.matrix(b, h);
     head.seen = alike ? seen[b] : seen_keys(map, b, h);
+    if (!map.score_values.empty()) head.scores = map.score_values[at];
     values[at] = head_values(head, positions[b], counting);
   });
   return means_of_samples(values, samples);
@@ -171,15 +193,19 @@ std::vector<HeadValues> means_of_samples(const std::vector<HeadValues>& values,
   std::vector<HeadValues> means(heads);
   for (std::size_t h = 0; h < heads; ++h) {
     for (std::size_t s = 0; s < head_statistic_count; ++s) {
-      double sum = 0;
+      double sum = 0, largest = -std::numeric_limits<double>::infinity();
       std::size_t count = 0;
       for (std::size_t b = 0; b < samples; ++b) {
         const double value = values[b * heads + h][s];
         if (std::isnan(value)) continue;
         sum += value;
+        largest = std::max(largest, value);
         ++count;
       }
       means[h][s] = sum / static_cast<double>(count);  // NaN if there is none
+      if (count > 0 && s == static_cast<std::size_t>(HeadStatistic::score_largest)) {
+        means[h][s] = largest;
+      }
     }
   }
   return means;
@@ -237,16 +263,31 @@ AttentionMap with_tokens(AttentionMap map, const HeadCounting& counting,
 }
 
 std::vector<std::vector<Prediction>> compute_maps(
-    const Plan& plan, const HeadCounting& counting,
+    const Plan& plan, const HeadCounting& counting, bool scores,
     const std::function<void(const AttentionMap&)>& take,
     const std::function<void(const NamedTensor&)>& take_tensor) {
-  const auto* model = std::get_if<ModelRequest>(&plan.computation);
-  return compute(plan, {.tensor = take_tensor,
-                        .map =
-                            [&](AttentionMap map, std::size_t) {
-                              if (map.numbers) take(with_tokens(std::move(map), counting, model));
-                            }})
-      .predictions;
+  Plan own = plan;
+  auto* const model = std::get_if<ModelRequest>(&own.computation);
+  std::optional<ScoreReading> reading;
+  if (scores && model != nullptr) {
+    reading.emplace(*model, counting);
+    model->requests = [&](std::size_t sample, const std::string& attention,
+                          const AttentionRequest& request) {
+      reading->read(sample, attention, request);
+    };
+  }
+  const auto give = [&](AttentionMap map, std::size_t) {
+    if (!map.numbers) return;
+    if (model == nullptr) {
+      map.sinks = own.options().sinks && !own.options().weight_expression;
+    } else if (reading) {
+      ScoreReading::Attention read = reading->take(map.name.text());
+      map.score_values = std::move(read.values);
+      map.sinks = read.sinks;
+    }
+    take(with_tokens(std::move(map), counting, model));
+  };
+  return compute(own, {.tensor = take_tensor, .map = give}).predictions;
 }
 
 }  // namespace attn

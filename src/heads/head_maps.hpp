@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/heads.hpp"
@@ -13,6 +15,7 @@
 #include "document/plan.hpp"
 #include "maps/attention_map.hpp"
 #include "statistics/head_values.hpp"
+#include "statistics/score_values.hpp"
 
 namespace attn {
 
@@ -26,12 +29,39 @@ MapTokens model_tokens(const ModelFolder& folder, const std::vector<std::int64_t
 AttentionMap with_tokens(AttentionMap map, const HeadCounting& counting,
                          const ModelRequest* model = nullptr);
 
+/// Scores of a model's attentions, read before each is computed.
+class ScoreReading {
+ public:
+  /// Scores of one attention, of all samples, and whether its heads have sink logits.
+  struct Attention {
+    std::vector<ScoreValues> values;  ///< [B,H]
+    bool sinks = false;
+  };
+
+  /// Keeps references to both.
+  ScoreReading(const ModelRequest& model, const HeadCounting& counting)
+      : model_(model), counting_(counting) {}
+
+  void read(std::size_t sample, const std::string& attention, const AttentionRequest& request);
+  /// The last attention that was read. Forgets it.
+  Attention take(const std::string& attention) { return std::exchange(read_[attention], {}); }
+
+ private:
+  const ModelRequest& model_;
+  const HeadCounting& counting_;
+  std::map<std::string, Attention> read_;
+};
+
+/// Whether a statistic of scores is among those; of no statistics, which stand for all, it is.
+bool reads_scores(const std::vector<HeadStatistic>& statistics);
+
 /// Statistics of each head [H] of a map with tokens: means over the samples in which they have a
 /// meaning.
 std::vector<HeadValues> values_of(const AttentionMap& map, const HeadCounting& counting,
                                   std::size_t threads);
 
-/// Means over samples of values [B,H]. A value that is NaN does not count.
+/// Means over samples of values [B,H], of the largest score the largest. A value that is NaN does
+/// not count.
 std::vector<HeadValues> means_of_samples(const std::vector<HeadValues>& values,
                                          std::size_t samples);
 
@@ -43,11 +73,11 @@ Plan plan_of_maps(const Document& document, const std::function<void(Plan&)>& ch
 Plan plan_of_statistics(const HeadsOptions& options, const Document& document,
                         bool* rows = nullptr);
 
-/// Computes a plan and hands over the map of each attention, with its tokens, as soon as it is
-/// there, and the other tensors if they are asked for. Returns a model's predictions, one list per
-/// sample.
+/// Computes a plan and hands over the map of each attention, with its tokens and, if `scores`, what
+/// is known of its scores, as soon as it is there, and the other tensors if they are asked for.
+/// Returns a model's predictions, one list per sample.
 std::vector<std::vector<Prediction>> compute_maps(
-    const Plan& plan, const HeadCounting& counting,
+    const Plan& plan, const HeadCounting& counting, bool scores,
     const std::function<void(const AttentionMap&)>& take,
     const std::function<void(const NamedTensor&)>& take_tensor = {});
 

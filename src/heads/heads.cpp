@@ -184,15 +184,16 @@ class Reading {
       if (wants(HeadAnalysis::lens)) lens.emplace(*model, options_.lens_tokens);
       if (wants(HeadAnalysis::contacts)) check_contacts(*model);
     }
+    const bool scores = reads_scores(options_.statistics);
     if (rows) {
       labels_ = plan.attentions[0].labels.query;
-      walk_rows(plan, options_.counting, std::nullopt, [&](const TextNumbers& numbers) {
+      walk_rows(plan, options_.counting, std::nullopt, scores, [&](const TextNumbers& numbers) {
         put_statistics(numbers.name, numbers.values, true, true);
       });
       model->rows = {};
     } else {
       compute_maps(
-          plan, options_.counting, [&](const AttentionMap& map) { take(map); },
+          plan, options_.counting, scores, [&](const AttentionMap& map) { take(map); },
           [&](const NamedTensor& result) {
             if (result.name == "contacts" && wants(HeadAnalysis::contacts)) {
               tensors_.emplace_back(result.name, result.tensor);

@@ -92,6 +92,8 @@ std::string reason_of(HeadStatistic statistic, const HeadsOutcome& outcome) {
   if (tokens && none(&AttentionHeads::tokens_known)) {
     return translated("the tokens are not known");
   }
+  if (needs == HeadNeeds::scores) return translated("only a model's scores are known");
+  if (needs == HeadNeeds::sinks) return translated("no head is known to have a sink logit");
   return translated("no query counts for it");
 }
 
@@ -137,9 +139,9 @@ class Columns {
     if (options.width == 0 || chosen) return;
     using enum HeadStatistic;
     constexpr std::array<HeadStatistic, head_statistic_count> order{
-        previous,        next,          self,       first,    separators,
-        induction_score, entropy_share, confidence, distance, duplicate_score,
-        previous_score,  entropy,       sink};
+        previous,      next,          self,      first,           separators,     induction_score,
+        entropy_share, confidence,    distance,  duplicate_score, previous_score, entropy,
+        sink,          score_largest, score_p99, score_median,    sink_share};
     std::size_t name = display_width("head");
     for (const Row& row : rows) name = std::max(name, display_width(row.name));
     std::size_t left = options.width - std::min(options.width, name + 2);

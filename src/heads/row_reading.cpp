@@ -25,6 +25,9 @@ class SampleReading {
     if (reach) offsets_.assign(heads, OffsetMeans(columns_, *reach));
   }
 
+  void add(const std::vector<ScoreValues>& scores) {
+    for (std::size_t h = 0; h < scores.size(); ++h) heads_[h].add(scores[h]);
+  }
   // Rows [1,H,count,L], and how many keys the queries may see.
   void add(const Tensor& rows, const std::size_t* seen, std::size_t threads) {
     const std::size_t count = rows.shape()[2];
@@ -61,7 +64,12 @@ class PassReading {
  public:
   PassReading(const Plan& plan, const ModelRequest& model, const HeadCounting& counting,
               std::optional<std::size_t> reach, const std::function<void(const TextNumbers&)>& take)
-      : plan_(plan), model_(model), counting_(counting), reach_(reach), take_(take) {
+      : plan_(plan),
+        model_(model),
+        counting_(counting),
+        reach_(reach),
+        take_(take),
+        scores_(model, counting) {
     for (const auto& ids : model.texts.ids) {
       MapTokens& own = tokens_.emplace_back(model_tokens(*model.folder, ids, counting));
       own.special.resize(ids.size());
@@ -71,6 +79,10 @@ class PassReading {
       const std::size_t length = own.ids.size();
       positions_.emplace_back(length, length, &own, &own, true);
     }
+  }
+
+  void read_scores(const std::string& attention, const AttentionRequest& request) {
+    scores_.read(sample_, attention, request);
   }
 
   void take(std::size_t layer, std::size_t first, const Tensor& rows) {
@@ -88,8 +100,12 @@ class PassReading {
   }
 
   void begin(std::size_t layer, std::size_t heads) {
+    const PlannedAttention& attention = attention_of(layer);
+    const ScoreReading::Attention scores = scores_.take(attention.name.text());
+    positions_[sample_].sinks = scores.sinks;
     reading_.emplace(positions_[sample_], heads, counting_, sample_ == 0 ? reach_ : std::nullopt);
-    Geometry geometry = attention_of(layer).geometry;
+    reading_->add(scores.values);
+    Geometry geometry = attention.geometry;
     geometry.batch = 1;
     geometry.queries = geometry.keys = positions_[sample_].rows;
     const Visibility visibility(stack_mask(model_.folder->architecture.stacks[0], layer), geometry);
@@ -119,6 +135,7 @@ class PassReading {
   std::vector<MapPositions> positions_;  // of each sample
   std::size_t sample_ = 0;               // that rows come of
   std::vector<std::size_t> seen_;
+  ScoreReading scores_;
   std::optional<SampleReading> reading_;
   std::vector<HeadValues> values_;  // of the layer's samples so far
   std::vector<std::vector<double>> by_offset_;
@@ -140,9 +157,16 @@ void ask_for_rows(Plan& plan) {
 }
 
 void walk_rows(const Plan& plan, const HeadCounting& counting, std::optional<std::size_t> reach,
-               const std::function<void(const TextNumbers&)>& take) {
+               bool scores, const std::function<void(const TextNumbers&)>& take) {
   PassReading reading(plan, std::get<ModelRequest>(plan.computation), counting, reach, take);
-  compute_rows(plan, [&](std::size_t layer, std::size_t first, const Tensor& rows) {
+  Plan own = plan;
+  if (scores) {
+    std::get<ModelRequest>(own.computation).requests =
+        [&](std::size_t, const std::string& attention, const AttentionRequest& request) {
+          reading.read_scores(attention, request);
+        };
+  }
+  compute_rows(own, [&](std::size_t layer, std::size_t first, const Tensor& rows) {
     reading.take(layer, first, rows);
   });
 }

@@ -7,6 +7,10 @@ namespace attn::kernels {
 /// Rows of W per panel of the packed matrix. Packed matrices belong to one CPU target.
 std::size_t product_panel_floats() noexcept;
 std::size_t product_panel_doubles() noexcept;
+template <class T>
+std::size_t product_panel() noexcept {
+  return sizeof(T) == sizeof(float) ? product_panel_floats() : product_panel_doubles();
+}
 
 /// `count` rows of a matrix, at most as many as a panel holds, to pack as the panel [width,panel]:
 /// columns beyond the last row become zeros.

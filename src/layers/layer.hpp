@@ -98,6 +98,9 @@ struct StepOptions {
   bool inside = false;  ///< whether LayerStep keeps what is computed inside the layer
   /// Heads of the attentions whose outputs are zeros.
   std::vector<std::size_t> self_off = {}, cross_off = {};
+  /// Reads the request of each attention, of projected queries, keys and values, before it is
+  /// computed.
+  std::function<void(bool self, const AttentionRequest& request)> requests = {};
   /// Read or change what the sub-layers write, before it goes on: the outputs [..,L,H·d] of the
   /// attentions' heads, and what [..,L,D] the feed-forward adds.
   std::function<void(Tensor&outputs)> self_heads = {}, cross_heads = {}, feed_forward = {};

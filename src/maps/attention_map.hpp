@@ -48,6 +48,8 @@ struct AttentionMap {
   // For statistics and the page, which put them there.
   bool same_positions = false;                      ///< whether queries and keys are the same
   std::vector<MapTokens> query_tokens, key_tokens;  ///< one per sample; empty = not known
+  std::vector<ScoreValues> score_values;            ///< [B,H]; empty = not known
+  bool sinks = false;                               ///< whether heads have sink logits
   std::vector<std::size_t> heads;  ///< numbers of the heads, from 0, where some are left out
 
   /// Whether rows are queries and columns keys.

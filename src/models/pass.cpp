@@ -162,6 +162,7 @@ ModelOptions options_of_texts(const ModelOptions& pictures) {
   ModelOptions options = pictures;
   options.inside = {};
   options.rows = {};
+  options.requests = {};
   options.lens = {};
   options.predicted.clear();
   options.heads_off.clear();
@@ -192,9 +193,21 @@ std::function<void(Tensor&)> watch(const ModelOptions& options, std::size_t stac
 
 using NamedShapes = std::vector<std::pair<std::string, Shape>>;
 
+/// A tensor of an attention's stages under its name.
+struct StageRow {
+  const char* name;
+  Tensor ScoreStages::*tensor;
+  bool by_row;  ///< whether it has a number for each query, not for each pair
+};
+constexpr std::array<StageRow, 4> stage_rows{{{"scores", &ScoreStages::scores, false},
+                                              {"capped", &ScoreStages::capped, false},
+                                              {"masked", &ScoreStages::masked, false},
+                                              {"lse", &ScoreStages::lse, true}}};
+
 void foresee_stages(const std::string& name, const Shape& map, NamedShapes& all) {
-  for (const char* step : {"scores", "capped", "masked"}) all.emplace_back(name + step, map);
-  all.emplace_back(name + "lse", Shape(map.begin(), map.end() - 1));
+  for (const StageRow& row : stage_rows) {
+    all.emplace_back(name + row.name, Shape(map.begin(), map.end() - (row.by_row ? 1 : 0)));
+  }
 }
 
 /// Steps of the scores of one attention, sample after sample.
@@ -203,18 +216,17 @@ class GatheredStages {
   void add(const AttentionRequest& request, const Tensor& weights) {
     const ScoreStages stages = score_stages(request, weights);
     for (std::size_t i = 0; i < samples_.size(); ++i) {
-      samples_[i].push_back(std::array{stages.scores, stages.capped, stages.masked, stages.lse}[i]);
+      samples_[i].push_back(stages.*stage_rows[i].tensor);
     }
   }
   void give(const std::string& name, const TakeTensor& take) const {
-    constexpr std::array steps{"scores", "capped", "masked", "lse"};
-    for (std::size_t i = 0; i < steps.size() && !samples_[i].empty(); ++i) {
-      take(name + steps[i], batched(samples_[i]));
+    for (std::size_t i = 0; i < samples_.size() && !samples_[i].empty(); ++i) {
+      take(name + stage_rows[i].name, batched(samples_[i]));
     }
   }
 
  private:
-  std::array<std::vector<Tensor>, 4> samples_;
+  std::array<std::vector<Tensor>, stage_rows.size()> samples_;
 };
 
 bool pools_by_attention(const Architecture& model, const CheckpointWeights& weights,
@@ -361,7 +373,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
       const bool staged = options.stages && options.chooses_map(stack, n) && !options.rows;
       const bool seen_inside = options.inside && options.weights && options.chooses(n);
       StepOptions step_options;
-      step_options.inside = seen_inside || staged;
+      step_options.inside = seen_inside;
       step_options.self_off = heads_of(off, n);
       step_options.cross_off = heads_of(options.cross_heads_off, n);
       std::size_t sample = 0;
@@ -371,6 +383,14 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
           options.rows(n, first, rows);
         };
       }
+      AttentionRequest self_request, cross_request;  // of the sample, where stages are wanted
+      if (staged || (options.requests && options.chooses(n))) {
+        step_options.requests = [&](bool is_self, const AttentionRequest& request) {
+          if (options.requests)
+            options.requests(sample, name + (is_self ? "self" : "cross"), request);
+          if (staged) (is_self ? self_request : cross_request) = request;
+        };
+      }
       std::vector<Tensor> self, cross;
       GatheredStages self_stages, cross_stages;
       for (std::size_t b = 0; b < ids.size(); ++b) {
@@ -378,8 +398,8 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
         LayerStep done =
             step(layer, states[b], memory.empty() ? Tensor() : memory[b], step_options);
         if (seen_inside) options.inside(b, name, layer, done);
-        if (staged) self_stages.add(done.self_request, done.self.weights);
-        if (staged && stack.crosses) cross_stages.add(done.cross_request, done.cross.weights);
+        if (staged) self_stages.add(self_request, done.self.weights);
+        if (staged && stack.crosses) cross_stages.add(cross_request, done.cross.weights);
         states[b] = std::move(done.states);
         if (watch_states) watch_states(states[b]);
         if (!wanted || options.rows) continue;

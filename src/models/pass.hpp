@@ -112,6 +112,11 @@ struct ModelOptions : AttentionOptions {
   std::function<void(std::size_t sample, const std::string& name, const Layer& layer,
                      const LayerStep& step)>
       inside = {};
+  /// Called for each sample before each attention of the chosen layers, `layers.0.self`, is
+  /// computed.
+  std::function<void(std::size_t sample, const std::string& attention,
+                     const AttentionRequest& request)>
+      requests = {};
   /// Receives the weights of wanted layers' self-attentions as rows [1,H,count,L] from `first` on,
   /// sample after sample, in place of whole maps, which are not made then. For models of one stack,
   /// without `inside`.

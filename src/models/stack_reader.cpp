@@ -96,7 +96,9 @@ class StackReader {
     options.dtype = options_.dtype;
     options.threads = options_.threads;
     options.progress = options_.progress;
-    options.weights = options_.wants(stack_, n);
+    // The log-sum-exps among the stages are read from weights.
+    options.weights =
+        options_.wants(stack_, n) || (options_.stages && options_.chooses_map(stack_, n));
     options.scale = stack_.layers[n].scale;
     options.softcap = model_.softcap;
     options.eps = model_.eps;

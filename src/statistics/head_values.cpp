@@ -68,6 +68,19 @@ constexpr std::array<HeadStatisticInfo, head_statistic_count> statistics{{
      to_translate(
          "share of all weights that lies on keys just after earlier ones of the query's token"),
      true, HeadNeeds::tokens_and_positions, to_translate("what followed its token before")},
+    {HeadStatistic::score_largest, "score_largest", to_translate("Largest Score"),
+     to_translate("largest score of a query and a key that it sees, before softcap; of several "
+                  "samples the largest of all"),
+     false, HeadNeeds::scores},
+    {HeadStatistic::score_median, "score_median", to_translate("Median Score"),
+     to_translate("median of the scores of all queries and the keys that they see"), false,
+     HeadNeeds::scores},
+    {HeadStatistic::score_p99, "score_p99", to_translate("0.99 Quantile of Scores"),
+     to_translate("0.99 quantile of the scores of all queries and the keys that they see"), false,
+     HeadNeeds::scores},
+    {HeadStatistic::sink_share, "sink_share", to_translate("Weight on the Sink Logit"),
+     to_translate("mean weight of a query that its head's sink logit takes"), true,
+     HeadNeeds::sinks},
 }};
 
 // Whether row i of a table is that of statistic i.
@@ -179,6 +192,7 @@ void HeadReading::read(const T* row, std::optional<std::size_t> seen) {
     const std::size_t keys = seen.value_or(sums.positive);
     if (keys > 1) entropy_share_.add(sums.entropy / std::log(static_cast<double>(keys)));
     confidence_.add(sums.largest);
+    if (map_.sinks) sink_share_.add(std::max(0.0, 1 - sums.sum));
     first_.add(row[0]);
     if (map_.keys != nullptr && !map_.keys->separator.empty()) {
       double sum = 0;
@@ -253,6 +267,10 @@ HeadValues HeadReading::values() const {
       {previous_score, [](Reading r) { return r.previous_pattern_.score(r.counting_.measure); }},
       {duplicate_score, [](Reading r) { return r.duplicates_.score(r.counting_.measure); }},
       {induction_score, [](Reading r) { return r.inductions_.score(r.counting_.measure); }},
+      {score_largest, [](Reading r) { return r.scores_.largest; }},
+      {score_median, [](Reading r) { return r.scores_.median; }},
+      {score_p99, [](Reading r) { return r.scores_.high; }},
+      {sink_share, [](Reading r) { return r.sink_share_.value(); }},
   }};
   static_assert(in_order(rows, [](const Row& row) { return row.statistic; }));
   static_assert(
@@ -271,6 +289,7 @@ HeadValues head_values(const CountedMap& map, const HeadCounting& counting) {
 HeadValues head_values(const CountedMap& map, const MapPositions& positions,
                        const HeadCounting& counting) {
   HeadReading reading(positions, counting);
+  reading.add(map.scores);
   with_floats(map.weights, [&](const auto numbers) {
     for (std::size_t i = 0; i < positions.rows; ++i) {
       reading.add(numbers.data() + i * positions.columns,

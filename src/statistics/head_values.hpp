@@ -9,6 +9,8 @@
 #include "attn/statistics.hpp"
 #include "attn/tensor.hpp"
 
+#include "statistics/score_values.hpp"
+
 namespace attn {
 
 /// Tokens of one side of a map, one per row or per column.
@@ -22,6 +24,7 @@ struct MapPositions {
   std::size_t rows = 0, columns = 0;
   const MapTokens *queries = nullptr, *keys = nullptr;  ///< null = unknown
   bool square = false;  ///< whether row i and column i are one position
+  bool sinks = false;   ///< whether a sink logit has what a row's weights lack of 1
   /// The nearest earlier position with the same token, one per position; `rows` = none. Empty if
   /// tokens are unknown or the map is not square.
   std::vector<std::size_t> same_before;
@@ -38,6 +41,7 @@ struct CountedMap {
   std::vector<std::size_t> seen;  ///< keys that each row's query sees; empty = those with weight
   const MapTokens *queries = nullptr, *keys = nullptr;  ///< null = unknown
   bool same_positions = false;  ///< whether row i and column i are one position if n = m
+  ScoreValues scores;           ///< that the weights come from
 };
 
 /// One number per row of head_statistics(), in its order; NaN where a statistic is undefined for
@@ -55,6 +59,8 @@ using HeadValues = std::array<double, head_statistic_count>;
 ///  * scores of patterns: Σ A·P / Σ A, P being 1 on the cells of a pattern: the key before the
 ///  query;
 ///    earlier keys of the query's token; keys after such ones (TransformerLens, head_detector).
+///  * score_largest, score_median, score_p99: the map's ScoreValues.
+///  * sink_share: 1 − Σ A[i,·], what a sink logit takes (Agarwal et al. 2025, section 2).
 HeadValues head_values(const CountedMap& map, const HeadCounting& counting);
 /// Statistics of one of several maps that share their positions.
 HeadValues head_values(const CountedMap& map, const MapPositions& positions,
@@ -70,6 +76,7 @@ class HeadReading {
   /// those with weight.
   void add(const float* row, std::optional<std::size_t> seen);
   void add(const double* row, std::optional<std::size_t> seen);
+  void add(const ScoreValues& scores) { scores_ = scores; }
 
   HeadValues values() const;
 
@@ -106,6 +113,8 @@ class HeadReading {
   Mean previous_, next_, self_, first_, separators_, entropy_, entropy_share_, confidence_;
   double all_ = 0, distance_ = 0;
   Pattern previous_pattern_, duplicates_, inductions_;
+  Mean sink_share_;
+  ScoreValues scores_;
 };
 
 /// The mean weight of a map [n,n] at each offset key − query from −reach to reach, over the rows

@@ -388,7 +388,7 @@ void PageMaker::take(const AttentionMap& map, const std::optional<ScoreVectors>&
   }
   if (map.holds_weights()) {
     for (const HeadValues& values : values_of(map, options_.counting, options_.document.threads)) {
-      attention.statistics.emplace_back(values.begin(), values.end());
+      attention.statistics.emplace_back(values.begin(), values.begin() + weight_statistic_count);
     }
   }
   data_.attentions.push_back(std::move(attention));

@@ -173,7 +173,7 @@ Fact facts_of(const ViewData& data, const ViewData::Attention& attention) {
 Fact statistics_of(const ViewData& data) {
   const bool any = std::any_of(data.attentions.begin(), data.attentions.end(),
                                [](const auto& one) { return !one.statistics.empty(); });
-  const std::span<const HeadStatisticInfo> all = head_statistics();
+  const std::span<const HeadStatisticInfo> all = head_statistics().first(weight_statistic_count);
   return list_of(any ? all : all.first(0), [&](const HeadStatisticInfo& info) {
     return object({{"name", info.name},
                    {"title", translated(info.title)},

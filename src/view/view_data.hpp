@@ -69,7 +69,7 @@ struct ViewData {
     std::vector<std::size_t> numbers;  ///< of the heads, if not all of them are there
     std::vector<Sample> samples;
     std::vector<std::vector<double>>
-        statistics;  ///< [head][statistic], NaN where it has no meaning
+        statistics;  ///< [head][statistic of weights], NaN where it has no meaning
   };
   /// A colour map, and the colours of what has none in it.
   struct MapColours {

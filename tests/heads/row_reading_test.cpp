@@ -38,10 +38,10 @@ TEST_CASE("statistics of rows are those of whole maps") {
     Plan plan = plan_of_statistics(options.heads, document);
     CHECK_FALSE(reads_by_rows(plan));
     std::vector<TextNumbers> expected, found;
-    compute_maps(plan, options.heads.counting,
+    compute_maps(plan, options.heads.counting, true,
                  [&](const AttentionMap& map) { expected.push_back(text_numbers(map, options)); });
     ask_for_rows(plan);
-    walk_rows(plan, options.heads.counting, options.reach,
+    walk_rows(plan, options.heads.counting, options.reach, true,
               [&](const TextNumbers& numbers) { found.push_back(numbers); });
     REQUIRE(found.size() == expected.size());
     const bool one_sample = std::get<ModelRequest>(plan.computation).texts.ids.size() == 1;

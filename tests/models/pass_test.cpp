@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -168,6 +169,33 @@ TEST_CASE("steps of the scores come for the chosen layers, and their softmax is 
     }
     CHECK(furthest <= 2e-6);
     CHECK(results.contains("decoder.layers.1.cross.masked") == own.model.encoder_decoder());
+  }
+}
+
+TEST_CASE("stages have the same bytes without weights, and weights the same without stages") {
+  for (const std::string name : {"gpt2_bare_names", "gpt_oss_sinks_bf16", "t5_relu_tied"}) {
+    CAPTURE(name);
+    Case own = open_case(name);
+    const auto both = results_of(own);
+    own.options.weights = false;
+    const auto stages = results_of(own);
+    own.options.weights = true;
+    own.options.stages = false;
+    const auto weights = results_of(own);
+    const auto check_same = [&](const auto& some) {
+      for (const auto& [tensor, numbers] : some) {
+        CAPTURE(tensor);
+        const Tensor& other = both.at(tensor);
+        REQUIRE(numbers.shape() == other.shape());
+        CHECK(std::memcmp(numbers.bytes(), other.bytes(),
+                          numbers.size() * size_of(numbers.dtype())) == 0);
+      }
+    };
+    CHECK(stages.contains(own.model.encoder_decoder() ? "decoder.layers.0.self.lse"
+                                                      : "layers.0.self.lse"));
+    CHECK_FALSE(stages.contains("layers.0.self.weights"));
+    check_same(stages);
+    check_same(weights);
   }
 }
 

@@ -114,11 +114,21 @@ TEST_CASE("every statistic has a row in its place") {
   CHECK(head_statistics().size() == head_statistic_count);
 }
 
-TEST_CASE("every statistic has a number where tokens, separators and positions are known") {
+TEST_CASE("a sink logit has what the weights of a row lack") {
+  CountedMap map = map_of(2, 2, {0.25, 0.25, 0.5, 0.25});
+  CHECK(std::isnan(of(head_values(map, HeadCounting()), HeadStatistic::sink_share)));
+  MapPositions positions(2, 2, nullptr, nullptr, true);
+  positions.sinks = true;
+  CHECK(of(head_values(map, positions, HeadCounting()), HeadStatistic::sink_share) == 0.375);
+}
+
+TEST_CASE("every statistic has a number where tokens, separators, positions and scores are known") {
   const MapTokens tokens{{7, 8, 7}, {0, 0, 0}, {0, 1, 0}};
   CountedMap map = map_of(3, 3, {0.5, 0.25, 0.25, 0.25, 0.5, 0.25, 0.25, 0.25, 0.5});
-  map.queries = map.keys = &tokens;
-  const HeadValues values = head_values(map, HeadCounting());
+  map.scores = {3, 1, 2};
+  MapPositions positions(3, 3, &tokens, &tokens, true);
+  positions.sinks = true;
+  const HeadValues values = head_values(map, positions, HeadCounting());
   for (const HeadStatisticInfo& info : head_statistics()) {
     CAPTURE(info.name);
     CHECK(std::isfinite(of(values, info.statistic)));
