@@ -245,9 +245,8 @@ void multiply_by_gate(AttentionResult& result, const AttentionOptions& options,
   const Tensor of_gate = options.gate.converted(DType::float64);
   std::vector<double> gated;
   gated.reserve(of_output.size());
-  const std::size_t repeated = of_gate.size();
   for (std::size_t n = 0; n < of_output.size(); ++n) {
-    const double x = of_gate.values<double>()[n % repeated];
+    const double x = of_gate.values<double>()[n];
     gated.push_back(of_output.values<double>()[n] / (1 + std::exp(-x)));
   }
   result.output =

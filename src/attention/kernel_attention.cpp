@@ -391,13 +391,13 @@ class KernelAttention {
       const auto* const added = attention.scores_;
       const double most = attention.largest_part(unit);
       const kernels::RowFactors factors{attention.plain_products() ? attention.scale_ : 1 / unit,
-                                        unit};
+                                        unit, most};
       by_pieces(
           rows.queries, rows.first_key, rows.keys,
           [&](std::size_t r, std::size_t key, const kernels::RowPiece& piece) {
             const std::size_t query = rows.query + r;
             T* const to = rows.scores + r * rows.stride + key;
-            if (added == nullptr && most == largest_number &&
+            if (added == nullptr &&
                 expression.replace(*self.of_score, self.row_of(query), piece,
                                    &attention.own_->compared, factors, to, rows.stride)) {
               return;

@@ -163,9 +163,8 @@ class Visibility {
 
   std::shared_ptr<const CompiledExpression> where_;
   std::shared_ptr<RegisterPool> registers_;
-  std::vector<Interval> found_;  ///< [batch, heads or 1, queries], or empty
-  std::vector<std::uint8_t>
-      found_groups_;  ///< [batch, heads or 1, queries in tens and six, groups]
+  std::vector<Interval> found_;             ///< [batch, heads or 1, queries], or empty
+  std::vector<std::uint8_t> found_groups_;  ///< [batch, heads or 1, queries in sixteens, groups]
   std::size_t found_heads_ = 1;
   bool found_whole_ = false;  ///< whether `where` hides no key within them
   std::shared_ptr<const ComparedRows> rows_;

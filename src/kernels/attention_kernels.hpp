@@ -51,7 +51,7 @@ struct BlockMask {
   /// biases. A score of 1 is `unit` there and in the result; −∞ hides a key.
   void (*rewritten)(const void* context, const ScoreRows<T>& rows, double unit) noexcept = nullptr;
   /// Null, or 0 for each group of key_group keys that no query of the block sees; attend_block()
-  /// and attend_split_block() pass over these.
+  /// and attend_split_block() pass over these unless weights are replaced.
   const std::uint8_t* seen_groups = nullptr;
   /// A bound of how much the replaced scores change per change of the scores.
   double steepness = 1;

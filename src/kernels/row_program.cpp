@@ -227,7 +227,8 @@ class Step {
   }
 
   // Puts the sum, difference or product of the widened cell and the other operand, narrowed, in
-  // place of each cell. False, with the cells as they were, if a number is not finite in T.
+  // place of each cell. False, with the cells as they were, if a number is not finite in T or too
+  // large.
   template <RowOperation operation, class T>
   bool replace(const RowFactors& factors, T* cells, std::size_t stride) const {
     if (!keeps_infinity) return false;
@@ -238,6 +239,8 @@ class Step {
     const V back = hn::Set(d, factors.widen), by = hn::Set(d, factors.narrow);
     const auto zero = hn::Zero(narrower);
     auto not_finite = zero;  // x · 0 is 0 for every finite x
+    V largest = hn::Zero(d);
+    const double most = std::min(factors.most, static_cast<double>(std::numeric_limits<T>::max()));
     bool fits = true;
     T* kept = before.data();
     for (std::size_t r = 0; r < rows_; ++r, kept += count_) {
@@ -251,11 +254,13 @@ class Step {
         if constexpr (sizeof(T) == sizeof(double)) {
           const auto made = hn::Mul(joined<operation>(hn::Mul(cell, back), number, other), by);
           hn::StoreU(made, d, row + k);
+          largest = hn::Max(hn::Abs(made), largest);
           not_finite = hn::MulAdd(made, zero, not_finite);
         } else {
           const V given = hn::Mul(hn::PromoteTo(d, cell), back);
-          const auto made =
-              hn::DemoteTo(narrower, hn::Mul(joined<operation>(given, number, other), by));
+          const V wide = hn::Mul(joined<operation>(given, number, other), by);
+          const auto made = hn::DemoteTo(narrower, wide);
+          largest = hn::Max(hn::Abs(wide), largest);
           hn::StoreU(made, narrower, row + k);
           not_finite = hn::MulAdd(made, zero, not_finite);
         }
@@ -264,11 +269,12 @@ class Step {
         const V given = hn::Mul(hn::Set(d, static_cast<double>(row[k])), back);
         const V number = hn::Set(d, rest[k & mask_[other]]);
         const double made = hn::GetLane(hn::Mul(joined<operation>(given, number, other), by));
-        fits = fits && std::abs(made) <= static_cast<double>(std::numeric_limits<T>::max());
+        fits = fits && std::abs(made) <= most;
         row[k] = static_cast<T>(made);
       }
     }
-    if (fits && hn::AllTrue(narrower, hn::Eq(not_finite, zero))) return true;
+    const bool within = hn::AllTrue(d, hn::Le(largest, hn::Set(d, most)));
+    if (fits && within && hn::AllTrue(narrower, hn::Eq(not_finite, zero))) return true;
     for (std::size_t r = 0; r < rows_; ++r) {
       std::copy_n(before.data() + r * count_, count_, cells + r * stride);
     }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 // Programs over cells of an attention: each step computes one number for every query and key of a
@@ -118,15 +119,16 @@ RowOutcome narrow_rows(const double* from, double factor, const RowPiece& piece,
 RowOutcome narrow_rows(const double* from, double factor, const RowPiece& piece, double* to,
                        std::size_t stride) noexcept;
 
-/// Factors of numbers before and after steps.
+/// Factors of numbers before and after steps, and the largest size of a number after the last.
 struct RowFactors {
   double widen = 1, narrow = 1;
+  double most = std::numeric_limits<double>::infinity();
 };
 
 /// Replaces the cells of a piece at cells[r · stride + j], in one pass, by the numbers that
 /// widen_rows(), one step and narrow_rows() make of them, to the last bit. The step is the sum,
 /// difference or product of register 0 and another register, and varies by query and key. Returns
-/// false, and leaves the cells as they are, if a number is not finite in T.
+/// false, and leaves the cells as they are, if a number is not finite in T or larger than the most.
 bool replace_cells(const RowStep& step, const RowRegisters& registers, const RowFactors& factors,
                    const RowPiece& piece, float* cells, std::size_t stride) noexcept;
 bool replace_cells(const RowStep& step, const RowRegisters& registers, const RowFactors& factors,

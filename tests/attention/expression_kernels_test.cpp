@@ -201,7 +201,9 @@ TEST_CASE("intervals written as expressions are found") {
   CHECK(seen("each[j] == 0.5").find("gaps") != std::string::npos);
 }
 
-TEST_CASE("keys in the gaps of an expression are known by groups, and passed over") {
+TEST_CASE(
+    "keys in the gaps of an expression are known by groups, and outputs stay those of the "
+    "definition") {
   RandomRequests random(8);
   AttentionRequest request = random_attention(random, {1, 2, 45, 24}, {1, 2, 900, 24}, 17);
   request.mask.where.text = "i < 20 ? j < 8 || j > 850 : j % 300 == h";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numbers>
 #include <random>
 #include <string>
@@ -96,7 +97,8 @@ void check_cells(const std::string& text, ExpressionUse use, const Compared& com
 
 // Whether scores were replaced in one pass, which must be to the bits of values().
 template <class T>
-bool replaced(const std::string& text, const Compared& compared) {
+bool replaced(const std::string& text, const Compared& compared,
+              double most = std::numeric_limits<double>::infinity()) {
   CAPTURE(text);
   const Geometry& geometry = compared.geometry;
   const attn::Expression expression{
@@ -111,8 +113,8 @@ bool replaced(const std::string& text, const Compared& compared) {
   for (std::size_t n = 0; n < before.size(); ++n) before[n] = static_cast<T>(n % 41) / 7 - 2;
   std::vector<T> cells = before, expected = before;
   const ExpressionCell first{.b = 1, .h = 2, .offset = 2};
-  const bool done = compiled.rows.replace(registers, first, piece, &compared.rows, {1 / unit, unit},
-                                          cells.data(), stride);
+  const bool done = compiled.rows.replace(registers, first, piece, &compared.rows,
+                                          {1 / unit, unit, most}, cells.data(), stride);
   if (done) {
     attn::kernels::widen_rows(before.data(), stride, 1 / unit, piece, registers.given());
     const auto values = compiled.rows.values(registers, first, piece, &compared.rows);
@@ -134,6 +136,11 @@ TEST_CASE("sums, differences and products of scores and one number take one pass
            {"s - 0.1 * abs(i - j)", "2 * s", "s + h", "j - s", "s + dot(q, k)"}) {
         CHECK(replaced<float>(text, compared) == vectors);
         CHECK(replaced<double>(text, compared) == vectors);
+      }
+      // Doubled cells are from −4 to 7.5.
+      for (const double most : {3.0, 8.0}) {
+        CHECK(replaced<float>("2 * s", compared, most) == (vectors && most > 4));
+        CHECK(replaced<double>("2 * s", compared, most) == (vectors && most > 4));
       }
       // More than one step, and numbers that are not finite.
       for (const std::string text :
