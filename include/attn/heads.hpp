@@ -173,6 +173,9 @@ struct HeadsCorpusOptions {
   bool resume = false;
   std::size_t kept = 3;    ///< number of texts kept for each head and statistic: the largest values
   std::size_t reach = 32;  ///< largest distance in the maps by relative position, in tokens
+  /// Number of first positions whose mean maps are computed, of attentions of a text over itself;
+  /// absent = none.
+  std::optional<std::size_t> average;
   /// Token whose logit at the last position of each text is split, as WhyOptions::logit names it;
   /// absent = none.
   std::optional<std::string> logit;

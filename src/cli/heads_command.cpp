@@ -108,6 +108,10 @@ int read(const GivenHeads& given) {
                 translated("add --corpus, or split the logit of one text with attn-cli run "
                            "--logit"));
   }
+  if (options.average && options.corpus.empty()) {
+    throw Error(ErrorKind::usage, translated("mean maps are computed over a corpus"), "--average",
+                translated("add --corpus"));
+  }
   if (given.against) return compare_two(heads, given);
   return given.merge || !options.corpus.empty() ? read_many(std::move(options), given)
                                                 : read_one(heads, given);
@@ -248,6 +252,14 @@ Command heads_command() {
       .text("--logit", corpus.logit, "TOKEN",
             translated("With --corpus: sum up what each part of the model adds to the logit of a "
                        "token after each text (default: the likeliest token)"))
+      .optional_value = true;
+  flags
+      .add(
+          "--average", "N",
+          translated("With --corpus: mean maps of the first N positions of the texts (default 32)"),
+          [&](const std::string& text) {
+            corpus.average = text.empty() ? 32 : whole_number("--average", text, 1);
+          })
       .optional_value = true;
   flags.add("--shard", "I/N", translated("Read only part I of N of the corpus, counted from 0"),
             [&](const std::string& text) { corpus.shard = shard_of(text); });

@@ -48,6 +48,7 @@ std::string fingerprint_of(const HeadsCorpusOptions& options) {
     text += model_json({*model, options.heads.document.architecture, options.heads.document.files});
   }
   if (options.logit) text += ",logit " + *options.logit;
+  if (options.average) text += ",average " + std::to_string(*options.average);
   return hash_of(text);
 }
 
@@ -104,7 +105,7 @@ class CorpusReading {
     MappedFiles inputs;
     texts.add_inputs(inputs);
     inputs.refuse_output(path_);
-    for (const char* name : {"heads.csv", "by_offset.csv", "heads.json"}) {
+    for (const char* name : {"heads.csv", "by_offset.csv", "result.json"}) {
       inputs.refuse_output(options_.out / name);
     }
     make_output_folder(options_.out);
@@ -199,7 +200,7 @@ class CorpusReading {
       // All of a text or nothing.
       std::vector<TextNumbers> numbers;
       if (rows) {
-        walk_rows(plan, options_.heads.counting, options_.reach, true,
+        walk_rows(plan, options_.heads.counting, &options_, true,
                   [&](const TextNumbers& own) { numbers.push_back(own); });
       } else {
         compute_maps(plan, options_.heads.counting, true, [&](const AttentionMap& map) {

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "attention/attention_name.hpp"
 #include "heads/corpus_sums.hpp"
@@ -8,10 +10,12 @@
 #include "heads/heads_table.hpp"
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
+#include "report/facts.hpp"
 #include "report/text_table.hpp"
 #include "support/atomic_file.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
+#include "tensor/operations.hpp"
 #include "why/splits.hpp"
 
 namespace attn {
@@ -158,6 +162,122 @@ HeadsOutcome means_of(const CorpusSums& sums, const HeadsOptions& options) {
   return outcome;
 }
 
+// Mean map [m,m] of a head.
+Tensor mean_map(const AttentionSums& attention, std::size_t head) {
+  return attention.heads[head].average.means(attention.texts_by_position);
+}
+
+bool has_mean_maps(const AttentionSums& attention) {
+  return !attention.texts_by_position.empty();
+}
+
+// Cells [m,m] up to that of each query, where no head has weight on a later key; absent where one
+// has.
+Tensor earlier_keys(const AttentionSums& attention) {
+  Shape shape;
+  for (std::size_t h = 0; h < attention.heads.size(); ++h) {
+    const Tensor map = mean_map(attention, h);
+    shape = map.shape();
+    for (std::size_t at = 0; at < map.size(); ++at) {
+      if (at % shape[1] > at / shape[1] && map.values<double>()[at] != 0) return {};
+    }
+  }
+  std::vector<std::uint8_t> allowed(element_count(shape));
+  for (std::size_t at = 0; at < allowed.size(); ++at) {
+    allowed[at] = at % shape[1] <= at / shape[1] ? 1 : 0;
+  }
+  return {shape, std::move(allowed)};
+}
+
+// result.json with the mean maps of each attention [1,H,m,m], the keys that its queries see, and
+// the mean weights by offset [H, 2·reach + 1].
+std::string mean_maps_json(const CorpusSums& sums, std::size_t threads) {
+  Fact::Members tensors;
+  for (const AttentionSums& attention : sums.attentions) {
+    if (!has_mean_maps(attention)) continue;
+    std::vector<Tensor> maps;
+    std::vector<double> by_offset;
+    for (std::size_t h = 0; h < attention.heads.size(); ++h) {
+      maps.push_back(mean_map(attention, h));
+      const std::vector<double> means = means_by_offset(attention, h);
+      by_offset.insert(by_offset.end(), means.begin(), means.end());
+    }
+    const Shape& shape = maps[0].shape();
+    const AttentionName name(attention.name);
+    tensors.push_back({name.tensor("weights"),
+                       concatenated(maps).reshaped({1, maps.size(), shape[0], shape[1]})});
+    if (const Tensor allowed = earlier_keys(attention)) {
+      tensors.push_back({name.tensor("allowed"), allowed.reshaped({1, 1, shape[0], shape[1]})});
+    }
+    tensors.push_back(
+        {name.tensor("by_offset"),
+         Tensor({maps.size(), attention.texts_by_offset.size()}, std::move(by_offset))});
+  }
+  return json_text(object({{"format", 1}, {"tensors", tensors}}), JsonLayout::indented, threads);
+}
+
+// Mean maps as layers × heads.
+Picture mean_maps_picture(const CorpusSums& sums, const HeadsOptions& options) {
+  HeatmapGrid grid{0, 0, {}};
+  for (const AttentionSums& attention : sums.attentions) {
+    if (!has_mean_maps(attention)) continue;
+    const Tensor allowed = earlier_keys(attention);
+    for (std::size_t h = 0; h < attention.heads.size(); ++h) {
+      Heatmap& panel = grid.panels.emplace_back();
+      panel.weights = mean_map(attention, h);
+      panel.allowed = allowed;
+      panel.title = translated("Head {1}", h);
+      for (std::size_t i = 0; i < panel.weights.shape()[0]; ++i) {
+        panel.key_labels.push_back(std::to_string(i));
+      }
+      panel.query_labels = panel.key_labels;
+    }
+    grid.columns = std::max(grid.columns, attention.heads.size());
+    grid.row_titles.push_back(AttentionName(attention.name).row_title());
+    ++grid.rows;
+  }
+  PlotOptions plot = options.plot;
+  plot.figure.title = plot.figure.title.value_or(translated("Mean Weights over the Texts"));
+  plot.figure.xlabel = plot.figure.xlabel.value_or(translated("Key Position"));
+  plot.figure.ylabel = plot.figure.ylabel.value_or(translated("Query Position"));
+  return draw_grid(grid, plot.grid(), options.format);
+}
+
+// Mean weight by how far the key is before its query, a curve for each layer: the mean of its
+// heads.
+Picture distances_picture(const CorpusSums& sums, const HeadsOptions& options) {
+  Heatmap curves;
+  std::vector<std::vector<double>> layers;
+  std::size_t reach = 0;
+  for (const AttentionSums& attention : sums.attentions) {
+    if (!has_mean_maps(attention)) continue;
+    reach = attention.texts_by_offset.size() / 2;
+    std::vector<double>& means = layers.emplace_back(reach + 1);
+    for (std::size_t h = 0; h < attention.heads.size(); ++h) {
+      const std::vector<double> own = means_by_offset(attention, h);
+      for (std::size_t d = 0; d <= reach; ++d) {
+        means[d] += own[reach - d] / static_cast<double>(attention.heads.size());
+      }
+    }
+    curves.key_labels.push_back(AttentionName(attention.name).row_title());
+  }
+  // Distances that no text has are left out.
+  const auto known = [&](std::size_t d) { return !std::isnan(layers[0][d]); };
+  std::size_t rows = 0;
+  while (rows <= reach && known(rows)) ++rows;
+  std::vector<double> numbers;
+  for (std::size_t d = 0; d < rows; ++d) {
+    for (const std::vector<double>& means : layers) numbers.push_back(means[d]);
+    curves.query_labels.push_back(std::to_string(d));
+  }
+  curves.weights = Tensor({rows, layers.size()}, std::move(numbers));
+  FigureOptions figure = options.plot.figure;
+  figure.title = figure.title.value_or(translated("Mean Weight by Distance"));
+  figure.xlabel = figure.xlabel.value_or(translated("Query Position − Key Position"));
+  figure.ylabel = figure.ylabel.value_or(translated("Weight"));
+  return draw_curves(curves, figure, options.format);
+}
+
 // Weight by the distance of the key from its query, a row a head.
 Picture offsets_picture(const CorpusSums& sums, const HeadsOptions& options) {
   Heatmap heatmap;
@@ -197,11 +317,19 @@ void report_corpus(const HeadsCorpusOptions& options, const CorpusSums& sums,
   put("most.csv", most_csv(sums));
   put("by_offset.csv", offsets_csv(sums));
   if (!sums.parts.empty()) put("contributions.csv", contributions_csv(sums));
+  const bool mean_maps = std::ranges::any_of(sums.attentions, has_mean_maps);
+  if (mean_maps) put("result.json", mean_maps_json(sums, options.heads.document.threads));
   if (options.heads.plots && !sums.attentions.empty()) {
     for (const HeadPicture& picture : head_pictures(options.heads, means, {}, {}, {})) {
       put(picture.name, picture.picture.bytes);
     }
     put("by_offset" + extension(options.heads.format), offsets_picture(sums, options.heads).bytes);
+    if (mean_maps) {
+      put("average" + extension(options.heads.format),
+          mean_maps_picture(sums, options.heads).bytes);
+      put("by_distance" + extension(options.heads.format),
+          distances_picture(sums, options.heads).bytes);
+    }
     if (!sums.parts.empty()) {
       put("contributions" + extension(options.heads.format),
           contributions_picture(sums, options.heads).bytes);

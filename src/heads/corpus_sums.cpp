@@ -84,10 +84,15 @@ TextNumbers text_numbers(const AttentionMap& map, const HeadsCorpusOptions& opti
   for (std::size_t h = 0; h < numbers.values.size(); ++h) {
     const Tensor head = matrices.matrix(0, h);
     OffsetMeans means(length, options.reach);
+    FirstPositions first(length, options.average.value_or(0));
     with_floats(head, [&](const auto weights) {
-      for (std::size_t i = 0; i < length; ++i) means.add(weights.data() + i * length);
+      for (std::size_t i = 0; i < length; ++i) {
+        means.add(weights.data() + i * length);
+        first.add(weights.data() + i * length);
+      }
     });
     numbers.by_offset.push_back(means.means());
+    if (options.average) numbers.first.push_back(first.weights());
   }
   return numbers;
 }
@@ -101,7 +106,12 @@ void CorpusSums::add(const std::vector<TextNumbers>& numbers, std::uint64_t line
       attention.name = own.name;
       attention.heads.resize(own.values.size());
       attention.texts_by_offset.resize(offsets);
-      for (HeadSums& head : attention.heads) head.by_offset.resize(offsets);
+      const std::size_t positions = own.first.empty() ? 0 : options.average.value_or(0);
+      attention.texts_by_position.resize(positions);
+      for (HeadSums& head : attention.heads) {
+        head.by_offset.resize(offsets);
+        head.average = MapSums(positions);
+      }
     }
   }
   if (!std::equal(attentions.begin(), attentions.end(), numbers.begin(), numbers.end(),
@@ -114,8 +124,12 @@ void CorpusSums::add(const std::vector<TextNumbers>& numbers, std::uint64_t line
   for (std::size_t at = 0; at < numbers.size(); ++at) {
     const TextNumbers& own = numbers[at];
     attentions[at].most_keys = std::max<std::uint64_t>(attentions[at].most_keys, own.keys);
+    for (std::size_t i = 0; !own.first.empty() && i < own.first[0].shape()[0]; ++i) {
+      ++attentions[at].texts_by_position[i];
+    }
     for (std::size_t h = 0; h < own.values.size(); ++h) {
       HeadSums& head = attentions[at].heads[h];
+      if (!own.first.empty()) head.average.add(own.first[h]);
       for (std::size_t s = 0; s < head_statistic_count; ++s) {
         if (!std::isfinite(own.values[h][s])) continue;
         in_range = in_range && is_in_range(s, own.values[h][s]);
@@ -169,9 +183,11 @@ void CorpusSums::add(const CorpusSums& other, const HeadsCorpusOptions& options)
   }
   bool alike = attentions.size() == other.attentions.size();
   for (std::size_t at = 0; alike && at < attentions.size(); ++at) {
-    alike = attentions[at].name == other.attentions[at].name &&
-            attentions[at].heads.size() == other.attentions[at].heads.size() &&
-            attentions[at].texts_by_offset.size() == other.attentions[at].texts_by_offset.size();
+    alike =
+        attentions[at].name == other.attentions[at].name &&
+        attentions[at].heads.size() == other.attentions[at].heads.size() &&
+        attentions[at].texts_by_offset.size() == other.attentions[at].texts_by_offset.size() &&
+        attentions[at].texts_by_position.size() == other.attentions[at].texts_by_position.size();
   }
   if (!alike) refuse_other_attentions();
   for (std::size_t at = 0; at < attentions.size(); ++at) {
@@ -181,8 +197,12 @@ void CorpusSums::add(const CorpusSums& other, const HeadsCorpusOptions& options)
     for (std::size_t i = 0; i < own.texts_by_offset.size(); ++i) {
       own.texts_by_offset[i] += others.texts_by_offset[i];
     }
+    for (std::size_t i = 0; i < own.texts_by_position.size(); ++i) {
+      own.texts_by_position[i] += others.texts_by_position[i];
+    }
     for (std::size_t h = 0; h < own.heads.size(); ++h) {
       HeadSums& head = own.heads[h];
+      head.average.add(others.heads[h].average);
       const HeadSums& added = others.heads[h];
       for (std::size_t s = 0; s < head_statistic_count; ++s) {
         head.statistics[s].add(added.statistics[s]);

@@ -12,6 +12,7 @@
 
 #include "heads/head_maps.hpp"
 #include "statistics/exact_sum.hpp"
+#include "statistics/mean_map.hpp"
 
 namespace attn {
 
@@ -43,6 +44,7 @@ struct HeadSums {
   std::array<Moments, head_statistic_count> statistics;
   std::array<std::vector<KeptText>, head_statistic_count> most;
   std::vector<ExactSum> by_offset;  ///< of the mean weight at key − query = −reach … reach, by text
+  MapSums average;                  ///< of the weights between the first positions
 };
 
 /// Sums of one attention over the texts.
@@ -50,6 +52,8 @@ struct AttentionSums {
   std::string name;
   std::uint64_t most_keys = 0;                 ///< of a text; 0 = not known
   std::vector<std::uint64_t> texts_by_offset;  ///< that are long enough to have it
+  /// That have each of the first positions; empty without mean maps.
+  std::vector<std::uint64_t> texts_by_position;
   std::vector<HeadSums> heads;
 };
 
@@ -65,6 +69,9 @@ struct TextNumbers {
   /// key. Empty where queries and keys are different tokens.
   std::vector<std::vector<double>> by_offset;
   std::size_t keys = 0;  ///< of the longest sample; 0 = not known
+  /// Weights [m,m] of each head between the first positions of the first sample, if they are wanted
+  /// and queries and keys are the same tokens.
+  std::vector<Tensor> first = {};
 };
 TextNumbers text_numbers(const AttentionMap& map, const HeadsCorpusOptions& options);
 
@@ -121,8 +128,8 @@ struct StoredSums {
 /// counts that contradict one another, numbers out of range.
 StoredSums read_sums(std::string_view text);
 
-/// Writes heads.csv, most.csv, by_offset.csv and, if they are wanted, pictures of the means into
-/// the folder, and puts the table to read into the outcome.
+/// Writes heads.csv, most.csv, by_offset.csv, result.json with mean maps and, if they are wanted,
+/// pictures of the means into the folder, and puts the table to read into the outcome.
 void report_corpus(const HeadsCorpusOptions& options, const CorpusSums& sums,
                    HeadsCorpusOutcome& outcome);
 
@@ -134,9 +141,9 @@ bool reads_by_rows(const Plan& plan);
 void ask_for_rows(Plan& plan);
 
 /// Computes a model and hands over the numbers of each attention, equal to those of the maps of
-/// compute_maps(): means over samples. With `reach` also the mean weights by offset, of the first
+/// compute_maps(): means over samples. With `corpus` also what text_numbers() has of the first
 /// sample.
-void walk_rows(const Plan& plan, const HeadCounting& counting, std::optional<std::size_t> reach,
+void walk_rows(const Plan& plan, const HeadCounting& counting, const HeadsCorpusOptions* corpus,
                bool scores, const std::function<void(const TextNumbers&)>& take);
 
 }  // namespace attn

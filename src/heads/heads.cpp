@@ -187,7 +187,7 @@ class Reading {
     const bool scores = reads_scores(options_.statistics);
     if (rows) {
       labels_ = plan.attentions[0].labels.query;
-      walk_rows(plan, options_.counting, std::nullopt, scores, [&](const TextNumbers& numbers) {
+      walk_rows(plan, options_.counting, nullptr, scores, [&](const TextNumbers& numbers) {
         put_statistics(numbers.name, numbers.values, true, true);
       });
       model->rows = {};

@@ -20,9 +20,11 @@ namespace {
 class SampleReading {
  public:
   SampleReading(const MapPositions& positions, std::size_t heads, const HeadCounting& counting,
-                std::optional<std::size_t> reach)
+                const HeadsCorpusOptions* corpus)
       : columns_(positions.columns), heads_(heads, HeadReading(positions, counting)) {
-    if (reach) offsets_.assign(heads, OffsetMeans(columns_, *reach));
+    if (corpus == nullptr) return;
+    offsets_.assign(heads, OffsetMeans(columns_, corpus->reach));
+    if (corpus->average) first_.assign(heads, FirstPositions(columns_, *corpus->average));
   }
 
   void add(const std::vector<ScoreValues>& scores) {
@@ -37,6 +39,7 @@ class SampleReading {
           const auto* row = numbers.data() + (h * count + i) * columns_;
           heads_[h].add(row, seen[i]);
           if (!offsets_.empty()) offsets_[h].add(row);
+          if (!first_.empty()) first_[h].add(row);
         }
       });
     });
@@ -52,22 +55,28 @@ class SampleReading {
     for (const OffsetMeans& head : offsets_) means.push_back(head.means());
     return means;
   }
+  std::vector<Tensor> first() const {
+    std::vector<Tensor> weights;
+    for (const FirstPositions& head : first_) weights.push_back(head.weights());
+    return weights;
+  }
 
  private:
   std::size_t columns_;
   std::vector<HeadReading> heads_;
   std::vector<OffsetMeans> offsets_;
+  std::vector<FirstPositions> first_;
 };
 
 /// A pass of a model whose rows come layer by layer, in each sample by sample.
 class PassReading {
  public:
   PassReading(const Plan& plan, const ModelRequest& model, const HeadCounting& counting,
-              std::optional<std::size_t> reach, const std::function<void(const TextNumbers&)>& take)
+              const HeadsCorpusOptions* corpus, const std::function<void(const TextNumbers&)>& take)
       : plan_(plan),
         model_(model),
         counting_(counting),
-        reach_(reach),
+        corpus_(corpus),
         take_(take),
         scores_(model, counting) {
     for (const auto& ids : model.texts.ids) {
@@ -103,7 +112,7 @@ class PassReading {
     const PlannedAttention& attention = attention_of(layer);
     const ScoreReading::Attention scores = scores_.take(attention.name.text());
     positions_[sample_].sinks = scores.sinks;
-    reading_.emplace(positions_[sample_], heads, counting_, sample_ == 0 ? reach_ : std::nullopt);
+    reading_.emplace(positions_[sample_], heads, counting_, sample_ == 0 ? corpus_ : nullptr);
     reading_->add(scores.values);
     Geometry geometry = attention.geometry;
     geometry.batch = 1;
@@ -118,10 +127,13 @@ class PassReading {
 
   void finish(std::size_t layer) {
     for (HeadValues& own : reading_->values()) values_.push_back(own);
-    if (sample_ == 0) by_offset_ = reading_->by_offset();
+    if (sample_ == 0) {
+      by_offset_ = reading_->by_offset();
+      first_ = reading_->first();
+    }
     if (++sample_ < positions_.size()) return;
     take_({attention_of(layer).name.text(), means_of_samples(values_, positions_.size()),
-           std::move(by_offset_), longest_of(model_.texts.ids)});
+           std::move(by_offset_), longest_of(model_.texts.ids), std::move(first_)});
     sample_ = 0;
     values_.clear();
   }
@@ -129,7 +141,7 @@ class PassReading {
   const Plan& plan_;
   const ModelRequest& model_;
   const HeadCounting& counting_;
-  std::optional<std::size_t> reach_;
+  const HeadsCorpusOptions* corpus_;  // null = statistics alone
   const std::function<void(const TextNumbers&)>& take_;
   std::vector<MapTokens> tokens_;
   std::vector<MapPositions> positions_;  // of each sample
@@ -139,6 +151,7 @@ class PassReading {
   std::optional<SampleReading> reading_;
   std::vector<HeadValues> values_;  // of the layer's samples so far
   std::vector<std::vector<double>> by_offset_;
+  std::vector<Tensor> first_;
 };
 
 }  // namespace
@@ -156,9 +169,9 @@ void ask_for_rows(Plan& plan) {
   std::get<ModelRequest>(plan.computation).rows = [](std::size_t, std::size_t, const Tensor&) {};
 }
 
-void walk_rows(const Plan& plan, const HeadCounting& counting, std::optional<std::size_t> reach,
+void walk_rows(const Plan& plan, const HeadCounting& counting, const HeadsCorpusOptions* corpus,
                bool scores, const std::function<void(const TextNumbers&)>& take) {
-  PassReading reading(plan, std::get<ModelRequest>(plan.computation), counting, reach, take);
+  PassReading reading(plan, std::get<ModelRequest>(plan.computation), counting, corpus, take);
   Plan own = plan;
   if (scores) {
     std::get<ModelRequest>(own.computation).requests =

@@ -101,6 +101,21 @@ HeadSums read_head(const JsonObject& stored, const AttentionSums& attention, con
   if (head.by_offset.size() != attention.texts_by_offset.size()) {
     refuse(stored.place("by_offset"));
   }
+  const std::size_t positions = attention.texts_by_position.size();
+  head.average = MapSums(positions);
+  if (positions == 0) return head;
+  std::size_t cell = 0;
+  stored.each("average", [&](const JsonValue& value, const std::string& place) {
+    if (cell == positions * positions) refuse(place);
+    const std::size_t later = std::max(cell / positions, cell % positions);
+    WeightSum& sum = head.average.cells()[cell++];
+    sum = WeightSum::from_text(expect_string(value, place));
+    const std::uint64_t count = attention.texts_by_position[later];
+    if (count == 0 ? sum.text() != "0" : of.sums.in_range && !is_weight(sum.divided_by(count))) {
+      refuse(place);
+    }
+  });
+  if (cell != positions * positions) refuse(stored.place("average"));
   return head;
 }
 
@@ -113,6 +128,16 @@ AttentionSums read_attention(const JsonObject& stored, const StoredSums& of) {
         static_cast<std::uint64_t>(expect_integer(count, place, 0)));
     if (attention.texts_by_offset.back() > of.sums.texts) refuse(place);
   });
+  if (stored.find("texts_by_position") != nullptr) {
+    stored.each("texts_by_position", [&](const JsonValue& count, const std::string& place) {
+      attention.texts_by_position.push_back(
+          static_cast<std::uint64_t>(expect_integer(count, place, 0)));
+      // Who has a position has those before it.
+      const std::size_t last = attention.texts_by_position.size() - 1;
+      const std::uint64_t most = last == 0 ? of.sums.texts : attention.texts_by_position[last - 1];
+      if (attention.texts_by_position[last] > most) refuse(place);
+    });
+  }
   stored.each("heads", [&](const JsonValue& head, const std::string& place) {
     attention.heads.push_back(read_head({head, place, texts_of_errors}, attention, of));
   });
@@ -162,6 +187,10 @@ std::string sums_text(const CorpusSums& sums, const std::string& fingerprint, co
                                                          {"most", list_of(head.most[at], kept)}})});
     }
     members.push_back({"by_offset", list_of(head.by_offset, exact)});
+    const std::vector<WeightSum>& cells = head.average.cells();
+    members.push_back({"average", only_if(!cells.empty(), list_of(cells, [](const WeightSum& sum) {
+                         return Fact(sum.text());
+                       }))});
     return Fact(members);
   };
   const auto attention_facts = [&](const AttentionSums& attention) {
@@ -169,6 +198,9 @@ std::string sums_text(const CorpusSums& sums, const std::string& fingerprint, co
                    {"most_keys", attention.most_keys},
                    {"texts_by_offset",
                     Fact::List(attention.texts_by_offset.begin(), attention.texts_by_offset.end())},
+                   {"texts_by_position", only_if(!attention.texts_by_position.empty(),
+                                                 Fact::List(attention.texts_by_position.begin(),
+                                                            attention.texts_by_position.end()))},
                    {"heads", list_of(attention.heads, head_facts)}});
   };
   const auto part_facts = [](const PartSums& part) {

@@ -75,19 +75,22 @@ Picture draw_curves(const Heatmap& columns, const FigureOptions& options, Pictur
   std::string title = title_of(options, columns.title, default_title), shown_names;
   std::vector<LegendEntry> entries;
   for (std::size_t i = 0; i < drawn.size(); ++i) {
-    LegendEntry entry{"dimension " + names[drawn[i]], head_colour(i)};
+    LegendEntry entry{(columns.of_positions ? "dimension " : "") + names[drawn[i]], head_colour(i)};
     entry.line_width = line_width;
     shown_names += (shown_names.empty() ? "" : ", ") + names[drawn[i]];
     entries.push_back(std::move(entry));
   }
   if (drawn.size() < matrix.columns() && !title.empty()) {
-    title +=
-        "\n" + translated("({1} of {2})", drawn.size(),
-                          translated_count(matrix.columns(), "{1} dimension", "{1} dimensions"));
+    title += "\n" +
+             translated("({1} of {2})", drawn.size(),
+                        columns.of_positions
+                            ? translated_count(matrix.columns(), "{1} dimension", "{1} dimensions")
+                            : translated_count(matrix.columns(), "{1} curve", "{1} curves"));
   }
   figure.describe(
       title,
-      translated("Curves over {1} of the dimensions {2}.",
+      translated(columns.of_positions ? to_translate("Curves over {1} of the dimensions {2}.")
+                                      : to_translate("Curves over {1}: {2}."),
                  translated_count(matrix.rows(), "{1} position", "{1} positions"), shown_names));
 
   const ChartTexts texts{title, options.xlabel.value_or(translated(default_xlabel)),

@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include "attn/io.hpp"
+
 #include "cli/program.hpp"
 #include "temporary_folder.hpp"
 
@@ -217,6 +219,57 @@ TEST_CASE("shards of a corpus join to the bytes of a single run") {
   for (const char* name : {"corpus.json", "heads.csv", "most.csv", "by_offset.csv"}) {
     CHECK(read_text(folder / "whole" / name) == read_text(folder / "parts" / name));
   }
+}
+
+TEST_CASE("mean maps over a corpus are means of the maps, and shards join them") {
+  const TemporaryFolder folder;
+  write_text(folder / "texts.txt", "The peace of the world.\nThe people\n");
+  const auto read = [&](const std::string& out, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"heads",     "--model", speeches, "--corpus", "texts.txt",
+                                   "--average", "5",       "--out",  out,        "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = attn_cli(words, folder.path());
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+  };
+  read("whole", {"--threads", "2", "--plots", "heads"});
+  for (const char* part : {"1/2", "0/2"}) read("parts", {"--shard", part});
+  CHECK(attn_cli({"heads", "--merge", "parts"}, folder.path()).exit_code == 0);
+  for (const char* name : {"corpus.json", "result.json"}) {
+    CHECK(read_text(folder / "whole" / name) == read_text(folder / "parts" / name));
+  }
+  for (const char* name : {"average.png", "by_distance.png"}) {
+    CHECK(std::filesystem::exists(folder / "whole" / name));
+  }
+  const auto weights_of = [&](const std::string& text) {
+    CHECK(attn_cli({"run", "--model", speeches, "--text", text, "--out", "run", "--plots", "none",
+                    "--quiet"},
+                   folder.path())
+              .exit_code == 0);
+    return attn::TensorFile::open(folder / "run" / "result.json")
+        .read("layers.1.self.weights")
+        .converted(attn::DType::float64);
+  };
+  const attn::Tensor one = weights_of("The peace of the world."), other = weights_of("The people");
+  const attn::Tensor mean = attn::TensorFile::open(folder / "whole" / "result.json")
+                                .read("layers.1.self.weights")
+                                .converted(attn::DType::float64);
+  REQUIRE(mean.shape() == attn::Shape{1, 4, 5, 5});
+  REQUIRE(one.shape()[2] >= 5);
+  const std::size_t longer = one.shape()[2], shorter = other.shape()[2];
+  for (std::size_t h = 0; h < 4; ++h) {
+    for (std::size_t i = 0; i < 5; ++i) {
+      for (std::size_t j = 0; j < 5; ++j) {
+        const double a = one.values<double>()[(h * longer + i) * longer + j];
+        const bool both = std::max(i, j) < shorter;
+        const double b = both ? other.values<double>()[(h * shorter + i) * shorter + j] : a;
+        CHECK(mean.values<double>()[(h * 5 + i) * 5 + j] == (a + b) / 2);
+      }
+    }
+  }
+  CHECK(attn_cli({"heads", "--model", speeches, "--text", "The people", "--average"}).errors ==
+        "attn-cli: mean maps are computed over a corpus\n  where: --average\n"
+        "  help:  add --corpus\n");
 }
 
 TEST_CASE("contributions to logits over a corpus have exact sums, which shards join") {

@@ -31,6 +31,7 @@ TEST_CASE("statistics of rows are those of whole maps") {
     CAPTURE(name);
     HeadsCorpusOptions options;
     options.reach = 3;
+    options.average = 4;
     options.heads.document.input = cases / name / "input.json";
     options.heads.document.dtype = DType::float64;
     options.heads.document.threads = 1;
@@ -41,7 +42,7 @@ TEST_CASE("statistics of rows are those of whole maps") {
     compute_maps(plan, options.heads.counting, true,
                  [&](const AttentionMap& map) { expected.push_back(text_numbers(map, options)); });
     ask_for_rows(plan);
-    walk_rows(plan, options.heads.counting, options.reach, true,
+    walk_rows(plan, options.heads.counting, &options, true,
               [&](const TextNumbers& numbers) { found.push_back(numbers); });
     REQUIRE(found.size() == expected.size());
     const bool one_sample = std::get<ModelRequest>(plan.computation).texts.ids.size() == 1;
@@ -56,6 +57,12 @@ TEST_CASE("statistics of rows are those of whole maps") {
         // A padded sample's rows behind its end count in the means of whole maps.
         for (std::size_t i = 0; one_sample && i < found[at].by_offset[h].size(); ++i) {
           CHECK(near(found[at].by_offset[h][i], expected[at].by_offset[h][i]));
+        }
+        const Tensor &first = found[at].first[h], &wanted = expected[at].first[h];
+        REQUIRE(first.shape() == Shape{4, 4});
+        REQUIRE(wanted.shape() == Shape{4, 4});
+        for (std::size_t i = 0; i < 16; ++i) {
+          CHECK(near(first.values<double>()[i], wanted.values<double>()[i]));
         }
       }
     }

@@ -27,6 +27,7 @@ constexpr Shard second_of_three{1, 3};
 CorpusSums sums(double largest = 0.75) {
   HeadsCorpusOptions options;
   options.reach = 1;
+  options.average = 2;
   CorpusSums sums;
   sums.lines = 12;
   sums.lines_hash = "0123456789abcdef0123456789abcdef";
@@ -38,6 +39,7 @@ CorpusSums sums(double largest = 0.75) {
       values.fill(line == 5 ? largest : 0.125);
       numbers.values.push_back(values);
       numbers.by_offset.push_back({0.25, 0.5, 0});
+      numbers.first.emplace_back(attn::Shape{2, 2}, std::vector<double>{1, 0, 0.25, 0.75});
     }
     sums.add({numbers}, line, options);
   }
@@ -122,6 +124,12 @@ TEST_CASE("sums that no texts have are refused, whatever their checksum") {
   CHECK(error("\"value\": 0.75", "\"value\": 1.75") ==
         impossible("/attentions/0/heads/0/previous"));
   CHECK(error("\"count\": 3", "\"count\": 4") == impossible("/attentions/0/heads/0/previous"));
+  CHECK(error("\"texts_by_position\": [3,3]", "\"texts_by_position\": [3,4]") ==
+        impossible("/attentions/0/texts_by_position/1"));
+  CHECK(error("\"texts_by_position\": [3,3]", "\"texts_by_position\": [3,0]") ==
+        impossible("/attentions/0/heads/0/average/2"));
+  CHECK(error("\"texts_by_position\": [3,3]", "\"texts_by_position\": [3]") ==
+        impossible("/attentions/0/heads/0/average/1"));
   CHECK(error("\"sum\": \"+33:40000\"", "\"sum\": \"+33:80000\"") ==
         impossible("/attentions/0/heads/0/previous"));
 }

@@ -1,0 +1,86 @@
+#include "statistics/mean_map.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+
+#include "error_from.hpp"
+
+namespace attn {
+namespace {
+
+WeightSum sum_of(const std::vector<double>& weights) {
+  WeightSum sum;
+  for (const double weight : weights) sum.add(weight);
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("sums of weights are exact, whatever their order") {
+  std::vector<double> weights;
+  std::mt19937 random(3);
+  for (int n = 0; n < 1000; ++n) {
+    weights.push_back(std::ldexp(static_cast<float>(random()), -40 - static_cast<int>(n % 20)));
+  }
+  const std::string text = sum_of(weights).text();
+  for (int n = 0; n < 5; ++n) {
+    std::ranges::shuffle(weights, random);
+    const auto middle = weights.begin() + 300;
+    WeightSum sum = sum_of({weights.begin(), middle});
+    sum.add(sum_of({middle, weights.end()}));
+    CHECK(sum.text() == text);
+  }
+  CHECK(sum_of({1, 0x1p-80, -1}).divided_by(1) == 0x1p-80);
+  CHECK(sum_of({0.25, 0.5, 0.75}).divided_by(3) == 0.5);
+}
+
+TEST_CASE("texts of sums of weights are read back, and others refused") {
+  for (const double weight : {0.0, 1.0, -0.375, 65536.0, 0x1p-80, 1e-9}) {
+    const WeightSum sum = sum_of({weight});
+    CHECK(WeightSum::from_text(sum.text()).text() == sum.text());
+  }
+  CHECK(sum_of({1}).text() == "100000000000000000000");
+  CHECK(sum_of({-0x1p-80}).text() == "-1");
+  for (const char* text : {"", "-", "1g", "+1", "00000000000000000000000000000000"}) {
+    CHECK(error_from([&] { WeightSum::from_text(text); }, ErrorKind::input) ==
+          "\"" + std::string(text) +
+              "\" is not an exact sum\n"
+              "  help:  the file was changed or is incomplete: start again without it");
+  }
+}
+
+TEST_CASE("the first positions of a map come from its rows, in both precisions") {
+  FirstPositions two(3, 2), all(2, 5);
+  const std::vector<std::vector<double>> rows{{1, 0, 0}, {0.25, 0.75, 0}, {0.5, 0.125, 0.375}};
+  for (const auto& row : rows) two.add(row.data());
+  const std::vector<float> first{1, 0}, second{0.5, 0.5};
+  all.add(first.data());
+  all.add(second.data());
+  CHECK(two.weights().shape() == Shape{2, 2});
+  CHECK(std::ranges::equal(two.weights().values<double>(), std::vector<double>{1, 0, 0.25, 0.75}));
+  CHECK(std::ranges::equal(all.weights().values<double>(), std::vector<double>{1, 0, 0.5, 0.5}));
+  FirstPositions wrong(1, 1);
+  const double none = std::nan("");
+  wrong.add(&none);
+  CHECK(error_from([&] { wrong.weights(); }, ErrorKind::input) ==
+        "the weight nan has no place in a mean map\n"
+        "  help:  leave the mean map out, or the text");
+}
+
+TEST_CASE("mean maps are over the texts that have both positions of a cell") {
+  MapSums sums(3), others(3);
+  sums.add(Tensor({1, 1}, std::vector<double>{1}));
+  others.add(Tensor({2, 2}, std::vector<double>{0.5, 0.5, 0.25, 0.75}));
+  sums.add(others);
+  const Tensor means = sums.means({2, 1, 0});
+  CHECK(means.shape() == Shape{2, 2});
+  CHECK(std::ranges::equal(means.values<double>(), std::vector<double>{0.75, 0.5, 0.25, 0.75}));
+}
+
+}  // namespace attn
