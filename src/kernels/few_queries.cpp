@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/attention_kernels.hpp"
 
@@ -27,10 +28,50 @@ constexpr std::size_t keys_together = 4;
 template <std::size_t queries>
 constexpr std::size_t chains_of = queries == 1 ? 2 : 1;
 
+// The largest magnitude of the numbers that were read on the way. As whole numbers, the bits of
+// infinities and NaN are larger than those of all others.
+template <class T>
+class Magnitude {
+ public:
+  using Bits = hn::RebindToSigned<hn::ScalableTag<T>>;
+
+  Magnitude() : bits_(hn::Zero(Bits())) {}
+
+  template <class V>
+  HWY_INLINE void see(V numbers) {
+    bits_ = hn::Max(bits_, hn::BitCast(Bits(), hn::Abs(numbers)));
+  }
+  HWY_INLINE void see(T number) {
+    const T magnitude = std::abs(number);
+    other_ = std::max(other_, magnitude < infinite<T> ? magnitude : infinite<T>);
+  }
+
+  // Infinity if a number is not finite.
+  T largest() const {
+    const hn::ScalableTag<T> d;
+    HWY_ALIGN std::array<T, lanes_of<T>> lanes;
+    hn::Store(hn::BitCast(d, bits_), d, lanes.data());
+    Magnitude of_lanes;
+    of_lanes.see(other_);
+    for (const T lane : lanes) of_lanes.see(lane);
+    return of_lanes.other_;
+  }
+
+ private:
+  hn::Vec<Bits> bits_;
+  T other_ = 0;
+};
+
+// In place of a Magnitude where nothing is measured.
+struct Unmeasured {
+  template <class V>
+  HWY_INLINE void see(V) {}
+};
+
 // sums[i] += Σ_j factors[i][j] rows[j] over up to `step` rows, some vectors of columns.
-template <std::size_t queries, std::size_t vectors, class T>
+template <std::size_t queries, std::size_t vectors, class T, class Measured>
 HWY_INLINE void add_columns(const T* const* factors, const T* const* rows, std::size_t count,
-                            std::size_t column, T* const* sums) {
+                            std::size_t column, T* const* sums, Measured& measured) {
   const hn::ScalableTag<T> d;
   constexpr std::size_t size = lanes_of<T>, chains = chains_of<queries>;
   using V = hn::Vec<decltype(d)>;
@@ -47,6 +88,8 @@ HWY_INLINE void add_columns(const T* const* factors, const T* const* rows, std::
     V value[vectors];
 #pragma GCC unroll 4
     for (std::size_t v = 0; v < vectors; ++v) value[v] = hn::LoadU(d, rows[j] + column + v * size);
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < vectors; ++v) measured.see(value[v]);
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < queries; ++i) {
       const V factor = hn::Set(d, factors[i][j]);
@@ -73,16 +116,20 @@ HWY_INLINE void add_columns(const T* const* factors, const T* const* rows, std::
 }
 
 // sums[i] += Σ_j factors[i][j] rows[j] over up to `step` rows.
-template <std::size_t queries, class T>
+template <std::size_t queries, class T, class Measured>
 void add_rows(const T* const* factors, const T* const* rows, std::size_t count, std::size_t width,
-              T* const* sums) {
+              T* const* sums, Measured& seen) {
   constexpr std::size_t size = lanes_of<T>;
+  Measured measured = seen;
   std::size_t k = 0;
   for (; k + 4 * size <= width; k += 4 * size) {
-    add_columns<queries, 4>(factors, rows, count, k, sums);
+    add_columns<queries, 4>(factors, rows, count, k, sums, measured);
   }
-  for (; k + size <= width; k += size) add_columns<queries, 1>(factors, rows, count, k, sums);
+  for (; k + size <= width; k += size) {
+    add_columns<queries, 1>(factors, rows, count, k, sums, measured);
+  }
   for (; k < width; ++k) {
+    for (std::size_t j = 0; j < count; ++j) measured.see(rows[j][k]);
     for (std::size_t i = 0; i < queries; ++i) {
       T even = 0, odd = 0;
       for (std::size_t j = 0; j < count; ++j) {
@@ -91,6 +138,7 @@ void add_rows(const T* const* factors, const T* const* rows, std::size_t count, 
       sums[i][k] += even + odd;
     }
   }
+  seen = measured;
 }
 
 // to[i] = the sum of the lanes of the i-th of four vectors.
@@ -123,14 +171,43 @@ HWY_INLINE void sums_of_lanes(D d, V a, V b, V c, V e, T* to) {
   to[3] = hn::GetLane(hn::SumOfLanes(d, e));
 }
 
+// The largest squares of all rows, lane by lane.
+template <class T>
+class LargestSquares {
+ public:
+  using V = hn::Vec<hn::ScalableTag<T>>;
+
+  LargestSquares() : most_(hn::Zero(hn::ScalableTag<T>())), not_finite_(most_) {}
+
+  HWY_INLINE void see(V squares) {
+    const hn::ScalableTag<T> d;
+    not_finite_ = hn::MulAdd(squares, hn::Zero(d), not_finite_);
+    most_ = larger(d, squares, most_);
+  }
+
+  // An upper bound of the lengths of the rows; infinity if a number is not finite. One sum over
+  // lanes for all rows, and little more than the longest one for rows of one distribution.
+  T length(std::size_t width) const {
+    const hn::ScalableTag<T> d;
+    if (!hn::AllTrue(d, hn::Eq(not_finite_, hn::Zero(d)))) return infinite<T>;
+    return length_of_squares(hn::GetLane(hn::SumOfLanes(d, most_)), width);
+  }
+
+ private:
+  V most_, not_finite_;
+};
+
 // to[i][r] = q[i] · rows[r] for four rows.
-template <std::size_t queries, class T>
+template <std::size_t queries, class T, class Measured>
 HWY_INLINE void multiply_four(const T* const* q, const T* const* rows, std::size_t width,
-                              T* const* to) {
+                              T* const* to, Measured& measured) {
+  constexpr bool measures = std::is_same_v<Measured, LargestSquares<T>>;
   const hn::ScalableTag<T> d;
   constexpr std::size_t size = lanes_of<T>, chains = chains_of<queries>;
   using V = hn::Vec<decltype(d)>;
-  V sum[chains][queries][keys_together];
+  V sum[chains][queries][keys_together], squares[keys_together];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < keys_together; ++r) squares[r] = hn::Zero(d);
 #pragma GCC unroll 2
   for (std::size_t c = 0; c < chains; ++c) {
 #pragma GCC unroll 4
@@ -146,6 +223,7 @@ HWY_INLINE void multiply_four(const T* const* q, const T* const* rows, std::size
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < keys_together; ++r) {
       const V key = part_of(rows[r]);
+      if constexpr (measures) squares[r] = hn::MulAdd(key, key, squares[r]);
 #pragma GCC unroll 4
       for (std::size_t i = 0; i < queries; ++i) {
         to_sum[i][r] = hn::MulAdd(factor[i], key, to_sum[i][r]);
@@ -172,21 +250,28 @@ HWY_INLINE void multiply_four(const T* const* q, const T* const* rows, std::size
     }
     sums_of_lanes(d, sum[0][i][0], sum[0][i][1], sum[0][i][2], sum[0][i][3], to[i]);
   }
+  if constexpr (measures) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < keys_together; ++r) measured.see(squares[r]);
+  }
 }
 
 // to[i][j] = q[i] · rows[j] for the rows of a range.
-template <std::size_t queries, class T>
+template <std::size_t queries, class T, class Measured>
 void multiply_keys(const T* const* q, const T* const* rows, const Range& some, std::size_t width,
-                   T* const* to) {
+                   T* const* to, Measured& seen) {
+  Measured measured = seen;
   std::size_t j = some.first;
   for (; j + keys_together <= some.end; j += keys_together) {
     T* places[queries];
     for (std::size_t i = 0; i < queries; ++i) places[i] = to[i] + j;
-    multiply_four<queries>(q, rows + j, width, places);
+    multiply_four<queries>(q, rows + j, width, places, measured);
   }
   for (; j < some.end; ++j) {
+    measured.see(squares_in_lanes(hn::ScalableTag<T>(), rows[j], width));
     for (std::size_t i = 0; i < queries; ++i) to[i][j] = dot_product(q[i], rows[j], width);
   }
+  seen = measured;
 }
 
 // The partial result of one query over some keys.
@@ -209,10 +294,44 @@ struct Partial {
 template <class T>
 struct KeyStep {
   Range range{};
-  // The keys whose values are finite: their values, and their places in the range.
+  // Of all keys, once they have been read.
+  T longest_key = 0, largest_value = 0;
+  bool all_finite = true;  ///< the values
+  // The keys whose values are finite, unless all are: their values, and their places in the range.
   std::array<const T*, step> values;
   std::array<std::size_t, step> places;
   std::size_t count = 0;
+
+  std::size_t present() const { return range.end - range.first; }
+
+  // The bound of all lengths at once where `fit` allows it, and otherwise that of the longest key.
+  template <class Fit>
+  void measure_keys(const PackedHead<T>& head, std::size_t width, const Fit& fit) {
+    LargestSquares<T> squares;
+    for (std::size_t j = range.first; j < range.end; ++j) {
+      squares.see(squares_in_lanes(hn::ScalableTag<T>(), head.key_rows[j], width));
+    }
+    longest_key = squares.length(width);
+    if (fit(longest_key)) return;
+    longest_key = 0;
+    for (std::size_t j = range.first; j < range.end; ++j) {
+      longest_key = std::max(longest_key, length_of(head.key_rows[j], width));
+    }
+  }
+
+  void measure_values(const PackedHead<T>& head, std::size_t width) {
+    const T* const* const rows = head.value_rows + range.first;
+    const Extent<T> all = extent_of(rows, present(), width);
+    largest_value = all.largest;
+    all_finite = all.finite;
+    for (std::size_t j = 0; !all_finite && j < present(); ++j) {
+      const Extent<T> extent = extent_of(rows[j], width);
+      largest_value = std::max(largest_value, extent.largest);
+      if (!extent.finite) continue;
+      values[count] = rows[j];
+      places[count++] = j;
+    }
+  }
 };
 
 // A query of a block, its partial result and its largest score so far.
@@ -238,10 +357,13 @@ void add_powers(const QueryRow<T>& row, const Range& keys, const Range& own, T* 
   const QueryBlock<T>& block = *row.block;
   Partial<T> partial = row.partial;
   HWY_ALIGN std::array<T, lanes_of<T>> total{};
-  const T factor = static_cast<T>(block.scale * log2_e);
-  for (std::size_t j = own.first; j < own.end; ++j) {
-    const T score = scores[j] * factor;
-    scores[j] = score == score ? score : std::numeric_limits<T>::quiet_NaN();
+  const hn::ScalableTag<T> d;
+  const auto factor = hn::Set(d, static_cast<T>(block.scale * log2_e));
+  const auto nan = hn::Set(d, std::numeric_limits<T>::quiet_NaN());
+  // Whole vectors: scores beyond the range are overwritten later.
+  for (std::size_t j = own.first / lanes_of<T> * lanes_of<T>; j < own.end; j += lanes_of<T>) {
+    const auto score = hn::Mul(hn::LoadU(d, scores + j), factor);
+    hn::StoreU(hn::IfThenElse(hn::Eq(score, score), score, nan), d, scores + j);
   }
   const Range whole{0, rounded_up(keys.end - keys.first, lanes_of<T>)};
   rewrite_scores(block.mask, row.query, 1, keys.first, own, scores, 0);
@@ -257,13 +379,53 @@ void add_powers(const QueryRow<T>& row, const Range& keys, const Range& own, T* 
   const Shift<T> shift = Shift<T>::of(*row.largest == -infinite<T> ? T(0) : *row.largest);
   if (shift.outside()) subtract(scores, whole, shift.value);
   exponentials<true>(scores, whole, shift, total.data());
-  const hn::ScalableTag<T> d;
   *partial.total += hn::GetLane(hn::SumOfLanes(d, hn::LoadU(d, total.data())));
 }
 
-// Adds the keys of a step to some queries.
+// Wider values are measured before they are added.
+constexpr std::size_t most_measured_width = 256;
+
+// Values that are read from memory as they lie there; then their columns are summed in strips.
+constexpr std::size_t read_together = 16;
+
+// Adds the values of a step, each times its power, and measures them on the way. Sums of values
+// that are not finite are dropped.
 template <std::size_t queries, class T>
-void add_keys(const QueryRow<T>* rows, const PackedHead<T>& head, const KeyStep<T>& keys) {
+void add_and_measure_values(const T* const* powers, const PackedHead<T>& head, KeyStep<T>& keys,
+                            std::size_t width, T* const* sums) {
+  const hn::ScalableTag<T> d;
+  HWY_ALIGN T own[queries][most_measured_width];
+  T* to[queries];
+  for (std::size_t i = 0; i < queries; ++i) {
+    to[i] = own[i];
+    std::fill_n(own[i], width, T(0));
+  }
+  Magnitude<T> magnitude;
+  for (std::size_t j = 0; j < keys.present(); j += read_together) {
+    const T* factors[queries];
+    for (std::size_t i = 0; i < queries; ++i) factors[i] = powers[i] + j;
+    add_rows<queries>(factors, head.value_rows + keys.range.first + j,
+                      std::min(read_together, keys.present() - j), width, to, magnitude);
+  }
+  keys.largest_value = magnitude.largest();
+  if (keys.largest_value == infinite<T>) {
+    keys.measure_values(head, width);
+    return;
+  }
+  for (std::size_t i = 0; i < queries; ++i) {
+    std::size_t k = 0;
+    for (; k + lanes_of<T> <= width; k += lanes_of<T>) {
+      hn::StoreU(hn::Add(hn::LoadU(d, sums[i] + k), hn::LoadU(d, own[i] + k)), d, sums[i] + k);
+    }
+    for (; k < width; ++k) sums[i][k] += own[i][k];
+  }
+}
+
+// Adds the keys of a step to some queries. With `measures`, which takes queries that see all keys,
+// these are measured on the way; returns false, without a change, if `fit` denies their lengths.
+template <std::size_t queries, bool measures, class T, class Fit>
+bool add_keys(const QueryRow<T>* rows, const PackedHead<T>& head, KeyStep<T>& keys,
+              const Fit& fit) {
   HWY_ALIGN T scores[queries][step], room[step];
   // 1. Products with the keys that any of the queries sees.
   const T* q[queries];
@@ -276,25 +438,45 @@ void add_keys(const QueryRow<T>* rows, const PackedHead<T>& head, const KeyStep<
     if (own[i].empty()) continue;
     any = {std::min(any.first, own[i].first), std::max(any.end, own[i].end)};
   }
-  if (any.empty()) return;
+  if (any.empty()) return true;
   const HeadSizes& sizes = rows[0].block->sizes;
-  multiply_keys<queries>(q, head.key_rows + keys.range.first, any, sizes.width, products);
-  // 2. Their powers, those of finite values one after the other.
-  T factors[queries][step];
-  const T* powers[queries];
+  const T* const* const key_rows = head.key_rows + keys.range.first;
+  if constexpr (measures) {
+    LargestSquares<T> squares;
+    multiply_keys<queries>(q, key_rows, any, sizes.width, products, squares);
+    keys.longest_key = squares.length(sizes.width);
+    if (!fit(keys.longest_key)) return false;
+  } else {
+    Unmeasured none;
+    multiply_keys<queries>(q, key_rows, any, sizes.width, products, none);
+  }
+  // 2. Their powers.
   T* sums[queries];
   for (std::size_t i = 0; i < queries; ++i) {
-    powers[i] = factors[i];
     sums[i] = rows[i].partial.sums;
     if (own[i].empty()) {
-      std::fill_n(factors[i], keys.count, T(0));
-      continue;
+      std::fill_n(scores[i], step, T(0));
+    } else {
+      add_powers(rows[i], keys.range, own[i], scores[i], room);
     }
-    add_powers(rows[i], keys.range, own[i], scores[i], room);
-    for (std::size_t j = 0; j < keys.count; ++j) factors[i][j] = scores[i][keys.places[j]];
   }
-  // 3. The values.
-  add_rows<queries>(powers, keys.values.data(), keys.count, sizes.value_width, sums);
+  // 3. The values, those that are finite one after the other.
+  if constexpr (measures) {
+    add_and_measure_values<queries>(products, head, keys, sizes.value_width, sums);
+    if (keys.all_finite) return true;
+  }
+  const T* const* values = head.value_rows + keys.range.first;
+  std::size_t count = keys.present();
+  if (!keys.all_finite) {
+    values = keys.values.data();
+    count = keys.count;
+    for (std::size_t i = 0; i < queries; ++i) {
+      for (std::size_t j = 0; j < count; ++j) scores[i][j] = scores[i][keys.places[j]];
+    }
+  }
+  Unmeasured none;
+  add_rows<queries>(products, values, count, sizes.value_width, sums, none);
+  return true;
 }
 
 // Stored as the total of the first query of a block: scores or sums may leave the range of T.
@@ -326,23 +508,6 @@ struct QueryLengths {
   }
 };
 
-// An upper bound of the lengths of some rows; infinity if a number is not finite. It adds up, lane
-// by lane, the largest squares of all rows: one sum over lanes for all of them, and little more
-// than the longest row for rows of one distribution.
-template <class T>
-T length_bound(const T* const* rows, std::size_t count, std::size_t width) {
-  const hn::ScalableTag<T> d;
-  const auto zero = hn::Zero(d);
-  auto most = zero, not_finite = zero;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto squares = squares_in_lanes(d, rows[i], width);
-    not_finite = hn::MulAdd(squares, zero, not_finite);
-    most = larger(d, squares, most);
-  }
-  if (!hn::AllTrue(d, hn::Eq(not_finite, zero))) return infinite<T>;
-  return length_of_squares(hn::GetLane(hn::SumOfLanes(d, most)), width);
-}
-
 template <class T>
 void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedHead<T>& head,
                      std::size_t first, std::size_t count, T* partials, std::size_t stride,
@@ -360,52 +525,63 @@ void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedH
   }
   const ScoreLimits limits = score_limits<T>(sizes.width, blocks.front()->mask.steepness);
   for (std::size_t key = first; key < first + count; key += step) {
-    // 1. Lengths of the keys, and the values that are finite.
     KeyStep<T> keys;
     keys.range = {key, std::min(key + step, first + count)};
-    const std::size_t present = keys.range.end - key;
-    T longest_key = length_bound(head.key_rows + key, present, sizes.width), largest_value = 0;
-    const auto all_fit = [&] {
+    std::size_t rows = 0;
+    const auto find_rows = [&] {
+      rows = 0;
+      for (std::size_t b = 0; b < blocks.size(); ++b) {
+        for (std::size_t i = 0; fits[b] && i < blocks[b]->queries; ++i) {
+          row[rows++] = {blocks[b], i, Partial<T>::at(partials + b * stride, i, sizes),
+                         &largest[b][i]};
+        }
+      }
+    };
+    const auto leave_out = [&](const auto& fit) {
+      for (std::size_t b = 0; b < blocks.size(); ++b) {
+        if (!fits[b] || fit(b)) continue;
+        fits[b] = false;
+        *Partial<T>::at(partials + b * stride, 0, sizes).total = out_of_range<T>;
+      }
+    };
+    const auto all_fit = [&](T longest_key) {
       for (std::size_t b = 0; b < blocks.size(); ++b) {
         if (fits[b] && !queries[b].fit(longest_key, limits)) return false;
       }
       return true;
     };
-    if (!all_fit()) {
-      longest_key = 0;
-      for (std::size_t j = key; j < keys.range.end; ++j) {
-        longest_key = std::max(longest_key, length_of(head.key_rows[j], sizes.width));
-      }
-    }
-    const Extent<T> all = extent_of(head.value_rows + key, present, sizes.value_width);
-    for (std::size_t j = keys.range.first; j < keys.range.end; ++j) {
-      const Extent<T> extent = all.finite ? all : extent_of(head.value_rows[j], sizes.value_width);
-      largest_value = std::max(largest_value, extent.largest);
-      any_not_finite = any_not_finite || !extent.finite;
-      if (!extent.finite) continue;
-      keys.values[keys.count] = head.value_rows[j];
-      keys.places[keys.count++] = j - key;
-    }
-    // 2. Their contribution to the queries of the blocks that they fit.
-    const bool values_are_small = values_fit(largest_value, sizes.keys);
-    std::size_t rows = 0;
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      if (!fits[b]) continue;
-      if (!values_are_small || !queries[b].fit(longest_key, limits)) {
-        fits[b] = false;
-        *Partial<T>::at(partials + b * stride, 0, sizes).total = out_of_range<T>;
-        continue;
-      }
-      for (std::size_t i = 0; i < blocks[b]->queries; ++i) {
-        row[rows++] = {blocks[b], i, Partial<T>::at(partials + b * stride, i, sizes),
-                       &largest[b][i]};
-      }
-    }
+    find_rows();
+    if (rows == 0) return;
+    // 1. The first queries. What they all see is measured while it is read for them.
+    const std::size_t together = rows < queries_together ? 1 : queries_together;
+    const auto sees_all = [&](const QueryRow<T>& one) {
+      const Range own = one.own(keys.range);
+      return own.first == 0 && own.end == keys.present();
+    };
     std::size_t i = 0;
-    for (; i + queries_together <= rows; i += queries_together) {
-      add_keys<queries_together>(row.data() + i, head, keys);
+    if (sizes.value_width <= most_measured_width &&
+        std::all_of(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(together), sees_all)) {
+      const bool added = together == 1
+                             ? add_keys<1, true>(row.data(), head, keys, all_fit)
+                             : add_keys<queries_together, true>(row.data(), head, keys, all_fit);
+      i = added ? together : 0;
     }
-    for (; i < rows; ++i) add_keys<1>(row.data() + i, head, keys);
+    if (i == 0) {
+      keys.measure_keys(head, sizes.width, all_fit);
+      leave_out([&](std::size_t b) { return queries[b].fit(keys.longest_key, limits); });
+      find_rows();
+      keys.measure_values(head, sizes.value_width);
+    }
+    any_not_finite = any_not_finite || !keys.all_finite;
+    if (!values_fit(keys.largest_value, sizes.keys)) {
+      leave_out([](std::size_t) { return false; });
+      return;
+    }
+    // 2. The others.
+    for (; i + queries_together <= rows; i += queries_together) {
+      add_keys<queries_together, false>(row.data() + i, head, keys, all_fit);
+    }
+    for (; i < rows; ++i) add_keys<1, false>(row.data() + i, head, keys, all_fit);
   }
 }
 

@@ -107,6 +107,7 @@ TEST_CASE("the fast path agrees with the reference for every width") {
     // Widths at which the blocks of keys become shorter and a product is summed in parts.
     for (std::size_t width : {200, 300, 512}) {
       CAPTURE(width);
+      check_both_types(random_attention(random, {3, width}, {270, width}, width - 70));
       check_both_types(random_attention(random, {14, width}, {270, width}, width - 70));
       check_one_type(random_attention(random, {40, width}, {270, width}, width - 70));
     }
