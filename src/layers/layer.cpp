@@ -219,7 +219,8 @@ class LayerPass {
   // The gated delta rule over the states, projected, added to `base` if that is there.
   Tensor linear_attention(const Tensor& states, const Tensor& base) const {
     DeltaState none;
-    const Tensor heads = delta_rule(*weights_.linear, states, spec_.self.eps, threads_, none);
+    DeltaState& state = options_.linear_kept != nullptr ? *options_.linear_kept : none;
+    const Tensor heads = delta_rule(*weights_.linear, states, spec_.self.eps, threads_, state);
     return product(weights_.linear->output, heads, threads_, base);
   }
 

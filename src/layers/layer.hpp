@@ -107,6 +107,8 @@ struct StepOptions {
   /// Keys and values of the parts of the text before x, to which those of x are added, and those of
   /// the memory.
   KeptRows *self_kept = nullptr, *cross_kept = nullptr;
+  /// What the gated delta rule keeps of those parts, which then takes in x; null = x is the first.
+  DeltaState* linear_kept = nullptr;
   /// Takes the self-attention's weights some rows [1,H,count,L] at a time, in place of a whole map.
   std::function<void(std::size_t first, const Tensor& rows)> rows = {};
 };

@@ -85,6 +85,7 @@ Tensor KeptReading::pass(const std::vector<std::int64_t>& ids) {
     step_options.cross_off = heads_of(options_.cross_heads_off, n);
     step_options.self_kept = &kept_[n].self;
     step_options.cross_kept = &kept_[n].cross;
+    step_options.linear_kept = &kept_[n].linear;
     x = step(layers_[n], x, memory_, step_options).states;
   }
   read_.insert(read_.end(), ids.begin(), ids.end());
@@ -95,7 +96,10 @@ Tensor KeptReading::read(const std::vector<std::int64_t>& ids) {
   if (read_.empty() || !turns_anew(read_.size() + ids.size())) return pass(ids);
   std::vector<std::int64_t> all = std::exchange(read_, {});
   all.insert(all.end(), ids.begin(), ids.end());
-  for (Kept& kept : kept_) kept.self = {};
+  for (Kept& kept : kept_) {
+    kept.self = {};
+    kept.linear = {};
+  }
   const Tensor states = pass(all);
   const std::size_t width = states.shape().back();
   return rows_of(states.reshaped({all.size(), width}), all.size() - ids.size(), ids.size())

@@ -61,6 +61,7 @@ class KeptReading {
   Tensor memory_;
   struct Kept {
     KeptRows self, cross;
+    DeltaState linear;
   };
   std::vector<Kept> kept_;  // of each layer
   std::vector<std::int64_t> read_;
