@@ -638,7 +638,7 @@ class ModelReader {
     }
     throw input_error(
         translated("the checkpoint has no head that gives logits: no tensor {1}",
-                   in_quotes((head.dense.empty() ? head.weight : head.dense) + ".weight")),
+                   in_quotes((head.dense.empty() ? head.weight : head.dense.front()) + ".weight")),
         "/logits", translated("leave the logits out, or use the folder of the whole model"));
   }
 

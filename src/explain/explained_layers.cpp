@@ -182,9 +182,36 @@ class LayerWalk {
       result = attend(request);
     }
     const AttentionWeights& weights = self ? weights_.self : weights_.cross;
+    if (self && weights_.distances) distances(*weights_.distances, request);
     explain_projected({weights, states.input, std::move(request), std::move(result), joined,
                        weights.output ? states.change : Tensor()},
                       explained_.attentions[self ? 0 : 1], choice_, to_);
+  }
+
+  // The terms of scores that are their bias below.
+  void distances(const DisentangledTerms& terms, const AttentionRequest& request) {
+    to_.step(translated("The distances' own queries and keys"));
+    to_.paragraph(translated(
+        "A score is the scaled sum of several products: of the query and the key, and of each with "
+        "what stands for their distance. The latter are the bias of the scores below; those of "
+        "head "
+        "{1} are:",
+        choice_.head + choice_.first_number));
+    const auto row_of = [&](const DisentangledTerms& some) {
+      const HeadRows<double> bias(disentangled_bias(some, request), 1);
+      const auto all = bias(choice_.sample, choice_.head, choice_.query);
+      return Numbers(all.begin(), all.end());
+    };
+    std::vector<Explanation::Vectors::Row> vectors;
+    if (terms.keys) {
+      vectors.push_back(
+          named_vector(translated("query × distance"), row_of({terms.distances, terms.keys, {}})));
+    }
+    if (terms.queries) {
+      vectors.push_back(
+          named_vector(translated("key × distance"), row_of({terms.distances, {}, terms.queries})));
+    }
+    show_vectors(std::move(vectors), to_);
   }
 
   // "h = x W1ᵀ + b1"

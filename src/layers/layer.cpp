@@ -195,6 +195,9 @@ class LayerPass {
       AttentionRequest request =
           project(self ? spec_.self : spec_.cross, sequences, weights, states.dtype(),
                   self ? options_.self_kept : options_.cross_kept);
+      if (self && weights_.distances) {
+        request.mask.bias = disentangled_bias(*weights_.distances, request);
+      }
       if (options_.requests) options_.requests(self, request);
       if (self && options_.rows && request.weights) {
         heads = by_rows(request);

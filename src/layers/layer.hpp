@@ -9,6 +9,7 @@
 #include "attn/layers.hpp"
 #include "attn/tensor.hpp"
 
+#include "attention/disentangled.hpp"
 #include "attention/linear.hpp"
 #include "attention/projected_attention.hpp"
 #include "layers/delta_rule.hpp"
@@ -76,7 +77,8 @@ std::vector<ExpertShare> best_experts(const Experts& experts, std::span<const do
 /// The learned matrices and norms of a layer, by purpose. An absent norm leaves its states as they
 /// are. D is the width of the states, F that of the feed-forward.
 struct LayerWeights {
-  AttentionWeights self, cross;          ///< a layer without a cross-attention has no `cross.query`
+  AttentionWeights self, cross;  ///< a layer without a cross-attention has no `cross.query`
+  std::optional<DisentangledTerms> distances = {};  ///< of the self-attention's scores
   std::optional<DeltaRule> linear = {};  ///< in place of `self`: its steps have no weights
   StoredLinear gate;                     ///< [F,D]; absent in a feed-forward without a gate
   StoredLinear up, down;                 ///< [F,D] and [D,F]

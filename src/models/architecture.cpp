@@ -169,6 +169,7 @@ class ArchitectureReader {
     read_sizes();
     read_shared();
     read_positions();
+    read_disentangled();
     read_feed_forward();
     read_linear();
     read_head();
@@ -198,8 +199,8 @@ class ArchitectureReader {
           translated("{1} query heads cannot share {2} key heads", model_.heads, model_.kv_heads),
           translated("the number of query heads must be a multiple"));
     }
-    model_.head_width =
-        reader_.first_count({"head_dim", "d_kv"}).value_or(model_.width / model_.heads);
+    model_.head_width = reader_.first_count({"head_dim", "d_kv", "attention_head_size"})
+                            .value_or(model_.width / model_.heads);
     if (model_.head_width == 0) {
       refuse_key("head_dim", translated("the heads have no width"), translated("check the sizes"));
     }
@@ -318,6 +319,86 @@ class ArchitectureReader {
                         "/relative_attention_num_buckets",
                         translated("give at least 4, and a distance of more than half as many"));
     }
+  }
+
+  // Names in a list, or in a text with | between them.
+  std::vector<std::string> joined_names(const std::vector<std::string>& keys) const {
+    std::vector<std::string> names;
+    const auto key = reader_.listed(keys);
+    if (!key) return names;
+    const JsonValue& value = *reader_.find(*key);
+    constexpr const char* wanted = to_translate("a list of names");
+    if (value.is(JsonValue::Type::array)) {
+      for (std::size_t i = 0; i < value.size(); ++i) {
+        if (!value.element(i).is(JsonValue::Type::string)) {
+          refuse_type(*key, value.element(i), wanted);
+        }
+      }
+      return strings_of(value);
+    }
+    if (!value.is(JsonValue::Type::string)) refuse_type(*key, value, wanted);
+    for (const char c : value.string()) {
+      if (names.empty() || c == '|') names.emplace_back();
+      if (c != '|' && c != ' ') names.back() += c;
+    }
+    return names;
+  }
+
+  void read_disentangled() {
+    if (!row_.disentangled) return;
+    const RowDisentangled& row = *row_.disentangled;
+    ModelDisentangled own;
+    for (const std::string& name : joined_names(row.terms_keys)) {
+      if (name != "c2p" && name != "p2c") {
+        refuse_key(reader_.listed(row.terms_keys).value_or(""),
+                   translated("terms of scores of the type {1} are not computed", in_quotes(name)),
+                   translated("the maps would lack the scores of their distances"));
+      }
+      (name == "c2p" ? own.content_to_position : own.position_to_content) = true;
+    }
+    model_.score_terms += (own.content_to_position ? 1U : 0U) + (own.position_to_content ? 1U : 0U);
+    for (const std::string& name : joined_names(row.norm_keys)) {
+      if (name != "none" && name != "layer_norm") {
+        refuse_key(reader_.listed(row.norm_keys).value_or(""),
+                   translated("\"{1}\": {2} is not supported",
+                              reader_.listed(row.norm_keys).value_or(""), in_quotes(name)),
+                   translated("known: {1}", "none, layer_norm"));
+      }
+      own.normed = own.normed || name == "layer_norm";
+    }
+    if (const auto embedded = reader_.count("embedding_size"); embedded.value_or(0) != 0) {
+      if (*embedded != model_.width) {
+        refuse_key("embedding_size",
+                   translated("embeddings of another width than the states are not computed"),
+                   translated("their norm would be that of other vectors"));
+      }
+    }
+    const auto number = [&](const std::vector<std::string>& keys) {
+      const auto key = reader_.listed(keys);
+      return key ? size_of_number(*reader_.number(*key)) : 0;
+    };
+    if (!reader_.value(row.active).value_or(false) || model_.score_terms == 1) return;
+    own.shared = reader_.value(row.shared).value_or(false);
+    DistanceRows& distances = own.distances;
+    distances.max_distance = number(row.distance_keys);
+    if (distances.max_distance == 0) {
+      distances.max_distance =
+          reader_.required(translated("longest text"), {"max_position_embeddings"});
+    }
+    distances.buckets = number(row.buckets_keys);
+    distances.span = distances.buckets > 0 ? distances.buckets : distances.max_distance;
+    if (distances.buckets == 1) {
+      throw input_error(translated("distances up to {1} cannot be put into {2} buckets",
+                                   distances.max_distance, distances.buckets),
+                        "/" + reader_.listed(row.buckets_keys).value_or(""),
+                        translated("give at least 2"));
+    }
+    for (const std::size_t size : {distances.span, distances.max_distance}) {
+      if (size <= most_width) continue;
+      throw input_error(translated("the configuration asks for a size of {1}", size), "",
+                        translated("no size of a model is beyond {1}", most_width));
+    }
+    model_.disentangled = own;
   }
 
   void read_feed_forward() {
@@ -493,8 +574,8 @@ class ArchitectureReader {
     if (scale_of) positive(reader_.listed(row_.scale_of.keys).value_or("scale_of"), *scale_of);
     if (!reader_.boolean("scale_attn_weights").value_or(true)) return 1;
     if (reader_.value(row_.score_multiplier)) return read_multiplier(row_.score_multiplier, 1);
-    return row_.scale.value_or(
-        1 / std::sqrt(scale_of.value_or(static_cast<double>(model_.head_width))));
+    const double width = scale_of.value_or(static_cast<double>(model_.head_width));
+    return row_.scale.value_or(1 / std::sqrt(width * static_cast<double>(model_.score_terms)));
   }
 
   const JsonValue& config_;

@@ -13,6 +13,7 @@
 #include "attn/layers.hpp"
 #include "attn/rotary.hpp"
 
+#include "attention/disentangled.hpp"
 #include "io/json_value.hpp"
 #include "layers/delta_rule.hpp"
 #include "layers/embedding_and_head.hpp"
@@ -42,10 +43,11 @@ enum class WeightPurpose {
   expert_down, xielu_positive, xielu_negative, xielu_beta, xielu_eps, linear_query_key_value,
   linear_query_key_value_gate, linear_gate, linear_strength, linear_decay, linear_strength_decay,
   linear_convolution, linear_decay_log, linear_decay_bias, linear_norm, linear_output, expert_gate_up, shared_gate, shared_up, shared_down, shared_share, class_token, distillation_token, registers, attention_scale, feed_forward_scale,
+  relative, relative_norm, relative_key, relative_query, query_bias, value_bias,
   probe, pooling_in, pooling_output, pooling_norm, pooling_up, pooling_down, pooled_norm, contacts
 };
 /// Their names in a row of the table of families, in the order of the enumeration.
-inline constexpr std::array<std::string_view, 73> weight_purposes{
+inline constexpr std::array<std::string_view, 79> weight_purposes{
     "tokens", "positions", "types", "embedding_norm", "embedding_projection",
     "output_projection", "layer", "query", "key", "value", "query_key_value", "output",
     "query_norm", "key_norm", "sinks", "buckets", "before_attention", "after_attention",
@@ -58,7 +60,8 @@ inline constexpr std::array<std::string_view, 73> weight_purposes{
     "linear_strength_decay", "linear_convolution", "linear_decay_log", "linear_decay_bias",
     "linear_norm", "linear_output", "expert_gate_up",
     "shared_gate", "shared_up", "shared_down", "shared_share", "class_token",
-    "distillation_token", "registers", "attention_scale", "feed_forward_scale", "probe",
+    "distillation_token", "registers", "attention_scale", "feed_forward_scale",
+    "relative", "relative_norm", "relative_key", "relative_query", "query_bias", "value_bias", "probe",
     "pooling_in", "pooling_output", "pooling_norm", "pooling_up", "pooling_down", "pooled_norm", "contacts"};
 // clang-format on
 
@@ -100,10 +103,19 @@ struct ModelBuckets {
   std::size_t count = 32, max_distance = 128;
 };
 
-/// The names of the tensors of the head that gives logits. A file may lack them, but without a
-/// `dense` that is named it has no head.
+/// Terms between contents and positions in the scores of self-attentions; see DisentangledTerms.
+struct ModelDisentangled {
+  DistanceRows distances;
+  bool content_to_position = false, position_to_content = false;
+  bool shared = false;  ///< distances are projected as contents are
+  bool normed = false;  ///< a norm goes before the projection
+};
+
+/// The names of the tensors of the head that gives logits, of several the first that is there. A
+/// file may lack them, but without a `dense` that is named it has no head.
 struct ModelHead {
-  std::string dense, norm, weight;
+  std::vector<std::string> dense, norm;
+  std::string weight;
   std::vector<std::string> bias;
   std::optional<Activation> activation;  ///< absent = that of the layers
 };
@@ -158,6 +170,8 @@ struct Architecture {
   DeltaSizes delta;            ///< of layers of linear attention
   bool gated_queries = false;  ///< rows of a head's gate follow those of its query
   ModelBuckets buckets;
+  std::size_t score_terms = 1;  ///< products that a score is the sum of, each of them scaled down
+  std::optional<ModelDisentangled> disentangled;
   ModelHead head;
   std::vector<ModelStack> stacks;  ///< one, or an encoder and a decoder
   std::optional<VisionPart> vision;

@@ -426,9 +426,16 @@ std::string head_weight(const ModelHead& head, const CheckpointWeights& weights)
   return !weights.has(name) && weights.has(part) ? part : name;
 }
 
+std::string head_part(const std::vector<std::string>& names, const CheckpointWeights& weights) {
+  for (const std::string& name : names) {
+    if (weights.has(name + ".weight") || weights.has(name + ".gamma")) return name;
+  }
+  return names.empty() ? "" : names.front();
+}
+
 bool has_head(const Architecture& model, const CheckpointWeights& weights) {
   const ModelHead& head = model.head;
-  if (!head.dense.empty()) return weights.has(head.dense + ".weight");
+  if (!head.dense.empty()) return weights.has(head_part(head.dense, weights) + ".weight");
   return !head.weight.empty() && (model.tied || weights.has(head_weight(head, weights)));
 }
 

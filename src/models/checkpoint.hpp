@@ -145,6 +145,9 @@ class StackWeights {
 
 /// Whether the file holds the head that gives logits.
 bool has_head(const Architecture& model, const CheckpointWeights& weights);
+/// Of several names that a part of the head may have, that of the first whose weight the file
+/// holds, else the first.
+std::string head_part(const std::vector<std::string>& names, const CheckpointWeights& weights);
 /// The name of the matrix of a head of its own; in models of several parts that of the language
 /// part.
 std::string head_weight(const ModelHead& head, const CheckpointWeights& weights);

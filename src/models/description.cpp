@@ -31,6 +31,14 @@ struct Fact {
   std::string text;
 };
 
+// "terms with contents, 512 distances in 256 buckets on either side"
+std::string terms_text(const DistanceRows& distances) {
+  return distances.buckets == 0
+             ? translated("terms with contents, distances up to {1}", distances.max_distance)
+             : translated("terms with contents, distances up to {1} in {2} buckets on either side",
+                          distances.max_distance, distances.buckets);
+}
+
 std::string positions_text(const Architecture& model, const CheckpointWeights& weights) {
   const auto longest = [&]() -> std::string {
     const StackWeights names(weights, model, model.stacks.front(), find_prefix(weights, model));
@@ -44,12 +52,13 @@ std::string positions_text(const Architecture& model, const CheckpointWeights& w
   };
   switch (model.positions) {
     case ModelPositions::none:
-      return translated("none");
+      return model.disentangled ? terms_text(model.disentangled->distances) : translated("none");
     case ModelPositions::learned:
       // MPNet has both.
       return translated("learned") + longest() +
              (model.stacks.front().names.contains(WeightPurpose::buckets) ? "; " + in_buckets()
-                                                                          : "");
+                                                                          : "") +
+             (model.disentangled ? "; " + terms_text(model.disentangled->distances) : "");
     case ModelPositions::sinusoidal:
     case ModelPositions::sinusoidal_closed:
       return translated("sinusoidal") + longest();

@@ -258,6 +258,14 @@ constexpr auto bucket_fields = std::to_array<RowField<RowBuckets>>(
      {"bidirectional", put<&RowBuckets::bidirectional>},
      {"shared", put<&RowBuckets::shared>}});
 
+constexpr auto disentangled_fields = std::to_array<RowField<RowDisentangled>>(
+    {{"switch", own<&RowDisentangled::active>, keys<&RowDisentangled::active>},
+     {"shared", own<&RowDisentangled::shared>, keys<&RowDisentangled::shared>},
+     {"terms_keys", put<&RowDisentangled::terms_keys>},
+     {"buckets_keys", put<&RowDisentangled::buckets_keys>},
+     {"distance_keys", put<&RowDisentangled::distance_keys>},
+     {"norm_keys", put<&RowDisentangled::norm_keys>}});
+
 constexpr auto expert_fields = std::to_array<RowField<RowExperts>>(
     {{"count", own<&RowExperts::count>, keys<&RowExperts::count>},
      {"chosen", own<&RowExperts::chosen>, keys<&RowExperts::chosen>},
@@ -348,6 +356,7 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"rotary", put_part<&FamilyRow::rotary, rotary_fields>},
      {"window", put_part<&FamilyRow::window, window_fields>},
      {"buckets", put_part<&FamilyRow::buckets, bucket_fields>},
+     {"disentangled", put_part<&FamilyRow::disentangled, disentangled_fields>},
      {"vision", put_part<&FamilyRow::vision, vision_fields>},
      {"parallel", own<&FamilyRow::parallel>, keys<&FamilyRow::parallel>},
      {"residual_after_norm", own<&FamilyRow::residual_after_norm>,

@@ -60,6 +60,15 @@ struct RowBuckets {
   bool bidirectional = false, shared = false;
 };
 
+/// Keys of the terms between contents and positions; see ModelDisentangled.
+struct RowDisentangled {
+  RowValue<bool> active, shared;
+  std::vector<std::string> terms_keys;     ///< names of the terms: a list, or joined by |
+  std::vector<std::string> buckets_keys;   ///< the number of buckets on either side
+  std::vector<std::string> distance_keys;  ///< the largest distance; less than 1 = the longest text
+  std::vector<std::string> norm_keys;      ///< what is done to the table: none or layer_norm
+};
+
 struct RowExperts {
   RowValue<std::size_t> count, chosen;
   RowValue<double> limit;
@@ -76,7 +85,8 @@ struct RowLinear {
 };
 
 struct RowHead {
-  std::string dense, norm, weight;
+  std::vector<std::string> dense, norm;
+  std::string weight;
   std::vector<std::string> bias;
   RowValue<std::string> activation;  ///< without one of its own that of the layers
 };
@@ -129,6 +139,7 @@ struct FamilyRow {
   RowRotary rotary;
   std::optional<RowWindow> window;
   std::optional<RowBuckets> buckets;
+  std::optional<RowDisentangled> disentangled;
   std::optional<RowVision> vision;
   RowValue<bool> parallel, residual_after_norm;
   bool stored_transposed = false;

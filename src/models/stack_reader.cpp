@@ -7,6 +7,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/layer_norm.hpp"
 #include "attention/positions.hpp"
 #include "models/pass.hpp"
 #include "support/translated.hpp"
@@ -32,7 +33,8 @@ class StackReader {
         stack_(stack),
         options_(options),
         weights_(checkpoint, model, stack, prefix),
-        bucket_table_(weights_.find(WeightPurpose::buckets, std::nullopt, "weight")) {}
+        bucket_table_(weights_.find(WeightPurpose::buckets, std::nullopt, "weight")),
+        distance_table_(distance_table()) {}
 
   Embedding embedding() const {
     Embedding own;
@@ -68,6 +70,7 @@ class StackReader {
     if (stack_.crosses) {
       weights.cross = projections(cross_query, cross_key, cross_value, cross_output, n);
     }
+    if (model_.disentangled) weights.distances = distances(n, weights.self);
     weights.self.clip = model_.clip;
     if (model_.whole_width_norms) {
       for (AttentionWeights* attention : {&weights.self, &weights.cross}) {
@@ -168,6 +171,32 @@ class StackReader {
     if (!bucket_table_) return;
     options.relative_bias = RelativeBias{bucket_table_, model_.buckets.count,
                                          model_.buckets.max_distance, !stack_.causal};
+  }
+
+  // One row for each distance that has its own, float64 [2·span,D].
+  Tensor distance_table() const {
+    if (!model_.disentangled) return {};
+    const Tensor rows =
+        weights_.find(WeightPurpose::relative, std::nullopt, "weight").converted(DType::float64);
+    const auto normed = norm(WeightPurpose::relative_norm, std::nullopt);
+    if (!model_.disentangled->normed || !normed) return rows;
+    return apply(*normed, rows, model_.eps, options_.threads);
+  }
+
+  DisentangledTerms distances(std::size_t n, const AttentionWeights& contents) const {
+    const ModelDisentangled& rule = *model_.disentangled;
+    const auto projected = [&](WeightPurpose purpose, const StoredLinear& shared) {
+      return apply(rule.shared ? shared : weights_.linear(purpose, n), distance_table_,
+                   options_.threads);
+    };
+    DisentangledTerms own{rule.distances, {}, {}};
+    if (rule.content_to_position) {
+      own.keys = projected(WeightPurpose::relative_key, contents.key);
+    }
+    if (rule.position_to_content) {
+      own.queries = projected(WeightPurpose::relative_query, contents.query);
+    }
+    return own;
   }
 
   // The norm of heads; weights of each head stand in one matrix or in tensors of their own.
@@ -345,6 +374,11 @@ class StackReader {
     own.query = fused.picked(query);
     own.key = fused.picked(key);
     own.value = fused.picked(value);
+    // Biases that stand apart from the fused matrix.
+    const Tensor of_queries = weights_.find(WeightPurpose::query_bias, n, "weight"),
+                 of_values = weights_.find(WeightPurpose::value_bias, n, "weight");
+    if (of_queries) own.query.bias = of_queries;
+    if (of_values) own.value.bias = of_values;
     return own;
   }
 
@@ -463,7 +497,7 @@ class StackReader {
   const ModelStack& stack_;
   const ModelOptions& options_;
   StackWeights weights_;
-  Tensor bucket_table_;
+  Tensor bucket_table_, distance_table_;
 };
 
 }  // namespace
@@ -492,21 +526,22 @@ LogitsHead read_head(const Architecture& model, const CheckpointWeights& checkpo
   };
   LogitsHead head;
   if (!names.dense.empty()) {
-    const std::string weight = names.dense + ".weight";
+    const std::string dense = head_part(names.dense, checkpoint),
+                      norm = head_part(names.norm, checkpoint), weight = dense + ".weight";
     if (!checkpoint.has(weight)) {
       throw input_error(
           translated("the checkpoint has no head that gives logits: no tensor \"{1}.weight\"",
-                     names.dense),
+                     dense),
           checkpoint.place(), translated("leave the logits out"));
     }
-    head.dense = {checkpoint.matrix(weight), part(names.dense, ".bias")};
+    head.dense = {checkpoint.matrix(weight), part(dense, ".bias")};
     head.activation = names.activation.value_or(model.activation);
     head.norm.emplace();
     for (const char* end : {".weight", ".gamma"}) {
-      if (!head.norm->weight) head.norm->weight = part(names.norm, end);
+      if (!head.norm->weight) head.norm->weight = part(norm, end);
     }
     for (const char* end : {".bias", ".beta"}) {
-      if (!head.norm->bias) head.norm->bias = part(names.norm, end);
+      if (!head.norm->bias) head.norm->bias = part(norm, end);
     }
   }
   head.scale = model.tied_logit_scale * model.logit_scale;

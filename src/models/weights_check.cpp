@@ -98,6 +98,10 @@ class StackCheck {
     if (names_.has(WeightPurpose::contacts, std::nullopt)) {
       matrix(WeightPurpose::contacts, std::nullopt, 1, stack_.layers.size() * model_.heads);
     }
+    if (model_.disentangled) {
+      matrix(WeightPurpose::relative, std::nullopt, 2 * model_.disentangled->distances.span, width);
+      if (model_.disentangled->normed) vector(WeightPurpose::relative_norm, std::nullopt, width);
+    }
     if (names_.has(WeightPurpose::output_projection, std::nullopt)) {
       matrix(WeightPurpose::output_projection, std::nullopt, embedded, width);
     }
@@ -124,6 +128,9 @@ class StackCheck {
       vector(WeightPurpose::key_norm, n, whole ? groups : model_.head_width);
     }
     vector(WeightPurpose::sinks, n, model_.heads);
+    vector(WeightPurpose::query_bias, n, heads);
+    vector(WeightPurpose::value_bias, n, groups);
+    disentangled(n);
   }
 
   void linear_attention(std::size_t n) {
@@ -152,6 +159,15 @@ class StackCheck {
     if (!name) missing(purpose, n);
     expect_shape(weights_, *name, wanted);
     take(*name);
+  }
+
+  // The projections of distances, where they are not those of contents.
+  void disentangled(std::size_t n) {
+    if (!model_.disentangled || model_.disentangled->shared) return;
+    const std::size_t heads = model_.heads * model_.head_width;
+    using enum WeightPurpose;
+    if (model_.disentangled->content_to_position) matrix(relative_key, n, heads, model_.width);
+    if (model_.disentangled->position_to_content) matrix(relative_query, n, heads, model_.width);
   }
 
   std::size_t check_embeddings() {
@@ -391,7 +407,8 @@ class StackCheck {
 void check_head(const Architecture& model, const CheckpointWeights& weights,
                 const std::string& prefix, std::set<std::string>& used) {
   const ModelHead& head = model.head;
-  for (const std::string& part : {head.dense, head.norm, head.weight}) {
+  const std::string dense = head_part(head.dense, weights), norm = head_part(head.norm, weights);
+  for (const std::string& part : {dense, norm, head.weight}) {
     for (const char* end : {".weight", ".bias", ".gamma", ".beta"}) used.insert(part + end);
   }
   used.insert(head.bias.begin(), head.bias.end());
@@ -407,11 +424,11 @@ void check_head(const Architecture& model, const CheckpointWeights& weights,
     expect(weights.has(old_name) ? old_name : part + end, {width});
   };
   if (!head.dense.empty()) {
-    width = expect(head.dense + ".weight", {0, width})[0];
-    if (weights.has(head.dense + ".bias")) expect(head.dense + ".bias", {width});
-    expect_either(head.norm, ".weight", ".gamma");
-    if (weights.has(head.norm + ".bias") || weights.has(head.norm + ".beta")) {
-      expect_either(head.norm, ".bias", ".beta");
+    width = expect(dense + ".weight", {0, width})[0];
+    if (weights.has(dense + ".bias")) expect(dense + ".bias", {width});
+    expect_either(norm, ".weight", ".gamma");
+    if (weights.has(norm + ".bias") || weights.has(norm + ".beta")) {
+      expect_either(norm, ".bias", ".beta");
     }
   }
   const auto tokens = names.found(WeightPurpose::tokens, std::nullopt, "weight");

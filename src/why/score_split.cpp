@@ -113,8 +113,15 @@ class ScoreSplitter {
                      number_text(*attention_.weights.clip)),
           "WhyOptions::head", translated("split a logit, or the scores of another model"));
     }
-    find_pairs();
     const AttentionRequest& request = attention_.request;
+    if (request.mask.bias) {
+      throw input_error(
+          translated(
+              "the scores of this model are not sums over pairs of parts: its distances have "
+              "queries and keys too"),
+          "WhyOptions::head", translated("split a logit, or the scores of another model"));
+    }
+    find_pairs();
     const std::size_t d = geometry_.query_width;
     const std::size_t kv_head = place_.head / (geometry_.heads / geometry_.kv_heads);
     const bool after = request.norms_after_rotary;

@@ -1,5 +1,6 @@
 #include "models/architecture.hpp"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -442,6 +443,59 @@ TEST_CASE("a single pair of columns turns by one radian whatever alpha a scaling
   CHECK(model.stacks[0].layers[0].rotary->theta == 50);
 }
 
+TEST_CASE("terms between contents and positions are those that the configuration names") {
+  const auto with = [](const std::string& more) {
+    return with_sizes("deberta-v2",
+                      R"("max_position_embeddings": 24, "relative_attention": true, )" + more);
+  };
+  const Architecture model = architecture_of(
+      with(R"("pos_att_type": ["p2c", "c2p"], "position_buckets": 8, "share_att_key": true,
+              "max_relative_positions": -1, "norm_rel_ebd": "layer_norm", "position_biased_input": false)"));
+  REQUIRE(model.disentangled);
+  CHECK(model.disentangled->content_to_position);
+  CHECK(model.disentangled->position_to_content);
+  CHECK(model.disentangled->shared);
+  CHECK(model.disentangled->normed);
+  CHECK(model.disentangled->distances.span == 8);
+  CHECK(model.disentangled->distances.max_distance == 24);
+  CHECK(model.positions == ModelPositions::none);
+  CHECK(model.stacks[0].layers[0].scale == 1 / std::sqrt(24.0));
+
+  const Architecture one =
+      architecture_of(with(R"("pos_att_type": "c2p", "max_relative_positions": 6)"));
+  CHECK_FALSE(one.disentangled->position_to_content);
+  CHECK_FALSE(one.disentangled->shared);
+  CHECK(one.disentangled->distances.span == 6);
+  CHECK(one.positions == ModelPositions::learned);
+  CHECK(one.stacks[0].layers[0].scale == 0.25);
+  CHECK_FALSE(architecture_of(with_sizes("deberta", R"("pos_att_type": "c2p|p2c")")).disentangled);
+
+  CHECK(refusal_of(with(R"("pos_att_type": ["p2p"])")) ==
+        "terms of scores of the type \"p2p\" are not computed\n"
+        "  where: /pos_att_type\n"
+        "  help:  the maps would lack the scores of their distances");
+  CHECK(refusal_of(with(R"("conv_kernel_size": 3)")) ==
+        "\"conv_kernel_size\": 3 is not supported\n"
+        "  where: /conv_kernel_size\n"
+        "  help:  the model would be computed as with 0");
+  CHECK(refusal_of(with(R"("norm_rel_ebd": "batch_norm")")) ==
+        "\"norm_rel_ebd\": \"batch_norm\" is not supported\n"
+        "  where: /norm_rel_ebd\n"
+        "  help:  known: none, layer_norm");
+  CHECK(refusal_of(with(R"("embedding_size": 16)")) ==
+        "embeddings of another width than the states are not computed\n"
+        "  where: /embedding_size\n"
+        "  help:  their norm would be that of other vectors");
+  CHECK(refusal_of(with(R"("pos_att_type": ["c2p"], "position_buckets": 1)")) ==
+        "distances up to 24 cannot be put into 1 buckets\n"
+        "  where: /position_buckets\n"
+        "  help:  give at least 2");
+  CHECK(refusal_of(with(R"("pos_att_type": 3)")) ==
+        "expected a list of names, found a number\n"
+        "  where: /pos_att_type\n"
+        "  help:  this is not a configuration as the libraries write it");
+}
+
 TEST_CASE("an encoder and a decoder that are described apart have sizes and rules of their own") {
   const std::string parts =
       R"("encoder": {"hidden_size": 48, "num_attention_heads": 6, "num_key_value_heads": 2,
@@ -505,9 +559,8 @@ TEST_CASE("what is not known or not computed is refused by its key") {
         "models of the type \"lama\" are not known\n"
         "  where: /model_type\n"
         "  help:  did you mean \"llama\"?");
-  CHECK(refusal_of(with_sizes("deberta-v2")) ==
-        "models of the type \"deberta-v2\" are not computed: their scores have terms between "
-        "contents "
+  CHECK(refusal_of(with_sizes("xlnet")) ==
+        "models of the type \"xlnet\" are not computed: their scores have terms between contents "
         "and positions\n"
         "  where: /model_type\n"
         "  help:  choose another model");

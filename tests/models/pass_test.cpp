@@ -89,7 +89,7 @@ TEST_CASE("every family gives the weights, states and logits that its own librar
     }
     ++count;
   }
-  CHECK(count == 77);
+  CHECK(count == 80);
 }
 
 TEST_CASE("samples together give what each gives alone, with zeros where they end") {

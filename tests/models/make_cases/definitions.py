@@ -291,6 +291,63 @@ def t5gemma(c, ids, answer, config):
     return out
 
 
+def deberta(c, ids, config, fused=False, head="cls.predictions.transform"):
+    """BERT with terms between contents and positions; `fused` as the first version has its projections."""
+    d, eps, length = D // H, config["layer_norm_eps"], len(ids)
+    terms = config["pos_att_type"].split("|") if isinstance(config["pos_att_type"], str) else config["pos_att_type"]
+    largest = config["max_relative_positions"] if config["max_relative_positions"] > 0 else config["max_position_embeddings"]
+    buckets = config.get("position_buckets", -1)
+    span = buckets if buckets > 0 else largest
+
+    def place(distance):
+        size, middle = abs(distance), buckets // 2
+        if buckets > 0 and size > middle:
+            size = middle + math.ceil(math.log(size / middle) / math.log((largest - 1) / middle) * (middle - 1))
+        return min(max(int(math.copysign(size, distance)) + span, 0), 2 * span - 1)
+
+    norm = lambda x, name: c.norm(x, name, "layer", eps, True)
+    table = c.draw("deberta.encoder.rel_embeddings.weight", (2 * span, D), 0, 1.0)
+    if config.get("norm_rel_ebd") == "layer_norm":
+        table = norm(table, "deberta.encoder.LayerNorm")
+    rows = np.array([[place(i - j) for j in range(length)] for i in range(length)])
+    x = c.matrix("deberta.embeddings.word_embeddings.weight", V, D, 4.0)[ids]
+    if config["position_biased_input"]:
+        x = x + c.matrix("deberta.embeddings.position_embeddings.weight", config["max_position_embeddings"], D, 4.0)[:length]
+    out = {"embedded": norm(x, "deberta.embeddings.LayerNorm")}
+    x = out["embedded"]
+    for n in range(config["num_hidden_layers"]):
+        at = f"deberta.encoder.layer.{n}."
+        own = at + "attention.self."
+        if fused:
+            q, k, v = np.split(c.linear(x, own + "in_proj", 3 * D).reshape(length, H, 3 * d), 3, -1)
+            q, k, v = (y.transpose(1, 0, 2) for y in (q, k, v))
+            q = q + c.draw(own + "q_bias", (D,), 0, 0.4).reshape(H, 1, d)
+            v = v + c.draw(own + "v_bias", (D,), 0, 0.4).reshape(H, 1, d)
+            of_keys, of_queries = (("pos_proj", False), ("pos_q_proj", True))
+        else:
+            q, k, v = (heads_of(c.linear(x, own + name, D, True), H) for name in ("query_proj", "key_proj", "value_proj"))
+            of_keys, of_queries = ((("key_proj", True), ("query_proj", True)) if config["share_att_key"] else
+                                   (("pos_key_proj", True), ("pos_query_proj", True)))
+        bias, scale = 0, (d * (1 + len(terms))) ** -0.5
+        i, j = np.arange(length)[:, None], np.arange(length)[None, :]
+        if "c2p" in terms:
+            keys = heads_of(c.linear(table, own + of_keys[0], D, of_keys[1]), H)
+            bias = bias + scale * (q @ keys.transpose(0, 2, 1))[:, i, rows]
+        if "p2c" in terms:
+            queries = heads_of(c.linear(table, own + of_queries[0], D, of_queries[1]), H)
+            bias = bias + scale * (k @ queries.transpose(0, 2, 1))[:, j, rows]
+        weights, joined = attend(q, k, v, scale, False, None, bias)
+        out[f"layers.{n}.self.weights"] = weights
+        x = norm(x + c.linear(joined, at + "attention.output.dense", D, True), at + "attention.output.LayerNorm")
+        wide = gelu(c.linear(x, at + "intermediate.dense", F, True))
+        out[f"layers.{n}.output"] = x = norm(x + c.linear(wide, at + "output.dense", D, True), at + "output.LayerNorm")
+    out["output"] = x
+    words = head.replace(".transform", "")
+    x = norm(gelu(c.linear(x, head + ".dense", D, True)), head + ".LayerNorm")
+    out["logits"] = x @ c.matrix("deberta.embeddings.word_embeddings.weight", V, D, 4.0).T + c.draw(words + ".bias", (V,), 0, 0.4)
+    return out
+
+
 def closed_sinusoids(length, first=2, width=D):
     half = width // 2
     angles = np.arange(first, first + length)[:, None] * 10000.0 ** (-np.arange(half) / (half - 1))

@@ -144,6 +144,19 @@ BALANCED = {**T5GEMMA, "tie_word_embeddings": False, "encoder": {**MODULE, "attn
             "decoder": {**MODULE, "attn_logit_softcapping": None, "final_logit_softcapping": None, "attention_bias": True}}
 case("t5gemma_balanced", BALANCED, lambda c, ids, answer: t5gemma(c, ids, answer, BALANCED), "float32", more=ANSWERS)
 
+DEBERTA = {"model_type": "deberta-v2", **SIZES, "hidden_act": "gelu", "layer_norm_eps": 1e-7, "max_position_embeddings": 24,
+           "max_relative_positions": -1, "relative_attention": True, "pos_att_type": ["p2c", "c2p"], "type_vocab_size": 0,
+           "position_buckets": 8, "norm_rel_ebd": "layer_norm", "share_att_key": True, "position_biased_input": False,
+           "conv_kernel_size": 0, "pad_token_id": 0}
+case("deberta_v3_shared", DEBERTA, lambda c, ids: deberta(c, ids, DEBERTA, head="lm_predictions.lm_head"),
+     more={"token_ids": [[5, 7, 3, 9, 9, 11, 3, 15, 4, 18, 6, 12, 8, 14], [8, 12, 6, 19]]})
+APART = {**DEBERTA, "share_att_key": False, "pos_att_type": ["c2p"], "position_buckets": -1, "max_relative_positions": 6,
+         "norm_rel_ebd": "none", "position_biased_input": True}
+case("deberta_v2_apart", APART, lambda c, ids: deberta(c, ids, APART), "float32")
+FIRST = {key: value for key, value in APART.items() if key not in ("share_att_key", "position_buckets", "norm_rel_ebd", "conv_kernel_size")}
+FIRST.update({"model_type": "deberta", "pos_att_type": "c2p|p2c", "max_relative_positions": -1, "position_biased_input": False})
+case("deberta_fused", FIRST, lambda c, ids: deberta(c, ids, FIRST, True))
+
 
 MIXTRAL = tuple("block_sparse_moe." + name + end for name, end in
                 (("gate", ""), ("experts.{e}.w1", ".weight"), ("experts.{e}.w3", ".weight"), ("experts.{e}.w2", ".weight")))
