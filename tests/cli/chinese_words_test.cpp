@@ -18,7 +18,7 @@ namespace {
 const char* const names = R"(
 Abnar Kobayashi Kubernetes La Lb Lens Lk Logit Lq Markdown Schema Slurm Softmax Vaswani WxH YlOrRd Zuidema
 additive alibi all allow allowed always animation attention auto bars bash comparison contributions steps batch bench bias block blocks bwr capped causal column compare
-completion confidence cos csv curves dark de difference dimensions distance distances duplicate en entropy eps
+completion confidence contacts cos csv curves dark de difference dimensions distance distances duplicate en entropy eps
 GB MB kB bytes example exp explain fill first fish gradient gray grid head heads heatmap il index induction json jsonl key kitty
 labels layer lens linear lines list llama log logit logits lse manual mask masked matplotlib max mean memory
 ment min model nat never next none norms nostalgebraist npy npz off on out outlines output overlay padding page panel parts path pdf

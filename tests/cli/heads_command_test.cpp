@@ -96,8 +96,9 @@ TEST_CASE("the table of heads begins with the strongest, and fits the terminal")
       "  head  previous   self  first  entropy_share  confidence  induction_score\n"));
   CHECK(table.find("\n  1.1      0.99") < table.find("\n  0.2      0.01"));
   CHECK(table.find("\nZero for every head: next, separators.\n"
-                   "Beyond this width: entropy, distance, sink, previous_score, duplicate_score; "
-                   "--statistics chooses, and CSV and JSON have all.\n"
+                   "Beyond this width: entropy, distance, sink, previous_score, duplicate_score, "
+                   "score_largest, score_median, score_p99; --statistics chooses, and CSV and JSON "
+                   "have all.\n"
                    "The first 2 of 16 heads; --top lists more.\n") != std::string::npos);
   const std::string sorted = with({"--statistics", "entropy", "--sort", "entropy", "--top", "1"});
   CHECK(sorted.find("\n  3.1   ") != std::string::npos);

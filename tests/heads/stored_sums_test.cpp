@@ -124,12 +124,13 @@ TEST_CASE("sums that no texts have are refused, whatever their checksum") {
   CHECK(error("\"value\": 0.75", "\"value\": 1.75") ==
         impossible("/attentions/0/heads/0/previous"));
   CHECK(error("\"count\": 3", "\"count\": 4") == impossible("/attentions/0/heads/0/previous"));
-  CHECK(error("\"texts_by_position\": [3,3]", "\"texts_by_position\": [3,4]") ==
-        impossible("/attentions/0/texts_by_position/1"));
-  CHECK(error("\"texts_by_position\": [3,3]", "\"texts_by_position\": [3,0]") ==
-        impossible("/attentions/0/heads/0/average/2"));
-  CHECK(error("\"texts_by_position\": [3,3]", "\"texts_by_position\": [3]") ==
-        impossible("/attentions/0/heads/0/average/1"));
+  const auto positions = [&](const std::string& counts) {
+    return error("\"texts_by_position\": [\n        3,\n        3\n",
+                 "\"texts_by_position\": [\n        " + counts + "\n");
+  };
+  CHECK(positions("3,4") == impossible("/attentions/0/texts_by_position/1"));
+  CHECK(positions("3,0") == impossible("/attentions/0/heads/0/average/2"));
+  CHECK(positions("3") == impossible("/attentions/0/heads/0/average/1"));
   CHECK(error("\"sum\": \"+33:40000\"", "\"sum\": \"+33:80000\"") ==
         impossible("/attentions/0/heads/0/previous"));
 }
