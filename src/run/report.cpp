@@ -184,7 +184,10 @@ std::string generated(const ModelReport& model) {
   for (std::size_t b = 0; b < model.generated.size(); ++b) {
     const GeneratedText& one = model.generated[b];
     count += one.ids.size();
-    text += "\n" + translated("After the {1} tokens of sample {2}", one.prompt, b) + "\n";
+    text += "\n" +
+            translated("After {1} of sample {2}",
+                       translated_count(one.prompt, "{1} token", "{1} tokens"), b) +
+            "\n";
     for (std::size_t i = 0; i < one.ids.size(); ++i) {
       const std::string written =
           one.tokens.empty() ? translated("token {1}", one.ids[i]) : "\"" + one.tokens[i] + "\"";

@@ -352,6 +352,7 @@ TEST_CASE("documents name no flag that there is not") {
                                      "--window-size",
                                      "--virtual-time-budget",
                                      "--screenshot",
+                                     "--llama",
                                      "--onnxruntime",
                                      "--table",
                                      "--whole",

@@ -91,7 +91,7 @@ TEST_CASE("the report says what follows the text, with the time that it took") {
                                     "--generate", "2", "--plots", "none"},
                                    folder.path());
   CHECK(outcome.exit_code == 0);
-  CHECK(outcome.output.find("After the 4 tokens of sample 0\n   25.1 %  \" the\"\n   17.2 %  \" "
+  CHECK(outcome.output.find("After 4 tokens of sample 0\n   25.1 %  \" the\"\n   17.2 %  \" "
                             "United\"\n2 tokens in ") != std::string::npos);
 }
 
