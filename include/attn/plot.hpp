@@ -130,6 +130,11 @@ struct StripOptions {
   ColorOptions colors;
 };
 
+struct CurvesOptions {
+  FigureOptions figure;
+  std::optional<std::vector<std::string>> titles;  ///< one a column; empty = none
+};
+
 struct OverlayOptions {
   FigureOptions figure;
   ColorOptions colors;  ///< the usual map is inferno, the usual range from 0 to the largest patch
@@ -153,6 +158,7 @@ struct PlotOptions {
   HeatmapOptions heatmap() const { return {figure, colors, annotation, marginals}; }
   GridOptions grid() const { return {figure, colors, annotation, titles, columns}; }
   LinesOptions lines() const { return {figure, top, threshold}; }
+  CurvesOptions curves() const { return {figure, titles}; }
   StripOptions strip() const { return {figure, colors}; }
   OverlayOptions overlay() const { return {figure, colors, titles, columns, smooth}; }
 };
@@ -295,8 +301,9 @@ Picture draw_strip(const TokenStrip& strip, const StripOptions& options, Picture
 Picture draw_overlay(const PictureOverlay& overlay, const OverlayOptions& options,
                      PictureFormat format);
 /// Draws columns of a matrix [L,D] as curves over its rows: all of a few, otherwise some from the
-/// first to the last. Its key labels are the names of the columns.
-Picture draw_curves(const Heatmap& columns, const FigureOptions& options, PictureFormat format);
+/// first to the last. Its key labels are the numbers of its dimensions; titles replace these in the
+/// legend.
+Picture draw_curves(const Heatmap& columns, const CurvesOptions& options, PictureFormat format);
 /// Draws points on axes of one scale.
 Picture draw_points(const PointMap& map, const FigureOptions& options, PictureFormat format);
 

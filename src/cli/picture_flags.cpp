@@ -247,7 +247,8 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
   flags.count("--columns", options.columns, "N",
               translated("For grids of one sample: number of heads per row"), 1);
   flags.add("--titles", "A,B,…",
-            translated("Titles of a grid's columns, or none; \"…\" may contain commas"),
+            translated("Titles of a grid's columns or names of curves, or none; \"…\" may "
+                       "contain commas"),
             [&](const std::string& text) {
               options.titles =
                   text == "none" ? std::vector<std::string>{} : quoted_list("--titles", text);

@@ -275,7 +275,7 @@ Picture distances_picture(const CorpusSums& sums, const HeadsOptions& options) {
   figure.title = figure.title.value_or(translated("Mean Weight by Distance"));
   figure.xlabel = figure.xlabel.value_or(translated("Query Position − Key Position"));
   figure.ylabel = figure.ylabel.value_or(translated("Weight"));
-  return draw_curves(curves, figure, options.format);
+  return draw_curves(curves, {figure, {}}, options.format);
 }
 
 // Weight by the distance of the key from its query, a row a head.

@@ -131,7 +131,7 @@ Picture draw_positions(const Drawing& drawing) {
 }
 
 Picture draw_position_curves(const Drawing& drawing) {
-  return draw_curves(chosen_positions(drawing), drawing.options.figure, drawing.format);
+  return draw_curves(chosen_positions(drawing), drawing.options.curves(), drawing.format);
 }
 
 }  // namespace attn

@@ -38,6 +38,19 @@ Interval view_of(const Matrix& matrix) {
   return {values.low - more, values.high + more};
 }
 
+// What the curves are called in the legend: the titles of all columns, if there are any, else their
+// names, which are numbers where the columns are dimensions.
+std::vector<std::string> curve_names(const CurvesOptions& options,
+                                     const std::vector<std::string>& names, bool dimensions) {
+  if (options.titles && !options.titles->empty()) {
+    if (options.titles->size() == names.size()) return *options.titles;
+    throw unlike_columns(options.titles->size(), names.size());
+  }
+  std::vector<std::string> called;
+  for (const std::string& name : names) called.push_back((dimensions ? "dimension " : "") + name);
+  return called;
+}
+
 // A value that is no number breaks the curve; one alone is a point.
 void draw_curve(Canvas& canvas, const std::vector<Point>& points, Colour colour,
                 const Figure& figure) {
@@ -63,8 +76,9 @@ void draw_curve(Canvas& canvas, const std::vector<Point>& points, Colour colour,
 }  // namespace
 }  // namespace plot
 
-Picture draw_curves(const Heatmap& columns, const FigureOptions& options, PictureFormat format) {
+Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureFormat format) {
   using namespace plot;
+  const FigureOptions& options = given.figure;
   const Matrix matrix(columns, "values");
   const std::vector<std::size_t> drawn = drawn_columns(matrix.columns());
   Figure figure(options, format, default_size);
@@ -72,12 +86,14 @@ Picture draw_curves(const Heatmap& columns, const FigureOptions& options, Pictur
   const CellTicks ticks{labels_or(labels.query, "", matrix.rows(), columns.first_query),
                         options.ticks, columns.first_query};
   const auto names = labels_or(labels.key, "", matrix.columns(), columns.first_key);
+  const std::vector<std::string> called = curve_names(given, names, columns.of_positions);
+  const bool titled = given.titles && !given.titles->empty();
   std::string title = title_of(options, columns.title, default_title), shown_names;
   std::vector<LegendEntry> entries;
   for (std::size_t i = 0; i < drawn.size(); ++i) {
-    LegendEntry entry{(columns.of_positions ? "dimension " : "") + names[drawn[i]], head_colour(i)};
+    LegendEntry entry{called[drawn[i]], head_colour(i)};
     entry.line_width = line_width;
-    shown_names += (shown_names.empty() ? "" : ", ") + names[drawn[i]];
+    shown_names += (shown_names.empty() ? "" : ", ") + (titled ? called : names)[drawn[i]];
     entries.push_back(std::move(entry));
   }
   if (drawn.size() < matrix.columns() && !title.empty()) {

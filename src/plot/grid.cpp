@@ -89,10 +89,7 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const GridOptions& o
   const bool for_each = names_each_panel(grid, options);
   if (options.titles && !options.titles->empty() && options.titles->size() != grid.columns &&
       !for_each) {
-    throw Error(ErrorKind::usage,
-                translated("{1} titles for {2}{3}", options.titles->size(), grid.columns,
-                           grid.columns == 1 ? translated(" column") : translated(" columns")),
-                "", translated("give one title for each column, or none"));
+    throw unlike_columns(options.titles->size(), grid.columns);
   }
   const bool rows_titled = !grid.row_titles.empty();
   const bool standard = options.figure.style == PlotStyle::standard;

@@ -132,6 +132,19 @@ TEST_CASE("the positions of a document are drawn as a map and as curves") {
   CHECK(plot(folder, {"curves", "table.json"}, "t.svg") == 0);
   CHECK(read_text(folder / "t.svg").find("Curves over 2 positions of the dimensions 0, 1, 2.") !=
         std::string::npos);
+  CHECK(plot(folder, {"curves", "table.json", "--titles", "one,\"two, or three\",four"}, "n.svg") ==
+        0);
+  const std::string named = read_text(folder / "n.svg");
+  for (const char* name : {">one<", ">two, or three<", ">four<"}) {
+    CHECK(named.find(name) != std::string::npos);
+  }
+  CHECK(named.find("dimension 0") == std::string::npos);
+  const Outcome few = attn_cli(
+      {"plot", "curves", "table.json", "--titles", "one,two", "--out", "f.svg"}, folder.path());
+  CHECK(few.exit_code == 2);
+  CHECK(few.errors ==
+        "attn-cli: 2 titles for 3 columns\n  where: table.json\n"
+        "  help:  give one title for each column, or none\n");
   const std::string models = std::string(ATTN_TEST_DATA) + "/models/cases/";
   CHECK(plot(folder, {"positions", models + "gpt2_bare_names/input.json"}, "l.svg") == 0);
   CHECK(read_text(folder / "l.svg").find("<title>Learned Positions</title>") != std::string::npos);

@@ -221,7 +221,7 @@ TEST_CASE("nothing written in a strip or beside curves overlaps or is cut from 1
     strip.tokens = names(which == Names::none ? Names::short_words : which, count);
     strip.title = "What \"it\" Looks At (Sample 1, Head 1)";
     CHECK(faults(draw_strip(strip, options.strip(), PictureFormat::png)) == "");
-    CHECK(faults(draw_curves(heatmap_of(count, count, which), options.figure,
+    CHECK(faults(draw_curves(heatmap_of(count, count, which), options.curves(),
                              PictureFormat::png)) == "");
     PlotOptions sums = options;
     sums.marginals = true;
@@ -274,7 +274,7 @@ Picture figure_of(const std::string& kind, Names which, const std::string& title
   if (kind == "positions" || kind == "curves") {
     Heatmap heatmap = heatmap_of(count, count, which);
     heatmap.any_numbers = heatmap.of_positions = true;
-    return kind == "curves" ? draw_curves(heatmap, options.figure, PictureFormat::png)
+    return kind == "curves" ? draw_curves(heatmap, options.curves(), PictureFormat::png)
                             : draw_heatmap(heatmap, options.heatmap(), PictureFormat::png);
   }
   if (kind == "steps") {

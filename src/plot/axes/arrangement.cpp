@@ -18,6 +18,13 @@ std::string title_of(const FigureOptions& options, const std::string& own, const
   return options.title.value_or(own.empty() ? translated(usual) : own);
 }
 
+Error unlike_columns(std::size_t titles, std::size_t columns) {
+  return {ErrorKind::usage,
+          translated("{1} titles for {2}{3}", titles, columns,
+                     columns == 1 ? translated(" column") : translated(" columns")),
+          "", translated("give one title for each column, or none")};
+}
+
 ChartTexts map_texts(const FigureOptions& options, const std::string& own_title,
                      const char* usual_title, const Figure& figure) {
   const bool narrow = figure.narrow(), short_names = narrow || options.short_names;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "attn/error.hpp"
+
 #include "plot/axes/axes.hpp"
 #include "plot/axes/keys.hpp"
 
@@ -13,6 +15,9 @@ namespace attn::plot {
 
 /// Title of a figure: the one asked for, its own, or `usual`, which is translated.
 std::string title_of(const FigureOptions& options, const std::string& own, const char* usual);
+
+/// The error of titles that are fewer or more than the columns that they are given for.
+Error unlike_columns(std::size_t titles, std::size_t columns);
 
 /// Names of a chart and of its axes, before they are fitted to it. Empty = none.
 struct ChartTexts {
