@@ -382,8 +382,8 @@ void add_powers(const QueryRow<T>& row, const Range& keys, const Range& own, T* 
   *partial.total += hn::GetLane(hn::SumOfLanes(d, hn::LoadU(d, total.data())));
 }
 
-// Wider values are measured before they are added.
-constexpr std::size_t most_measured_width = 256;
+// Wider values are measured before they are added, and so is what more queries read.
+constexpr std::size_t most_measured_width = 256, most_measuring_rows = 4;
 
 // Values that are read from memory as they lie there; then their columns are summed in strips.
 constexpr std::size_t read_together = 16;
@@ -552,14 +552,15 @@ void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedH
     };
     find_rows();
     if (rows == 0) return;
-    // 1. The first queries. What they all see is measured while it is read for them.
+    // 1. The first queries. What they all see is measured while it is read for them; many queries
+    // are faster after a pass that measures it and brings it into the cache.
     const std::size_t together = rows < queries_together ? 1 : queries_together;
     const auto sees_all = [&](const QueryRow<T>& one) {
       const Range own = one.own(keys.range);
       return own.first == 0 && own.end == keys.present();
     };
     std::size_t i = 0;
-    if (sizes.value_width <= most_measured_width &&
+    if (rows <= most_measuring_rows && sizes.value_width <= most_measured_width &&
         std::all_of(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(together), sees_all)) {
       const bool added = together == 1
                              ? add_keys<1, true>(row.data(), head, keys, all_fit)
