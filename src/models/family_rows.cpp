@@ -347,7 +347,7 @@ constexpr std::string_view rows = R"json({
   "window": {"keys": ["sliding_window"], "size": 4096, "full_every": 2, "full_first": false},
   "names": {"after_attention": "post_attention_layernorm", "before_feed_forward": "pre_feedforward_layernorm",
     "after_feed_forward": "post_feedforward_layernorm"}},
-"gemma3_text": {"like": "gemma2", "softcap": null, "logit_softcap": null,
+"gemma3_text": {"like": "gemma2", "softcap": null, "softcap_keys": null, "logit_softcap": null,
   "rotary": {"theta": 1000000, "window_theta_keys": ["rope_local_base_freq"], "window_theta": 10000,
     "scaling_of_full_layers_alone": true},
   "window": {"full_every_keys": ["sliding_window_pattern"], "full_every": 6,

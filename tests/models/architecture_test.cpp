@@ -59,6 +59,13 @@ TEST_CASE("null means the default, as does a key that is not there") {
   CHECK(architecture_of(with_sizes("gemma2")).softcap == 50);
 }
 
+TEST_CASE("Gemma 3 caps its logits where the configuration says so, its scores never") {
+  const Architecture model = architecture_of(with_sizes(
+      "gemma3_text", R"("attn_logit_softcapping": 5.0, "final_logit_softcapping": 3.0)"));
+  CHECK_FALSE(model.softcap);
+  CHECK(model.logit_softcap == 3);
+}
+
 TEST_CASE("windows are in the layers that the family or layer_types say") {
   const auto windows = [](const std::string& config) {
     std::string shown;
