@@ -49,6 +49,11 @@ std::vector<Range> read_ranges(const JsonValue& parts) {
                         at, translated("let it end after the character that it begins with"));
     }
     for (const Range& other : ranges) {
+      // Documents cannot have a key twice, options can.
+      if (other.name == range.name) {
+        throw input_error(translated("the key {1} is given twice", in_quotes(range.name)), at,
+                          translated("remove one of the two"));
+      }
       if (range.from >= other.to || other.from >= range.to) continue;
       throw input_error(
           translated("the parts {1} and {2} overlap", in_quotes(other.name), in_quotes(range.name)),

@@ -208,8 +208,12 @@ std::vector<Setting> settings(
   if (patch_at) set("DocumentOptions::patch_at", json(*patch_at), "patch", "at");
   if (generate) set("DocumentOptions::generate", json(*generate));
   if (continued) set("DocumentOptions::continued", json(*continued), "continue");
-  for (const TextPart& part : parts) {
-    set("DocumentOptions::parts", json(std::vector{part.from, part.to}), "parts", part.name);
+  if (!parts.empty()) {
+    JsonValue::Object ranges;
+    for (const TextPart& part : parts) {
+      ranges->push_back({part.name, json(std::vector{part.from, part.to})});
+    }
+    set("DocumentOptions::parts", json_of(std::move(ranges)));
   }
   if (parts_between_special_tokens) {
     set("DocumentOptions::parts_between_special_tokens", json(std::string("special")), "parts");

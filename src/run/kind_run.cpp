@@ -166,7 +166,7 @@ bool wants_weights(const RunOptions& options, const Plan& plan) {
   return options.weights && plan.weights &&
          (options.only.empty() ||
           std::any_of(options.only.begin(), options.only.end(), [](const std::string& name) {
-            return is_weights(name) || name == "shares";
+            return is_weights(name) || name == "shares" || name == "contacts";
           }));
 }
 

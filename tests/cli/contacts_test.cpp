@@ -30,6 +30,15 @@ TEST_CASE("heads predicts the contacts of a protein and draws them") {
   CHECK(fs::exists(folder / "r" / "contacts.png"));
 }
 
+TEST_CASE("contacts can be the only tensor of a result") {
+  const TemporaryFolder folder;
+  const Outcome outcome = attn_cli(
+      {"run", case_of("esm_contacts"), "--only", "contacts", "--plots", "none", "--out", "r"},
+      folder.path());
+  CHECK(outcome.errors == "");
+  CHECK(attn::TensorFile::open(folder / "r" / "result.json").read("contacts").shape().size() == 3);
+}
+
 TEST_CASE("contacts are refused where they cannot be predicted") {
   CHECK(
       attn_cli({"heads", case_of("esm_rotary"), "--analyses", "contacts"}).errors ==

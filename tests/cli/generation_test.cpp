@@ -303,6 +303,31 @@ TEST_CASE("parts that a text does not have are refused with the reason") {
         "attn-cli: invalid value \"a=1\" for --parts\n"
         "  where: --parts\n"
         "  help:  give names and characters such as system=0:120,question=120:180, or special\n");
+  const auto by_flags = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all{"run", "--model", speaking_model, "--text", "the", "--parts"};
+    all.insert(all.end(), more.begin(), more.end());
+    return attn_cli(all).errors;
+  };
+  CHECK(by_flags({"a=0:1,a=2:3", "--generate", "1"}) ==
+        "attn-cli: the key \"a\" is given twice\n"
+        "  where: --parts\n"
+        "  help:  remove one of the two\n");
+  CHECK(by_flags({"a=0:1"}) ==
+        "attn-cli: nothing is said after the text whose parts are named\n"
+        "  where: --parts\n"
+        "  help:  add \"generate\" or \"continue\", or leave it out\n");
+}
+
+TEST_CASE("parts of the command line take the place of the document's") {
+  for (const std::string parts : {R"("special")", R"({"b": [0, 2]})"}) {
+    const Outcome outcome =
+        attn_cli({"run", "-", "--parts", "a=0:3", "--only", "shares", "--out", "-"}, ".",
+                 R"({"model": ")" + speaking_model +
+                     R"(", "text": "the people", "generate": 1, "parts": )" + parts + "}");
+    CHECK(outcome.errors == "");
+    CHECK(holds_text(without_space(outcome.output),
+                     R"("parts":["a","prompt","answer","first_token"])"));
+  }
 }
 
 TEST_CASE("conversations are refused, and ids take their place") {
