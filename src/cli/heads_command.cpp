@@ -92,6 +92,10 @@ int read(const GivenHeads& given) {
   HeadsCorpusOptions options = given.corpus;
   HeadsOptions& heads = options.heads;
   heads.document.threads = heads.plot.figure.threads = given.common.threads;
+  if (given.merge && heads.out) {
+    throw Error(ErrorKind::usage, translated("joined sums are written beside those of the shards"),
+                "--out", translated("leave it out"));
+  }
   if (heads.plots && !heads.out) heads.out = "attention_heads";
   heads.table.width = terminal_options({}, given.common).columns;
   if (heads.table.wide && !given.csv && !heads.out && options.corpus.empty() && !given.merge) {

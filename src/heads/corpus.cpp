@@ -255,14 +255,34 @@ class CorpusReading {
   Clock::time_point saved_;
 };
 
-// A corpus is read for statistics alone.
-void check_of_corpus(const HeadsOptions& options) {
-  const char* const field = !options.without_heads_of.empty() ? "HeadsOptions::without_heads_of"
-                            : !options.analyses.empty()       ? "HeadsOptions::analyses"
-                                                              : nullptr;
-  if (field == nullptr) return;
-  throw Error(ErrorKind::usage, translated("of a corpus only statistics are read"), field,
-              translated("leave it out, or read one text"));
+// Mean maps of more positions would take more than 16 MB a head.
+constexpr std::size_t most_average_positions = 1024;
+
+// A corpus is read as it is, and for statistics alone.
+void check_of_corpus(const HeadsCorpusOptions& options) {
+  const HeadsOptions& heads = options.heads;
+  const DocumentOptions& document = heads.document;
+  const auto refuse = [](bool given, std::string problem, const char* field) {
+    if (!given) return;
+    throw Error(ErrorKind::usage, std::move(problem), field,
+                translated("leave it out, or read one text"));
+  };
+  const std::string statistics = translated("of a corpus only statistics are read"),
+                    answers = translated("a corpus is read as it is, without answers"),
+                    texts = translated("the corpus has the texts");
+  refuse(!heads.without_heads_of.empty(), statistics, "HeadsOptions::without_heads_of");
+  refuse(!heads.analyses.empty(), statistics, "HeadsOptions::analyses");
+  refuse(document.generate.has_value(), answers, "DocumentOptions::generate");
+  refuse(document.continued.has_value(), answers, "DocumentOptions::continued");
+  refuse(!document.parts.empty(), answers, "DocumentOptions::parts");
+  refuse(document.parts_between_special_tokens, answers,
+         "DocumentOptions::parts_between_special_tokens");
+  refuse(document.chat, texts, "DocumentOptions::chat");
+  refuse(!document.token_ids.empty(), texts, "DocumentOptions::token_ids");
+  if (options.average.value_or(0) <= most_average_positions) return;
+  throw Error(
+      ErrorKind::usage, translated("mean maps of {1} positions are too large", *options.average),
+      "HeadsCorpusOptions::average", translated("give at most {1}", most_average_positions));
 }
 
 }  // namespace
@@ -270,13 +290,7 @@ void check_of_corpus(const HeadsOptions& options) {
 HeadsCorpusOutcome read_corpus(const HeadsCorpusOptions& options,
                                const std::function<void(std::size_t, std::size_t)>& progress,
                                const std::atomic<bool>* stop) {
-  check_of_corpus(options.heads);
-  const DocumentOptions& document = options.heads.document;
-  if (document.generate || document.continued) {
-    throw Error(ErrorKind::usage, translated("a corpus is read as it is, without answers"),
-                document.generate ? "DocumentOptions::generate" : "DocumentOptions::continued",
-                translated("leave it out, or read one text"));
-  }
+  check_of_corpus(options);
   return CorpusReading(options, progress, stop).read();
 }
 

@@ -106,12 +106,7 @@ void CorpusSums::add(const std::vector<TextNumbers>& numbers, std::uint64_t line
       attention.name = own.name;
       attention.heads.resize(own.values.size());
       attention.texts_by_offset.resize(offsets);
-      const std::size_t positions = own.first.empty() ? 0 : options.average.value_or(0);
-      attention.texts_by_position.resize(positions);
-      for (HeadSums& head : attention.heads) {
-        head.by_offset.resize(offsets);
-        head.average = MapSums(positions);
-      }
+      for (HeadSums& head : attention.heads) head.by_offset.resize(offsets);
     }
   }
   if (!std::equal(attentions.begin(), attentions.end(), numbers.begin(), numbers.end(),
@@ -124,9 +119,10 @@ void CorpusSums::add(const std::vector<TextNumbers>& numbers, std::uint64_t line
   for (std::size_t at = 0; at < numbers.size(); ++at) {
     const TextNumbers& own = numbers[at];
     attentions[at].most_keys = std::max<std::uint64_t>(attentions[at].most_keys, own.keys);
-    for (std::size_t i = 0; !own.first.empty() && i < own.first[0].shape()[0]; ++i) {
-      ++attentions[at].texts_by_position[i];
-    }
+    std::vector<std::uint64_t>& by_position = attentions[at].texts_by_position;
+    const std::size_t positions = own.first.empty() ? 0 : own.first[0].shape()[0];
+    by_position.resize(std::max(by_position.size(), positions));
+    for (std::size_t i = 0; i < positions; ++i) ++by_position[i];
     for (std::size_t h = 0; h < own.values.size(); ++h) {
       HeadSums& head = attentions[at].heads[h];
       if (!own.first.empty()) head.average.add(own.first[h]);
@@ -183,11 +179,9 @@ void CorpusSums::add(const CorpusSums& other, const HeadsCorpusOptions& options)
   }
   bool alike = attentions.size() == other.attentions.size();
   for (std::size_t at = 0; alike && at < attentions.size(); ++at) {
-    alike =
-        attentions[at].name == other.attentions[at].name &&
-        attentions[at].heads.size() == other.attentions[at].heads.size() &&
-        attentions[at].texts_by_offset.size() == other.attentions[at].texts_by_offset.size() &&
-        attentions[at].texts_by_position.size() == other.attentions[at].texts_by_position.size();
+    alike = attentions[at].name == other.attentions[at].name &&
+            attentions[at].heads.size() == other.attentions[at].heads.size() &&
+            attentions[at].texts_by_offset.size() == other.attentions[at].texts_by_offset.size();
   }
   if (!alike) refuse_other_attentions();
   for (std::size_t at = 0; at < attentions.size(); ++at) {
@@ -197,7 +191,9 @@ void CorpusSums::add(const CorpusSums& other, const HeadsCorpusOptions& options)
     for (std::size_t i = 0; i < own.texts_by_offset.size(); ++i) {
       own.texts_by_offset[i] += others.texts_by_offset[i];
     }
-    for (std::size_t i = 0; i < own.texts_by_position.size(); ++i) {
+    own.texts_by_position.resize(
+        std::max(own.texts_by_position.size(), others.texts_by_position.size()));
+    for (std::size_t i = 0; i < others.texts_by_position.size(); ++i) {
       own.texts_by_position[i] += others.texts_by_position[i];
     }
     for (std::size_t h = 0; h < own.heads.size(); ++h) {

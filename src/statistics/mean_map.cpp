@@ -64,8 +64,18 @@ Tensor FirstPositions::weights() const {
   return {{length_, length_}, weights_};
 }
 
+void MapSums::grow(std::size_t positions) {
+  if (positions <= positions_) return;
+  MapSums larger(positions);
+  for (std::size_t i = 0; i < positions_; ++i) {
+    std::copy_n(cells_.data() + i * positions_, positions_, larger.cells_.data() + i * positions);
+  }
+  *this = std::move(larger);
+}
+
 void MapSums::add(const Tensor& weights) {
   const std::size_t count = weights.shape()[0];
+  grow(count);
   with_floats(weights, [&](const auto numbers) {
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t j = 0; j < count; ++j) {
@@ -76,7 +86,12 @@ void MapSums::add(const Tensor& weights) {
 }
 
 void MapSums::add(const MapSums& other) {
-  for (std::size_t n = 0; n < cells_.size(); ++n) cells_[n].add(other.cells_[n]);
+  grow(other.positions_);
+  for (std::size_t i = 0; i < other.positions_; ++i) {
+    for (std::size_t j = 0; j < other.positions_; ++j) {
+      cells_[i * positions_ + j].add(other.cells_[i * other.positions_ + j]);
+    }
+  }
 }
 
 Tensor MapSums::means(const std::vector<std::uint64_t>& texts) const {

@@ -61,7 +61,8 @@ class FirstPositions {
   std::vector<double> weights_;
 };
 
-/// Sums of the weights between the first positions of texts, cell by cell.
+/// Sums of the weights between the first positions of texts, cell by cell, as many positions as the
+/// longest text has.
 class MapSums {
  public:
   MapSums() = default;
@@ -71,7 +72,7 @@ class MapSums {
   std::vector<WeightSum>& cells() noexcept { return cells_; }
   const std::vector<WeightSum>& cells() const noexcept { return cells_; }
 
-  /// Adds a text's weights [m,m] of its first m positions, at most as many as the sums have.
+  /// Adds a text's weights [m,m] of its first m positions.
   void add(const Tensor& weights);
   void add(const MapSums& other);
 
@@ -80,6 +81,8 @@ class MapSums {
   Tensor means(const std::vector<std::uint64_t>& texts) const;
 
  private:
+  void grow(std::size_t positions);
+
   std::size_t positions_ = 0;
   std::vector<WeightSum> cells_;
 };

@@ -138,16 +138,41 @@ TEST_CASE("the values of a corpus are rows as those of one text, with their stan
             .starts_with("layer,stack,head,statistic,rank,line,value\n0,self,0,previous,1,"));
 }
 
-TEST_CASE("of a corpus only statistics are read") {
+TEST_CASE("of a corpus only statistics are read, of its texts as they are") {
   const TemporaryFolder folder;
   write_text(folder / "texts.txt", "the peace of the world\n");
-  for (const auto& [flag, value] :
-       {std::pair("--without-heads-of", "1"), std::pair("--analyses", "rollout")}) {
-    CHECK(attn_cli({"heads", "--model", speeches, "--corpus", "texts.txt", flag, value},
-                   folder.path())
-              .errors == "attn-cli: of a corpus only statistics are read\n  where: " +
-                             std::string(flag) + "\n  help:  leave it out, or read one text\n");
+  const std::string statistics = "of a corpus only statistics are read",
+                    answers = "a corpus is read as it is, without answers",
+                    texts = "the corpus has the texts", one_text = "leave it out, or read one text";
+  struct Refused {
+    std::vector<std::string> words;
+    std::string problem, help;
+  };
+  for (const auto& [words, problem, help] :
+       {Refused{{"--without-heads-of", "1"}, statistics, one_text},
+        Refused{{"--analyses", "rollout"}, statistics, one_text},
+        Refused{{"--generate", "2"}, answers, one_text},
+        Refused{{"--continue", "text"}, answers, one_text},
+        Refused{{"--parts", "a=0:3"}, answers, one_text},
+        Refused{{"--parts", "special"}, answers, one_text}, Refused{{"--chat"}, texts, one_text},
+        Refused{{"--ids", "1,2"}, texts, one_text},
+        Refused{{"--average", "1025"},
+                "mean maps of 1025 positions are too large",
+                "give at most 1024"}}) {
+    std::vector<std::string> line{"heads", "--model", speeches, "--corpus", "texts.txt"};
+    line.insert(line.end(), words.begin(), words.end());
+    const Outcome outcome = attn_cli(line, folder.path());
+    CHECK(outcome.exit_code == 2);
+    CHECK(outcome.errors ==
+          "attn-cli: " + problem + "\n  where: " + words[0] + "\n  help:  " + help + "\n");
   }
+}
+
+TEST_CASE("joined sums are written beside those of the shards") {
+  CHECK(attn_cli({"heads", "--merge", "parts", "--out", "whole"}).errors ==
+        "attn-cli: joined sums are written beside those of the shards\n"
+        "  where: --out\n"
+        "  help:  leave it out\n");
 }
 
 TEST_CASE("heads reads a document, its result and the result's tensors to the same numbers") {

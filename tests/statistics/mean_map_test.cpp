@@ -74,13 +74,18 @@ TEST_CASE("the first positions of a map come from its rows, in both precisions")
 }
 
 TEST_CASE("mean maps are over the texts that have both positions of a cell") {
-  MapSums sums(3), others(3);
+  MapSums sums, others;
   sums.add(Tensor({1, 1}, std::vector<double>{1}));
   others.add(Tensor({2, 2}, std::vector<double>{0.5, 0.5, 0.25, 0.75}));
   sums.add(others);
-  const Tensor means = sums.means({2, 1, 0});
+  // There are as many positions as the longest text has.
+  CHECK(sums.positions() == 2);
+  const Tensor means = sums.means({2, 1});
   CHECK(means.shape() == Shape{2, 2});
   CHECK(std::ranges::equal(means.values<double>(), std::vector<double>{0.75, 0.5, 0.25, 0.75}));
+  others.add(sums);
+  CHECK(others.cells()[0].divided_by(1) == 2);
+  CHECK(others.cells()[3].divided_by(1) == 1.5);
 }
 
 }  // namespace attn
