@@ -79,11 +79,22 @@ PartOfToken by_ranges(const std::vector<Range>& ranges, const Prompt& prompt) {
                       pointer_to("/parts", range.name), translated("let it end within the text"));
   }
   PartOfToken parts;
+  std::vector<std::size_t> tokens(ranges.size()), before(ranges.size());
   for (const PromptToken& token : prompt.tokens) {
     auto& part = parts.emplace_back();
     for (std::size_t at = 0; at < ranges.size() && token.character; ++at) {
-      if (*token.character >= ranges[at].from && *token.character < ranges[at].to) part = at;
+      if (*token.character <= ranges[at].from) before[at] = *token.character;
+      if (*token.character < ranges[at].from || *token.character >= ranges[at].to) continue;
+      part = at;
+      ++tokens[at];
     }
+  }
+  for (std::size_t at = 0; at < ranges.size(); ++at) {
+    if (tokens[at] > 0) continue;
+    throw input_error(translated("no token begins in the part {1}, from character {2} to {3}",
+                                 in_quotes(ranges[at].name), ranges[at].from, ranges[at].to),
+                      pointer_to("/parts", ranges[at].name),
+                      translated("the token before it begins at character {1}", before[at]));
   }
   return parts;
 }

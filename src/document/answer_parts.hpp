@@ -12,7 +12,8 @@ namespace attn {
 
 /// A token of a prompt, for the parts that it may belong to.
 struct PromptToken {
-  std::optional<std::size_t> character;  ///< of the text that it begins at; absent = it is in none
+  /// Of the text that it begins at, the space before a word left out; absent = it is in no text.
+  std::optional<std::size_t> character;
   bool special = false;
 };
 

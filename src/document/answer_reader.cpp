@@ -49,19 +49,39 @@ void refuse_silent_models(const ModelRequest& request, const std::string& place)
   }
 }
 
-// The ids of the text that takes the place of what the model would say.
-Ids given_answer(const ModelRequest& request, const std::string& text, const std::string& place) {
+// The text of a sample that the answer follows; absent where ids, pairs or nothing are given.
+const std::string* text_before(const JsonValue& root, const ModelRequest& request,
+                               std::size_t sample) {
+  const JsonValue* texts = root.find(last_stack(request).crosses ? "decoder_text" : "text");
+  if (texts != nullptr && texts->is(JsonValue::Type::array)) texts = &texts->element(sample);
+  return texts != nullptr && texts->is(JsonValue::Type::string) ? &texts->string() : nullptr;
+}
+
+// The ids of the text that takes the place of what the model would say: those that it adds to the
+// ids of the text before it, as SentencePiece puts a space before each text. Where both together
+// are cut otherwise at the seam, they are those of the text alone.
+Ids given_answer(const ModelRequest& request, const std::string* before, const std::string& text,
+                 const std::string& place) {
   const auto& tokenizer = request.folder->writing_tokenizer();
   if (!tokenizer) throw *request.folder->no_tokenizer;
-  Ids ids;
-  for (const TextToken& token : tokenizer->encode(text, std::nullopt, false, place)) {
-    ids.push_back(token.id);
-  }
-  if (ids.empty()) {
+  const auto ids_of = [&](const std::string& whole) {
+    Ids ids;
+    for (const TextToken& token : tokenizer->encode(whole, std::nullopt, false, place)) {
+      ids.push_back(token.id);
+    }
+    return ids;
+  };
+  Ids alone = ids_of(text);
+  if (alone.empty()) {
     throw input_error(translated("the text has no tokens"), place,
                       translated("give a text with at least a word"));
   }
-  return ids;
+  if (before == nullptr) return alone;
+  const Ids prompt = ids_of(*before), whole = ids_of(*before + text);
+  const bool continues =
+      whole.size() > prompt.size() && std::equal(prompt.begin(), prompt.end(), whole.begin());
+  if (!continues) return alone;
+  return {whole.begin() + static_cast<std::ptrdiff_t>(prompt.size()), whole.end()};
 }
 
 // Throws for more tokens than the model's positions or the limits allow, before they take memory.
@@ -115,18 +135,23 @@ void read_answer(const JsonValue& root, const Limits& limits, ModelRequest& requ
   std::vector<Ids>& samples = extended_ids(request);
   AnswerRequest answer;
   answer.ends = request.folder->ends;
-  Ids added;
   if (generate != nullptr) {
     answer.most = static_cast<std::size_t>(expect_integer(*generate, place, 1));
   } else {
-    added = given_answer(request, expect_string(*given, place), place);
-    answer.given.assign(samples.size(), added);
+    const std::string& text = expect_string(*given, place);
+    for (std::size_t b = 0; b < samples.size(); ++b) {
+      answer.given.push_back(given_answer(request, text_before(root, request, b), text, place));
+    }
   }
-  check_room(request, longest_of(samples), std::max(answer.most, added.size()), limits, place);
-  added.resize(std::max(answer.most, added.size()));
-  for (Ids& ids : samples) {
-    request.prompts.push_back(ids.size());
-    ids.insert(ids.end(), added.begin(), added.end());
+  const auto added = [&](std::size_t sample) {
+    return answer.given.empty() ? answer.most : answer.given[sample].size();
+  };
+  for (std::size_t b = 0; b < samples.size(); ++b) {
+    check_room(request, samples[b].size(), added(b), limits, place);
+    request.prompts.push_back(samples[b].size());
+  }
+  for (std::size_t b = 0; b < samples.size(); ++b) {
+    samples[b].resize(request.prompts[b] + added(b));
   }
   request.answer = std::move(answer);
 }

@@ -396,7 +396,8 @@ class ModelReader {
     if (typed) request_.texts.types = types_;
   }
 
-  // Where the tokens begin in their text. The second text of a pair has no parts.
+  // Where the tokens begin in their text, the space before a word left out. The second text of a
+  // pair has no parts.
   static Prompt prompt_of(const std::string& text, const std::vector<TextToken>& tokens) {
     const auto characters = [&](std::size_t bytes) {
       return bytes - static_cast<std::size_t>(std::count_if(
@@ -406,7 +407,10 @@ class ModelReader {
     Prompt prompt{{}, characters(text.size())};
     for (const TextToken& token : tokens) {
       PromptToken& own = prompt.tokens.emplace_back();
-      if (token.text == 0) own.character = characters(token.begin);
+      if (token.text == 0) {
+        const std::size_t word = text.find_first_not_of(" \t\n", token.begin);
+        own.character = characters(word < token.end ? word : token.begin);
+      }
       own.special = token.special;
     }
     return prompt;

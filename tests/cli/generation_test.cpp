@@ -85,6 +85,28 @@ TEST_CASE("a given answer has the maps and probabilities of what the model says"
   CHECK(maps(given) == maps(said));
 }
 
+TEST_CASE("a text that is gone on with is cut as the whole text is") {
+  const TemporaryFolder folder;
+  fs::copy(recorded_models / "gpt2_bare_names" / "checkpoint", folder / "model",
+           fs::copy_options::recursive);
+  // As SentencePiece does, with a space before each text.
+  folder.write("model/tokenizer.json",
+               R"({"model": {"type": "BPE", "vocab": {"▁": 0, "a": 1, "b": 2, ",": 3, "▁a": 4},)"
+               R"( "merges": ["▁ a"]}, "pre_tokenizer": {"type": "Metaspace", "replacement": "▁",)"
+               R"( "prepend_scheme": "always", "split": false}})");
+  const auto ids_after = [&](const std::string& texts, const std::string& text) {
+    const Outcome outcome =
+        attn_cli({"run", "-", "--plots", "none", "--out", "-"}, folder.path(),
+                 R"({"model": "model", "text": )" + texts + R"(, "continue": ")" + text + "\"}");
+    REQUIRE(outcome.errors == "");
+    const std::string result = without_space(outcome.output);
+    const std::size_t at = result.find(R"("ids":[)") + 6;
+    return result.substr(at, result.find("]]", at) + 2 - at);
+  };
+  CHECK(ids_after(R"("a")", ",b") == "[[3,2]]");
+  CHECK(ids_after(R"(["a", "ba"])", " a") == "[[4],[4]]");
+}
+
 TEST_CASE("the report says what follows the text, with the time that it took") {
   const TemporaryFolder folder;
   const Outcome outcome = attn_cli({"run", "--model", speaking_model, "--text", "the people of",
@@ -280,6 +302,10 @@ TEST_CASE("parts that a text does not have are refused with the reason") {
         "attn-cli: the part \"a\" ends at character 11, and the text has 10\n"
         "  where: standard input, /parts/a\n"
         "  help:  let it end within the text\n");
+  CHECK(with_parts(R"({"a": [5, 6]})") ==
+        "attn-cli: no token begins in the part \"a\", from character 5 to 6\n"
+        "  where: standard input, /parts/a\n"
+        "  help:  the token before it begins at character 4\n");
   CHECK(with_parts(R"({"answer": [3, 4]})") ==
         "attn-cli: a part cannot have the name \"answer\"\n"
         "  where: standard input, /parts/answer\n"
@@ -356,17 +382,4 @@ TEST_CASE("conversations are refused, and ids take their place") {
   CHECK(ids.errors == "");
   CHECK(
       holds_text(without_space(ids.output), R"("prompt":[3],"tokens":[["States"]],"ids":[[442]])"));
-}
-
-TEST_CASE("a corpus is read without answers") {
-  const TemporaryFolder folder;
-  folder.write("texts.txt", "one\ntwo\n");
-  const Outcome outcome =
-      attn_cli({"heads", "--model", speaking_model, "--corpus", "texts.txt", "--generate", "2"},
-               folder.path());
-  CHECK(outcome.exit_code == 2);
-  CHECK(outcome.errors ==
-        "attn-cli: a corpus is read as it is, without answers\n"
-        "  where: --generate\n"
-        "  help:  leave it out, or read one text\n");
 }
