@@ -1,6 +1,7 @@
 #include "result/tensor_files.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "attn/error.hpp"
@@ -12,12 +13,20 @@
 namespace attn {
 namespace {
 
+// What the leading axis number `axis` of `count` of a tensor counts. Shares have an axis of layers.
+std::string_view axis_name(std::string_view tensor, std::size_t axis, std::size_t count,
+                           bool heads_only) {
+  if (tensor == "shares") return std::array{"sample", "layer", "head"}[axis + 3 - count];
+  return (count == 1 ? heads_only : axis == 1) ? "head" : "sample";
+}
+
 // Suffix of a file of matrix number `index` of a tensor: "", ".sample0", ".sample0.head1".
-std::string matrix_suffix(const Shape& leading, std::size_t index, bool heads_only) {
+std::string matrix_suffix(std::string_view tensor, const Shape& leading, std::size_t index,
+                          bool heads_only) {
   std::string suffix;
   for (std::size_t axis = leading.size(); axis-- > 0;) {
-    const bool head = leading.size() == 1 ? heads_only : axis == 1;
-    suffix = (head ? ".head" : ".sample") + std::to_string(index % leading[axis]) + suffix;
+    suffix = "." + std::string(axis_name(tensor, axis, leading.size(), heads_only)) +
+             std::to_string(index % leading[axis]) + suffix;
     index /= leading[axis];
   }
   return suffix;
@@ -87,7 +96,7 @@ std::vector<TensorPlace> plan_tensors(std::span<const std::pair<std::string, Ten
             axes == 0 ? Shape{tensor.size(), 1} : Shape(shape.end() - axes, shape.end());
         TensorPlace& place = places.emplace_back();
         for (std::size_t i = 0; i < tensor.size() / element_count(matrix); ++i) {
-          place.files.push_back(add(name + matrix_suffix(leading, i, heads_only),
+          place.files.push_back(add(name + matrix_suffix(name, leading, i, heads_only),
                                     {{name, part_of(tensor, i * element_count(matrix), matrix)}}));
         }
       }
