@@ -341,7 +341,7 @@ void explain_all_layers(std::span<const Tensor> states, QueryChoice choice, std:
   explanation.part(translated("All layers"));
   explanation.step(translated("What each layer does to this hidden state"));
   explanation.paragraph(
-      translated("The steps above are those of layer {1}; any other layer can be chosen.", layer));
+      translated("The steps above are those of layer {1}; another layer can be chosen.", layer));
   Explanation::Vectors block{
       {},
       explanation.excerpt(layers, most_layers, first_layers, last_layers),

@@ -66,10 +66,10 @@ class ModelWalk {
       to_.step(translated("What enters {1}", layer));
       if (layer_ == 1) {
         to_.paragraph(
-            translated("Layer 0 is left out here; each layer can be chosen by its number."));
+            translated("Layer 0 is left out here; a layer is chosen by its number."));
       } else {
         to_.paragraph(translated(
-            "Layers 0 to {1} are left out here; each can be chosen by its number.", layer_ - 1));
+            "Layers 0 to {1} are left out here; a layer is chosen by its number.", layer_ - 1));
       }
       show("x", output_of(layer_ - 1));
     }

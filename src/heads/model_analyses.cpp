@@ -170,7 +170,7 @@ void check_contacts(const ModelRequest& request) {
         translated("the checkpoint has no head that predicts contacts"), "HeadsOptions::analyses",
         translated("leave contacts out, or use an ESM whose file has \"contact_head\""));
   }
-  if (!request.layers) return;
+  if (request.chooses_all(folder.architecture.stacks.front())) return;
   throw input_error(translated("contacts are predicted from the weights of all layers"), "/layers",
                     translated("leave the layers out"));
 }

@@ -238,7 +238,9 @@ bool pools_by_attention(const Architecture& model, const CheckpointWeights& weig
 // The head that reads contacts from the weights of all layers, if they are wanted.
 std::optional<ContactHead> contact_head(const Architecture& model, const CheckpointWeights& weights,
                                         const std::string& prefix, const ModelOptions& options) {
-  if (!options.weights || options.layers || options.rows) return std::nullopt;
+  if (!options.weights || !options.chooses_all(model.stacks.front()) || options.rows) {
+    return std::nullopt;
+  }
   return ContactHead::read(model, weights, prefix);
 }
 

@@ -129,6 +129,11 @@ struct ModelOptions : AttentionOptions {
   bool chooses(std::size_t layer) const {
     return !layers || std::ranges::count(*layers, layer) > 0;
   }
+  bool chooses_all(const ModelStack& stack) const {
+    std::size_t count = 0;
+    while (count < stack.layers.size() && chooses(count)) ++count;
+    return count == stack.layers.size();
+  }
   /// Whether the steps of the layer's scores may be wanted, and its weights.
   bool chooses_map(const ModelStack& stack, std::size_t layer) const {
     return chooses(layer) && stack.layers[layer].has_map();

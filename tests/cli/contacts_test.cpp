@@ -39,6 +39,18 @@ TEST_CASE("contacts can be the only tensor of a result") {
   CHECK(attn::TensorFile::open(folder / "r" / "result.json").read("contacts").shape().size() == 3);
 }
 
+TEST_CASE("contacts are there where all layers are chosen by name") {
+  const std::string model = fs::path(case_of("esm_contacts")).parent_path() / "checkpoint";
+  const auto result_of = [&](const std::string& layers) {
+    return attn_cli({"run", "-", "--plots", "none", "--out", "-"}, ".",
+                    R"({"model": ")" + model + R"(", "token_ids": [[0, 5, 7, 9, 2]], "layers": )" +
+                        layers + "}")
+        .output;
+  };
+  CHECK(result_of("[0, 1]").find("\"contacts\"") != std::string::npos);
+  CHECK(result_of("[1]").find("\"contacts\"") == std::string::npos);
+}
+
 TEST_CASE("contacts are refused where they cannot be predicted") {
   CHECK(
       attn_cli({"heads", case_of("esm_rotary"), "--analyses", "contacts"}).errors ==

@@ -279,6 +279,15 @@ TEST_CASE("heads gives the shares of each head as a table, JSON and comma-separa
                          "0,self,0,0,0, the,0."));
 }
 
+TEST_CASE("files of shares are named by layer and head") {
+  const TemporaryFolder folder;
+  CHECK(attn_cli({"run", "--model", speaking_model, "--text", "the people", "--generate", "2",
+                  "--only", "shares", "--tensors", "csv", "--plots", "none", "--out", "r"},
+                 folder.path())
+            .exit_code == 0);
+  CHECK(fs::exists(folder / "r" / "shares.layer3.head0.csv"));
+}
+
 TEST_CASE("parts that a text does not have are refused with the reason") {
   const auto refused = [](const std::string& rest) {
     const Outcome outcome =
