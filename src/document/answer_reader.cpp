@@ -178,7 +178,7 @@ void complete_answer(Plan& plan, std::size_t threads) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.answer_parts = request->parts.names;
   for (std::size_t n = 0; n < last_stack(*request).layers.size(); ++n) {
-    if (request->chooses(n)) report.answer_layers.push_back(n);
+    if (request->chooses_map(last_stack(*request), n)) report.answer_layers.push_back(n);
   }
   // 2. The texts with it.
   auto& tokens = decoder ? report.decoder_tokens : report.tokens;

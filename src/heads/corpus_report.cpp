@@ -162,78 +162,80 @@ HeadsOutcome means_of(const CorpusSums& sums, const HeadsOptions& options) {
   return outcome;
 }
 
-// Mean map [m,m] of a head.
-Tensor mean_map(const AttentionSums& attention, std::size_t head) {
-  return attention.heads[head].average.means(attention.texts_by_position);
-}
+// The mean maps of an attention.
+struct MeanMaps {
+  const AttentionSums* attention = nullptr;
+  std::vector<Tensor> heads;  // [m,m] each
+  Tensor allowed;             // bool [m,m]: the earlier keys; absent where others have no weight
+};
 
-bool has_mean_maps(const AttentionSums& attention) {
-  return !attention.texts_by_position.empty();
-}
-
-// Cells [m,m] up to that of each query, where no head has weight on a later key; absent where one
-// has.
-Tensor earlier_keys(const AttentionSums& attention) {
-  Shape shape;
-  for (std::size_t h = 0; h < attention.heads.size(); ++h) {
-    const Tensor map = mean_map(attention, h);
-    shape = map.shape();
-    for (std::size_t at = 0; at < map.size(); ++at) {
-      if (at % shape[1] > at / shape[1] && map.values<double>()[at] != 0) return {};
-    }
-  }
-  std::vector<std::uint8_t> allowed(element_count(shape));
+// Cells up to that of each query, if these and no others have weight in a map.
+Tensor earlier_keys(const std::vector<Tensor>& maps) {
+  const Shape& shape = maps[0].shape();
+  std::vector<std::uint8_t> allowed(maps[0].size());
   for (std::size_t at = 0; at < allowed.size(); ++at) {
-    allowed[at] = at % shape[1] <= at / shape[1] ? 1 : 0;
+    const bool weighs =
+        std::ranges::any_of(maps, [&](const Tensor& map) { return map.values<double>()[at] != 0; });
+    if (weighs != (at % shape[1] <= at / shape[1])) return {};
+    allowed[at] = weighs ? 1 : 0;
   }
   return {shape, std::move(allowed)};
 }
 
-// result.json with the mean maps of each attention [1,H,m,m], the keys that its queries see, and
-// the mean weights by offset [H, 2·reach + 1].
-std::string mean_maps_json(const CorpusSums& sums, std::size_t threads) {
-  Fact::Members tensors;
+std::vector<MeanMaps> mean_maps(const CorpusSums& sums) {
+  std::vector<MeanMaps> all;
   for (const AttentionSums& attention : sums.attentions) {
-    if (!has_mean_maps(attention)) continue;
-    std::vector<Tensor> maps;
+    if (attention.texts_by_position.empty()) continue;
+    MeanMaps& own = all.emplace_back();
+    own.attention = &attention;
+    for (const HeadSums& head : attention.heads) {
+      own.heads.push_back(head.average.means(attention.texts_by_position));
+    }
+    own.allowed = earlier_keys(own.heads);
+  }
+  return all;
+}
+
+// result.json with the mean maps of each attention [1,H,m,m], the keys that its queries see where
+// these are the earlier ones, and the mean weights by offset [H, 2·reach + 1].
+std::string mean_maps_json(const std::vector<MeanMaps>& all, std::size_t threads) {
+  Fact::Members tensors;
+  for (const MeanMaps& own : all) {
     std::vector<double> by_offset;
-    for (std::size_t h = 0; h < attention.heads.size(); ++h) {
-      maps.push_back(mean_map(attention, h));
-      const std::vector<double> means = means_by_offset(attention, h);
+    for (std::size_t h = 0; h < own.heads.size(); ++h) {
+      const std::vector<double> means = means_by_offset(*own.attention, h);
       by_offset.insert(by_offset.end(), means.begin(), means.end());
     }
-    const Shape& shape = maps[0].shape();
-    const AttentionName name(attention.name);
-    tensors.push_back({name.tensor("weights"),
-                       concatenated(maps).reshaped({1, maps.size(), shape[0], shape[1]})});
-    if (const Tensor allowed = earlier_keys(attention)) {
-      tensors.push_back({name.tensor("allowed"), allowed.reshaped({1, 1, shape[0], shape[1]})});
+    const Shape& shape = own.heads[0].shape();
+    const AttentionName name(own.attention->name);
+    tensors.push_back({name.tensor("weights"), concatenated(own.heads).reshaped(
+                                                   {1, own.heads.size(), shape[0], shape[1]})});
+    if (own.allowed) {
+      tensors.push_back({name.tensor("allowed"), own.allowed.reshaped({1, 1, shape[0], shape[1]})});
     }
     tensors.push_back(
         {name.tensor("by_offset"),
-         Tensor({maps.size(), attention.texts_by_offset.size()}, std::move(by_offset))});
+         Tensor({own.heads.size(), own.attention->texts_by_offset.size()}, std::move(by_offset))});
   }
   return json_text(object({{"format", 1}, {"tensors", tensors}}), JsonLayout::indented, threads);
 }
 
 // Mean maps as layers × heads.
-Picture mean_maps_picture(const CorpusSums& sums, const HeadsOptions& options) {
+Picture mean_maps_picture(const std::vector<MeanMaps>& all, const HeadsOptions& options) {
   HeatmapGrid grid{0, 0, {}};
-  for (const AttentionSums& attention : sums.attentions) {
-    if (!has_mean_maps(attention)) continue;
-    const Tensor allowed = earlier_keys(attention);
-    for (std::size_t h = 0; h < attention.heads.size(); ++h) {
+  for (const MeanMaps& own : all) {
+    for (std::size_t h = 0; h < own.heads.size(); ++h) {
       Heatmap& panel = grid.panels.emplace_back();
-      panel.weights = mean_map(attention, h);
-      panel.allowed = allowed;
+      panel.weights = own.heads[h];
+      panel.allowed = own.allowed;
       panel.title = translated("Head {1}", h);
       for (std::size_t i = 0; i < panel.weights.shape()[0]; ++i) {
         panel.key_labels.push_back(std::to_string(i));
       }
       panel.query_labels = panel.key_labels;
     }
-    grid.columns = std::max(grid.columns, attention.heads.size());
-    grid.row_titles.push_back(AttentionName(attention.name).row_title());
+    grid.columns = std::max(grid.columns, own.heads.size());
+    grid.row_titles.push_back(AttentionName(own.attention->name).row_title());
     ++grid.rows;
   }
   PlotOptions plot = options.plot;
@@ -245,12 +247,12 @@ Picture mean_maps_picture(const CorpusSums& sums, const HeadsOptions& options) {
 
 // Mean weight by how far the key is before its query, a curve for each layer: the mean of its
 // heads.
-Picture distances_picture(const CorpusSums& sums, const HeadsOptions& options) {
+Picture distances_picture(const std::vector<MeanMaps>& all, const HeadsOptions& options) {
   Heatmap curves;
   std::vector<std::vector<double>> layers;
   std::size_t reach = 0;
-  for (const AttentionSums& attention : sums.attentions) {
-    if (!has_mean_maps(attention)) continue;
+  for (const MeanMaps& maps : all) {
+    const AttentionSums& attention = *maps.attention;
     reach = attention.texts_by_offset.size() / 2;
     std::vector<double>& means = layers.emplace_back(reach + 1);
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
@@ -317,18 +319,20 @@ void report_corpus(const HeadsCorpusOptions& options, const CorpusSums& sums,
   put("most.csv", most_csv(sums));
   put("by_offset.csv", offsets_csv(sums));
   if (!sums.parts.empty()) put("contributions.csv", contributions_csv(sums));
-  const bool mean_maps = std::ranges::any_of(sums.attentions, has_mean_maps);
-  if (mean_maps) put("result.json", mean_maps_json(sums, options.heads.document.threads));
+  const std::vector<MeanMaps> averages = mean_maps(sums);
+  if (!averages.empty()) {
+    put("result.json", mean_maps_json(averages, options.heads.document.threads));
+  }
   if (options.heads.plots && !sums.attentions.empty()) {
     for (const HeadPicture& picture : head_pictures(options.heads, means, {}, {}, {})) {
       put(picture.name, picture.picture.bytes);
     }
     put("by_offset" + extension(options.heads.format), offsets_picture(sums, options.heads).bytes);
-    if (mean_maps) {
+    if (!averages.empty()) {
       put("average" + extension(options.heads.format),
-          mean_maps_picture(sums, options.heads).bytes);
+          mean_maps_picture(averages, options.heads).bytes);
       put("by_distance" + extension(options.heads.format),
-          distances_picture(sums, options.heads).bytes);
+          distances_picture(averages, options.heads).bytes);
     }
     if (!sums.parts.empty()) {
       put("contributions" + extension(options.heads.format),

@@ -201,7 +201,11 @@ class Reading {
           });
     }
     if (model == nullptr) return;
-    if (shares_) tensors_.emplace_back("shares", outcome_.shares->shares = shares_->finish());
+    if (shares_ && outcome_.shares->attentions.empty()) {
+      outcome_.shares.reset();  // no layer that was chosen has any
+    } else if (shares_) {
+      tensors_.emplace_back("shares", outcome_.shares->shares = shares_->finish());
+    }
     seen_ = picture_of(plan);
     if (lens) lens->finish(tensors_, outcome_.lens);
     if (wants(HeadAnalysis::induction)) outcome_.induction = induction_test(*model, options_);

@@ -99,6 +99,8 @@ Fact facts_of(const ResultFile& result) {
         {tensor, result.places.empty() ? Fact(elements) : facts_of(elements, result.places[i])});
   }
   for (const WrittenFile& file : result.files) files.push_back(facts_of(file));
+  const bool shared = std::ranges::any_of(
+      result.tensors, [](const auto& tensor) { return tensor.first == "shares"; });
   return object(
       {{"format", 1},
        {"attention", info(result.kind).name},
@@ -116,10 +118,10 @@ Fact facts_of(const ResultFile& result) {
        {"generated", of_model([](const ModelReport& of) {
           return only_if(!of.generated.empty(), generated_facts(of));
         })},
-       {"shares", of_model([](const ModelReport& of) {
-          return only_if(!of.answer_parts.empty(), object({{"axes", share_axes(of)},
-                                                           {"layers", of.answer_layers},
-                                                           {"parts", of.answer_parts}}));
+       {"shares", of_model([&](const ModelReport& of) {
+          return only_if(shared, object({{"axes", share_axes(of)},
+                                         {"layers", of.answer_layers},
+                                         {"parts", of.answer_parts}}));
         })},
        {"predictions", of_model([](const ModelReport& of) {
           return only_if(!of.predictions.empty(), prediction_facts(of));

@@ -590,7 +590,7 @@ std::vector<std::pair<std::string, Tensor>> KindRun::foreseen(const ModelRequest
        foreseen_tensors(folder.architecture, folder.weights, model.texts, model)) {
     tensors.emplace_back(name, shape_only(std::move(shape), model.dtype));
   }
-  if (model.answer && model.weights) {
+  if (model.answer && model.weights && !plan_.model->answer_layers.empty()) {
     Shape shape = AnswerShares(model).shape(plan_.model->answer_layers.size());
     tensors.emplace_back("shares", shape_only(std::move(shape), model.dtype));
   }

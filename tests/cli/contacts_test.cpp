@@ -36,7 +36,9 @@ TEST_CASE("contacts can be the only tensor of a result") {
       {"run", case_of("esm_contacts"), "--only", "contacts", "--plots", "none", "--out", "r"},
       folder.path());
   CHECK(outcome.errors == "");
-  CHECK(attn::TensorFile::open(folder / "r" / "result.json").read("contacts").shape().size() == 3);
+  const attn::TensorFile file = attn::TensorFile::open(folder / "r" / "result.json");
+  CHECK(file.read("contacts").shape().size() == 3);
+  CHECK_THROWS(file.read("layers.0.self.weights"));
 }
 
 TEST_CASE("contacts are there where all layers are chosen by name") {

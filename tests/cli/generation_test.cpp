@@ -125,7 +125,8 @@ TEST_CASE("heads, view and explain read prompt and answer") {
     words.insert(words.end(), input.begin(), input.end());
     return attn_cli(words, folder.path());
   };
-  CHECK(with({"heads", "--json"}).output.find("\"layers.3.self\"") != std::string::npos);
+  CHECK(holds_text(without_space(with({"heads", "--json"}).output),
+                   R"("tokens":[["the","United","States",","]])"));
   CHECK(with({"view", "--out", "page.html"}).exit_code == 0);
   CHECK(read_text(folder / "page.html").find("\" States\"") != std::string::npos);
   CHECK(with({"explain", "--layer", "1", "--query", "7"}).exit_code == 0);
@@ -210,6 +211,28 @@ TEST_CASE("shares of the answer's attention add up to one") {
       REQUIRE(sum == doctest::Approx(1).epsilon(1e-5));
     }
   }
+}
+
+TEST_CASE("the key of shares tells of the tensor that is there, and of none") {
+  const auto result_of = [](const char* name, const std::string& rest) {
+    const Outcome outcome =
+        attn_cli({"run", "-", "--plots", "none", "--out", "-", "--quiet"}, ".",
+                 R"({"model": ")" + (recorded_models / name / "checkpoint").string() +
+                     R"(", "token_ids": [[5, 6, 7, 4]], "generate": 2)" + rest + "}");
+    REQUIRE(outcome.exit_code == 0);
+    return without_space(outcome.output);
+  };
+  // Its layers of linear attention have no weights to share.
+  CHECK(holds_text(result_of("qwen3_next_delta_rule", ""), R"("layers":[3],"parts")"));
+  CHECK(!holds_text(result_of("gpt2_bare_names", R"(, "weights": false)"), R"("shares")"));
+  // The encoder has a layer more than the decoder.
+  CHECK(!holds_text(result_of("t5gemma_larger_encoder", R"(, "layers": [2])"), R"("shares")"));
+  const Outcome heads = attn_cli(
+      {"heads", "-"}, ".",
+      R"({"model": ")" + (recorded_models / "t5gemma_larger_encoder" / "checkpoint").string() +
+          R"(", "token_ids": [[5, 6, 7, 4]], "generate": 2, "layers": [2]})");
+  CHECK(heads.exit_code == 0);
+  CHECK(!holds_text(heads.output, "first_token"));
 }
 
 TEST_CASE("shares may be all that is asked for") {

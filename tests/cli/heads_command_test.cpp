@@ -168,6 +168,23 @@ TEST_CASE("of a corpus only statistics are read, of its texts as they are") {
   }
 }
 
+TEST_CASE("mean maps have the keys that are seen where these are the earlier ones") {
+  const TemporaryFolder folder;
+  write_text(folder / "texts.jsonl", "{\"token_ids\": [1, 2, 3, 4, 5, 6, 7, 8]}\n");
+  const auto result_of = [&](const std::string& model) {
+    REQUIRE(attn_cli({"heads", "--model", model, "--corpus", "texts.jsonl", "--average", "8",
+                      "--out", "r", "--quiet"},
+                     folder.path())
+                .exit_code == 0);
+    return read_text(folder / "r" / "result.json");
+  };
+  CHECK(result_of(speeches).find("\"layers.0.self.allowed\"") != std::string::npos);
+  std::filesystem::remove_all(folder / "r");
+  const std::string windowed =
+      (std::filesystem::path(ATTN_TEST_DATA) / "models/cases/mistral_window/checkpoint").string();
+  CHECK(result_of(windowed).find(".allowed\"") == std::string::npos);
+}
+
 TEST_CASE("joined sums are written beside those of the shards") {
   CHECK(attn_cli({"heads", "--merge", "parts", "--out", "whole"}).errors ==
         "attn-cli: joined sums are written beside those of the shards\n"
