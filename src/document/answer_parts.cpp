@@ -112,13 +112,6 @@ PartOfToken by_special_tokens(const Prompt& prompt) {
   return parts;
 }
 
-bool has_sinks(const ModelRequest& request) {
-  const Architecture& model = request.folder->architecture;
-  const CheckpointWeights& weights = request.folder->weights;
-  return StackWeights(weights, model, model.stacks.back(), find_prefix(weights, model))
-      .has(WeightPurpose::sinks, 0);
-}
-
 std::size_t count_of(const PartOfToken& parts) {
   std::size_t count = 0;
   for (const auto& part : parts) count = std::max(count, part ? *part + 1 : 0);
@@ -175,7 +168,7 @@ AnswerParts read_answer_parts(const JsonValue* parts, const std::vector<Prompt>&
   own.answer = own.names.size() - 1;
   own.names.emplace_back(first_name);
   const std::size_t first = own.names.size() - 1;
-  own.sink = has_sinks(request) && !crosses;
+  own.sink = has_sinks(request.folder->architecture, request.folder->weights) && !crosses;
   if (own.sink) own.names.emplace_back(sink_name);
   for (const PartOfToken& tokens : of_samples) {
     std::vector<std::size_t>& columns = own.columns.emplace_back();

@@ -399,12 +399,14 @@ class ModelReader {
   // Where the tokens begin in their text, the space before a word left out. The second text of a
   // pair has no parts.
   static Prompt prompt_of(const std::string& text, const std::vector<TextToken>& tokens) {
+    // Tokens come in their order: each character is counted once.
+    std::size_t counted = 0, count = 0;
     const auto characters = [&](std::size_t bytes) {
-      return bytes - static_cast<std::size_t>(std::count_if(
-                         text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bytes),
-                         continues_character));
+      if (bytes < counted) counted = count = 0;
+      for (; counted < bytes; ++counted) count += continues_character(text[counted]) ? 0 : 1;
+      return count;
     };
-    Prompt prompt{{}, characters(text.size())};
+    Prompt prompt;
     for (const TextToken& token : tokens) {
       PromptToken& own = prompt.tokens.emplace_back();
       if (token.text == 0) {
@@ -413,6 +415,7 @@ class ModelReader {
       }
       own.special = token.special;
     }
+    prompt.characters = characters(text.size());
     return prompt;
   }
 

@@ -52,7 +52,7 @@ struct AttentionSums {
   std::string name;
   std::uint64_t most_keys = 0;                 ///< of a text; 0 = not known
   std::vector<std::uint64_t> texts_by_offset;  ///< that are long enough to have it
-  /// That have each of the first positions; empty without mean maps.
+  /// Number of texts that have each of the first positions; empty without mean maps.
   std::vector<std::uint64_t> texts_by_position;
   std::vector<HeadSums> heads;
 };
@@ -143,7 +143,7 @@ void ask_for_rows(Plan& plan);
 /// Computes a model and hands over the numbers of each attention, equal to those of the maps of
 /// compute_maps(): means over samples. With `corpus` also what text_numbers() has of the first
 /// sample.
-void walk_rows(const Plan& plan, const HeadCounting& counting, const HeadsCorpusOptions* corpus,
+void walk_rows(Plan& plan, const HeadCounting& counting, const HeadsCorpusOptions* corpus,
                bool scores, const std::function<void(const TextNumbers&)>& take);
 
 }  // namespace attn

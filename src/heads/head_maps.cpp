@@ -20,6 +20,7 @@
 #include "heads/corpus_sums.hpp"
 #include "maps/attention_map.hpp"
 #include "maps/computed_maps.hpp"
+#include "models/checkpoint.hpp"
 #include "result/tensor_names.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
@@ -148,14 +149,13 @@ void ScoreReading::read(std::size_t sample, const std::string& attention,
   const auto& ids = name.in_decoder() ? texts.decoder_ids[sample] : texts.ids[sample];
   std::vector<std::uint8_t> left_out;
   if (counting_.ignore_special) left_out = model_tokens(*model_.folder, ids, counting_).special;
-  Attention& own = read_[attention];
-  for (const ScoreValues& head : score_values(request, left_out)) own.values.push_back(head);
-  own.sinks = static_cast<bool>(request.sinks);
+  std::vector<ScoreValues>& own = read_[attention];
+  for (const ScoreValues& head : score_values(request, left_out)) own.push_back(head);
 }
 
 bool reads_scores(const std::vector<HeadStatistic>& statistics) {
   return statistics.empty() || std::ranges::any_of(statistics, [](HeadStatistic statistic) {
-           return static_cast<std::size_t>(statistic) >= weight_statistic_count;
+           return head_statistics()[static_cast<std::size_t>(statistic)].needs == HeadNeeds::scores;
          });
 }
 
@@ -263,11 +263,13 @@ AttentionMap with_tokens(AttentionMap map, const HeadCounting& counting,
 }
 
 std::vector<std::vector<Prediction>> compute_maps(
-    const Plan& plan, const HeadCounting& counting, bool scores,
+    Plan& plan, const HeadCounting& counting, bool scores,
     const std::function<void(const AttentionMap&)>& take,
     const std::function<void(const NamedTensor&)>& take_tensor) {
-  Plan own = plan;
-  auto* const model = std::get_if<ModelRequest>(&own.computation);
+  auto* const model = std::get_if<ModelRequest>(&plan.computation);
+  const bool sinks = model != nullptr
+                         ? has_sinks(model->folder->architecture, model->folder->weights)
+                         : plan.options().sinks && !plan.options().weight_expression;
   std::optional<ScoreReading> reading;
   if (scores && model != nullptr) {
     reading.emplace(*model, counting);
@@ -278,16 +280,13 @@ std::vector<std::vector<Prediction>> compute_maps(
   }
   const auto give = [&](AttentionMap map, std::size_t) {
     if (!map.numbers) return;
-    if (model == nullptr) {
-      map.sinks = own.options().sinks && !own.options().weight_expression;
-    } else if (reading) {
-      ScoreReading::Attention read = reading->take(map.name.text());
-      map.score_values = std::move(read.values);
-      map.sinks = read.sinks;
-    }
+    map.sinks = sinks && (model == nullptr || !map.name.is_cross());
+    if (reading) map.score_values = reading->take(map.name.text());
     take(with_tokens(std::move(map), counting, model));
   };
-  return compute(own, {.tensor = take_tensor, .map = give}).predictions;
+  auto predictions = compute(plan, {.tensor = take_tensor, .map = give}).predictions;
+  if (model != nullptr) model->requests = {};
+  return predictions;
 }
 
 }  // namespace attn

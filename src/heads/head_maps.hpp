@@ -32,24 +32,20 @@ AttentionMap with_tokens(AttentionMap map, const HeadCounting& counting,
 /// Scores of a model's attentions, read before each is computed.
 class ScoreReading {
  public:
-  /// Scores of one attention, of all samples, and whether its heads have sink logits.
-  struct Attention {
-    std::vector<ScoreValues> values;  ///< [B,H]
-    bool sinks = false;
-  };
-
   /// Keeps references to both.
   ScoreReading(const ModelRequest& model, const HeadCounting& counting)
       : model_(model), counting_(counting) {}
 
   void read(std::size_t sample, const std::string& attention, const AttentionRequest& request);
-  /// The last attention that was read. Forgets it.
-  Attention take(const std::string& attention) { return std::exchange(read_[attention], {}); }
+  /// The values [B,H] of the attention that was last read, of all samples. Forgets them.
+  std::vector<ScoreValues> take(const std::string& attention) {
+    return std::exchange(read_[attention], {});
+  }
 
  private:
   const ModelRequest& model_;
   const HeadCounting& counting_;
-  std::map<std::string, Attention> read_;
+  std::map<std::string, std::vector<ScoreValues>> read_;
 };
 
 /// Whether a statistic of scores is among those; of no statistics, which stand for all, it is.
@@ -77,7 +73,7 @@ Plan plan_of_statistics(const HeadsOptions& options, const Document& document,
 /// is known of its scores, as soon as it is there, and the other tensors if they are asked for.
 /// Returns a model's predictions, one list per sample.
 std::vector<std::vector<Prediction>> compute_maps(
-    const Plan& plan, const HeadCounting& counting, bool scores,
+    Plan& plan, const HeadCounting& counting, bool scores,
     const std::function<void(const AttentionMap&)>& take,
     const std::function<void(const NamedTensor&)>& take_tensor = {});
 

@@ -9,6 +9,7 @@
 #include "heads/corpus_sums.hpp"
 #include "heads/head_maps.hpp"
 #include "maps/computed_maps.hpp"
+#include "models/checkpoint.hpp"
 #include "statistics/head_values.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"
@@ -87,6 +88,7 @@ class PassReading {
     for (const MapTokens& own : tokens_) {
       const std::size_t length = own.ids.size();
       positions_.emplace_back(length, length, &own, &own, true);
+      positions_.back().sinks = has_sinks(model.folder->architecture, model.folder->weights);
     }
   }
 
@@ -101,7 +103,7 @@ class PassReading {
   }
 
  private:
-  // Layers without a map have none.
+  // Finds the attention of a layer by its number: the plan has none for layers without a map.
   const PlannedAttention& attention_of(std::size_t layer) const {
     return *std::ranges::find_if(plan_.attentions, [&](const PlannedAttention& attention) {
       return attention.name.layer() == layer;
@@ -110,10 +112,8 @@ class PassReading {
 
   void begin(std::size_t layer, std::size_t heads) {
     const PlannedAttention& attention = attention_of(layer);
-    const ScoreReading::Attention scores = scores_.take(attention.name.text());
-    positions_[sample_].sinks = scores.sinks;
     reading_.emplace(positions_[sample_], heads, counting_, sample_ == 0 ? corpus_ : nullptr);
-    reading_->add(scores.values);
+    reading_->add(scores_.take(attention.name.text()));
     Geometry geometry = attention.geometry;
     geometry.batch = 1;
     geometry.queries = geometry.keys = positions_[sample_].rows;
@@ -169,19 +169,19 @@ void ask_for_rows(Plan& plan) {
   std::get<ModelRequest>(plan.computation).rows = [](std::size_t, std::size_t, const Tensor&) {};
 }
 
-void walk_rows(const Plan& plan, const HeadCounting& counting, const HeadsCorpusOptions* corpus,
+void walk_rows(Plan& plan, const HeadCounting& counting, const HeadsCorpusOptions* corpus,
                bool scores, const std::function<void(const TextNumbers&)>& take) {
   PassReading reading(plan, std::get<ModelRequest>(plan.computation), counting, corpus, take);
-  Plan own = plan;
+  auto& requests = std::get<ModelRequest>(plan.computation).requests;
   if (scores) {
-    std::get<ModelRequest>(own.computation).requests =
-        [&](std::size_t, const std::string& attention, const AttentionRequest& request) {
-          reading.read_scores(attention, request);
-        };
+    requests = [&](std::size_t, const std::string& attention, const AttentionRequest& request) {
+      reading.read_scores(attention, request);
+    };
   }
-  compute_rows(own, [&](std::size_t layer, std::size_t first, const Tensor& rows) {
+  compute_rows(plan, [&](std::size_t layer, std::size_t first, const Tensor& rows) {
     reading.take(layer, first, rows);
   });
+  requests = {};
 }
 
 }  // namespace attn

@@ -132,7 +132,7 @@ AttentionSums read_attention(const JsonObject& stored, const StoredSums& of) {
     stored.each("texts_by_position", [&](const JsonValue& count, const std::string& place) {
       attention.texts_by_position.push_back(
           static_cast<std::uint64_t>(expect_integer(count, place, 0)));
-      // Who has a position has those before it.
+      // A text that has a position has those before it.
       const std::size_t last = attention.texts_by_position.size() - 1;
       const std::uint64_t most = last == 0 ? of.sums.texts : attention.texts_by_position[last - 1];
       if (attention.texts_by_position[last] > most) refuse(place);

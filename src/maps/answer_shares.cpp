@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tensor/elements.hpp"
+
 namespace attn {
 namespace {
 
@@ -31,23 +33,24 @@ void AnswerShares::add(const Tensor& weights) {
   const Shape& shape = weights.shape();
   const std::size_t heads = shape[1], queries = shape[2], keys = shape[3],
                     count = parts.names.size(), longest = longest_answer(request_);
-  const Tensor numbers = weights.converted(DType::float64);
   std::vector<double>& layer = layers_.emplace_back(shape[0] * heads * longest * count);
-  for (std::size_t row = 0; row < shape[0] * heads; ++row) {
-    const std::size_t b = row / heads;
-    const std::vector<std::size_t>& columns = parts.columns[b];
-    for (std::size_t i = 0; i < answer_length(request_, b); ++i) {
-      const auto from =
-          numbers.values<double>().subspan((row * queries + request_.prompts[b] + i) * keys, keys);
-      double* const to = layer.data() + (row * longest + i) * count;
-      double sum = 0;
-      for (std::size_t j = 0; j < keys; ++j) {
-        to[j < columns.size() ? columns[j] : parts.answer] += from[j];
-        sum += from[j];
+  with_floats(weights, [&](const auto numbers) {
+    for (std::size_t row = 0; row < shape[0] * heads; ++row) {
+      const std::size_t b = row / heads;
+      const std::vector<std::size_t>& columns = parts.columns[b];
+      for (std::size_t i = 0; i < answer_length(request_, b); ++i) {
+        const auto from = numbers.subspan((row * queries + request_.prompts[b] + i) * keys, keys);
+        double* const to = layer.data() + (row * longest + i) * count;
+        double sum = 0;
+        for (std::size_t j = 0; j < keys; ++j) {
+          const auto weight = static_cast<double>(from[j]);
+          to[j < columns.size() ? columns[j] : parts.answer] += weight;
+          sum += weight;
+        }
+        if (parts.sink) to[count - 1] = 1 - sum;
       }
-      if (parts.sink) to[count - 1] = 1 - sum;
     }
-  }
+  });
 }
 
 Shape AnswerShares::shape(std::size_t layers) const {

@@ -28,7 +28,7 @@ class AnswerShares {
   /// [layers,H,tokens,parts], or [B,layers,H,tokens,parts] of several texts, with zeros behind the
   /// ends of shorter answers; absent without layers.
   Tensor finish() const;
-  /// Its shape for that many layers.
+  /// Shape of that tensor for a number of layers.
   Shape shape(std::size_t layers) const;
 
  private:

@@ -502,4 +502,9 @@ std::string find_prefix(const CheckpointWeights& weights, const Architecture& mo
       weights.place(), suggestion(wanted, known));
 }
 
+bool has_sinks(const Architecture& model, const CheckpointWeights& weights) {
+  return StackWeights(weights, model, model.stacks.back(), find_prefix(weights, model))
+      .has(WeightPurpose::sinks, 0);
+}
+
 }  // namespace attn
