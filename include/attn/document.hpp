@@ -54,8 +54,8 @@ struct DocumentOptions {
   std::optional<std::string> ablate;
   std::optional<std::string> patch;      ///< text that the output of a part of the model comes from
   std::optional<std::string> patch_at;   ///< that part: "2.1", "2.feed_forward", "2.residual:3,4"
-  std::optional<std::size_t> generate;   ///< tokens that the model says after the texts
-  std::optional<std::string> continued;  ///< a text in the place of what it would say
+  std::optional<std::size_t> generate;   ///< tokens to generate after the texts
+  std::optional<std::string> continued;  ///< a text in the place of a generated one
   /// Parts of the texts whose shares of the answer's attention are wanted.
   std::vector<TextPart> parts;
   bool parts_between_special_tokens = false;  ///< in their place: what stands between those

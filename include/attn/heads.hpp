@@ -102,11 +102,11 @@ struct LensTokens {
   std::vector<Prediction::Token> likeliest;
 };
 
-/// Shares of parts of the texts in the attention of what a model said after them.
+/// Shares of parts of the texts in the attention of the tokens that are generated after them.
 struct AnswerShareTable {
   std::vector<std::string> attentions;           ///< "layers.0.self"…
   std::vector<std::string> parts;                ///< as in result.json
-  std::vector<std::vector<std::string>> tokens;  ///< that were said, of each sample
+  std::vector<std::vector<std::string>> tokens;  ///< the generated ones of each sample
   Tensor shares;  ///< [layers,H,tokens,parts]; of several samples [B,layers,H,tokens,parts]
 };
 

@@ -46,7 +46,7 @@ struct Prediction {
   std::vector<Token> likeliest;  ///< at most ten, the most probable first
 };
 
-/// What follows one prompt: what the model said, or a given text.
+/// The tokens that follow one prompt: generated ones, or those of a given text.
 struct GeneratedText {
   std::size_t prompt = 0;  ///< tokens before it
   std::vector<std::int64_t> ids;
@@ -63,7 +63,7 @@ struct ModelReport {
   bool next = false;  ///< whether each prediction is the token after its sample
   std::vector<std::vector<Prediction>> predictions;
   std::vector<GeneratedText> generated;  ///< one for each sample; empty = nothing was asked for
-  double generation_seconds = 0;         ///< that it took
+  double generation_seconds = 0;         ///< that generating took; 0 if a text is given
   /// Parts and layers of the tensor "shares" [layers,H,tokens,parts], of what was generated.
   std::vector<std::string> answer_parts;
   std::vector<std::size_t> answer_layers;

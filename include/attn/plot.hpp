@@ -301,8 +301,8 @@ Picture draw_strip(const TokenStrip& strip, const StripOptions& options, Picture
 Picture draw_overlay(const PictureOverlay& overlay, const OverlayOptions& options,
                      PictureFormat format);
 /// Draws columns of a matrix [L,D] as curves over its rows: all of a few, otherwise some from the
-/// first to the last. Its key labels are the numbers of its dimensions; titles replace these in the
-/// legend.
+/// first to the last. Its key labels name the columns, those of positions by the numbers of their
+/// dimensions; titles replace these in the legend.
 Picture draw_curves(const Heatmap& columns, const CurvesOptions& options, PictureFormat format);
 /// Draws points on axes of one scale.
 Picture draw_points(const PointMap& map, const FigureOptions& options, PictureFormat format);

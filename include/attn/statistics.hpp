@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// A number about one head's weights [Lq,Lk]; head_statistics() has their meanings.
+/// A number about one head's weights or scores [Lq,Lk]; head_statistics() has their meanings.
 enum class HeadStatistic {
   previous,
   next,
@@ -71,8 +71,8 @@ struct RolloutOptions {
   double discarded = 0;  ///< share of the smallest fused weights of each row that become zero first
 };
 
-/// An analysis of a stack of maps, in addition to the statistics. `norms`, `lens` and `induction`
-/// require a model.
+/// An analysis of a stack of maps, in addition to the statistics. `norms`, `lens`,
+/// `induction` and `contacts` require a model.
 enum class HeadAnalysis {
   rollout,
   norms,

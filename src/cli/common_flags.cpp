@@ -205,12 +205,13 @@ void add_model(Flags& flags, DocumentOptions& options) {
   flags.text("--at", options.patch_at, "PLACE",
              translated("Part for --patch: a head 2.1, 2.feed_forward or the states 2.residual, "
                         "with positions 2.1:3,4 or at all"));
-  flags.count("--generate", options.generate, "N",
-              translated("Let the model say up to N tokens after the text, the likeliest ones, and "
-                         "read both"),
-              1);
+  flags.count(
+      "--generate", options.generate, "N",
+      translated("Generate up to N tokens after the text, the likeliest each time, and read "
+                 "both"),
+      1);
   flags.text("--continue", options.continued, "TEXT",
-             translated("Text after that of --text, instead of what the model would say"));
+             translated("Text after that of --text, in place of a generated one"));
   flags
       .add("--parts", "NAME=A:B,…",
            translated("Parts of the text, from character A, counted from 0, to before B, whose "
@@ -218,7 +219,8 @@ void add_model(Flags& flags, DocumentOptions& options) {
                       "between special tokens"),
            [&](const std::string& text) { read_parts(text, options); })
       .words = {"special"};
-  flags.toggle("--chat", options.chat, translated("Write the text by the model's chat template"));
+  flags.toggle("--chat", options.chat,
+               translated("Refused with the reason: chat templates are not run"));
   flags
       .add("--ids", "N,N,…",
            translated("Token ids for the model to read, instead of --text; repeatable"),

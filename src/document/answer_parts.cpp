@@ -34,7 +34,7 @@ std::vector<Range> read_ranges(const JsonValue& parts) {
                                    in_quotes(std::string(prompt_name))));
     }
     if (!member.value.is(JsonValue::Type::array) || member.value.size() != 2) {
-      throw input_error(translated("expected two characters, from and to, found {1}",
+      throw input_error(translated("expected two numbers of characters, from and to, found {1}",
                                    translated(type_text(member.value))),
                         at, translated("give [from, to], such as [0, 120]"));
     }
@@ -123,8 +123,8 @@ std::size_t count_of(const PartOfToken& parts) {
 AnswerParts read_answer_parts(const JsonValue* parts, const std::vector<Prompt>& prompts,
                               const ModelRequest& request) {
   if (parts != nullptr && !request.answer) {
-    throw input_error(translated("nothing is said after the text whose parts are named"), "/parts",
-                      translated("add \"generate\" or \"continue\", or leave it out"));
+    throw input_error(translated("there is no answer whose attention the parts could share"),
+                      "/parts", translated("add \"generate\" or \"continue\", or leave it out"));
   }
   if (parts != nullptr && prompts.empty()) {
     throw input_error(translated("only texts have parts"), "/parts",

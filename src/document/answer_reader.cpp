@@ -27,14 +27,14 @@ std::vector<Ids>& extended_ids(ModelRequest& request) {
   return last_stack(request).crosses ? request.texts.decoder_ids : request.texts.ids;
 }
 
-void refuse_silent_models(const ModelRequest& request, const std::string& place) {
+void refuse_models_without_generation(const ModelRequest& request, const std::string& place) {
   const Architecture& model = request.folder->architecture;
   const auto refuse = [&](std::string problem) {
     throw input_error(std::move(problem), place,
                       translated("leave it out, or name a model that writes texts"));
   };
   if (model.vision) {
-    refuse(translated("models of the type {1} read pictures and say nothing", model.family));
+    refuse(translated("models of the type {1} read pictures and generate no text", model.family));
   }
   if (!model.stacks.back().causal) {
     refuse(translated("models of the type {1} do not predict the next token", model.family));
@@ -43,9 +43,10 @@ void refuse_silent_models(const ModelRequest& request, const std::string& place)
     refuse(translated("the file has no head that gives logits"));
   }
   if (is_changed(request)) {
-    throw input_error(translated("a model that gets parts from another text or means of heads says "
-                                 "nothing"),
-                      place, translated("leave it out, or \"patch\" and \"ablate\""));
+    throw input_error(
+        translated("a model that gets parts from another text or means of heads generates "
+                   "no text"),
+        place, translated("leave it out, or \"patch\" and \"ablate\""));
   }
 }
 
@@ -57,7 +58,7 @@ const std::string* text_before(const JsonValue& root, const ModelRequest& reques
   return texts != nullptr && texts->is(JsonValue::Type::string) ? &texts->string() : nullptr;
 }
 
-// The ids of the text that takes the place of what the model would say: those that it adds to the
+// The ids of the text that takes the place of a generated one: those that it adds to the
 // ids of the text before it, as SentencePiece puts a space before each text. Where both together
 // are cut otherwise at the seam, they are those of the text alone.
 Ids given_answer(const ModelRequest& request, const std::string* before, const std::string& text,
@@ -131,7 +132,7 @@ void read_answer(const JsonValue& root, const Limits& limits, ModelRequest& requ
                       translated("leave one of them out"));
   }
   const std::string place = generate != nullptr ? "/generate" : "/continue";
-  refuse_silent_models(request, place);
+  refuse_models_without_generation(request, place);
   std::vector<Ids>& samples = extended_ids(request);
   AnswerRequest answer;
   answer.ends = request.folder->ends;
@@ -174,8 +175,10 @@ void complete_answer(Plan& plan, std::size_t threads) {
     report.generated.push_back(
         {request->prompts[b], std::move(answer.ids), {}, std::move(answer.probabilities)});
   }
-  report.generation_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (request->answer->given.empty()) {
+    report.generation_seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
   report.answer_parts = request->parts.names;
   for (std::size_t n = 0; n < last_stack(*request).layers.size(); ++n) {
     if (request->chooses_map(last_stack(*request), n)) report.answer_layers.push_back(n);

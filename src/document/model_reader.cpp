@@ -534,7 +534,7 @@ class ModelReader {
     }
   }
 
-  // Those of the layers that are wanted.
+  // Numbers of the wanted layers without a map.
   std::string layers_without_map() const {
     std::string text;
     for (const ModelStack& stack : model().stacks) {

@@ -42,7 +42,7 @@ struct AnswerParts {
 struct ModelRequest : ModelOptions {
   std::shared_ptr<const ModelFolder> folder;
   ModelTexts texts;
-  /// What follows the prompts, which are the beginnings of the texts that the last stack reads.
+  /// The tokens after the prompts, which are the beginnings of the texts that the last stack reads.
   /// Until it is known, tokens of the id 0 stand in its place.
   std::optional<AnswerRequest> answer;
   std::vector<std::size_t> prompts;  ///< tokens of each sample's

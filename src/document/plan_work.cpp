@@ -93,7 +93,7 @@ double work_of(const ModelRequest& request) {
         static_cast<double>(std::ranges::count_if(stack.layers, &ModelLayer::has_map));
     work += maps * all * keys * as_real(own.heads) * 2 * as_real(own.head_width);
   }
-  // What is said is computed token by token, and then read with its prompt.
+  // Generated tokens are computed one by one, and then read with their prompt.
   const double times = request.answer ? 2 : 1;
   return times * (work + tokens * layers) +
          ((request.logits ? tokens : 0) + (request.answer ? tokens : 0)) * head;

@@ -65,8 +65,7 @@ class ModelWalk {
     if (layer_ > 0) {
       to_.step(translated("What enters {1}", layer));
       if (layer_ == 1) {
-        to_.paragraph(
-            translated("Layer 0 is left out here; a layer is chosen by its number."));
+        to_.paragraph(translated("Layer 0 is left out here; a layer is chosen by its number."));
       } else {
         to_.paragraph(translated(
             "Layers 0 to {1} are left out here; a layer is chosen by its number.", layer_ - 1));

@@ -175,9 +175,9 @@ class Reading {
         shares_.emplace(*model);
         outcome_.shares.emplace();
         outcome_.shares->parts = model->parts.names;
-        for (const GeneratedText& said : plan.model->generated) {
-          auto& tokens = outcome_.shares->tokens.emplace_back(said.tokens);
-          if (tokens.empty()) tokens = written_tokens(std::nullopt, said.ids);
+        for (const GeneratedText& text : plan.model->generated) {
+          auto& tokens = outcome_.shares->tokens.emplace_back(text.tokens);
+          if (tokens.empty()) tokens = written_tokens(std::nullopt, text.ids);
         }
       }
       if (wants(HeadAnalysis::norms)) watch_norms(*model, tensors_);

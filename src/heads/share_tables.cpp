@@ -76,7 +76,7 @@ std::string shares_text(const AnswerShareTable& table, std::optional<std::size_t
     }
   }
   std::string text = translated(
-      "\nShares of the attention of what was said, by part of the text (means over its tokens)\n\n"
+      "\nAttention of the generated tokens to each part of the text (means over these tokens)\n\n"
       "{1}",
       rows.text());
   if (top && *top < all) {

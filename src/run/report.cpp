@@ -156,6 +156,13 @@ std::string percentage(double probability) {
   return with_decimals(percent, std::min(zeros + 1, most));
 }
 
+// A line of a token: the text that it stands for, if that is known, and its probability.
+std::string token_line(std::string_view text, std::int64_t id, double probability) {
+  const std::string written =
+      text.empty() ? translated("token {1}", id) : "\"" + std::string(text) + "\"";
+  return "  " + padded_left(percentage(probability), 5) + " %  " + printable(written) + "\n";
+}
+
 // The likeliest tokens by the model, one a line. A space that a token begins with is a part of it.
 std::string predictions(const ModelReport& model) {
   std::string text;
@@ -167,17 +174,14 @@ std::string predictions(const ModelReport& model) {
                       : translated("Mask token {1} of sample {2}", prediction.position + 1, b)) +
           "\n";
       for (const Prediction::Token& token : prediction.likeliest) {
-        const std::string written =
-            token.text.empty() ? translated("token {1}", token.id) : "\"" + token.text + "\"";
-        const std::string percent = padded_left(percentage(token.probability), 5);
-        text += "  " + percent + " %  " + printable(written) + "\n";
+        text += token_line(token.text, token.id, token.probability);
       }
     }
   }
   return text;
 }
 
-// What follows the texts, and how fast it was computed.
+// The tokens that follow the texts, and how fast they were generated.
 std::string generated(const ModelReport& model) {
   std::string text;
   std::size_t count = 0;
@@ -189,13 +193,11 @@ std::string generated(const ModelReport& model) {
                        translated_count(one.prompt, "{1} token", "{1} tokens"), b) +
             "\n";
     for (std::size_t i = 0; i < one.ids.size(); ++i) {
-      const std::string written =
-          one.tokens.empty() ? translated("token {1}", one.ids[i]) : "\"" + one.tokens[i] + "\"";
-      text += "  " + padded_left(percentage(one.probabilities[i]), 5) + " %  " +
-              printable(written) + "\n";
+      text += token_line(one.tokens.empty() ? std::string_view() : one.tokens[i], one.ids[i],
+                         one.probabilities[i]);
     }
   }
-  if (count == 0) return text;
+  if (model.generation_seconds == 0) return text;
   const double seconds = model.generation_seconds;
   return text +
          translated("{1} in {2} s, {3} a second",

@@ -16,12 +16,12 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path recorded_models = fs::path(ATTN_TEST_DATA) / "models" / "cases";
-const std::string speaking_model = fs::path(ATTN_DATA) / "speeches";
+const std::string speeches_model = fs::path(ATTN_DATA) / "speeches";
 
 // The result that a run of the program wrote to standard output, without the space that lays it
 // out.
 std::string answer_of_run(const std::vector<std::string>& more) {
-  std::vector<std::string> words{"run",     "--model", speaking_model, "--text", "the people of",
+  std::vector<std::string> words{"run",     "--model", speeches_model, "--text", "the people of",
                                  "--plots", "none",    "--out",        "-"};
   words.insert(words.end(), more.begin(), more.end());
   const Outcome outcome = attn_cli(words);
@@ -46,7 +46,7 @@ bool holds_text(const std::string& text, const std::string& part) {
 }
 
 // The probabilities of what follows the text.
-std::vector<double> said_probabilities(const std::string& result) {
+std::vector<double> generated_probabilities(const std::string& result) {
   const std::string key = "\"probabilities\":[[";
   std::vector<double> all;
   const char* at = result.c_str() + result.find(key) + key.size();
@@ -58,26 +58,26 @@ std::vector<double> said_probabilities(const std::string& result) {
 
 }  // namespace
 
-TEST_CASE("a model says what it finds likeliest, and its maps go over prompt and answer") {
+TEST_CASE("a model generates the likeliest tokens, and its maps go over prompt and answer") {
   const std::string result = answer_of_run({"--generate", "4"});
   CHECK(holds_text(result,
                    R"("generated":{"prompt":[4],"tokens":[[" the"," United"," States",","]],)"
                    R"("ids":[[259,512,442,11]])"));
-  REQUIRE(said_probabilities(result).size() == 4);
-  CHECK(said_probabilities(result)[2] == doctest::Approx(0.97356).epsilon(1e-3));
+  REQUIRE(generated_probabilities(result).size() == 4);
+  CHECK(generated_probabilities(result)[2] == doctest::Approx(0.97356).epsilon(1e-3));
   CHECK(holds_text(
       result,
       R"("query":["<|begin_of_text|>","the"," people"," of"," the"," United"," States",","])"));
   CHECK(holds_text(result, R"("layers.3.self.weights":[1,4,8,8])"));
 }
 
-TEST_CASE("a given answer has the maps and probabilities of what the model says") {
+TEST_CASE("a given answer has the maps and probabilities of the generated one") {
   const std::string said = answer_of_run({"--generate", "4"});
   const std::string given = answer_of_run({"--continue", " the United States,"});
   CHECK(holds_text(given, R"("ids":[[259,512,442,11]])"));
   for (std::size_t i = 0; i < 4; ++i) {
-    CHECK(said_probabilities(given)[i] ==
-          doctest::Approx(said_probabilities(said)[i]).epsilon(1e-4));
+    CHECK(generated_probabilities(given)[i] ==
+          doctest::Approx(generated_probabilities(said)[i]).epsilon(1e-4));
   }
   const auto maps = [](const std::string& result) {
     return result.substr(result.find("\"tensors\":"));
@@ -107,9 +107,9 @@ TEST_CASE("a text that is gone on with is cut as the whole text is") {
   CHECK(ids_after(R"(["a", "ba"])", " a") == "[[4],[4]]");
 }
 
-TEST_CASE("the report says what follows the text, with the time that it took") {
+TEST_CASE("the report has the generated tokens and the time that they took") {
   const TemporaryFolder folder;
-  const Outcome outcome = attn_cli({"run", "--model", speaking_model, "--text", "the people of",
+  const Outcome outcome = attn_cli({"run", "--model", speeches_model, "--text", "the people of",
                                     "--generate", "2", "--plots", "none"},
                                    folder.path());
   CHECK(outcome.exit_code == 0);
@@ -119,7 +119,7 @@ TEST_CASE("the report says what follows the text, with the time that it took") {
 
 TEST_CASE("heads, view and explain read prompt and answer") {
   const TemporaryFolder folder;
-  const std::vector<std::string> input{"--model",       speaking_model, "--text",
+  const std::vector<std::string> input{"--model",       speeches_model, "--text",
                                        "the people of", "--generate",   "4"};
   const auto with = [&](std::vector<std::string> words) {
     words.insert(words.end(), input.begin(), input.end());
@@ -132,7 +132,7 @@ TEST_CASE("heads, view and explain read prompt and answer") {
   CHECK(with({"explain", "--layer", "1", "--query", "7"}).exit_code == 0);
 }
 
-TEST_CASE("what cannot be said is refused with the reason") {
+TEST_CASE("what cannot be generated is refused with the reason") {
   const auto refused = [](const std::string& model, const std::string& rest) {
     const Outcome outcome = attn_cli({"run", "-", "--plots", "none"}, ".",
                                      R"({"model": ")" + model + R"(", )" + rest + "}");
@@ -143,20 +143,20 @@ TEST_CASE("what cannot be said is refused with the reason") {
   const auto folder_of = [](const char* name) {
     return (recorded_models / name / "checkpoint").string();
   };
-  CHECK(refused(speaking_model, R"("text": "the", "generate": 0)") ==
+  CHECK(refused(speeches_model, R"("text": "the", "generate": 0)") ==
         "attn-cli: expected a whole number of at least 1, found 0\n"
         "  where: standard input, /generate\n"
         "  help:  give a whole number of at least 1\n");
-  CHECK(refused(speaking_model, R"("text": "the", "generate": 1000000000)") ==
+  CHECK(refused(speeches_model, R"("text": "the", "generate": 1000000000)") ==
         "attn-cli: a text of 1000000002 tokens asks for 1.6000000064e+19 elements or more, and the "
         "limit is 1000000000\n"
         "  where: standard input, /generate\n"
         "  help:  give fewer tokens, or raise the limit with --max-elements\n");
-  CHECK(refused(speaking_model, R"("text": "the", "generate": 1, "continue": " a")") ==
+  CHECK(refused(speeches_model, R"("text": "the", "generate": 1, "continue": " a")") ==
         "attn-cli: \"generate\" and \"continue\" cannot both be given\n"
         "  where: standard input, /continue\n"
         "  help:  leave one of them out\n");
-  CHECK(refused(speaking_model, R"("text": "the", "continue": "")") ==
+  CHECK(refused(speeches_model, R"("text": "the", "continue": "")") ==
         "attn-cli: the text has no tokens\n"
         "  where: standard input, /continue\n"
         "  help:  give a text with at least a word\n");
@@ -168,20 +168,20 @@ TEST_CASE("what cannot be said is refused with the reason") {
         "attn-cli: 100 tokens after 2 are more than the model's positions, which end after 20\n"
         "  where: standard input, /generate\n"
         "  help:  give at most 18\n");
-  CHECK(refused(speaking_model, R"("text": "the", "generate": 1, "patch": {"text": "a"})") ==
-        "attn-cli: a model that gets parts from another text or means of heads says nothing\n"
+  CHECK(refused(speeches_model, R"("text": "the", "generate": 1, "patch": {"text": "a"})") ==
+        "attn-cli: a model that gets parts from another text or means of heads generates no text\n"
         "  where: standard input, /generate\n"
         "  help:  leave it out, or \"patch\" and \"ablate\"\n");
 }
 
-TEST_CASE("the work of what a model says is counted before it is done") {
-  const Outcome work = attn_cli({"run", "--model", speaking_model, "--text", "the", "--generate",
+TEST_CASE("the work of generating is counted before it is done") {
+  const Outcome work = attn_cli({"run", "--model", speeches_model, "--text", "the", "--generate",
                                  "200", "--plots", "none", "--out", "-", "--max-work", "10M"});
   CHECK(work.exit_code == 3);
   CHECK(work.errors ==
         "attn-cli: the document asks for 434380800 multiplications, and the limit is 1e+07\n"
         "  where: " +
-            speaking_model + "\n  help:  make it smaller, or raise the limit with --max-work\n");
+            speeches_model + "\n  help:  make it smaller, or raise the limit with --max-work\n");
 }
 
 TEST_CASE("shares of the answer's attention add up to one") {
@@ -200,7 +200,7 @@ TEST_CASE("shares of the answer's attention add up to one") {
     CAPTURE(document);
     const Outcome outcome =
         attn_cli({"run", "-", "--plots", "none", "--out", "r", "--quiet", "--tensors", "npz"},
-                 folder.path(), R"({"model": ")" + speaking_model + R"(", )" + document + "}");
+                 folder.path(), R"({"model": ")" + speeches_model + R"(", )" + document + "}");
     REQUIRE(outcome.errors == "");
     CHECK(holds_text(without_space(read_text(folder / "r" / "result.json")), parts));
     const attn::Tensor shares = attn::TensorFile::open(folder / "r" / "tensors.npz").read("shares");
@@ -285,13 +285,13 @@ TEST_CASE("shares are those of the map's rows, the sink's and the encoder's too"
 TEST_CASE("heads gives the shares of each head as a table, JSON and comma-separated values") {
   const TemporaryFolder folder;
   const auto with = [&](const std::string& more) {
-    return attn_cli({"heads", "--model", speaking_model, "--text", "the people of", "--generate",
+    return attn_cli({"heads", "--model", speeches_model, "--text", "the people of", "--generate",
                      "4", "--parts", "who=0:10", more},
                     folder.path())
         .output;
   };
   CHECK(holds_text(with("--out=r"),
-                   "Shares of the attention of what was said, by part of the text (means over its "
+                   "Attention of the generated tokens to each part of the text (means over these "
                    "tokens)\n\n  head    who  prompt  answer  first_token\n  0.0"));
   CHECK(
       holds_text(without_space(with("--json")),
@@ -304,7 +304,7 @@ TEST_CASE("heads gives the shares of each head as a table, JSON and comma-separa
 
 TEST_CASE("files of shares are named by layer and head") {
   const TemporaryFolder folder;
-  CHECK(attn_cli({"run", "--model", speaking_model, "--text", "the people", "--generate", "2",
+  CHECK(attn_cli({"run", "--model", speeches_model, "--text", "the people", "--generate", "2",
                   "--only", "shares", "--tensors", "csv", "--plots", "none", "--out", "r"},
                  folder.path())
             .exit_code == 0);
@@ -315,7 +315,7 @@ TEST_CASE("parts that a text does not have are refused with the reason") {
   const auto refused = [](const std::string& rest) {
     const Outcome outcome =
         attn_cli({"run", "-", "--plots", "none"}, ".",
-                 R"({"model": ")" + speaking_model + R"(", "text": "the people", )" + rest + "}");
+                 R"({"model": ")" + speeches_model + R"(", "text": "the people", )" + rest + "}");
     CHECK(outcome.exit_code == 3);
     return outcome.errors;
   };
@@ -351,18 +351,18 @@ TEST_CASE("parts that a text does not have are refused with the reason") {
         "  where: standard input, /parts\n"
         "  help:  name at least one, or leave \"parts\" out\n");
   CHECK(refused(R"("parts": {"a": [0, 3]})") ==
-        "attn-cli: nothing is said after the text whose parts are named\n"
+        "attn-cli: there is no answer whose attention the parts could share\n"
         "  where: standard input, /parts\n"
         "  help:  add \"generate\" or \"continue\", or leave it out\n");
   const Outcome flag = attn_cli(
-      {"run", "--model", speaking_model, "--text", "the", "--generate", "1", "--parts", "a=1"});
+      {"run", "--model", speeches_model, "--text", "the", "--generate", "1", "--parts", "a=1"});
   CHECK(flag.exit_code == 2);
   CHECK(flag.errors ==
         "attn-cli: invalid value \"a=1\" for --parts\n"
         "  where: --parts\n"
         "  help:  give names and characters such as system=0:120,question=120:180, or special\n");
   const auto by_flags = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> all{"run", "--model", speaking_model, "--text", "the", "--parts"};
+    std::vector<std::string> all{"run", "--model", speeches_model, "--text", "the", "--parts"};
     all.insert(all.end(), more.begin(), more.end());
     return attn_cli(all).errors;
   };
@@ -371,7 +371,7 @@ TEST_CASE("parts that a text does not have are refused with the reason") {
         "  where: --parts\n"
         "  help:  remove one of the two\n");
   CHECK(by_flags({"a=0:1"}) ==
-        "attn-cli: nothing is said after the text whose parts are named\n"
+        "attn-cli: there is no answer whose attention the parts could share\n"
         "  where: --parts\n"
         "  help:  add \"generate\" or \"continue\", or leave it out\n");
 }
@@ -380,7 +380,7 @@ TEST_CASE("parts of the command line take the place of the document's") {
   for (const std::string parts : {R"("special")", R"({"b": [0, 2]})"}) {
     const Outcome outcome =
         attn_cli({"run", "-", "--parts", "a=0:3", "--only", "shares", "--out", "-"}, ".",
-                 R"({"model": ")" + speaking_model +
+                 R"({"model": ")" + speeches_model +
                      R"(", "text": "the people", "generate": 1, "parts": )" + parts + "}");
     CHECK(outcome.errors == "");
     CHECK(holds_text(without_space(outcome.output),
@@ -389,7 +389,7 @@ TEST_CASE("parts of the command line take the place of the document's") {
 }
 
 TEST_CASE("conversations are refused, and ids take their place") {
-  const Outcome chat = attn_cli({"run", "--model", speaking_model, "--text", "the", "--chat"});
+  const Outcome chat = attn_cli({"run", "--model", speeches_model, "--text", "the", "--chat"});
   CHECK(chat.exit_code == 3);
   CHECK(
       chat.errors ==
@@ -398,7 +398,7 @@ TEST_CASE("conversations are refused, and ids take their place") {
       "  help:  write the conversation with the model's own special tokens in \"text\", or give in "
       "\"token_ids\" the ids that its own library makes of it\n");
   const TemporaryFolder folder;
-  for (const auto& file : fs::directory_iterator(speaking_model)) {
+  for (const auto& file : fs::directory_iterator(speeches_model)) {
     fs::copy_file(file.path(), folder / file.path().filename().string());
   }
   folder.write("chat_template.jinja", "{{ messages }}");
@@ -409,7 +409,7 @@ TEST_CASE("conversations are refused, and ids take their place") {
   CHECK(messages.errors.starts_with(
       "attn-cli: the model's chat template is a program in the language Jinja, which is not run "
       "here\n  where: standard input, /messages\n"));
-  const Outcome ids = attn_cli({"run", "--model", speaking_model, "--ids", "0,259,512",
+  const Outcome ids = attn_cli({"run", "--model", speeches_model, "--ids", "0,259,512",
                                 "--generate", "1", "--plots", "none", "--out", "-"});
   CHECK(ids.errors == "");
   CHECK(
