@@ -12,267 +12,12 @@
 #include <hwy/highway.h>
 
 #include "kernels/attention_rows_inl.hpp"
+#include "kernels/few_query_products_inl.hpp"
 #include "kernels/target_dispatch.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 namespace {
-
-constexpr std::size_t step = 64;  // keys that are read once for all queries
-
-// The register tile: rows of queries, and keys or vectors of values. 32 registers hold 16 sums and
-// their factors, 16 registers 8 of them. A row alone takes two registers per sum, which halves the
-// chain of additions.
-constexpr std::size_t queries_together = tile_rows >= 12 ? 4 : 2;
-constexpr std::size_t keys_together = 4;
-template <std::size_t queries>
-constexpr std::size_t chains_of = queries == 1 ? 2 : 1;
-
-// The largest magnitude of the numbers that were read on the way. As whole numbers, the bits of
-// infinities and NaN are larger than those of all others.
-template <class T>
-class Magnitude {
- public:
-  using Bits = hn::RebindToSigned<hn::ScalableTag<T>>;
-
-  Magnitude() : bits_(hn::Zero(Bits())) {}
-
-  template <class V>
-  HWY_INLINE void see(V numbers) {
-    bits_ = hn::Max(bits_, hn::BitCast(Bits(), hn::Abs(numbers)));
-  }
-  HWY_INLINE void see(T number) {
-    const T magnitude = std::abs(number);
-    other_ = std::max(other_, magnitude < infinite<T> ? magnitude : infinite<T>);
-  }
-
-  // Infinity if a number is not finite.
-  T largest() const {
-    const hn::ScalableTag<T> d;
-    HWY_ALIGN std::array<T, lanes_of<T>> lanes;
-    hn::Store(hn::BitCast(d, bits_), d, lanes.data());
-    Magnitude of_lanes;
-    of_lanes.see(other_);
-    for (const T lane : lanes) of_lanes.see(lane);
-    return of_lanes.other_;
-  }
-
- private:
-  hn::Vec<Bits> bits_;
-  T other_ = 0;
-};
-
-// In place of a Magnitude where nothing is measured.
-struct Unmeasured {
-  template <class V>
-  HWY_INLINE void see(V) {}
-};
-
-// sums[i] += Σ_j factors[i][j] rows[j] over up to `step` rows, some vectors of columns.
-template <std::size_t queries, std::size_t vectors, class T, class Measured>
-HWY_INLINE void add_columns(const T* const* factors, const T* const* rows, std::size_t count,
-                            std::size_t column, T* const* sums, Measured& measured) {
-  const hn::ScalableTag<T> d;
-  constexpr std::size_t size = lanes_of<T>, chains = chains_of<queries>;
-  using V = hn::Vec<decltype(d)>;
-  V sum[chains][queries][vectors];
-#pragma GCC unroll 2
-  for (std::size_t c = 0; c < chains; ++c) {
-#pragma GCC unroll 4
-    for (std::size_t i = 0; i < queries; ++i) {
-#pragma GCC unroll 4
-      for (std::size_t v = 0; v < vectors; ++v) sum[c][i][v] = hn::Zero(d);
-    }
-  }
-  const auto add_row = [&](std::size_t j, V(&to)[queries][vectors]) HWY_ATTR {
-    V value[vectors];
-#pragma GCC unroll 4
-    for (std::size_t v = 0; v < vectors; ++v) value[v] = hn::LoadU(d, rows[j] + column + v * size);
-#pragma GCC unroll 4
-    for (std::size_t v = 0; v < vectors; ++v) measured.see(value[v]);
-#pragma GCC unroll 4
-    for (std::size_t i = 0; i < queries; ++i) {
-      const V factor = hn::Set(d, factors[i][j]);
-#pragma GCC unroll 4
-      for (std::size_t v = 0; v < vectors; ++v) to[i][v] = hn::MulAdd(factor, value[v], to[i][v]);
-    }
-  };
-  std::size_t j = 0;
-  for (; j + chains <= count; j += chains) {
-#pragma GCC unroll 2
-    for (std::size_t c = 0; c < chains; ++c) add_row(j + c, sum[c]);
-  }
-  if (j < count) add_row(j, sum[0]);
-#pragma GCC unroll 4
-  for (std::size_t i = 0; i < queries; ++i) {
-#pragma GCC unroll 4
-    for (std::size_t v = 0; v < vectors; ++v) {
-      V whole = sum[0][i][v];
-      if constexpr (chains == 2) whole = hn::Add(whole, sum[1][i][v]);
-      T* const to = sums[i] + column + v * size;
-      hn::StoreU(hn::Add(hn::LoadU(d, to), whole), d, to);
-    }
-  }
-}
-
-// sums[i] += Σ_j factors[i][j] rows[j] over up to `step` rows.
-template <std::size_t queries, class T, class Measured>
-void add_rows(const T* const* factors, const T* const* rows, std::size_t count, std::size_t width,
-              T* const* sums, Measured& seen) {
-  constexpr std::size_t size = lanes_of<T>;
-  Measured measured = seen;
-  std::size_t k = 0;
-  for (; k + 4 * size <= width; k += 4 * size) {
-    add_columns<queries, 4>(factors, rows, count, k, sums, measured);
-  }
-  for (; k + size <= width; k += size) {
-    add_columns<queries, 1>(factors, rows, count, k, sums, measured);
-  }
-  for (; k < width; ++k) {
-    for (std::size_t j = 0; j < count; ++j) measured.see(rows[j][k]);
-    for (std::size_t i = 0; i < queries; ++i) {
-      T even = 0, odd = 0;
-      for (std::size_t j = 0; j < count; ++j) {
-        (j % 2 == 0 ? even : odd) += factors[i][j] * rows[j][k];
-      }
-      sums[i][k] += even + odd;
-    }
-  }
-  seen = measured;
-}
-
-// to[i] = the sum of the lanes of the i-th of four vectors.
-template <class D, class V, class T>
-HWY_INLINE void sums_of_lanes(D d, V a, V b, V c, V e, T* to) {
-#if HWY_TARGET != HWY_SCALAR
-  if constexpr (sizeof(T) == sizeof(float)) {
-    // Each group of four lanes is added up by twos: four vectors become one, in which lane i of
-    // each group belongs to vector i. The groups are added last.
-    const hn::Repartition<double, D> pairs;
-    const auto ab = hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b));
-    const auto ce = hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e));
-    const auto x = hn::BitCast(pairs, ab), y = hn::BitCast(pairs, ce);
-    const auto fours = hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, x, y)),
-                               hn::BitCast(d, hn::InterleaveUpper(pairs, x, y)));
-    HWY_ALIGN T lanes[lanes_of<T>];
-    hn::Store(fours, d, lanes);
-    const hn::FixedTag<T, keys_together> four;
-    auto sums = hn::Load(four, lanes);
-    for (std::size_t i = keys_together; i < lanes_of<T>; i += keys_together) {
-      sums = hn::Add(sums, hn::Load(four, lanes + i));
-    }
-    hn::StoreU(sums, four, to);
-    return;
-  }
-#endif
-  to[0] = hn::GetLane(hn::SumOfLanes(d, a));
-  to[1] = hn::GetLane(hn::SumOfLanes(d, b));
-  to[2] = hn::GetLane(hn::SumOfLanes(d, c));
-  to[3] = hn::GetLane(hn::SumOfLanes(d, e));
-}
-
-// The largest squares of all rows, lane by lane.
-template <class T>
-class LargestSquares {
- public:
-  using V = hn::Vec<hn::ScalableTag<T>>;
-
-  LargestSquares() : most_(hn::Zero(hn::ScalableTag<T>())), not_finite_(most_) {}
-
-  HWY_INLINE void see(V squares) {
-    const hn::ScalableTag<T> d;
-    not_finite_ = hn::MulAdd(squares, hn::Zero(d), not_finite_);
-    most_ = larger(d, squares, most_);
-  }
-
-  // An upper bound of the lengths of the rows; infinity if a number is not finite. One sum over
-  // lanes for all rows, and little more than the longest one for rows of one distribution.
-  T length(std::size_t width) const {
-    const hn::ScalableTag<T> d;
-    if (!hn::AllTrue(d, hn::Eq(not_finite_, hn::Zero(d)))) return infinite<T>;
-    return length_of_squares(hn::GetLane(hn::SumOfLanes(d, most_)), width);
-  }
-
- private:
-  V most_, not_finite_;
-};
-
-// to[i][r] = q[i] · rows[r] for four rows.
-template <std::size_t queries, class T, class Measured>
-HWY_INLINE void multiply_four(const T* const* q, const T* const* rows, std::size_t width,
-                              T* const* to, Measured& measured) {
-  constexpr bool measures = std::is_same_v<Measured, LargestSquares<T>>;
-  const hn::ScalableTag<T> d;
-  constexpr std::size_t size = lanes_of<T>, chains = chains_of<queries>;
-  using V = hn::Vec<decltype(d)>;
-  V sum[chains][queries][keys_together], squares[keys_together];
-#pragma GCC unroll 4
-  for (std::size_t r = 0; r < keys_together; ++r) squares[r] = hn::Zero(d);
-#pragma GCC unroll 2
-  for (std::size_t c = 0; c < chains; ++c) {
-#pragma GCC unroll 4
-    for (std::size_t i = 0; i < queries; ++i) {
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < keys_together; ++r) sum[c][i][r] = hn::Zero(d);
-    }
-  }
-  const auto add = [&](const auto& part_of, V(&to_sum)[queries][keys_together]) HWY_ATTR {
-    V factor[queries];
-#pragma GCC unroll 4
-    for (std::size_t i = 0; i < queries; ++i) factor[i] = part_of(q[i]);
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < keys_together; ++r) {
-      const V key = part_of(rows[r]);
-      if constexpr (measures) squares[r] = hn::MulAdd(key, key, squares[r]);
-#pragma GCC unroll 4
-      for (std::size_t i = 0; i < queries; ++i) {
-        to_sum[i][r] = hn::MulAdd(factor[i], key, to_sum[i][r]);
-      }
-    }
-  };
-  std::size_t k = 0;
-  for (; k + chains * size <= width; k += chains * size) {
-#pragma GCC unroll 2
-    for (std::size_t c = 0; c < chains; ++c) {
-      add([&](const T* row) HWY_ATTR { return hn::LoadU(d, row + k + c * size); }, sum[c]);
-    }
-  }
-  for (; k < width; k += size) {
-    add([&](const T* row) HWY_ATTR { return first_numbers(d, row + k, width - k); }, sum[0]);
-  }
-#pragma GCC unroll 4
-  for (std::size_t i = 0; i < queries; ++i) {
-    if constexpr (chains == 2) {
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < keys_together; ++r) {
-        sum[0][i][r] = hn::Add(sum[0][i][r], sum[1][i][r]);
-      }
-    }
-    sums_of_lanes(d, sum[0][i][0], sum[0][i][1], sum[0][i][2], sum[0][i][3], to[i]);
-  }
-  if constexpr (measures) {
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < keys_together; ++r) measured.see(squares[r]);
-  }
-}
-
-// to[i][j] = q[i] · rows[j] for the rows of a range.
-template <std::size_t queries, class T, class Measured>
-void multiply_keys(const T* const* q, const T* const* rows, const Range& some, std::size_t width,
-                   T* const* to, Measured& seen) {
-  Measured measured = seen;
-  std::size_t j = some.first;
-  for (; j + keys_together <= some.end; j += keys_together) {
-    T* places[queries];
-    for (std::size_t i = 0; i < queries; ++i) places[i] = to[i] + j;
-    multiply_four<queries>(q, rows + j, width, places, measured);
-  }
-  for (; j < some.end; ++j) {
-    measured.see(squares_in_lanes(hn::ScalableTag<T>(), rows[j], width));
-    for (std::size_t i = 0; i < queries; ++i) to[i][j] = dot_product(q[i], rows[j], width);
-  }
-  seen = measured;
-}
 
 // The partial result of one query over some keys.
 template <class T>
@@ -290,16 +35,16 @@ struct Partial {
   }
 };
 
-// Up to `step` keys of a head.
+// Up to `keys_at_a_time` keys of a head.
 template <class T>
 struct KeyStep {
   Range range{};
-  // Of all keys, once they have been read.
+  // Extents of all keys, once they have been read.
   T longest_key = 0, largest_value = 0;
   bool all_finite = true;  ///< the values
   // The keys whose values are finite, unless all are: their values, and their places in the range.
-  std::array<const T*, step> values;
-  std::array<std::size_t, step> places;
+  std::array<const T*, keys_at_a_time> values;
+  std::array<std::size_t, keys_at_a_time> places;
   std::size_t count = 0;
 
   std::size_t present() const { return range.end - range.first; }
@@ -426,11 +171,11 @@ void add_and_measure_values(const T* const* powers, const PackedHead<T>& head, K
 template <std::size_t queries, bool measures, class T, class Fit>
 bool add_keys(const QueryRow<T>* rows, const PackedHead<T>& head, KeyStep<T>& keys,
               const Fit& fit) {
-  HWY_ALIGN T scores[queries][step], room[step];
+  HWY_ALIGN T scores[queries][keys_at_a_time], room[keys_at_a_time];
   // 1. Products with the keys that any of the queries sees.
   const T* q[queries];
   T* products[queries];
-  Range own[queries], any{step, 0};
+  Range own[queries], any{keys_at_a_time, 0};
   for (std::size_t i = 0; i < queries; ++i) {
     q[i] = rows[i].numbers();
     products[i] = scores[i];
@@ -455,7 +200,7 @@ bool add_keys(const QueryRow<T>* rows, const PackedHead<T>& head, KeyStep<T>& ke
   for (std::size_t i = 0; i < queries; ++i) {
     sums[i] = rows[i].partial.sums;
     if (own[i].empty()) {
-      std::fill_n(scores[i], step, T(0));
+      std::fill_n(scores[i], keys_at_a_time, T(0));
     } else {
       add_powers(rows[i], keys.range, own[i], scores[i], room);
     }
@@ -524,9 +269,9 @@ void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedH
     std::fill_n(partials + b * stride, partial_count(blocks[b]->queries, sizes), T(0));
   }
   const ScoreLimits limits = score_limits<T>(sizes.width, blocks.front()->mask.steepness);
-  for (std::size_t key = first; key < first + count; key += step) {
+  for (std::size_t key = first; key < first + count; key += keys_at_a_time) {
     KeyStep<T> keys;
-    keys.range = {key, std::min(key + step, first + count)};
+    keys.range = {key, std::min(key + keys_at_a_time, first + count)};
     std::size_t rows = 0;
     const auto find_rows = [&] {
       rows = 0;
@@ -623,10 +368,11 @@ BlockOutcome merge(const QueryBlock<T>& block, const PackedHead<T>& head, T* par
     if (total != 0 && sink_exceeds(block, shift)) outcome.out_of_range = true;
     total = with_sink(total, block, shift);
     // 2. The sum of the parts in double precision, some columns at a time.
+    constexpr std::size_t columns_at_a_time = 64;
     T* const to = block.output + i * block.output_stride;
-    for (std::size_t column = 0; column < width; column += step) {
-      const std::size_t count = std::min(step, width - column);
-      std::array<double, step> sums{};
+    for (std::size_t column = 0; column < width; column += columns_at_a_time) {
+      const std::size_t count = std::min(columns_at_a_time, width - column);
+      std::array<double, columns_at_a_time> sums{};
       for (std::size_t p = 0; p < parts; ++p) {
         const auto factor = static_cast<double>(*part(p).shift);
         const T* const from = part(p).sums + column;
