@@ -10,7 +10,6 @@
 #include "models/configuration_reader.hpp"
 #include "models/family_row.hpp"
 #include "models/refused_values.hpp"
-#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -35,8 +34,7 @@ bool encoder_alone(const JsonValue& config) {
   return false;
 }
 
-// No released model has larger sizes or more layers.
-constexpr std::size_t most_width = 1 << 20U, most_layers = 10'000;
+constexpr std::size_t most_layers = 10'000;  // no released model has more
 
 /// Fills an Architecture from a configuration, part by part, by the row of its family.
 class ArchitectureReader {
@@ -50,7 +48,7 @@ class ArchitectureReader {
     read_sizes();
     read_shared();
     read_positions();
-    read_disentangled();
+    read_disentangled(reader_, model_);
     read_feed_forward();
     read_linear();
     read_head();
@@ -200,86 +198,6 @@ class ArchitectureReader {
                         "/relative_attention_num_buckets",
                         translated("give at least 4, and a distance of more than half as many"));
     }
-  }
-
-  // Names in a list, or in a text with | between them.
-  std::vector<std::string> joined_names(const std::vector<std::string>& keys) const {
-    std::vector<std::string> names;
-    const auto key = reader_.listed(keys);
-    if (!key) return names;
-    const JsonValue& value = *reader_.find(*key);
-    constexpr const char* wanted = to_translate("a list of names");
-    if (value.is(JsonValue::Type::array)) {
-      for (std::size_t i = 0; i < value.size(); ++i) {
-        if (!value.element(i).is(JsonValue::Type::string)) {
-          refuse_type(*key, value.element(i), wanted);
-        }
-      }
-      return strings_of(value);
-    }
-    if (!value.is(JsonValue::Type::string)) refuse_type(*key, value, wanted);
-    for (const char c : value.string()) {
-      if (names.empty() || c == '|') names.emplace_back();
-      if (c != '|' && c != ' ') names.back() += c;
-    }
-    return names;
-  }
-
-  void read_disentangled() {
-    if (!row_.disentangled) return;
-    const RowDisentangled& row = *row_.disentangled;
-    ModelDisentangled own;
-    for (const std::string& name : joined_names(row.terms_keys)) {
-      if (name != "c2p" && name != "p2c") {
-        refuse_key(reader_.listed(row.terms_keys).value_or(""),
-                   translated("terms of scores of the type {1} are not computed", in_quotes(name)),
-                   translated("the maps would lack the scores of their distances"));
-      }
-      (name == "c2p" ? own.content_to_position : own.position_to_content) = true;
-    }
-    model_.score_terms += (own.content_to_position ? 1U : 0U) + (own.position_to_content ? 1U : 0U);
-    for (const std::string& name : joined_names(row.norm_keys)) {
-      if (name != "none" && name != "layer_norm") {
-        refuse_key(reader_.listed(row.norm_keys).value_or(""),
-                   translated("\"{1}\": {2} is not supported",
-                              reader_.listed(row.norm_keys).value_or(""), in_quotes(name)),
-                   translated("known: {1}", "none, layer_norm"));
-      }
-      own.normed = own.normed || name == "layer_norm";
-    }
-    if (const auto embedded = reader_.count("embedding_size"); embedded.value_or(0) != 0) {
-      if (*embedded != model_.width) {
-        refuse_key("embedding_size",
-                   translated("embeddings of another width than the states are not computed"),
-                   translated("their norm would be that of other vectors"));
-      }
-    }
-    const auto number = [&](const std::vector<std::string>& keys) {
-      const auto key = reader_.listed(keys);
-      return key ? size_of_number(*reader_.number(*key)) : 0;
-    };
-    if (!reader_.value(row.active).value_or(false) || model_.score_terms == 1) return;
-    own.shared = reader_.value(row.shared).value_or(false);
-    DistanceRows& distances = own.distances;
-    distances.max_distance = number(row.distance_keys);
-    if (distances.max_distance == 0) {
-      distances.max_distance =
-          reader_.required(translated("longest text"), {"max_position_embeddings"});
-    }
-    distances.buckets = number(row.buckets_keys);
-    distances.span = distances.buckets > 0 ? distances.buckets : distances.max_distance;
-    if (distances.buckets == 1) {
-      throw input_error(translated("distances up to {1} cannot be put into {2} buckets",
-                                   distances.max_distance, distances.buckets),
-                        "/" + reader_.listed(row.buckets_keys).value_or(""),
-                        translated("give at least 2"));
-    }
-    for (const std::size_t size : {distances.span, distances.max_distance}) {
-      if (size <= most_width) continue;
-      throw input_error(translated("the configuration asks for a size of {1}", size), "",
-                        translated("no size of a model is beyond {1}", most_width));
-    }
-    model_.disentangled = own;
   }
 
   void read_feed_forward() {

@@ -33,6 +33,9 @@ double positive(const std::string& key, double number, const std::string& part =
 /// One string, or those of a list.
 std::vector<std::string> strings_of(const JsonValue& value);
 
+/// The largest size of a model: no released one has a larger.
+inline constexpr std::size_t most_width = 1 << 20U;
+
 /// The number as a size: 0 for what is below, 2⁵³ for what is beyond, where not every whole number
 /// is a double any more.
 std::size_t size_of_number(double number) noexcept;
@@ -125,5 +128,9 @@ class LayerTypeReader {
   std::optional<std::size_t> size_;
   bool causal_, both_ways_ = false;
 };
+
+/// Reads the terms of scores between contents and positions, and how many terms a score has, into
+/// the model, whose width is known. Throws Error(input) at the key for what is not computed.
+void read_disentangled(const ConfigurationReader& reader, Architecture& model);
 
 }  // namespace attn

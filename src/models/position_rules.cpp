@@ -48,6 +48,30 @@ std::vector<double> factors(const JsonValue& scaling, const char* key, std::size
   return numbers;
 }
 
+// Names in a list, or in a text with | between them.
+std::vector<std::string> joined_names(const ConfigurationReader& reader,
+                                      const std::vector<std::string>& keys) {
+  std::vector<std::string> names;
+  const auto key = reader.listed(keys);
+  if (!key) return names;
+  const JsonValue& value = *reader.find(*key);
+  constexpr const char* wanted = to_translate("a list of names");
+  if (value.is(JsonValue::Type::array)) {
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (!value.element(i).is(JsonValue::Type::string)) {
+        refuse_type(*key, value.element(i), wanted);
+      }
+    }
+    return strings_of(value);
+  }
+  if (!value.is(JsonValue::Type::string)) refuse_type(*key, value, wanted);
+  for (const char c : value.string()) {
+    if (names.empty() || c == '|') names.emplace_back();
+    if (c != '|' && c != ' ') names.back() += c;
+  }
+  return names;
+}
+
 }  // namespace
 
 RotaryReader::RotaryReader(const ConfigurationReader& reader, std::size_t head_width)
@@ -271,6 +295,63 @@ bool LayerTypeReader::is_windowed(std::size_t layer, bool turned) const {
     return row_->full_first ? layer % step != 0 : (layer + 1) % step != 0;
   }
   return true;
+}
+
+void read_disentangled(const ConfigurationReader& reader, Architecture& model) {
+  if (!reader.row().disentangled) return;
+  const RowDisentangled& row = *reader.row().disentangled;
+  ModelDisentangled own;
+  for (const std::string& name : joined_names(reader, row.terms_keys)) {
+    if (name != "c2p" && name != "p2c") {
+      refuse_key(reader.listed(row.terms_keys).value_or(""),
+                 translated("terms of scores of the type {1} are not computed", in_quotes(name)),
+                 translated("the maps would lack the scores of their distances"));
+    }
+    (name == "c2p" ? own.content_to_position : own.position_to_content) = true;
+  }
+  model.score_terms += (own.content_to_position ? 1U : 0U) + (own.position_to_content ? 1U : 0U);
+  for (const std::string& name : joined_names(reader, row.norm_keys)) {
+    if (name != "none" && name != "layer_norm") {
+      refuse_key(reader.listed(row.norm_keys).value_or(""),
+                 translated("\"{1}\": {2} is not supported",
+                            reader.listed(row.norm_keys).value_or(""), in_quotes(name)),
+                 translated("known: {1}", "none, layer_norm"));
+    }
+    own.normed = own.normed || name == "layer_norm";
+  }
+  if (const auto embedded = reader.count("embedding_size"); embedded.value_or(0) != 0) {
+    if (*embedded != model.width) {
+      refuse_key("embedding_size",
+                 translated("embeddings of another width than the states are not computed"),
+                 translated("their norm would be that of other vectors"));
+    }
+  }
+  const auto number = [&](const std::vector<std::string>& keys) {
+    const auto key = reader.listed(keys);
+    return key ? size_of_number(*reader.number(*key)) : 0;
+  };
+  if (!reader.value(row.active).value_or(false) || model.score_terms == 1) return;
+  own.shared = reader.value(row.shared).value_or(false);
+  DistanceRows& distances = own.distances;
+  distances.max_distance = number(row.distance_keys);
+  if (distances.max_distance == 0) {
+    distances.max_distance =
+        reader.required(translated("longest text"), {"max_position_embeddings"});
+  }
+  distances.buckets = number(row.buckets_keys);
+  distances.span = distances.buckets > 0 ? distances.buckets : distances.max_distance;
+  if (distances.buckets == 1) {
+    throw input_error(translated("distances up to {1} cannot be put into {2} buckets",
+                                 distances.max_distance, distances.buckets),
+                      "/" + reader.listed(row.buckets_keys).value_or(""),
+                      translated("give at least 2"));
+  }
+  for (const std::size_t size : {distances.span, distances.max_distance}) {
+    if (size <= most_width) continue;
+    throw input_error(translated("the configuration asks for a size of {1}", size), "",
+                      translated("no size of a model is beyond {1}", most_width));
+  }
+  model.disentangled = own;
 }
 
 }  // namespace attn
