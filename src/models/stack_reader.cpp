@@ -10,6 +10,7 @@
 #include "attention/layer_norm.hpp"
 #include "attention/positions.hpp"
 #include "models/pass.hpp"
+#include "models/projection_reader.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 
@@ -33,6 +34,7 @@ class StackReader {
         stack_(stack),
         options_(options),
         weights_(checkpoint, model, stack, prefix),
+        projections_(model, weights_),
         bucket_table_(weights_.find(WeightPurpose::buckets, std::nullopt, "weight")),
         distance_table_(distance_table()) {}
 
@@ -61,15 +63,11 @@ class StackReader {
     LayerWeights& weights = own.weights;
     using enum WeightPurpose;
     if (stack_.layers[n].linear) {
-      weights.linear = linear_attention(n);
+      weights.linear = projections_.linear_attention(n);
     } else {
-      weights.self = weights_.has(query_key_value, n) ? fused_projections(n)
-                                                      : projections(query, key, value, output, n);
-      if (model_.gated_queries) split_gate(weights.self);
+      weights.self = projections_.self(n);
     }
-    if (stack_.crosses) {
-      weights.cross = projections(cross_query, cross_key, cross_value, cross_output, n);
-    }
+    if (stack_.crosses) weights.cross = projections_.cross(n);
     if (model_.disentangled) weights.distances = distances(n, weights.self);
     weights.self.clip = model_.clip;
     if (model_.whole_width_norms) {
@@ -253,135 +251,6 @@ class StackReader {
     return own;
   }
 
-  AttentionWeights projections(WeightPurpose query, WeightPurpose key, WeightPurpose value,
-                               WeightPurpose output, std::size_t n) const {
-    AttentionWeights own;
-    own.query = weights_.linear(query, n);
-    own.key = weights_.linear(key, n);
-    if (model_.rows_in_pairs) {
-      own.query = own.query.picked(rows_by_halves(model_.heads));
-      own.key = own.key.picked(rows_by_halves(model_.kv_heads));
-    }
-    own.value = weights_.linear(value, n);
-    own.output = weights_.linear(output, n);
-    return own;
-  }
-
-  // The rows of a head's query are followed by those of its gate.
-  void split_gate(AttentionWeights& attention) const {
-    std::vector<std::size_t> queries, gates;
-    for (std::size_t row = 0; row < 2 * model_.heads * model_.head_width; ++row) {
-      (row / model_.head_width % 2 == 0 ? queries : gates).push_back(row);
-    }
-    attention.gate = attention.query.picked(gates);
-    attention.query = attention.query.picked(queries);
-  }
-
-  DeltaRule linear_attention(std::size_t n) const {
-    using enum WeightPurpose;
-    DeltaRule own;
-    own.sizes = model_.delta;
-    if (weights_.has(linear_query_key_value_gate, n)) {
-      split_groups(n, own);
-    } else {
-      own.query_key_value = weights_.linear(linear_query_key_value, n);
-      own.gate = weights_.linear(linear_gate, n);
-      own.strength = weights_.linear(linear_strength, n);
-      own.decay = weights_.linear(linear_decay, n);
-    }
-    own.convolution = weights_.find(linear_convolution, n, "weight")
-                          .reshaped({own.sizes.channels(), own.sizes.kernel});
-    own.decay_log = weights_.find(linear_decay_log, n, "weight");
-    own.decay_bias = weights_.find(linear_decay_bias, n, "weight");
-    own.norm = weights_.find(linear_norm, n, "weight");
-    own.output = weights_.linear(linear_output, n);
-    return own;
-  }
-
-  // Rows group by group: query, key, the values and the gates of the heads that share them; and the
-  // strengths and decays of these heads.
-  void split_groups(std::size_t n, DeltaRule& own) const {
-    const DeltaSizes& sizes = own.sizes;
-    const std::size_t shared = sizes.value_heads / sizes.key_heads,
-                      values = shared * sizes.value_width;
-    std::vector<std::size_t> query, key, value, gate, strength, decay;
-    std::size_t row = 0, number = 0;
-    const auto add = [](std::vector<std::size_t>& to, std::size_t& from, std::size_t count) {
-      for (std::size_t i = 0; i < count; ++i) to.push_back(from++);
-    };
-    for (std::size_t g = 0; g < sizes.key_heads; ++g) {
-      add(query, row, sizes.key_width);
-      add(key, row, sizes.key_width);
-      add(value, row, values);
-      add(gate, row, values);
-      add(strength, number, shared);
-      add(decay, number, shared);
-    }
-    query.insert(query.end(), key.begin(), key.end());
-    query.insert(query.end(), value.begin(), value.end());
-    const StoredLinear rows = weights_.linear(WeightPurpose::linear_query_key_value_gate, n),
-                       numbers = weights_.linear(WeightPurpose::linear_strength_decay, n);
-    own.query_key_value = rows.picked(query);
-    own.gate = rows.picked(gate);
-    own.strength = numbers.picked(strength);
-    own.decay = numbers.picked(decay);
-  }
-
-  // The rows of heads whose halves are stored row by row in turn.
-  std::vector<std::size_t> rows_by_halves(std::size_t heads) const {
-    const std::size_t half = model_.head_width / 2;
-    std::vector<std::size_t> rows;
-    for (std::size_t head = 0; head < heads; ++head) {
-      for (const std::size_t second : {0, 1}) {
-        for (std::size_t i = 0; i < half; ++i) rows.push_back(2 * (head * half + i) + second);
-      }
-    }
-    return rows;
-  }
-
-  // The parts of a projection of query, key and value in one.
-  AttentionWeights fused_projections(std::size_t n) const {
-    const StoredLinear fused = weights_.linear(WeightPurpose::query_key_value, n);
-    const std::size_t d = model_.head_width, heads = model_.heads, groups = model_.kv_heads;
-    AttentionWeights own;
-    own.output = weights_.linear(WeightPurpose::output, n);
-    if (model_.fused == FusedLayout::side_by_side) {
-      own.query = fused.rows(0, heads * d);
-      own.key = fused.rows(heads * d, groups * d);
-      own.value = fused.rows((heads + groups) * d, groups * d);
-      return own;
-    }
-    if (model_.fused == FusedLayout::four_parts) {
-      std::vector<std::size_t> parts[3];  // queries, values, keys
-      const std::size_t rows = heads * d / 4;
-      for (std::size_t row = 0; row < 12 * rows; ++row) {
-        parts[row / rows % 3].push_back(row);
-      }
-      own.query = fused.picked(parts[0]);
-      own.value = fused.picked(parts[1]);
-      own.key = fused.picked(parts[2]);
-      return own;
-    }
-    // Head by head or group by group: the queries, a key, a value.
-    const std::size_t queries = heads / groups;
-    std::vector<std::size_t> query, key, value;
-    for (std::size_t g = 0; g < groups; ++g) {
-      std::size_t row = g * (queries + 2) * d;
-      for (std::size_t i = 0; i < queries * d; ++i) query.push_back(row++);
-      for (std::size_t i = 0; i < d; ++i) key.push_back(row++);
-      for (std::size_t i = 0; i < d; ++i) value.push_back(row++);
-    }
-    own.query = fused.picked(query);
-    own.key = fused.picked(key);
-    own.value = fused.picked(value);
-    // Biases that stand apart from the fused matrix.
-    const Tensor of_queries = weights_.find(WeightPurpose::query_bias, n, "weight"),
-                 of_values = weights_.find(WeightPurpose::value_bias, n, "weight");
-    if (of_queries) own.query.bias = of_queries;
-    if (of_values) own.value.bias = of_values;
-    return own;
-  }
-
   void read_feed_forward(std::size_t n, LayerWeights& weights) const {
     if (stack_.layers[n].experts) {
       weights.experts = experts(n);
@@ -497,6 +366,7 @@ class StackReader {
   const ModelStack& stack_;
   const ModelOptions& options_;
   StackWeights weights_;
+  ProjectionReader projections_;
   Tensor bucket_table_, distance_table_;
 };
 
