@@ -45,15 +45,6 @@ Flag& add_kind(Flags& flags, const std::string& help, std::function<void(Kind)> 
 /// Adds the flags that override the keys of a document.
 void add_document(Flags& flags, DocumentOptions& options);
 
-/// Adds --model, what it reads, and what is changed in it.
-void add_model(Flags& flags, DocumentOptions& options);
-
-/// Adds --layers and --logits, the choice among a model's results.
-void add_model_results(Flags& flags, DocumentOptions& options);
-
-/// Adds --logit and --key, the choice of the numbers of a model that are split into parts.
-void add_why(Flags& flags, std::optional<std::string>& logit, std::optional<std::size_t>& key);
-
 /// The one input document of a command such as "attn-cli run".
 Words document_words(DocumentOptions& options, const std::string& command);
 
