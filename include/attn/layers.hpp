@@ -77,7 +77,8 @@ struct SubLayer {
   Tensor before;    ///< x
   Tensor input;     ///< x, or norm(x) where the norm comes first
   Tensor change;    ///< f(input)
-  Tensor branch;    ///< the change, its norm (Gemma 2, OLMo 2) or a multiple of it (Granite)
+  Tensor scaled;    ///< the change, or a multiple of it (Granite)
+  Tensor branch;    ///< the same, or its norm (Gemma 2, OLMo 2)
   Tensor residual;  ///< x; in some models the input, or the result of another sub-layer
   Tensor after;     ///< residual + branch, or its norm where that comes last
 };

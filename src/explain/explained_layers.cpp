@@ -127,7 +127,8 @@ class LayerWalk {
     norm(part.before, row(states.before), row(states.input));
     explain_change(states);
     const auto x = row(states.residual), branch = row(states.branch);
-    norm(part.of_branch, scaled(row(states.change)), branch);
+    scale(row(states.change), row(states.scaled));
+    norm(part.of_branch, row(states.scaled), branch);
     to_.step(translated("The residual is added"));
     Numbers sum;
     for (std::size_t d = 0; d < x.size(); ++d) sum.push_back(x[d] + branch[d]);
@@ -138,18 +139,14 @@ class LayerWalk {
     norm(part.of_sum, sum, row(states.after));
   }
 
-  // What a sub-layer makes, multiplied by a number of the model.
-  Numbers scaled(Numbers change) {
-    const double scale = spec_.branch_scale;
-    if (scale == 1) return change;
+  // The change, multiplied by a number of the model.
+  void scale(std::span<const double> change, std::span<const double> scaled) {
+    if (spec_.branch_scale == 1) return;
     to_.step(translated("The output is scaled"));
-    to_.paragraph(
-        translated("What the sub-layer makes is multiplied by {1}.", shown_number(scale)));
-    const Numbers before = change;
-    for (double& number : change) number *= scale;
-    show_vectors({named_vector("y", before), named_vector(translated("scaled change"), change)},
+    to_.paragraph(translated("What the sub-layer makes is multiplied by {1}.",
+                             shown_number(spec_.branch_scale)));
+    show_vectors({named_vector("y", change), named_vector(translated("scaled change"), scaled)},
                  to_);
-    return change;
   }
 
   std::string residual_text(const Part& part, const SubLayer& states) const {

@@ -177,7 +177,8 @@ class LayerPass {
     if (watched) watched(added);
     Tensor after = normed(sum_norm, sum(entry.residual, added, threads_));
     if (options_.inside) {
-      step_.sublayers.push_back({entry.before, entry.input, change, added, entry.residual, after});
+      step_.sublayers.push_back(
+          {entry.before, entry.input, change, scaled, added, entry.residual, after});
     }
     return after;
   }

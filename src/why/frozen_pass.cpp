@@ -99,7 +99,7 @@ class Freezer {
       self.change = rows_at(in->branch, choice_.positions);
     } else {
       self = attention(Branch::self, layer, step);
-      self.on_branch = norm(weights.after_attention, in->change);
+      self.on_branch = norm(weights.after_attention, in->scaled);
     }
     if (spec.residual_after_norm) self.on_stream = read;
     if (!spec.parallel) self.on_sum = norm_of_sum(weights.after_attention_sum, *in);
@@ -113,7 +113,7 @@ class Freezer {
         return;
       }
       FrozenSubLayer cross = attention(Branch::cross, layer, step);
-      cross.on_branch = norm(weights.after_cross, in->change);
+      cross.on_branch = norm(weights.after_cross, in->scaled);
       cross.on_sum = norm_of_sum(weights.after_cross_sum, *in);
       all.push_back(std::move(cross));
       ++in;

@@ -35,12 +35,9 @@ struct SplitCase {
   ModelOptions options;
 };
 
-SplitCase open_split_case(const fs::path& input) {
+SplitCase open_split_case(const fs::path& input, ModelFolder folder) {
   const JsonValue document = parse_json_by_element(read_text(input), 100);
-  SplitCase own{
-      ModelFolder::open(input.parent_path() / document.find("model")->string(), std::nullopt, {}),
-      {},
-      {}};
+  SplitCase own{std::move(folder), {}, {}};
   ModelTexts all;
   all.ids = id_lists(document.find("token_ids"));
   all.types = id_lists(document.find("token_types"));
@@ -54,6 +51,11 @@ SplitCase open_split_case(const fs::path& input) {
   own.options.dtype = DType::float64;
   read_heads_off(document, own.options);
   return own;
+}
+SplitCase open_split_case(const fs::path& input) {
+  const JsonValue document = parse_json_by_element(read_text(input), 100);
+  const fs::path checkpoint = input.parent_path() / document.find("model")->string();
+  return open_split_case(input, ModelFolder::open(checkpoint, std::nullopt, {}));
 }
 SplitCase open_split_case(const std::string& name) {
   return open_split_case(cases / name / "input.json");
@@ -217,6 +219,40 @@ TEST_CASE("many random scores of eight families add up") {
   MESSAGE(count << " scores");
 }
 
+// Splits the logit of token 3, whose parts are to add up to it, and those of each head to the
+// head's.
+void check_logit(SplitCase own) {
+  WhyOptions why;
+  why.logit = "3";
+  const LogitSplit got = *split(why, own.folder, own.text, own.options).logit;
+  own.options.logits = true;
+  Tensor logits;
+  run_model(own.folder.architecture, own.folder.weights, own.text, own.options,
+            [&](const std::string& tensor, const Tensor& numbers) {
+              if (tensor == "logits") logits = numbers;
+            });
+  const LogitsHead head = read_head(own.folder.architecture, own.folder.weights,
+                                    find_prefix(own.folder.weights, own.folder.architecture));
+  double whole = sum_of(got.parts.values<double>());
+  if (head.softcap) whole = *head.softcap * std::tanh(whole / *head.softcap);
+  const double logit = logits.values<double>()[got.position * logits.shape()[2] + 3];
+  CHECK(std::abs(whole - logit) <= 1e-12 * size_of_sum(got.parts.values<double>()) + 1e-13);
+  const auto check_rows = [&](const std::vector<std::string>& heads, const Tensor& rows) {
+    for (std::size_t h = 0; h < heads.size(); ++h) {
+      const auto part = std::find(got.names.begin(), got.names.end(), heads[h]);
+      REQUIRE(part != got.names.end());
+      const double own_part =
+          got.parts.values<double>()[static_cast<std::size_t>(part - got.names.begin())];
+      const std::size_t keys = rows.shape()[1];
+      const auto row = rows.values<double>().subspan(h * keys, keys);
+      CHECK(std::abs(sum_of(row) - own_part) <= 1e-12 * size_of_sum(row) + 1e-14);
+    }
+  };
+  check_rows(got.heads, got.tokens);
+  check_rows(got.cross_heads, got.cross_tokens);
+  CHECK(got.cross_heads.empty() == !own.folder.architecture.encoder_decoder());
+}
+
 TEST_CASE("the parts of a logit add up to it, and those of each head to the head's") {
   std::size_t split_models = 0, refused = 0;
   for (const std::string& name : names_of_cases()) {
@@ -235,35 +271,26 @@ TEST_CASE("the parts of a logit add up to it, and those of each head to the head
       ++refused;
       continue;
     }
-    const LogitSplit got = *split(why, own.folder, own.text, own.options).logit;
-    own.options.logits = true;
-    Tensor logits;
-    run_model(own.folder.architecture, own.folder.weights, own.text, own.options,
-              [&](const std::string& tensor, const Tensor& numbers) {
-                if (tensor == "logits") logits = numbers;
-              });
-    double whole = sum_of(got.parts.values<double>());
-    if (head.softcap) whole = *head.softcap * std::tanh(whole / *head.softcap);
-    const double logit = logits.values<double>()[got.position * logits.shape()[2] + 3];
-    CHECK(std::abs(whole - logit) <= 1e-12 * size_of_sum(got.parts.values<double>()) + 1e-13);
-    const auto check_rows = [&](const std::vector<std::string>& heads, const Tensor& rows) {
-      for (std::size_t h = 0; h < heads.size(); ++h) {
-        const auto part = std::find(got.names.begin(), got.names.end(), heads[h]);
-        REQUIRE(part != got.names.end());
-        const double own_part =
-            got.parts.values<double>()[static_cast<std::size_t>(part - got.names.begin())];
-        const std::size_t keys = rows.shape()[1];
-        const auto row = rows.values<double>().subspan(h * keys, keys);
-        CHECK(std::abs(sum_of(row) - own_part) <= 1e-12 * size_of_sum(row) + 1e-14);
-      }
-    };
-    check_rows(got.heads, got.tokens);
-    check_rows(got.cross_heads, got.cross_tokens);
-    CHECK(got.cross_heads.empty() == !own.folder.architecture.encoder_decoder());
+    check_logit(std::move(own));
     ++split_models;
   }
   CHECK(split_models > 20);
   CHECK(refused > 5);
+}
+
+TEST_CASE("the norm of a branch reads what the model's multiplier makes of the branch") {
+  const fs::path original = cases / "glm4_branch_norms";
+  const TemporaryFolder folder;
+  fs::copy(original / "checkpoint" / "model.safetensors", folder.path());
+  std::string config = read_text(original / "checkpoint" / "config.json");
+  folder.write("config.json", config.replace(config.find('{'), 1, R"({"residual_multiplier": 3,)"));
+  const fs::path row =
+      folder.write("row.json", R"({"like": "glm4", "branch_multiplier_keys": ["residual_multiplier"]})");
+  const auto open = [&] {
+    return open_split_case(original / "input.json", ModelFolder::open(folder.path(), row, {}));
+  };
+  CHECK(open().folder.architecture.branch_scale == 3);
+  check_logit(open());
 }
 
 TEST_CASE("a split computes each layer once, and none above the head's") {
