@@ -32,7 +32,7 @@ struct Rows {
   const T* in_memory = nullptr;
   std::size_t stride = 0;
   std::function<void(std::size_t first, std::size_t count, std::size_t stride, T* to)> make;
-  // As in MatrixRows.
+  // Numbers of W where they are stored, as in MatrixRows.
   kernels::StoredNumber stored =
       std::is_same_v<T, float> ? kernels::StoredNumber::float32 : kernels::StoredNumber::float64;
   std::function<void(std::size_t first, std::size_t count, const std::byte** rows)> places = {};
@@ -285,11 +285,9 @@ bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::s
 // where they are stored, or made in `room`.
 template <class T>
 void multiply_part(kernels::FewRowProduct<T> product, const Rows<T>& w, std::size_t first) {
-  const std::size_t size = product.stored == kernels::StoredNumber::float64   ? 8
-                           : product.stored == kernels::StoredNumber::float32 ? 4
-                                                                              : 2;
   if constexpr (std::is_same_v<T, float>) {
     if (w.lines != nullptr) {
+      const std::size_t size = kernels::size_of(product.stored);
       return kernels::multiply_few_columns(product, w.lines + first * size, w.stride * size);
     }
   }

@@ -131,12 +131,12 @@ void StoredMatrix::set_places(MatrixRows& rows) const {
   using kernels::StoredNumber;
   const DType type = stored_.dtype();
   const bool aligned = reinterpret_cast<std::uintptr_t>(stored_.bytes()) % size_of(type) == 0;
-  if (type == DType::float64 || !aligned) return;
+  if (type == DType::float64 || !aligned || (transposed_ && !order_.empty())) return;
   rows.stored = type == DType::float32    ? StoredNumber::float32
                 : type == DType::bfloat16 ? StoredNumber::bfloat16
                                           : StoredNumber::float16;
   if (transposed_) {
-    if (order_.empty()) rows.lines = bytes_at(0, first_);
+    rows.lines = bytes_at(0, first_);
     return;
   }
   rows.places = [this](std::size_t first, std::size_t count, const std::byte** to) {

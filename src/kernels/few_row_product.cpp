@@ -9,17 +9,13 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/number_sizes_inl.hpp"
 #include "kernels/target_dispatch.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-template <StoredNumber type>
-constexpr std::size_t stored_size = type == StoredNumber::float64   ? 8
-                                    : type == StoredNumber::float32 ? 4
-                                                                    : 2;
 
 // A vector of stored numbers.
 template <StoredNumber type, class D>
@@ -40,16 +36,13 @@ HWY_INLINE hn::Vec<D> load_stored(D d, const std::byte* at) {
 // The first `count` of a vector, with zeros behind them.
 template <StoredNumber type, class D>
 HWY_INLINE hn::Vec<D> load_first(D d, const std::byte* at, std::size_t count) {
-  std::byte whole[hn::MaxLanes(d) * stored_size<type>] = {};
-  std::memcpy(whole, at, count * stored_size<type>);
-  return load_stored<type>(d, whole);
-}
-
-template <class D>
-HWY_INLINE hn::Vec<D> load_first(D d, const hn::TFromD<D>* at, std::size_t count) {
-  hn::TFromD<D> whole[hn::MaxLanes(d)] = {};
-  std::copy_n(at, count, whole);
-  return hn::LoadU(d, whole);
+  if constexpr (size_of(type) == sizeof(hn::TFromD<D>)) {
+    return first_numbers(d, reinterpret_cast<const hn::TFromD<D>*>(at), count);
+  } else {
+    std::byte whole[hn::MaxLanes(d) * size_of(type)] = {};
+    std::memcpy(whole, at, count * size_of(type));
+    return load_stored<type>(d, whole);
+  }
 }
 
 // Products of one row of W with all rows of x, each in four chains of sums, lane by lane.
@@ -67,7 +60,7 @@ HWY_INLINE void multiply_row(const FewRowProduct<T>& product, const std::byte* H
 #pragma GCC unroll 4
     for (std::size_t c = 0; c < chains; ++c) {
       const std::size_t at = k + c * lanes;
-      const auto factor = load_stored<type>(d, w + at * stored_size<type>);
+      const auto factor = load_stored<type>(d, w + at * size_of(type));
 #pragma GCC unroll 3
       for (std::size_t r = 0; r < rows; ++r) {
         chain[r][c] =
@@ -77,9 +70,9 @@ HWY_INLINE void multiply_row(const FewRowProduct<T>& product, const std::byte* H
   }
   for (; k < product.width; k += lanes) {
     const std::size_t left = std::min(lanes, product.width - k);
-    const auto factor = load_first<type>(d, w + k * stored_size<type>, left);
+    const auto factor = load_first<type>(d, w + k * size_of(type), left);
     for (std::size_t r = 0; r < rows; ++r) {
-      const auto x = load_first(d, product.x + r * product.width + k, left);
+      const auto x = first_numbers(d, product.x + r * product.width + k, left);
       chain[r][0] = hn::MulAdd(x, factor, chain[r][0]);
     }
   }
@@ -127,7 +120,7 @@ void add_lines(const FewRowProduct<float>& product, const std::byte* w, std::siz
     auto sum = hn::LoadU(d, y + j);
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < depth; ++i) {
-      const std::byte* line = w + i * stride + j * stored_size<type>;
+      const std::byte* line = w + i * stride + j * size_of(type);
       // Lines are too far apart for the processor to foresee the next.
       hwy::Prefetch(line + 2 * lines_at_a_time * stride);
       sum = hn::MulAdd(factor[i], load_stored<type>(d, line), sum);
@@ -135,9 +128,9 @@ void add_lines(const FewRowProduct<float>& product, const std::byte* w, std::siz
     hn::StoreU(sum, d, y + j);
   }
   if (j == product.count) return;
-  auto sum = load_first(d, y + j, product.count - j);
+  auto sum = first_numbers(d, y + j, product.count - j);
   for (std::size_t i = 0; i < depth; ++i) {
-    const std::byte* line = w + i * stride + j * stored_size<type>;
+    const std::byte* line = w + i * stride + j * size_of(type);
     sum = hn::MulAdd(factor[i], load_first<type>(d, line, product.count - j), sum);
   }
   float whole[lanes];

@@ -11,6 +11,11 @@ constexpr std::size_t few_product_rows = 3;
 /// Types of the numbers of W that products read where they are stored.
 enum class StoredNumber : std::uint8_t { float32, float64, bfloat16, float16 };
 
+/// Bytes of a number.
+constexpr std::size_t size_of(StoredNumber type) noexcept {
+  return type == StoredNumber::float64 ? 8 : type == StoredNumber::float32 ? 4 : 2;
+}
+
 /// y = x Wᵀ + b for x [rows,width] of up to few_product_rows rows, with a W that is read once, as
 /// it is stored: y [rows,count], b [count] or null. Strides count numbers of x and y between rows.
 /// Sums do not depend on which other rows or columns are computed with them.
