@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "layers/layer.hpp"
 #include "support/parallel_for.hpp"
 
 namespace attn {
@@ -14,8 +15,13 @@ double sigmoid(double x) {
   return 1 / (1 + std::exp(-x));
 }
 
-double softplus(double x) {
-  return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+double silu(double x) {
+  return activated(x, curve_of(Activation::silu));
+}
+
+std::vector<double> doubles_of(const Tensor& tensor) {
+  const Tensor numbers = tensor.converted(DType::float64);
+  return {numbers.values<double>().begin(), numbers.values<double>().end()};
 }
 
 std::span<double> part_of(std::vector<double>& all, std::size_t part, std::size_t size) {
@@ -34,17 +40,21 @@ class DeltaPass {
  public:
   DeltaPass(const DeltaRule& rule, const Tensor& x, double eps, std::size_t threads,
             DeltaState& state)
-      : rule_(rule),
-        sizes_(rule.sizes),
+      : sizes_(rule.sizes),
         eps_(eps),
         threads_(threads),
         state_(state),
         shape_(x.shape()),
         type_(x.dtype()),
         length_(shape_[shape_.size() - 2]),
-        tokens_(x.size() / shape_.back()) {
-    // In double precision also where x is not: short queries, keys and outputs are divided by their
-    // lengths, which leaves little of what single precision knows of them.
+        tokens_(x.size() / shape_.back()),
+        convolution_(doubles_of(rule.convolution)),
+        rates_(doubles_of(rule.decay_log)),
+        biases_(doubles_of(rule.decay_bias)),
+        norm_(doubles_of(rule.norm)) {
+    for (double& rate : rates_) rate = -std::exp(rate);
+    // Computes in double precision also where x is not: short queries, keys and outputs are divided
+    // by their lengths, which leaves little of what single precision knows of them.
     const Tensor states = x.converted(DType::float64);
     const auto products = [&](const StoredLinear& linear) {
       return apply(linear, states, threads);
@@ -87,7 +97,6 @@ class DeltaPass {
   // Queries, keys and values of all tokens [tokens,C].
   void convolve() {
     const std::size_t width = sizes_.channels(), kernel = sizes_.kernel;
-    const Tensor weights = rule_.convolution.converted(DType::float64);
     convolved_.resize(tokens_ * width);
     parallel_for(tokens_, threads_, [&](std::size_t at) {
       const std::size_t text = at / length_;
@@ -95,10 +104,10 @@ class DeltaPass {
       const std::span<double> to = part_of(convolved_, at, width);
       for (std::size_t k = 0; k < kernel; ++k) {
         const double* from = channels_at(text, token - static_cast<std::ptrdiff_t>(kernel - 1 - k));
-        const double* weight = weights.values<double>().data() + k;
+        const double* weight = convolution_.data() + k;
         for (std::size_t c = 0; c < width; ++c) to[c] += weight[c * kernel] * from[c];
       }
-      for (double& x : to) x *= sigmoid(x);
+      for (double& x : to) x = silu(x);
       const double scale = 1 / std::sqrt(static_cast<double>(sizes_.key_width));
       for (std::size_t head = 0; head < 2 * sizes_.key_heads; ++head) {
         divide_by_length(to.subspan(head * sizes_.key_width, sizes_.key_width),
@@ -112,16 +121,13 @@ class DeltaPass {
     const std::size_t heads = sizes_.value_heads, wide = sizes_.value_width, dk = sizes_.key_width;
     const std::size_t group = head / (heads / sizes_.key_heads);
     const std::size_t keys = sizes_.key_heads * dk;
-    const double rate = -std::exp(rule_.decay_log.converted(DType::float64).values<double>()[head]);
-    const double bias = rule_.decay_bias.converted(DType::float64).values<double>()[head];
-    const Tensor norm = rule_.norm.converted(DType::float64);
     std::vector<double> change(wide);
     for (std::size_t at = text * length_; at < (text + 1) * length_; ++at) {
       const double* row = convolved_.data() + at * sizes_.channels();
       const double *query = row + group * dk, *key = query + keys,
                    *value = row + 2 * keys + head * wide;
-      const double kept =
-          std::exp(rate * softplus(decays_.values<double>()[at * heads + head] + bias));
+      const double decay = decays_.values<double>()[at * heads + head];
+      const double kept = std::exp(rates_[head] * softplus(decay + biases_[head]));
       const double strength = sigmoid(strengths_.values<double>()[at * heads + head]);
       std::copy_n(value, wide, change.begin());
       for (std::size_t i = 0; i < dk; ++i) {
@@ -140,19 +146,17 @@ class DeltaPass {
           output[j] += query[i] * line[j];
         }
       }
-      finish(output, norm.values<double>(),
-             gates_.values<double>().subspan((at * heads + head) * wide, wide));
+      finish(output, gates_.values<double>().subspan((at * heads + head) * wide, wide));
     }
   }
 
   // The RMS norm of a head's output, and its gate.
-  void finish(std::span<double> output, std::span<const double> norm,
-              std::span<const double> gate) const {
+  void finish(std::span<double> output, std::span<const double> gate) const {
     double squares = 0;
     for (const double x : output) squares += x * x;
     const double size = std::sqrt(squares / static_cast<double>(output.size()) + eps_);
     for (std::size_t j = 0; j < output.size(); ++j) {
-      output[j] *= norm[j] / size * gate[j] * sigmoid(gate[j]);
+      output[j] *= norm_[j] / size * silu(gate[j]);
     }
   }
 
@@ -170,7 +174,6 @@ class DeltaPass {
     state_.channels = std::move(kept);
   }
 
-  const DeltaRule& rule_;
   const DeltaSizes& sizes_;
   double eps_;
   std::size_t threads_;
@@ -178,6 +181,9 @@ class DeltaPass {
   Shape shape_;
   DType type_;
   std::size_t length_, tokens_;
+  std::vector<double> convolution_;     // [C,kernel]
+  std::vector<double> rates_, biases_;  // of the decays [H]
+  std::vector<double> norm_;            // [dv]
   Tensor channels_, gates_, strengths_, decays_;
   std::vector<double> convolved_, outputs_;
 };

@@ -305,6 +305,10 @@ double xielu(double x, const Xielu& constants) noexcept {
                : constants.negative * (std::expm1(std::min(x, constants.eps)) - x) + linear;
 }
 
+double softplus(double x) noexcept {
+  return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+}
+
 LayerStep step(const Layer& layer, const Tensor& x, const Tensor& memory,
                const StepOptions& options) {
   return LayerPass(layer, options).pass(x, memory);

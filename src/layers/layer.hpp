@@ -24,6 +24,9 @@ struct Xielu {
 };
 double xielu(double x, const Xielu& constants) noexcept;
 
+/// ln(1 + exp(x)).
+double softplus(double x) noexcept;
+
 /// The rules of a layer: everything about it but its learned matrices and the norms of its states.
 struct LayerSpec {
   /// Options of the self-attention and of the cross-attention: mask, positions, scale, softcap,

@@ -129,9 +129,6 @@ class StackReader {
       const Tensor one = weights_.find(purpose, n, "weight");
       return one ? one.converted(DType::float64).values<double>()[0] : otherwise;
     };
-    const auto softplus = [](double x) {
-      return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
-    };
     Xielu own;
     own.beta = number(WeightPurpose::xielu_beta, own.beta);
     own.eps = number(WeightPurpose::xielu_eps, own.eps);
