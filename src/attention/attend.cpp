@@ -15,6 +15,7 @@
 #include "attention/positions.hpp"
 #include "attention/visibility.hpp"
 #include "support/overloaded.hpp"
+#include "tensor/elements.hpp"
 #include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"
 
@@ -241,16 +242,13 @@ void round_inputs(Score& score, DType dtype) {
 void multiply_by_gate(AttentionResult& result, const AttentionOptions& options,
                       const Geometry& geometry) {
   if (!options.gate || !result.output) return;
-  const Tensor of_output = result.output.converted(DType::float64);
-  const Tensor of_gate = options.gate.converted(DType::float64);
-  std::vector<double> gated;
-  gated.reserve(of_output.size());
-  for (std::size_t n = 0; n < of_output.size(); ++n) {
-    const double x = of_gate.values<double>()[n];
-    gated.push_back(of_output.values<double>()[n] / (1 + std::exp(-x)));
-  }
-  result.output =
-      Tensor(geometry.output_shape(), std::move(gated)).converted(result.output.dtype());
+  // Gates of another type than the outputs are not rounded to theirs.
+  const DType stored = result.output.dtype();
+  const DType type = stored == options.gate.dtype() && !is_half(stored) ? stored : DType::float64;
+  const Tensor gated = mapped(
+      options.threads, [](double y, double gate) { return y / (1 + std::exp(-gate)); },
+      result.output.converted(type), options.gate.converted(type));
+  result.output = gated.reshaped(geometry.output_shape()).converted(stored);
 }
 
 }  // namespace
