@@ -11,6 +11,7 @@
 
 #include "attention/linear.hpp"
 #include "kernels/term_products.hpp"
+#include "tensor/operations.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
@@ -145,7 +146,9 @@ class TermReader {
         std::copy_n(values.data() + j * value_width + first, head_width_,
                     x.data() + j * head_width_);
       }
-      for (T& number : x) number = static_cast<T>(number * block_.scale);
+      for (std::size_t at = 0; block_.scale != 1 && at < x.size(); ++at) {
+        x[at] = static_cast<T>(x[at] * block_.scale);
+      }
       const std::size_t column = h * head_width_;
       const T* own = matrix.get() + (source.side_by_side ? column * stride : column);
       const Product product{part_of(own, stride, source.side_by_side), {}};
@@ -180,17 +183,16 @@ class TermReader {
 
   // 2. What the norms divide by: the σ of whole rows of the branch, then of the sum.
   void read_rows() {
-    bare_ = mapped(
-        threads_, [scale = block_.scale](double x) { return x * scale; },
-        apply(StoredLinear{block_.output.weight, {}}, block_.heads, threads_));
-    std::vector<T> branch(bare_.values<T>().begin(), bare_.values<T>().end());
-    if (block_.output.bias) {
-      const Tensor bias = block_.output.bias.converted(bare_.dtype());
-      for (std::size_t at = 0; at < branch.size(); ++at) {
-        branch[at] += static_cast<T>(bias.values<T>()[at % width_] * block_.scale);
-      }
-    }
-    const T *rows = branch.data(), *residual = block_.residual.values<T>().data();
+    const auto scaled = [&](const Tensor& x) {
+      if (block_.scale == 1) return x;
+      return mapped(
+          threads_, [&](double number) { return number * block_.scale; }, x);
+    };
+    bare_ = scaled(apply(StoredLinear{block_.output.weight, {}}, block_.heads, threads_));
+    const Tensor& bias = block_.output.bias;
+    const Tensor branch =
+        bias ? sum(bare_, scaled(bias.converted(bare_.dtype())), threads_) : bare_;
+    const T *rows = branch.values<T>().data(), *residual = block_.residual.values<T>().data();
     std::vector<double> norm_bias(width_);
     if (block_.branch_norm && block_.branch_norm->bias) {
       const Tensor bias = block_.branch_norm->bias.converted(DType::float64);
