@@ -1,9 +1,20 @@
 #include "models/contact_head.hpp"
 
 #include <cmath>
+#include <numeric>
+#include <span>
 #include <utility>
 
+#include "support/parallel_for.hpp"
+#include "tensor/elements.hpp"
+
 namespace attn {
+
+bool ContactHead::is_in(const Architecture& model, const CheckpointWeights& weights,
+                        const std::string& prefix) {
+  return StackWeights(weights, model, model.stacks.front(), prefix)
+      .has(WeightPurpose::contacts, std::nullopt);
+}
 
 std::optional<ContactHead> ContactHead::read(const Architecture& model,
                                              const CheckpointWeights& weights,
@@ -21,32 +32,39 @@ std::optional<ContactHead> ContactHead::read(const Architecture& model,
 }
 
 void ContactHead::add(std::size_t layer, const Tensor& weights,
-                      const std::vector<std::int64_t>& ids, std::vector<double>& logits) const {
-  constexpr std::int64_t end = 2;  // whatever the configuration calls so
+                      const std::vector<std::int64_t>& ids, std::size_t threads,
+                      std::vector<double>& logits) const {
+  // ESM's head takes 2 for its end token whatever eos_token_id is.
+  constexpr std::int64_t end = 2;
   const std::size_t length = ids.size(), heads = weights.shape()[1];
   if (length < 3) return;
   const std::size_t n = length - 2;
   logits.resize(n * n, 0);
-  const Tensor numbers = weights.converted(DType::float64);
   std::vector<double> both(n * n), sums(n);
-  for (std::size_t h = 0; h < heads; ++h) {
-    const double* map = numbers.values<double>().data() + h * length * length;
-    double all = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      sums[i] = 0;
-      for (std::size_t j = 0; j < n; ++j) {
-        const bool hidden = ids[i + 1] == end || ids[j + 1] == end;
-        both[i * n + j] =
-            hidden ? 0 : map[(i + 1) * length + j + 1] + map[(j + 1) * length + i + 1];
-        sums[i] += both[i * n + j];
-      }
-      all += sums[i];
+  with_floats(weights, [&]<class T>(std::span<const T> maps) {
+    for (std::size_t h = 0; h < heads; ++h) {
+      // Begins at the second query and the second key.
+      const T* map = maps.data() + h * length * length + length + 1;
+      parallel_for(n, threads, [&](std::size_t i) {
+        sums[i] = 0;
+        for (std::size_t j = 0; j < n; ++j) {
+          const bool hidden = ids[i + 1] == end || ids[j + 1] == end;
+          const double sum =
+              static_cast<double>(map[i * length + j]) + static_cast<double>(map[j * length + i]);
+          both[i * n + j] = hidden ? 0 : sum;
+          sums[i] += both[i * n + j];
+        }
+      });
+      const double all = std::accumulate(sums.begin(), sums.end(), 0.0);
+      if (!(all > 0)) continue;
+      const double factor = factors_[layer * heads + h];
+      parallel_for(n, threads, [&](std::size_t i) {
+        for (std::size_t j = 0; j < n; ++j) {
+          logits[i * n + j] += factor * (both[i * n + j] - sums[i] * sums[j] / all);
+        }
+      });
     }
-    const double factor = factors_[layer * heads + h];
-    for (std::size_t at = 0; at < n * n && all > 0; ++at) {
-      logits[at] += factor * (both[at] - sums[at / n] * sums[at % n] / all);
-    }
-  }
+  });
 }
 
 Tensor ContactHead::probabilities(const std::vector<double>& logits) const {

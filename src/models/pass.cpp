@@ -235,13 +235,12 @@ bool pools_by_attention(const Architecture& model, const CheckpointWeights& weig
                              .has(WeightPurpose::probe, std::nullopt);
 }
 
-// The head that reads contacts from the weights of all layers, if they are wanted.
-std::optional<ContactHead> contact_head(const Architecture& model, const CheckpointWeights& weights,
-                                        const std::string& prefix, const ModelOptions& options) {
-  if (!options.weights || !options.chooses_all(model.stacks.front()) || options.rows) {
-    return std::nullopt;
-  }
-  return ContactHead::read(model, weights, prefix);
+// Whether the model has a head that reads contacts from the weights of all layers, and these are
+// wanted.
+bool predicts_contacts(const Architecture& model, const CheckpointWeights& weights,
+                       const std::string& prefix, const ModelOptions& options) {
+  return options.weights && options.chooses_all(model.stacks.front()) && !options.rows &&
+         ContactHead::is_in(model, weights, prefix);
 }
 
 // The pooling of pictures, and their captions.
@@ -306,7 +305,7 @@ std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& 
       }
       all.emplace_back(name + "output", Shape{batch, length, width});
     }
-    if (length > 2 && contact_head(model, weights, prefix, options)) {
+    if (length > 2 && predicts_contacts(model, weights, prefix, options)) {
       all.emplace_back("contacts", Shape{batch, length - 2, length - 2});
     }
     all.emplace_back(encoder ? "encoder.output" : "output",
@@ -365,8 +364,11 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
     const auto logits_of = [&](const Tensor& x) {
       return head->logits(x, model.eps, options.threads);
     };
-    const auto contacts = contact_head(model, weights, prefix, options);
-    std::vector<std::vector<double>> touching(ids.size());
+    std::optional<ContactHead> contacts;
+    if (predicts_contacts(model, weights, prefix, options)) {
+      contacts = ContactHead::read(model, weights, prefix);
+    }
+    std::vector<std::vector<double>> contact_logits(ids.size());
     const HeadsByLayer& off = decoder ? options.decoder_heads_off : options.heads_off;
     for (std::size_t n = 0; n < own.count; ++n) {
       const Layer layer = own.layer(n);
@@ -405,7 +407,9 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
         states[b] = std::move(done.states);
         if (watch_states) watch_states(states[b]);
         if (!wanted || options.rows) continue;
-        if (contacts) contacts->add(n, done.self.weights, ids[b], touching[b]);
+        if (contacts) {
+          contacts->add(n, done.self.weights, ids[b], options.threads, contact_logits[b]);
+        }
         self.push_back(std::move(done.self.weights));
         if (stack.crosses) cross.push_back(std::move(done.cross.weights));
       }
@@ -421,7 +425,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
     }
     if (contacts && longest_of(ids) > 2) {
       std::vector<Tensor> samples;
-      for (const auto& logits : touching) samples.push_back(contacts->probabilities(logits));
+      for (const auto& logits : contact_logits) samples.push_back(contacts->probabilities(logits));
       take("contacts", batched(samples).converted(options.dtype));
     }
     for (Tensor& x : states) x = own.finish(x);

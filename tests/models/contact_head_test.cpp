@@ -1,5 +1,6 @@
 #include "models/contact_head.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -35,7 +36,7 @@ TEST_CASE("contacts are symmetric, and the outer tokens and end tokens play no p
   }
   const auto contacts = [&] {
     std::vector<double> logits;
-    head.add(1, Tensor({1, heads, length, length}, numbers), ids, logits);
+    head.add(1, Tensor({1, heads, length, length}, numbers), ids, 2, logits);
     const Tensor all = head.probabilities(logits);
     REQUIRE(all.shape() == Shape{1, n, n});
     return std::vector<double>(all.values<double>().begin(), all.values<double>().end());
@@ -56,10 +57,27 @@ TEST_CASE("contacts are symmetric, and the outer tokens and end tokens play no p
   CHECK(contacts() == before);
 }
 
+TEST_CASE(
+    "a logit is the factor times a symmetric map less the product of its sums over their sum") {
+  const ContactHead head = *head_of("esm_contacts");
+  // Residues 1 and 2; the map with its transpose is [2 3; 3 4] / 10, its sums by row [5 7] / 10.
+  std::vector<double> numbers(4 * 16, 0);
+  const std::vector<double> map{9, 9, 9, 9, 9, 0.1, 0.1, 9, 9, 0.2, 0.2, 9, 9, 9, 9, 9};
+  std::copy(map.begin(), map.end(), numbers.begin());
+  std::vector<double> logits;
+  head.add(0, Tensor({1, 4, 4, 4}, numbers), {0, 5, 7, 2}, 1, logits);
+  REQUIRE(logits.size() == 4);
+  constexpr double factor = -8.260697364807129;  // of head 0 in layer 0
+  CHECK(logits[0] == doctest::Approx(factor * (0.2 - 0.25 / 1.2)).epsilon(1e-12));
+  CHECK(logits[1] == doctest::Approx(factor * (0.3 - 0.35 / 1.2)).epsilon(1e-12));
+  CHECK(logits[2] == doctest::Approx(factor * (0.3 - 0.35 / 1.2)).epsilon(1e-12));
+  CHECK(logits[3] == doctest::Approx(factor * (0.4 - 0.49 / 1.2)).epsilon(1e-12));
+}
+
 TEST_CASE("a text of fewer than three tokens has no contacts") {
   const ContactHead head = *head_of("esm_contacts");
   std::vector<double> logits;
-  head.add(0, Tensor({1, 4, 2, 2}, std::vector<double>(16, 0.5)), {0, 2}, logits);
+  head.add(0, Tensor({1, 4, 2, 2}, std::vector<double>(16, 0.5)), {0, 2}, 1, logits);
   CHECK(logits.empty());
   const Tensor none = head.probabilities(logits);
   CHECK(none.shape() == Shape{1, 1, 1});
