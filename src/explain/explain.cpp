@@ -221,7 +221,6 @@ class KindExplanation {
     const Architecture& model = request.folder->architecture;
     const bool decoder = options_.stack == "decoder" || options_.stack == "cross";
     const ModelStack& stack = decoder ? model.stacks.back() : model.stacks.front();
-    chosen_layer(stack.layers.size());
     const std::size_t layer = options_.layer.value_or(first_layer_with_map(stack));
     check_layer_with_map(stack, layer, "ExplainOptions::layer");
     for_queries([&](Explanation& to) {

@@ -21,6 +21,7 @@ namespace {
 
 /// Norms of the terms of one position in a layer.
 struct NormsOfPosition {
+  std::size_t layer = 0;
   std::vector<double> heads, block;  ///< of each token: of all heads together, of the whole block
   double mixing = 0;
 };
@@ -89,6 +90,9 @@ class AnalysedPosition {
                              "encoder-decoder has two"),
                   "ExplainOptions::analyses", translated("leave them out"));
     }
+    if (wants(HeadAnalysis::norms)) {
+      check_term_norms(folder.architecture, "ExplainOptions::analyses");
+    }
     if (wants(HeadAnalysis::lens) && !has_head(folder.architecture, folder.weights)) {
       throw input_error(
           translated("the checkpoint has no head that gives logits, through which a lens looks"),
@@ -105,11 +109,12 @@ class AnalysedPosition {
     request_.layers.reset();
     request_.predicted.clear();
     if (wants(HeadAnalysis::norms)) {
-      request_.inside = [this](std::size_t, const std::string&, const Layer& layer,
+      request_.inside = [this](std::size_t, const std::string& name, const Layer& layer,
                                const LayerStep& step) {
         if (!step.self.weights) return;
         const TermNorms norms = term_norms(layer, step);
-        norms_.push_back({row_of(norms.of_all_heads, query_), row_of(norms.of_block, query_),
+        norms_.push_back({AttentionName(name + "self").layer().value_or(0),
+                          row_of(norms.of_all_heads, query_), row_of(norms.of_block, query_),
                           norms.mixing.values<double>()[query_]});
       };
     }
@@ -169,10 +174,9 @@ class AnalysedPosition {
     Explanation::Column first{translated("longest of"), {}, false, ""}, second = first;
     second.header = translated("then of");
     std::vector<double> lengths, next_lengths, mixing;
-    for (std::size_t n = 0; n < norms_.size(); ++n) {
-      const NormsOfPosition& own = norms_[n];
+    for (const NormsOfPosition& own : norms_) {
       const std::vector<std::size_t> order = largest_of(own.heads, 2);
-      layers.cells.push_back(std::to_string(n));
+      layers.cells.push_back(std::to_string(own.layer));
       first.cells.push_back(names_.in_table(order.front()));
       second.cells.push_back(order.size() > 1 ? names_.in_table(order[1]) : "");
       lengths.push_back(own.heads[order.front()]);

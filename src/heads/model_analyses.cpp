@@ -74,6 +74,7 @@ void watch_norms(ModelRequest& request, NamedTensors& tensors) {
         ErrorKind::usage,
         translated("norms of terms are those of the model as it is, or with zeros for heads"),
         "HeadsOptions::analyses",
+  check_term_norms(request.folder->architecture, "HeadsOptions::analyses");
         translated("leave out norms, or the patch and the means of heads"));
   }
   struct Norms {

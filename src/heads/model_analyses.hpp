@@ -17,7 +17,8 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 /// Asks a model's pass for the norms of terms of every layer; the tensors are put into `tensors`
 /// while it runs: `layers.0.self.norms` [B,H,L,L], `layers.0.self.norms_of_all_heads` [B,L,L],
-/// `layers.0.self.block_norms` [B,L,L], `layers.0.self.mixing` [B,L].
+/// `layers.0.self.block_norms` [B,L,L], `layers.0.self.mixing` [B,L]. Throws Error(input) as
+/// check_term_norms(), and Error(usage) for a patch and means of heads.
 void watch_norms(ModelRequest& request, NamedTensors& tensors);
 
 /// Asks a model's pass for what each layer's states would say: "lens.ids" and

@@ -7,14 +7,11 @@
 #include <span>
 #include <utility>
 
-#include "attn/error.hpp"
-
 #include "attention/linear.hpp"
 #include "kernels/term_products.hpp"
-#include "tensor/operations.hpp"
 #include "support/parallel_for.hpp"
-#include "support/translated.hpp"
 #include "tensor/elements.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -341,12 +338,6 @@ class TermReader {
 }  // namespace
 
 TermNorms term_norms(const Layer& layer, const LayerStep& step) {
-  if (step.self_request.gate) {
-    throw input_error(
-        translated("the norms of terms are not computed where heads' outputs have a gate"),
-        "HeadsOptions::analyses",
-        translated("leave norms out: a token's term differs from query to query there"));
-  }
   const double eps = layer.spec.self.eps;
   const std::size_t threads = layer.spec.self.threads;
   AttendedBlock block{std::get<ScaledDotProduct>(step.self_request.score).value,

@@ -21,10 +21,9 @@ struct TermNorms {
 };
 
 /// The norms of the self-attention of a step of one sample, which was made with
-/// StepOptions::inside and weights. Throws Error(input) if there is no room for the terms, and for
-/// an attention with a gate of its output, whose terms differ from query to query. Sums of terms
-/// are computed from their products with one another, G_j[h,h'] = f_h(x_j)·f_h'(x_j), so that no
-/// [H,L,L,D] is made.
+/// StepOptions::inside and weights; the attention has no gate. Throws Error(input) if there is no
+/// room for the terms. Sums of terms are computed from their products with one another,
+/// G_j[h,h'] = f_h(x_j)·f_h'(x_j), so that no [H,L,L,D] is made.
 TermNorms term_norms(const Layer& layer, const LayerStep& step);
 
 }  // namespace attn

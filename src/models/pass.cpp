@@ -86,6 +86,13 @@ void check_layer_with_map(const ModelStack& stack, std::size_t layer, const std:
                                    : translated("layers with maps: {1}", others));
 }
 
+void check_term_norms(const Architecture& model, const std::string& place) {
+  if (!model.gated_queries) return;
+  throw input_error(
+      translated("the norms of terms are not computed where heads' outputs have a gate"), place,
+      translated("leave norms out: a token's term differs from query to query there"));
+}
+
 std::size_t first_layer_with_map(const ModelStack& stack) {
   const auto found = std::ranges::find_if(stack.layers, &ModelLayer::has_map);
   return found == stack.layers.end() ? 0 : static_cast<std::size_t>(found - stack.layers.begin());

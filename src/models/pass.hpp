@@ -167,10 +167,14 @@ std::optional<Sinusoids> sinusoids_of(const Architecture& model);
 
 /// Throws Error(input) at `place` for a layer that the stack does not have.
 void check_layer(const ModelStack& stack, std::size_t layer, const std::string& place);
-/// The same, also for a layer that has no map and so no heads.
+/// Throws also for a layer that has no map and so no heads.
 void check_layer_with_map(const ModelStack& stack, std::size_t layer, const std::string& place);
 
-/// 0 if no layer has a map.
+/// Throws Error(input) at `place` for a model whose heads' outputs have a gate, so that a token's
+/// term in an attention's output differs from query to query (term_norms()).
+void check_term_norms(const Architecture& model, const std::string& place);
+
+/// The first layer that has a map; 0 if none has.
 std::size_t first_layer_with_map(const ModelStack& stack);
 
 /// The mask of a layer's self-attention over a whole text: causality and window.

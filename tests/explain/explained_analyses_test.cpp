@@ -61,7 +61,8 @@ TEST_CASE("an explanation tells the rollout, the norms and the lens that heads c
   }
 }
 
-TEST_CASE("analyses of heads, of documents and of two stacks are refused in an explanation") {
+TEST_CASE(
+    "analyses of heads, of gates, of documents and of two stacks are refused in an explanation") {
   CHECK(error_from([] { explain(options_of("llama_grouped", {HeadAnalysis::induction})); },
                    ErrorKind::usage) ==
         "the analysis induction is of heads, not of one position\n"
@@ -72,6 +73,10 @@ TEST_CASE("analyses of heads, of documents and of two stacks are refused in an e
         "analyses of one position go through one stack of layers, and an encoder-decoder has two\n"
         "  where: ExplainOptions::analyses\n"
         "  help:  leave them out");
+  CHECK(error_from([] { explain(options_of("qwen3_next_delta_rule", {HeadAnalysis::norms})); }) ==
+        "the norms of terms are not computed where heads' outputs have a gate\n"
+        "  where: ExplainOptions::analyses\n"
+        "  help:  leave norms out: a token's term differs from query to query there");
   ExplainOptions document;
   document.document.input = fs::path(ATTN_DATA) / "self.json";
   document.analyses = {HeadAnalysis::rollout};
