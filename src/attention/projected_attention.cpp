@@ -205,7 +205,7 @@ Tensor apply_in(DType precision, const StoredLinear& linear, const Tensor& rows,
 
 }  // namespace
 
-void KeptRows::Room::append(const Tensor& added, std::size_t at) {
+void KeyValueCache::Room::append(const Tensor& added, std::size_t at) {
   if (!bytes) {
     width = added.shape().back();
     dtype = added.dtype();
@@ -221,18 +221,18 @@ void KeptRows::Room::append(const Tensor& added, std::size_t at) {
   std::memcpy(bytes.get() + at * row, added.bytes(), added.size() * size_of(dtype));
 }
 
-Tensor KeptRows::Room::all(std::size_t length) const {
+Tensor KeyValueCache::Room::all(std::size_t length) const {
   return Tensor::borrowed({1, length, width}, dtype, bytes.get(), bytes);
 }
 
-void KeptRows::append(const Tensor& key, const Tensor& value) {
+void KeyValueCache::append(const Tensor& key, const Tensor& value) {
   key_.append(key, length_);
   value_.append(value, length_);
   length_ += key.shape()[1];
 }
 
 AttentionRequest project(const AttentionOptions& options, const Sequences& states,
-                         const AttentionWeights& weights, DType precision, KeptRows* kept) {
+                         const AttentionWeights& weights, DType precision, KeyValueCache* cache) {
   // Products of the same states share the threads.
   std::vector<Tensor> rows;
   std::vector<const StoredLinear*> together;
@@ -242,7 +242,7 @@ AttentionRequest project(const AttentionOptions& options, const Sequences& state
     }
     together.clear();
   };
-  const bool known = kept != nullptr && kept->length() > 0 && states.key;
+  const bool known = cache != nullptr && cache->length() > 0 && states.key;
   together.push_back(&weights.query);
   if (states.key) finish(states.query);
   if (!known) {
@@ -262,15 +262,15 @@ AttentionRequest project(const AttentionOptions& options, const Sequences& state
         options.threads, [most = *weights.clip](double x) { return std::clamp(x, -most, most); },
         one);
   }
-  if (kept != nullptr) {
-    if (!known) kept->append(rows[1], rows[2]);
+  if (cache != nullptr) {
+    if (!known) cache->append(rows[1], rows[2]);
     rows.resize(1);
-    rows.insert(rows.end(), {kept->key(), kept->value()});
+    rows.insert(rows.end(), {cache->key(), cache->value()});
   }
   AttentionRequest inner =
       projected(options, states, std::move(rows[0]), std::move(rows[1]), std::move(rows[2]));
   inner.dtype = precision;
-  if (kept != nullptr) inner.mask.align = Alignment::lower_right;
+  if (cache != nullptr) inner.mask.align = Alignment::lower_right;
   if (weights.gate) {
     inner.gate = apply_in(precision, weights.gate, states.query, options.threads);
   }

@@ -39,10 +39,10 @@ struct AttentionWeights {
   AttentionWeights(const Projections& projections);  // NOLINT(google-explicit-constructor)
 };
 
-/// Projected keys and values of one text, kept from one part of it to the next. They are as wide as
-/// all heads together, and neither normed head by head nor rotated, so that what depends on the
-/// length of the text is right for each length.
-class KeptRows {
+/// Key-value cache of one text that is read part by part. Keys and values are as wide as all heads
+/// together, and neither normed head by head nor rotated, so that what depends on the length of the
+/// text is right for each length.
+class KeyValueCache {
  public:
   std::size_t length() const noexcept { return length_; }
   Tensor key() const { return key_.all(length_); }      ///< [1,L,G·d]
@@ -67,12 +67,12 @@ class KeptRows {
 
 /// The attention over the queries, keys and values that the weights make of the hidden states, in
 /// that precision. What is left to do is the output projection. States, weights and options must
-/// fit each other. With `kept`, states [1,n,D] are the next part of a text: their keys and values
+/// fit each other. With a cache, states [1,n,D] are the next part of a text: their keys and values
 /// are added, and the attention reads all of them, its last query standing at the last key. Those
 /// of other states than the queries' are projected but once.
 AttentionRequest project(const AttentionOptions& options, const Sequences& states,
                          const AttentionWeights& weights, DType precision = DType::float64,
-                         KeptRows* kept = nullptr);
+                         KeyValueCache* cache = nullptr);
 
 /// Whether Linear layers of that many multiply-adds are computed in single precision: results are
 /// wanted in float32, no stages are to be shown, and single precision saves noticeable time.

@@ -135,9 +135,9 @@ void read_answer(const JsonValue& root, const Limits& limits, ModelRequest& requ
   refuse_models_without_generation(request, place);
   std::vector<Ids>& samples = extended_ids(request);
   AnswerRequest answer;
-  answer.ends = request.folder->ends;
+  answer.end_ids = request.folder->ends;
   if (generate != nullptr) {
-    answer.most = static_cast<std::size_t>(expect_integer(*generate, place, 1));
+    answer.most_tokens = static_cast<std::size_t>(expect_integer(*generate, place, 1));
   } else {
     const std::string& text = expect_string(*given, place);
     for (std::size_t b = 0; b < samples.size(); ++b) {
@@ -145,7 +145,7 @@ void read_answer(const JsonValue& root, const Limits& limits, ModelRequest& requ
     }
   }
   const auto added = [&](std::size_t sample) {
-    return answer.given.empty() ? answer.most : answer.given[sample].size();
+    return answer.given.empty() ? answer.most_tokens : answer.given[sample].size();
   };
   for (std::size_t b = 0; b < samples.size(); ++b) {
     check_room(request, samples[b].size(), added(b), limits, place);

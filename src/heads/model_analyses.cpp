@@ -10,6 +10,7 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
+#include "layers/embedding_and_head.hpp"
 #include "layers/term_norms.hpp"
 #include "maps/computed_maps.hpp"
 #include "models/contact_head.hpp"
@@ -29,10 +30,7 @@ namespace {
 std::vector<double> logarithms(const Tensor& logits) {
   const Tensor numbers = logits.converted(DType::float64);
   const auto scores = numbers.values<double>();
-  const double largest = *std::max_element(scores.begin(), scores.end());
-  double sum = 0;
-  for (const double score : scores) sum += std::exp(score - largest);
-  const double whole = largest + std::log(sum);
+  const double whole = log_sum_exp(scores);
   std::vector<double> result(scores.begin(), scores.end());
   for (double& score : result) score -= whole;
   return result;
@@ -74,9 +72,9 @@ void watch_norms(ModelRequest& request, NamedTensors& tensors) {
         ErrorKind::usage,
         translated("norms of terms are those of the model as it is, or with zeros for heads"),
         "HeadsOptions::analyses",
-  check_term_norms(request.folder->architecture, "HeadsOptions::analyses");
         translated("leave out norms, or the patch and the means of heads"));
   }
+  check_term_norms(request.folder->architecture, "HeadsOptions::analyses");
   struct Norms {
     std::vector<Tensor> of_heads, of_all_heads, of_block, mixing;
   };

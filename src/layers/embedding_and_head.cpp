@@ -130,6 +130,13 @@ Tensor LogitsHead::logits(Tensor x, double eps, std::size_t threads) const {
       threads, [cap = *softcap](double v) { return cap * std::tanh(v / cap); }, x);
 }
 
+double log_sum_exp(std::span<const double> logits) {
+  const double largest = *std::ranges::max_element(logits);
+  double sum = 0;
+  for (const double logit : logits) sum += std::exp(logit - largest);
+  return largest + std::log(sum);
+}
+
 Tensor Stack::finish(const Tensor& x) const {
   const Tensor y = final_norm ? apply(*final_norm, x, options.eps, options.threads) : x;
   return output_projection ? apply(output_projection, y, options.threads) : y;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "attn/layers.hpp"
@@ -87,6 +88,9 @@ struct LogitsHead {
   /// Logits [..,V] of states [..,D].
   Tensor logits(Tensor x, double eps, std::size_t threads) const;
 };
+
+/// ln Σ exp(logit), less which a logit is the logarithm of its probability by a softmax.
+double log_sum_exp(std::span<const double> logits);
 
 /// A stack of layers between its embedding and its last norm.
 struct Stack {

@@ -195,7 +195,7 @@ class LayerPass {
       sequences.kv_heads = spec_.kv_heads;
       AttentionRequest request =
           project(self ? spec_.self : spec_.cross, sequences, weights, states.dtype(),
-                  self ? options_.self_kept : options_.cross_kept);
+                  self ? options_.self_cache : options_.cross_cache);
       if (self && weights_.distances) {
         request.mask.bias = disentangled_bias(*weights_.distances, request);
       }
@@ -223,7 +223,7 @@ class LayerPass {
   // The gated delta rule over the states, projected, added to `base` if that is there.
   Tensor linear_attention(const Tensor& states, const Tensor& base) const {
     DeltaState none;
-    DeltaState& state = options_.linear_kept != nullptr ? *options_.linear_kept : none;
+    DeltaState& state = options_.linear_state != nullptr ? *options_.linear_state : none;
     const Tensor heads = delta_rule(*weights_.linear, states, spec_.self.eps, threads_, state);
     return product(weights_.linear->output, heads, threads_, base);
   }

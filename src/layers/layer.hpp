@@ -109,11 +109,11 @@ struct StepOptions {
   /// Read or change what the sub-layers write, before it goes on: the outputs [..,L,H·d] of the
   /// attentions' heads, and what [..,L,D] the feed-forward adds.
   std::function<void(Tensor&outputs)> self_heads = {}, cross_heads = {}, feed_forward = {};
-  /// Keys and values of the parts of the text before x, to which those of x are added, and those of
-  /// the memory.
-  KeptRows *self_kept = nullptr, *cross_kept = nullptr;
-  /// What the gated delta rule keeps of those parts, which then takes in x; null = x is the first.
-  DeltaState* linear_kept = nullptr;
+  /// Key-value caches of the text before x, to which x is added, and of the memory; null = none.
+  KeyValueCache *self_cache = nullptr, *cross_cache = nullptr;
+  /// State of the gated delta rule before x, which becomes that after x; null = x is the whole
+  /// text.
+  DeltaState* linear_state = nullptr;
   /// Takes the self-attention's weights some rows [1,H,count,L] at a time, in place of a whole map.
   std::function<void(std::size_t first, const Tensor& rows)> rows = {};
 };

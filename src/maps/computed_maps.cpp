@@ -14,6 +14,7 @@
 #include "attn/gradient.hpp"
 
 #include "attention/visibility.hpp"
+#include "layers/embedding_and_head.hpp"
 #include "maps/answer_shares.hpp"
 #include "models/model_folder.hpp"
 #include "support/overloaded.hpp"
@@ -344,9 +345,7 @@ void compute_rows(const Plan& plan, const TakeRows& take) {
 Prediction prediction_of(std::size_t position, const Tensor& logits, const ModelFolder& folder) {
   const Tensor numbers = logits.converted(DType::float64);
   const auto scores = numbers.values<double>();
-  const double largest = *std::max_element(scores.begin(), scores.end());
-  double sum = 0;
-  for (const double score : scores) sum += std::exp(score - largest);
+  const double whole = log_sum_exp(scores);
   std::vector<std::int64_t> ids(scores.size());
   std::iota(ids.begin(), ids.end(), std::int64_t{0});
   const std::size_t count = std::min(most_predicted, ids.size());
@@ -367,7 +366,7 @@ Prediction prediction_of(std::size_t position, const Tensor& logits, const Model
       const auto pair = written_tokens(tokenizer, {ids[i], ids[i]});
       token.text = pair.back();
     }
-    token.probability = std::exp(scores[static_cast<std::size_t>(ids[i])] - largest) / sum;
+    token.probability = std::exp(scores[static_cast<std::size_t>(ids[i])] - whole);
     result.likeliest.push_back(std::move(token));
   }
   return result;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -37,30 +38,23 @@ Tensor encoded(const Architecture& model, const CheckpointWeights& weights, cons
   return read_stack(model, weights, model.stacks[0], prefix, options).finish(memory);
 }
 
-double log_of_sum(const std::vector<double>& logits) {
-  const double largest = *std::ranges::max_element(logits);
-  double sum = 0;
-  for (const double logit : logits) sum += std::exp(logit - largest);
-  return largest + std::log(sum);
-}
-
 }  // namespace
 
-KeptReading::KeptReading(const Architecture& model, const CheckpointWeights& weights,
-                         const ModelTexts& texts, const ModelOptions& options)
+CachedPass::CachedPass(const Architecture& model, const CheckpointWeights& weights,
+                       const ModelTexts& texts, const ModelOptions& options)
     : model_(model),
       options_(without_results(options)),
       stack_(
           read_stack(model, weights, model.stacks.back(), find_prefix(weights, model), options_)),
       head_(read_head(model, weights, find_prefix(weights, model))),
       memory_(encoded(model, weights, texts, options_)),
-      kept_(stack_.count) {
+      caches_(stack_.count) {
   for (std::size_t n = 0; n < stack_.count; ++n) layers_.push_back(stack_.layer(n));
 }
 
 // Whether the angles of positions in a text of that length are others than those in the text that
 // was read, so that all its tokens have other states (DynamicScaling, LongScaling).
-bool KeptReading::turns_anew(std::size_t length) const {
+bool CachedPass::turns_anew(std::size_t length) const {
   const auto turns = [&](const Rotary& rotary, std::size_t of) {
     return rotary_frequencies(rotary.theta, rotary.width.value_or(model_.head_width),
                               rotary.scaling, of)
@@ -75,7 +69,7 @@ bool KeptReading::turns_anew(std::size_t length) const {
   });
 }
 
-Tensor KeptReading::pass(const std::vector<std::int64_t>& ids) {
+Tensor CachedPass::pass(const std::vector<std::int64_t>& ids) {
   Tensor x = embed(stack_.embedding.behind(read_), ids, {}, stack_.options);
   const bool decoder = model_.encoder_decoder();
   for (std::size_t n = 0; n < layers_.size(); ++n) {
@@ -83,22 +77,22 @@ Tensor KeptReading::pass(const std::vector<std::int64_t>& ids) {
     StepOptions step_options;
     step_options.self_off = heads_of(decoder ? options_.decoder_heads_off : options_.heads_off, n);
     step_options.cross_off = heads_of(options_.cross_heads_off, n);
-    step_options.self_kept = &kept_[n].self;
-    step_options.cross_kept = &kept_[n].cross;
-    step_options.linear_kept = &kept_[n].linear;
+    step_options.self_cache = &caches_[n].self;
+    step_options.cross_cache = &caches_[n].cross;
+    step_options.linear_state = &caches_[n].linear;
     x = step(layers_[n], x, memory_, step_options).states;
   }
   read_.insert(read_.end(), ids.begin(), ids.end());
   return stack_.finish(x);
 }
 
-Tensor KeptReading::read(const std::vector<std::int64_t>& ids) {
+Tensor CachedPass::read(const std::vector<std::int64_t>& ids) {
   if (read_.empty() || !turns_anew(read_.size() + ids.size())) return pass(ids);
   std::vector<std::int64_t> all = std::exchange(read_, {});
   all.insert(all.end(), ids.begin(), ids.end());
-  for (Kept& kept : kept_) {
-    kept.self = {};
-    kept.linear = {};
+  for (LayerCache& cache : caches_) {
+    cache.self = {};
+    cache.linear = {};
   }
   const Tensor states = pass(all);
   const std::size_t width = states.shape().back();
@@ -106,12 +100,10 @@ Tensor KeptReading::read(const std::vector<std::int64_t>& ids) {
       .reshaped({1, ids.size(), width});
 }
 
-std::vector<double> KeptReading::logits(const Tensor& states, std::size_t row) const {
+Tensor CachedPass::logits(const Tensor& states, std::size_t first, std::size_t count) const {
   const std::size_t width = states.shape().back();
-  const Tensor one = rows_of(states.reshaped({states.shape()[1], width}), row, 1);
-  const Tensor logits = head_.logits(one.reshaped({1, 1, width}), model_.eps, options_.threads);
-  const Tensor numbers = logits.converted(DType::float64);
-  return {numbers.values<double>().begin(), numbers.values<double>().end()};
+  const Tensor rows = rows_of(states.reshaped({states.shape()[1], width}), first, count);
+  return head_.logits(rows, model_.eps, options_.threads).converted(DType::float64);
 }
 
 Answer answer_to(const Architecture& model, const CheckpointWeights& weights,
@@ -120,31 +112,39 @@ Answer answer_to(const Architecture& model, const CheckpointWeights& weights,
   const ModelTexts own = texts.of_sample(sample);
   check_texts(model, weights, own);
   std::vector<std::int64_t> ids = own.read_by(model.stacks.back()).front();
-  KeptReading reading(model, weights, own, options);
+  CachedPass reading(model, weights, own, options);
   Answer answer;
-  const auto add = [&](std::int64_t id, const std::vector<double>& logits) {
+  const auto add = [&](std::int64_t id, std::span<const double> logits) {
     answer.ids.push_back(id);
     answer.probabilities.push_back(
-        std::exp(logits[static_cast<std::size_t>(id)] - log_of_sum(logits)));
+        std::exp(logits[static_cast<std::size_t>(id)] - log_sum_exp(logits)));
   };
   if (!request.given.empty()) {
+    // One product reads the head's matrix for so many tokens, whose logits stay small.
+    constexpr std::size_t rows_at_once = 64;
     const std::vector<std::int64_t>& given = request.given[sample];
     const std::size_t before = ids.size() - 1;
     ids.insert(ids.end(), given.begin(), given.end() - 1);
     const Tensor states = reading.read(ids);
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      add(given[i], reading.logits(states, before + i));
+    for (std::size_t first = 0; first < given.size(); first += rows_at_once) {
+      const std::size_t count = std::min(rows_at_once, given.size() - first);
+      const Tensor logits = reading.logits(states, before + first, count);
+      const std::size_t words = logits.shape().back();
+      for (std::size_t i = 0; i < count; ++i) {
+        add(given[first + i], logits.values<double>().subspan(i * words, words));
+      }
     }
     return answer;
   }
-  while (answer.ids.size() < request.most) {
+  while (answer.ids.size() < request.most_tokens) {
     const Tensor states = reading.read(ids);
-    const std::vector<double> logits = reading.logits(states, ids.size() - 1);
+    const Tensor last = reading.logits(states, ids.size() - 1, 1);
+    const std::span<const double> logits = last.values<double>();
     // The lower id comes first where logits are equal.
     const auto best = std::ranges::max_element(logits);
     ids = {static_cast<std::int64_t>(best - logits.begin())};
     add(ids.front(), logits);
-    if (std::ranges::count(request.ends, ids.front()) > 0) break;
+    if (std::ranges::count(request.end_ids, ids.front()) > 0) break;
   }
   return answer;
 }

@@ -13,11 +13,11 @@
 
 namespace attn {
 
-/// What follows the texts that a model reads.
+/// Request for tokens that follow the texts that a model reads.
 struct AnswerRequest {
-  std::size_t most = 0;  ///< tokens, each the likeliest one after those before it
-  /// Tokens at which that ends, themselves the last of the answer.
-  std::vector<std::int64_t> ends = {};
+  std::size_t most_tokens = 0;  ///< of the answer, each the likeliest one after those before it
+  /// Ids of tokens at which that ends, themselves the last of the answer.
+  std::vector<std::int64_t> end_ids = {};
   /// In the place of likeliest tokens: those of a given text, for each sample.
   std::vector<std::vector<std::int64_t>> given = {};
 };
@@ -29,25 +29,25 @@ struct Answer {
   std::vector<double> probabilities;
 };
 
-/// Reads one text part by part with a model that predicts the next token. Keys and values are kept,
-/// so that a token costs one row of each product. The result of each part is what a pass over the
+/// Reads one text part by part with a model that predicts the next token, with key-value caches, so
+/// that a token costs one row of each product. The result of each part is what a pass over the
 /// whole text up to its end gives.
-class KeptReading {
+class CachedPass {
  public:
   /// `texts` has one sample, of which an encoder-decoder's encoder reads its part here. The options
   /// are those of a pass without results; heads that are off are those that write zeros. Refers to
   /// model and weights, which must have passed check_weights().
-  KeptReading(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& texts,
-              const ModelOptions& options);
-  KeptReading(const KeptReading&) = delete;
-  KeptReading& operator=(const KeptReading&) = delete;
-  ~KeptReading() = default;
+  CachedPass(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& texts,
+             const ModelOptions& options);
+  CachedPass(const CachedPass&) = delete;
+  CachedPass& operator=(const CachedPass&) = delete;
+  ~CachedPass() = default;
 
   /// Reads further tokens. Returns their states [1,n,D] as they leave the model.
   Tensor read(const std::vector<std::int64_t>& ids);
 
-  /// The logits [V] behind token `row` of such states, in double precision.
-  std::vector<double> logits(const Tensor& states, std::size_t row) const;
+  /// The logits [count,V] behind tokens `first` … `first` + count − 1 of such states, in float64.
+  Tensor logits(const Tensor& states, std::size_t first, std::size_t count) const;
 
  private:
   bool turns_anew(std::size_t length) const;
@@ -59,11 +59,11 @@ class KeptReading {
   LogitsHead head_;
   std::vector<Layer> layers_;  // all of them, made once
   Tensor memory_;
-  struct Kept {
-    KeptRows self, cross;
+  struct LayerCache {
+    KeyValueCache self, cross;
     DeltaState linear;
   };
-  std::vector<Kept> kept_;  // of each layer
+  std::vector<LayerCache> caches_;  // of each layer
   std::vector<std::int64_t> read_;
 };
 
