@@ -110,12 +110,13 @@ void check_room(const ModelRequest& request, std::size_t prompt, std::size_t cou
 
 }  // namespace
 
-void refuse_conversations(const JsonValue& root, const ModelFolder& folder) {
+void refuse_conversations(const JsonValue& root, const ModelFolder& folder,
+                          const FileAccess& access) {
   const JsonValue *chat = root.find("chat"), *messages = root.find("messages");
   const bool asked = chat != nullptr && expect_boolean(*chat, "/chat");
   if (!asked && messages == nullptr) return;
   throw input_error(
-      folder.has_chat_template
+      has_chat_template(folder, access)
           ? translated("the model's chat template is a program in the language Jinja, which is not "
                        "run here")
           : translated("the model has no chat template"),
@@ -124,7 +125,7 @@ void refuse_conversations(const JsonValue& root, const ModelFolder& folder) {
                  "in \"token_ids\" the ids that its own library makes of it"));
 }
 
-void read_answer(const JsonValue& root, const Limits& limits, ModelRequest& request) {
+void read_answer(const JsonValue& root, const FileAccess& access, ModelRequest& request) {
   const JsonValue *generate = root.find("generate"), *given = root.find("continue");
   if (generate == nullptr && given == nullptr) return;
   if (generate != nullptr && given != nullptr) {
@@ -135,9 +136,9 @@ void read_answer(const JsonValue& root, const Limits& limits, ModelRequest& requ
   refuse_models_without_generation(request, place);
   std::vector<Ids>& samples = extended_ids(request);
   AnswerRequest answer;
-  answer.end_ids = request.folder->ends;
   if (generate != nullptr) {
     answer.most_tokens = static_cast<std::size_t>(expect_integer(*generate, place, 1));
+    answer.end_ids = end_tokens(*request.folder, access);
   } else {
     const std::string& text = expect_string(*given, place);
     for (std::size_t b = 0; b < samples.size(); ++b) {
@@ -148,7 +149,7 @@ void read_answer(const JsonValue& root, const Limits& limits, ModelRequest& requ
     return answer.given.empty() ? answer.most_tokens : answer.given[sample].size();
   };
   for (std::size_t b = 0; b < samples.size(); ++b) {
-    check_room(request, samples[b].size(), added(b), limits, place);
+    check_room(request, samples[b].size(), added(b), access.limits, place);
     request.prompts.push_back(samples[b].size());
   }
   for (std::size_t b = 0; b < samples.size(); ++b) {

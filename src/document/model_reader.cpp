@@ -74,7 +74,7 @@ class ModelReader {
       if (problems_.errors().size() == before) problems_.attempt([&] { read_own_labels(); });
       if (problems_.errors().size() == before) {
         problems_.attempt([&] {
-          read_answer(root_, document_.access().limits, request_);
+          read_answer(root_, document_.access(), request_);
           request_.parts = read_answer_parts(root_.find("parts"), prompts_, request_);
         });
       }
@@ -120,7 +120,7 @@ class ModelReader {
     if (access.models) access.models->check();
     check_weights(model(), request_.folder->weights);
     open_decoder_tokenizer();
-    refuse_conversations(root_, *request_.folder);
+    refuse_conversations(root_, *request_.folder, access);
   }
 
   // The vocabulary of what a decoder reads and writes, where it is another than the encoder's.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "io/json_value.hpp"
+#include "models/configuration_reader.hpp"
 #include "models/family_row.hpp"
 #include "models/gguf_model.hpp"
 #include "support/mapped_file.hpp"
@@ -132,40 +133,26 @@ std::optional<JsonValue> read_own_row(const std::optional<fs::path>& row,
   return own;
 }
 
-// The tokens that a configuration ends with: a number or a list of them.
-std::vector<std::int64_t> end_tokens(const JsonValue& config) {
-  std::vector<std::int64_t> ends;
-  const auto add = [&](const JsonValue& id) {
-    if (id.is(JsonValue::Type::number)) ends.push_back(expect_integer(id, "/eos_token_id", -1));
-  };
-  if (const JsonValue* own = config.find("eos_token_id")) {
-    add(*own);
-    for (std::size_t i = 0; own->is(JsonValue::Type::array) && i < own->size(); ++i) {
-      add(own->element(i));
+// The tokens that end what a model with that configuration writes, a number or a list of them;
+// absent if it names none.
+std::optional<std::vector<std::int64_t>> end_tokens(const JsonValue& config) {
+  const JsonValue* own = present_member(config, "eos_token_id");
+  if (own == nullptr) {
+    const JsonValue* texts = present_member(config, "text_config");
+    if (texts == nullptr) return std::nullopt;
+    try {
+      return end_tokens(*texts);
+    } catch (const Error& problem) {
+      throw input_error(problem.problem(), "/text_config" + problem.where(), problem.help());
     }
-  } else if (const JsonValue* texts = config.find("text_config");
-             texts != nullptr && texts->is(JsonValue::Type::object)) {
-    return end_tokens(*texts);
   }
-  return ends;
-}
-
-// What the folder says about texts that its model writes; its generation_config.json counts before
-// its config.json.
-void read_writing(ModelFolder& model, const JsonValue& config, const FileAccess& access) {
-  model.ends = end_tokens(config);
-  const FileName generation = FileName::by_document(model.path, "generation_config.json");
-  if (is_there(generation, access)) {
-    const JsonValue own = read_json(generation, access);
-    if (own.is(JsonValue::Type::object) && own.find("eos_token_id")) model.ends = end_tokens(own);
+  const std::string place = "/eos_token_id";
+  if (!own->is(JsonValue::Type::array)) return std::vector{expect_integer(*own, place, -1)};
+  std::vector<std::int64_t> ids;
+  for (std::size_t i = 0; i < own->size(); ++i) {
+    ids.push_back(expect_integer(own->element(i), pointer_to(place, i), -1));
   }
-  const FileName tokenizer = FileName::by_document(model.path, "tokenizer_config.json");
-  model.has_chat_template =
-      is_there(FileName::by_document(model.path, "chat_template.jinja"), access);
-  if (!model.has_chat_template && is_there(tokenizer, access)) {
-    const JsonValue own = read_json(tokenizer, access);
-    model.has_chat_template = own.is(JsonValue::Type::object) && own.find("chat_template");
-  }
+  return ids;
 }
 
 // A model in one file.
@@ -181,10 +168,6 @@ void read_gguf(ModelFolder& model, const fs::path& path, const std::optional<fs:
   } catch (const Error& problem) {
     throw problem.inside(path.string());
   }
-  for (const char* key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id"}) {
-    if (const auto id = keys.number(key)) model.ends.push_back(static_cast<std::int64_t>(*id));
-  }
-  model.has_chat_template = keys.text("tokenizer.chat_template").has_value();
   if (keys.text("tokenizer.ggml.model").value_or("none") == "none") {
     model.no_tokenizer = Error(
         ErrorKind::file, translated("the file {1} has no tokenizer", in_quotes(path.native())), "",
@@ -256,7 +239,6 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
       }
     }
   }
-  read_writing(model, config, access);
   // 2. Its weights.
   model.weights = CheckpointWeights::open(path, access);
   model.weights.find_within(model.architecture);
@@ -276,6 +258,37 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
     model.no_tokenizer = problem.kind() == ErrorKind::input ? in_folder(problem, path) : problem;
   }
   return model;
+}
+
+std::vector<std::int64_t> end_tokens(const ModelFolder& model, const FileAccess& access) {
+  std::vector<std::int64_t> ids;
+  if (const Gguf* keys = model.weights.gguf()) {
+    for (const char* key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id"}) {
+      if (const auto id = keys->number(key)) ids.push_back(static_cast<std::int64_t>(*id));
+    }
+    return ids;
+  }
+  for (const char* name : {"generation_config.json", "config.json"}) {
+    const FileName file = FileName::by_document(model.path, name);
+    if (!is_there(file, access)) continue;
+    const JsonValue config = read_json(file, access);
+    try {
+      if (const auto own = end_tokens(config)) return *own;
+    } catch (const Error& problem) {
+      throw problem.inside(file.path().string());
+    }
+  }
+  return ids;
+}
+
+bool has_chat_template(const ModelFolder& model, const FileAccess& access) {
+  if (const Gguf* keys = model.weights.gguf()) {
+    return keys->text("tokenizer.chat_template").has_value();
+  }
+  if (is_there(FileName::by_document(model.path, "chat_template.jinja"), access)) return true;
+  const FileName tokenizer = FileName::by_document(model.path, "tokenizer_config.json");
+  return is_there(tokenizer, access) &&
+         present_member(read_json(tokenizer, access), "chat_template") != nullptr;
 }
 
 Tokenizer open_tokenizer(const fs::path& path, const std::string& family,

@@ -29,8 +29,6 @@ struct ModelFolder {
   std::optional<Tokenizer> tokenizer;
   std::optional<Tokenizer> decoder_tokenizer;  ///< where the decoder has one of its own
   std::optional<Error> no_tokenizer;           ///< the reason why there is none
-  std::vector<std::int64_t> ends;              ///< tokens that end what the model says
-  bool has_chat_template = false;              ///< whether it says how to write a conversation
   std::vector<std::filesystem::path> files;    ///< all that were read
 
   /// `row` is a file that describes the model in the place of a known row. The caller has had both
@@ -46,6 +44,13 @@ struct ModelFolder {
     return decoder_tokenizer ? decoder_tokenizer : tokenizer;
   }
 };
+
+/// The ids of the tokens that end what the model writes, by its generation_config.json or, if that
+/// names none, its config.json. Throws Error(file) or Error(input) naming the file.
+std::vector<std::int64_t> end_tokens(const ModelFolder& model, const FileAccess& access);
+
+/// Whether the folder says how its model writes a conversation. Throws as end_tokens().
+bool has_chat_template(const ModelFolder& model, const FileAccess& access);
 
 /// The tokenizer of a folder or of a file tokenizer.json, for models of the type `family`. Throws
 /// Error(file) or Error(input) naming the file.
