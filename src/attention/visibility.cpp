@@ -6,27 +6,13 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <string>
-
-#include "attn/error.hpp"
 
 #include "kernels/attention_kernels.hpp"
 #include "support/parallel_for.hpp"
-#include "support/translated.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
-
-// [B, sizes…], without the batch axis if the attention has none.
-Shape each_sample(const Geometry& geometry, Shape sizes) {
-  if (geometry.batch_axis) sizes.insert(sizes.begin(), geometry.batch);
-  return sizes;
-}
-
-std::string described(const char* name, const Tensor& tensor) {
-  return std::string(name) + " " + text(tensor.shape());
-}
 
 // The number of bits that hidden_by() has for parts.
 constexpr std::size_t most_parts = 32;
@@ -177,10 +163,7 @@ bool Mask::present() const noexcept {
 
 Visibility::Visibility(const Mask& mask, const Geometry& geometry)
     : mask_(mask), queries_(geometry.queries), keys_(geometry.keys), past_(geometry.past) {
-  if (mask.fill && !std::isfinite(*mask.fill)) {
-    throw input_error(translated("the fill is neither a finite number nor -inf"), "/mask/fill",
-                      translated("give a finite number such as -1e9, or leave it out for -inf"));
-  }
+  check_numbers();
   adopt_padding(geometry);
   adopt_valid_lens(geometry);
   adopt_documents(geometry);
@@ -191,32 +174,10 @@ Visibility::Visibility(const Mask& mask, const Geometry& geometry)
     registers_ = std::make_shared<RegisterPool>(where_->rows);
     faults_ = std::make_shared<ExpressionFaults>();
   }
-  if (mask.chunk && *mask.chunk == 0) {
-    throw input_error(translated("a chunk of 0 keys holds no key"), "/mask/chunk",
-                      translated("give the number of keys of a chunk, such as 128"));
-  }
-  if (mask.dilation && *mask.dilation == 0) {
-    throw input_error(translated("a dilation of 0 keys has no steps"), "/mask/dilation",
-                      translated("give the number of keys from one seen key to the next"));
-  }
-  if (mask.dilation && !mask.window) {
-    throw input_error(translated("a dilation has no meaning without a window"), "/mask/dilation",
-                      translated("give a \"window\" too, such as {\"left\": 8, \"right\": 0}"));
-  }
   allow_ = broadcast(mask.allow, DType::boolean, geometry, "allow");
   block_ = broadcast(mask.block, DType::boolean, geometry, "block");
   bias_ = broadcast(mask.bias, DType::float64, geometry, "bias");
-
-  if (mask.window) is_global_.assign(keys_, 0);
-  for (std::size_t i = 0; i < mask.global.size(); ++i) {
-    if (mask.global[i] >= keys_) {
-      throw input_error(translated("the global position {1} is beyond the last key, {2}",
-                                   mask.global[i], keys_ - 1),
-                        "/mask/global/" + std::to_string(i),
-                        translated("give positions from 0 to {1}", keys_ - 1));
-    }
-    if (mask.window) is_global_[mask.global[i]] = 1;
-  }
+  adopt_global();
   if (mask.align == Alignment::lower_right && !is_shape_only(mask.padding) &&
       !is_shape_only(mask.valid_lens)) {
     for (std::size_t b = 0; b < geometry.batch; ++b) offsets_.push_back(find_offset(b));
@@ -228,140 +189,9 @@ Visibility::Visibility(const Mask& mask, const Geometry& geometry)
   }
 }
 
-void Visibility::adopt_padding(const Geometry& geometry) {
-  if (!mask_.padding) return;
-  const Shape& shape = mask_.padding.shape();
-  const Shape expected = each_sample(geometry, {keys_});
-  const bool same_for_all = shape == Shape{1, keys_};
-  const bool only_sample = shape == Shape{keys_} && geometry.batch == 1;
-  if (shape != expected && !same_for_all && !only_sample) {
-    throw input_error(
-        translated("{1} does not fit {2} of {3}", described("the padding mask", mask_.padding),
-                   translated_count(geometry.batch, "{1} sample", "{1} samples"),
-                   translated_count(keys_, "{1} key", "{1} keys")),
-        "/mask/padding",
-        translated("give it the shape {1}, true where a key is padding", text(expected)));
-  }
-  mask_.padding = mask_.padding.converted(DType::boolean);
-  padding_stride_ = shape.size() == 2 && shape[0] > 1 ? keys_ : 0;
-}
-
-void Visibility::adopt_valid_lens(const Geometry& geometry) {
-  if (!mask_.valid_lens) return;
-  const Shape& shape = mask_.valid_lens.shape();
-  const Shape each_query = each_sample(geometry, {queries_});
-  const bool one_a_sample = shape == each_sample(geometry, {}) || shape == Shape{1};
-  const bool one_a_query = !one_a_sample && (shape == each_query || shape == Shape{1, queries_});
-  if (!one_a_sample && !one_a_query) {
-    const std::string sample =
-        geometry.batch_axis ? translated("one number per sample, {1}", text({geometry.batch}))
-                            : translated("one number");
-    throw input_error(
-        translated("{1} does not fit {2} of {3}", described("valid_lens", mask_.valid_lens),
-                   translated_count(geometry.batch, "{1} sample", "{1} samples"),
-                   translated_count(queries_, "{1} query", "{1} queries")),
-        "/valid_lens", translated("give {1}, or one per query, {2}", sample, text(each_query)));
-  }
-  if (mask_.valid_lens.dtype() != DType::int64) {
-    throw input_error(translated("valid_lens holds {1}, not int64", name(mask_.valid_lens.dtype())),
-                      "/valid_lens", translated("give whole numbers"));
-  }
-  lens_query_stride_ = one_a_query ? 1 : 0;
-  if (!shape.empty() && shape[0] > 1 && geometry.batch_axis) {
-    lens_batch_stride_ = one_a_query ? queries_ : 1;
-  }
-  if (is_shape_only(mask_.valid_lens)) return;
-  const auto lens = mask_.valid_lens.values<std::int64_t>();
-  for (std::size_t i = 0; i < lens.size(); ++i) {
-    if (lens[i] >= 0 && static_cast<std::uint64_t>(lens[i]) <= keys_) continue;
-    std::string pointer = "/valid_lens";
-    if (shape.size() == 2) pointer += "/" + std::to_string(i / queries_);
-    if (!shape.empty()) pointer += "/" + std::to_string(shape.size() == 2 ? i % queries_ : i);
-    throw input_error(translated("the valid length {1} is not between 0 and {2}", lens[i], keys_),
-                      pointer, translated("give the number of leading keys that are valid"));
-  }
-}
-
-void Visibility::adopt_documents(const Geometry& geometry) {
-  if (!mask_.documents) return;
-  const Shape& shape = mask_.documents.shape();
-  const Shape expected = each_sample(geometry, {keys_});
-  if (shape != expected && shape != Shape{keys_} && shape != Shape{1, keys_}) {
-    throw input_error(
-        translated("{1} does not fit {2} of {3}", described("documents", mask_.documents),
-                   translated_count(geometry.batch, "{1} sample", "{1} samples"),
-                   translated_count(keys_, "{1} key", "{1} keys")),
-        "/mask/documents",
-        translated("give one id per key, {1}, past keys included", text(expected)));
-  }
-  if (mask_.documents.dtype() != DType::int64) {
-    throw input_error(translated("documents holds {1}, not int64", name(mask_.documents.dtype())),
-                      "/mask/documents", translated("give whole numbers"));
-  }
-  documents_stride_ = shape.size() == 2 && shape[0] > 1 ? keys_ : 0;
-}
-
-void Visibility::adopt_prefix(const Geometry& geometry) {
-  if (!mask_.prefix) return;
-  const Shape& shape = mask_.prefix.shape();
-  if (!shape.empty() && shape != Shape{1} && shape != Shape{geometry.batch}) {
-    throw input_error(
-        translated("{1} does not fit {2}", described("prefix", mask_.prefix),
-                   translated_count(geometry.batch, "{1} sample", "{1} samples")),
-        "/mask/prefix",
-        translated("give one number, or one per sample, {1}", text({geometry.batch})));
-  }
-  if (mask_.prefix.dtype() != DType::int64) {
-    throw input_error(translated("prefix holds {1}, not int64", name(mask_.prefix.dtype())),
-                      "/mask/prefix", translated("give whole numbers"));
-  }
-  prefix_stride_ = !shape.empty() && shape[0] > 1 ? 1 : 0;
-  if (is_shape_only(mask_.prefix)) return;
-  const auto lengths = mask_.prefix.values<std::int64_t>();
-  for (std::size_t i = 0; i < lengths.size(); ++i) {
-    if (lengths[i] >= 0 && static_cast<std::uint64_t>(lengths[i]) <= keys_) continue;
-    throw input_error(translated("the prefix {1} is not between 0 and {2}", lengths[i], keys_),
-                      "/mask/prefix" + (shape.empty() ? "" : "/" + std::to_string(i)),
-                      translated("give the number of leading keys that every query sees"));
-  }
-}
-
 std::size_t Visibility::prefix(std::size_t batch) const {
   if (!mask_.prefix) return 0;
   return static_cast<std::size_t>(mask_.prefix.values<std::int64_t>()[batch * prefix_stride_]);
-}
-
-Visibility::Broadcast Visibility::broadcast(const Tensor& tensor, DType dtype,
-                                            const Geometry& geometry, const char* name) {
-  Broadcast result;
-  if (!tensor) return result;
-  const Shape axes = geometry.weights_shape();
-  const Shape& shape = tensor.shape();
-  const bool too_long = shape.size() > axes.size();
-  Shape strides(axes.size(), 0);
-  bool fits = !too_long;
-  std::size_t stride = 1;
-  for (std::size_t back = 1; fits && back <= shape.size(); ++back) {
-    const std::size_t size = shape[shape.size() - back];
-    const std::size_t axis = axes.size() - back;
-    fits = size == 1 || size == axes[axis];
-    strides[axis] = size == 1 ? 0 : stride;
-    stride *= size;
-  }
-  if (!fits) {
-    throw input_error(
-        translated("{1} {2} does not broadcast against the weights {3}", name, text(shape),
-                   text(axes)),
-        std::string("/mask/") + name,
-        translated("each axis, counted from the last, must be 1 or that of the weights"));
-  }
-  result.tensor = tensor.converted(dtype);
-  const std::size_t rank = axes.size();
-  result.key = strides[rank - 1];
-  result.query = strides[rank - 2];
-  if (geometry.head_axis) result.head = strides[rank - 3];
-  if (geometry.batch_axis) result.batch = strides[0];
-  return result;
 }
 
 std::size_t Visibility::valid_keys(std::size_t batch, std::size_t query) const {

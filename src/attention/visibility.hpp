@@ -143,6 +143,9 @@ class Visibility {
   Interval chunk_of(std::ptrdiff_t position) const;
   std::size_t prefix(std::size_t batch) const;
 
+  // visibility_checks.cpp: the parts of the mask, each checked against the sizes.
+  void check_numbers() const;
+  void adopt_global();
   void adopt_padding(const Geometry& geometry);
   void adopt_valid_lens(const Geometry& geometry);
   void adopt_documents(const Geometry& geometry);
