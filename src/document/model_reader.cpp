@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -14,12 +13,11 @@
 #include "document/keys.hpp"
 #include "document/kind_reader.hpp"
 #include "document/labels.hpp"
+#include "document/model_choices.hpp"
 #include "document/picture_reader.hpp"
 #include "io/json_value.hpp"
-#include "io/number_array.hpp"
 #include "models/checkpoint.hpp"
 #include "models/model_places.hpp"
-#include "models/pass_changes.hpp"
 #include "models/vision.hpp"
 #include "support/file_opening.hpp"
 #include "support/mapped_file.hpp"
@@ -66,11 +64,12 @@ class ModelReader {
       } else {
         refuse_decoder_texts();
       }
-      problems_.attempt([&] { read_layers(); });
-      problems_.attempt([&] { read_heads_off(); });
-      problems_.attempt([&] { read_ablation(); });
-      if (problems_.errors().size() == before) problems_.attempt([&] { read_patch(); });
-      problems_.attempt([&] { read_logits(); });
+      problems_.attempt([&] { read_layers(root_, request_); });
+      problems_.attempt([&] { read_heads_off(root_, request_); });
+      problems_.attempt([&] { read_ablation(root_, request_); });
+      if (problems_.errors().size() == before)
+        problems_.attempt([&] { read_patch(root_, values_.special_tokens, request_); });
+      problems_.attempt([&] { read_logits(root_, request_); });
       if (problems_.errors().size() == before) problems_.attempt([&] { read_own_labels(); });
       if (problems_.errors().size() == before) {
         problems_.attempt([&] {
@@ -298,32 +297,6 @@ class ModelReader {
   }
   bool has_types() const { return types_in_table().has_value(); }
 
-  std::vector<Ids> read_ids(const JsonValue& value, const std::string& at) const {
-    check_sample_count(has_rows(value) ? value.size() : 1, at);
-    if (const Tensor all = whole_numbers(value, 0, at)) return rows_of(all);
-    const auto refuse = [](const JsonValue& found, const std::string& where) {
-      throw input_error(translated("expected a list of ids, found {1}",
-                                   found.is(JsonValue::Type::array) ? translated("an empty array")
-                                                                    : translated(type_text(found))),
-                        where, translated("give a list of whole numbers, or one list per sample"));
-    };
-    if (!value.is(JsonValue::Type::array) || value.size() == 0) refuse(value, at);
-    const auto list = [&](const JsonValue& row, const std::string& where) {
-      if (!row.is(JsonValue::Type::array) || row.size() == 0) refuse(row, where);
-      Ids ids;
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        ids.push_back(expect_integer(row.element(i), pointer_to(where, i), 0));
-      }
-      return ids;
-    };
-    if (!has_rows(value)) return {list(value, at)};
-    std::vector<Ids> rows;
-    for (std::size_t b = 0; b < value.size(); ++b) {
-      rows.push_back(list(value.element(b), pointer_to(at, b)));
-    }
-    return rows;
-  }
-
   // Reads texts and pairs of texts. `first` is whether they are read by the encoder or the only
   // stack, which alone has token types.
   void read_sequences(const JsonValue& value, const std::string& at, std::vector<Ids>& ids,
@@ -483,172 +456,6 @@ class ModelReader {
     return all;
   }
 
-  // 2. The wanted results.
-
-  void read_layers() {
-    const auto no_map = [](const ModelStack& stack) {
-      return std::ranges::none_of(stack.layers, &ModelLayer::has_map);
-    };
-    if (std::ranges::all_of(model().stacks, no_map)) {
-      throw input_error(translated("all layers of the model are linear attention, without maps"),
-                        "/model", translated("choose a model that has others"));
-    }
-    const JsonValue* value = root_.find("layers");
-    if (value == nullptr) return;
-    if (value->is(JsonValue::Type::string) && value->string() == "all") return;
-    std::size_t most = 0;
-    for (const ModelStack& stack : model().stacks) most = std::max(most, stack.layers.size());
-    std::set<std::size_t> layers;
-    const auto add = [&](const JsonValue& one, const std::string& at) {
-      const auto layer = static_cast<std::size_t>(expect_integer(one, at, 0));
-      if (layer >= most) {
-        throw input_error(translated("there is no layer {1}: the model has {2}", layer,
-                                     translated_count(most, "{1} layer", "{1} layers")),
-                          at, translated("give 0 to {1}", most - 1));
-      }
-      layers.insert(layer);
-    };
-    if (value->is(JsonValue::Type::array)) {
-      if (value->size() == 0) {
-        throw input_error(translated("the list of layers is empty"), "/layers",
-                          translated("name at least one"));
-      }
-      for (std::size_t i = 0; i < value->size(); ++i) {
-        add(value->element(i), pointer_to("/layers", i));
-      }
-    } else {
-      if (!value->is(JsonValue::Type::number)) {
-        throw input_error(translated("expected layers, found {1}", translated(type_text(*value))),
-                          "/layers", translated("give \"all\", a number, or a list of numbers"));
-      }
-      add(*value, "/layers");
-    }
-    request_.layers.emplace(layers.begin(), layers.end());
-    const auto has_map = [&](const ModelStack& stack) {
-      return std::ranges::any_of(layers, [&](std::size_t n) {
-        return n < stack.layers.size() && stack.layers[n].has_map();
-      });
-    };
-    if (std::ranges::none_of(model().stacks, has_map)) {
-      check_layer_with_map(model().stacks.front(), *layers.begin(), "/layers");
-    }
-  }
-
-  // Numbers of the wanted layers without a map.
-  std::string layers_without_map() const {
-    std::string text;
-    for (const ModelStack& stack : model().stacks) {
-      for (std::size_t n = 0; n < stack.layers.size(); ++n) {
-        if (stack.layers[n].has_map() || !request_.chooses(n)) continue;
-        text += (text.empty() ? "" : ", ") + std::to_string(n);
-      }
-    }
-    return text;
-  }
-
-  void read_heads_off() {
-    const JsonValue* value = root_.find("heads_off");
-    if (value == nullptr) return;
-    for (const JsonMember& member : expect_object(*value, "/heads_off").members()) {
-      const std::string at = pointer_to("/heads_off", member.key);
-      std::string_view name = member.key;
-      const std::size_t point = name.find('.');
-      const std::string_view part = point == name.npos ? "" : name.substr(0, point);
-      if (point != name.npos) name.remove_prefix(point + 1);
-      const bool both = model().encoder_decoder();
-      const bool known =
-          both ? part == "encoder" || part == "decoder" || part == "cross" : part.empty();
-      std::size_t layer = 0;
-      if (!known || !parse_number(name, layer)) {
-        throw input_error(
-            translated("{1} is not a layer of the model", in_quotes(member.key)), at,
-            both ? translated("name layers such as \"encoder.0\", \"decoder.0\" or \"cross.0\"")
-                 : translated("name layers by their numbers, such as \"0\""));
-      }
-      const ModelStack& stack = model().stacks[part == "decoder" || part == "cross" ? 1 : 0];
-      check_layer_with_map(stack, layer, at);
-      if (!member.value.is(JsonValue::Type::array)) {
-        throw input_error(
-            translated("expected a list of heads, found {1}", translated(type_text(member.value))),
-            at, translated("give a list of numbers such as [0, 3]"));
-      }
-      HeadsByLayer& off = part == "cross"     ? request_.cross_heads_off
-                          : part == "decoder" ? request_.decoder_heads_off
-                                              : request_.heads_off;
-      for (std::size_t i = 0; i < member.value.size(); ++i) {
-        const std::string place = pointer_to(at, i);
-        const auto head =
-            static_cast<std::size_t>(expect_integer(member.value.element(i), place, 0));
-        const std::size_t heads = model().of(stack).heads;
-        if (head >= heads) {
-          throw input_error(translated("there is no head {1}: each layer has {2}", head,
-                                       translated_count(heads, "{1} head", "{1} heads")),
-                            place, translated("give 0 to {1}", heads - 1));
-        }
-        off[layer].push_back(head);
-      }
-    }
-  }
-
-  void read_ablation() {
-    const JsonValue* value = root_.find("ablate");
-    if (value == nullptr) return;
-    constexpr auto ways =
-        std::to_array<Named<Ablation>>({{"zero", Ablation::zero}, {"mean", Ablation::mean}});
-    request_.ablation =
-        expect_choice(*value, "/ablate", translated("way to switch heads off"), ways);
-  }
-
-  void read_patch() {
-    const JsonValue* value = root_.find("patch");
-    if (value == nullptr) return;
-    constexpr auto known = std::to_array<std::string_view>({"text", "token_ids", "at"});
-    expect_known_members(expect_object(*value, "/patch"), known, "/patch");
-    if (model().vision) {
-      throw input_error(translated("models of pictures take nothing from another text"), "/patch",
-                        translated("name a model of texts"));
-    }
-    const JsonValue *text = value->find("text"), *ids = value->find("token_ids");
-    if ((text == nullptr) == (ids == nullptr)) {
-      throw input_error(translated("the patch names no text, or two"), "/patch",
-                        translated("give \"text\" or \"token_ids\""));
-    }
-    Patch& patch = request_.patch.emplace();
-    if (ids != nullptr) {
-      patch.ids = read_ids(*ids, "/patch/token_ids").front();
-    } else {
-      if (request_.folder->no_tokenizer) throw *request_.folder->no_tokenizer;
-      for (const TextToken& token :
-           request_.folder->tokenizer->encode(expect_string(*text, "/patch/text"), std::nullopt,
-                                              values_.special_tokens, "/patch/text")) {
-        patch.ids.push_back(token.id);
-      }
-    }
-    if (const JsonValue* at = value->find("at")) {
-      patch.at = patch_place(expect_string(*at, "/patch/at"), model(), "/patch/at");
-    }
-    ModelTexts source;
-    source.ids = {patch.ids};
-    source.place = ids != nullptr ? "/patch/token_ids" : "/patch/text";
-    source.decoder_ids = request_.texts.decoder_ids;
-    check_texts(model(), request_.folder->weights, source);
-  }
-
-  void read_logits() {
-    const JsonValue* value = root_.find("logits");
-    if (value != nullptr) request_.logits = expect_boolean(*value, "/logits");
-    if (!request_.logits || has_head(model(), request_.folder->weights)) return;
-    const ModelHead& head = model().head;
-    if (head.dense.empty() && head.weight.empty()) {
-      throw input_error(translated("the file has no head that gives logits"), "/logits",
-                        translated("leave the logits out"));
-    }
-    throw input_error(
-        translated("the checkpoint has no head that gives logits: no tensor {1}",
-                   in_quotes((head.dense.empty() ? head.weight : head.dense.front()) + ".weight")),
-        "/logits", translated("leave the logits out, or use the folder of the whole model"));
-  }
-
   // Names that the document gives in the place of tokens: of an encoder-decoder the names of keys
   // are those of the encoder's tokens, and the names of queries those of the decoder's.
   void read_own_labels() {
@@ -687,7 +494,7 @@ class ModelReader {
                    translated_count(longest_of(texts.ids), "{1} token", "{1} tokens")));
   }
 
-  // 3. The plan.
+  // 2. The plan.
 
   void finish() {
     check_texts(model(), request_.folder->weights, request_.texts);
@@ -724,7 +531,7 @@ class ModelReader {
                      "not be this model's",
                      unknown_tokens_, tokens_of_texts_, in_quotes(unknown_token_)));
     }
-    if (const std::string without = layers_without_map(); !without.empty()) {
+    if (const std::string without = layers_without_map(request_); !without.empty()) {
       plan_.warnings.push_back(
           translated("layers without a map, as they are linear attention: {1}", without));
     }

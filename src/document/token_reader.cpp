@@ -171,6 +171,33 @@ std::vector<std::vector<std::int64_t>> rows_of(const Tensor& numbers) {
   return rows;
 }
 
+std::vector<std::vector<std::int64_t>> read_ids(const JsonValue& value, const std::string& at) {
+  using Ids = std::vector<std::int64_t>;
+  check_sample_count(has_rows(value) ? value.size() : 1, at);
+  if (const Tensor all = whole_numbers(value, 0, at)) return rows_of(all);
+  const auto refuse = [](const JsonValue& found, const std::string& where) {
+    throw input_error(translated("expected a list of ids, found {1}",
+                                 found.is(JsonValue::Type::array) ? translated("an empty array")
+                                                                  : translated(type_text(found))),
+                      where, translated("give a list of whole numbers, or one list per sample"));
+  };
+  if (!value.is(JsonValue::Type::array) || value.size() == 0) refuse(value, at);
+  const auto list = [&](const JsonValue& row, const std::string& where) {
+    if (!row.is(JsonValue::Type::array) || row.size() == 0) refuse(row, where);
+    Ids ids;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      ids.push_back(expect_integer(row.element(i), pointer_to(where, i), 0));
+    }
+    return ids;
+  };
+  if (!has_rows(value)) return {list(value, at)};
+  std::vector<Ids> rows;
+  for (std::size_t b = 0; b < value.size(); ++b) {
+    rows.push_back(list(value.element(b), pointer_to(at, b)));
+  }
+  return rows;
+}
+
 std::span<const SchemaDefinition> token_definitions() noexcept {
   return token_schemas;
 }

@@ -36,6 +36,10 @@ bool has_rows(const JsonValue& value);
 /// The rows of whole_numbers(), of which an array alone is one.
 std::vector<std::vector<std::int64_t>> rows_of(const Tensor& numbers);
 
+/// Lists of ids, one a sample, of which a list alone is one. Throws Error(input) at the place for
+/// anything else.
+std::vector<std::vector<std::int64_t>> read_ids(const JsonValue& value, const std::string& place);
+
 /// Reads "embedding" and "tokenizer", then the sequences, given as tokens, ids or text.
 class TokenReader {
  public:

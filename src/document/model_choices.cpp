@@ -1,0 +1,186 @@
+#include "document/model_choices.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
+#include "attn/error.hpp"
+
+#include "document/fields.hpp"
+#include "document/token_reader.hpp"
+#include "io/json_value.hpp"
+#include "models/checkpoint.hpp"
+#include "models/pass_changes.hpp"
+#include "support/number_text.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+
+void read_layers(const JsonValue& root, ModelRequest& request) {
+  const Architecture& model = request.folder->architecture;
+  const auto no_map = [](const ModelStack& stack) {
+    return std::ranges::none_of(stack.layers, &ModelLayer::has_map);
+  };
+  if (std::ranges::all_of(model.stacks, no_map)) {
+    throw input_error(translated("all layers of the model are linear attention, without maps"),
+                      "/model", translated("choose a model that has others"));
+  }
+  const JsonValue* value = root.find("layers");
+  if (value == nullptr) return;
+  if (value->is(JsonValue::Type::string) && value->string() == "all") return;
+  std::size_t most = 0;
+  for (const ModelStack& stack : model.stacks) most = std::max(most, stack.layers.size());
+  std::set<std::size_t> layers;
+  const auto add = [&](const JsonValue& one, const std::string& at) {
+    const auto layer = static_cast<std::size_t>(expect_integer(one, at, 0));
+    if (layer >= most) {
+      throw input_error(translated("there is no layer {1}: the model has {2}", layer,
+                                   translated_count(most, "{1} layer", "{1} layers")),
+                        at, translated("give 0 to {1}", most - 1));
+    }
+    layers.insert(layer);
+  };
+  if (value->is(JsonValue::Type::array)) {
+    if (value->size() == 0) {
+      throw input_error(translated("the list of layers is empty"), "/layers",
+                        translated("name at least one"));
+    }
+    for (std::size_t i = 0; i < value->size(); ++i) {
+      add(value->element(i), pointer_to("/layers", i));
+    }
+  } else {
+    if (!value->is(JsonValue::Type::number)) {
+      throw input_error(translated("expected layers, found {1}", translated(type_text(*value))),
+                        "/layers", translated("give \"all\", a number, or a list of numbers"));
+    }
+    add(*value, "/layers");
+  }
+  request.layers.emplace(layers.begin(), layers.end());
+  const auto has_map = [&](const ModelStack& stack) {
+    return std::ranges::any_of(layers, [&](std::size_t n) {
+      return n < stack.layers.size() && stack.layers[n].has_map();
+    });
+  };
+  if (std::ranges::none_of(model.stacks, has_map)) {
+    check_layer_with_map(model.stacks.front(), *layers.begin(), "/layers");
+  }
+}
+
+std::string layers_without_map(const ModelRequest& request) {
+  const Architecture& model = request.folder->architecture;
+  std::string text;
+  for (const ModelStack& stack : model.stacks) {
+    for (std::size_t n = 0; n < stack.layers.size(); ++n) {
+      if (stack.layers[n].has_map() || !request.chooses(n)) continue;
+      text += (text.empty() ? "" : ", ") + std::to_string(n);
+    }
+  }
+  return text;
+}
+
+void read_heads_off(const JsonValue& root, ModelRequest& request) {
+  const Architecture& model = request.folder->architecture;
+  const JsonValue* value = root.find("heads_off");
+  if (value == nullptr) return;
+  for (const JsonMember& member : expect_object(*value, "/heads_off").members()) {
+    const std::string at = pointer_to("/heads_off", member.key);
+    std::string_view name = member.key;
+    const std::size_t point = name.find('.');
+    const std::string_view part = point == name.npos ? "" : name.substr(0, point);
+    if (point != name.npos) name.remove_prefix(point + 1);
+    const bool both = model.encoder_decoder();
+    const bool known =
+        both ? part == "encoder" || part == "decoder" || part == "cross" : part.empty();
+    std::size_t layer = 0;
+    if (!known || !parse_number(name, layer)) {
+      throw input_error(
+          translated("{1} is not a layer of the model", in_quotes(member.key)), at,
+          both ? translated("name layers such as \"encoder.0\", \"decoder.0\" or \"cross.0\"")
+               : translated("name layers by their numbers, such as \"0\""));
+    }
+    const ModelStack& stack = model.stacks[part == "decoder" || part == "cross" ? 1 : 0];
+    check_layer_with_map(stack, layer, at);
+    if (!member.value.is(JsonValue::Type::array)) {
+      throw input_error(
+          translated("expected a list of heads, found {1}", translated(type_text(member.value))),
+          at, translated("give a list of numbers such as [0, 3]"));
+    }
+    HeadsByLayer& off = part == "cross"     ? request.cross_heads_off
+                        : part == "decoder" ? request.decoder_heads_off
+                                            : request.heads_off;
+    for (std::size_t i = 0; i < member.value.size(); ++i) {
+      const std::string place = pointer_to(at, i);
+      const auto head = static_cast<std::size_t>(expect_integer(member.value.element(i), place, 0));
+      const std::size_t heads = model.of(stack).heads;
+      if (head >= heads) {
+        throw input_error(translated("there is no head {1}: each layer has {2}", head,
+                                     translated_count(heads, "{1} head", "{1} heads")),
+                          place, translated("give 0 to {1}", heads - 1));
+      }
+      off[layer].push_back(head);
+    }
+  }
+}
+
+void read_ablation(const JsonValue& root, ModelRequest& request) {
+  const JsonValue* value = root.find("ablate");
+  if (value == nullptr) return;
+  constexpr auto ways =
+      std::to_array<Named<Ablation>>({{"zero", Ablation::zero}, {"mean", Ablation::mean}});
+  request.ablation = expect_choice(*value, "/ablate", translated("way to switch heads off"), ways);
+}
+
+void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& request) {
+  const Architecture& model = request.folder->architecture;
+  const JsonValue* value = root.find("patch");
+  if (value == nullptr) return;
+  constexpr auto known = std::to_array<std::string_view>({"text", "token_ids", "at"});
+  expect_known_members(expect_object(*value, "/patch"), known, "/patch");
+  if (model.vision) {
+    throw input_error(translated("models of pictures take nothing from another text"), "/patch",
+                      translated("name a model of texts"));
+  }
+  const JsonValue *text = value->find("text"), *ids = value->find("token_ids");
+  if ((text == nullptr) == (ids == nullptr)) {
+    throw input_error(translated("the patch names no text, or two"), "/patch",
+                      translated("give \"text\" or \"token_ids\""));
+  }
+  Patch& patch = request.patch.emplace();
+  if (ids != nullptr) {
+    patch.ids = read_ids(*ids, "/patch/token_ids").front();
+  } else {
+    if (request.folder->no_tokenizer) throw *request.folder->no_tokenizer;
+    for (const TextToken& token : request.folder->tokenizer->encode(
+             expect_string(*text, "/patch/text"), std::nullopt, special_tokens, "/patch/text")) {
+      patch.ids.push_back(token.id);
+    }
+  }
+  if (const JsonValue* at = value->find("at")) {
+    patch.at = patch_place(expect_string(*at, "/patch/at"), model, "/patch/at");
+  }
+  ModelTexts source;
+  source.ids = {patch.ids};
+  source.place = ids != nullptr ? "/patch/token_ids" : "/patch/text";
+  source.decoder_ids = request.texts.decoder_ids;
+  check_texts(model, request.folder->weights, source);
+}
+
+void read_logits(const JsonValue& root, ModelRequest& request) {
+  const Architecture& model = request.folder->architecture;
+  const JsonValue* value = root.find("logits");
+  if (value != nullptr) request.logits = expect_boolean(*value, "/logits");
+  if (!request.logits || has_head(model, request.folder->weights)) return;
+  const ModelHead& head = model.head;
+  if (head.dense.empty() && head.weight.empty()) {
+    throw input_error(translated("the file has no head that gives logits"), "/logits",
+                      translated("leave the logits out"));
+  }
+  throw input_error(
+      translated("the checkpoint has no head that gives logits: no tensor {1}",
+                 in_quotes((head.dense.empty() ? head.weight : head.dense.front()) + ".weight")),
+      "/logits", translated("leave the logits out, or use the folder of the whole model"));
+}
+
+}  // namespace attn
