@@ -24,18 +24,11 @@
 #include "result/provenance.hpp"
 #include "result/result_writer.hpp"
 #include "result/tensor_files.hpp"
+#include "run/chosen_results.hpp"
 #include "run/document_run.hpp"
 #include "why/splits.hpp"
 
 namespace attn {
-
-/// Sets in a plan which results a run writes, draws and reports, and returns the kinds of pictures
-/// that it draws. Adds a warning for each picture that is left out. Throws Error(usage) for options
-/// that have no meaning for the plan.
-std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan);
-
-/// About the bytes of the tensors that a run writes for a plan; 0 if only some of them are wanted.
-double foreseen_bytes(const Plan& plan, const RunOptions& options);
 
 /// Shown matrices of maps that are not kept. They are in one block of memory: small blocks between
 /// those of the layers would leave gaps that the maps of the next layer do not fit.

@@ -1,0 +1,208 @@
+#include "run/chosen_results.hpp"
+
+#include <algorithm>
+#include <variant>
+
+#include "attn/error.hpp"
+#include "attn/tensor.hpp"
+
+#include "attention/geometry.hpp"
+#include "models/pass_changes.hpp"
+#include "pictures/picture_kinds.hpp"
+#include "result/tensor_files.hpp"
+#include "support/translated.hpp"
+#include "why/why.hpp"
+
+namespace attn {
+namespace {
+
+bool show_stages(const std::vector<PlotKind>& plots) {
+  return std::any_of(plots.begin(), plots.end(), [](PlotKind kind) {
+    return picture_kind(kind).shows == PictureKind::Shows::stages;
+  });
+}
+
+// Whether every kind of picture is asked for that a run may draw.
+bool are_all(const std::vector<PlotKind>& plots) {
+  return std::all_of(plot_kinds().begin(), plot_kinds().end(), [&](const PlotKindInfo& info) {
+    return !info.of_runs || std::find(plots.begin(), plots.end(), info.kind) != plots.end();
+  });
+}
+
+// The option whose split a kind of picture shows, where it is not given; null = nothing lacks.
+const char* lacking_split(PlotKind kind, const WhyOptions& why) {
+  switch (picture_kind(kind).shows) {
+    case PictureKind::Shows::score_split:
+      return why.head ? nullptr : "WhyOptions::head";
+    case PictureKind::Shows::logit_split:
+      return why.logit ? nullptr : "WhyOptions::logit";
+    case PictureKind::Shows::split:
+      return why ? nullptr : "WhyOptions::head";
+    default:
+      return nullptr;
+  }
+}
+
+// Refuses options for single positions, which a map of bins does not have.
+void check_pooled(const RunOptions& options) {
+  const MapSelection& selection = options.selection;
+  const auto refuse = [](const char* field) {
+    throw Error(
+        ErrorKind::usage, translated("{1} chooses positions, but pooled weights have bins", field),
+        field,
+        translated("leave out {1}, or the document's \"pool\" and DocumentOptions::pool", field));
+  };
+  if (selection.queries) refuse("MapSelection::queries");
+  if (selection.keys) refuse("MapSelection::keys");
+  if (selection.drop_first > 0) refuse("MapSelection::drop_first");
+  if (!selection.drop.empty()) refuse("MapSelection::drop");
+  if (selection.merge_pieces) refuse("MapSelection::merge_pieces");
+  if (selection.renormalize) refuse("MapSelection::renormalize");
+  if (show_stages(options.plots)) {
+    throw Error(
+        ErrorKind::usage, translated("the stages of pooled weights cannot be drawn"),
+        "RunOptions::plots",
+        translated("leave out stages, or the document's \"pool\" and DocumentOptions::pool"));
+  }
+}
+
+bool is_weights(std::string_view name) {
+  return name == "weights" || name.ends_with(".weights") || name.ends_with("pooled_weights") ||
+         name.ends_with("pooled_allowed");
+}
+
+// Elements of a result's tensors of numbers, and of the keys that its queries see.
+struct ResultElements {
+  double numbers = 0, seen = 0;
+};
+
+ResultElements elements_of(const PlannedAttention& attention, const AttentionOptions& options,
+                           bool weights) {
+  const Geometry& g = attention.geometry;
+  const double rows = as_real(g.batch) * as_real(g.heads) * as_real(g.queries);
+  const double map = rows * as_real(g.keys);
+  ResultElements elements{rows * as_real(g.value_width)};
+  if (weights && !options.pool) {
+    elements.numbers += map;
+    if (attention.mask.present()) elements.seen += map;
+  }
+  if (options.stages) elements.numbers += (options.softcap ? 3 : 2) * map + rows;
+  return elements;
+}
+
+}  // namespace
+
+bool is_stage(std::string_view name) {
+  if (name.starts_with("why.")) return false;
+  name.remove_prefix(name.rfind('.') + 1);  // npos + 1 = 0
+  return name == "scores" || name == "capped" || name == "masked" || name == "lse";
+}
+
+bool ends_in(std::string_view name, const std::string& parts) {
+  return name == parts || name.ends_with("." + parts);
+}
+
+bool wants_weights(const RunOptions& options, const Plan& plan) {
+  return options.weights && plan.weights &&
+         (options.only.empty() ||
+          std::any_of(options.only.begin(), options.only.end(), [](const std::string& name) {
+            return is_weights(name) || name == "shares" || name == "contacts";
+          }));
+}
+
+bool is_written(std::string_view name, const RunOptions& options, const Plan& plan) {
+  if (is_weights(name) && !wants_weights(options, plan)) return false;
+  if (is_stage(name) && !options.stages) return false;
+  return options.only.empty() ||
+         std::any_of(options.only.begin(), options.only.end(),
+                     [&](const std::string& wanted) { return ends_in(name, wanted); });
+}
+
+bool show_weights(const std::vector<PlotKind>& plots) {
+  return std::any_of(plots.begin(), plots.end(),
+                     [](PlotKind kind) { return picture_kind(kind).shows_weights(); });
+}
+
+std::vector<std::string> names_in(const Plan& plan, bool stages) {
+  std::vector<std::string> names;
+  for (const NamedTensor& token : plan.tokens) names.push_back(token.name);
+  const AttentionOptions& options = plan.options();
+  for (const PlannedAttention& attention : plan.attentions) {
+    const auto add = [&](const char* quantity) {
+      names.push_back(attention.name.tensor(quantity));
+    };
+    add(options.pool ? "pooled_weights" : "weights");
+    if (attention.mask.hides()) add(options.pool ? "pooled_allowed" : "allowed");
+    if (options.dropout) add("dropped");
+    if (!stages) continue;
+    for (const char* stage : {"scores", "capped", "masked", "lse"}) add(stage);
+  }
+  names.emplace_back("output");
+  return names;
+}
+
+std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
+  AttentionOptions& attention = plan.options();
+  if (attention.pool) check_pooled(options);
+  if (options.why && !std::holds_alternative<ModelRequest>(plan.computation)) {
+    refuse_split_without_model(options.why.head ? "WhyOptions::head" : "WhyOptions::logit");
+  }
+  if (const auto* model = std::get_if<ModelRequest>(&plan.computation);
+      model != nullptr && model->ablation == Ablation::mean && !is_changed(*model)) {
+    throw Error(ErrorKind::usage, translated("no heads are off"), "DocumentOptions::ablate",
+                translated("add DocumentOptions::heads_off, or leave it out"));
+  }
+  std::vector<PlotKind> plots;
+  if (!options.answer) plots = options.plots;
+  const bool wants = wants_weights(options, plan) || options.reported_weights;
+  if (!attention.pool && !wants &&
+      element_count(plan.attentions[0].geometry.weights_shape()) >
+          options.most_weights_for_heatmap &&
+      std::erase(plots, PlotKind::heatmap) > 0) {
+    plan.warnings.emplace_back(
+        translated("the heatmap of so many weights is left out: ask for a map of bins with "
+                   "DocumentOptions::pool 1024"));
+  }
+  std::erase_if(plots, [&](PlotKind kind) {
+    const char* const lacking = lacking_split(kind, options.why);
+    if (lacking == nullptr || are_all(options.plots)) return lacking != nullptr;
+    throw Error(ErrorKind::usage,
+                translated("there is no split for the picture {1}", picture_kind(kind).info.name),
+                "RunOptions::plots",
+                translated("leave out {1}, or add {2}", picture_kind(kind).info.name, lacking));
+  });
+  if (plan.model && std::erase(plots, PlotKind::stages) > 0) {
+    plan.warnings.emplace_back(translated(
+        "the stages of a model's scores are not drawn: explain() shows those of a query"));
+  }
+  const bool sees = std::any_of(plan.shapes.begin(), plan.shapes.end(),
+                                [](const auto& input) { return input.first == "image"; });
+  if (!sees && std::erase(plots, PlotKind::overlay) > 0 && !are_all(options.plots)) {
+    throw Error(ErrorKind::usage, translated("there is no picture to draw the weights over"),
+                "RunOptions::plots",
+                translated("leave out overlay, or give a model of pictures and "
+                           "DocumentOptions::images"));
+  }
+  attention.weights = wants || show_weights(plots);
+  attention.stages = options.stages || show_stages(plots);
+  attention.threads = options.document.threads;
+  return plots;
+}
+
+double foreseen_bytes(const Plan& plan, const RunOptions& options) {
+  if (options.answer || !options.only.empty()) return 0;
+  const DType dtype = plan.options().dtype;
+  ResultElements all;
+  for (const PlannedAttention& attention : plan.attentions) {
+    const ResultElements one = elements_of(attention, plan.options(), wants_weights(options, plan));
+    all.numbers += one.numbers;
+    all.seen += plan.model ? 0 : one.seen;
+  }
+  const double text = all.numbers * bytes_as_json(dtype) + all.seen * bytes_as_json(DType::boolean);
+  const bool as_text = options.tensors ? *options.tensors == TensorFormat::json ||
+                                             *options.tensors == TensorFormat::csv
+                                       : text <= most_json;
+  return as_text ? text : all.numbers * static_cast<double>(size_of(dtype)) + all.seen;
+}
+
+}  // namespace attn
