@@ -5,16 +5,14 @@
 #include <atomic>
 #include <cmath>
 #include <deque>
-#include <limits>
 #include <memory>
-#include <numbers>
 #include <span>
 #include <type_traits>
 #include <vector>
 
 #include "attention/head_rows.hpp"
 #include "attention/pooled_map.hpp"
-#include "attention/positions.hpp"
+#include "attention/query_task.hpp"
 #include "support/parallel_for.hpp"
 #include "support/work_budget.hpp"
 #include "tensor/half_number.hpp"
@@ -25,32 +23,24 @@ namespace {
 // One attention computed in T for results in R.
 template <class T, class R>
 class KernelAttention {
+  using Task = QueryTask<T>;
+
  public:
   KernelAttention(const AttentionOptions& request, const Sequences& sequences, double scale,
                   const Geometry& geometry, const Visibility& visibility,
                   const ScoreParts<T>& parts)
       : request_(request),
-        scale_(scale),
         geometry_(geometry),
         visibility_(visibility),
-        scores_(parts.scores),
-        own_(parts.own),
-        kernel_(kernel_for(request, geometry, scores_ == nullptr, std::is_same_v<T, float>)),
-        query_(sequences.query, geometry.heads),
+        inputs_(request, sequences, scale, geometry, visibility, parts),
+        kernel_(kernel_for(request, geometry, parts.scores == nullptr, std::is_same_v<T, float>)),
         key_(sequences.key_or_query(), geometry.kv_heads, sequences.past_key),
         value_(sequences.value_or_key(), geometry.kv_heads, sequences.past_value),
         sizes_{geometry.keys, geometry.query_width, geometry.value_width},
         group_(geometry.heads / geometry.kv_heads),
-        intervals_only_(visibility.only_intervals()),
-        sinks_(request.sinks.converted(DType::float64)),
         weights_type_(weights_dtype(request)) {
-    if (const PositionBias bias(request, geometry); bias) {
-      if (request.mask.bias) {
-        exact_terms_.emplace(bias, geometry, visibility, request.threads);
-      } else {
-        terms_.emplace(bias, geometry, visibility, request.threads);
-      }
-    }
+    inputs_.out_of_range = &out_of_range_;
+    inputs_.vanishing = std::is_same_v<R, float> ? 0x1p-150 : 0;  // half the least float
     if (request.pool) {
       pooled_.emplace(*request.pool, geometry, kernels::query_block);
       blocks_ = pooled_->blocks().size();
@@ -69,13 +59,15 @@ class KernelAttention {
     const Shape output_shape = geometry_.output_shape(), map_shape = geometry_.weights_shape();
     output_ = new_elements<T>(element_count(output_shape));
     const bool rounded = is_half(request_.dtype);
-    if ((rounded || own_ != nullptr) && !inputs_finite()) return std::nullopt;
+    if ((rounded || inputs_.own != nullptr) && !inputs_finite()) return std::nullopt;
     if (request_.weights) {
       weights_ = new_elements<R>(element_count(map_shape));
       if (request_.mask.present()) {
         allowed_ = new_elements<std::uint8_t>(element_count(map_shape));
       }
     }
+    inputs_.output = output_.get();
+    inputs_.notes_hidden = allowed_ || pooled_;
     compute_heads();
     if (out_of_range_) return std::nullopt;
     if (overflow_ && (request_.weights || pooled_ || inputs_finite())) return std::nullopt;
@@ -110,17 +102,17 @@ class KernelAttention {
     }
   }
 
-  // Calls task(i, state) for i in 0…count−1. Each thread makes one state.
-  template <class MakeState, class Task>
+  // Calls work(i, state) for i in 0…count−1. Each thread makes one state.
+  template <class MakeState, class Work>
   void share(std::size_t count, std::size_t threads, const MakeState& make_state,
-             const Task& task) {
+             const Work& work) {
     std::atomic<std::size_t> next{0};
     const std::size_t workers = std::min(threads, count);
     parallel_for(workers, workers, [&](std::size_t) {
       auto state = make_state();
       for (std::size_t i = next++; i < count && !out_of_range_; i = next++) {
         check_time();
-        task(i, state);
+        work(i, state);
       }
     });
   }
@@ -151,7 +143,7 @@ class KernelAttention {
       case KernelKind::small_heads:
         return whole_lines(kernels::small_scratch_count<T>(sizes_));
       case KernelKind::tile_blocks:
-        return whole_lines(kernels::split_scratch_count(sizes_, reweighs()));
+        return whole_lines(kernels::split_scratch_count(sizes_, inputs_.reweighs()));
       case KernelKind::few_queries:
         return 0;
       case KernelKind::blocks:
@@ -160,7 +152,8 @@ class KernelAttention {
     return whole_lines(kernels::attention_scratch_count<T>(sizes_, bin_columns_.size()));
   }
   std::size_t score_count() const {
-    return scores_ == nullptr ? 0 : whole_lines(kernels::query_block * scores_->stride());
+    return inputs_.scores == nullptr ? 0
+                                     : whole_lines(kernels::query_block * inputs_.scores->stride());
   }
   std::shared_ptr<T> scratch() const { return new_elements<T>(kernel_count() + score_count()); }
 
@@ -234,7 +227,8 @@ class KernelAttention {
       std::deque<Task> tasks;
       std::vector<const kernels::QueryBlock<T>*> query_blocks;
       for (std::size_t head = kv_head * group_; head < (kv_head + 1) * group_; ++head) {
-        tasks.emplace_back(*this, head / geometry_.heads, head % geometry_.heads, 0, nullptr);
+        tasks.emplace_back(inputs_, head / geometry_.heads, head % geometry_.heads, queries_of(0),
+                           nullptr);
         query_blocks.push_back(&tasks.back().block);
       }
       const bool not_finite = kernels::attend_keys(
@@ -250,7 +244,8 @@ class KernelAttention {
       }
       packed[kv_head].non_finite_keys = non_finite_keys.data();
       packed[kv_head].non_finite_count = non_finite_keys.size();
-      const Task task(*this, head / geometry_.heads, head % geometry_.heads, 0, nullptr);
+      const Task task(inputs_, head / geometry_.heads, head % geometry_.heads, queries_of(0),
+                      nullptr);
       note(kernels::merge_partials(task.block, packed[kv_head],
                                    partials.get() + head * parts * count, parts));
       if (request_.progress) request_.progress(task.block.queries * geometry_.keys);
@@ -269,274 +264,11 @@ class KernelAttention {
     return keys;
   }
 
-  // A block of queries in the form that kernels take.
-  struct Task {
-    std::array<std::uint32_t, kernels::query_block> starts{}, ends{};
-    const KernelAttention* attention;
-    std::size_t batch, head, first_query;
-    const T* scores;
-    std::vector<std::uint8_t> groups;  ///< of keys that are seen, or empty
-    kernels::QueryBlock<T> block{};
-    std::unique_ptr<ExpressionRows::Registers> of_score, of_weight;
-    mutable std::vector<std::uint8_t> hidden;  ///< [queries, keys] with a score of −∞, or empty
-
-    // `room`: takes scores that are not products.
-    Task(const KernelAttention& self, std::size_t batch_index, std::size_t head_index,
-         std::size_t index, T* room)
-        : attention(&self),
-          batch(batch_index),
-          head(head_index),
-          first_query(index * self.block_queries_),
-          scores(room) {
-      const Geometry& geometry = self.geometry_;
-      block.queries = std::min(self.block_queries_, geometry.queries - first_query);
-      if (self.pooled_) {
-        first_query = self.pooled_->blocks()[index].first;
-        block.queries = self.pooled_->blocks()[index].count;
-      }
-      std::fill_n(ends.begin(), block.queries, static_cast<std::uint32_t>(geometry.keys));
-      for (std::size_t i = 0; i < block.queries && self.request_.mask.present(); ++i) {
-        const Visibility::Interval seen = self.visibility_.interval(batch, head, first_query + i);
-        starts[i] = static_cast<std::uint32_t>(seen.first);
-        ends[i] = static_cast<std::uint32_t>(seen.end);
-      }
-      block.sizes = self.sizes_;
-      block.query = self.query_(batch, head, first_query).data();
-      block.query_stride = self.query_.stride();
-      block.scale = self.scale_;
-      block.softcap = self.request_.softcap.value_or(0);
-      block.mask = {starts.data(), ends.data(), self.intervals_only_ ? nullptr : &add, this,
-                    nullptr};
-      groups = self.visibility_.seen_groups(batch, head, first_query, block.queries);
-      if (!groups.empty()) block.mask.seen_groups = groups.data();
-      if (self.terms_) block.mask.terms = self.terms_->of(head, place(0));
-      block.mask.last_keys_first = self.terms_ || self.exact_terms_;
-      if (self.sinks_) block.sink = self.sinks_.template values<double>()[head];
-      block.vanishing = std::is_same_v<R, float> ? 0x1p-150 : 0;  // half the least float
-      if (self.scores_ != nullptr) {
-        self.scores_->compute(batch, head, first_query, {starts.data(), block.queries},
-                              {ends.data(), block.queries}, room);
-        if (!self.rewrites()) block.mask.added = &add_scores;
-      }
-      if (self.rewrites()) {
-        of_score = std::make_unique<ExpressionRows::Registers>(self.own_->score->rows);
-        block.mask.rewritten = &rewrite;
-        block.mask.steepness = std::max(1.0, self.own_->score->rows.steepness());
-        if (self.plain_products()) {
-          block.scale = std::numbers::ln2;  // to which kernels give a factor of 1
-          block.mask.steepness *= std::max(1e-300, std::abs(self.scale_) * std::numbers::log2e);
-        }
-      }
-      if (self.reweighs()) {
-        of_weight = std::make_unique<ExpressionRows::Registers>(self.own_->weight->rows);
-        block.reweighted = &reweigh;
-      }
-      const std::size_t width = geometry.value_width;
-      if (geometry.joined) {
-        block.output_stride = geometry.heads * width;
-        block.output = self.output_.get() +
-                       (batch * geometry.queries + first_query) * block.output_stride +
-                       head * width;
-      } else {
-        block.output_stride = width;
-        block.output = self.output_.get() + self.row(batch, head, first_query) * width;
-      }
-    }
-    Task(const Task&) = delete;
-    Task& operator=(const Task&) = delete;
-
-    // The place of a query of the block among the keys.
-    std::ptrdiff_t place(std::size_t query) const {
-      return static_cast<std::ptrdiff_t>(first_query + query) +
-             attention->visibility_.offset(batch);
-    }
-
-    // Terms of a mask that is not made of intervals.
-    static void add(const void* context, std::size_t query, std::size_t first_key,
-                    std::size_t count, T* row) noexcept {
-      const auto& self = *static_cast<const Task*>(context);
-      const auto& exact_terms = self.attention->exact_terms_;
-      const double* const terms =
-          exact_terms ? exact_terms->of(self.head, self.place(query)) + first_key : nullptr;
-      self.attention->visibility_.add(self.batch, self.head, self.first_query + query, first_key,
-                                      std::span(row, count), terms);
-    }
-
-    ExpressionCell row_of(std::size_t query) const {
-      return {.b = batch,
-              .h = head,
-              .i = first_query + query,
-              .offset = attention->visibility_.offset(batch)};
-    }
-
-    // Calls compute(r, key, piece) for pieces of so many rows and keys, which begin there.
-    template <class Compute>
-    static void by_pieces(std::size_t rows, std::size_t first_key, std::size_t keys,
-                          const Compute& compute) {
-      for (std::size_t key = 0; key < keys; key += kernels::row_piece) {
-        const std::size_t count = std::min(kernels::row_piece, keys - key);
-        const std::size_t most = kernels::RowPiece::most_rows(count);
-        for (std::size_t r = 0; r < rows; r += most) {
-          compute(r, key, kernels::RowPiece{first_key + key, count, std::min(most, rows - r)});
-        }
-      }
-    }
-
-    // Scores by expression.
-    static void rewrite(const void* context, const kernels::ScoreRows<T>& rows,
-                        double unit) noexcept {
-      const auto& self = *static_cast<const Task*>(context);
-      const KernelAttention& attention = *self.attention;
-      const ExpressionRows& expression = attention.own_->score->rows;
-      const auto* const added = attention.scores_;
-      const double most = attention.largest_part(unit);
-      const kernels::RowFactors factors{attention.plain_products() ? attention.scale_ : 1 / unit,
-                                        unit, most};
-      by_pieces(
-          rows.queries, rows.first_key, rows.keys,
-          [&](std::size_t r, std::size_t key, const kernels::RowPiece& piece) {
-            const std::size_t query = rows.query + r;
-            T* const to = rows.scores + r * rows.stride + key;
-            if (added == nullptr &&
-                expression.replace(*self.of_score, self.row_of(query), piece,
-                                   &attention.own_->compared, factors, to, rows.stride)) {
-              return;
-            }
-            if (added != nullptr) {
-              kernels::widen_rows(self.scores + query * added->stride() + piece.first_key,
-                                  added->stride(), 1, piece, self.of_score->given());
-              self.forget_unseen(query, piece, self.of_score->given());
-            } else {
-              kernels::widen_rows(to, rows.stride, factors.widen, piece, self.of_score->given());
-            }
-            const double* const values =
-                expression
-                    .values(*self.of_score, self.row_of(query), piece, &attention.own_->compared)
-                    .data();
-            const kernels::RowOutcome outcome =
-                kernels::narrow_rows(values, unit, piece, to, rows.stride);
-            for (std::size_t n = 0; n < piece.rows; ++n) {
-              const T* const row = to + n * rows.stride;
-              const double* const exact = values + n * piece.stride();
-              const bool large =
-                  most < largest_number && sees_larger({exact, piece.keys}, most / unit);
-              if ((outcome.nan || outcome.too_large || large) &&
-                  self.sees_invalid(query + n, piece, exact, unit, most)) {
-                attention.out_of_range_ = true;
-              }
-              if (outcome.negative_infinity && (attention.allowed_ || attention.pooled_)) {
-                self.hide(query + n, piece.first_key, {row, piece.keys});
-              }
-            }
-          });
-    }
-
-    // Puts 0 for scores that were not computed, because a query does not see their keys.
-    void forget_unseen(std::size_t query, const kernels::RowPiece& piece, double* cells) const {
-      for (std::size_t r = 0; r < piece.rows; ++r, cells += piece.stride()) {
-        const auto place = [&](std::size_t key) {
-          return cells + std::clamp(key, piece.first_key, piece.first_key + piece.keys) -
-                 piece.first_key;
-        };
-        const std::size_t start = starts[query + r],
-                          end = std::max<std::size_t>(start, ends[query + r]);
-        std::fill(cells, place(start), 0.0);
-        std::fill(place(end), cells + piece.keys, 0.0);
-      }
-    }
-
-    static bool sees_larger(std::span<const double> numbers, double most) {
-      double largest = 0;
-      for (const double number : numbers) {
-        largest = std::abs(number) > largest ? std::abs(number) : largest;
-      }
-      return largest > most;
-    }
-
-    // Whether a query sees a score that is NaN, or finite and larger than `most`.
-    bool sees_invalid(std::size_t query, const kernels::RowPiece& piece, const double* row,
-                      double unit, double most) const {
-      std::array<T, kernels::row_piece> terms{};
-      if (!attention->intervals_only_) {
-        attention->visibility_.add(batch, head, first_query + query, piece.first_key,
-                                   {terms.data(), piece.keys});
-      }
-      const std::size_t first = std::max<std::size_t>(starts[query], piece.first_key);
-      const std::size_t end = std::min<std::size_t>(ends[query], piece.first_key + piece.keys);
-      for (std::size_t key = first; key < end; ++key) {
-        const std::size_t j = key - piece.first_key;
-        const double score = row[j] * unit;
-        const bool valid = std::abs(score) <= most || std::isinf(score);
-        if (!valid && terms[j] != -std::numeric_limits<T>::infinity()) return true;
-      }
-      return false;
-    }
-
-    void hide(std::size_t query, std::size_t first_key, std::span<const T> row) const {
-      const std::size_t keys = attention->geometry_.keys;
-      hidden.resize(block.queries * keys);
-      for (std::size_t j = 0; j < row.size(); ++j) {
-        if (row[j] == -std::numeric_limits<T>::infinity()) hidden[query * keys + first_key + j] = 1;
-      }
-    }
-
-    // Unsees the keys whose scores are −∞.
-    void hide_from(std::size_t query, std::span<std::uint8_t> seen) const {
-      for (std::size_t j = 0; j < seen.size() && !hidden.empty(); ++j) {
-        if (hidden[query * seen.size() + j] != 0) seen[j] = 0;
-      }
-    }
-
-    // Weights by expression.
-    static void reweigh(const void* context, std::size_t query, std::size_t first_key,
-                        std::size_t count, const std::uint8_t* seen, T* weights) noexcept {
-      const auto& self = *static_cast<const Task*>(context);
-      const KernelAttention& attention = *self.attention;
-      const ExpressionCell row = self.row_of(query);
-      by_pieces(
-          1, first_key, count, [&](std::size_t, std::size_t first, const kernels::RowPiece& piece) {
-            T* const to = weights + first;
-            const ExpressionRows& expression = attention.own_->weight->rows;
-            const ComparedRows* const compared = &attention.own_->compared;
-            kernels::RowOutcome outcome;
-            if (!expression.replace(*self.of_weight, row, piece, compared, {}, to, 0)) {
-              kernels::widen_rows(to, 0, 1, piece, self.of_weight->given());
-              const auto values = expression.values(*self.of_weight, row, piece, compared);
-              outcome = kernels::narrow_rows(values.data(), 1, piece, to, 0);
-            }
-            for (std::size_t j = 0; seen != nullptr && j < piece.keys; ++j) {
-              to[j] = seen[first + j] != 0 ? to[j] : T(0);
-            }
-            const auto is_nan = [](T weight) { return std::isnan(weight); };
-            if (outcome.too_large || (outcome.nan && std::any_of(to, to + piece.keys, is_nan))) {
-              attention.out_of_range_ = true;
-            }
-          });
-    }
-
-    // add() plus the scores that are not products.
-    static void add_scores(const void* context, std::size_t query, std::size_t first_key,
-                           std::size_t count, T* row) noexcept {
-      const auto& self = *static_cast<const Task*>(context);
-      constexpr T hidden = -std::numeric_limits<T>::infinity();
-      const T* scores = self.scores + query * self.attention->scores_->stride() + first_key;
-      if (!self.attention->intervals_only_) {
-        add(context, query, first_key, count, row);
-        for (std::size_t j = 0; j < count; ++j) {
-          row[j] = row[j] == hidden ? hidden : row[j] + scores[j];
-        }
-        return;
-      }
-      const auto index = [&](std::size_t key) {
-        return std::clamp(key, first_key, first_key + count) - first_key;
-      };
-      const std::size_t start = index(self.starts[query]);
-      const std::size_t end = std::max(start, index(self.ends[query]));
-      std::fill(row, row + start, hidden);
-      std::copy(scores + start, scores + end, row + start);
-      std::fill(row + end, row + count, hidden);
-    }
-  };
+  QuerySpan queries_of(std::size_t block) const {
+    if (pooled_) return {pooled_->blocks()[block].first, pooled_->blocks()[block].count};
+    const std::size_t first = block * block_queries_;
+    return {first, std::min(block_queries_, geometry_.queries - first)};
+  }
 
   std::size_t row(std::size_t batch, std::size_t head, std::size_t query) const {
     return (batch * geometry_.heads + head) * geometry_.queries + query;
@@ -550,7 +282,7 @@ class KernelAttention {
 
   void attend(std::size_t batch, std::size_t head, std::size_t block,
               const kernels::PackedHead<T>& packed, T* scratch) {
-    const Task task(*this, batch, head, block, scratch + kernel_count());
+    const Task task(inputs_, batch, head, queries_of(block), scratch + kernel_count());
     const std::size_t weights_at = row(batch, head, task.first_query) * geometry_.keys;
     switch (kernel_) {
       case KernelKind::whole_rows:
@@ -630,7 +362,7 @@ class KernelAttention {
 
   void see_pooled(const Task& task, std::size_t block) {
     const std::size_t map = task.batch * geometry_.heads + task.head;
-    const bool intervals = intervals_only_ && task.hidden.empty();
+    const bool intervals = inputs_.intervals_only && task.hidden.empty();
     std::vector<std::uint8_t> seen(intervals ? 0 : geometry_.keys);
     for (std::size_t i = 0; i < task.block.queries; ++i) {
       if (intervals) {
@@ -643,42 +375,17 @@ class KernelAttention {
     }
   }
 
-  // Whether expressions of scores get products of queries and keys before they are scaled. Scaled
-  // ones would miss the numbers at which comparisons and roundings cut.
-  bool plain_products() const {
-    return rewrites() && scores_ == nullptr && !is_half(request_.dtype);
-  }
-  bool rewrites() const { return own_ != nullptr && own_->score; }
-  bool reweighs() const { return own_ != nullptr && own_->weight; }
-
-  // The largest score by expression, times `unit`, that is rounded before terms are added to it:
-  // the rounding of a larger one shows where they cancel it (docs/numerics.md).
-  double largest_part(double unit) const {
-    constexpr double largest = 160;
-    const bool single = std::is_same_v<T, float> && !is_half(request_.dtype);
-    const bool added = request_.mask.bias || terms_ || exact_terms_;
-    return single && added ? largest * unit : largest_number;
-  }
-
-  bool inputs_finite() const { return query_.finite() && key_.finite() && value_.finite(); }
-
-  static constexpr auto largest_number = static_cast<double>(std::numeric_limits<T>::max());
+  bool inputs_finite() const { return inputs_.query.finite() && key_.finite() && value_.finite(); }
 
   const AttentionOptions& request_;
-  double scale_;
   const Geometry& geometry_;
   const Visibility& visibility_;
-  const AdditiveScores<T>* scores_;
-  const OwnExpressions* own_;
+  KernelInputs<T> inputs_;
   KernelKind kernel_;
-  HeadRows<T> query_, key_, value_;
+  HeadRows<T> key_, value_;
   kernels::HeadSizes sizes_;
   std::size_t group_, block_queries_ = 0, blocks_ = 0;
-  bool intervals_only_;
-  Tensor sinks_;
   DType weights_type_;
-  std::optional<DistanceTerms<T>> terms_;
-  std::optional<DistanceTerms<double>> exact_terms_;  // in place of terms_ if there is a bias
   std::shared_ptr<T> output_;
   std::shared_ptr<R> weights_;
   std::shared_ptr<std::uint8_t> allowed_;
@@ -687,7 +394,7 @@ class KernelAttention {
   std::vector<std::uint32_t> first_keys_, bin_columns_;
   std::atomic<std::size_t> empty_rows_ = 0;
   std::atomic<bool> overflow_ = false;
-  mutable std::atomic<bool> out_of_range_ = false;
+  std::atomic<bool> out_of_range_ = false;
 };
 
 }  // namespace
