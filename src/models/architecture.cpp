@@ -23,6 +23,11 @@ void expect_numbers(const std::string& key, const JsonValue& list) {
   }
 }
 
+// Keys of the number of query heads.
+constexpr std::initializer_list<const char*> head_keys{
+    "num_attention_heads",     "n_head",         "num_heads", "n_heads",
+    "encoder_attention_heads", "attention_heads"};
+
 // Whether the folder holds the encoder of an encoder-decoder by itself.
 bool encoder_alone(const JsonValue& config) {
   const JsonValue* classes = present_member(config, "architectures");
@@ -61,9 +66,7 @@ class ArchitectureReader {
   void read_sizes() {
     model_.width =
         reader_.required("width", {"hidden_size", "n_embd", "n_embed", "d_model", "dim"});
-    model_.heads = reader_.required(translated("number of heads"),
-                                    {"num_attention_heads", "n_head", "num_heads", "n_heads",
-                                     "encoder_attention_heads", "attention_heads"});
+    model_.heads = reader_.required(translated("number of heads"), head_keys);
     model_.kv_heads = reader_.first_count({"num_key_value_heads"}).value_or(model_.heads);
     if (const auto own = reader_.value(row_.kv_heads)) model_.kv_heads = *own;
     if (const auto other = reader_.first_count({"decoder_attention_heads"});
@@ -122,7 +125,7 @@ class ArchitectureReader {
     model_.rows_in_pairs = row_.rows_in_pairs;
     model_.fused = row_.fused;
     if (model_.fused == FusedLayout::four_parts && model_.heads % 4 != 0) {
-      refuse_key("n_head",
+      refuse_key(reader_.listed({head_keys.begin(), head_keys.end()}).value_or("row"),
                  translated("{1} heads cannot be stored in four parts of as many", model_.heads),
                  translated("the number of heads must be a multiple of 4"));
     }
@@ -248,7 +251,7 @@ class ArchitectureReader {
                  translated("sizes are from 1 to {1}", most_width));
     }
     if (sizes.value_heads % sizes.key_heads != 0) {
-      refuse_key("linear_num_value_heads",
+      refuse_key(reader_.listed(row_.linear->value_heads.keys).value_or("linear"),
                  translated("{1} value heads cannot share {2} key heads", sizes.value_heads,
                             sizes.key_heads),
                  translated("the number of value heads must be a multiple"));

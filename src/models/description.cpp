@@ -31,7 +31,7 @@ struct Fact {
   std::string text;
 };
 
-// "terms with contents, 512 distances in 256 buckets on either side"
+// "terms with contents, distances up to 512 in 256 buckets on either side"
 std::string terms_text(const DistanceRows& distances) {
   return distances.buckets == 0
              ? translated("terms with contents, distances up to {1}", distances.max_distance)

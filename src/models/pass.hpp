@@ -50,7 +50,7 @@ Tensor padded_ids(const std::vector<std::vector<std::int64_t>>& samples);
 
 /// Heads by the layer that they are in.
 using HeadsByLayer = std::map<std::size_t, std::vector<std::size_t>>;
-/// Those of one layer.
+/// The heads of one layer.
 std::vector<std::size_t> heads_of(const HeadsByLayer& heads, std::size_t layer);
 
 /// Numbers of a layer that a pass hands over before they go on.

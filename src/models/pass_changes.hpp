@@ -36,7 +36,7 @@ struct NamedPart {
   bool crosses = false;
   std::string_view part;  ///< what follows the layer, of the text that was read
 };
-/// Absent if the text does not begin so. The layer need not be there.
+/// Reads that beginning; absent if the text has none. The layer need not be there.
 std::optional<NamedPart> named_part(std::string_view text, const Architecture& model);
 
 /// Throws Error(input) at `field` for a head of the named layer that there is not.

@@ -46,7 +46,7 @@ std::string shown_value(const JsonValue& value) {
 }
 
 // Values of the family's own keys with which its code computes something else.
-void refuse_others(const ConfigurationReader& reader, const JsonValue& only) {
+void refuse_other_values(const ConfigurationReader& reader, const JsonValue& only) {
   if (!only.is(JsonValue::Type::object)) return;
   for (const JsonMember& member : only.members()) {
     const JsonValue* value = reader.find(member.key);
@@ -114,7 +114,7 @@ void refuse_unread(const JsonValue& config, const FamilyRow& row) {
     }
   }
   const ConfigurationReader reader(config, row);
-  refuse_others(reader, row.only);
+  refuse_other_values(reader, row.only);
   for (const Neutral& known : neutral) {
     const auto reads = [&](const RowValue<double>& of) {
       return std::ranges::count(of.keys, known.key) > 0;
