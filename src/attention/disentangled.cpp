@@ -21,7 +21,7 @@ std::size_t DistanceRows::row(std::int64_t distance) const {
     const auto half = static_cast<double>(middle);
     const double share = std::log(static_cast<double>(size) / half) /
                          std::log((static_cast<double>(max_distance) - 1) / half);
-    // Beyond all rows where max_distance leaves no room for buckets.
+    // A bucket beyond all rows where max_distance leaves no room for buckets.
     const double bucket = std::clamp(std::ceil(share * (half - 1)), -0x1p53, 0x1p53);
     place = static_cast<std::int64_t>(bucket) + middle;
     if (distance < 0) place = -place;

@@ -26,9 +26,9 @@ struct DisentangledTerms {
   Tensor keys, queries;  ///< [2·span,H·d]; absent = no such term
 };
 
-/// What the terms add to the scores [B,H,Lq,Lk] of a scaled dot product with as many key heads as
-/// query heads: scale · (q_i · keys[δ] + k_j · queries[δ]), δ being the row of i − j. Computed in
-/// double precision; of the queries' type.
+/// The sum of the terms for the scores [B,H,Lq,Lk] of a scaled dot product with as many key heads
+/// as query heads: scale · (q_i · keys[δ] + k_j · queries[δ]), δ being the row of i − j. Computed
+/// in double precision; of the queries' type.
 Tensor disentangled_bias(const DisentangledTerms& terms, const AttentionRequest& request);
 
 }  // namespace attn

@@ -42,8 +42,8 @@ struct AnswerParts {
 struct ModelRequest : ModelOptions {
   std::shared_ptr<const ModelFolder> folder;
   ModelTexts texts;
-  /// The tokens after the prompts, which are the beginnings of the texts that the last stack reads.
-  /// Until it is known, tokens of the id 0 stand in its place.
+  /// The request for tokens after the prompts, which are the beginnings of the texts that the last
+  /// stack reads. Until they are known, tokens of the id 0 stand in their place.
   std::optional<AnswerRequest> answer;
   std::vector<std::size_t> prompts;  ///< tokens of each sample's
   AnswerParts parts;                 ///< of an answer

@@ -45,7 +45,7 @@ struct ResultFile {
 /// The labels of all samples, or a list of them for each sample; absent if there are none.
 Fact label_facts(const std::vector<std::vector<std::string>>& lists);
 
-/// What follows the texts of a model: lists with an entry for each sample.
+/// The tokens that follow the texts of a model: lists with an entry for each sample.
 Fact generated_facts(const ModelReport& model);
 
 /// The predictions of a model, an entry for each sample: the likeliest next tokens, or for each

@@ -284,8 +284,8 @@ TEST_CASE("the norm of a branch reads what the model's multiplier makes of the b
   fs::copy(original / "checkpoint" / "model.safetensors", folder.path());
   std::string config = read_text(original / "checkpoint" / "config.json");
   folder.write("config.json", config.replace(config.find('{'), 1, R"({"residual_multiplier": 3,)"));
-  const fs::path row =
-      folder.write("row.json", R"({"like": "glm4", "branch_multiplier_keys": ["residual_multiplier"]})");
+  const fs::path row = folder.write(
+      "row.json", R"({"like": "glm4", "branch_multiplier_keys": ["residual_multiplier"]})");
   const auto open = [&] {
     return open_split_case(original / "input.json", ModelFolder::open(folder.path(), row, {}));
   };
