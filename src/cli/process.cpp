@@ -13,6 +13,7 @@
 
 #ifdef __GLIBC__
 #include <malloc.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #endif
 #include <unistd.h>
@@ -110,6 +111,26 @@ void offer_own_fonts() {
   ::setenv("FONTCONFIG_FILE", settings.c_str(), replacing);  // NOLINT: no thread has begun
 }
 
+#ifdef __GLIBC__
+namespace {
+
+// Makes the stacks of all threads to come just large enough for the deepest nesting of a document.
+// A limit of stacks (`ulimit -s`) above the usual one is kept.
+void make_stacks_small() noexcept {
+  constexpr std::size_t small = std::size_t{2} << 20U, usual = std::size_t{8} << 20U;
+  pthread_attr_t attributes{};
+  if (pthread_getattr_default_np(&attributes) != 0) return;
+  std::size_t bytes = 0;
+  if (pthread_attr_getstacksize(&attributes, &bytes) == 0 && bytes <= usual &&
+      pthread_attr_setstacksize(&attributes, std::min(bytes, small)) == 0) {
+    pthread_setattr_default_np(&attributes);
+  }
+  pthread_attr_destroy(&attributes);
+}
+
+}  // namespace
+#endif
+
 void keep_freed_memory() noexcept {
   constexpr std::size_t most_kept = std::size_t{256} << 20U;
   keep_freed_tensors(most_kept);
@@ -118,10 +139,13 @@ void keep_freed_memory() noexcept {
   constexpr int most_unused = 256 << 20U;
   mallopt(M_MMAP_THRESHOLD, largest_block);
   mallopt(M_TRIM_THRESHOLD, most_unused);
-  // Under a limit of addresses there are too few for arenas of threads, 64 MB each.
+  // Under a limit of addresses there are too few for arenas of threads, 64 MB each, and for full
+  // stacks of the threads in which Pango sorts fonts: on a busy machine many wait at a time, and
+  // GLib ends the program where one cannot be made.
   rlimit addresses{};
   if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY) {
     mallopt(M_ARENA_MAX, 1);
+    make_stacks_small();
     return;
   }
   // Once a threshold of trimming is set, an arena of a thread keeps no more than this.
