@@ -295,6 +295,7 @@ class ArchitectureReader {
   void read_stacks() {
     model_.prefixes = row_.prefixes;
     if (row_.encoder && encoder_alone(config_)) {
+      model_.head = {};
       model_.stacks.push_back(stack(*row_.encoder, false, false, layers_));
       return;
     }

@@ -547,6 +547,15 @@ TEST_CASE("an encoder and a decoder that are described apart have sizes and rule
         "  help:  use the configuration as published");
 }
 
+TEST_CASE("an encoder that is saved alone has no head, though its tokens were tied to one") {
+  const std::string whole = with_sizes("t5");
+  CHECK_FALSE(architecture_of(whole).head.weight.empty());
+  const Architecture alone =
+      architecture_of(with_sizes("t5", R"("architectures": ["T5EncoderModel"])"));
+  CHECK(alone.stacks.size() == 1);
+  CHECK(alone.head.weight.empty());
+}
+
 TEST_CASE(
     "layers of Cohere 2 without a window are not rotated, those of EXAONE 4 beside windows alone") {
   const auto turned = [](const std::string& config) {
