@@ -301,10 +301,6 @@ class GivenCommand {
       const Flag& flag = command_.flags[i];
       if (texts_[i].given) flag.take("");
       if (texts_[i].one) flag.take(*texts_[i].one);
-      if (texts_[i].optional != nullptr && texts_[i].optional->count() > 0) {
-        flag.take(texts_[i].several.empty() ? "" : texts_[i].several.front());
-        continue;
-      }
       for (const std::string& text : texts_[i].several) flag.take(text);
     }
     std::vector<std::string> words = words_;
@@ -319,7 +315,6 @@ class GivenCommand {
     bool given = false;
     std::optional<std::string> one;
     std::vector<std::string> several;
-    const CLI::Option* optional = nullptr;  ///< of a flag whose value may be left out
   };
 
   void add(const Flag& flag, Texts& texts) {
@@ -327,8 +322,13 @@ class GivenCommand {
     if (flag.value.empty()) {
       app_->add_flag(spelling(flag), texts.given);
     } else if (flag.optional_value) {
-      texts.optional =
-          app_->add_option(spelling(flag), texts.several)->type_name(flag.value)->expected(0, 1);
+      app_->add_option_function<std::vector<std::string>>(
+              spelling(flag),
+              [&texts](const std::vector<std::string>& values) {
+                texts.one = values.empty() ? "" : values.front();
+              })
+          ->type_name(flag.value)
+          ->expected(0, 1);
     } else if (flag.repeats) {
       app_->add_option(spelling(flag), texts.several)
           ->type_name(flag.value)

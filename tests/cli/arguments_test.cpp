@@ -1,3 +1,8 @@
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include <doctest/doctest.h>
 
 #include "cli/program.hpp"
@@ -137,4 +142,26 @@ TEST_CASE("behind -- every word is an operand, whatever it begins with") {
         "attn-cli: unexpected argument \"x\"\n"
         "  where: attn-cli list\n"
         "  help:  it takes flags only: see attn-cli list --help\n");
+}
+
+TEST_CASE("a flag whose value may be left out is not there unless it is given") {
+  const TemporaryFolder folder;
+  // Refuses --logit. A long text is one unknown word.
+  std::filesystem::copy(std::filesystem::path(ATTN_TEST_DATA) / "models" / "cases" / "bert_pairs" /
+                            "checkpoint",
+                        folder / "model", std::filesystem::copy_options::recursive);
+  folder.write("model/vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
+  const auto run = [&](const std::string& text, const std::vector<std::string>& flags) {
+    std::vector<std::string> words{"run",     "--model", "model",  "--text",  text,
+                                   "--plots", "none",    "--only", "output", "--quiet"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    return attn_cli(words, folder.path());
+  };
+  for (std::size_t length = 20000; length < 40000; length += 1000) {
+    CAPTURE(length);
+    std::string text;
+    for (std::size_t i = 0; i < length; ++i) text += static_cast<char>('a' + i * i / 7 % 25);
+    CHECK(run(text, {}).errors == "");
+  }
+  CHECK(run("a", {"--logit"}).exit_code == 3);
 }
