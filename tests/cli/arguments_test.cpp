@@ -147,12 +147,12 @@ TEST_CASE("behind -- every word is an operand, whatever it begins with") {
 TEST_CASE("a flag whose value may be left out is not there unless it is given") {
   const TemporaryFolder folder;
   // Refuses --logit. A long text is one unknown word.
-  std::filesystem::copy(std::filesystem::path(ATTN_TEST_DATA) / "models" / "cases" / "bert_pairs" /
-                            "checkpoint",
-                        folder / "model", std::filesystem::copy_options::recursive);
+  std::filesystem::copy(
+      std::filesystem::path(ATTN_TEST_DATA) / "models" / "cases" / "bert_pairs" / "checkpoint",
+      folder / "model", std::filesystem::copy_options::recursive);
   folder.write("model/vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
   const auto run = [&](const std::string& text, const std::vector<std::string>& flags) {
-    std::vector<std::string> words{"run",     "--model", "model",  "--text",  text,
+    std::vector<std::string> words{"run",     "--model", "model",  "--text", text,
                                    "--plots", "none",    "--only", "output", "--quiet"};
     words.insert(words.end(), flags.begin(), flags.end());
     return attn_cli(words, folder.path());
