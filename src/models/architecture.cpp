@@ -87,9 +87,13 @@ class ArchitectureReader {
       refuse_key("head_dim", translated("the heads have no width"), translated("check the sizes"));
     }
     model_.vocabulary = reader_.first_count({"vocab_size"}).value_or(0);
-    layers_ = reader_.required(
-        translated("number of layers"),
-        {"num_hidden_layers", "n_layer", "num_layers", "n_layers", "encoder_layers"});
+    // The "num_hidden_layers" of a distilled BART may be that of the model it comes from.
+    const auto encoder_layers =
+        row_.decoder ? reader_.first_count({"encoder_layers"}) : std::nullopt;
+    layers_ = encoder_layers ? *encoder_layers
+                             : reader_.required(translated("number of layers"),
+                                                {"num_hidden_layers", "n_layer", "num_layers",
+                                                 "n_layers", "encoder_layers"});
     decoder_layers_ =
         reader_.first_count({"num_decoder_layers", "decoder_layers"}).value_or(layers_);
     for (const std::size_t size : {model_.width, model_.heads, model_.head_width}) {

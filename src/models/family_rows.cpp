@@ -207,7 +207,8 @@ constexpr std::string_view rows = R"json({
     "query": "self_attn.q_proj", "key": "self_attn.k_proj", "value": "self_attn.v_proj",
     "output": "self_attn.out_proj", "before_attention": "self_attn_layer_norm",
     "before_feed_forward": "final_layer_norm", "final_norm": "final_layer_norm", "up": "fc1", "down": "fc2"},
-  "head": {"weight": "lm_head"}},
+  "head": {"weight": "lm_head"},
+  "cases": [{"key": "_remove_final_layer_norm", "is": true, "row": {"names": {"final_norm": null}}}]},
 "llama": {
   "part_sizes": {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32},
   "prefixes": ["model."], "causal": true, "norm": "rms", "eps": 1e-6, "eps_keys": ["rms_norm_eps"],

@@ -155,7 +155,11 @@ RotaryScaling RotaryReader::read_scaling(const JsonValue& scaling) const {
     refuse_type("rope_scaling", scaling, translated("an object"));
   const JsonValue* name = present_member(scaling, "rope_type");
   if (name == nullptr) name = present_member(scaling, "type");
-  if (name == nullptr) return {};
+  if (name == nullptr) {
+    if (present_member(scaling, "factor") == nullptr) return {};
+    throw input_error(translated("the scaling of positions has no type"), "/rope_scaling",
+                      translated("the configuration is not complete"));
+  }
   if (!name->is(JsonValue::Type::string))
     refuse_type("rope_scaling", *name, translated("the name of a type"));
   const std::string& type = name->string();
@@ -168,7 +172,9 @@ RotaryScaling RotaryReader::read_scaling(const JsonValue& scaling) const {
     return BandScaling{needed(scaling, "factor"), needed(scaling, "low_freq_factor"),
                        needed(scaling, "high_freq_factor"), original(scaling)};
   }
-  if (type == "longrope" || type == "su" || scaling.find("short_factor") != nullptr) {
+  // "yarn" with factors for short texts is what Phi-3 had before "su" and "longrope".
+  if (type == "longrope" || type == "su" ||
+      (type == "yarn" && scaling.find("short_factor") != nullptr)) {
     return long_scaling(scaling);
   }
   if (type == "yarn") {

@@ -374,12 +374,21 @@ TEST_CASE("the language part of a model of several parts is read, with its prefi
         std::vector<std::string>{"model.", "language_model.model.", "model.language_model.", ""});
 }
 
+TEST_CASE("an encoder has the layers of its own key, whatever those of all layers say") {
+  const Architecture bart =
+      architecture_of(with_sizes("bart", R"("encoder_layers": 3, "decoder_layers": 2)"));
+  CHECK(bart.stacks[0].layers.size() == 3);
+  CHECK(bart.stacks[1].layers.size() == 2);
+}
+
 TEST_CASE("OPT's norms stand behind the residuals where the configuration says so") {
   const auto names = [](const std::string& config) {
     return architecture_of(config).stacks[0].names;
   };
   CHECK(names(with_sizes("opt")).contains(WeightPurpose::before_attention));
   CHECK(names(with_sizes("opt")).contains(WeightPurpose::final_norm));
+  CHECK_FALSE(names(with_sizes("opt", R"("_remove_final_layer_norm": true)"))
+                  .contains(WeightPurpose::final_norm));
   const TensorNames after = names(with_sizes("opt", R"("do_layer_norm_before": false)"));
   CHECK_FALSE(after.contains(WeightPurpose::before_attention));
   CHECK_FALSE(after.contains(WeightPurpose::final_norm));
@@ -600,6 +609,16 @@ TEST_CASE("what is not known or not computed is refused by its key") {
         "the scaling of positions \"spiral\" is not known\n"
         "  where: /rope_scaling/rope_type\n"
         "  help:  known: default, linear, dynamic, llama3, yarn, longrope");
+  CHECK(refusal_of(with_sizes(
+            "phi3",
+            R"("rope_scaling": {"type": "spiral", "short_factor": [1], "long_factor": [1]})")) ==
+        "the scaling of positions \"spiral\" is not known\n"
+        "  where: /rope_scaling/rope_type\n"
+        "  help:  known: default, linear, dynamic, llama3, yarn, longrope");
+  CHECK(refusal_of(with_sizes("llama", R"("rope_scaling": {"factor": 4})")) ==
+        "the scaling of positions has no type\n"
+        "  where: /rope_scaling\n"
+        "  help:  the configuration is not complete");
   CHECK(refusal_of(R"({"model_type": "llama", "hidden_size": 8})") ==
         "the configuration does not give the number of heads\n"
         "  help:  it is looked for under num_attention_heads, n_head, num_heads, n_heads, "
