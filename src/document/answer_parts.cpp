@@ -80,17 +80,27 @@ PartOfToken by_ranges(const std::vector<Range>& ranges, const Prompt& prompt) {
   }
   PartOfToken parts;
   std::vector<std::size_t> tokens(ranges.size()), before(ranges.size());
+  std::vector<bool> has_first(ranges.size());
   for (const PromptToken& token : prompt.tokens) {
+    const bool first = parts.empty();
     auto& part = parts.emplace_back();
     for (std::size_t at = 0; at < ranges.size() && token.character; ++at) {
       if (*token.character <= ranges[at].from) before[at] = *token.character;
       if (*token.character < ranges[at].from || *token.character >= ranges[at].to) continue;
       part = at;
-      ++tokens[at];
+      if (first) has_first[at] = true;
+      tokens[at] += first ? 0 : 1;
     }
   }
   for (std::size_t at = 0; at < ranges.size(); ++at) {
     if (tokens[at] > 0) continue;
+    if (has_first[at]) {
+      throw input_error(translated("the only token of the part {1} is the first of all, which is a "
+                                   "part of its own",
+                                   in_quotes(ranges[at].name)),
+                        pointer_to("/parts", ranges[at].name),
+                        translated("let it end after the next token, or leave it out"));
+    }
     throw input_error(translated("no token begins in the part {1}, from character {2} to {3}",
                                  in_quotes(ranges[at].name), ranges[at].from, ranges[at].to),
                       pointer_to("/parts", ranges[at].name),
@@ -138,6 +148,7 @@ AnswerParts read_answer_parts(const JsonValue* parts, const std::vector<Prompt>&
   if (!request.answer) return {};
   const bool crosses = request.folder->architecture.encoder_decoder();
   AnswerParts own;
+  own.wanted = parts != nullptr;
   std::vector<PartOfToken> of_samples;
   if (special) {
     std::size_t most = 0;

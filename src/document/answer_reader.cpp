@@ -122,7 +122,8 @@ void refuse_conversations(const JsonValue& root, const ModelFolder& folder,
           : translated("the model has no chat template"),
       messages != nullptr ? "/messages" : "/chat",
       translated("write the conversation with the model's own special tokens in \"text\", or give "
-                 "in \"token_ids\" the ids that its own library makes of it"));
+                 "in \"token_ids\" (DocumentOptions::token_ids) the ids that its own library makes "
+                 "of it"));
 }
 
 void read_answer(const JsonValue& root, const FileAccess& access, ModelRequest& request) {

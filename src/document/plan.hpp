@@ -36,6 +36,7 @@ struct AnswerParts {
   std::vector<std::vector<std::size_t>> columns;  ///< part of each token of each prompt
   std::size_t answer = 0;                         ///< part of the tokens that follow
   bool sink = false;                              ///< whether the last part is the sink
+  bool wanted = false;                            ///< whether parts were named or asked for
 };
 
 /// A model, its input and the wanted results.

@@ -147,8 +147,8 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
   if (options.why && !std::holds_alternative<ModelRequest>(plan.computation)) {
     refuse_split_without_model(options.why.head ? "WhyOptions::head" : "WhyOptions::logit");
   }
-  if (const auto* model = std::get_if<ModelRequest>(&plan.computation);
-      model != nullptr && model->ablation == Ablation::mean && !is_changed(*model)) {
+  const auto* model = std::get_if<ModelRequest>(&plan.computation);
+  if (model != nullptr && model->ablation == Ablation::mean && !is_changed(*model)) {
     throw Error(ErrorKind::usage, translated("no heads are off"), "DocumentOptions::ablate",
                 translated("add DocumentOptions::heads_off, or leave it out"));
   }
@@ -183,7 +183,10 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
                 translated("leave out overlay, or give a model of pictures and "
                            "DocumentOptions::images"));
   }
-  attention.weights = wants || show_weights(plots);
+  // Shares of parts are read from the weights of each layer, which need not be kept.
+  const bool shares =
+      model != nullptr && model->parts.wanted && is_written("shares", options, plan);
+  attention.weights = wants || shares || show_weights(plots);
   attention.stages = options.stages || show_stages(plots);
   attention.threads = options.document.threads;
   return plots;

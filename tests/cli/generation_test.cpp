@@ -311,6 +311,24 @@ TEST_CASE("files of shares are named by layer and head") {
   CHECK(fs::exists(folder / "r" / "shares.layer3.head0.csv"));
 }
 
+TEST_CASE("shares of named parts are there where no weights are kept") {
+  const TemporaryFolder folder;
+  const auto result_of = [&](const std::string& weights, const std::string& flag) {
+    const Outcome outcome = attn_cli(
+        {"run", "-", "--plots", "none", "--out", "-", flag}, folder.path(),
+        R"({"model": ")" + speeches_model + R"(", "text": "the people of", "generate": 2,)" +
+            R"( "weights": )" + weights + R"(, "parts": {"who": [4, 10]}})");
+    CHECK(outcome.errors == "");
+    const std::string result = without_space(outcome.output);
+    const std::size_t at = result.find(R"("shares":[[)");
+    REQUIRE(at != std::string::npos);
+    return result.substr(at, result.find(R"(]]]])", at) - at);
+  };
+  const std::string shares = result_of("true", "--quiet");
+  CHECK(result_of("true", "--no-weights") == shares);
+  CHECK(result_of("false", "--quiet") == shares);
+}
+
 TEST_CASE("parts that a text does not have are refused with the reason") {
   const auto refused = [](const std::string& rest) {
     const Outcome outcome =
@@ -338,6 +356,20 @@ TEST_CASE("parts that a text does not have are refused with the reason") {
         "attn-cli: no token begins in the part \"a\", from character 5 to 6\n"
         "  where: standard input, /parts/a\n"
         "  help:  the token before it begins at character 4\n");
+  const auto of_first = [&](const std::string& parts) {
+    const Outcome outcome = attn_cli(
+        {"run", "-", "--plots", "none"}, ".",
+        R"({"model": ")" + speeches_model +
+            R"(", "text": "the people", "special_tokens": false, "generate": 1, "parts": )" +
+            parts + "}");
+    CHECK(outcome.exit_code == 3);
+    return outcome.errors;
+  };
+  CHECK(
+      of_first(R"({"a": [0, 3]})") ==
+      "attn-cli: the only token of the part \"a\" is the first of all, which is a part of its own\n"
+      "  where: standard input, /parts/a\n"
+      "  help:  let it end after the next token, or leave it out\n");
   CHECK(with_parts(R"({"answer": [3, 4]})") ==
         "attn-cli: a part cannot have the name \"answer\"\n"
         "  where: standard input, /parts/answer\n"
@@ -396,7 +428,7 @@ TEST_CASE("conversations are refused, and ids take their place") {
       "attn-cli: the model has no chat template\n"
       "  where: --chat\n"
       "  help:  write the conversation with the model's own special tokens in \"text\", or give in "
-      "\"token_ids\" the ids that its own library makes of it\n");
+      "\"token_ids\" (--ids) the ids that its own library makes of it\n");
   const TemporaryFolder folder;
   for (const auto& file : fs::directory_iterator(speeches_model)) {
     fs::copy_file(file.path(), folder / file.path().filename().string());
