@@ -85,16 +85,7 @@ class Panels {
   bool pack(const Rows<T>& w, std::size_t first, std::size_t count, T* to, T* room) const {
     const std::size_t wide = panel();
     if (w.side_by_side && w.in_memory != nullptr) {
-      // Line by line over all panels: each is read in one piece.
-      for (std::size_t k = 0; k < width_; ++k) {
-        const T* line = w.in_memory + k * w.stride + first;
-        for (std::size_t left = 0; left < count; left += wide) {
-          T* own = to + left * width_ + k * wide;
-          const std::size_t columns = std::min(wide, count - left);
-          std::copy_n(line + left, columns, own);
-          std::fill(own + columns, own + wide, T(0));
-        }
-      }
+      kernels::pack_lines(kernels::PanelRows<T>{w.in_memory + first, w.stride, count, width_}, to);
       return true;
     }
     for (std::size_t left = 0; left < count; left += wide) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
@@ -30,10 +31,6 @@ constexpr std::size_t lanes = hn::MaxLanes(hn::ScalableTag<T>());
 template <class T>
 constexpr std::size_t panel = tile_vectors* lanes<T>;
 
-// The depth at which a tile's rows of x stay in the first-level cache over the panels of a group,
-// and these in the second-level cache over all rows. Up to that depth a sum is written once.
-template <class T>
-constexpr std::size_t depth_block = 3072 / sizeof(T);
 static_assert(product_group % panel<float> == 0 && product_group % panel<double> == 0);
 
 // c = a b + addend in the first vectors of a panel: c [rows,vectors], a [rows,depth],
@@ -146,8 +143,8 @@ template <class T>
 void multiply(const RowProduct<T>& product) {
   for (std::size_t group = 0; group < product.columns; group += product_group) {
     const std::size_t group_end = std::min(group + product_group, product.columns);
-    for (std::size_t k = 0; k < product.width; k += depth_block<T>) {
-      const std::size_t depth = std::min(depth_block<T>, product.width - k);
+    for (std::size_t k = 0; k < product.width; k += product_depth<T>()) {
+      const std::size_t depth = std::min(product_depth<T>(), product.width - k);
       for (std::size_t row = 0; row < product.rows; row += tile_rows) {
         const std::size_t rows = std::min(tile_rows, product.rows - row);
         for (std::size_t left = group; left < group_end; left += panel<T>) {
@@ -159,18 +156,59 @@ void multiply(const RowProduct<T>& product) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// Transposes four rows from column k on into columns of the panel.
+// Four numbers of every fourth of `unit` rows, in blocks of 128 bits.
+template <std::size_t unit>
+HWY_INLINE auto every_fourth(const float* HWY_RESTRICT from, std::size_t stride) {
+  const hn::FixedTag<float, unit> d;
+  if constexpr (unit == 4) {
+    return hn::LoadU(d, from);
+  } else {
+    constexpr std::size_t half = unit / 2;
+    return hn::Combine(d, every_fourth<half>(from + half * stride, stride),
+                       every_fourth<half>(from, stride));
+  }
+}
+
+// Transposes `unit` rows of four numbers to parts of four lines of the panel.
+template <std::size_t unit>
 HWY_INLINE void transpose(const float* HWY_RESTRICT from, std::size_t stride,
                           float* HWY_RESTRICT to) {
-  const hn::FixedTag<float, 4> d;
-  const auto x0 = hn::LoadU(d, from), x1 = hn::LoadU(d, from + stride);
-  const auto x2 = hn::LoadU(d, from + 2 * stride), x3 = hn::LoadU(d, from + 3 * stride);
+  const hn::FixedTag<float, unit> d;
+  const auto x0 = every_fourth<unit>(from, stride), x1 = every_fourth<unit>(from + stride, stride);
+  const auto x2 = every_fourth<unit>(from + 2 * stride, stride),
+             x3 = every_fourth<unit>(from + 3 * stride, stride);
   const auto even_low = hn::InterleaveLower(d, x0, x2), odd_low = hn::InterleaveLower(d, x1, x3);
   const auto even_high = hn::InterleaveUpper(d, x0, x2), odd_high = hn::InterleaveUpper(d, x1, x3);
   hn::StoreU(hn::InterleaveLower(d, even_low, odd_low), d, to);
   hn::StoreU(hn::InterleaveUpper(d, even_low, odd_low), d, to + panel<float>);
   hn::StoreU(hn::InterleaveLower(d, even_high, odd_high), d, to + 2 * panel<float>);
   hn::StoreU(hn::InterleaveUpper(d, even_high, odd_high), d, to + 3 * panel<float>);
+}
+
+// Packs columns `start` … `end` − 1 of W of as many times `unit` rows as there are from row j on.
+// Returns the row after them.
+template <std::size_t unit>
+HWY_INLINE std::size_t pack_units(const PanelRows<float>& rows, std::size_t j, std::size_t start,
+                                  std::size_t end, float* HWY_RESTRICT to) {
+  for (; j + unit <= rows.count; j += unit) {
+    const float* from = rows.first + j * rows.stride;
+    std::size_t k = start;
+    for (; k + 4 <= end; k += 4) {
+      // Parts of rows are too short for the processor to foresee the next.
+      if (k % (64 / sizeof(float)) == 0) {
+        for (std::size_t i = 0; i < unit; ++i) {
+          hwy::Prefetch(from + i * rows.stride + k + (end - start));
+        }
+      }
+      transpose<unit>(from + k, rows.stride, to + k * panel<float> + j);
+    }
+    for (; k < end; ++k) {
+      for (std::size_t i = 0; i < unit; ++i) {
+        to[k * panel<float> + j + i] = from[i * rows.stride + k];
+      }
+    }
+  }
+  return j;
 }
 #endif
 
@@ -183,23 +221,10 @@ void pack(const PanelRows<T>& rows, T* HWY_RESTRICT to) {
     const std::size_t end = std::min(start + chunk, rows.width);
     std::size_t j = 0;
 #if HWY_TARGET != HWY_SCALAR
-    if constexpr (sizeof(T) == sizeof(float)) {
-      for (; j + 4 <= rows.count; j += 4) {
-        const T* from = rows.first + j * rows.stride;
-        std::size_t k = start;
-        for (; k + 4 <= end; k += 4) {
-          // Parts of rows are too short for the processor to foresee the next.
-          if (k % (64 / sizeof(T)) == 0) {
-            for (std::size_t i = 0; i < 4; ++i) hwy::Prefetch(from + i * rows.stride + k + chunk);
-          }
-          transpose(from + k, rows.stride, to + k * panel<T> + j);
-        }
-        for (; k < end; ++k) {
-          for (std::size_t i = 0; i < 4; ++i) {
-            to[k * panel<T> + j + i] = from[i * rows.stride + k];
-          }
-        }
-      }
+    if constexpr (std::is_same_v<T, float>) {
+      constexpr std::size_t most = lanes<float>;
+      if constexpr (most > 4) j = pack_units<most>(rows, j, start, end, to);
+      j = pack_units<4>(rows, j, start, end, to);
     }
 #endif
     for (; j < rows.count; ++j) {
@@ -209,6 +234,29 @@ void pack(const PanelRows<T>& rows, T* HWY_RESTRICT to) {
     for (; j < panel<T>; ++j) {
       for (std::size_t k = start; k < end; ++k) to[k * panel<T> + j] = 0;
     }
+  }
+}
+
+template <class T>
+void copy_lines(const PanelRows<T>& lines, T* HWY_RESTRICT to) {
+  const hn::ScalableTag<T> d;
+  // Each line is on another page, which the processor does not foresee.
+  constexpr std::size_t ahead = 8, cache_line = 64 / sizeof(T);
+  const std::size_t whole = lines.count / panel<T> * panel<T>;
+  for (std::size_t k = 0; k < lines.width; ++k) {
+    const T* line = lines.first + k * lines.stride;
+    for (std::size_t j = 0; j < lines.count && k + ahead < lines.width; j += cache_line) {
+      hwy::Prefetch(line + ahead * lines.stride + j);
+    }
+    T* own = to + k * panel<T>;
+    for (std::size_t left = 0; left < whole; left += panel<T>, own += panel<T> * lines.width) {
+#pragma GCC unroll 3
+      for (std::size_t v = 0; v < tile_vectors; ++v) {
+        hn::StoreU(hn::LoadU(d, line + left + v * lanes<T>), d, own + v * lanes<T>);
+      }
+    }
+    if (whole == lines.count) continue;
+    std::fill(std::copy(line + whole, line + lines.count, own), own + panel<T>, T(0));
   }
 }
 
@@ -226,6 +274,14 @@ void pack_floats(const PanelRows<float>& rows, float* to) {
 
 void pack_doubles(const PanelRows<double>& rows, double* to) {
   pack(rows, to);
+}
+
+void copy_float_lines(const PanelRows<float>& lines, float* to) {
+  copy_lines(lines, to);
+}
+
+void copy_double_lines(const PanelRows<double>& lines, double* to) {
+  copy_lines(lines, to);
 }
 
 void multiply_floats(const RowProduct<float>& product) {
@@ -246,6 +302,8 @@ ATTN_FOR_TARGETS(panel_floats);
 ATTN_FOR_TARGETS(panel_doubles);
 ATTN_FOR_TARGETS(pack_floats);
 ATTN_FOR_TARGETS(pack_doubles);
+ATTN_FOR_TARGETS(copy_float_lines);
+ATTN_FOR_TARGETS(copy_double_lines);
 ATTN_FOR_TARGETS(multiply_floats);
 ATTN_FOR_TARGETS(multiply_doubles);
 
@@ -263,6 +321,14 @@ void pack_panel(const PanelRows<float>& rows, float* panel) noexcept {
 
 void pack_panel(const PanelRows<double>& rows, double* panel) noexcept {
   ATTN_OF_TARGET(pack_doubles)(rows, panel);
+}
+
+void pack_lines(const PanelRows<float>& lines, float* panels) noexcept {
+  ATTN_OF_TARGET(copy_float_lines)(lines, panels);
+}
+
+void pack_lines(const PanelRows<double>& lines, double* panels) noexcept {
+  ATTN_OF_TARGET(copy_double_lines)(lines, panels);
 }
 
 void multiply_rows(const RowProduct<float>& product) noexcept {

@@ -134,7 +134,32 @@ void check_parts() {
   }
 }
 
+// The packed panels of W stored as lines [width,columns] with a gap after each.
+template <class T>
+void check_lines() {
+  constexpr std::size_t width = 11, gap = 3;
+  for (std::size_t columns = 1; columns <= 100; ++columns) {
+    const auto w = random_numbers<T>(columns * width, 2);
+    std::vector<T> lines(width * (columns + gap), std::numeric_limits<T>::infinity());
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      lines[i % width * (columns + gap) + i / width] = w[i];
+    }
+    const Numbers<T> rows = packed(w, {0, width, columns});
+    Numbers<T> panels(rows.size());
+    kernels::pack_lines(kernels::PanelRows<T>{lines.data(), columns + gap, columns, width},
+                        panels.data());
+    CHECK(panels == rows);
+  }
+}
+
 }  // namespace
+
+TEST_CASE("rows of a matrix are packed alike one after the other and side by side") {
+  attn::testing::on_every_target([] {
+    check_lines<float>();
+    check_lines<double>();
+  });
+}
 
 TEST_CASE("a product of rows is that of the definition for every remainder of the blocks") {
   attn::testing::on_every_target([] {
