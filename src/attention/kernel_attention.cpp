@@ -102,17 +102,22 @@ class KernelAttention {
     }
   }
 
-  // Calls work(i, state) for i in 0…count−1. Each thread makes one state.
+  // Calls work(i, state) for i in 0…count−1. Each thread makes one state, and takes from one of
+  // `ranges` equal ranges after the other, beginning with a range of its own if there are as many.
   template <class MakeState, class Work>
-  void share(std::size_t count, std::size_t threads, const MakeState& make_state,
-             const Work& work) {
-    std::atomic<std::size_t> next{0};
+  void share(std::size_t count, std::size_t threads, std::size_t ranges,
+             const MakeState& make_state, const Work& work) {
+    std::vector<std::atomic<std::size_t>> next(ranges);
     const std::size_t workers = std::min(threads, count);
-    parallel_for(workers, workers, [&](std::size_t) {
+    for (std::size_t range = 0; range < ranges; ++range) next[range] = range * count / ranges;
+    parallel_for(workers, workers, [&](std::size_t worker) {
       auto state = make_state();
-      for (std::size_t i = next++; i < count && !out_of_range_; i = next++) {
-        check_time();
-        work(i, state);
+      for (std::size_t i = 0; i < ranges; ++i) {
+        const std::size_t range = (worker + i) % ranges, end = (range + 1) * count / ranges;
+        for (std::size_t at = next[range]++; at < end && !out_of_range_; at = next[range]++) {
+          check_time();
+          work(at, state);
+        }
       }
     });
   }
@@ -158,19 +163,19 @@ class KernelAttention {
   std::shared_ptr<T> scratch() const { return new_elements<T>(kernel_count() + score_count()); }
 
   // Many heads: a thread packs a head and computes it before the next, so that the packed head
-  // stays in its cache.
+  // stays in its cache. Each has the same heads of all samples, as Linear layers share columns.
   void by_heads(std::size_t heads, std::size_t threads) {
     struct State {
       HeadPacking<T> packing;
       std::shared_ptr<T> scratch;
     };
     share(
-        heads, threads,
+        heads, threads, std::min(threads, heads),
         [&] {
           return State{HeadPacking<T>(kernel_, sizes_), scratch()};
         },
         [&](std::size_t at, State& state) {
-          const std::size_t batch = at / geometry_.kv_heads, kv_head = at % geometry_.kv_heads;
+          const std::size_t batch = at % geometry_.batch, kv_head = at / geometry_.batch;
           const KeyHead<T> rows = rows_of(batch, kv_head);
           state.packing.fill(rows);
           for (std::size_t i = 0; i < group_ * blocks_; ++i) {
@@ -200,7 +205,7 @@ class KernelAttention {
     }
     const std::size_t query_heads = heads * group_;
     share(
-        query_heads * blocks_, threads, [&] { return scratch(); },
+        query_heads * blocks_, threads, 1, [&] { return scratch(); },
         [&](std::size_t at, const std::shared_ptr<T>& own) {
           const std::size_t head = at % query_heads, block = blocks_ - 1 - at / query_heads;
           attend(head / geometry_.heads, head % geometry_.heads, block,

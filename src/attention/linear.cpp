@@ -59,6 +59,8 @@ struct Task {
 // Columns of y whose rows of W one thread packs, with the progress over their blocks of rows.
 struct ColumnGroup {
   std::size_t task = 0, first = 0, count = 0;
+  std::size_t worker = 0;  // that is to pack them, if no other is there before
+  std::atomic<bool> taken{false};
   const void* packed_rows = nullptr;
   std::atomic<bool> packed{false};
   std::atomic<std::size_t> next_block{0};
@@ -68,10 +70,15 @@ struct ColumnGroup {
 template <class T>
 class Panels {
  public:
-  static constexpr std::size_t block_rows = 96;
   using Packed = T;
 
-  Panels(const T* x, std::size_t rows, std::size_t width) : x_(x), rows_(rows), width_(width) {}
+  Panels(const T* x, std::size_t width) : x_(x), width_(width) {}
+
+  // Rows of a block. The fewer, the sooner the last thread ends; but each block reads all of a
+  // group, whose deep columns may not fit the cache.
+  std::size_t block_rows(std::size_t columns) const {
+    return columns * width_ <= kernels::product_group * kernels::product_depth<T>() ? 24 : 96;
+  }
 
   static std::size_t panel() { return kernels::product_panel<T>(); }
   std::size_t packed_count(std::size_t columns) const { return columns * width_; }
@@ -108,33 +115,34 @@ class Panels {
     return true;
   }
 
-  void multiply(const Task<T>& task, const ColumnGroup& group, std::size_t block, T*) const {
-    const std::size_t row = block * block_rows, columns = task.rows.count;
+  void multiply(const Task<T>& task, const ColumnGroup& group, std::size_t row, std::size_t rows,
+                T*) const {
+    const std::size_t columns = task.rows.count;
     kernels::multiply_rows(kernels::RowProduct<T>{
-        x_ + row * width_, width_, std::min(block_rows, rows_ - row), width_,
-        static_cast<const T*>(group.packed_rows), group.count, task.bias_from(group.first),
-        task.y.get() + row * columns + group.first, columns});
+        x_ + row * width_, width_, rows, width_, static_cast<const T*>(group.packed_rows),
+        group.count, task.bias_from(group.first), task.y.get() + row * columns + group.first,
+        columns});
   }
 
  private:
   const T* x_;
-  std::size_t rows_, width_;
+  std::size_t width_;
 };
 
 // Rows of W that are all bfloat16, packed for matrix tiles, and rows of x split for them.
 class SplitPanels {
  public:
-  static constexpr std::size_t block_rows = kernels::split_row_block;
   using Packed = std::uint16_t;
 
   SplitPanels(const float* x, std::size_t rows, std::size_t width)
       : x_(x),
         rows_(rows),
         width_(width),
-        block_count_(kernels::split_x_count(block_rows, width)),
-        split_x_(new_elements<std::uint16_t>((rows + block_rows - 1) / block_rows * block_count_)) {
-  }
+        block_count_(kernels::split_x_count(kernels::split_row_block, width)),
+        split_x_(new_elements<std::uint16_t>((rows + kernels::split_row_block - 1) /
+                                             kernels::split_row_block * block_count_)) {}
 
+  static constexpr std::size_t block_rows(std::size_t) { return kernels::split_row_block; }
   static std::size_t panel() { return kernels::split_panel_columns; }
   std::size_t packed_count(std::size_t columns) const {
     return kernels::split_w_count(columns, width_);
@@ -143,12 +151,12 @@ class SplitPanels {
     if (w.in_memory != nullptr) return 0;
     return (w.side_by_side ? group_columns : panel()) * width_;
   }
-  static constexpr std::size_t scratch_count = block_rows * kernels::product_group;
+  static constexpr std::size_t scratch_count = kernels::split_row_block * kernels::product_group;
 
   bool prepare(std::size_t block) {
-    const std::size_t row = block * block_rows;
+    const std::size_t row = block * kernels::split_row_block;
     return kernels::split_x_rows(
-        {x_ + row * width_, width_, std::min(block_rows, rows_ - row), width_},
+        {x_ + row * width_, width_, std::min(kernels::split_row_block, rows_ - row), width_},
         split_x_.get() + block * block_count_);
   }
 
@@ -174,11 +182,11 @@ class SplitPanels {
     return fits;
   }
 
-  void multiply(const Task<float>& task, const ColumnGroup& group, std::size_t block,
-                float* scratch) const {
-    const std::size_t row = block * block_rows, columns = task.rows.count;
-    kernels::multiply_split_rows({split_x_.get() + block * block_count_,
-                                  std::min(block_rows, rows_ - row), width_,
+  void multiply(const Task<float>& task, const ColumnGroup& group, std::size_t row,
+                std::size_t rows, float* scratch) const {
+    const std::size_t columns = task.rows.count;
+    kernels::multiply_split_rows({split_x_.get() + row / kernels::split_row_block * block_count_,
+                                  rows, width_,
                                   static_cast<const std::uint16_t*>(group.packed_rows), group.count,
                                   task.bias_from(group.first),
                                   task.y.get() + row * columns + group.first, columns, scratch});
@@ -191,21 +199,29 @@ class SplitPanels {
 };
 
 // Computes all tasks. A thread packs a group of columns and multiplies with it while it is in its
-// cache; threads that find no group left share the rows of unfinished groups. No thread repacks its
-// memory while others read it, because no group is left to pack then. The sum of a number does not
-// depend on its thread. Returns false, with an incomplete y, if numbers do not fit the packing.
+// cache; threads that find no group left share the rows of unfinished groups. Each begins with the
+// same share of the columns of every task, so that it reads most of what follows, such as the heads
+// of an attention, from its own cache. No thread repacks its memory while others read it, because
+// no group is left to pack then. The sum of a number does not depend on its thread. Returns false,
+// with an incomplete y, if numbers do not fit the packing.
 template <class T, class Way>
 bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::size_t threads) {
-  constexpr std::size_t block_rows = Way::block_rows;
   const std::size_t panel = Way::panel();
-  std::size_t panels = 0;
-  for (const Task<T>& task : tasks) panels += (task.rows.count + panel - 1) / panel;
-  const std::size_t blocks = (rows + block_rows - 1) / block_rows;
-  // At least two groups per thread, as far as there are panels.
-  const std::size_t workers =
-      std::max<std::size_t>(1, std::min(panels * blocks, thread_count(threads)));
+  std::size_t panels = 0, fewest = SIZE_MAX;
+  for (const Task<T>& task : tasks) {
+    const std::size_t own = (task.rows.count + panel - 1) / panel;
+    panels += own;
+    fewest = std::min(fewest, own);
+  }
+  const auto blocks_of = [rows](std::size_t size) { return (rows + size - 1) / size; };
+  // At least two groups per thread, and one in each task, as far as there are panels.
+  const std::size_t workers = std::max<std::size_t>(
+      1, std::min(panels * blocks_of(way.block_rows(panel)), thread_count(threads)));
   const std::size_t group_columns =
-      std::max(panel, panel * std::min(panels / (2 * workers), kernels::product_group / panel));
+      panel *
+      std::clamp<std::size_t>(std::min(panels / (2 * workers), (fewest + workers - 1) / workers), 1,
+                              kernels::product_group / panel);
+  const std::size_t block_rows = way.block_rows(group_columns), blocks = blocks_of(block_rows);
   std::size_t count = 0, packed_count = 0, room_count = 0;
   for (const Task<T>& task : tasks) {
     count += (task.rows.count + group_columns - 1) / group_columns;
@@ -219,6 +235,7 @@ bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::s
       groups[next].task = t;
       groups[next].first = first;
       groups[next].count = std::min(group_columns, tasks[t].rows.count - first);
+      groups[next].worker = (first + groups[next].count / 2) * workers / tasks[t].rows.count;
     }
   }
   // Memory of each worker, allocated before the threads start so that none of them fails.
@@ -233,14 +250,15 @@ bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::s
     one.scratch = new_elements<T>(Way::scratch_count);
   }
 
-  std::atomic<std::size_t> next_prepared{0}, prepared{0}, next_group{0};
+  std::atomic<std::size_t> next_prepared{0}, prepared{0};
   std::atomic<bool> unfit{false};
   const auto multiply = [&](ColumnGroup& group, T* scratch) {
     const Task<T>& task = tasks[group.task];
     for (std::size_t i = group.next_block++; i < blocks; i = group.next_block++) {
-      way.multiply(task, group, i, scratch);
+      const std::size_t first = i * block_rows, end = std::min(rows, first + block_rows);
+      way.multiply(task, group, first, end - first, scratch);
       if (!task.epilogue) continue;
-      for (std::size_t row = i * block_rows; row < std::min(rows, (i + 1) * block_rows); ++row) {
+      for (std::size_t row = first; row < end; ++row) {
         const std::size_t at = row * task.rows.count + group.first;
         task.epilogue(at, group.count, task.y.get() + at);
       }
@@ -252,15 +270,18 @@ bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::s
       ++prepared;
     }
     while (prepared < blocks) std::this_thread::yield();
-    for (std::size_t g = next_group++; g < groups.size() && !unfit; g = next_group++) {
-      ColumnGroup& group = groups[g];
-      if (!way.pack(tasks[group.task].rows, group.first, group.count, own[worker].packed.get(),
-                    own[worker].room.get())) {
-        unfit = true;
+    for (const bool own_share : {true, false}) {
+      for (ColumnGroup& group : groups) {
+        if (unfit) break;
+        if ((group.worker == worker) != own_share || group.taken.exchange(true)) continue;
+        if (!way.pack(tasks[group.task].rows, group.first, group.count, own[worker].packed.get(),
+                      own[worker].room.get())) {
+          unfit = true;
+        }
+        group.packed_rows = own[worker].packed.get();
+        group.packed = true;
+        if (!unfit) multiply(group, own[worker].scratch.get());
       }
-      group.packed_rows = own[worker].packed.get();
-      group.packed = true;
-      if (!unfit) multiply(group, own[worker].scratch.get());
     }
     // Groups that were taken last have the most rows left.
     for (std::size_t g = groups.size(); g-- > 0;) {
@@ -355,7 +376,7 @@ void multiply_all(std::vector<Task<T>>& tasks, const Tensor& x, std::size_t thre
       return;
     }
   }
-  multiply_all<T>(Panels<T>(from, rows, width), tasks, rows, threads);
+  multiply_all<T>(Panels<T>(from, width), tasks, rows, threads);
 }
 
 template <class T>

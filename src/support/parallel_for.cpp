@@ -225,11 +225,15 @@ void parallel_for(std::size_t count, std::size_t threads,
     }
     return;
   }
-  std::atomic<std::size_t> next{0};
+  // The calling thread begins with the first task, so that computations that follow each other and
+  // have a task per thread give it the same share.
+  std::atomic<std::size_t> next{1};
+  const auto caller = std::this_thread::get_id();
   std::exception_ptr failure;
   std::mutex failure_guard;
   const auto work = [&] {
-    for (std::size_t i = next++; i < count; i = next++) {
+    const bool first = std::this_thread::get_id() == caller;
+    for (std::size_t i = first ? 0 : next++; i < count; i = next++) {
       try {
         check_time();
         task(i);
