@@ -1,6 +1,7 @@
 #include "attention/projected_attention.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -197,10 +198,11 @@ std::vector<Tensor> apply_in(DType precision, std::span<const StoredLinear* cons
   return results;
 }
 
+// `epilogue` is not for 16-bit types.
 Tensor apply_in(DType precision, const StoredLinear& linear, const Tensor& rows,
-                std::size_t threads) {
-  const StoredLinear* const one = &linear;
-  return apply_in(precision, std::span(&one, 1), rows, threads).front();
+                std::size_t threads, const Epilogue& epilogue = {}) {
+  if (is_half(precision)) return apply_in_half(precision, linear, rows, threads);
+  return apply(linear, rows.converted(precision), threads, epilogue);
 }
 
 }  // namespace
@@ -368,26 +370,36 @@ bool fits_single_precision(AttentionRequest& inner, const ProjectedAttentionRequ
   const ProjectedHeads key{sequences.key, width, inner.key_norm, inner.eps, inner.threads};
   const double stretch = largest_stretch(inner, geometry);
   const double scale = std::abs(scale_of(inner, geometry)) * stretch * stretch;
-  double longest_key = key.longest();
+  // Of few rows, those of queries and of keys are each measured by one thread.
+  constexpr std::size_t few_numbers = std::size_t{1} << 18U;
+  const std::size_t beside = sequences.query.size() <= few_numbers ? inner.threads : 1;
+  double longest_key = 0, longest_query = 0;
+  run_beside(
+      beside, [&] { longest_query = query.longest(); }, [&] { longest_key = key.longest(); });
   if (sequences.past_key) {
     longest_key = std::max(longest_key, longest_row(sequences.past_key, width, inner.threads));
   }
   const Steepness by_queries = query.steepness(scale * longest_key),
-                  by_keys = key.steepness(scale * query.longest());
+                  by_keys = key.steepness(scale * longest_query);
   const Projections& linear = request.projections;
   const auto precise = [&](Tensor& y, const Linear& of, const Tensor& x, const Steepness& slopes) {
     return make_precise(y, of, x.converted(DType::float32), slopes, inner.threads);
   };
-  return precise(sequences.query, linear.query, request.states.query, by_queries) &&
-         precise(sequences.key, linear.key, request.states.key_or_query(), by_keys);
+  bool queries = false, keys = false;
+  run_beside(
+      beside,
+      [&] { queries = precise(sequences.query, linear.query, request.states.query, by_queries); },
+      [&] { keys = precise(sequences.key, linear.key, request.states.key_or_query(), by_keys); });
+  return queries && keys;
 }
 
-// The inner attention and the output projection.
-AttentionResult finished(AttentionRequest inner, const AttentionWeights& weights) {
+// The inner attention and the output projection with its epilogue.
+AttentionResult finished(AttentionRequest inner, const AttentionWeights& weights,
+                         const Epilogue& epilogue = {}) {
   AttentionResult result = attend(inner);
   inner.score = {};  // so that the output may take its memory
   if (weights.output) {
-    result.output = apply_in(inner.dtype, weights.output, result.output, inner.threads);
+    result.output = apply_in(inner.dtype, weights.output, result.output, inner.threads, epilogue);
   }
   return result;
 }
@@ -410,9 +422,14 @@ AttentionResult attend_projected(const ProjectedAttentionRequest& request) {
   if (single_precision_pays(request, work)) {
     AttentionRequest inner = projected_in(DType::float32);
     if (fits_single_precision(inner, request, geometry)) {
-      AttentionResult result = finished(std::move(inner), weights);
       // Numbers may leave the range of single precision on their way to a result within it.
-      if (all_finite(result.output)) return result;
+      std::atomic<bool> finite{true};
+      const Epilogue check{[&](std::size_t, std::size_t count, const float* y) {
+                             if (!all_finite(y, count)) finite = false;
+                           },
+                           {}};
+      AttentionResult result = finished(std::move(inner), weights, check);
+      if (weights.output ? finite.load() : all_finite(result.output)) return result;
     }
   }
   AttentionResult result = finished(projected_in(DType::float64), weights);

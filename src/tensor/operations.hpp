@@ -24,8 +24,11 @@ Tensor part_of(const Tensor& tensor, std::size_t first, Shape shape);
 /// Rows `first` … `first` + count − 1: [n,…] → [count,…], shared.
 Tensor rows_of(const Tensor& tensor, std::size_t first, std::size_t count);
 
-/// Whether no element of a tensor of float32 or float64 is NaN or infinite. Not for shapes alone.
+/// Whether no number of a tensor of float32 or float64, or of an array, is NaN or infinite. Not for
+/// shapes alone.
 bool all_finite(const Tensor& tensor);
+template <class T>
+bool all_finite(const T* numbers, std::size_t count);
 
 /// Slices of one axis in the order of `indices`, which may repeat: [n,…] → [indices,…] for axis 0,
 /// [b,n,…] → [b,indices,…] for axis 1.
