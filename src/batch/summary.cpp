@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <chrono>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -364,75 +363,27 @@ void SummaryFile::fail(int reason) const {
 }
 
 SavedRecords::SavedRecords(SummaryFile& summary, fs::path folder, bool sync)
-    : summary_(summary), folder_(std::move(folder)), sync_(sync) {
-  if (!sync_) return;
-  try {
-    thread_ = std::thread([this] { save_as_they_come(); });
-  } catch (const std::system_error&) {
-    // The system gives no thread: add() waits for the disk.
-  }
-}
-
-SavedRecords::~SavedRecords() {
-  end_thread();
-}
+    : summary_(summary),
+      folder_(std::move(folder)),
+      sync_(sync),
+      queue_(sync, most_waiting, [this](const auto& records) { save(records); }) {}
 
 void SavedRecords::add(SummaryRecord record) {
   if (record.item.error) {
     summary_.append(record_line(record));  // there are no files to wait for
     return;
   }
-  if (!thread_.joinable()) {
-    save({std::move(record)});
-    return;
-  }
-  constexpr std::size_t most_waiting = 1000;
-  std::unique_lock lock(guard_);
-  changed_.wait(lock, [&] { return waiting_.size() < most_waiting || failure_; });
-  if (failure_) std::rethrow_exception(failure_);
-  waiting_.push_back(std::move(record));
-  changed_.notify_all();
+  queue_.add(std::move(record));
 }
 
 void SavedRecords::finish() {
-  end_thread();
-  if (failure_) std::rethrow_exception(failure_);
+  queue_.finish();
   if (sync_) summary_.sync();
-}
-
-void SavedRecords::end_thread() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(guard_);
-    ended_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
 }
 
 void SavedRecords::save(const std::vector<SummaryRecord>& records) {
   if (sync_) sync_file_system(folder_);
   for (const SummaryRecord& record : records) summary_.append(record_line(record));
-}
-
-void SavedRecords::save_as_they_come() {
-  std::unique_lock lock(guard_);
-  while (true) {
-    changed_.wait(lock, [&] { return ended_ || !waiting_.empty(); });
-    if (waiting_.empty()) return;
-    const std::vector<SummaryRecord> records = std::exchange(waiting_, {});
-    lock.unlock();
-    try {
-      save(records);
-    } catch (...) {
-      lock.lock();
-      failure_ = std::current_exception();
-      changed_.notify_all();
-      return;
-    }
-    lock.lock();
-    changed_.notify_all();
-  }
 }
 
 }  // namespace attn

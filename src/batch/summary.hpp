@@ -1,15 +1,12 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <filesystem>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +14,7 @@
 
 #include "io/json_value.hpp"
 #include "support/file_opening.hpp"
+#include "support/work_queue.hpp"
 
 namespace attn {
 
@@ -116,9 +114,6 @@ class SavedRecords {
  public:
   /// `folder` holds the files; without `sync` nothing is waited for.
   SavedRecords(SummaryFile& summary, std::filesystem::path folder, bool sync);
-  ~SavedRecords();
-  SavedRecords(const SavedRecords&) = delete;
-  SavedRecords& operator=(const SavedRecords&) = delete;
 
   /// Throws Error(file) if this record, or an earlier one, cannot be saved.
   void add(SummaryRecord record);
@@ -126,19 +121,14 @@ class SavedRecords {
   void finish();
 
  private:
+  static constexpr std::size_t most_waiting = 1000;
+
   void save(const std::vector<SummaryRecord>& records);
-  void save_as_they_come();
-  void end_thread();
 
   SummaryFile& summary_;
   std::filesystem::path folder_;
   bool sync_;
-  std::mutex guard_;
-  std::condition_variable changed_;
-  std::vector<SummaryRecord> waiting_;
-  bool ended_ = false;
-  std::exception_ptr failure_;
-  std::thread thread_;
+  WorkQueue<SummaryRecord> queue_;
 };
 
 }  // namespace attn

@@ -7,6 +7,7 @@
 #include "attn/error.hpp"
 
 #include "io/safetensors.hpp"
+#include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 
@@ -110,8 +111,13 @@ bool TensorStream::takes(TensorFormat format) noexcept {
 }
 
 TensorStream::TensorStream(TensorFormat format, std::vector<std::pair<std::string, Tensor>> tensors,
-                           std::filesystem::path folder)
-    : format_(format), tensors_(std::move(tensors)), folder_(std::move(folder)) {
+                           std::filesystem::path folder, std::size_t threads, bool sync)
+    : format_(format),
+      tensors_(std::move(tensors)),
+      folder_(std::move(folder)),
+      sync_(sync),
+      queue_(thread_count(threads) > 1, most_waiting,
+             [this](std::vector<Waiting> waiting) { write(std::move(waiting)); }) {
   if (format_ != TensorFormat::safetensors) return;
   open("tensors.safetensors");
   std::vector<NamedTensor> named;
@@ -129,16 +135,25 @@ void TensorStream::put(const std::string& name, const Tensor& tensor) {
   if (name != expected || tensor.shape() != like.shape() || tensor.dtype() != like.dtype()) {
     fail(name);
   }
-  if (format_ == TensorFormat::safetensors) {
-    files_.back().second->write(bytes_of(tensor));
-    return;
+  if (format_ == TensorFormat::npy) open(name + ".npy");
+  queue_.add({files_.back().second, tensor}, bytes_of(tensor).size());
+}
+
+void TensorStream::write(std::vector<Waiting> tensors) const {
+  for (Waiting& one : tensors) {
+    if (format_ == TensorFormat::safetensors) {
+      one.file->write(bytes_of(one.tensor));
+    } else {
+      write_npy(one.tensor, [&](std::string_view piece) { one.file->write(piece); });
+    }
+    if (sync_) one.file->file().begin_sync();
+    one = {};
   }
-  open(name + ".npy");
-  write_npy(tensor, [&](std::string_view piece) { files_.back().second->write(piece); });
 }
 
 std::vector<TensorPlace> TensorStream::finish(ResultFolder& folder) {
   if (next_ != tensors_.size()) fail(tensors_[next_].first);
+  queue_.finish();
   for (const auto& [name, file] : files_) folder.add(name, file);
   std::vector<TensorPlace> places;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {

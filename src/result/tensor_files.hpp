@@ -13,6 +13,7 @@
 #include "attn/tensor.hpp"
 
 #include "result/output_folder.hpp"
+#include "support/work_queue.hpp"
 
 namespace attn {
 
@@ -48,26 +49,38 @@ class TensorStream {
   static bool takes(TensorFormat format) noexcept;
 
   /// `tensors` have the names, shapes and types of those that put() will take, in their order;
-  /// their elements are not read. The folder must be there.
+  /// their elements are not read. The folder must be there. With more than one thread (0 = as many
+  /// as the machine has), tensors are written while the next ones are computed. `sync`: the disk
+  /// is to have the files, and begins to take them as they are written.
   TensorStream(TensorFormat format, std::vector<std::pair<std::string, Tensor>> tensors,
-               std::filesystem::path folder);
+               std::filesystem::path folder, std::size_t threads, bool sync);
 
-  /// Writes the next tensor. Throws Error(internal) for another one, Error(file) if it cannot be
-  /// written.
+  /// Takes the next tensor; up to `most_waiting` bytes are written after the call. Throws
+  /// Error(internal) for another one, Error(file) if it, or an earlier one, cannot be written.
   void put(const std::string& name, const Tensor& tensor);
 
   /// Adds the files to those of the result and returns the places of the tensors. Throws
   /// Error(internal) if some are missing.
   std::vector<TensorPlace> finish(ResultFolder& folder);
 
+  static constexpr std::size_t most_waiting = std::size_t{64} << 20U;
+
  private:
+  struct Waiting {
+    std::shared_ptr<HashedFile> file;
+    Tensor tensor;
+  };
+
   void open(const std::string& name);
+  void write(std::vector<Waiting> tensors) const;
 
   TensorFormat format_;
   std::vector<std::pair<std::string, Tensor>> tensors_;
   std::filesystem::path folder_;
   std::size_t next_ = 0;
   std::vector<std::pair<std::string, std::shared_ptr<HashedFile>>> files_;
+  bool sync_;
+  WorkQueue<Waiting> queue_;
 };
 
 }  // namespace attn

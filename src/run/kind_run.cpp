@@ -158,7 +158,7 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
     choose_format(tensors);
     if (TensorStream::takes(format_)) {
       make_folder();
-      stream_.emplace(format_, tensors, folder_.path());
+      stream_.emplace(format_, tensors, folder_.path(), options_.document.threads, options_.sync);
     }
   }
   const auto start = Clock::now();

@@ -187,6 +187,13 @@ void AtomicFile::write(std::string_view bytes) {
   }
 }
 
+void AtomicFile::begin_sync() noexcept {
+#ifdef SYNC_FILE_RANGE_WRITE
+  // From the beginning to the end; sync() reports what fails.
+  sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE);
+#endif
+}
+
 void AtomicFile::sync() {
   if (sync_failed(fsync(descriptor_))) fail(errno);
 }

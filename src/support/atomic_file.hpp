@@ -31,6 +31,8 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::string_view bytes);
+  /// Has the system begin to put the bytes on the disk, so that sync() has less to wait for.
+  void begin_sync() noexcept;
   /// Waits until the bytes are on the disk, which a power failure does not lose.
   void sync();
   /// Closes the file, under a hidden name until commit(): for many files at a time, more than a

@@ -104,13 +104,13 @@ TEST_CASE("comma-separated values are one file a matrix, named by sample and hea
 }
 
 TEST_CASE("tensors that are written one by one make the files of tensors written at once") {
-  for (const TensorFormat format : {TensorFormat::npy, TensorFormat::safetensors}) {
+  const auto try_stream = [](TensorFormat format, std::size_t threads, bool sync) {
     const TemporaryFolder once, one_by_one;
     attn::ResultFolder all(once.path(), false);
     const auto places = attn::plan_tensors(streamed, format, false, all);
     put_into_place(all);
     REQUIRE(attn::TensorStream::takes(format));
-    attn::TensorStream stream(format, foreseen(), one_by_one.path());
+    attn::TensorStream stream(format, foreseen(), one_by_one.path(), threads, sync);
     for (const auto& [name, tensor] : streamed) stream.put(name, tensor);
     CHECK(std::filesystem::is_empty(one_by_one.path()));
     attn::ResultFolder result(one_by_one.path(), false);
@@ -123,13 +123,17 @@ TEST_CASE("tensors that are written one by one make the files of tensors written
       const std::string& file = places[i].files[0];
       CHECK(read_text(one_by_one / file) == read_text(once / file));
     }
+  };
+  for (const TensorFormat format : {TensorFormat::npy, TensorFormat::safetensors}) {
+    try_stream(format, 1, false);
+    try_stream(format, 2, true);
   }
 }
 
 TEST_CASE("a stream refuses a tensor that was not foreseen, and leaves no file") {
   const TemporaryFolder folder;
   {
-    attn::TensorStream stream(TensorFormat::safetensors, foreseen(), folder.path());
+    attn::TensorStream stream(TensorFormat::safetensors, foreseen(), folder.path(), 2, false);
     stream.put("token_ids", streamed[0].second);
     constexpr auto kind = attn::ErrorKind::internal;
     CHECK(error_from([&] { stream.put("output", streamed[2].second); }, kind) ==
