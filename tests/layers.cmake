@@ -5,14 +5,15 @@
 cmake_minimum_required(VERSION 3.25)
 
 # The layers, from the lowest to the highest.
-set(layers support tensor kernels attention statistics io report plot tokens layers images models why document result maps pictures run explain
+set(layers support kernels tensor attention statistics io report plot tokens layers images models why document result maps pictures run explain
   compare batch heads view program
   cli)
 
 # The layers that each may include, all of them below it.
 set(support_layers)
-set(tensor_layers support)
 set(kernels_layers support)
+# Numbers in blocks become floats by kernels.
+set(tensor_layers kernels support)
 set(attention_layers kernels tensor support)
 # Statistics work on maps, whoever made them.
 set(statistics_layers attention kernels tensor support)

@@ -304,21 +304,30 @@ void multiply_part(kernels::FewRowProduct<T> product, const Rows<T>& w, std::siz
     }
   }
   std::vector<const std::byte*> places(product.count);
-  std::shared_ptr<T> room;
-  if (w.places) {
-    w.places(first, product.count, places.data());
-  } else {
-    const T* rows = w.in_memory + first * w.stride;
-    std::size_t stride = w.stride;
-    if (w.in_memory == nullptr) {
-      room = new_elements<T>(product.count * w.width);
-      w.make(first, product.count, w.width, room.get());
-      rows = room.get();
-      stride = w.width;
-    }
+  const auto set_places = [&](const T* rows, std::size_t stride) {
     for (std::size_t j = 0; j < product.count; ++j) {
       places[j] = reinterpret_cast<const std::byte*>(rows + j * stride);
     }
+  };
+  if (w.places) {
+    w.places(first, product.count, places.data());
+  } else if (w.in_memory != nullptr) {
+    set_places(w.in_memory + first * w.stride, w.stride);
+  } else {
+    // Rows that are made a few at a time are multiplied while they are in the nearest cache.
+    constexpr std::size_t near = 16384;
+    const std::size_t made = std::clamp<std::size_t>(near / sizeof(T) / w.width, 1, product.count);
+    const std::shared_ptr<T> room = new_elements<T>(made * w.width);
+    set_places(room.get(), w.width);
+    const std::size_t end = first + product.count;
+    for (; first < end; first += made) {
+      product.count = std::min(made, end - first);
+      w.make(first, product.count, w.width, room.get());
+      kernels::multiply_few_rows(product, places.data());
+      product.y += product.count;
+      if (product.bias != nullptr) product.bias += product.count;
+    }
+    return;
   }
   kernels::multiply_few_rows(product, places.data());
 }

@@ -3,13 +3,15 @@
 #include <bit>
 #include <cstring>
 
+#include "kernels/block_widening.hpp"
 #include "tensor/half_number.hpp"
 
 namespace attn {
 namespace {
 
 // Numbers are computed in the order of operations that llama.cpp's dequantize_row_… has, each
-// rounded to a float (ggml/src/ggml-quants.c describes the formats).
+// rounded to a float (ggml/src/ggml-quants.c describes the formats). Kernels do so for the types
+// that most checkpoints have.
 
 using Bytes = const std::uint8_t*;
 
@@ -27,15 +29,6 @@ int low(std::uint8_t byte) {
 }
 int high(std::uint8_t byte) {
   return byte >> 4;
-}
-
-void q4_0(Bytes block, float* to) {
-  const float d = half_at(block);
-  const Bytes q = block + 2;
-  for (std::size_t j = 0; j < 16; ++j) {
-    to[j] = static_cast<float>(low(q[j]) - 8) * d;
-    to[j + 16] = static_cast<float>(high(q[j]) - 8) * d;
-  }
 }
 
 void q4_1(Bytes block, float* to) {
@@ -76,13 +69,6 @@ void q5_1(Bytes block, float* to) {
   }
 }
 
-void q8_0(Bytes block, float* to) {
-  const float d = half_at(block);
-  const Bytes q = block + 2;
-  for (std::size_t j = 0; j < 32; ++j)
-    to[j] = static_cast<float>(static_cast<std::int8_t>(q[j])) * d;
-}
-
 void q2_k(Bytes block, float* to) {
   const Bytes scales = block, q = block + 16;
   const float d = half_at(block + 80), m = half_at(block + 82);
@@ -111,67 +97,6 @@ void q3_k(Bytes block, float* to) {
     for (std::size_t l = 0; l < 16; ++l) {
       const int number = (own[l] >> shift & 3) - ((bits[l] >> bit & 1) != 0 ? 0 : 4);
       to[group * 16 + l] = scale * static_cast<float>(number);
-    }
-  }
-}
-
-// Scale and least number of the eight groups of 32, six bits each.
-struct SixBits {
-  int scale, least;
-};
-SixBits six_bits(Bytes scales, std::size_t group) {
-  if (group < 4) return {scales[group] & 63, scales[group + 4] & 63};
-  return {low(scales[group + 4]) | scales[group - 4] >> 6 << 4,
-          high(scales[group + 4]) | scales[group] >> 6 << 4};
-}
-
-void q4_k(Bytes block, float* to) {
-  const float d = half_at(block), m = half_at(block + 2);
-  const Bytes scales = block + 4;
-  for (std::size_t pair = 0; pair < 4; ++pair) {
-    const SixBits first = six_bits(scales, 2 * pair), second = six_bits(scales, 2 * pair + 1);
-    const float first_scale = d * static_cast<float>(first.scale);
-    const float first_least = m * static_cast<float>(first.least);
-    const float second_scale = d * static_cast<float>(second.scale);
-    const float second_least = m * static_cast<float>(second.least);
-    const Bytes q = block + 16 + 32 * pair;
-    float* own = to + 64 * pair;
-    for (std::size_t l = 0; l < 32; ++l) {
-      own[l] = first_scale * static_cast<float>(low(q[l])) - first_least;
-    }
-    for (std::size_t l = 0; l < 32; ++l) {
-      own[l + 32] = second_scale * static_cast<float>(high(q[l])) - second_least;
-    }
-  }
-}
-
-void q5_k(Bytes block, float* to) {
-  const float d = half_at(block), m = half_at(block + 2);
-  const Bytes scales = block + 4, fifth = block + 16;
-  for (std::size_t group = 0; group < 8; ++group) {
-    const SixBits own = six_bits(scales, group);
-    const float scale = d * static_cast<float>(own.scale),
-                least = m * static_cast<float>(own.least);
-    const Bytes q = block + 48 + 32 * (group / 2);
-    for (std::size_t l = 0; l < 32; ++l) {
-      const int number = (group % 2 == 0 ? low(q[l]) : high(q[l])) | (fifth[l] >> group & 1) << 4;
-      to[32 * group + l] = scale * static_cast<float>(number) - least;
-    }
-  }
-}
-
-void q6_k(Bytes block, float* to) {
-  const float d = half_at(block + 208);
-  for (std::size_t group = 0; group < 16; ++group) {
-    // Groups of 16: two are neighbours in the bytes, and four such pairs share the highest bits.
-    const std::size_t half = group / 8, part = group / 2 % 4, right = group % 2 * 16;
-    const Bytes lows = block + 64 * half + part % 2 * 32 + right;
-    const Bytes highs = block + 128 + 32 * half + right;
-    const float scale = d * static_cast<float>(static_cast<std::int8_t>(block[192 + group]));
-    const std::size_t shift = part / 2 * 4, high_shift = 2 * part;
-    for (std::size_t l = 0; l < 16; ++l) {
-      const int number = (lows[l] >> shift & 0xF) | (highs[l] >> high_shift & 3) << 4;
-      to[16 * group + l] = scale * static_cast<float>(number - 32);
     }
   }
 }
@@ -219,14 +144,19 @@ constexpr BlockForm block_form(std::string_view name) {
           }};
 }
 
-constexpr std::array<BlockForm, 13> forms{
-    block_form<q4_0, 32, 18>("Q4_0"),     block_form<q4_1, 32, 20>("Q4_1"),
-    block_form<q5_0, 32, 22>("Q5_0"),     block_form<q5_1, 32, 24>("Q5_1"),
-    block_form<q8_0, 32, 34>("Q8_0"),     block_form<q2_k, 256, 84>("Q2_K"),
-    block_form<q3_k, 256, 110>("Q3_K"),   block_form<q4_k, 256, 144>("Q4_K"),
-    block_form<q5_k, 256, 176>("Q5_K"),   block_form<q6_k, 256, 210>("Q6_K"),
-    block_form<iq4_nl, 32, 18>("IQ4_NL"), block_form<iq4_xs, 256, 136>("IQ4_XS"),
-    block_form<mxfp4, 32, 17>("MXFP4")};
+constexpr std::array<BlockForm, 13> forms{{{"Q4_0", 32, 18, kernels::widen_q4_0},
+                                           block_form<q4_1, 32, 20>("Q4_1"),
+                                           block_form<q5_0, 32, 22>("Q5_0"),
+                                           block_form<q5_1, 32, 24>("Q5_1"),
+                                           {"Q8_0", 32, 34, kernels::widen_q8_0},
+                                           block_form<q2_k, 256, 84>("Q2_K"),
+                                           block_form<q3_k, 256, 110>("Q3_K"),
+                                           {"Q4_K", 256, 144, kernels::widen_q4_k},
+                                           {"Q5_K", 256, 176, kernels::widen_q5_k},
+                                           {"Q6_K", 256, 210, kernels::widen_q6_k},
+                                           block_form<iq4_nl, 32, 18>("IQ4_NL"),
+                                           block_form<iq4_xs, 256, 136>("IQ4_XS"),
+                                           block_form<mxfp4, 32, 17>("MXFP4")}};
 
 }  // namespace
 

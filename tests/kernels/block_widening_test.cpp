@@ -1,0 +1,152 @@
+#include "kernels/block_widening.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kernels/every_target.hpp"
+#include "tensor/block_numbers.hpp"
+#include "tensor/half_number.hpp"
+
+namespace {
+
+using Bytes = const std::uint8_t*;
+
+// The formats number by number, as ggml/src/ggml-quants.c of llama.cpp describes them.
+
+float half_at(Bytes at) {
+  return attn::float16_number(static_cast<std::uint16_t>(at[0] | at[1] << 8));
+}
+int low(std::uint8_t byte) {
+  return byte & 0xF;
+}
+int high(std::uint8_t byte) {
+  return byte >> 4;
+}
+
+void q4_0(Bytes block, float* to) {
+  const float d = half_at(block);
+  const Bytes q = block + 2;
+  for (std::size_t j = 0; j < 16; ++j) {
+    to[j] = static_cast<float>(low(q[j]) - 8) * d;
+    to[j + 16] = static_cast<float>(high(q[j]) - 8) * d;
+  }
+}
+
+void q8_0(Bytes block, float* to) {
+  const float d = half_at(block);
+  const Bytes q = block + 2;
+  for (std::size_t j = 0; j < 32; ++j)
+    to[j] = static_cast<float>(static_cast<std::int8_t>(q[j])) * d;
+}
+
+// Scale and least number of the eight groups of 32, six bits each.
+struct SixBits {
+  int scale, least;
+};
+SixBits six_bits(Bytes scales, std::size_t group) {
+  if (group < 4) return {scales[group] & 63, scales[group + 4] & 63};
+  return {low(scales[group + 4]) | scales[group - 4] >> 6 << 4,
+          high(scales[group + 4]) | scales[group] >> 6 << 4};
+}
+
+void q4_k(Bytes block, float* to) {
+  const float d = half_at(block), m = half_at(block + 2);
+  const Bytes scales = block + 4;
+  for (std::size_t pair = 0; pair < 4; ++pair) {
+    const SixBits first = six_bits(scales, 2 * pair), second = six_bits(scales, 2 * pair + 1);
+    const float first_scale = d * static_cast<float>(first.scale);
+    const float first_least = m * static_cast<float>(first.least);
+    const float second_scale = d * static_cast<float>(second.scale);
+    const float second_least = m * static_cast<float>(second.least);
+    const Bytes q = block + 16 + 32 * pair;
+    float* own = to + 64 * pair;
+    for (std::size_t l = 0; l < 32; ++l) {
+      own[l] = first_scale * static_cast<float>(low(q[l])) - first_least;
+    }
+    for (std::size_t l = 0; l < 32; ++l) {
+      own[l + 32] = second_scale * static_cast<float>(high(q[l])) - second_least;
+    }
+  }
+}
+
+void q5_k(Bytes block, float* to) {
+  const float d = half_at(block), m = half_at(block + 2);
+  const Bytes scales = block + 4, fifth = block + 16;
+  for (std::size_t group = 0; group < 8; ++group) {
+    const SixBits own = six_bits(scales, group);
+    const float scale = d * static_cast<float>(own.scale),
+                least = m * static_cast<float>(own.least);
+    const Bytes q = block + 48 + 32 * (group / 2);
+    for (std::size_t l = 0; l < 32; ++l) {
+      const int number = (group % 2 == 0 ? low(q[l]) : high(q[l])) | (fifth[l] >> group & 1) << 4;
+      to[32 * group + l] = scale * static_cast<float>(number) - least;
+    }
+  }
+}
+
+void q6_k(Bytes block, float* to) {
+  const float d = half_at(block + 208);
+  for (std::size_t group = 0; group < 16; ++group) {
+    // Groups of 16: two are neighbours in the bytes, and four such pairs share the highest bits.
+    const std::size_t half = group / 8, part = group / 2 % 4, right = group % 2 * 16;
+    const Bytes lows = block + 64 * half + part % 2 * 32 + right;
+    const Bytes highs = block + 128 + 32 * half + right;
+    const float scale = d * static_cast<float>(static_cast<std::int8_t>(block[192 + group]));
+    const std::size_t shift = part / 2 * 4, high_shift = 2 * part;
+    for (std::size_t l = 0; l < 16; ++l) {
+      const int number = (lows[l] >> shift & 0xF) | (highs[l] >> high_shift & 3) << 4;
+      to[16 * group + l] = scale * static_cast<float>(number - 32);
+    }
+  }
+}
+
+// Random blocks; each scale of float16, at one of the places, is finite.
+std::vector<std::uint8_t> random_blocks(std::size_t blocks, std::size_t bytes,
+                                        const std::vector<std::size_t>& scales, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::uint8_t> all(blocks * bytes);
+  for (std::uint8_t& byte : all) byte = static_cast<std::uint8_t>(random());
+  for (std::size_t i = 0; i < blocks; ++i) {
+    for (const std::size_t at : scales) {
+      std::uint8_t& upper = all[i * bytes + at + 1];
+      if ((upper & 0x7C) == 0x7C) upper ^= 0x40;
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("blocks of a few bits become the floats of their definition, bit for bit") {
+  using attn::BlockType;
+  struct Format {
+    BlockType type;
+    void (*numbers)(Bytes block, float* to);
+    std::vector<std::size_t> scales;  ///< where they are in a block
+  };
+  const std::vector<Format> formats{{BlockType::q4_0, q4_0, {0}},
+                                    {BlockType::q8_0, q8_0, {0}},
+                                    {BlockType::q4_k, q4_k, {0, 2}},
+                                    {BlockType::q5_k, q5_k, {0, 2}},
+                                    {BlockType::q6_k, q6_k, {208}}};
+  for (const Format& format : formats) {
+    const attn::BlockForm& form = attn::form(format.type);
+    CAPTURE(std::string(form.name));
+    constexpr std::size_t blocks = 3000;
+    const auto stored = random_blocks(blocks, form.bytes, format.scales, 1);
+    std::vector<float> expected(blocks * form.elements);
+    for (std::size_t i = 0; i < blocks; ++i)
+      format.numbers(stored.data() + i * form.bytes, expected.data() + i * form.elements);
+    attn::testing::on_every_target([&] {
+      std::vector<float> numbers(expected.size() + 1, 7.0F);
+      form.numbers(reinterpret_cast<const std::byte*>(stored.data()), blocks, numbers.data());
+      CHECK(std::memcmp(numbers.data(), expected.data(), expected.size() * sizeof(float)) == 0);
+      CHECK(numbers.back() == 7.0F);
+    });
+  }
+}
