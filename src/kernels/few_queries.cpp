@@ -99,6 +99,10 @@ struct QueryRow {
 // total. `scores` has a whole step, `room` too.
 template <class T>
 void add_powers(const QueryRow<T>& row, const Range& keys, const Range& own, T* scores, T* room) {
+  if (own.empty()) {
+    std::fill_n(scores, keys_at_a_time, T(0));
+    return;
+  }
   const QueryBlock<T>& block = *row.block;
   Partial<T> partial = row.partial;
   HWY_ALIGN std::array<T, lanes_of<T>> total{};
@@ -146,11 +150,13 @@ void add_and_measure_values(const T* const* powers, const PackedHead<T>& head, K
     std::fill_n(own[i], width, T(0));
   }
   Magnitude<T> magnitude;
+  NothingAhead nothing;
   for (std::size_t j = 0; j < keys.present(); j += read_together) {
     const T* factors[queries];
     for (std::size_t i = 0; i < queries; ++i) factors[i] = powers[i] + j;
     add_rows<queries>(factors, head.value_rows + keys.range.first + j,
-                      std::min(read_together, keys.present() - j), width, to, magnitude);
+                      std::min(read_together, keys.present() - j), Range{0, width}, to, magnitude,
+                      nothing);
   }
   keys.largest_value = magnitude.largest();
   if (keys.largest_value == infinite<T>) {
@@ -165,6 +171,26 @@ void add_and_measure_values(const T* const* powers, const PackedHead<T>& head, K
     for (; k < width; ++k) sums[i][k] += own[i][k];
   }
 }
+
+// The values of a step that are finite, one after the other.
+template <class T>
+struct FiniteValues {
+  const T* const* rows;
+  std::size_t count;
+  const std::size_t* places;  ///< null if all are
+
+  FiniteValues(const PackedHead<T>& head, const KeyStep<T>& keys)
+      : rows(keys.all_finite ? head.value_rows + keys.range.first : keys.values.data()),
+        count(keys.all_finite ? keys.present() : keys.count),
+        places(keys.all_finite ? nullptr : keys.places.data()) {}
+
+  // Moves their powers together.
+  void gather(T* const* powers, std::size_t queries) const {
+    for (std::size_t i = 0; places != nullptr && i < queries; ++i) {
+      for (std::size_t j = 0; j < count; ++j) powers[i][j] = powers[i][places[j]];
+    }
+  }
+};
 
 // Adds the keys of a step to some queries. With `measures`, which takes queries that see all keys,
 // these are measured on the way; returns false, without a change, if `fit` denies their lengths.
@@ -199,28 +225,84 @@ bool add_keys(const QueryRow<T>* rows, const PackedHead<T>& head, KeyStep<T>& ke
   T* sums[queries];
   for (std::size_t i = 0; i < queries; ++i) {
     sums[i] = rows[i].partial.sums;
-    if (own[i].empty()) {
-      std::fill_n(scores[i], keys_at_a_time, T(0));
-    } else {
-      add_powers(rows[i], keys.range, own[i], scores[i], room);
-    }
+    add_powers(rows[i], keys.range, own[i], scores[i], room);
   }
   // 3. The values, those that are finite one after the other.
   if constexpr (measures) {
     add_and_measure_values<queries>(products, head, keys, sizes.value_width, sums);
     if (keys.all_finite) return true;
   }
-  const T* const* values = head.value_rows + keys.range.first;
-  std::size_t count = keys.present();
-  if (!keys.all_finite) {
-    values = keys.values.data();
-    count = keys.count;
-    for (std::size_t i = 0; i < queries; ++i) {
-      for (std::size_t j = 0; j < count; ++j) scores[i][j] = scores[i][keys.places[j]];
+  const FiniteValues<T> values(head, keys);
+  values.gather(products, queries);
+  Unmeasured none;
+  NothingAhead nothing;
+  add_rows<queries>(products, values.rows, values.count, Range{0, sizes.value_width}, sums, none,
+                    nothing);
+  return true;
+}
+
+// add_keys() for queries that lie side by side in `packed`; with `measures`, values are measured
+// before powers are multiplied with them. Asks for the `next` keys after the step on the way, and
+// for their values.
+template <bool measures, class T, class Fit>
+bool add_keys_in_lanes(const QueryRow<T>* rows, const T* packed, const PackedHead<T>& head,
+                       KeyStep<T>& keys, std::size_t next, const Fit& fit) {
+  constexpr std::size_t queries = rows_in_lanes<T>, tile = keys_in_lanes<T>;
+  HWY_ALIGN T products[keys_at_a_time * queries];
+  HWY_ALIGN T scores[queries * keys_at_a_time];
+  const HeadSizes& sizes = rows[0].block->sizes;
+  const std::size_t count = keys.present();
+  const T* const* const key_rows = head.key_rows + keys.range.first;
+  const T* const* const value_rows = head.value_rows + keys.range.first;
+  // 1. Products, turned so that those of a query are one after the other.
+  const T* places[keys_at_a_time];
+  LargestSquares<T> key_squares, value_squares;
+  RowsAhead<T> keys_ahead(key_rows + count, next, sizes.width,
+                          count / tile * steps_in_lanes<T>(sizes.width));
+  for (std::size_t j = 0; j < count; j += tile) {
+    const T* tile_rows[tile];
+    for (std::size_t r = 0; r < tile; ++r) {
+      const std::size_t at = std::min(j + r, count - 1);
+      tile_rows[r] = key_rows[at];
+      places[j + r] = products + (j + r) * queries;
+      if constexpr (measures) {
+        const hn::ScalableTag<T> d;
+        key_squares.see(squares_in_lanes(d, key_rows[at], sizes.width));
+        value_squares.see(squares_in_lanes(d, value_rows[at], sizes.value_width));
+      }
+    }
+    multiply_lanes<tile>(packed, tile_rows, sizes.width, products + j * queries, keys_ahead);
+  }
+  if constexpr (measures) {
+    keys.longest_key = key_squares.length(sizes.width);
+    if (!fit(keys.longest_key)) return false;
+    keys.largest_value = value_squares.length(sizes.value_width);  // no value is larger
+    if (!values_fit(keys.largest_value, sizes.keys)) {
+      keys.measure_values(head, sizes.value_width);
+      if (!values_fit(keys.largest_value, sizes.keys)) return true;
     }
   }
+  pack_columns<keys_at_a_time>(places, rounded_up(count, tile), queries, T(1), scores);
+  // 2. Their powers.
+  T *powers[queries], *sums[queries];
+  for (std::size_t i = 0; i < queries; ++i) {
+    powers[i] = scores + i * keys_at_a_time;
+    sums[i] = rows[i].partial.sums;
+    add_powers(rows[i], keys.range, rows[i].own(keys.range), powers[i], products);
+  }
+  // 3. The values: each strip of their columns is read once for all queries.
+  const FiniteValues<T> values(head, keys);
+  values.gather(powers, queries);
   Unmeasured none;
-  add_rows<queries>(products, values, count, sizes.value_width, sums, none);
+  RowsAhead<T> values_ahead(value_rows + count, next, sizes.value_width,
+                            count * (queries / queries_together) * strips<T>(sizes.value_width));
+  for (std::size_t column = 0; column < sizes.value_width; column += strip_columns<T>) {
+    const Range strip{column, std::min(column + strip_columns<T>, sizes.value_width)};
+    for (std::size_t i = 0; i < queries; i += queries_together) {
+      add_rows<queries_together>(powers + i, values.rows, values.count, strip, sums + i, none,
+                                 values_ahead);
+    }
+  }
   return true;
 }
 
@@ -253,6 +335,37 @@ struct QueryLengths {
   }
 };
 
+// Groups of queries side by side, of heads up to score_depth wide: sums over the width have one
+// part there.
+template <class T>
+class PackedQueries {
+ public:
+  static constexpr std::size_t unit = rows_in_lanes<T>;
+
+  void pack(const QueryRow<T>* row, std::size_t count) {
+    rows_ = count;
+    in_groups_ = 0;
+    if (count < unit) return;
+    width_ = row->block->sizes.width;
+    const std::size_t groups = width_ <= score_depth ? count / unit : 0;
+    for (std::size_t g = 0; g < groups; ++g) {
+      const T* q[unit];
+      for (std::size_t i = 0; i < unit; ++i) q[i] = row[g * unit + i].numbers();
+      pack_columns<unit>(q, unit, width_, T(1), numbers_.data() + g * unit * width_);
+    }
+    in_groups_ = groups * unit;
+  }
+
+  std::size_t rows() const { return rows_; }
+  std::size_t in_groups() const { return in_groups_; }
+  // The group of the rows from `row` on.
+  const T* group(std::size_t row) const { return numbers_.data() + row * width_; }
+
+ private:
+  std::size_t rows_ = 0, in_groups_ = 0, width_ = 0;
+  alignas(64) std::array<T, blocks_together * few_queries * score_depth> numbers_;
+};
+
 template <class T>
 void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedHead<T>& head,
                      std::size_t first, std::size_t count, T* partials, std::size_t stride,
@@ -262,6 +375,7 @@ void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedH
   std::array<QueryLengths<T>, blocks_together> queries;
   std::array<QueryRow<T>, blocks_together * few_queries> row;
   std::array<bool, blocks_together> fits;
+  PackedQueries<T> packed;
   fits.fill(true);
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     largest[b].fill(-infinite<T>);
@@ -281,6 +395,7 @@ void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedH
                          &largest[b][i]};
         }
       }
+      if (rows != packed.rows()) packed.pack(row.data(), rows);
     };
     const auto leave_out = [&](const auto& fit) {
       for (std::size_t b = 0; b < blocks.size(); ++b) {
@@ -298,18 +413,24 @@ void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedH
     find_rows();
     if (rows == 0) return;
     // 1. The first queries. What they all see is measured while it is read for them; many queries
-    // are faster after a pass that measures it and brings it into the cache.
-    const std::size_t together = rows < queries_together ? 1 : queries_together;
+    // that do not lie side by side are faster after a pass that measures it and brings it into the
+    // cache.
+    const std::size_t next = std::min(keys_at_a_time, first + count - keys.range.end);
+    const bool in_lanes = packed.in_groups() > 0;
+    const std::size_t together = in_lanes                  ? rows_in_lanes<T>
+                                 : rows < queries_together ? 1
+                                                           : queries_together;
     const auto sees_all = [&](const QueryRow<T>& one) {
       const Range own = one.own(keys.range);
       return own.first == 0 && own.end == keys.present();
     };
     std::size_t i = 0;
-    if (rows <= most_measuring_rows && sizes.value_width <= most_measured_width &&
+    if ((in_lanes || (rows <= most_measuring_rows && sizes.value_width <= most_measured_width)) &&
         std::all_of(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(together), sees_all)) {
-      const bool added = together == 1
-                             ? add_keys<1, true>(row.data(), head, keys, all_fit)
-                             : add_keys<queries_together, true>(row.data(), head, keys, all_fit);
+      const bool added =
+          in_lanes ? add_keys_in_lanes<true>(row.data(), packed.group(0), head, keys, next, all_fit)
+          : together == 1 ? add_keys<1, true>(row.data(), head, keys, all_fit)
+                          : add_keys<queries_together, true>(row.data(), head, keys, all_fit);
       i = added ? together : 0;
     }
     if (i == 0) {
@@ -324,6 +445,10 @@ void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedH
       return;
     }
     // 2. The others.
+    for (; i < packed.in_groups(); i += rows_in_lanes<T>) {
+      add_keys_in_lanes<false>(row.data() + i, packed.group(i), head, keys, i == 0 ? next : 0,
+                               all_fit);
+    }
     for (; i + queries_together <= rows; i += queries_together) {
       add_keys<queries_together, false>(row.data() + i, head, keys, all_fit);
     }

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "kernels/attention_rows_inl.hpp"
@@ -73,10 +74,59 @@ struct Unmeasured {
   HWY_INLINE void see(V) {}
 };
 
+// Asks for rows that are read soon, one cache line at a time between multiply-adds: many lines at
+// once would wait for each other.
+template <class T>
+class RowsAhead {
+ public:
+  // Spreads the lines of `count` rows evenly over that many calls of next().
+  RowsAhead(const T* const* rows, std::size_t count, std::size_t width, std::size_t calls)
+      : row_(rows), end_(rows + count), width_(width) {
+    if (count == 0) return;
+    period_ = std::max<std::size_t>(1, calls / (count * ((width + line - 1) / line)));
+    left_ = period_;
+    begin_row();
+  }
+
+  HWY_INLINE void next() {
+    if (--left_ != 0) return;
+    left_ = period_;
+    hwy::Prefetch(at_);
+    at_ += line;
+    if (at_ < stop_) return;
+    if (++row_ == end_) {
+      left_ = never;
+    } else {
+      begin_row();
+    }
+  }
+
+ private:
+  static constexpr std::size_t line = 64 / sizeof(T);
+  static constexpr std::size_t never = static_cast<std::size_t>(-1);
+
+  void begin_row() {
+    at_ = *row_;
+    stop_ = at_ + width_;
+  }
+
+  const T* const* row_;
+  const T* const* end_;
+  std::size_t width_;
+  std::size_t period_ = 1, left_ = never;
+  const T* at_ = nullptr;
+  const T* stop_ = nullptr;
+};
+
+// Stands for RowsAhead where nothing is asked for.
+struct NothingAhead {
+  HWY_INLINE void next() {}
+};
+
 // sums[i] += Σ_j factors[i][j] rows[j] over up to `keys_at_a_time` rows, some vectors of columns.
-template <std::size_t queries, std::size_t vectors, class T, class Measured>
+template <std::size_t queries, std::size_t vectors, class T, class Measured, class Ahead>
 HWY_INLINE void add_columns(const T* const* factors, const T* const* rows, std::size_t count,
-                            std::size_t column, T* const* sums, Measured& measured) {
+                            std::size_t column, T* const* sums, Measured& measured, Ahead& ahead) {
   const hn::ScalableTag<T> d;
   constexpr std::size_t size = lanes_of<T>, chains = chains_of<queries>;
   using V = hn::Vec<decltype(d)>;
@@ -90,9 +140,11 @@ HWY_INLINE void add_columns(const T* const* factors, const T* const* rows, std::
     }
   }
   const auto add_row = [&](std::size_t j, V(&to)[queries][vectors]) HWY_ATTR {
+    ahead.next();
+    const T* const row = rows[j] + column;
     V value[vectors];
 #pragma GCC unroll 4
-    for (std::size_t v = 0; v < vectors; ++v) value[v] = hn::LoadU(d, rows[j] + column + v * size);
+    for (std::size_t v = 0; v < vectors; ++v) value[v] = hn::LoadU(d, row + v * size);
 #pragma GCC unroll 4
     for (std::size_t v = 0; v < vectors; ++v) measured.see(value[v]);
 #pragma GCC unroll 4
@@ -120,20 +172,21 @@ HWY_INLINE void add_columns(const T* const* factors, const T* const* rows, std::
   }
 }
 
-// sums[i] += Σ_j factors[i][j] rows[j] over up to `keys_at_a_time` rows.
-template <std::size_t queries, class T, class Measured>
-void add_rows(const T* const* factors, const T* const* rows, std::size_t count, std::size_t width,
-              T* const* sums, Measured& seen) {
+// sums[i] += Σ_j factors[i][j] rows[j] over up to `keys_at_a_time` rows, in a range of columns.
+template <std::size_t queries, class T, class Measured, class Ahead>
+void add_rows(const T* const* factors, const T* const* rows, std::size_t count,
+              const Range& columns, T* const* sums, Measured& seen, Ahead& given) {
   constexpr std::size_t size = lanes_of<T>;
   Measured measured = seen;
-  std::size_t k = 0;
-  for (; k + 4 * size <= width; k += 4 * size) {
-    add_columns<queries, 4>(factors, rows, count, k, sums, measured);
+  Ahead ahead = given;
+  std::size_t k = columns.first;
+  for (; k + 4 * size <= columns.end; k += 4 * size) {
+    add_columns<queries, 4>(factors, rows, count, k, sums, measured, ahead);
   }
-  for (; k + size <= width; k += size) {
-    add_columns<queries, 1>(factors, rows, count, k, sums, measured);
+  for (; k + size <= columns.end; k += size) {
+    add_columns<queries, 1>(factors, rows, count, k, sums, measured, ahead);
   }
-  for (; k < width; ++k) {
+  for (; k < columns.end; ++k) {
     for (std::size_t j = 0; j < count; ++j) measured.see(rows[j][k]);
     for (std::size_t i = 0; i < queries; ++i) {
       T even = 0, odd = 0;
@@ -144,6 +197,7 @@ void add_rows(const T* const* factors, const T* const* rows, std::size_t count, 
     }
   }
   seen = measured;
+  given = ahead;
 }
 
 // to[i] = the sum of the lanes of the i-th of four vectors.
@@ -277,6 +331,85 @@ void multiply_keys(const T* const* q, const T* const* rows, const Range& some, s
     for (std::size_t i = 0; i < queries; ++i) to[i][j] = dot_product(q[i], rows[j], width);
   }
   seen = measured;
+}
+
+// Rows of queries that lie side by side in the lanes of one vector, or of two with 16 registers.
+template <class T>
+constexpr std::size_t rows_in_lanes = queries_together == 4 ? lanes_of<T> : 2 * lanes_of<T>;
+
+// Keys whose products with them are in registers together.
+template <class T>
+constexpr std::size_t keys_in_lanes = queries_together == 4 ? 8 : 4;
+
+// Columns of values whose sums are in registers together.
+template <class T>
+constexpr std::size_t strip_columns = 4 * lanes_of<T>;
+
+// Calls of next() per tile of keys, and strips of columns of values per group of queries.
+template <class T>
+constexpr std::size_t steps_in_lanes(std::size_t width) {
+  return rows_in_lanes<T> == lanes_of<T> ? width / 2 : width;
+}
+template <class T>
+constexpr std::size_t strips(std::size_t width) {
+  return width / strip_columns<T> + width % strip_columns<T> / lanes_of<T>;
+}
+
+// products[j][i] = q[i] · rows[j] for some rows that lie apart, `keys` of them, and all queries i
+// side by side, which are packed as columns, [width][rows_in_lanes]. Numbers of keys are read one
+// at a time, so that neither keys nor sums have to be turned.
+template <std::size_t keys, class T, class Ahead>
+HWY_INLINE void multiply_lanes(const T* HWY_RESTRICT packed, const T* const* rows,
+                               std::size_t width, T* HWY_RESTRICT products, Ahead& given) {
+  Ahead ahead = given;
+  const hn::ScalableTag<T> d;
+  constexpr std::size_t size = lanes_of<T>, vectors = rows_in_lanes<T> / size;
+  constexpr std::size_t chains = vectors == 1 ? 2 : 1;
+  using V = hn::Vec<decltype(d)>;
+  V sum[chains][keys][vectors];
+  const T* key[keys];
+#pragma GCC unroll 8
+  for (std::size_t j = 0; j < keys; ++j) key[j] = rows[j];
+#pragma GCC unroll 2
+  for (std::size_t c = 0; c < chains; ++c) {
+#pragma GCC unroll 8
+    for (std::size_t j = 0; j < keys; ++j) {
+#pragma GCC unroll 2
+      for (std::size_t v = 0; v < vectors; ++v) sum[c][j][v] = hn::Zero(d);
+    }
+  }
+  const auto add = [&](std::size_t k, V(&to)[keys][vectors]) HWY_ATTR {
+    V query[vectors];
+#pragma GCC unroll 2
+    for (std::size_t v = 0; v < vectors; ++v) {
+      query[v] = hn::LoadU(d, packed + k * rows_in_lanes<T> + v * size);
+    }
+#pragma GCC unroll 8
+    for (std::size_t j = 0; j < keys; ++j) {
+      const V number = hn::Set(d, key[j][k]);
+#pragma GCC unroll 2
+      for (std::size_t v = 0; v < vectors; ++v) {
+        to[j][v] = hn::MulAdd(number, query[v], to[j][v]);
+      }
+    }
+  };
+  std::size_t k = 0;
+  for (; k + chains <= width; k += chains) {
+    ahead.next();
+#pragma GCC unroll 2
+    for (std::size_t c = 0; c < chains; ++c) add(k + c, sum[c]);
+  }
+  if (k < width) add(k, sum[0]);
+#pragma GCC unroll 8
+  for (std::size_t j = 0; j < keys; ++j) {
+#pragma GCC unroll 2
+    for (std::size_t v = 0; v < vectors; ++v) {
+      V whole = sum[0][j][v];
+      if constexpr (chains == 2) whole = hn::Add(whole, sum[1][j][v]);
+      hn::StoreU(whole, d, products + j * rows_in_lanes<T> + v * size);
+    }
+  }
+  given = ahead;
 }
 
 }  // namespace attn::kernels::HWY_NAMESPACE

@@ -137,6 +137,26 @@ TEST_CASE("the fast path agrees with the reference for few queries of heads that
   });
 }
 
+TEST_CASE("the fast path agrees with the reference for queries side by side of any sizes") {
+  on_every_target([] {
+    RandomRequests random(43);
+    // Up to 16 rows lie in lanes, before others that do not; heads wider than 128 have none. Every
+    // remainder of the tiles of eight keys, and of the strips of 64 columns.
+    const auto attention = [&](std::size_t keys, std::size_t width, std::size_t value_width) {
+      return random_attention(random, {1, 5, 4, width}, {1, 1, keys, width}, value_width);
+    };
+    for (std::size_t keys = 64; keys < 72; ++keys) check_both_types(attention(keys, 9, 12));
+    for (std::size_t width : {1, 2, 15, 64, 127, 128, 129, 200}) {
+      CAPTURE(width);
+      check_both_types(attention(130, width, 201 - width));
+      AttentionRequest request = attention(130, width, width);
+      request.mask.causal = true;
+      request.mask.align = attn::Alignment::lower_right;
+      check_both_types(request);
+    }
+  });
+}
+
 TEST_CASE("the fast path agrees with the reference for grouped, split and continued heads") {
   on_every_target([] {
     RandomRequests random(3);

@@ -40,6 +40,15 @@ AttentionRequest random_request(RandomRequests& random, std::size_t queries, std
   return request;
 }
 
+// Keys whose products with equal numbers cancel on their way to a small score.
+std::vector<float> cancelling_keys(std::size_t keys, std::size_t width) {
+  std::vector<float> key(keys * width);
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    key[i] = (i % width < width / 2 ? 99.0F : -99.0F) + static_cast<float>(i / width % 7) / 512;
+  }
+  return key;
+}
+
 // With and without weights, as in double precision: weights to a relative 2e-5, outputs to that of
 // the values, which are about 1.
 void check_precision(AttentionRequest request) {
@@ -95,15 +104,39 @@ TEST_CASE("scores whose digits single precision would lose are computed in doubl
       request.mask.bias = attn::testing::doubles({keys}, bias);
       check_precision(request);
       // Products that cancel on their way to a small score.
-      std::vector<float> query(queries * width, 100.0F), key(keys * width);
-      for (std::size_t i = 0; i < key.size(); ++i) {
-        key[i] = (i % width < width / 2 ? 99.0F : -99.0F) + static_cast<float>(i / width % 7) / 512;
-      }
       AttentionRequest cancelled = random_request(random, queries, keys, width);
       cancelled.scale = 1.0 / 64;
-      sequences(cancelled).query = Tensor({queries, width}, std::move(query));
-      sequences(cancelled).key = Tensor({keys, width}, std::move(key));
+      sequences(cancelled).query =
+          Tensor({queries, width}, std::vector<float>(queries * width, 100.0F));
+      sequences(cancelled).key = Tensor({keys, width}, cancelling_keys(keys, width));
       check_precision(cancelled);
+    }
+  });
+}
+
+TEST_CASE("queries of heads that share keys are computed in double precision where one needs it") {
+  on_every_target([] {
+    RandomRequests random(43);
+    constexpr std::size_t queries = 8, keys = 8192, width = 64;
+    // The rows of all heads pass the keys together, 16 and more of them side by side in lanes.
+    for (const std::size_t heads : {2, 4, 5}) {
+      CAPTURE(heads);
+      const auto drawn = [&](const Shape& shape) {
+        return random.normal(shape).converted(DType::float32);
+      };
+      AttentionRequest request;
+      sequences(request).query = drawn({1, heads, queries, width});
+      sequences(request).key = drawn({1, 1, keys, width});
+      sequences(request).value = drawn({1, 1, keys, width});
+      for (const double scale : {0.125, 3.0, 30.0}) {
+        request.scale = scale;
+        check_precision(request);
+      }
+      request.scale = 1.0 / 64;
+      sequences(request).query =
+          Tensor({1, heads, queries, width}, std::vector<float>(heads * queries * width, 100.0F));
+      sequences(request).key = Tensor({1, 1, keys, width}, cancelling_keys(keys, width));
+      check_precision(request);
     }
   });
 }
