@@ -77,6 +77,9 @@ struct DocumentOptions {
 
   std::size_t threads = 0;  ///< 0 = one for each processor; never changes a result
   FileAccess files;         ///< limits of files, and which files may be opened
+  /// Called after each token that is generated, with the number of tokens generated and the most
+  /// that all texts ask for.
+  std::function<void(std::size_t done, std::size_t all)> generated;
 };
 
 /// Checks a document ("-" = standard input) without computing anything. Files that it names are

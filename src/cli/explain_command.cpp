@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -41,7 +42,11 @@ int walk_through(const GivenToExplain& given) {
   if (given.csv) options.format = ExplanationFormat::csv;
   if (given.markdown) options.format = ExplanationFormat::markdown;
   if (given.common.json) options.format = ExplanationFormat::json;
+  ProgressLine progress(given.common.quiet, std::chrono::seconds(1),
+                        std::chrono::milliseconds(200));
+  show_generation(options.document, progress);
   const ExplainOutcome outcome = explain(options);
+  progress.clear();
   if (given.common.quiet) return 0;
   warn(outcome.warnings);
   print(given.common.json || given.csv ? outcome.text : terminal_lines(outcome.text));

@@ -28,8 +28,12 @@ struct GivenHeads {
   HeadsOptions& heads() { return corpus.heads; }
 };
 
-int read_one(const HeadsOptions& options, const GivenHeads& given) {
+int read_one(HeadsOptions options, const GivenHeads& given) {
+  ProgressLine progress(given.common.quiet, std::chrono::seconds(1),
+                        std::chrono::milliseconds(200));
+  show_generation(options.document, progress);
   const HeadsOutcome outcome = read_heads(options);
+  progress.clear();
   if (given.common.quiet) return 0;
   if (given.common.json) {
     print(heads_json(outcome));

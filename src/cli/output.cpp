@@ -225,6 +225,13 @@ std::string progress_text(std::size_t done, std::size_t all, double seconds) {
              : translated("computing {1} %, {2} scores/s", percent, rate);
 }
 
+void show_generation(DocumentOptions& options, ProgressLine& line) {
+  if (!line.shown()) return;
+  options.generated = [&line](std::size_t done, std::size_t all) {
+    line.show([&] { return translated("{1} of {2} tokens", done, all); });
+  };
+}
+
 ProgressLine::ProgressLine(bool quiet, Clock::duration delay, Clock::duration interval)
     : shown_(!quiet && isatty(STDERR_FILENO) == 1),
       interval_(interval),

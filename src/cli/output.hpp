@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attn/document.hpp"
 #include "attn/named.hpp"
 #include "attn/plot.hpp"
 
@@ -102,6 +103,10 @@ std::size_t report_columns();
 /// "computing 43 %, 1.2 G scores/s, 12 s left", for `done` of `all` scores after some seconds; an
 /// estimate of the rest only after five.
 std::string progress_text(std::size_t done, std::size_t all, double seconds);
+
+/// Has the line show how many of the tokens that are generated there are: "12 of 64 tokens". It
+/// must outlive the options.
+void show_generation(DocumentOptions& options, ProgressLine& line);
 
 /// "12 s", "3 min", "2 h"
 std::string duration_text(double seconds);

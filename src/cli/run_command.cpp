@@ -88,7 +88,13 @@ int compute(const GivenToRun& given) {
       });
     };
   }
-  if (!common.quiet) options.foresee = [](const std::string& text) { complain(text); };
+  show_generation(options.document, progress);
+  if (!common.quiet) {
+    options.foresee = [&progress](const std::string& text) {
+      progress.clear();
+      complain(text);
+    };
+  }
   RunOutcome outcome = given.page ? run_and_view(options, page_of(options)) : run(options);
   progress.clear();
   int exit_code = 0;

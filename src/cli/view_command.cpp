@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string_view>
@@ -80,10 +81,13 @@ int make_page(const GivenToView& given) {
   }
   options.document.threads = common.threads;
   options.commands = commands_of(given);
+  ProgressLine progress(common.quiet, std::chrono::seconds(1), std::chrono::milliseconds(200));
+  show_generation(options.document, progress);
   std::string page;
   const ViewOutcome outcome = to_standard_output
                                   ? view(options, [&](std::string_view piece) { page += piece; })
                                   : view(options, std::filesystem::path(given.out));
+  progress.clear();
   if (to_standard_output) print_result(page);
   if (common.quiet) return 0;
   warn(outcome.warnings);

@@ -159,7 +159,8 @@ void read_answer(const JsonValue& root, const FileAccess& access, ModelRequest& 
   request.answer = std::move(answer);
 }
 
-void complete_answer(Plan& plan, std::size_t threads) {
+void complete_answer(Plan& plan, std::size_t threads,
+                     const std::function<void(std::size_t done, std::size_t all)>& generated) {
   auto* request = std::get_if<ModelRequest>(&plan.computation);
   if (request == nullptr || !request->answer) return;
   const ModelFolder& folder = *request->folder;
@@ -172,8 +173,13 @@ void complete_answer(Plan& plan, std::size_t threads) {
   for (std::size_t b = 0; b < samples.size(); ++b) samples[b].resize(request->prompts[b]);
   const auto start = std::chrono::steady_clock::now();
   for (std::size_t b = 0; b < samples.size(); ++b) {
-    Answer answer = answer_to(folder.architecture, folder.weights, request->texts, b,
-                              *request->answer, options);
+    AnswerRequest own = *request->answer;
+    if (generated) {
+      own.generated = [&](std::size_t done) {
+        generated(b * own.most_tokens + done, samples.size() * own.most_tokens);
+      };
+    }
+    Answer answer = answer_to(folder.architecture, folder.weights, request->texts, b, own, options);
     report.generated.push_back(
         {request->prompts[b], std::move(answer.ids), {}, std::move(answer.probabilities)});
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 #include "attn/file_access.hpp"
 
@@ -20,7 +21,8 @@ void refuse_conversations(const JsonValue& root, const ModelFolder& folder,
 void read_answer(const JsonValue& root, const FileAccess& access, ModelRequest& request);
 
 /// Computes what follows the texts of a plan, if it asks for that, and puts it into them, their
-/// tokens and their labels.
-void complete_answer(Plan& plan, std::size_t threads);
+/// tokens and their labels. `generated` as in DocumentOptions; may be empty.
+void complete_answer(Plan& plan, std::size_t threads,
+                     const std::function<void(std::size_t done, std::size_t all)>& generated);
 
 }  // namespace attn

@@ -177,10 +177,11 @@ std::vector<Setting> settings(
   const auto& [input, model, architecture, texts, images, layers, logits, heads_off, ablate, patch,
                patch_at, generate, continued, parts, parts_between_special_tokens, chat, token_ids,
                attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where, weight,
-               tables, gradient, threads, files] = options;
+               tables, gradient, threads, files, generated] = options;
   static_cast<void>(input);
   static_cast<void>(threads);
   static_cast<void>(files);
+  static_cast<void>(generated);
 
   std::vector<Setting> all;
   // The key is the name of the field unless another one is given.
@@ -274,6 +275,7 @@ void put_options(const DocumentOptions& options, Document& document) {
     const std::filesystem::path here = std::filesystem::absolute(path, no_such_place);
     return (no_such_place ? path : here).string();
   };
+  document.watch_generation(options.generated);
   if (options.gradient) document.give(document.folder() / from_here(*options.gradient));
   for (const auto& table : options.tables)
     document.give(document.folder() / from_here(table.second));

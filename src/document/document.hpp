@@ -42,6 +42,11 @@ class Document {
   /// Takes a file that options name for one that the user gave.
   void give(std::filesystem::path path) { access_.given.push_back(std::move(path)); }
 
+  /// `generated` as in DocumentOptions; may be empty.
+  void watch_generation(std::function<void(std::size_t done, std::size_t all)> generated) {
+    generated_ = std::move(generated);
+  }
+
   /// The error with a place for users: "doc.json, /query/1", or the field that set the value. An
   /// error that names a field already stays unchanged.
   Error placed(const Error& error) const;
@@ -50,12 +55,16 @@ class Document {
   const std::filesystem::path& folder() const noexcept { return folder_; }
   const std::string& name() const noexcept { return name_; }
   const FileAccess& access() const noexcept { return access_; }
+  const std::function<void(std::size_t, std::size_t)>& generated() const noexcept {
+    return generated_;
+  }
 
  private:
   JsonValue root_;
   std::string name_;
   std::filesystem::path folder_;
   FileAccess access_;
+  std::function<void(std::size_t done, std::size_t all)> generated_;
   std::vector<std::pair<std::string, std::string>> fields_;  ///< JSON pointer → field
 };
 

@@ -42,7 +42,7 @@ class PlanSource {
   /// `threads`.
   Plan whole(Kind kind, std::span<const Kind> kinds, Problems& problems, std::size_t threads = 0) {
     if (kind == Kind::model) {
-      complete_answer(*model_, threads);
+      complete_answer(*model_, threads, document_.generated());
       return std::move(*model_);
     }
     tensors_.start(false);

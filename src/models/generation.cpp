@@ -144,6 +144,7 @@ Answer answer_to(const Architecture& model, const CheckpointWeights& weights,
     const auto best = std::ranges::max_element(logits);
     ids = {static_cast<std::int64_t>(best - logits.begin())};
     add(ids.front(), logits);
+    if (request.generated) request.generated(answer.ids.size());
     if (std::ranges::count(request.end_ids, ids.front()) > 0) break;
   }
   return answer;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct AnswerRequest {
   std::vector<std::int64_t> end_ids = {};
   /// In the place of likeliest tokens: those of a given text, for each sample.
   std::vector<std::vector<std::int64_t>> given = {};
+  /// Called after each generated token with their number. May be empty.
+  std::function<void(std::size_t done)> generated = {};
 };
 
 /// Tokens that follow a text, and the probability that the model gives each of them where it

@@ -273,10 +273,11 @@ TEST_CASE("every option of a document is one of its keys") {
   auto& [input, model, architecture, texts, images, layers, logits, heads_off, ablate, patch,
          patch_at, generate, continued, parts, parts_between_special_tokens, chat, token_ids,
          attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where, weight,
-         tables, gradient, threads, files] = options;
+         tables, gradient, threads, files, generated] = options;
   input = "doc.json";
   threads = 1;
   files.limits.nesting = 7;
+  generated = [](std::size_t, std::size_t) {};
   model = architecture = gradient = "a";
   texts = {{"a", "b"}};
   images = {"a"};
@@ -300,13 +301,13 @@ TEST_CASE("every option of a document is one of its keys") {
   tables = {{"t", "a"}};
   const auto unchanged = [](const std::filesystem::path& path) { return path.string(); };
   const std::vector<attn::Setting> settings = attn::settings(options, unchanged);
-  // All members but input, threads and files are settings.
+  // All members but input, threads, files and an observer are settings.
   constexpr std::size_t members = std::tuple_size_v<decltype(std::tie(
       input, model, architecture, texts, images, layers, logits, heads_off, ablate, patch, patch_at,
       generate, continued, parts, parts_between_special_tokens, chat, token_ids, attention, dtype,
       heads, scale, seed, valid_lens, pool, causal, score, where, weight, tables, gradient, threads,
-      files))>;
-  CHECK(settings.size() == members - 3);
+      files, generated))>;
+  CHECK(settings.size() == members - 4);
   for (const attn::Setting& setting : settings) {
     CAPTURE(setting.field);
     CHECK(attn::find_key(setting.key) != nullptr);

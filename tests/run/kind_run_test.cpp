@@ -32,4 +32,22 @@ TEST_CASE("a tensor that a model's result has not is refused before the model is
   CHECK(computed > 0);
 }
 
+TEST_CASE("a run tells each token that it generates, of how many") {
+  const TemporaryFolder folder;
+  attn::RunOptions options;
+  options.document.model = std::filesystem::path(ATTN_DATA) / "speeches";
+  options.document.texts = {{"The state of the Union", {}}, {"the people of", {}}};
+  options.document.generate = 3;
+  options.out = folder / "out";
+  options.plots = {};
+  std::vector<std::size_t> told, of;
+  options.document.generated = [&](std::size_t done, std::size_t all) {
+    told.push_back(done);
+    of.push_back(all);
+  };
+  attn::run(options);
+  CHECK(told == std::vector<std::size_t>{1, 2, 3, 4, 5, 6});
+  CHECK(of == std::vector<std::size_t>(6, 6));
+}
+
 }  // namespace
