@@ -138,7 +138,7 @@ AnswerParts read_answer_parts(const JsonValue* parts, const std::vector<Prompt>&
   }
   if (parts != nullptr && prompts.empty()) {
     throw input_error(translated("only texts have parts"), "/parts",
-                      translated("give \"text\" instead of token ids, or leave it out"));
+                      translated("give \"text\" instead of token ids, or the parts \"special\""));
   }
   const bool special = parts != nullptr && parts->is(JsonValue::Type::string);
   if (special && parts->string() != "special") {

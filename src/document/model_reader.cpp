@@ -270,6 +270,7 @@ class ModelReader {
     if (has_rows(*ids)) check_samples(*ids, 1, "/token_ids");
     request_.texts.ids = read_ids(*ids, "/token_ids");
     report_.tokens = written(request_.texts.ids, request_.folder->tokenizer);
+    find_special_ids();
     if (types == nullptr) return;
     if (!has_types()) {
       throw input_error(translated("the model has no token types"), "/token_types",
@@ -286,6 +287,19 @@ class ModelReader {
           translated("{1} for {2}", translated_count(found, "{1} token type", "{1} token types"),
                      translated_count(tokens, "{1} token", "{1} tokens")),
           pointer_to("/token_types", b), translated("give one type for each token"));
+    }
+  }
+
+  // The special ones among given ids, where parts lie between them.
+  void find_special_ids() {
+    const JsonValue* parts = root_.find("parts");
+    if (parts == nullptr || !parts->is(JsonValue::Type::string)) return;
+    if (request_.folder->no_tokenizer) throw *request_.folder->no_tokenizer;
+    for (const Ids& own : request_.texts.ids) {
+      Prompt& prompt = prompts_.emplace_back();
+      for (const std::int64_t id : own) {
+        prompt.tokens.push_back({std::nullopt, request_.folder->tokenizer->is_special(id)});
+      }
     }
   }
 

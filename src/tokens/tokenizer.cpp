@@ -218,6 +218,18 @@ std::vector<std::string> Tokenizer::pieces(std::span<const std::int64_t> ids) co
   return result;
 }
 
+bool Tokenizer::is_special(std::int64_t id) const {
+  const auto own = static_cast<TokenId>(id);
+  if (const AddedToken* added = parts_->added.find(own); added != nullptr && added->special) {
+    return true;
+  }
+  const auto holds = [own](const TextTemplate::Part& part) {
+    return part.text < 0 && std::ranges::count(part.ids, own) > 0;
+  };
+  return std::ranges::any_of(parts_->around.single, holds) ||
+         std::ranges::any_of(parts_->around.pair, holds);
+}
+
 std::size_t Tokenizer::size() const noexcept {
   return size_;
 }

@@ -79,6 +79,9 @@ class Tokenizer {
   /// The vocabulary's text of an id below size(); empty if no token has the id.
   std::string_view token(std::int64_t id) const;
 
+  /// Whether the token is put around texts, or is a special one that texts may name.
+  bool is_special(std::int64_t id) const;
+
   const SpecialIds& special_ids() const noexcept { return special_; }
 
   /// The id that the model gives to what has no token; none if it drops or refuses that.

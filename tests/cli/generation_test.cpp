@@ -194,6 +194,9 @@ TEST_CASE("shares of the answer's attention add up to one") {
       {text + R"(, "parts": {"all": [0, 31]}, "layers": [1, 3])",
        R"(["all","answer","first_token"])"},
       {text + R"(, "parts": "special")", R"(["part_1","answer","first_token"])"},
+      // <|begin_of_text|>, two tokens, the same again, three tokens.
+      {R"("token_ids": [2046, 1913, 536, 2046, 259, 512, 442], "generate": 2, "parts": "special")",
+       R"(["part_1","part_2","prompt","answer","first_token"])"},
       {R"("text": ["the people", "My fellow citizens of the House"], "generate": 3)",
        R"(["prompt","answer","first_token"])"}};
   for (const auto& [document, parts] : wishes) {
@@ -386,6 +389,12 @@ TEST_CASE("parts that a text does not have are refused with the reason") {
         "attn-cli: there is no answer whose attention the parts could share\n"
         "  where: standard input, /parts\n"
         "  help:  add \"generate\" or \"continue\", or leave it out\n");
+  const Outcome ids = attn_cli(
+      {"run", "--model", speeches_model, "--ids", "5,6", "--generate", "1", "--parts", "a=0:1"});
+  CHECK(ids.errors ==
+        "attn-cli: only texts have parts\n"
+        "  where: --parts\n"
+        "  help:  give \"text\" instead of token ids, or the parts \"special\"\n");
   const Outcome flag = attn_cli(
       {"run", "--model", speeches_model, "--text", "the", "--generate", "1", "--parts", "a=1"});
   CHECK(flag.exit_code == 2);
