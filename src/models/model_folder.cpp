@@ -273,7 +273,7 @@ std::vector<std::int64_t> end_tokens(const ModelFolder& model, const FileAccess&
     if (!is_there(file, access)) continue;
     const JsonValue config = read_json(file, access);
     try {
-      if (const auto own = end_tokens(config)) return *own;
+      if (const auto own = end_tokens(expect_object(config, ""))) return *own;
     } catch (const Error& problem) {
       throw problem.inside(file.path().string());
     }

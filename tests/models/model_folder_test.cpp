@@ -69,6 +69,10 @@ TEST_CASE("a broken file about written texts is named where it is read, and refu
   CHECK(error_from([&] { end_tokens(model, {}); }) ==
         "expected a number, found a string\n  where: " + generation.string() +
             ", /eos_token_id/1\n  help:  give a number");
+  folder.write("generation_config.json", "[1]");
+  CHECK(error_from([&] { end_tokens(folder.open(), {}); }) ==
+        "expected an object, found an array\n  where: " + generation.string() +
+            "\n  help:  give an object");
   folder.write("generation_config.json", "{");
   CHECK(error_from([&] { end_tokens(folder.open(), {}); }).find(generation.string()) !=
         std::string::npos);
