@@ -338,7 +338,7 @@ class ArchitectureReader {
     own.names = *part.names;
     std::optional<RotaryReader> rotary;
     if (model_.positions == ModelPositions::rotary) rotary.emplace(reader_, model_.head_width);
-    const LayerTypeReader types(reader_, causal);
+    const LayerTypeReader types(reader_, causal, count);
     if (causal && types.both_ways()) own.causal = false;
     const auto zero_key = reader_.listed(row_.rotary.off_where_zero_keys);
     const JsonValue* zero = zero_key ? reader_.find(*zero_key) : nullptr;

@@ -103,8 +103,9 @@ class RotaryReader {
 /// Keeps a reference to the reader.
 class LayerTypeReader {
  public:
-  /// Throws Error(input) at the key for types of layers that are not computed.
-  LayerTypeReader(const ConfigurationReader& reader, bool causal);
+  /// Throws Error(input) at the key for types of layers that are not computed, and for a list that
+  /// ends before the last of the `layers`.
+  LayerTypeReader(const ConfigurationReader& reader, bool causal, std::size_t layers);
 
   /// Whether windows reach to both sides of a query.
   bool both_ways() const { return both_ways_; }
@@ -119,12 +120,12 @@ class LayerTypeReader {
 
  private:
   enum class Type { full, windowed, linear };
-  void read_types();
+  void read_types(std::size_t layers);
   bool is_windowed(std::size_t layer, bool turned) const;
 
   const ConfigurationReader& reader_;
   const std::optional<RowWindow>& row_;
-  std::vector<Type> types_;  // of the first layers
+  std::vector<Type> types_;  // empty = they follow from other keys
   std::optional<std::size_t> size_;
   bool causal_, both_ways_ = false;
 };

@@ -17,8 +17,11 @@ namespace {
 
 std::optional<double> number_in(const JsonValue& object, const char* key) {
   const JsonValue* value = present_member(object, key);
-  return value != nullptr && value->is(JsonValue::Type::number) ? std::optional(value->number())
-                                                                : std::nullopt;
+  if (value == nullptr) return std::nullopt;
+  if (value->is(JsonValue::Type::number)) return value->number();
+  throw input_error(translated("expected a number, found {1}", translated(type_text(*value))),
+                    pointer_to("/rope_scaling", key),
+                    translated("this is not a configuration as the libraries write it"));
 }
 
 double number_or(const JsonValue& object, const char* key, double otherwise) {
@@ -218,9 +221,9 @@ RotaryScaling RotaryReader::long_scaling(const JsonValue& scaling) const {
   return scale;
 }
 
-LayerTypeReader::LayerTypeReader(const ConfigurationReader& reader, bool causal)
+LayerTypeReader::LayerTypeReader(const ConfigurationReader& reader, bool causal, std::size_t layers)
     : reader_(reader), row_(reader.row().window), causal_(causal) {
-  read_types();
+  read_types(layers);
   if (!row_) {
     if (std::ranges::count(types_, Type::windowed) > 0) {
       refuse_key("layer_types", translated("models of this type have no layers with a window"),
@@ -253,7 +256,7 @@ bool LayerTypeReader::is_linear(std::size_t layer) const {
 }
 
 // The types of the layers: a list of them, or of types with how often they come (GPT-Neo).
-void LayerTypeReader::read_types() {
+void LayerTypeReader::read_types(std::size_t layers) {
   const auto add = [&](const JsonValue& type, const std::string& key) {
     const std::string name = type.is(JsonValue::Type::string) ? type.string() : "";
     if (name == "sliding_attention" || name == "local") {
@@ -286,6 +289,12 @@ void LayerTypeReader::read_types() {
           add(entry.element(0).element(j), key);
         }
       }
+    }
+    if (types_.size() < layers) {
+      refuse_key(key,
+                 translated("{1} for {2}", translated_count(types_.size(), "{1} type", "{1} types"),
+                            translated_count(layers, "{1} layer", "{1} layers")),
+                 translated("give one type for each layer"));
     }
   }
 }

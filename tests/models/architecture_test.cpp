@@ -94,6 +94,13 @@ TEST_CASE("windows are in the layers that the family or layer_types say") {
       "full_attention", "full_attention", "full_attention", "sliding_attention"])")) == ".w...w");
 }
 
+TEST_CASE("a list of types that ends before the last layer is refused") {
+  CHECK(refusal_of(with_sizes("mistral", R"("layer_types": ["full_attention"])")) ==
+        "1 type for 6 layers\n"
+        "  where: /layer_types\n"
+        "  help:  give one type for each layer");
+}
+
 TEST_CASE(
     "SmolLM 3 has windows where it does not turn, EmbeddingGemma half of one on either side") {
   const Architecture small = architecture_of(
@@ -450,6 +457,11 @@ TEST_CASE("sizes that cannot be computed are refused before any weight is read")
         "YaRN has no meaning where all columns turn alike\n"
         "  where: /rope_theta\n"
         "  help:  give a \"rope_theta\" of more than 1");
+  CHECK(refusal_of(with_sizes("llama", R"("rope_scaling": {"rope_type": "yarn", "factor": 2,
+                   "original_max_position_embeddings": 8, "beta_fast": "32"})")) ==
+        "expected a number, found a string\n"
+        "  where: /rope_scaling/beta_fast\n"
+        "  help:  this is not a configuration as the libraries write it");
 }
 
 TEST_CASE("a single pair of columns turns by one radian whatever alpha a scaling has") {
