@@ -5,7 +5,7 @@
 
 #include "attn/error.hpp"
 
-#include "kernels/layer_norm.hpp"
+#include "kernels/row_functions.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
@@ -19,16 +19,16 @@ Tensor normalised(const Norm& norm, const Tensor& x, const Tensor& change, doubl
   const std::size_t width = x.shape().back(), rows = x.size() / width;
   const Tensor weight = norm.weight.converted(DType::float64);
   const Tensor bias = norm.bias.converted(DType::float64);
-  const double* w = weight ? weight.values<double>().data() : nullptr;
-  const double* b = bias ? bias.values<double>().data() : nullptr;
+  const kernels::RowNorm row_norm{weight ? weight.values<double>().data() : nullptr,
+                                  bias ? bias.values<double>().data() : nullptr, eps,
+                                  norm.kind == NormKind::layer};
   const std::shared_ptr<T> y = new_elements<T>(x.size());
   constexpr std::size_t block = 32;
   parallel_for((rows + block - 1) / block, threads, [&](std::size_t at) {
     const std::size_t first = at * block * width;
     const T* const added = change ? change.values<T>().data() + first : nullptr;
-    kernels::normalise_rows(kernels::RowNorm<T>{x.values<T>().data() + first, added, w, b, width,
-                                                eps, norm.kind == NormKind::layer, y.get() + first},
-                            std::min(block, rows - at * block));
+    kernels::normalise_rows(x.values<T>().data() + first, added, std::min(block, rows - at * block),
+                            width, row_norm, y.get() + first);
   });
   return filled(x.shape(), y);
 }

@@ -370,7 +370,7 @@ bool fits_single_precision(AttentionRequest& inner, const ProjectedAttentionRequ
   const ProjectedHeads key{sequences.key, width, inner.key_norm, inner.eps, inner.threads};
   const double stretch = largest_stretch(inner, geometry);
   const double scale = std::abs(scale_of(inner, geometry)) * stretch * stretch;
-  // Of few rows, those of queries and of keys are each measured by one thread.
+  // Few rows are too little work for all threads: one measures queries, another keys.
   constexpr std::size_t few_numbers = std::size_t{1} << 18U;
   const std::size_t beside = sequences.query.size() <= few_numbers ? inner.threads : 1;
   double longest_key = 0, longest_query = 0;

@@ -21,8 +21,8 @@
 
 namespace attn {
 
-/// What all blocks of queries of one attention read, and where they write. Keeps references to the
-/// arguments but the sequences.
+/// Inputs that all blocks of queries of one attention share, and their output. Keeps references to
+/// the arguments but the sequences.
 template <class T>
 struct KernelInputs {
   KernelInputs(const AttentionOptions& options, const Sequences& sequences, double score_scale,

@@ -10,6 +10,7 @@
 #include "models/checkpoint.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 
 namespace attn {
 namespace {
@@ -129,6 +130,35 @@ std::size_t count_of(const PartOfToken& parts) {
 }
 
 }  // namespace
+
+Prompt prompt_of(std::string_view text, const std::vector<TextToken>& tokens) {
+  // Tokens come in their order: each character is counted once.
+  std::size_t counted = 0, count = 0;
+  const auto characters = [&](std::size_t bytes) {
+    if (bytes < counted) counted = count = 0;
+    for (; counted < bytes; ++counted) count += continues_character(text[counted]) ? 0 : 1;
+    return count;
+  };
+  Prompt prompt;
+  for (const TextToken& token : tokens) {
+    PromptToken& own = prompt.tokens.emplace_back();
+    if (token.text == 0) {
+      const std::size_t word = text.find_first_not_of(" \t\n", token.begin);
+      own.character = characters(word < token.end ? word : token.begin);
+    }
+    own.special = token.special;
+  }
+  prompt.characters = characters(text.size());
+  return prompt;
+}
+
+Prompt prompt_of(const std::vector<std::int64_t>& ids, const Tokenizer& tokenizer) {
+  Prompt prompt;
+  for (const std::int64_t id : ids) {
+    prompt.tokens.push_back({std::nullopt, tokenizer.is_special(id)});
+  }
+  return prompt;
+}
 
 AnswerParts read_answer_parts(const JsonValue* parts, const std::vector<Prompt>& prompts,
                               const ModelRequest& request) {

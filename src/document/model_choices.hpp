@@ -7,7 +7,7 @@
 
 namespace attn {
 
-// What a document chooses among a model's results, and what it changes in the model. Each function
+// Choices of a document among a model's results, and its changes of the model. Each function
 // reads one key into the request, whose folder is open, and throws Error(input) at the key.
 
 /// Reads "layers". Throws as well for a model, or a choice of its layers, without any map.

@@ -25,7 +25,6 @@
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
-#include "support/utf8.hpp"
 #include "support/work_budget.hpp"
 #include "tokens/regular_expression.hpp"
 
@@ -296,10 +295,7 @@ class ModelReader {
     if (parts == nullptr || !parts->is(JsonValue::Type::string)) return;
     if (request_.folder->no_tokenizer) throw *request_.folder->no_tokenizer;
     for (const Ids& own : request_.texts.ids) {
-      Prompt& prompt = prompts_.emplace_back();
-      for (const std::int64_t id : own) {
-        prompt.tokens.push_back({std::nullopt, request_.folder->tokenizer->is_special(id)});
-      }
+      prompts_.push_back(prompt_of(own, *request_.folder->tokenizer));
     }
   }
 
@@ -381,29 +377,6 @@ class ModelReader {
     }
     // A table with one type, as in RoBERTa, is used for all tokens.
     if (typed) request_.texts.types = types_;
-  }
-
-  // Where the tokens begin in their text, the space before a word left out. The second text of a
-  // pair has no parts.
-  static Prompt prompt_of(const std::string& text, const std::vector<TextToken>& tokens) {
-    // Tokens come in their order: each character is counted once.
-    std::size_t counted = 0, count = 0;
-    const auto characters = [&](std::size_t bytes) {
-      if (bytes < counted) counted = count = 0;
-      for (; counted < bytes; ++counted) count += continues_character(text[counted]) ? 0 : 1;
-      return count;
-    };
-    Prompt prompt;
-    for (const TextToken& token : tokens) {
-      PromptToken& own = prompt.tokens.emplace_back();
-      if (token.text == 0) {
-        const std::size_t word = text.find_first_not_of(" \t\n", token.begin);
-        own.character = characters(word < token.end ? word : token.begin);
-      }
-      own.special = token.special;
-    }
-    prompt.characters = characters(text.size());
-    return prompt;
   }
 
   void read_decoder_texts() {

@@ -22,8 +22,8 @@ struct PanelRows {
 void pack_panel(const PanelRows<float>& rows, float* panel) noexcept;
 void pack_panel(const PanelRows<double>& rows, double* panel) noexcept;
 
-/// The same panels, one after the other, of any number of rows that are stored side by side, as
-/// columns of `width` lines `stride` numbers apart. Each line is read in one piece.
+/// Panels as above, one after the other, of any number of rows that are stored as columns: number k
+/// of row r is `first[k * stride + r]`, k < width. Each line k is read in one piece.
 void pack_lines(const PanelRows<float>& lines, float* panels) noexcept;
 void pack_lines(const PanelRows<double>& lines, double* panels) noexcept;
 

@@ -75,56 +75,65 @@ void activate_all(float constant, const float* x, const float* up, std::size_t c
   for (std::size_t k = 0; i < count; ++i, ++k) y[i] = up != nullptr ? rest[k] * up[i] : rest[k];
 }
 
-// 2. Sums of rows of weights.
+// 2. Numbers in double precision.
 
-using SumTag = hn::ScalableTag<double>;
-using SumVector = hn::Vec<SumTag>;
-constexpr std::size_t sum_lanes = hn::MaxLanes(SumTag());
+using Doubles = hn::ScalableTag<double>;
+using Singles = hn::Rebind<float, Doubles>;  // with as many lanes
+using DoubleVector = hn::Vec<Doubles>;
+constexpr std::size_t double_lanes = hn::MaxLanes(Doubles());
 
-HWY_INLINE SumVector load_doubles(SumTag d, const double* from) {
-  return hn::LoadU(d, from);
+HWY_INLINE DoubleVector load(const double* from) {
+  return hn::LoadU(Doubles(), from);
+}
+HWY_INLINE DoubleVector load(const float* from) {
+  return hn::PromoteTo(Doubles(), hn::LoadU(Singles(), from));
 }
 
-HWY_INLINE SumVector load_doubles(SumTag d, const float* from) {
-  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, SumTag>(), from));
+HWY_INLINE void store(DoubleVector numbers, double* to) {
+  hn::StoreU(numbers, Doubles(), to);
+}
+HWY_INLINE void store(DoubleVector numbers, float* to) {
+  hn::StoreU(hn::DemoteTo(Singles(), numbers), Singles(), to);
 }
 
-HWY_INLINE double of_lanes(SumTag d, SumVector parts) {
+// 3. Sums of rows of weights.
+
+HWY_INLINE double of_lanes(Doubles d, DoubleVector parts) {
   return hn::GetLane(hn::SumOfLanes(d, parts));
 }
 
 // ln x of normal numbers x > 0, to 2 units in the last place of |ln x| + 1: x = 2ⁿ·m with m from
 // √½ to √2, and ln m = 2 artanh z = 2 (z + z³/3 + z⁵/5 + …) for z = (m − 1) / (m + 1), |z| < 0.172.
-HWY_INLINE SumVector logarithm(SumTag d, SumVector x) {
-  const hn::RebindToSigned<SumTag> di;
+HWY_INLINE DoubleVector logarithm(Doubles d, DoubleVector x) {
+  const hn::RebindToSigned<Doubles> di;
   const auto constant = [d](double c) { return hn::Set(d, c); };
   // The bits of √½ taken away, what is above the fraction counts from √½.
   const auto root = hn::Set(di, 0x3fe6a09e667f3bcd);
   const auto above = hn::Sub(hn::BitCast(di, x), root);
   const auto exponent = hn::ShiftRight<52>(above);
-  const SumVector m = hn::BitCast(d, hn::Sub(hn::BitCast(di, x), hn::ShiftLeft<52>(exponent)));
-  const SumVector one = constant(1);
-  const SumVector z = hn::Div(hn::Sub(m, one), hn::Add(m, one));
-  const SumVector w = hn::Mul(z, z);
-  SumVector y = constant(1.0 / 21);
+  const DoubleVector m = hn::BitCast(d, hn::Sub(hn::BitCast(di, x), hn::ShiftLeft<52>(exponent)));
+  const DoubleVector one = constant(1);
+  const DoubleVector z = hn::Div(hn::Sub(m, one), hn::Add(m, one));
+  const DoubleVector w = hn::Mul(z, z);
+  DoubleVector y = constant(1.0 / 21);
   for (const double divisor : {19.0, 17.0, 15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0}) {
     y = hn::MulAdd(y, w, constant(1.0 / divisor));
   }
   y = hn::MulAdd(y, w, one);
-  const SumVector n = hn::ConvertTo(d, exponent);
+  const DoubleVector n = hn::ConvertTo(d, exponent);
   return hn::MulAdd(n, constant(0.693147180559945309), hn::Mul(hn::Add(z, z), y));
 }
 
 template <class T>
 RowSums sums_of(const T* row, std::size_t count, double position) {
-  const SumTag d;
+  const Doubles d;
   const std::size_t lanes = hn::Lanes(d);
-  const SumVector zero = hn::Zero(d), one = hn::Set(d, 1.0);
-  SumVector sum = zero, entropy = zero, distance = zero, largest = zero, positive = zero;
-  SumVector away = hn::Sub(hn::Iota(d, 0.0), hn::Set(d, position));
-  const SumVector step = hn::Set(d, static_cast<double>(lanes));
+  const DoubleVector zero = hn::Zero(d), one = hn::Set(d, 1.0);
+  DoubleVector sum = zero, entropy = zero, distance = zero, largest = zero, positive = zero;
+  DoubleVector away = hn::Sub(hn::Iota(d, 0.0), hn::Set(d, position));
+  const DoubleVector step = hn::Set(d, static_cast<double>(lanes));
   const auto add = [&](const T* from) {
-    const SumVector a = load_doubles(d, from);
+    const DoubleVector a = load(from);
     const auto some = hn::Gt(a, zero);
     sum = hn::Add(sum, a);
     positive = hn::Add(positive, hn::IfThenElseZero(some, one));
@@ -138,7 +147,7 @@ RowSums sums_of(const T* row, std::size_t count, double position) {
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) add(row + i);
   if (i < count) {
-    std::array<T, sum_lanes> rest{};
+    std::array<T, double_lanes> rest{};
     std::copy(row + i, row + count, rest.data());
     add(rest.data());
   }
@@ -151,36 +160,25 @@ RowSums sums_of(const T* row, std::size_t count, double position) {
   return sums;
 }
 
-// 3. Norms and rotations of rows of heads.
-
-using Doubles = hn::ScalableTag<double>;
-using Singles = hn::Rebind<float, Doubles>;  // with as many lanes
-constexpr std::size_t double_lanes = hn::MaxLanes(Doubles());
-
-HWY_INLINE hn::Vec<Doubles> load_singles(const float* from) {
-  return hn::PromoteTo(Doubles(), hn::LoadU(Singles(), from));
-}
-HWY_INLINE void store_singles(hn::Vec<Doubles> x, float* to) {
-  hn::StoreU(hn::DemoteTo(Singles(), x), Singles(), to);
-}
+// 4. Norms and rotations of rows.
 
 // Σ (x − mean) or Σ (x − mean)², by `power`.
-template <int power>
-HWY_INLINE double sum_of(const float* row, std::size_t width, double mean) {
+template <int power, class T>
+HWY_INLINE double sum_of(const T* row, std::size_t width, double mean) {
   const Doubles d;
   const auto middle = hn::Set(d, mean);
-  auto a = hn::Zero(d), b = a;
-  const auto add = [&](hn::Vec<Doubles> sum, std::size_t k) HWY_ATTR {
-    const auto x = hn::Sub(load_singles(row + k), middle);
-    return power == 1 ? hn::Add(sum, x) : hn::MulAdd(x, x, sum);
+  // Four sums, since an addition takes several cycles.
+  DoubleVector sums[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  const auto add = [&](DoubleVector& sum, std::size_t k) HWY_ATTR {
+    const auto x = hn::Sub(load(row + k), middle);
+    sum = power == 1 ? hn::Add(sum, x) : hn::MulAdd(x, x, sum);
   };
   std::size_t k = 0;
-  for (; k + 2 * double_lanes <= width; k += 2 * double_lanes) {
-    a = add(a, k);
-    b = add(b, k + double_lanes);
+  for (; k + 4 * double_lanes <= width; k += 4 * double_lanes) {
+    for (std::size_t n = 0; n < 4; ++n) add(sums[n], k + n * double_lanes);
   }
-  for (; k + double_lanes <= width; k += double_lanes) a = add(a, k);
-  double sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(a, b)));
+  for (; k + double_lanes <= width; k += double_lanes) add(sums[0], k);
+  double sum = of_lanes(d, hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3])));
   for (; k < width; ++k) {
     const double x = static_cast<double>(row[k]) - mean;
     sum += power == 1 ? x : x * x;
@@ -188,23 +186,40 @@ HWY_INLINE double sum_of(const float* row, std::size_t width, double mean) {
   return sum;
 }
 
-void normalise_row(const float* from, std::size_t width, const RowNorm& norm, float* to) {
+template <class T>
+void normalise_row(const T* from, std::size_t width, const RowNorm& norm, T* to) {
   const Doubles d;
   const auto size = static_cast<double>(width);
   const double mean = norm.subtracts_mean ? sum_of<1>(from, width, 0) / size : 0;
+  // From the deviations: no cancellation for large means.
   const double factor = 1 / std::sqrt(sum_of<2>(from, width, mean) / size + norm.eps);
   const auto middle = hn::Set(d, mean), by = hn::Set(d, factor);
   std::size_t k = 0;
   for (; k + double_lanes <= width; k += double_lanes) {
-    const auto unit = hn::Mul(hn::Sub(load_singles(from + k), middle), by);
-    const auto weight = hn::LoadU(d, norm.weight + k);
-    store_singles(norm.bias == nullptr ? hn::Mul(unit, weight)
-                                       : hn::MulAdd(unit, weight, hn::LoadU(d, norm.bias + k)),
-                  to + k);
+    auto y = hn::Mul(hn::Sub(load(from + k), middle), by);
+    if (norm.weight != nullptr) y = hn::Mul(y, hn::LoadU(d, norm.weight + k));
+    if (norm.bias != nullptr) y = hn::Add(y, hn::LoadU(d, norm.bias + k));
+    store(y, to + k);
   }
   for (; k < width; ++k) {
-    const double value = (static_cast<double>(from[k]) - mean) * factor * norm.weight[k];
-    to[k] = static_cast<float>(norm.bias == nullptr ? value : value + norm.bias[k]);
+    double y = (static_cast<double>(from[k]) - mean) * factor;
+    if (norm.weight != nullptr) y *= norm.weight[k];
+    if (norm.bias != nullptr) y += norm.bias[k];
+    to[k] = static_cast<T>(y);
+  }
+}
+
+template <class T>
+void normalise_all(const T* x, const T* added, std::size_t count, std::size_t width,
+                   const RowNorm& norm, T* to) {
+  for (std::size_t row = 0; row < count; ++row, x += width, to += width) {
+    const T* from = x;
+    if (added != nullptr) {
+      for (std::size_t k = 0; k < width; ++k) to[k] = x[k] + added[k];
+      from = to;
+      added += width;
+    }
+    normalise_row(from, width, norm, to);
   }
 }
 
@@ -270,6 +285,16 @@ RowSums double_row(const double* row, std::size_t count, double position) {
   return sums_of(row, count, position);
 }
 
+void normalise_floats(const float* x, const float* added, std::size_t count, std::size_t width,
+                      const RowNorm& norm, float* to) {
+  normalise_all(x, added, count, width, norm, to);
+}
+
+void normalise_doubles(const double* x, const double* added, std::size_t count, std::size_t width,
+                       const RowNorm& norm, double* to) {
+  normalise_all(x, added, count, width, norm, to);
+}
+
 void prepare_head_rows(const float* from, std::size_t count, std::size_t width, std::size_t stride,
                        const RowNorm* norm, const RowTurns* turns, float* to) {
   for (std::size_t i = 0; i < count; ++i, from += stride, to += stride) {
@@ -291,6 +316,8 @@ namespace attn::kernels {
 ATTN_FOR_TARGETS(activate_by);
 ATTN_FOR_TARGETS(float_row);
 ATTN_FOR_TARGETS(double_row);
+ATTN_FOR_TARGETS(normalise_floats);
+ATTN_FOR_TARGETS(normalise_doubles);
 ATTN_FOR_TARGETS(prepare_head_rows);
 
 void activate(Curve curve, float constant, const float* x, const float* up, std::size_t count,
@@ -304,6 +331,16 @@ RowSums row_sums(const float* row, std::size_t count, double position) noexcept 
 
 RowSums row_sums(const double* row, std::size_t count, double position) noexcept {
   return ATTN_OF_TARGET(double_row)(row, count, position);
+}
+
+void normalise_rows(const float* x, const float* added, std::size_t count, std::size_t width,
+                    const RowNorm& norm, float* to) noexcept {
+  ATTN_OF_TARGET(normalise_floats)(x, added, count, width, norm, to);
+}
+
+void normalise_rows(const double* x, const double* added, std::size_t count, std::size_t width,
+                    const RowNorm& norm, double* to) noexcept {
+  ATTN_OF_TARGET(normalise_doubles)(x, added, count, width, norm, to);
 }
 
 void prepare_rows(const float* from, std::size_t count, std::size_t width, std::size_t stride,

@@ -29,12 +29,19 @@ RowSums row_sums(const float* row, std::size_t count, double position) noexcept;
 RowSums row_sums(const double* row, std::size_t count, double position) noexcept;
 
 /// (x − mean) / √(mean of squares + eps) · weight + bias for rows of `width` numbers, with the
-/// row's mean, or 0 for an RMS norm. `bias` may be null.
+/// row's mean, or 0 for an RMS norm. A null weight is 1, a null bias 0.
 struct RowNorm {
   const double *weight, *bias;
   double eps;
   bool subtracts_mean;
 };
+
+/// Norms of `count` rows that lie one after the other, or of their sums with those of `added`,
+/// unless it is null, in double precision and rounded once. No row changes the numbers of another.
+void normalise_rows(const float* x, const float* added, std::size_t count, std::size_t width,
+                    const RowNorm& norm, float* to) noexcept;
+void normalise_rows(const double* x, const double* added, std::size_t count, std::size_t width,
+                    const RowNorm& norm, double* to) noexcept;
 
 /// Cosines and sines, [rows,pairs] each, of rotations of pairs of columns: columns n and n + pairs,
 /// or 2n and 2n + 1 if interleaved.

@@ -14,7 +14,8 @@
 namespace attn {
 namespace {
 
-// What the leading axis number `axis` of `count` of a tensor counts. Shares have an axis of layers.
+// Name of the things that leading axis `axis` of the `count` leading axes of a tensor counts.
+// Shares have an axis of layers.
 std::string_view axis_name(std::string_view tensor, std::size_t axis, std::size_t count,
                            bool heads_only) {
   if (tensor == "shares") return std::array{"sample", "layer", "head"}[axis + 3 - count];
