@@ -10,15 +10,17 @@
 #include <hwy/highway.h>
 
 #include "kernels/target_dispatch.hpp"
+#include "kernels/vector_math_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// ggml/src/ggml-quants.c of llama.cpp describes the formats. Each number is a product of a scale of
-// float16, of up to seven bits and of the stored bits, 24 together, so that products are exact in
-// float and a difference is rounded once, whether the processor fuses it or not.
+// ggml/src/ggml-quants.c of llama.cpp describes the formats. A number is the product of a scale of
+// float16 (11 bits), of the scale of its group (up to 7 bits) and of the stored number (up to 8
+// bits), in no format more than 24 bits together: products are exact in float, and a difference is
+// rounded once, whether the processor fuses it or not.
 
 using Bytes = const std::uint8_t*;
 
@@ -28,10 +30,9 @@ using Whole = hn::Rebind<std::int32_t, Numbers>;
 constexpr std::size_t lanes = hn::MaxLanes(Numbers());
 
 HWY_INLINE float half_at(Bytes at) {
-  const hn::CappedTag<float, 1> d;
-  hwy::float16_t half;
+  std::uint16_t half;
   std::memcpy(&half, at, sizeof half);
-  return hn::GetLane(hn::PromoteTo(d, hn::LoadU(hn::Rebind<hwy::float16_t, decltype(d)>(), &half)));
+  return hn::GetLane(float16_numbers(hn::CappedTag<float, 1>(), &half));
 }
 
 HWY_INLINE hn::Vec<Whole> bytes_at(Bytes at) {
@@ -154,7 +155,8 @@ HWY_INLINE void q6_k(Bytes block, float* to) {
 template <std::size_t elements, std::size_t bytes, class Widen>
 HWY_INLINE void for_blocks(const std::byte* from, std::size_t blocks, float* to,
                            const Widen& widen) {
-  // Products between the rows keep the processor from foreseeing the next blocks.
+  // Rows of weights are widened a few at a time, with their products between (multiply_part() of
+  // attention/linear.cpp), so that the processor does not foresee the next blocks.
   constexpr std::size_t ahead = 2048, line = 64;
   for (std::size_t i = 0; i < blocks; ++i) {
     const Bytes block = reinterpret_cast<Bytes>(from) + i * bytes;

@@ -26,8 +26,7 @@ HWY_INLINE hn::Vec<D> load_stored(D d, const std::byte* at) {
     const auto bits = hn::LoadU(halves, reinterpret_cast<const std::uint16_t*>(at));
     return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(words, bits)));
   } else if constexpr (type == StoredNumber::float16) {
-    const hn::Rebind<hwy::float16_t, D> halves;
-    return hn::PromoteTo(d, hn::LoadU(halves, reinterpret_cast<const hwy::float16_t*>(at)));
+    return float16_numbers(d, reinterpret_cast<const std::uint16_t*>(at));
   } else {
     return hn::LoadU(d, reinterpret_cast<const hn::TFromD<D>*>(at));
   }

@@ -7,6 +7,8 @@
 #define ATTN_KERNELS_VECTOR_MATH_INL
 #endif
 
+#include <cstdint>
+
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -21,6 +23,26 @@ HWY_INLINE V larger(D, V first, V second) {
   return hn::Max(first, second);
 #else  // there Max prefers the number
   return hn::IfThenElse(hn::Gt(first, second), first, second);
+#endif
+}
+
+// The numbers of float16 whose bits stand at `from`, a vector of floats of them, NaN and infinity
+// too, which Highway makes finite where the processor has no instruction for it.
+template <class D>
+HWY_INLINE hn::Vec<D> float16_numbers(D d, const std::uint16_t* from) {
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || (HWY_ARCH_X86 && HWY_TARGET >= HWY_SSE4)
+  const hn::Rebind<std::uint32_t, D> words;
+  const auto bits = hn::PromoteTo(words, hn::LoadU(hn::Rebind<std::uint16_t, D>(), from));
+  const auto size = hn::And(bits, hn::Set(words, 0x7FFF));
+  // Exponents of floats are larger by 112, which is exact for numbers below the normal ones too.
+  const auto number = hn::Mul(hn::BitCast(d, hn::ShiftLeft<13>(size)), hn::Set(d, 0x1p112F));
+  const auto special = hn::VecFromMask(words, hn::Gt(size, hn::Set(words, 0x7BFF)));
+  const auto exponent = hn::And(special, hn::Set(words, 0x7F800000));
+  const auto sign = hn::ShiftLeft<16>(hn::Xor(bits, size));
+  return hn::BitCast(d, hn::Or(hn::Or(hn::BitCast(words, number), exponent), sign));
+#else
+  const hn::Rebind<hwy::float16_t, D> halves;
+  return hn::PromoteTo(d, hn::LoadU(halves, reinterpret_cast<const hwy::float16_t*>(from)));
 #endif
 }
 

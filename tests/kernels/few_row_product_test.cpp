@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <random>
 #include <vector>
 
@@ -117,6 +118,29 @@ TEST_CASE("products of few rows are those of the stored numbers, whatever the si
     for (std::size_t width = 1; width <= 70; ++width) {
       REQUIRE(largest_few_row_error<double>(StoredNumber::float64, {2, width, 3}, false, true) <=
               1);
+    }
+  });
+}
+
+TEST_CASE("infinity and NaN of float16 are those of floats in products of few rows") {
+  on_every_target([] {
+    constexpr std::size_t width = 37;
+    const std::vector<float> x(width, 1.0F);
+    for (const std::uint16_t special :
+         std::initializer_list<std::uint16_t>{0x7C00, 0xFC00, 0x7E00, 0xFE01}) {
+      for (std::size_t place = 0; place < width; ++place) {
+        std::vector<std::uint16_t> w(width, 0x3C00);  // ones
+        w[place] = special;
+        const auto* const row = reinterpret_cast<const std::byte*>(w.data());
+        float y = 0;
+        kernels::multiply_few_rows(
+            kernels::FewRowProduct<float>{x.data(), 1, width, StoredNumber::float16, 1, nullptr, &y,
+                                          1},
+            &row);
+        const float number = attn::float16_number(special);
+        CAPTURE(special);
+        CHECK((std::isnan(number) ? std::isnan(y) : y == number));
+      }
     }
   });
 }
