@@ -2,7 +2,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <type_traits>
 
 #include "kernels/attention_kernels.hpp"
 
@@ -247,7 +246,11 @@ bool add_keys(const QueryRow<T>* rows, const PackedHead<T>& head, KeyStep<T>& ke
 template <bool measures, class T, class Fit>
 bool add_keys_in_lanes(const QueryRow<T>* rows, const T* packed, const PackedHead<T>& head,
                        KeyStep<T>& keys, std::size_t next, const Fit& fit) {
-  constexpr std::size_t queries = rows_in_lanes<T>, tile = keys_in_lanes<T>;
+  constexpr std::size_t queries = rows_in_lanes<T>, tile = keys_in_lanes;
+  if constexpr (!measures) {
+    const auto sees_none = [&](const QueryRow<T>& one) { return one.own(keys.range).empty(); };
+    if (std::all_of(rows, rows + queries, sees_none)) return true;
+  }
   HWY_ALIGN T products[keys_at_a_time * queries];
   HWY_ALIGN T scores[queries * keys_at_a_time];
   const HeadSizes& sizes = rows[0].block->sizes;
@@ -335,36 +338,36 @@ struct QueryLengths {
   }
 };
 
-// Groups of queries side by side, of heads up to score_depth wide: sums over the width have one
-// part there.
+// Groups of queries side by side. Wider heads than score_depth have none: their sums over the width
+// would have to be cut there, as score_limits() counts on.
 template <class T>
 class PackedQueries {
  public:
-  static constexpr std::size_t unit = rows_in_lanes<T>;
-
-  void pack(const QueryRow<T>* row, std::size_t count) {
-    rows_ = count;
-    in_groups_ = 0;
-    if (count < unit) return;
-    width_ = row->block->sizes.width;
-    const std::size_t groups = width_ <= score_depth ? count / unit : 0;
-    for (std::size_t g = 0; g < groups; ++g) {
-      const T* q[unit];
-      for (std::size_t i = 0; i < unit; ++i) q[i] = row[g * unit + i].numbers();
-      pack_columns<unit>(q, unit, width_, T(1), numbers_.data() + g * unit * width_);
+  PackedQueries(const QueryRow<T>* row, std::size_t count) : width_(row->block->sizes.width) {
+    constexpr std::size_t group = rows_in_lanes<T>;
+    if (width_ > score_depth) return;
+    for (; rows_ + group <= count; rows_ += group) {
+      const T* q[group];
+      for (std::size_t i = 0; i < group; ++i) q[i] = row[rows_ + i].numbers();
+      pack_columns<group>(q, group, width_, T(1), numbers_.data() + rows_ * width_);
     }
-    in_groups_ = groups * unit;
   }
 
+  // Rows that are in groups, the first ones.
   std::size_t rows() const { return rows_; }
-  std::size_t in_groups() const { return in_groups_; }
   // The group of the rows from `row` on.
   const T* group(std::size_t row) const { return numbers_.data() + row * width_; }
 
  private:
-  std::size_t rows_ = 0, in_groups_ = 0, width_ = 0;
+  std::size_t rows_ = 0, width_;
   alignas(64) std::array<T, blocks_together * few_queries * score_depth> numbers_;
 };
+
+// Leaves a mark by which merge() finds the block out of range, and with it the whole attention.
+template <class T>
+void mark_out_of_range(T* partial, const HeadSizes& sizes) {
+  *Partial<T>::at(partial, 0, sizes).total = out_of_range<T>;
+}
 
 template <class T>
 void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedHead<T>& head,
@@ -372,54 +375,36 @@ void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedH
                      bool& any_not_finite) {
   const HeadSizes& sizes = blocks.front()->sizes;
   std::array<std::array<T, few_queries>, blocks_together> largest;
-  std::array<QueryLengths<T>, blocks_together> queries;
+  std::array<QueryLengths<T>, blocks_together> lengths;
   std::array<QueryRow<T>, blocks_together * few_queries> row;
-  std::array<bool, blocks_together> fits;
-  PackedQueries<T> packed;
-  fits.fill(true);
+  std::size_t rows = 0;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
+    T* const partial = partials + b * stride;
     largest[b].fill(-infinite<T>);
-    queries[b] = QueryLengths<T>::of(*blocks[b]);
-    std::fill_n(partials + b * stride, partial_count(blocks[b]->queries, sizes), T(0));
+    lengths[b] = QueryLengths<T>::of(*blocks[b]);
+    std::fill_n(partial, partial_count(blocks[b]->queries, sizes), T(0));
+    for (std::size_t i = 0; i < blocks[b]->queries; ++i) {
+      row[rows++] = {blocks[b], i, Partial<T>::at(partial, i, sizes), &largest[b][i]};
+    }
   }
+  const PackedQueries<T> packed(row.data(), rows);
+  const bool in_lanes = packed.rows() > 0;
+  const std::size_t together = in_lanes                  ? rows_in_lanes<T>
+                               : rows < queries_together ? 1
+                                                         : queries_together;
   const ScoreLimits limits = score_limits<T>(sizes.width, blocks.front()->mask.steepness);
+  const auto all_fit = [&](T longest_key) {
+    return std::all_of(lengths.begin(),
+                       lengths.begin() + static_cast<std::ptrdiff_t>(blocks.size()),
+                       [&](const QueryLengths<T>& own) { return own.fit(longest_key, limits); });
+  };
   for (std::size_t key = first; key < first + count; key += keys_at_a_time) {
     KeyStep<T> keys;
     keys.range = {key, std::min(key + keys_at_a_time, first + count)};
-    std::size_t rows = 0;
-    const auto find_rows = [&] {
-      rows = 0;
-      for (std::size_t b = 0; b < blocks.size(); ++b) {
-        for (std::size_t i = 0; fits[b] && i < blocks[b]->queries; ++i) {
-          row[rows++] = {blocks[b], i, Partial<T>::at(partials + b * stride, i, sizes),
-                         &largest[b][i]};
-        }
-      }
-      if (rows != packed.rows()) packed.pack(row.data(), rows);
-    };
-    const auto leave_out = [&](const auto& fit) {
-      for (std::size_t b = 0; b < blocks.size(); ++b) {
-        if (!fits[b] || fit(b)) continue;
-        fits[b] = false;
-        *Partial<T>::at(partials + b * stride, 0, sizes).total = out_of_range<T>;
-      }
-    };
-    const auto all_fit = [&](T longest_key) {
-      for (std::size_t b = 0; b < blocks.size(); ++b) {
-        if (fits[b] && !queries[b].fit(longest_key, limits)) return false;
-      }
-      return true;
-    };
-    find_rows();
-    if (rows == 0) return;
     // 1. The first queries. What they all see is measured while it is read for them; many queries
     // that do not lie side by side are faster after a pass that measures it and brings it into the
     // cache.
     const std::size_t next = std::min(keys_at_a_time, first + count - keys.range.end);
-    const bool in_lanes = packed.in_groups() > 0;
-    const std::size_t together = in_lanes                  ? rows_in_lanes<T>
-                                 : rows < queries_together ? 1
-                                                           : queries_together;
     const auto sees_all = [&](const QueryRow<T>& one) {
       const Range own = one.own(keys.range);
       return own.first == 0 && own.end == keys.present();
@@ -435,17 +420,13 @@ void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedH
     }
     if (i == 0) {
       keys.measure_keys(head, sizes.width, all_fit);
-      leave_out([&](std::size_t b) { return queries[b].fit(keys.longest_key, limits); });
-      find_rows();
+      if (!all_fit(keys.longest_key)) return mark_out_of_range(partials, sizes);
       keys.measure_values(head, sizes.value_width);
     }
     any_not_finite = any_not_finite || !keys.all_finite;
-    if (!values_fit(keys.largest_value, sizes.keys)) {
-      leave_out([](std::size_t) { return false; });
-      return;
-    }
+    if (!values_fit(keys.largest_value, sizes.keys)) return mark_out_of_range(partials, sizes);
     // 2. The others.
-    for (; i < packed.in_groups(); i += rows_in_lanes<T>) {
+    for (; i < packed.rows(); i += rows_in_lanes<T>) {
       add_keys_in_lanes<false>(row.data() + i, packed.group(i), head, keys, i == 0 ? next : 0,
                                all_fit);
     }

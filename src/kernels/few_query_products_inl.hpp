@@ -333,13 +333,21 @@ void multiply_keys(const T* const* q, const T* const* rows, const Range& some, s
   seen = measured;
 }
 
-// Rows of queries that lie side by side in the lanes of one vector, or of two with 16 registers.
+// Rows of queries that lie side by side in the lanes of one vector, or of two with 16 registers,
+// and are whole groups of those that are read together.
 template <class T>
-constexpr std::size_t rows_in_lanes = queries_together == 4 ? lanes_of<T> : 2 * lanes_of<T>;
+constexpr std::size_t rows_in_lanes = queries_together == 4
+                                          ? std::max(lanes_of<T>, queries_together)
+                                          : 2 * lanes_of<T>;
 
 // Keys whose products with them are in registers together.
-template <class T>
 constexpr std::size_t keys_in_lanes = queries_together == 4 ? 8 : 4;
+
+// Chains of their sums: with one vector per key, an addition would wait for the one before.
+template <class T>
+constexpr std::size_t chains_in_lanes = rows_in_lanes<T> == lanes_of<T> ? 2 : 1;
+static_assert(rows_in_lanes<float> % queries_together == 0 &&
+              rows_in_lanes<double> % queries_together == 0);
 
 // Columns of values whose sums are in registers together.
 template <class T>
@@ -348,7 +356,7 @@ constexpr std::size_t strip_columns = 4 * lanes_of<T>;
 // Calls of next() per tile of keys, and strips of columns of values per group of queries.
 template <class T>
 constexpr std::size_t steps_in_lanes(std::size_t width) {
-  return rows_in_lanes<T> == lanes_of<T> ? width / 2 : width;
+  return width / chains_in_lanes<T>;
 }
 template <class T>
 constexpr std::size_t strips(std::size_t width) {
@@ -364,7 +372,7 @@ HWY_INLINE void multiply_lanes(const T* HWY_RESTRICT packed, const T* const* row
   Ahead ahead = given;
   const hn::ScalableTag<T> d;
   constexpr std::size_t size = lanes_of<T>, vectors = rows_in_lanes<T> / size;
-  constexpr std::size_t chains = vectors == 1 ? 2 : 1;
+  constexpr std::size_t chains = chains_in_lanes<T>;
   using V = hn::Vec<decltype(d)>;
   V sum[chains][keys][vectors];
   const T* key[keys];

@@ -172,6 +172,34 @@ TEST_CASE("NaN and infinity that are seen give what the reference gives") {
   });
 }
 
+TEST_CASE("NaN and infinity give what the reference gives where queries lie side by side") {
+  on_every_target([] {
+    RandomRequests random(9);
+    for (const DType dtype : {DType::float32, DType::float64}) {
+      for (const float special : {infinity, -infinity, std::nanf("")}) {
+        for (const bool seen : {false, true}) {
+          CAPTURE(special);
+          CAPTURE(seen);
+          // 20 rows share the keys.
+          AttentionRequest request =
+              rounded(random_attention(random, {1, 5, 4, 33}, {1, 1, 420, 33}, 70), dtype);
+          request.weights = false;
+          const std::size_t last = seen ? 420 : 400;
+          request.mask.valid_lens =
+              Tensor({1}, std::vector<std::int64_t>{static_cast<std::int64_t>(last)});
+          auto& of = sequences(request);
+          of.value = with_number(of.value, 300 * 70 + 65, seen ? special : 1);
+          of.value = with_number(of.value, 410 * 70 + 3, special);
+          of.key = with_number(of.key, 411 * 33 + 5, special);
+          const std::optional<AttentionResult> result = fast(request);
+          REQUIRE(result);
+          CHECK(near(result->output, exact(request).output, 1));
+        }
+      }
+    }
+  });
+}
+
 TEST_CASE("scores beyond single precision are left to the reference") {
   on_every_target([] {
     RandomRequests random(9);

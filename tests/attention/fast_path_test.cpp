@@ -154,6 +154,14 @@ TEST_CASE("the fast path agrees with the reference for queries side by side of a
       request.mask.align = attn::Alignment::lower_right;
       check_both_types(request);
     }
+    // Steps of 64 keys that some queries or all of them do not see.
+    AttentionRequest request = attention(420, 33, 40);
+    request.mask.window = attn::Window{70, 0};
+    request.mask.align = attn::Alignment::lower_right;
+    check_both_types(request);
+    request.mask.window.reset();
+    request.mask.valid_lens = lens({1}, {129});
+    check_both_types(request);
   });
 }
 

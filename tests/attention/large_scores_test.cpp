@@ -132,6 +132,14 @@ TEST_CASE("queries of heads that share keys are computed in double precision whe
         request.scale = scale;
         check_precision(request);
       }
+      // One head's scores are too large, those of the others are not.
+      request.scale.reset();
+      std::vector<double> query = numbers(sequences(request).query);
+      for (std::size_t i = 0; i < queries * width; ++i)
+        query[(heads - 1) * queries * width + i] *= 240;
+      sequences(request).query =
+          attn::testing::doubles({1, heads, queries, width}, query).converted(DType::float32);
+      check_precision(request);
       request.scale = 1.0 / 64;
       sequences(request).query =
           Tensor({1, heads, queries, width}, std::vector<float>(heads * queries * width, 100.0F));
