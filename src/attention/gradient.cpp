@@ -54,10 +54,6 @@ Numbers transposed(const double* matrix, std::size_t rows, std::size_t columns) 
   return result;
 }
 
-bool all_finite(std::span<const double> numbers) {
-  return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
-}
-
 Tensor folded(const Heads& rows, std::size_t first, const Tensor& like) {
   const Shape& shape = like.shape();
   const std::size_t rank = shape.size(), length = shape[rank - 2];

@@ -23,8 +23,6 @@ void add_product(const double* a, std::size_t row_step, std::size_t depth_step, 
 /// The transpose [columns,rows] of a matrix [rows,columns].
 Numbers transposed(const double* matrix, std::size_t rows, std::size_t columns);
 
-bool all_finite(std::span<const double> numbers);
-
 /// The rows of all heads, [samples,heads,length,width].
 struct Heads {
   std::size_t samples = 0, heads = 0, length = 0, width = 0;

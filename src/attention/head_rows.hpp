@@ -1,11 +1,11 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <span>
 
 #include "attn/tensor.hpp"
+
+#include "tensor/operations.hpp"
 
 namespace attn {
 
@@ -58,9 +58,7 @@ class HeadRows {
       return all.subspan(batch * batch_stride + head * head_stride + i * row_stride, width);
     }
 
-    bool finite() const {
-      return std::all_of(all.begin(), all.end(), [](T x) { return std::isfinite(x); });
-    }
+    bool finite() const { return all_finite(all); }
 
     Tensor numbers;
     std::span<const T> all;  ///< of `numbers`, whose elements copies share

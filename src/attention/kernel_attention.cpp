@@ -16,6 +16,7 @@
 #include "support/parallel_for.hpp"
 #include "support/work_budget.hpp"
 #include "tensor/half_number.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -163,7 +164,8 @@ class KernelAttention {
   std::shared_ptr<T> scratch() const { return new_elements<T>(kernel_count() + score_count()); }
 
   // Many heads: a thread packs a head and computes it before the next, so that the packed head
-  // stays in its cache. Each has the same heads of all samples, as Linear layers share columns.
+  // stays in its cache. A thread has the same heads of all samples, whose columns it
+  // computed in the projections before, as far as it could (ColumnGroup::worker of linear.cpp).
   void by_heads(std::size_t heads, std::size_t threads) {
     struct State {
       HeadPacking<T> packing;
@@ -261,8 +263,7 @@ class KernelAttention {
   std::vector<std::uint32_t> non_finite_keys_of(const KeyHead<T>& rows) const {
     std::vector<std::uint32_t> keys;
     for (std::size_t key = 0; key < rows.values.size(); ++key) {
-      const T* const row = rows.values[key];
-      if (!std::all_of(row, row + geometry_.value_width, [](T x) { return std::isfinite(x); })) {
+      if (!all_finite(std::span(rows.values[key], geometry_.value_width))) {
         keys.push_back(static_cast<std::uint32_t>(key));
       }
     }

@@ -389,7 +389,11 @@ bool fits_single_precision(AttentionRequest& inner, const ProjectedAttentionRequ
   run_beside(
       beside,
       [&] { queries = precise(sequences.query, linear.query, request.states.query, by_queries); },
-      [&] { keys = precise(sequences.key, linear.key, request.states.key_or_query(), by_keys); });
+      [&] {
+        // One after the other, the keys need not be precise where the queries cannot be.
+        keys = (beside > 1 || queries) &&
+               precise(sequences.key, linear.key, request.states.key_or_query(), by_keys);
+      });
   return queries && keys;
 }
 
@@ -425,7 +429,7 @@ AttentionResult attend_projected(const ProjectedAttentionRequest& request) {
       // Numbers may leave the range of single precision on their way to a result within it.
       std::atomic<bool> finite{true};
       const Epilogue check{[&](std::size_t, std::size_t count, const float* y) {
-                             if (!all_finite(y, count)) finite = false;
+                             if (!all_finite(std::span(y, count))) finite = false;
                            },
                            {}};
       AttentionResult result = finished(std::move(inner), weights, check);

@@ -62,6 +62,24 @@ void copy_block(const std::byte* from, const Shape& shape, std::byte* to, const 
   }
 }
 
+// By bits and in pieces, for which compilers use vectors.
+template <class T>
+bool finite_by_bits(std::span<const T> numbers) {
+  using Bits = std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>;
+  constexpr Bits exponent = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+  constexpr std::size_t piece = 16;
+  std::size_t i = 0;
+  for (; i + piece <= numbers.size(); i += piece) {
+    Bits not_finite = 0;
+    for (std::size_t j = 0; j < piece; ++j) {
+      const Bits bits = std::bit_cast<Bits>(numbers[i + j]);
+      not_finite |= (bits & exponent) == exponent ? 1U : 0U;
+    }
+    if (not_finite != 0) return false;
+  }
+  return std::ranges::all_of(numbers.subspan(i), [](T x) { return std::isfinite(x); });
+}
+
 }  // namespace
 
 Tensor part_of(const Tensor& tensor, std::size_t first, Shape shape) {
@@ -78,30 +96,16 @@ Tensor rows_of(const Tensor& tensor, std::size_t first, std::size_t count) {
   return part_of(tensor, first * row, std::move(shape));
 }
 
-template <class T>
-bool all_finite(const T* numbers, std::size_t count) {
-  // By bits and in pieces, for which compilers use vectors.
-  using Bits = std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>;
-  constexpr Bits exponent = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
-  constexpr std::size_t piece = 16;
-  std::size_t i = 0;
-  for (; i + piece <= count; i += piece) {
-    Bits not_finite = 0;
-    for (std::size_t j = 0; j < piece; ++j) {
-      const Bits bits = std::bit_cast<Bits>(numbers[i + j]);
-      not_finite |= (bits & exponent) == exponent ? 1U : 0U;
-    }
-    if (not_finite != 0) return false;
-  }
-  return std::all_of(numbers + i, numbers + count, [](T x) { return std::isfinite(x); });
+bool all_finite(std::span<const float> numbers) {
+  return finite_by_bits(numbers);
 }
 
-template bool all_finite(const float* numbers, std::size_t count);
-template bool all_finite(const double* numbers, std::size_t count);
+bool all_finite(std::span<const double> numbers) {
+  return finite_by_bits(numbers);
+}
 
 bool all_finite(const Tensor& tensor) {
-  return with_floats(tensor,
-                     [](const auto numbers) { return all_finite(numbers.data(), numbers.size()); });
+  return with_floats(tensor, [](const auto numbers) { return all_finite(numbers); });
 }
 
 Tensor picked(const Tensor& tensor, std::span<const std::size_t> indices, std::size_t axis) {

@@ -27,8 +27,8 @@ Tensor rows_of(const Tensor& tensor, std::size_t first, std::size_t count);
 /// Whether no number of a tensor of float32 or float64, or of an array, is NaN or infinite. Not for
 /// shapes alone.
 bool all_finite(const Tensor& tensor);
-template <class T>
-bool all_finite(const T* numbers, std::size_t count);
+bool all_finite(std::span<const float> numbers);
+bool all_finite(std::span<const double> numbers);
 
 /// Slices of one axis in the order of `indices`, which may repeat: [n,…] → [indices,…] for axis 0,
 /// [b,n,…] → [b,indices,…] for axis 1.
