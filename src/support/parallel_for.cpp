@@ -226,22 +226,23 @@ void parallel_for(std::size_t count, std::size_t threads,
     }
     return;
   }
-  // The calling thread begins with the first task, so that computations that follow each other and
-  // have a task per thread give it the same share.
+  // The calling thread begins with task 0: of computations that follow each other with a task per
+  // thread, it reads the same rows or columns again, from its own cache.
   std::atomic<std::size_t> next{1};
+  std::atomic<bool> failed{false};
   const auto caller = std::this_thread::get_id();
   std::exception_ptr failure;
   std::mutex failure_guard;
   const auto work = [&] {
     const bool first = std::this_thread::get_id() == caller;
-    for (std::size_t i = first ? 0 : next++; i < count; i = next++) {
+    for (std::size_t i = first ? 0 : next++; i < count && !failed; i = next++) {
       try {
         check_time();
         task(i);
       } catch (...) {
         const std::lock_guard lock(failure_guard);
         if (!failure) failure = std::current_exception();
-        next = count;
+        failed = true;
       }
     }
   };

@@ -47,13 +47,15 @@ class WorkQueue {
 
   /// Throws what the work on this item or an earlier one threw, after which none is worked on.
   void add(Item item, std::size_t size = 1) {
+    std::unique_lock lock(guard_);
+    if (failure_) std::rethrow_exception(failure_);
     if (!thread_.joinable()) {
       std::vector<Item> alone;
       alone.push_back(std::move(item));
-      work_(std::move(alone));
+      failure_ = failure_of(std::move(alone));
+      if (failure_) std::rethrow_exception(failure_);
       return;
     }
-    std::unique_lock lock(guard_);
     waiting_.push_back(std::move(item));
     waiting_size_ += size;
     changed_.notify_all();
@@ -68,6 +70,15 @@ class WorkQueue {
   }
 
  private:
+  std::exception_ptr failure_of(std::vector<Item> items) const noexcept {
+    try {
+      work_(std::move(items));
+    } catch (...) {
+      return std::current_exception();
+    }
+    return nullptr;
+  }
+
   void end_thread() {
     if (!thread_.joinable()) return;
     {
@@ -86,12 +97,7 @@ class WorkQueue {
       std::vector<Item> items = std::exchange(waiting_, {});
       working_size_ = std::exchange(waiting_size_, 0);
       lock.unlock();
-      std::exception_ptr failure;
-      try {
-        work_(std::move(items));
-      } catch (...) {
-        failure = std::current_exception();
-      }
+      const std::exception_ptr failure = failure_of(std::move(items));
       lock.lock();
       working_size_ = 0;
       failure_ = failure;

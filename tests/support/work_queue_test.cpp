@@ -40,16 +40,20 @@ TEST_CASE("what is added to a queue waits for no more than its limit says") {
 }
 
 TEST_CASE("a failure of a queue's work ends the work and is thrown where items are added") {
-  std::vector<int> done;
-  WorkQueue<int> queue(true, 0, [&](const std::vector<int>& items) {
-    for (const int item : items) {
-      if (item == 2) throw std::runtime_error("no room");
-      done.push_back(item);
-    }
-  });
-  queue.add(1);
-  CHECK_THROWS_WITH_AS(queue.add(2), "no room", std::runtime_error);
-  CHECK_THROWS_WITH_AS(queue.add(3), "no room", std::runtime_error);
-  CHECK_THROWS_WITH_AS(queue.finish(), "no room", std::runtime_error);
-  CHECK(done == std::vector{1});
+  for (const bool beside : {false, true}) {
+    CAPTURE(beside);
+    std::vector<int> done;
+    WorkQueue<int> queue(beside, 0, [&](const std::vector<int>& items) {
+      for (const int item : items) {
+        if (item == 2) throw std::runtime_error("no room");
+        done.push_back(item);
+      }
+    });
+    queue.add(1);
+    CHECK_THROWS_WITH_AS(queue.add(2), "no room", std::runtime_error);
+    CHECK_THROWS_WITH_AS(queue.add(3), "no room", std::runtime_error);
+    CHECK_THROWS_WITH_AS(queue.finish(), "no room", std::runtime_error);
+    CHECK_THROWS_WITH_AS(queue.add(4), "no room", std::runtime_error);
+    CHECK(done == std::vector{1});
+  }
 }
