@@ -59,7 +59,8 @@ struct Task {
 // Columns of y whose rows of W one thread packs, with the progress over their blocks of rows.
 struct ColumnGroup {
   std::size_t task = 0, first = 0, count = 0;
-  std::size_t worker = 0;  // that is to pack them, if no other is there before
+  // The worker that begins with them; another takes them where it has none of its own left.
+  std::size_t worker = 0;
   std::atomic<bool> taken{false};
   const void* packed_rows = nullptr;
   std::atomic<bool> packed{false};
@@ -71,14 +72,9 @@ template <class T>
 class Panels {
  public:
   using Packed = T;
+  static constexpr std::size_t block_rows = 96;
 
   Panels(const T* x, std::size_t width) : x_(x), width_(width) {}
-
-  // Rows of a block. The fewer, the sooner the last thread ends; but each block reads all of a
-  // group, whose deep columns may not fit the cache.
-  std::size_t block_rows(std::size_t columns) const {
-    return columns * width_ <= kernels::product_group * kernels::product_depth<T>() ? 24 : 96;
-  }
 
   static std::size_t panel() { return kernels::product_panel<T>(); }
   std::size_t packed_count(std::size_t columns) const { return columns * width_; }
@@ -133,6 +129,7 @@ class Panels {
 class SplitPanels {
  public:
   using Packed = std::uint16_t;
+  static constexpr std::size_t block_rows = kernels::split_row_block;
 
   SplitPanels(const float* x, std::size_t rows, std::size_t width)
       : x_(x),
@@ -142,7 +139,6 @@ class SplitPanels {
         split_x_(new_elements<std::uint16_t>((rows + kernels::split_row_block - 1) /
                                              kernels::split_row_block * block_count_)) {}
 
-  static constexpr std::size_t block_rows(std::size_t) { return kernels::split_row_block; }
   static std::size_t panel() { return kernels::split_panel_columns; }
   std::size_t packed_count(std::size_t columns) const {
     return kernels::split_w_count(columns, width_);
@@ -213,15 +209,15 @@ bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::s
     panels += own;
     fewest = std::min(fewest, own);
   }
-  const auto blocks_of = [rows](std::size_t size) { return (rows + size - 1) / size; };
+  constexpr std::size_t block_rows = Way::block_rows;
+  const std::size_t blocks = (rows + block_rows - 1) / block_rows;
   // At least two groups per thread, and one in each task, as far as there are panels.
-  const std::size_t workers = std::max<std::size_t>(
-      1, std::min(panels * blocks_of(way.block_rows(panel)), thread_count(threads)));
+  const std::size_t workers =
+      std::max<std::size_t>(1, std::min(panels * blocks, thread_count(threads)));
   const std::size_t group_columns =
       panel *
       std::clamp<std::size_t>(std::min(panels / (2 * workers), (fewest + workers - 1) / workers), 1,
                               kernels::product_group / panel);
-  const std::size_t block_rows = way.block_rows(group_columns), blocks = blocks_of(block_rows);
   std::size_t count = 0, packed_count = 0, room_count = 0;
   for (const Task<T>& task : tasks) {
     count += (task.rows.count + group_columns - 1) / group_columns;
@@ -304,21 +300,21 @@ void multiply_part(kernels::FewRowProduct<T> product, const Rows<T>& w, std::siz
     }
   }
   std::vector<const std::byte*> places(product.count);
-  const auto set_places = [&](const T* rows, std::size_t stride) {
-    for (std::size_t j = 0; j < product.count; ++j) {
+  const auto set_places = [&](const T* rows, std::size_t stride, std::size_t count) {
+    for (std::size_t j = 0; j < count; ++j) {
       places[j] = reinterpret_cast<const std::byte*>(rows + j * stride);
     }
   };
   if (w.places) {
     w.places(first, product.count, places.data());
   } else if (w.in_memory != nullptr) {
-    set_places(w.in_memory + first * w.stride, w.stride);
+    set_places(w.in_memory + first * w.stride, w.stride, product.count);
   } else {
     // Rows that are made a few at a time are multiplied while they are in the nearest cache.
     constexpr std::size_t near = 16384;
     const std::size_t made = std::clamp<std::size_t>(near / sizeof(T) / w.width, 1, product.count);
     const std::shared_ptr<T> room = new_elements<T>(made * w.width);
-    set_places(room.get(), w.width);
+    set_places(room.get(), w.width, made);
     const std::size_t end = first + product.count;
     for (; first < end; first += made) {
       product.count = std::min(made, end - first);

@@ -31,6 +31,10 @@ constexpr std::size_t lanes = hn::MaxLanes(hn::ScalableTag<T>());
 template <class T>
 constexpr std::size_t panel = tile_vectors* lanes<T>;
 
+// The depth at which a tile's rows of x stay in the first-level cache over the panels of a group,
+// and these in the second-level cache over all rows. Up to that depth a sum is written once.
+template <class T>
+constexpr std::size_t depth_block = 3072 / sizeof(T);
 static_assert(product_group % panel<float> == 0 && product_group % panel<double> == 0);
 
 // c = a b + addend in the first vectors of a panel: c [rows,vectors], a [rows,depth],
@@ -143,8 +147,8 @@ template <class T>
 void multiply(const RowProduct<T>& product) {
   for (std::size_t group = 0; group < product.columns; group += product_group) {
     const std::size_t group_end = std::min(group + product_group, product.columns);
-    for (std::size_t k = 0; k < product.width; k += product_depth<T>()) {
-      const std::size_t depth = std::min(product_depth<T>(), product.width - k);
+    for (std::size_t k = 0; k < product.width; k += depth_block<T>) {
+      const std::size_t depth = std::min(depth_block<T>, product.width - k);
       for (std::size_t row = 0; row < product.rows; row += tile_rows) {
         const std::size_t rows = std::min(tile_rows, product.rows - row);
         for (std::size_t left = group; left < group_end; left += panel<T>) {

@@ -31,13 +31,6 @@ void pack_lines(const PanelRows<double>& lines, double* panels) noexcept;
 /// a product are best that wide, and computed one after the other down the rows.
 constexpr std::size_t product_group = 192;
 
-/// The depth at which a tile's rows of x stay in the first-level cache over the panels of a group,
-/// and these in the second-level cache over all rows. Up to that depth a sum is written once.
-template <class T>
-constexpr std::size_t product_depth() noexcept {
-  return 3072 / sizeof(T);
-}
-
 /// y = x Wᵀ + b: y [rows, columns], x [rows, width], W [columns, width] as its panels one after the
 /// other, b [columns] or null. Strides count numbers between rows. Each sum is taken in one order,
 /// whatever `rows` and `columns` are, so that parts of a product may be computed apart.
