@@ -262,14 +262,16 @@ constexpr std::size_t most_average_positions = 1024;
 void check_of_corpus(const HeadsCorpusOptions& options) {
   const HeadsOptions& heads = options.heads;
   const DocumentOptions& document = heads.document;
-  const auto refuse = [](bool given, std::string problem, const char* field) {
+  const auto refuse = [](bool given, std::string problem, std::string place) {
     if (!given) return;
-    throw Error(ErrorKind::usage, std::move(problem), field,
+    throw Error(ErrorKind::usage, std::move(problem), std::move(place),
                 translated("leave it out, or read one text"));
   };
   const std::string statistics = translated("of a corpus only statistics are read"),
                     answers = translated("a corpus is read as it is, without answers"),
-                    texts = translated("the corpus has the texts");
+                    texts = translated("the corpus has the texts"),
+                    patches =
+                        translated("a corpus is read as it is, without parts of another text");
   refuse(!heads.without_heads_of.empty(), statistics, "HeadsOptions::without_heads_of");
   refuse(!heads.analyses.empty(), statistics, "HeadsOptions::analyses");
   refuse(document.generate.has_value(), answers, "DocumentOptions::generate");
@@ -277,6 +279,11 @@ void check_of_corpus(const HeadsCorpusOptions& options) {
   refuse(!document.parts.empty(), answers, "DocumentOptions::parts");
   refuse(document.parts_between_special_tokens, answers,
          "DocumentOptions::parts_between_special_tokens");
+  refuse(document.patch.has_value(), patches, "DocumentOptions::patch");
+  refuse(document.patch_at.has_value(), patches, "DocumentOptions::patch_at");
+  refuse(!document.input.empty(), texts, document.input.string());
+  refuse(!document.texts.empty(), texts, "DocumentOptions::texts");
+  refuse(!document.images.empty(), texts, "DocumentOptions::images");
   refuse(document.chat, texts, "DocumentOptions::chat");
   refuse(!document.token_ids.empty(), texts, "DocumentOptions::token_ids");
   if (options.average.value_or(0) <= most_average_positions) return;

@@ -143,6 +143,7 @@ TEST_CASE("of a corpus only statistics are read, of its texts as they are") {
   write_text(folder / "texts.txt", "the peace of the world\n");
   const std::string statistics = "of a corpus only statistics are read",
                     answers = "a corpus is read as it is, without answers",
+                    patches = "a corpus is read as it is, without parts of another text",
                     texts = "the corpus has the texts", one_text = "leave it out, or read one text";
   struct Refused {
     std::vector<std::string> words;
@@ -154,7 +155,11 @@ TEST_CASE("of a corpus only statistics are read, of its texts as they are") {
         Refused{{"--generate", "2"}, answers, one_text},
         Refused{{"--continue", "text"}, answers, one_text},
         Refused{{"--parts", "a=0:3"}, answers, one_text},
-        Refused{{"--parts", "special"}, answers, one_text}, Refused{{"--chat"}, texts, one_text},
+        Refused{{"--parts", "special"}, answers, one_text},
+        Refused{{"--patch", "the war"}, patches, one_text},
+        Refused{{"--at", "2.1"}, patches, one_text}, Refused{{"document.json"}, texts, one_text},
+        Refused{{"--text", "the war"}, texts, one_text},
+        Refused{{"--image", "leaf.png"}, texts, one_text}, Refused{{"--chat"}, texts, one_text},
         Refused{{"--ids", "1,2"}, texts, one_text},
         Refused{{"--average", "1025"},
                 "mean maps of 1025 positions are too large",
