@@ -60,7 +60,7 @@ std::string listed(std::vector<std::string> names) {
   return text.empty() ? translated("nothing") : text;
 }
 
-std::vector<std::string> names_in(const fs::path& folder) {
+std::vector<std::string> entries_of(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
@@ -84,7 +84,7 @@ constexpr std::string_view repository_start = "models--";
 
 std::vector<std::string> repositories(const fs::path& cache) {
   std::vector<std::string> names;
-  for (std::string& name : names_in(cache)) {
+  for (std::string& name : entries_of(cache)) {
     if (!name.starts_with(repository_start)) continue;
     name.erase(0, repository_start.size());
     const std::size_t slash = name.find("--");
@@ -119,7 +119,7 @@ fs::path in_hub(const std::string& given) {
   }
   const fs::path snapshot = repository / "snapshots" / commit;
   if (has_names_only(commit, 1) && fs::is_directory(snapshot, error)) return snapshot;
-  std::vector<std::string> known = names_in(repository / "refs");
+  std::vector<std::string> known = entries_of(repository / "refs");
   std::erase(known, "refs");
   throw Error(ErrorKind::file,
               translated("the model {1} is not there as {2}", in_quotes(name), in_quotes(revision)),
@@ -157,11 +157,11 @@ fs::path in_ollama(const std::string& given) {
   }
   const fs::path store = ollama_store(), library = ollama_library();
   if (!has_names_only(name, 1) || !is_present(library / name)) {
-    refuse_ollama(given, library, names_in(library), pull);
+    refuse_ollama(given, library, entries_of(library), pull);
   }
   const fs::path manifest = library / name / tag;
   if (!has_names_only(tag, 1) || !is_present(manifest)) {
-    refuse_ollama(given, library / name, names_in(library / name), pull);
+    refuse_ollama(given, library / name, entries_of(library / name), pull);
   }
   const auto file = MappedFile::open(FileName::by_document(manifest));
   try {
@@ -216,8 +216,8 @@ fs::path model_path(const std::string& name, const fs::path& folder, const FileA
 std::vector<std::string> cached_model_names() {
   std::vector<std::string> names = repositories(hub());
   const fs::path library = ollama_library();
-  for (const std::string& name : names_in(library)) {
-    for (const std::string& tag : names_in(library / name)) {
+  for (const std::string& name : entries_of(library)) {
+    for (const std::string& tag : entries_of(library / name)) {
       names.push_back(std::string(ollama_start) + name + ":" + tag);
     }
   }

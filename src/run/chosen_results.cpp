@@ -1,12 +1,15 @@
 #include "run/chosen_results.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "attn/error.hpp"
 #include "attn/tensor.hpp"
 
 #include "attention/geometry.hpp"
+#include "maps/answer_shares.hpp"
+#include "models/model_folder.hpp"
 #include "models/pass_changes.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "result/tensor_files.hpp"
@@ -17,9 +20,8 @@ namespace attn {
 namespace {
 
 bool show_stages(const std::vector<PlotKind>& plots) {
-  return std::any_of(plots.begin(), plots.end(), [](PlotKind kind) {
-    return picture_kind(kind).shows == PictureKind::Shows::stages;
-  });
+  return std::ranges::any_of(
+      plots, [](PlotKind kind) { return picture_kind(kind).shows == PictureKind::Shows::stages; });
 }
 
 // Whether every kind of picture is asked for that a run may draw.
@@ -71,6 +73,74 @@ bool is_weights(std::string_view name) {
          name.ends_with("pooled_allowed");
 }
 
+bool is_stage(std::string_view name) {
+  if (name.starts_with("why.")) return false;
+  name.remove_prefix(name.rfind('.') + 1);  // npos + 1 = 0
+  return name == "scores" || name == "capped" || name == "masked" || name == "lse";
+}
+
+// Whether `parts` is the whole name, or the last parts of it.
+bool ends_in(std::string_view name, const std::string& parts) {
+  return name == parts || name.ends_with("." + parts);
+}
+
+bool is_named(std::string_view name, const std::vector<std::string>& only) {
+  return std::ranges::any_of(only, [&](const std::string& parts) { return ends_in(name, parts); });
+}
+
+// Whether a result has a tensor of that name, if no choice of names leaves it out. Numbers that are
+// made of weights are there where these are, and where they are asked for themselves; never because
+// a picture shows weights.
+bool has_tensor(std::string_view name, const RunOptions& options, const Plan& plan) {
+  const bool weights = options.weights && plan.weights;
+  if (is_weights(name)) return weights;
+  if (is_stage(name)) return options.stages;
+  if (name != "shares" && name != "contacts") return true;
+  const auto* model = std::get_if<ModelRequest>(&plan.computation);
+  const bool parts_named = name == "shares" && model != nullptr && model->parts.wanted;
+  return weights || parts_named || is_named(name, options.only);
+}
+
+// Names of the tensors that the attentions of a plan may have, but for a model's.
+std::vector<std::string> names_in(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const NamedTensor& token : plan.tokens) names.push_back(token.name);
+  const AttentionOptions& options = plan.options();
+  for (const PlannedAttention& attention : plan.attentions) {
+    const auto add = [&](const char* quantity) {
+      names.push_back(attention.name.tensor(quantity));
+    };
+    add(options.pool ? "pooled_weights" : "weights");
+    if (attention.mask.hides()) add(options.pool ? "pooled_allowed" : "allowed");
+    if (options.dropout) add("dropped");
+    for (const char* stage : {"scores", "capped", "masked", "lse"}) add(stage);
+  }
+  names.emplace_back("output");
+  return names;
+}
+
+// Names of the tensors of splits that a run may have.
+std::vector<std::string> names_in(const WhyOptions& why) {
+  std::vector<std::string> names;
+  if (why.head) names.emplace_back("why.scores");
+  if (!why.logit) return names;
+  for (const char* of : {"parts", "tokens", "cross_tokens"}) {
+    names.push_back("contribution." + std::string(of));
+  }
+  return names;
+}
+
+// Throws Error(input) for a name in RunOptions::only that none of these tensors has.
+void check_only(const RunOptions& options, const std::vector<std::string>& names) {
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  for (const std::string& wanted : options.only) {
+    if (std::ranges::none_of(known, [&](std::string_view name) { return ends_in(name, wanted); })) {
+      throw input_error(translated("the result has no tensor \"{1}\"", wanted), "RunOptions::only",
+                        suggestion(wanted, known));
+    }
+  }
+}
+
 // Elements of a result's tensors of numbers, and of the keys that its queries see.
 struct ResultElements {
   double numbers = 0, seen = 0;
@@ -92,53 +162,13 @@ ResultElements elements_of(const PlannedAttention& attention, const AttentionOpt
 
 }  // namespace
 
-bool is_stage(std::string_view name) {
-  if (name.starts_with("why.")) return false;
-  name.remove_prefix(name.rfind('.') + 1);  // npos + 1 = 0
-  return name == "scores" || name == "capped" || name == "masked" || name == "lse";
-}
-
-bool ends_in(std::string_view name, const std::string& parts) {
-  return name == parts || name.ends_with("." + parts);
-}
-
 bool wants_weights(const RunOptions& options, const Plan& plan) {
   return options.weights && plan.weights &&
-         (options.only.empty() ||
-          std::any_of(options.only.begin(), options.only.end(), [](const std::string& name) {
-            return is_weights(name) || name == "shares" || name == "contacts";
-          }));
+         (options.only.empty() || std::ranges::any_of(options.only, is_weights));
 }
 
 bool is_written(std::string_view name, const RunOptions& options, const Plan& plan) {
-  if (is_weights(name) && !wants_weights(options, plan)) return false;
-  if (is_stage(name) && !options.stages) return false;
-  return options.only.empty() ||
-         std::any_of(options.only.begin(), options.only.end(),
-                     [&](const std::string& wanted) { return ends_in(name, wanted); });
-}
-
-bool show_weights(const std::vector<PlotKind>& plots) {
-  return std::any_of(plots.begin(), plots.end(),
-                     [](PlotKind kind) { return picture_kind(kind).shows_weights(); });
-}
-
-std::vector<std::string> names_in(const Plan& plan, bool stages) {
-  std::vector<std::string> names;
-  for (const NamedTensor& token : plan.tokens) names.push_back(token.name);
-  const AttentionOptions& options = plan.options();
-  for (const PlannedAttention& attention : plan.attentions) {
-    const auto add = [&](const char* quantity) {
-      names.push_back(attention.name.tensor(quantity));
-    };
-    add(options.pool ? "pooled_weights" : "weights");
-    if (attention.mask.hides()) add(options.pool ? "pooled_allowed" : "allowed");
-    if (options.dropout) add("dropped");
-    if (!stages) continue;
-    for (const char* stage : {"scores", "capped", "masked", "lse"}) add(stage);
-  }
-  names.emplace_back("output");
-  return names;
+  return has_tensor(name, options, plan) && (options.only.empty() || is_named(name, options.only));
 }
 
 std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
@@ -154,7 +184,10 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
   }
   std::vector<PlotKind> plots;
   if (!options.answer) plots = options.plots;
-  const bool wants = wants_weights(options, plan) || options.reported_weights;
+  // Numbers that are made of the weights of each layer need them, but do not keep them.
+  const bool made_of_weights = model != nullptr && (is_written("shares", options, plan) ||
+                                                    is_written("contacts", options, plan));
+  const bool wants = wants_weights(options, plan) || options.reported_weights || made_of_weights;
   if (!attention.pool && !wants &&
       element_count(plan.attentions[0].geometry.weights_shape()) >
           options.most_weights_for_heatmap &&
@@ -183,13 +216,58 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
                 translated("leave out overlay, or give a model of pictures and "
                            "DocumentOptions::images"));
   }
-  // Shares of parts are read from the weights of each layer, which need not be kept.
-  const bool shares =
-      model != nullptr && model->parts.wanted && is_written("shares", options, plan);
-  attention.weights = wants || shares || show_weights(plots);
+  attention.weights =
+      wants || std::ranges::any_of(plots, &PictureKind::shows_weights, picture_kind);
   attention.stages = options.stages || show_stages(plots);
   attention.threads = options.document.threads;
   return plots;
+}
+
+std::vector<std::pair<std::string, Tensor>> foreseen_results(const RunOptions& options,
+                                                             const Plan& plan) {
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const NamedTensor& token : plan.tokens) tensors.emplace_back(token.name, token.tensor);
+  const auto& model = std::get<ModelRequest>(plan.computation);
+  const ModelFolder& folder = *model.folder;
+  for (auto& [name, shape] :
+       foreseen_tensors(folder.architecture, folder.weights, model.texts, model)) {
+    tensors.emplace_back(name, shape_only(std::move(shape), model.dtype));
+  }
+  if (model.answer && model.weights && !plan.model->answer_layers.empty()) {
+    Shape shape = AnswerShares(model).shape(plan.model->answer_layers.size());
+    tensors.emplace_back("shares", shape_only(std::move(shape), model.dtype));
+  }
+  std::erase_if(tensors, [&](const auto& one) { return !has_tensor(one.first, options, plan); });
+  return tensors;
+}
+
+void check_only(const RunOptions& options, const Plan& plan) {
+  if (options.only.empty()) return;
+  for (const std::string& wanted : options.only) {
+    if (!is_stage(wanted) || options.stages) continue;
+    throw input_error(translated("\"{1}\" is a step of the score, which is not written", wanted),
+                      "RunOptions::only", translated("add RunOptions::stages"));
+  }
+  // Gradients have their names once they are computed.
+  if (plan.output_gradient) return;
+  std::vector<std::string> names;
+  if (std::holds_alternative<ModelRequest>(plan.computation)) {
+    for (const auto& tensor : foreseen_results(options, plan)) names.push_back(tensor.first);
+  } else {
+    names = names_in(plan);
+    std::erase_if(names, [&](const auto& name) { return !has_tensor(name, options, plan); });
+  }
+  for (std::string& name : names_in(options.why)) names.push_back(std::move(name));
+  check_only(options, names);
+}
+
+void check_only(const RunOptions& options, const Plan& plan,
+                std::span<const std::pair<std::string, Tensor>> computed) {
+  std::vector<std::string> names;
+  for (const auto& tensor : computed) {
+    if (has_tensor(tensor.first, options, plan)) names.push_back(tensor.first);
+  }
+  check_only(options, names);
 }
 
 double foreseen_bytes(const Plan& plan, const RunOptions& options) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "attn/pictures.hpp"
@@ -16,23 +18,25 @@ namespace attn {
 /// that have no meaning for the plan.
 std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan);
 
-/// Whether a run writes weights, or numbers that are made of them.
+/// Whether a run writes weights.
 bool wants_weights(const RunOptions& options, const Plan& plan);
 
-/// Whether a run writes the tensor of that name.
+/// Whether a run writes the tensor of that name, whatever it draws. Numbers that are made of
+/// weights, "shares" and "contacts", it writes if weights are wanted, if the document names parts
+/// of the text to share among, or if RunOptions::only names them.
 bool is_written(std::string_view name, const RunOptions& options, const Plan& plan);
 
-/// Whether a tensor holds a step of the score.
-bool is_stage(std::string_view name);
+/// Tensors that the result of a plan of a model has, but for RunOptions::only and for splits:
+/// tokens with their elements, others as shapes.
+std::vector<std::pair<std::string, Tensor>> foreseen_results(const RunOptions& options,
+                                                             const Plan& plan);
 
-/// Whether `parts` is the whole name, or the last parts of it.
-bool ends_in(std::string_view name, const std::string& parts);
-
-/// Names of the tensors that the attentions of a plan may have, but for a model's.
-std::vector<std::string> names_in(const Plan& plan, bool stages);
-
-/// Whether any of these kinds of pictures shows weights.
-bool show_weights(const std::vector<PlotKind>& plots);
+/// Throws Error(input) for a name in RunOptions::only that no tensor of the result will have, as
+/// far as names are known before the computation.
+void check_only(const RunOptions& options, const Plan& plan);
+/// Throws Error(input) for a name that none of the computed tensors has.
+void check_only(const RunOptions& options, const Plan& plan,
+                std::span<const std::pair<std::string, Tensor>> computed);
 
 /// About the bytes of the tensors that a run writes for a plan; 0 if only some of them are wanted.
 double foreseen_bytes(const Plan& plan, const RunOptions& options);

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstring>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -15,7 +14,6 @@
 
 #include "attention/geometry.hpp"
 #include "document/mask_reader.hpp"
-#include "maps/answer_shares.hpp"
 #include "maps/attention_map.hpp"
 #include "result/output_folder.hpp"
 #include "result/result_writer.hpp"
@@ -70,11 +68,8 @@ std::string put_together(const std::vector<std::string>& tokens) {
 // Pictures of one kind: more than models have layers.
 constexpr std::size_t most_pictures = 200;
 
-std::vector<std::string_view> names_of(const std::vector<std::pair<std::string, Tensor>>& tensors) {
-  std::vector<std::string_view> names;
-  names.reserve(tensors.size());
-  for (const auto& [name, tensor] : tensors) names.emplace_back(name);
-  return names;
+bool is_mask(std::string_view name) {
+  return name == "allowed" || name.ends_with(".allowed");
 }
 
 using Clock = std::chrono::steady_clock;
@@ -154,7 +149,7 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
   if (options_.why) split();
   const auto* model = std::get_if<ModelRequest>(&plan_.computation);
   if (model != nullptr && !options_.answer && options_.only.empty() && wants_weights()) {
-    const auto tensors = foreseen(*model);
+    const auto tensors = foreseen();
     choose_format(tensors);
     if (TensorStream::takes(format_)) {
       make_folder();
@@ -183,7 +178,7 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
     report_.model = std::move(plan_.model);
     report_.model->predictions = std::move(facts.predictions);
   }
-  check_only(names_of(tensors_));
+  check_only(options_, plan_, tensors_);
   report_.shapes = plan_.shapes;
   report_.file_types = plan_.file_types;
   report_.shapes.insert(report_.shapes.end(), facts.shapes.begin(), facts.shapes.end());
@@ -226,33 +221,6 @@ bool KindRun::wants_weights() const {
 
 bool KindRun::is_written(std::string_view name) const {
   return attn::is_written(name, options_, plan_);
-}
-
-void KindRun::check_names() const {
-  if (options_.only.empty()) return;
-  for (const std::string& wanted : options_.only) {
-    if (!is_stage(wanted) || options_.stages) continue;
-    throw input_error(translated("\"{1}\" is a step of the score, which is not written", wanted),
-                      "RunOptions::only", translated("add RunOptions::stages"));
-  }
-  if (const auto* model = std::get_if<ModelRequest>(&plan_.computation)) {
-    const auto tensors = foreseen(*model);
-    return check_only(names_of(tensors));
-  }
-  // Gradients have their names once they are computed.
-  if (plan_.output_gradient) return;
-  const std::vector<std::string> names = names_in(plan_, options_.stages);
-  check_only(std::vector<std::string_view>(names.begin(), names.end()));
-}
-
-void KindRun::check_only(std::span<const std::string_view> names) const {
-  for (const std::string& wanted : options_.only) {
-    if (std::none_of(names.begin(), names.end(),
-                     [&](std::string_view name) { return ends_in(name, wanted); })) {
-      throw input_error(translated("the result has no tensor \"{1}\"", wanted), "RunOptions::only",
-                        suggestion(wanted, names));
-    }
-  }
 }
 
 ResultFile KindRun::result(const Provenance* provenance) const {
@@ -322,7 +290,7 @@ void KindRun::write(const Provenance* provenance, const std::optional<WrittenFil
     choose_format(written);
     // Files of tensors have once what all heads see; nested arrays have the shape of the weights.
     for (auto& [name, numbers] : tensors_) {
-      const bool once = format_ != TensorFormat::json && ends_in(name, "allowed");
+      const bool once = format_ != TensorFormat::json && is_mask(name);
       if (once && is_written(name)) numbers = once_for_heads(numbers);
     }
   }
@@ -366,7 +334,7 @@ void KindRun::commit() {
 }
 
 bool KindRun::draws_weights() const {
-  return show_weights(plots_);
+  return std::ranges::any_of(plots_, &PictureKind::shows_weights, picture_kind);
 }
 
 void KindRun::make_folder() {
@@ -397,18 +365,8 @@ void KindRun::split() {
   put("contribution.cross_tokens", why_->logit->cross_tokens);
 }
 
-std::vector<std::pair<std::string, Tensor>> KindRun::foreseen(const ModelRequest& model) const {
-  std::vector<std::pair<std::string, Tensor>> tensors;
-  for (const NamedTensor& token : plan_.tokens) tensors.emplace_back(token.name, token.tensor);
-  const ModelFolder& folder = *model.folder;
-  for (auto& [name, shape] :
-       foreseen_tensors(folder.architecture, folder.weights, model.texts, model)) {
-    tensors.emplace_back(name, shape_only(std::move(shape), model.dtype));
-  }
-  if (model.answer && model.weights && !plan_.model->answer_layers.empty()) {
-    Shape shape = AnswerShares(model).shape(plan_.model->answer_layers.size());
-    tensors.emplace_back("shares", shape_only(std::move(shape), model.dtype));
-  }
+std::vector<std::pair<std::string, Tensor>> KindRun::foreseen() const {
+  auto tensors = foreseen_results(options_, plan_);
   for (const NamedTensor& tensor : why_tensors_) tensors.emplace_back(tensor.name, tensor.tensor);
   return tensors;
 }
@@ -429,12 +387,12 @@ bool KindRun::draws_whole(const AttentionMap& map) const {
 
 void KindRun::take(NamedTensor tensor) {
   auto& [name, numbers] = tensor;
-  if (stream_ && ends_in(name, "allowed")) numbers = once_for_heads(numbers);
-  if (stream_) stream_->put(name, numbers);
-  const bool output = name == "output";
-  if (output && is_written(name)) report_.output = numbers;
+  const bool output = name == "output", written = is_written(name);
+  if (stream_ && is_mask(name)) numbers = once_for_heads(numbers);
+  if (stream_ && written) stream_->put(name, numbers);
+  if (output && written) report_.output = numbers;
   // Elements that are in a file already, or in no file, are not kept.
-  if (!is_written(name) || (stream_ && !output)) {
+  if (!written || (stream_ && !output)) {
     numbers = shape_only(numbers.shape(), numbers.dtype());
   }
   tensors_.emplace_back(std::move(name), std::move(numbers));
@@ -453,9 +411,7 @@ void KindRun::take(AttentionMap map, std::size_t at) {
                                 attention.geometry.queries, "Q_");
   if (drawn.map.numbers) report(at, reported);
   if (drawn.map.numbers && maps_file_.take) maps_file_.take(drawn.map);
-  const bool over_picture = std::any_of(plots_.begin(), plots_.end(), [](PlotKind kind) {
-    return picture_kind(kind).shows_picture();
-  });
+  const bool over_picture = std::ranges::any_of(plots_, &PictureKind::shows_picture, picture_kind);
   if (drawn.map.numbers && drawn.map.picture && over_picture) {
     drawn.asked = asked_rows(drawn.map, choice_);
   }

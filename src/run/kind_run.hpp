@@ -62,8 +62,8 @@ class KindRun {
 
   double foreseen_bytes() const { return attn::foreseen_bytes(plan_, options_); }
 
-  /// Throws Error(input) for a name in RunOptions::only that no tensor of the result will have.
-  void check_names() const;
+  /// Throws as check_only() does before the computation.
+  void check_names() const { check_only(options_, plan_); }
 
   /// Computes the plan. Tensors of a model go into their files meanwhile, which get their names in
   /// write(). `progress` takes the number of scores that were computed since its last call.
@@ -93,7 +93,6 @@ class KindRun {
  private:
   bool wants_weights() const;
   bool is_written(std::string_view name) const;
-  void check_only(std::span<const std::string_view> names) const;
   ResultFile result(const Provenance* provenance) const;
   std::vector<SeenKeys> seen_keys() const;
 
@@ -102,7 +101,7 @@ class KindRun {
 
   void make_folder();
   void split();
-  std::vector<std::pair<std::string, Tensor>> foreseen(const ModelRequest& model) const;
+  std::vector<std::pair<std::string, Tensor>> foreseen() const;
   bool keeps_weights() const;
   bool draws_whole(const AttentionMap& map) const;
   void take(NamedTensor tensor);

@@ -111,6 +111,18 @@ TEST_CASE("--only limits the tensors of a result, by whole names or by their las
         "  help:  did you mean \"weights\"?\n");
 }
 
+TEST_CASE("--only cannot name weights of a result without them, whatever is drawn") {
+  const TemporaryFolder folder;
+  for (const char* plots : {"none", "heatmap"}) {
+    CHECK(
+        attn_cli({"run", "-", "--out", "r", "--no-weights", "--only", "weights", "--plots", plots},
+                 folder.path(), fine)
+            .errors ==
+        "attn-cli: the result has no tensor \"weights\"\n  where: --only\n"
+        "  help:  known: output\n");
+  }
+}
+
 TEST_CASE("a report as JSON has the output") {
   const TemporaryFolder folder;
   const Outcome run =

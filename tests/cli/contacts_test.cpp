@@ -30,15 +30,28 @@ TEST_CASE("heads predicts the contacts of a protein and draws them") {
   CHECK(fs::exists(folder / "r" / "contacts.png"));
 }
 
-TEST_CASE("contacts can be the only tensor of a result") {
+TEST_CASE("contacts can be the only tensor of a result, also of one without weights") {
   const TemporaryFolder folder;
-  const Outcome outcome = attn_cli(
-      {"run", case_of("esm_contacts"), "--only", "contacts", "--plots", "none", "--out", "r"},
-      folder.path());
-  CHECK(outcome.errors == "");
-  const attn::TensorFile file = attn::TensorFile::open(folder / "r" / "result.json");
-  CHECK(file.read("contacts").shape().size() == 3);
-  CHECK_THROWS(file.read("layers.0.self.weights"));
+  for (const char* flag : {"--quiet", "--no-weights"}) {
+    const Outcome outcome = attn_cli({"run", case_of("esm_contacts"), "--only", "contacts",
+                                      "--plots", "none", "--out", "r", flag},
+                                     folder.path());
+    CHECK(outcome.errors == "");
+    const attn::TensorFile file = attn::TensorFile::open(folder / "r" / "result.json");
+    CHECK(file.read("contacts").shape() == attn::Shape{2, 7, 7});
+    CHECK(file.names() == std::vector<std::string>{"contacts"});
+  }
+}
+
+TEST_CASE("whether contacts are written does not depend on the pictures") {
+  const TemporaryFolder folder;
+  for (const char* plots : {"none", "heatmap"}) {
+    REQUIRE(
+        attn_cli({"run", case_of("esm_contacts"), "--no-weights", "--plots", plots, "--out", "r"},
+                 folder.path())
+            .exit_code == 0);
+    CHECK_THROWS(attn::TensorFile::open(folder / "r" / "result.json").read("contacts"));
+  }
 }
 
 TEST_CASE("contacts are there where all layers are chosen by name") {

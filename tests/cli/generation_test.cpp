@@ -305,13 +305,42 @@ TEST_CASE("heads gives the shares of each head as a table, JSON and comma-separa
                          "0,self,0,0,0, the,0."));
 }
 
-TEST_CASE("files of shares are named by layer and head") {
+TEST_CASE("files of shares are named by sample, layer and head, as the result names its axes") {
   const TemporaryFolder folder;
-  CHECK(attn_cli({"run", "--model", speeches_model, "--text", "the people", "--generate", "2",
-                  "--only", "shares", "--tensors", "csv", "--plots", "none", "--out", "r"},
-                 folder.path())
-            .exit_code == 0);
+  const auto result_of = [&](const std::vector<std::string>& texts) {
+    std::vector<std::string> words{
+        "run",       "--model", speeches_model, "--generate", "2",     "--only", "shares",
+        "--tensors", "csv",     "--plots",      "none",       "--out", "r"};
+    for (const std::string& text : texts) words.insert(words.end(), {"--text", text});
+    CHECK(attn_cli(words, folder.path()).exit_code == 0);
+    return without_space(read_text(folder / "r" / "result.json"));
+  };
+  CHECK(holds_text(result_of({"the people"}), R"("axes":["layer","head","token","part"])"));
   CHECK(fs::exists(folder / "r" / "shares.layer3.head0.csv"));
+  CHECK(holds_text(result_of({"the people", "the war"}),
+                   R"("axes":["sample","layer","head","token","part"])"));
+  CHECK(fs::exists(folder / "r" / "shares.sample1.layer3.head0.csv"));
+}
+
+TEST_CASE("whether shares are written does not depend on the pictures") {
+  const TemporaryFolder folder;
+  const auto names_of = [&](const std::string& plots, const std::vector<std::string>& more) {
+    std::vector<std::string> words{
+        "run", "--model",      speeches_model, "--text", "the people of", "--generate",
+        "1",   "--no-weights", "--out",        "r",      "--plots",       plots};
+    words.insert(words.end(), more.begin(), more.end());
+    REQUIRE(attn_cli(words, folder.path()).errors == "");
+    return attn::TensorFile::open(folder / "r" / "result.json").names();
+  };
+  using Names = std::vector<std::string>;
+  for (const std::string plots : {"none", "heatmap"}) {
+    CAPTURE(plots);
+    CHECK(names_of(plots, {}) == Names{"token_ids", "embedded", "output"});
+    CHECK(names_of(plots, {"--parts", "who=4:10"}) ==
+          Names{"token_ids", "embedded", "output", "shares"});
+    CHECK(names_of(plots, {"--only", "shares"}) == Names{"shares"});
+    CHECK(names_of(plots, {"--parts", "who=4:10", "--only", "output"}) == Names{"output"});
+  }
 }
 
 TEST_CASE("shares of named parts are there where no weights are kept") {

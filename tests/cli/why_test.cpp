@@ -74,6 +74,17 @@ TEST_CASE("run draws the parts of a score and of a logit") {
         "attn-cli run --plots parts\n");
 }
 
+TEST_CASE("splits can be the only tensors of a result") {
+  const TemporaryFolder folder;
+  REQUIRE(attn_cli({"run", "--model", std::string(ATTN_DATA) + "/speeches", "--text",
+                    "The peace of the world", "--why", "1.0", "--logit", "--only",
+                    "why.scores,contribution.parts", "--plots", "none", "--out", "r"},
+                   folder.path())
+              .errors == "");
+  CHECK(attn::TensorFile::open(folder / "r" / "result.json").names() ==
+        std::vector<std::string>{"why.scores", "contribution.parts"});
+}
+
 TEST_CASE("run takes the output of a part from another text") {
   const std::string speeches = std::string(ATTN_DATA) + "/speeches";
   const auto run = [&](const std::vector<std::string>& more) {
