@@ -1,5 +1,10 @@
 #include "result/result_writer.hpp"
 
+#include <algorithm>
+#include <string_view>
+
+#include "result/tensor_names.hpp"
+
 namespace attn {
 namespace {
 
@@ -24,6 +29,16 @@ Fact facts_of(const Provenance& provenance) {
   return object({{"program", "attn-cli " + Provenance::version()},
                  {"cpu_target", Provenance::cpu_target()},
                  {"inputs", inputs}});
+}
+
+// Names of the axes of the shares of an answer.
+Fact share_axes(const Tensor& shares) {
+  std::vector<std::string> axes;
+  for (const std::string_view axis : leading_axes("shares", shares.shape().size() - 2, false)) {
+    axes.emplace_back(axis);
+  }
+  axes.insert(axes.end(), {"token", "part"});
+  return axes;
 }
 
 }  // namespace
@@ -59,13 +74,6 @@ Fact generated_facts(const ModelReport& model) {
                   of_samples([](const GeneratedText& one) { return Fact(one.probabilities); })}});
 }
 
-// Names of the axes of the shares of an answer.
-Fact share_axes(const ModelReport& model) {
-  std::vector<std::string> axes{"layer", "head", "token", "part"};
-  if (model.generated.size() > 1) axes.insert(axes.begin(), "sample");
-  return axes;
-}
-
 Fact facts_of(const ScoreSplit& split) {
   return object({{"head", split.head},
                  {"pairs", list_of(split.pairs,
@@ -99,7 +107,7 @@ Fact facts_of(const ResultFile& result) {
         {tensor, result.places.empty() ? Fact(elements) : facts_of(elements, result.places[i])});
   }
   for (const WrittenFile& file : result.files) files.push_back(facts_of(file));
-  const bool shared = std::ranges::any_of(
+  const auto shares = std::ranges::find_if(
       result.tensors, [](const auto& tensor) { return tensor.first == "shares"; });
   return object(
       {{"format", 1},
@@ -119,9 +127,10 @@ Fact facts_of(const ResultFile& result) {
           return only_if(!of.generated.empty(), generated_facts(of));
         })},
        {"shares", of_model([&](const ModelReport& of) {
-          return only_if(shared, object({{"axes", share_axes(of)},
-                                         {"layers", of.answer_layers},
-                                         {"parts", of.answer_parts}}));
+          if (shares == result.tensors.end()) return Fact::absent();
+          return object({{"axes", share_axes(shares->second)},
+                         {"layers", of.answer_layers},
+                         {"parts", of.answer_parts}});
         })},
        {"predictions", of_model([](const ModelReport& of) {
           return only_if(!of.predictions.empty(), prediction_facts(of));

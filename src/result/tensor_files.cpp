@@ -1,12 +1,12 @@
 #include "result/tensor_files.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "attn/error.hpp"
 
 #include "io/safetensors.hpp"
+#include "result/tensor_names.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
@@ -14,21 +14,13 @@
 namespace attn {
 namespace {
 
-// Name of the things that leading axis `axis` of the `count` leading axes of a tensor counts.
-// Shares have an axis of layers.
-std::string_view axis_name(std::string_view tensor, std::size_t axis, std::size_t count,
-                           bool heads_only) {
-  if (tensor == "shares") return std::array{"sample", "layer", "head"}[axis + 3 - count];
-  return (count == 1 ? heads_only : axis == 1) ? "head" : "sample";
-}
-
 // Suffix of a file of matrix number `index` of a tensor: "", ".sample0", ".sample0.head1".
 std::string matrix_suffix(std::string_view tensor, const Shape& leading, std::size_t index,
                           bool heads_only) {
+  const std::vector<std::string_view> axes = leading_axes(tensor, leading.size(), heads_only);
   std::string suffix;
   for (std::size_t axis = leading.size(); axis-- > 0;) {
-    suffix = "." + std::string(axis_name(tensor, axis, leading.size(), heads_only)) +
-             std::to_string(index % leading[axis]) + suffix;
+    suffix = "." + std::string(axes[axis]) + std::to_string(index % leading[axis]) + suffix;
     index /= leading[axis];
   }
   return suffix;

@@ -53,6 +53,18 @@ bool is_result_name(std::string_view name) {
   return is_map(name) || name == "output" || name == "lse" || name.ends_with(".lse");
 }
 
+std::vector<std::string_view> leading_axes(std::string_view tensor, std::size_t count,
+                                           bool heads_only) {
+  constexpr std::array<std::string_view, 3> of_shares{"sample", "layer", "head"};
+  if (tensor == "shares") {
+    return {of_shares.end() - static_cast<std::ptrdiff_t>(count), of_shares.end()};
+  }
+  std::vector<std::string_view> axes(count, "sample");
+  if (count == 1 && heads_only) axes[0] = "head";
+  if (count > 1) axes[1] = "head";
+  return axes;
+}
+
 bool has_rows_of_weights(const Tensor& tensor) {
   constexpr double most_rounding = 0.01;
   if (!tensor || tensor.rank() < 2 || tensor.size() == 0) return false;
