@@ -142,6 +142,12 @@ MapTokens model_tokens(const ModelFolder& folder, const std::vector<std::int64_t
   return tokens;
 }
 
+ScoreReading::ScoreReading(ModelRequest& model, const HeadCounting& counting)
+    : model_(model), counting_(counting) {
+  model.requests = [this](std::size_t sample, const std::string& attention,
+                          const AttentionRequest& request) { read(sample, attention, request); };
+}
+
 void ScoreReading::read(std::size_t sample, const std::string& attention,
                         const AttentionRequest& request) {
   const AttentionName name(attention);
@@ -271,22 +277,14 @@ std::vector<std::vector<Prediction>> compute_maps(
                          ? has_sinks(model->folder->architecture, model->folder->weights)
                          : plan.options().sinks && !plan.options().weight_expression;
   std::optional<ScoreReading> reading;
-  if (scores && model != nullptr) {
-    reading.emplace(*model, counting);
-    model->requests = [&](std::size_t sample, const std::string& attention,
-                          const AttentionRequest& request) {
-      reading->read(sample, attention, request);
-    };
-  }
+  if (scores && model != nullptr) reading.emplace(*model, counting);
   const auto give = [&](AttentionMap map, std::size_t) {
     if (!map.numbers) return;
     map.sinks = sinks && (model == nullptr || !map.name.is_cross());
     if (reading) map.score_values = reading->take(map.name.text());
     take(with_tokens(std::move(map), counting, model));
   };
-  auto predictions = compute(plan, {.tensor = take_tensor, .map = give}).predictions;
-  if (model != nullptr) model->requests = {};
-  return predictions;
+  return compute(plan, {.tensor = take_tensor, .map = give}).predictions;
 }
 
 }  // namespace attn

@@ -29,21 +29,25 @@ MapTokens model_tokens(const ModelFolder& folder, const std::vector<std::int64_t
 AttentionMap with_tokens(AttentionMap map, const HeadCounting& counting,
                          const ModelRequest* model = nullptr);
 
-/// Scores of a model's attentions, read before each is computed.
+/// Scores of a model's attentions, read before each is computed: the model's hook `requests`, which
+/// is empty again when the reading ends, also by an exception.
 class ScoreReading {
  public:
   /// Keeps references to both.
-  ScoreReading(const ModelRequest& model, const HeadCounting& counting)
-      : model_(model), counting_(counting) {}
+  ScoreReading(ModelRequest& model, const HeadCounting& counting);
+  ~ScoreReading() { model_.requests = {}; }
+  ScoreReading(const ScoreReading&) = delete;
+  ScoreReading& operator=(const ScoreReading&) = delete;
 
-  void read(std::size_t sample, const std::string& attention, const AttentionRequest& request);
   /// The values [B,H] of the attention that was last read, of all samples. Forgets them.
   std::vector<ScoreValues> take(const std::string& attention) {
     return std::exchange(read_[attention], {});
   }
 
  private:
-  const ModelRequest& model_;
+  void read(std::size_t sample, const std::string& attention, const AttentionRequest& request);
+
+  ModelRequest& model_;
   const HeadCounting& counting_;
   std::map<std::string, std::vector<ScoreValues>> read_;
 };
@@ -71,7 +75,8 @@ Plan plan_of_statistics(const HeadsOptions& options, const Document& document,
 
 /// Computes a plan and hands over the map of each attention, with its tokens and, if `scores`, what
 /// is known of its scores, as soon as it is there, and the other tensors if they are asked for.
-/// Returns a model's predictions, one list per sample.
+/// Returns a model's predictions, one list per sample. The plan is not const because a ScoreReading
+/// sets a hook of its model meanwhile.
 std::vector<std::vector<Prediction>> compute_maps(
     Plan& plan, const HeadCounting& counting, bool scores,
     const std::function<void(const AttentionMap&)>& take,

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -72,28 +73,24 @@ class SampleReading {
 /// A pass of a model whose rows come layer by layer, in each sample by sample.
 class PassReading {
  public:
-  PassReading(const Plan& plan, const ModelRequest& model, const HeadCounting& counting,
-              const HeadsCorpusOptions* corpus, const std::function<void(const TextNumbers&)>& take)
+  PassReading(Plan& plan, const HeadCounting& counting, const HeadsCorpusOptions* corpus,
+              bool scores, const std::function<void(const TextNumbers&)>& take)
       : plan_(plan),
-        model_(model),
+        model_(std::get<ModelRequest>(plan.computation)),
         counting_(counting),
         corpus_(corpus),
-        take_(take),
-        scores_(model, counting) {
-    for (const auto& ids : model.texts.ids) {
-      MapTokens& own = tokens_.emplace_back(model_tokens(*model.folder, ids, counting));
+        take_(take) {
+    if (scores) scores_.emplace(std::get<ModelRequest>(plan.computation), counting);
+    for (const auto& ids : model_.texts.ids) {
+      MapTokens& own = tokens_.emplace_back(model_tokens(*model_.folder, ids, counting));
       own.special.resize(ids.size());
       own.separator.resize(ids.size());
     }
     for (const MapTokens& own : tokens_) {
       const std::size_t length = own.ids.size();
       positions_.emplace_back(length, length, &own, &own, true);
-      positions_.back().sinks = has_sinks(model.folder->architecture, model.folder->weights);
+      positions_.back().sinks = has_sinks(model_.folder->architecture, model_.folder->weights);
     }
-  }
-
-  void read_scores(const std::string& attention, const AttentionRequest& request) {
-    scores_.read(sample_, attention, request);
   }
 
   void take(std::size_t layer, std::size_t first, const Tensor& rows) {
@@ -113,7 +110,7 @@ class PassReading {
   void begin(std::size_t layer, std::size_t heads) {
     const PlannedAttention& attention = attention_of(layer);
     reading_.emplace(positions_[sample_], heads, counting_, sample_ == 0 ? corpus_ : nullptr);
-    reading_->add(scores_.take(attention.name.text()));
+    if (scores_) reading_->add(scores_->take(attention.name.text()));
     Geometry geometry = attention.geometry;
     geometry.batch = 1;
     geometry.queries = geometry.keys = positions_[sample_].rows;
@@ -147,7 +144,7 @@ class PassReading {
   std::vector<MapPositions> positions_;  // of each sample
   std::size_t sample_ = 0;               // that rows come of
   std::vector<std::size_t> seen_;
-  ScoreReading scores_;
+  std::optional<ScoreReading> scores_;  // absent = not wanted
   std::optional<SampleReading> reading_;
   std::vector<HeadValues> values_;  // of the layer's samples so far
   std::vector<std::vector<double>> by_offset_;
@@ -171,17 +168,10 @@ void ask_for_rows(Plan& plan) {
 
 void walk_rows(Plan& plan, const HeadCounting& counting, const HeadsCorpusOptions* corpus,
                bool scores, const std::function<void(const TextNumbers&)>& take) {
-  PassReading reading(plan, std::get<ModelRequest>(plan.computation), counting, corpus, take);
-  auto& requests = std::get<ModelRequest>(plan.computation).requests;
-  if (scores) {
-    requests = [&](std::size_t, const std::string& attention, const AttentionRequest& request) {
-      reading.read_scores(attention, request);
-    };
-  }
+  PassReading reading(plan, counting, corpus, scores, take);
   compute_rows(plan, [&](std::size_t layer, std::size_t first, const Tensor& rows) {
     reading.take(layer, first, rows);
   });
-  requests = {};
 }
 
 }  // namespace attn

@@ -1,6 +1,8 @@
 #include <cmath>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -67,6 +69,20 @@ TEST_CASE("statistics of rows are those of whole maps") {
       }
     }
   }
+}
+
+TEST_CASE("a reading that fails leaves no hook in the plan's model") {
+  HeadsOptions options;
+  options.document.input = cases / "llama_grouped" / "input.json";
+  options.document.threads = 1;
+  Plan plan = plan_of_statistics(options, open_document(options.document));
+  const auto& model = std::get<ModelRequest>(plan.computation);
+  const auto fail = [](const auto&) { throw std::runtime_error("no room"); };
+  CHECK_THROWS_AS(compute_maps(plan, options.counting, true, fail), std::runtime_error);
+  CHECK_FALSE(model.requests);
+  ask_for_rows(plan);
+  CHECK_THROWS_AS(walk_rows(plan, options.counting, nullptr, true, fail), std::runtime_error);
+  CHECK_FALSE(model.requests);
 }
 
 }  // namespace attn
