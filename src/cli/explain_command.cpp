@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -42,8 +41,7 @@ int walk_through(const GivenToExplain& given) {
   if (given.csv) options.format = ExplanationFormat::csv;
   if (given.markdown) options.format = ExplanationFormat::markdown;
   if (given.common.json) options.format = ExplanationFormat::json;
-  ProgressLine progress(given.common.quiet, std::chrono::seconds(1),
-                        std::chrono::milliseconds(200));
+  ProgressLine progress(given.common.quiet);
   show_generation(options.document, progress);
   const ExplainOutcome outcome = explain(options);
   progress.clear();

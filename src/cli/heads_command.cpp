@@ -1,5 +1,4 @@
 #include <array>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -29,8 +28,7 @@ struct GivenHeads {
 };
 
 int read_one(HeadsOptions options, const GivenHeads& given) {
-  ProgressLine progress(given.common.quiet, std::chrono::seconds(1),
-                        std::chrono::milliseconds(200));
+  ProgressLine progress(given.common.quiet);
   show_generation(options.document, progress);
   const HeadsOutcome outcome = read_heads(options);
   progress.clear();
@@ -45,12 +43,15 @@ int read_one(HeadsOptions options, const GivenHeads& given) {
   return 0;
 }
 
-int compare_two(const HeadsOptions& options, const GivenHeads& given) {
+int compare_two(HeadsOptions options, const GivenHeads& given) {
   if (!given.corpus.corpus.empty() || given.merge) {
     throw Error(ErrorKind::usage, translated("--against compares two inputs, not a corpus"),
                 "--against", translated("leave out --corpus and --merge"));
   }
+  ProgressLine progress(given.common.quiet);
+  show_generation(options.document, progress);
   const HeadsAgainst outcome = compare_heads(options, *given.against);
+  progress.clear();
   if (given.common.quiet) return 0;
   if (given.common.json) {
     print(against_json(outcome));
@@ -80,8 +81,7 @@ int read_many(HeadsCorpusOptions options, const GivenHeads& given) {
   }
   options.out = options.heads.out.value_or("attention_heads");
   if (!options.shard) options.shard = shard_of_engine(given.common.quiet);
-  ProgressLine progress(given.common.quiet, std::chrono::seconds(1),
-                        std::chrono::milliseconds(200));
+  ProgressLine progress(given.common.quiet);
   const HeadsCorpusOutcome outcome = read_corpus(
       options,
       [&](std::size_t done, std::size_t all) {

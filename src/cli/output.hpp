@@ -72,7 +72,8 @@ class ProgressLine {
   using Clock = std::chrono::steady_clock;
 
   /// It appears after `delay` and changes at most once in each `interval`.
-  ProgressLine(bool quiet, Clock::duration delay, Clock::duration interval);
+  explicit ProgressLine(bool quiet, Clock::duration delay = std::chrono::seconds(1),
+                        Clock::duration interval = std::chrono::milliseconds(200));
   ~ProgressLine() { clear(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;

@@ -78,7 +78,7 @@ int compute(const GivenToRun& given) {
   options.document.threads = options.plot.figure.threads = common.threads;
   TerminalOptions terminal = terminal_options(given.terminal, common);
   terminal.cmap = options.plot.colors.cmap;
-  ProgressLine progress(common.quiet, std::chrono::seconds(1), std::chrono::milliseconds(200));
+  ProgressLine progress(common.quiet);
   if (progress.shown()) {
     using Clock = ProgressLine::Clock;
     options.progress = [&progress, start = Clock::now()](std::size_t done, std::size_t all) {

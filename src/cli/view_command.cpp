@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string_view>
@@ -81,7 +80,7 @@ int make_page(const GivenToView& given) {
   }
   options.document.threads = common.threads;
   options.commands = commands_of(given);
-  ProgressLine progress(common.quiet, std::chrono::seconds(1), std::chrono::milliseconds(200));
+  ProgressLine progress(common.quiet);
   show_generation(options.document, progress);
   std::string page;
   const ViewOutcome outcome = to_standard_output
