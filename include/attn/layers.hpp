@@ -78,7 +78,7 @@ struct SubLayer {
   Tensor input;     ///< x, or norm(x) where the norm comes first
   Tensor change;    ///< f(input)
   Tensor scaled;    ///< the change, or a multiple of it (Granite)
-  Tensor branch;    ///< the same, or its norm (Gemma 2, OLMo 2)
+  Tensor branch;    ///< `scaled`, or its norm (Gemma 2, OLMo 2)
   Tensor residual;  ///< x; in some models the input, or the result of another sub-layer
   Tensor after;     ///< residual + branch, or its norm where that comes last
 };

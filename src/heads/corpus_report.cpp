@@ -166,10 +166,12 @@ HeadsOutcome means_of(const CorpusSums& sums, const HeadsOptions& options) {
 struct MeanMaps {
   const AttentionSums* attention = nullptr;
   std::vector<Tensor> heads;  // [m,m] each
-  Tensor allowed;             // bool [m,m]: the earlier keys; absent where others have no weight
+  Tensor allowed;             // bool [m,m], as earlier_keys() gives it
 };
 
-// Cells up to that of each query, if these and no others have weight in a map.
+// The keys of each query up to its own, bool [m,m], if in each of these cells a head has weight and
+// in no other. Absent where they do not tell what the queries see: after a window, or where no head
+// has weight in such a cell.
 Tensor earlier_keys(const std::vector<Tensor>& maps) {
   const Shape& shape = maps[0].shape();
   std::vector<std::uint8_t> allowed(maps[0].size());

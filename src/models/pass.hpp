@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -130,9 +131,8 @@ struct ModelOptions : AttentionOptions {
     return !layers || std::ranges::count(*layers, layer) > 0;
   }
   bool chooses_all(const ModelStack& stack) const {
-    std::size_t count = 0;
-    while (count < stack.layers.size() && chooses(count)) ++count;
-    return count == stack.layers.size();
+    return std::ranges::all_of(std::views::iota(std::size_t{0}, stack.layers.size()),
+                               [this](std::size_t layer) { return chooses(layer); });
   }
   /// Whether the steps of the layer's scores may be wanted, and its weights.
   bool chooses_map(const ModelStack& stack, std::size_t layer) const {
