@@ -88,12 +88,11 @@ class ArchitectureReader {
     }
     model_.vocabulary = reader_.first_count({"vocab_size"}).value_or(0);
     // The "num_hidden_layers" of a distilled BART may be that of the model it comes from.
-    const auto encoder_layers =
-        row_.decoder ? reader_.first_count({"encoder_layers"}) : std::nullopt;
-    layers_ = encoder_layers ? *encoder_layers
-                             : reader_.required(translated("number of layers"),
-                                                {"num_hidden_layers", "n_layer", "num_layers",
-                                                 "n_layers", "encoder_layers"});
+    const std::string layers = translated("number of layers");
+    layers_ = row_.decoder ? reader_.required(layers, {"encoder_layers", "num_hidden_layers",
+                                                       "n_layer", "num_layers", "n_layers"})
+                           : reader_.required(layers, {"num_hidden_layers", "n_layer", "num_layers",
+                                                       "n_layers", "encoder_layers"});
     decoder_layers_ =
         reader_.first_count({"num_decoder_layers", "decoder_layers"}).value_or(layers_);
     for (const std::size_t size : {model_.width, model_.heads, model_.head_width}) {
@@ -114,8 +113,8 @@ class ArchitectureReader {
     model_.norm_weights_from_one = row_.norm.weights_from_one;
     model_.norms_bare = row_.norm.bare;
     model_.eps = reader_.value(row_.eps).value_or(1e-5);
-    if (!(model_.eps >= 0) || !std::isfinite(model_.eps)) {
-      positive(reader_.listed(row_.eps.keys).value_or("eps"), model_.eps);
+    if (const auto key = reader_.listed(row_.eps.keys); key && model_.eps != 0) {
+      positive(*key, model_.eps);
     }
     model_.activation = read_activation(reader_, row_.activation);
     model_.positions = row_.positions;
@@ -124,12 +123,12 @@ class ArchitectureReader {
     model_.whole_width_norms = row_.whole_width_norms;
     model_.norms_by_head = row_.norms_by_head;
     model_.norms_after_rotary = row_.norms_after_rotary;
-    if (reader_.value(row_.clip)) model_.clip = read_multiplier(row_.clip, 0);
+    model_.clip = reader_.positive_number(row_.clip);
     model_.stored_transposed = row_.stored_transposed;
     model_.rows_in_pairs = row_.rows_in_pairs;
     model_.fused = row_.fused;
     if (model_.fused == FusedLayout::four_parts && model_.heads % 4 != 0) {
-      refuse_key(reader_.listed({head_keys.begin(), head_keys.end()}).value_or("row"),
+      refuse_key(*reader_.listed({head_keys.begin(), head_keys.end()}),
                  translated("{1} heads cannot be stored in four parts of as many", model_.heads),
                  translated("the number of heads must be a multiple of 4"));
     }
@@ -146,10 +145,10 @@ class ArchitectureReader {
     if (row_.embedding_scaled || (scaled && *reader_.boolean(*scaled))) {
       model_.embedding_scale = root;
     }
-    model_.embedding_scale *= read_multiplier(row_.embedding_multiplier, 1);
-    model_.branch_scale = read_multiplier(row_.branch_multiplier, 1);
-    model_.logit_scale =
-        read_multiplier(row_.logit_multiplier, 1) / read_multiplier(row_.logit_divisor, 1);
+    model_.embedding_scale *= reader_.positive_number(row_.embedding_multiplier).value_or(1);
+    model_.branch_scale = reader_.positive_number(row_.branch_multiplier).value_or(1);
+    model_.logit_scale = reader_.positive_number(row_.logit_multiplier).value_or(1) /
+                         reader_.positive_number(row_.logit_divisor).value_or(1);
     model_.pad_id = read_id("pad_token_id");
     model_.decoder_start_id = read_id("decoder_start_token_id");
     const auto hidden = read_id("mask_token_id");
@@ -158,16 +157,9 @@ class ArchitectureReader {
     }
   }
 
-  double read_multiplier(const RowValue<double>& of, double otherwise) const {
-    const double number = reader_.value(of).value_or(otherwise);
-    return positive(reader_.listed(of.keys).value_or("row"), number);
-  }
-
   std::optional<double> read_softcap(const RowValue<double>& of) const {
-    const std::optional<double> cap = reader_.value(of);
     if (reader_.given_as_null(of.keys)) return std::nullopt;
-    if (cap) positive(reader_.listed(of.keys).value_or("softcap"), *cap);
-    return cap;
+    return reader_.positive_number(of);
   }
 
   std::optional<std::int64_t> read_id(const char* key) const {
@@ -240,6 +232,12 @@ class ArchitectureReader {
     }
   }
 
+  // Pointer to the first of the keys that is there; empty = the row itself gives the value.
+  std::string place_of(const std::vector<std::string>& keys) const {
+    const auto key = reader_.listed(keys);
+    return key ? pointer_to("", *key) : "";
+  }
+
   void read_linear() {
     if (!row_.linear) return;
     DeltaSizes& sizes = model_.delta;
@@ -250,15 +248,14 @@ class ArchitectureReader {
                                  std::pair(&row_.linear->kernel, &sizes.kernel)}) {
       *to = reader_.value(*of).value_or(*to);
       if (*to > 0 && *to <= most_width) continue;
-      refuse_key(reader_.listed(of->keys).value_or("linear"),
-                 translated("the configuration asks for a size of {1}", *to),
-                 translated("sizes are from 1 to {1}", most_width));
+      throw input_error(translated("the configuration asks for a size of {1}", *to),
+                        place_of(of->keys), translated("sizes are from 1 to {1}", most_width));
     }
     if (sizes.value_heads % sizes.key_heads != 0) {
-      refuse_key(reader_.listed(row_.linear->value_heads.keys).value_or("linear"),
-                 translated("{1} value heads cannot share {2} key heads", sizes.value_heads,
-                            sizes.key_heads),
-                 translated("the number of value heads must be a multiple"));
+      throw input_error(translated("{1} value heads cannot share {2} key heads", sizes.value_heads,
+                                   sizes.key_heads),
+                        place_of(row_.linear->value_heads.keys),
+                        translated("the number of value heads must be a multiple"));
     }
   }
 
@@ -377,10 +374,9 @@ class ArchitectureReader {
 
   // The factor of the scores in the first layer.
   double read_scale() const {
-    const auto scale_of = reader_.value(row_.scale_of);
-    if (scale_of) positive(reader_.listed(row_.scale_of.keys).value_or("scale_of"), *scale_of);
+    const auto scale_of = reader_.positive_number(row_.scale_of);
     if (!reader_.boolean("scale_attn_weights").value_or(true)) return 1;
-    if (reader_.value(row_.score_multiplier)) return read_multiplier(row_.score_multiplier, 1);
+    if (const auto own = reader_.positive_number(row_.score_multiplier)) return *own;
     const double width = scale_of.value_or(static_cast<double>(model_.head_width));
     return row_.scale.value_or(1 / std::sqrt(width * static_cast<double>(model_.score_terms)));
   }

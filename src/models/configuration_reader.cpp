@@ -23,10 +23,11 @@ void refuse_key(const std::string& key, const std::string& problem, const std::s
   throw input_error(problem, pointer_to("", key), help);
 }
 
-void refuse_type(const std::string& key, const JsonValue& value, const std::string& wanted) {
+void refuse_type(const std::string& key, const JsonValue& value, const std::string& wanted,
+                 const std::string& part) {
   throw input_error(
       translated("expected {1}, found {2}", translated(wanted), translated(type_text(value))),
-      pointer_to("", key), translated("this is not a configuration as the libraries write it"));
+      pointer_to(part, key), translated("this is not a configuration as the libraries write it"));
 }
 
 double positive(const std::string& key, double number, const std::string& part) {
@@ -118,6 +119,11 @@ std::optional<std::string> ConfigurationReader::listed(const std::vector<std::st
 std::optional<double> ConfigurationReader::value(const RowValue<double>& of) const {
   const auto key = listed(of.keys);
   return key ? number(*key) : of.own;
+}
+
+std::optional<double> ConfigurationReader::positive_number(const RowValue<double>& of) const {
+  const auto key = listed(of.keys);
+  return key ? positive(*key, *number(*key)) : of.own;
 }
 
 std::optional<std::size_t> ConfigurationReader::value(const RowValue<std::size_t>& of) const {

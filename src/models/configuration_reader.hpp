@@ -22,9 +22,10 @@ const JsonValue* present_member(const JsonValue& object, std::string_view key);
 /// Throws Error(input) at the key of the configuration.
 [[noreturn]] void refuse_key(const std::string& key, const std::string& problem,
                              const std::string& help);
-/// Throws Error(input) at the key, whose value is of another type than `wanted`.
+/// Throws Error(input) at the key of the part of the configuration, whose value is of another type
+/// than `wanted`.
 [[noreturn]] void refuse_type(const std::string& key, const JsonValue& value,
-                              const std::string& wanted);
+                              const std::string& wanted, const std::string& part = "");
 
 /// The number, which must be finite and more than 0. Throws Error(input) at the key of the part of
 /// the configuration otherwise.
@@ -60,6 +61,8 @@ class ConfigurationReader {
   std::optional<double> value(const RowValue<double>& of) const;
   std::optional<std::size_t> value(const RowValue<std::size_t>& of) const;
   std::optional<bool> value(const RowValue<bool>& of) const;
+  /// A value that must be finite and more than 0 where the configuration has it; the row's is.
+  std::optional<double> positive_number(const RowValue<double>& of) const;
   /// Whether the configuration has one of the keys with null as its value.
   bool given_as_null(const std::vector<std::string>& keys) const;
   const FamilyRow& row() const { return row_; }
@@ -77,6 +80,12 @@ Activation activation_of(const std::string& name, const std::string& key);
 /// The activation of the configuration or the row; gelu if neither has one.
 Activation read_activation(const ConfigurationReader& reader, const RowValue<std::string>& of);
 
+/// An object within a configuration, and its place as a JSON pointer.
+struct ConfigurationPart {
+  const JsonValue& object;
+  std::string place;
+};
+
 /// Reads the rotary positions of a model's layers. Keeps a reference to the reader.
 class RotaryReader {
  public:
@@ -88,10 +97,10 @@ class RotaryReader {
   Rotary read(bool window) const;
 
  private:
-  const JsonValue* parameters(bool window) const;
-  double original(const JsonValue& scaling) const;
-  RotaryScaling read_scaling(const JsonValue& scaling) const;
-  RotaryScaling long_scaling(const JsonValue& scaling) const;
+  std::optional<ConfigurationPart> parameters(bool window) const;
+  double original(const ConfigurationPart& scaling) const;
+  RotaryScaling read_scaling(const ConfigurationPart& scaling) const;
+  RotaryScaling long_scaling(const ConfigurationPart& scaling) const;
 
   const ConfigurationReader& reader_;
   const RowRotary& row_;

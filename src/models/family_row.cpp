@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -9,6 +10,7 @@
 #include "io/json_value.hpp"
 #include "models/configuration_reader.hpp"
 #include "support/errors.hpp"
+#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -216,6 +218,16 @@ template <auto member>
 void own(PartOf<member>& part, const JsonValue& value, const std::string& place) {
   read((part.*member).own, value, place);
 }
+// What the row itself gives, of numbers that must be more than 0.
+template <auto member>
+void own_positive(PartOf<member>& part, const JsonValue& value, const std::string& place) {
+  own<member>(part, value, place);
+  const double number = *(part.*member).own;
+  if (number > 0 && std::isfinite(number)) return;
+  throw input_error(translated("{1} is {2}, which is not a positive number",
+                               in_quotes(place.substr(place.rfind('/') + 1)), number_text(number)),
+                    place, help());
+}
 template <auto member>
 void keys(PartOf<member>& part, const JsonValue& value, const std::string& place) {
   read((part.*member).keys, value, place);
@@ -226,8 +238,8 @@ constexpr auto stack_fields = std::to_array<RowField<RowStack>>({{"prefix", put<
                                                                  {"names", put<&RowStack::names>}});
 
 constexpr auto rotary_fields = std::to_array<RowField<RowRotary>>(
-    {{"theta", own<&RowRotary::theta>, keys<&RowRotary::theta>},
-     {"window_theta", own<&RowRotary::window_theta>, keys<&RowRotary::window_theta>},
+    {{"theta", own_positive<&RowRotary::theta>, keys<&RowRotary::theta>},
+     {"window_theta", own_positive<&RowRotary::window_theta>, keys<&RowRotary::window_theta>},
      {"share", own<&RowRotary::share>, keys<&RowRotary::share>},
      {"width", own<&RowRotary::width>, keys<&RowRotary::width>},
      {"interleaved", own<&RowRotary::interleaved>, keys<&RowRotary::interleaved>},
@@ -339,11 +351,11 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"kv_heads", own<&FamilyRow::kv_heads>, keys<&FamilyRow::kv_heads>},
      {"norm", put<&FamilyRow::norm>},
      {"norm_first_keys", put<&FamilyRow::norm_first_keys>},
-     {"eps", own<&FamilyRow::eps>, keys<&FamilyRow::eps>},
+     {"eps", own_positive<&FamilyRow::eps>, keys<&FamilyRow::eps>},
      {"whole_width_norms", put<&FamilyRow::whole_width_norms>},
      {"norms_by_head", put<&FamilyRow::norms_by_head>},
      {"norms_after_rotary", put<&FamilyRow::norms_after_rotary>},
-     {"clip", own<&FamilyRow::clip>, keys<&FamilyRow::clip>},
+     {"clip", own_positive<&FamilyRow::clip>, keys<&FamilyRow::clip>},
      {"activation", own<&FamilyRow::activation>, keys<&FamilyRow::activation>},
      {"feed_forward_keys", put<&FamilyRow::feed_forward_keys>},
      {"experts", put_part<&FamilyRow::experts, expert_fields>},
@@ -365,16 +377,19 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"rows_in_pairs", put<&FamilyRow::rows_in_pairs>},
      {"fused", put<&FamilyRow::fused>},
      {"scale", put<&FamilyRow::scale>},
-     {"score_multiplier", own<&FamilyRow::score_multiplier>, keys<&FamilyRow::score_multiplier>},
-     {"scale_of", own<&FamilyRow::scale_of>},
+     {"score_multiplier", own_positive<&FamilyRow::score_multiplier>,
+      keys<&FamilyRow::score_multiplier>},
+     {"scale_of", own_positive<&FamilyRow::scale_of>},
      {"scale_keys", keys<&FamilyRow::scale_of>},
-     {"softcap", own<&FamilyRow::softcap>, keys<&FamilyRow::softcap>},
-     {"logit_softcap", own<&FamilyRow::logit_softcap>, keys<&FamilyRow::logit_softcap>},
-     {"embedding_multiplier", own<&FamilyRow::embedding_multiplier>,
+     {"softcap", own_positive<&FamilyRow::softcap>, keys<&FamilyRow::softcap>},
+     {"logit_softcap", own_positive<&FamilyRow::logit_softcap>, keys<&FamilyRow::logit_softcap>},
+     {"embedding_multiplier", own_positive<&FamilyRow::embedding_multiplier>,
       keys<&FamilyRow::embedding_multiplier>},
-     {"branch_multiplier", own<&FamilyRow::branch_multiplier>, keys<&FamilyRow::branch_multiplier>},
-     {"logit_multiplier", own<&FamilyRow::logit_multiplier>, keys<&FamilyRow::logit_multiplier>},
-     {"logit_divisor", own<&FamilyRow::logit_divisor>, keys<&FamilyRow::logit_divisor>},
+     {"branch_multiplier", own_positive<&FamilyRow::branch_multiplier>,
+      keys<&FamilyRow::branch_multiplier>},
+     {"logit_multiplier", own_positive<&FamilyRow::logit_multiplier>,
+      keys<&FamilyRow::logit_multiplier>},
+     {"logit_divisor", own_positive<&FamilyRow::logit_divisor>, keys<&FamilyRow::logit_divisor>},
      {"tied", put<&FamilyRow::tied>},
      {"tied_logits_by_root_of_width", put<&FamilyRow::tied_logits_by_root_of_width>},
      {"embedding_scale", read_embedding_scale},

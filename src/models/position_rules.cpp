@@ -15,38 +15,40 @@
 namespace attn {
 namespace {
 
-std::optional<double> number_in(const JsonValue& object, const char* key) {
-  const JsonValue* value = present_member(object, key);
+std::optional<double> number_in(const ConfigurationPart& part, const char* key) {
+  const JsonValue* value = present_member(part.object, key);
   if (value == nullptr) return std::nullopt;
-  if (value->is(JsonValue::Type::number)) return value->number();
-  throw input_error(translated("expected a number, found {1}", translated(type_text(*value))),
-                    pointer_to("/rope_scaling", key),
-                    translated("this is not a configuration as the libraries write it"));
+  if (!value->is(JsonValue::Type::number)) {
+    refuse_type(key, *value, to_translate("a number"), part.place);
+  }
+  return value->number();
 }
 
-double number_or(const JsonValue& object, const char* key, double otherwise) {
-  return number_in(object, key).value_or(otherwise);
+double number_or(const ConfigurationPart& part, const char* key, double otherwise) {
+  return number_in(part, key).value_or(otherwise);
 }
 
-double needed(const JsonValue& scaling, const char* key) {
-  if (const auto number = number_in(scaling, key)) return positive(key, *number, "/rope_scaling");
+double needed(const ConfigurationPart& scaling, const char* key) {
+  if (const auto number = number_in(scaling, key)) return positive(key, *number, scaling.place);
   throw input_error(translated("the scaling of positions has no number \"{1}\"", key),
-                    "/rope_scaling", translated("the configuration is not complete"));
+                    scaling.place, translated("the configuration is not complete"));
 }
 
-std::vector<double> factors(const JsonValue& scaling, const char* key, std::size_t pairs) {
-  const JsonValue* list = present_member(scaling, key);
+std::vector<double> factors(const ConfigurationPart& scaling, const char* key, std::size_t pairs) {
+  const JsonValue* list = present_member(scaling.object, key);
   if (list == nullptr || !list->is(JsonValue::Type::array) || list->size() != pairs) {
     throw input_error(translated("the scaling of positions needs {1} numbers in \"{2}\", one per "
                                  "pair of rotated columns",
                                  pairs, key),
-                      "/rope_scaling", translated("the configuration is not complete"));
+                      scaling.place, translated("the configuration is not complete"));
   }
   std::vector<double> numbers;
   for (std::size_t i = 0; i < pairs; ++i) {
     const JsonValue& factor = list->element(i);
-    if (!factor.is(JsonValue::Type::number)) refuse_type(key, factor, translated("a number"));
-    numbers.push_back(positive(key, factor.number(), "/rope_scaling"));
+    if (!factor.is(JsonValue::Type::number)) {
+      refuse_type(key, factor, to_translate("a number"), scaling.place);
+    }
+    numbers.push_back(positive(key, factor.number(), scaling.place));
   }
   return numbers;
 }
@@ -88,7 +90,7 @@ RotaryReader::RotaryReader(const ConfigurationReader& reader, std::size_t head_w
     if (both != nullptr && present_member(*both, kind) != nullptr) by_kind_ = true;
   }
   double share = reader.value(row_.share).value_or(1);
-  if (const JsonValue* flat = parameters(false)) {
+  if (const auto flat = parameters(false)) {
     share = number_or(*flat, "partial_rotary_factor", share);
   }
   width_ = size_of_number(static_cast<double>(head_width) * share);
@@ -104,30 +106,40 @@ Rotary RotaryReader::read(bool window) const {
   Rotary rotary;
   rotary.width = width_;
   rotary.interleaved = reader_.value(row_.interleaved).value_or(false);
-  rotary.theta = reader_.value(row_.theta).value_or(10000);
+  rotary.theta = reader_.positive_number(row_.theta).value_or(10000);
   const bool own_theta = window && row_.window_theta.own;
   // A key that is there and null means that of the other layers.
   if (own_theta && !reader_.given_as_null(row_.window_theta.keys)) {
-    rotary.theta = *reader_.value(row_.window_theta);
+    rotary.theta = *reader_.positive_number(row_.window_theta);
   }
-  const JsonValue* scaling = reader_.find("rope_scaling");
-  if (window && row_.scaling_of_full_layers_alone) scaling = nullptr;
-  if (const JsonValue* own = parameters(window)) {
-    rotary.theta = number_or(*own, "rope_theta", rotary.theta);
-    if (!(window && own_theta && !by_kind_)) scaling = own;
+  std::optional<ConfigurationPart> scaling;
+  const JsonValue* found = reader_.find("rope_scaling");
+  if (found != nullptr && !(window && row_.scaling_of_full_layers_alone)) {
+    if (!found->is(JsonValue::Type::object)) {
+      refuse_type("rope_scaling", *found, to_translate("an object"));
+    }
+    scaling.emplace(ConfigurationPart{*found, "/rope_scaling"});
   }
-  positive(reader_.listed(row_.theta.keys).value_or("rope_theta"), rotary.theta);
-  if (scaling == nullptr) return rotary;
+  std::string part_of_theta;
+  if (const auto own = parameters(window)) {
+    if (const auto theta = number_in(*own, "rope_theta")) {
+      rotary.theta = positive("rope_theta", *theta, own->place);
+      part_of_theta = own->place;
+    }
+    if (!(window && own_theta && !by_kind_)) scaling.emplace(*own);
+  }
+  if (!scaling) return rotary;
   rotary.scaling = read_scaling(*scaling);
   if (rotary.theta == 1 && std::holds_alternative<YarnScaling>(rotary.scaling)) {
-    refuse_key("rope_theta", translated("YaRN has no meaning where all columns turn alike"),
-               translated("give a \"rope_theta\" of more than 1"));
+    throw input_error(translated("YaRN has no meaning where all columns turn alike"),
+                      pointer_to(part_of_theta, "rope_theta"),
+                      translated("give a \"rope_theta\" of more than 1"));
   }
   // An α in place of the length of the text (Hunyuan).
   const auto alpha = number_in(*scaling, "alpha");
   if (alpha && std::holds_alternative<DynamicScaling>(rotary.scaling)) {
     const auto width = static_cast<double>(width_);
-    const double base = positive("alpha", *alpha, "/rope_scaling");
+    const double base = positive("alpha", *alpha, scaling->place);
     // A single pair turns by one radian a position, whatever θ is.
     if (width_ > 2) rotary.theta *= std::pow(base, width / (width - 2));
     rotary.scaling = {};
@@ -137,34 +149,36 @@ Rotary RotaryReader::read(bool window) const {
 
 // The object that newest configurations have for all layers, or for those with and without a
 // window.
-const JsonValue* RotaryReader::parameters(bool window) const {
+std::optional<ConfigurationPart> RotaryReader::parameters(bool window) const {
+  const std::string place = "/rope_parameters";
   const JsonValue* both = reader_.find("rope_parameters");
-  if (both == nullptr || !by_kind_) return both;
-  const JsonValue* own = present_member(*both, window ? "sliding_attention" : "full_attention");
-  if (own != nullptr && !own->is(JsonValue::Type::object)) {
-    refuse_type("rope_parameters", *own, translated("an object of each kind of layers"));
-  }
-  return own;
+  if (both == nullptr) return std::nullopt;
+  if (!by_kind_) return ConfigurationPart{*both, place};
+  const char* kind = window ? "sliding_attention" : "full_attention";
+  const JsonValue* own = present_member(*both, kind);
+  if (own == nullptr) return std::nullopt;
+  if (!own->is(JsonValue::Type::object)) refuse_type(kind, *own, to_translate("an object"), place);
+  return ConfigurationPart{*own, pointer_to(place, kind)};
 }
 
-double RotaryReader::original(const JsonValue& scaling) const {
+double RotaryReader::original(const ConfigurationPart& scaling) const {
   const char* key = "original_max_position_embeddings";
-  const auto own = number_in(scaling, key);
-  return positive(key, own ? *own : reader_.number(key).value_or(static_cast<double>(longest_)));
+  if (const auto own = number_in(scaling, key)) return positive(key, *own, scaling.place);
+  return positive(key, reader_.number(key).value_or(static_cast<double>(longest_)));
 }
 
-RotaryScaling RotaryReader::read_scaling(const JsonValue& scaling) const {
-  if (!scaling.is(JsonValue::Type::object))
-    refuse_type("rope_scaling", scaling, translated("an object"));
-  const JsonValue* name = present_member(scaling, "rope_type");
-  if (name == nullptr) name = present_member(scaling, "type");
+RotaryScaling RotaryReader::read_scaling(const ConfigurationPart& scaling) const {
+  const char* key = "rope_type";
+  if (present_member(scaling.object, key) == nullptr) key = "type";
+  const JsonValue* name = present_member(scaling.object, key);
   if (name == nullptr) {
-    if (present_member(scaling, "factor") == nullptr) return {};
-    throw input_error(translated("the scaling of positions has no type"), "/rope_scaling",
+    if (present_member(scaling.object, "factor") == nullptr) return {};
+    throw input_error(translated("the scaling of positions has no type"), scaling.place,
                       translated("the configuration is not complete"));
   }
-  if (!name->is(JsonValue::Type::string))
-    refuse_type("rope_scaling", *name, translated("the name of a type"));
+  if (!name->is(JsonValue::Type::string)) {
+    refuse_type(key, *name, to_translate("the name of a type"), scaling.place);
+  }
   const std::string& type = name->string();
   if (type == "default") return {};
   if (type == "linear") return LinearScaling{needed(scaling, "factor")};
@@ -177,7 +191,7 @@ RotaryScaling RotaryReader::read_scaling(const JsonValue& scaling) const {
   }
   // "yarn" with factors for short texts is what Phi-3 had before "su" and "longrope".
   if (type == "longrope" || type == "su" ||
-      (type == "yarn" && scaling.find("short_factor") != nullptr)) {
+      (type == "yarn" && scaling.object.find("short_factor") != nullptr)) {
     return long_scaling(scaling);
   }
   if (type == "yarn") {
@@ -187,17 +201,17 @@ RotaryScaling RotaryReader::read_scaling(const JsonValue& scaling) const {
     yarn.amplitude = number_in(scaling, "attention_factor");
     yarn.mscale = number_in(scaling, "mscale");
     yarn.mscale_all_dim = number_in(scaling, "mscale_all_dim");
-    const JsonValue* truncate = present_member(scaling, "truncate");
+    const JsonValue* truncate = present_member(scaling.object, "truncate");
     yarn.truncate =
         truncate == nullptr || !truncate->is(JsonValue::Type::boolean) || truncate->boolean();
     return yarn;
   }
   throw input_error(translated("the scaling of positions {1} is not known", in_quotes(type)),
-                    "/rope_scaling/rope_type",
+                    pointer_to(scaling.place, key),
                     translated("known: default, linear, dynamic, llama3, yarn, longrope"));
 }
 
-RotaryScaling RotaryReader::long_scaling(const JsonValue& scaling) const {
+RotaryScaling RotaryReader::long_scaling(const ConfigurationPart& scaling) const {
   const double before = original(scaling);
   const auto longest = static_cast<double>(longest_);
   const double factor = number_in(scaling, "factor").value_or(longest / before);
@@ -206,13 +220,13 @@ RotaryScaling RotaryReader::long_scaling(const JsonValue& scaling) const {
   if (mscale && number_in(scaling, "long_mscale") != mscale) {
     throw input_error(translated("amplitudes that differ between short and long texts are not "
                                  "computed"),
-                      "/rope_scaling/long_mscale",
+                      pointer_to(scaling.place, "long_mscale"),
                       translated("positions of long texts would be rotated as in short ones"));
   }
   const auto given = mscale ? mscale : number_in(scaling, "attention_factor");
   const double amplitude =
       given.value_or(factor <= 1 ? 1.0 : std::sqrt(1 + std::log(factor) / std::log(before)));
-  positive("attention_factor", amplitude, "/rope_scaling");
+  positive("attention_factor", amplitude, scaling.place);
   LongScaling scale;
   scale.original = before;
   scale.amplitude = amplitude;
@@ -318,7 +332,7 @@ void read_disentangled(const ConfigurationReader& reader, Architecture& model) {
   ModelDisentangled own;
   for (const std::string& name : joined_names(reader, row.terms_keys)) {
     if (name != "c2p" && name != "p2c") {
-      refuse_key(reader.listed(row.terms_keys).value_or(""),
+      refuse_key(*reader.listed(row.terms_keys),
                  translated("terms of scores of the type {1} are not computed", in_quotes(name)),
                  translated("the maps would lack the scores of their distances"));
     }
@@ -327,9 +341,9 @@ void read_disentangled(const ConfigurationReader& reader, Architecture& model) {
   model.score_terms += (own.content_to_position ? 1U : 0U) + (own.position_to_content ? 1U : 0U);
   for (const std::string& name : joined_names(reader, row.norm_keys)) {
     if (name != "none" && name != "layer_norm") {
-      refuse_key(reader.listed(row.norm_keys).value_or(""),
-                 translated("\"{1}\": {2} is not supported",
-                            reader.listed(row.norm_keys).value_or(""), in_quotes(name)),
+      refuse_key(*reader.listed(row.norm_keys),
+                 translated("\"{1}\": {2} is not supported", *reader.listed(row.norm_keys),
+                            in_quotes(name)),
                  translated("known: {1}", "none, layer_norm"));
     }
     own.normed = own.normed || name == "layer_norm";
@@ -358,7 +372,7 @@ void read_disentangled(const ConfigurationReader& reader, Architecture& model) {
   if (distances.buckets == 1) {
     throw input_error(translated("distances up to {1} cannot be put into {2} buckets",
                                  distances.max_distance, distances.buckets),
-                      "/" + reader.listed(row.buckets_keys).value_or(""),
+                      pointer_to("", *reader.listed(row.buckets_keys)),
                       translated("give at least 2"));
   }
   for (const std::size_t size : {distances.span, distances.max_distance}) {

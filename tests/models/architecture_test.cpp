@@ -234,19 +234,19 @@ TEST_CASE("values that would make no numbers are refused at their key") {
   CHECK(key_of(R"("rms_norm_eps": -1)") == "/rms_norm_eps");
   CHECK(key_of(R"("rope_scaling": "linear")") == "/rope_scaling");
   CHECK(key_of(R"("rope_scaling": [1])") == "/rope_scaling");
-  CHECK(key_of(R"("rope_scaling": {"type": 3})") == "/rope_scaling");
+  CHECK(key_of(R"("rope_scaling": {"type": 3})") == "/rope_scaling/type");
   CHECK(key_of(R"("rope_scaling": {"type": "linear", "factor": 0})") == "/rope_scaling/factor");
   CHECK(key_of(R"("rope_scaling": {"type": "yarn", "factor": 2,
                    "original_max_position_embeddings": 0})") ==
-        "/original_max_position_embeddings");
+        "/rope_scaling/original_max_position_embeddings");
   CHECK(key_of(R"("max_position_embeddings": 8, "rope_scaling": {"type": "longrope",
                    "short_factor": ["a", 1, 1, 1], "long_factor": [1, 1, 1, 1]})") ==
-        "/short_factor");
+        "/rope_scaling/short_factor");
   CHECK(key_of(R"("max_position_embeddings": 8, "rope_scaling": {"type": "longrope",
                    "short_factor": [1, 1, 1, 1], "long_factor": [1, 0, 1, 1]})") ==
         "/rope_scaling/long_factor");
   CHECK(key_of(R"("rope_parameters": 7)") == "/rope_parameters");
-  CHECK(key_of(R"("rope_parameters": {"full_attention": 3})") == "/rope_parameters");
+  CHECK(key_of(R"("rope_parameters": {"full_attention": 3})") == "/rope_parameters/full_attention");
   CHECK(key_of(R"("attn_logit_softcapping": 0)", "gemma2") == "/attn_logit_softcapping");
   CHECK(key_of(R"("query_pre_attn_scalar": 0)", "gemma2") == "/query_pre_attn_scalar");
   CHECK(refusal_of(R"({"model_type": "llama", "hidden_size": 32, "num_attention_heads": 4,
@@ -464,6 +464,59 @@ TEST_CASE("sizes that cannot be computed are refused before any weight is read")
         "  help:  this is not a configuration as the libraries write it");
 }
 
+TEST_CASE("errors of rotary positions name the object that the configuration has") {
+  const auto refused = [](const std::string& more) {
+    return refusal_of(with_sizes("gemma3_text", R"("head_dim": 8, )" + more));
+  };
+  CHECK(refused(R"("rope_parameters": {"rope_theta": "x"})") ==
+        "expected a number, found a string\n"
+        "  where: /rope_parameters/rope_theta\n"
+        "  help:  this is not a configuration as the libraries write it");
+  CHECK(refused(R"("rope_parameters": {"rope_theta": -1})") ==
+        "\"rope_theta\" is -1, which is not a positive number\n"
+        "  where: /rope_parameters/rope_theta\n"
+        "  help:  the states would not be numbers: use the configuration as published");
+  CHECK(refused(R"("rope_parameters": {"factor": 8})") ==
+        "the scaling of positions has no type\n"
+        "  where: /rope_parameters\n"
+        "  help:  the configuration is not complete");
+  CHECK(refused(R"("rope_parameters": {"rope_type": "spiral"})") ==
+        "the scaling of positions \"spiral\" is not known\n"
+        "  where: /rope_parameters/rope_type\n"
+        "  help:  known: default, linear, dynamic, llama3, yarn, longrope");
+  const auto of_windows = [&](const std::string& parameters) {
+    return refused(R"("rope_parameters": {"full_attention": {"rope_type": "default"},
+                                          "sliding_attention": )" +
+                   parameters + "}");
+  };
+  CHECK(of_windows("[]") ==
+        "expected an object, found an array\n"
+        "  where: /rope_parameters/sliding_attention\n"
+        "  help:  this is not a configuration as the libraries write it");
+  CHECK(of_windows(R"({"rope_type": "linear"})") ==
+        "the scaling of positions has no number \"factor\"\n"
+        "  where: /rope_parameters/sliding_attention\n"
+        "  help:  the configuration is not complete");
+  CHECK(of_windows(R"({"rope_type": "linear", "factor": 0})") ==
+        "\"factor\" is 0, which is not a positive number\n"
+        "  where: /rope_parameters/sliding_attention/factor\n"
+        "  help:  the states would not be numbers: use the configuration as published");
+  CHECK(of_windows(R"({"rope_type": true})") ==
+        "expected the name of a type, found true\n"
+        "  where: /rope_parameters/sliding_attention/rope_type\n"
+        "  help:  this is not a configuration as the libraries write it");
+  CHECK(of_windows(R"({"rope_type": "longrope", "short_factor": [1]})") ==
+        "\"original_max_position_embeddings\" is 0, which is not a positive number\n"
+        "  where: /original_max_position_embeddings\n"
+        "  help:  the states would not be numbers: use the configuration as published");
+  CHECK(of_windows(R"({"rope_type": "longrope", "original_max_position_embeddings": 8,
+                       "short_factor": [1]})") ==
+        "the scaling of positions needs 4 numbers in \"short_factor\", one per pair of rotated "
+        "columns\n"
+        "  where: /rope_parameters/sliding_attention\n"
+        "  help:  the configuration is not complete");
+}
+
 TEST_CASE("a single pair of columns turns by one radian whatever alpha a scaling has") {
   const Architecture model =
       architecture_of(with_sizes("hunyuan_v1_dense", R"("head_dim": 2, "rope_theta": 50,
@@ -625,7 +678,7 @@ TEST_CASE("what is not known or not computed is refused by its key") {
             "phi3",
             R"("rope_scaling": {"type": "spiral", "short_factor": [1], "long_factor": [1]})")) ==
         "the scaling of positions \"spiral\" is not known\n"
-        "  where: /rope_scaling/rope_type\n"
+        "  where: /rope_scaling/type\n"
         "  help:  known: default, linear, dynamic, llama3, yarn, longrope");
   CHECK(refusal_of(with_sizes("llama", R"("rope_scaling": {"factor": 4})")) ==
         "the scaling of positions has no type\n"
@@ -677,6 +730,10 @@ TEST_CASE("values of a row that have another type than they must are refused whe
            {R"({"names": ["wte"]})", "expected an object, found an array", "/names"},
            {R"({"names": {"query": {}}})", names + "an object", "/names/query"},
            {R"({"names": {"layer": []}})", "there is no name", "/names/layer"},
+           {R"({"logit_divisor": 0})", "\"logit_divisor\" is 0, which is not a positive number",
+            "/logit_divisor"},
+           {R"({"rotary": {"theta": -2}})", "\"theta\" is -2, which is not a positive number",
+            "/rotary/theta"},
            {R"({"encoder": {"names": {"up": 1}}})", names + "a number", "/encoder/names/up"},
            {R"({"cases": {}})", "expected a list of cases, found an object", "/cases"},
            {R"({"cases": [5]})", "expected an object, found a number", "/cases/0"},
