@@ -1,0 +1,202 @@
+#include <algorithm>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "models/checkpoint.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+std::string numbered(std::string text, std::string_view place, std::size_t number) {
+  const std::size_t at = text.find(place);
+  return at == std::string::npos ? text : text.replace(at, place.size(), std::to_string(number));
+}
+std::string of_layer(std::string text, std::size_t layer) {
+  return numbered(std::move(text), "{n}", layer);
+}
+
+// The names of a part of a tensor in files: norms of the first BERTs have gamma and beta, and some
+// tensors have no parts.
+std::vector<std::string> spellings(const std::string& name, std::string_view part) {
+  if (part == "weight") return {name + ".weight", name + ".gamma", name};
+  if (part == "bias") return {name + ".bias", name + ".beta"};
+  return {name + std::string(part)};
+}
+
+}  // namespace
+
+std::optional<std::string> StackWeights::found(WeightPurpose purpose,
+                                               std::optional<std::size_t> layer, const char* part,
+                                               std::optional<std::size_t> expert) const {
+  const auto names = stack_.names.find(purpose);
+  if (names == stack_.names.end()) return std::nullopt;
+  const auto layer_name = stack_.names.find(WeightPurpose::layer);
+  for (std::string own : names->second) {
+    if ((own.find("{e}") != std::string::npos) != expert.has_value()) continue;
+    if (expert) own = numbered(std::move(own), "{e}", *expert);
+    std::vector<std::string> bases{prefix_ + stack_.prefix, prefix_};
+    for (std::string& base : bases) {
+      if (layer && layer_name != stack_.names.end()) {
+        base += of_layer(layer_name->second.front(), *layer);
+      }
+      for (const std::string& name : spellings(base + own, part)) {
+        if (weights_.has(name)) return name;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+Tensor StackWeights::find(WeightPurpose purpose, std::optional<std::size_t> layer,
+                          const char* part) const {
+  const auto name = found(purpose, layer, part);
+  return name ? weights_.read(*name) : Tensor();
+}
+
+std::optional<Shape> StackWeights::shape(WeightPurpose purpose, std::optional<std::size_t> layer,
+                                         const char* part) const {
+  const auto name = found(purpose, layer, part);
+  return name ? std::optional(weights_.shape(*name)) : std::nullopt;
+}
+
+bool StackWeights::has(WeightPurpose purpose, std::optional<std::size_t> layer) const {
+  return found(purpose, layer, "weight").has_value();
+}
+
+bool StackWeights::has(WeightPurpose purpose, std::optional<std::size_t> layer,
+                       std::size_t part_of_layer) const {
+  return found(purpose, layer, "weight", part_of_layer).has_value();
+}
+
+std::string StackWeights::layer_prefix(std::size_t layer) const {
+  const auto names = stack_.names.find(WeightPurpose::layer);
+  return prefix_ + stack_.prefix +
+         (names == stack_.names.end() ? "" : of_layer(names->second.front(), layer));
+}
+
+std::string StackWeights::name(WeightPurpose purpose, std::optional<std::size_t> layer) const {
+  const auto names = stack_.names.find(purpose);
+  const std::string name = layer ? layer_prefix(*layer) : prefix_ + stack_.prefix;
+  return name + (names == stack_.names.end()
+                     ? std::string(weight_purposes[static_cast<std::size_t>(purpose)])
+                     : names->second.front());
+}
+
+StoredLinear StackWeights::linear(WeightPurpose purpose, std::size_t layer) const {
+  const auto weight = found(purpose, layer, "weight");
+  if (!weight) {
+    const std::string wanted = name(purpose, layer) + ".weight";
+    const std::vector<std::string_view> known(weights_.names().begin(), weights_.names().end());
+    throw input_error(translated("the weights have no tensor {1}", in_quotes(wanted)),
+                      weights_.place(), suggestion(wanted, known));
+  }
+  const Shape& shape = weights_.shape(*weight);
+  if (shape.size() != 2) {
+    throw input_error(translated("{1} {2} is not a matrix", *weight, text(shape)), weights_.place(),
+                      translated("the weights do not fit the configuration"));
+  }
+  return {weights_.matrix(*weight, model_.stored_transposed), find(purpose, layer, "bias")};
+}
+
+void refuse_shape(const CheckpointWeights& weights, const std::string& name, const Shape& shape,
+                  const Shape& expected) {
+  std::string sizes;
+  for (const std::size_t size : expected) {
+    sizes += (sizes.empty() ? "" : ",") + (size == 0 ? "any" : std::to_string(size));
+  }
+  throw input_error(translated("{1} {2} does not fit the configuration: expected [{3}]", name,
+                               text(shape), sizes),
+                    weights.place(),
+                    translated("the configuration and the weights do not belong together"));
+}
+
+std::string head_weight(const ModelHead& head, const CheckpointWeights& weights) {
+  const std::string name = head.weight + ".weight", part = "language_model." + name;
+  return !weights.has(name) && weights.has(part) ? part : name;
+}
+
+std::string head_part(const std::vector<std::string>& names, const CheckpointWeights& weights) {
+  for (const std::string& name : names) {
+    if (weights.has(name + ".weight") || weights.has(name + ".gamma")) return name;
+  }
+  return names.empty() ? "" : names.front();
+}
+
+bool has_head(const Architecture& model, const CheckpointWeights& weights) {
+  const ModelHead& head = model.head;
+  if (!head.dense.empty()) return weights.has(head_part(head.dense, weights) + ".weight");
+  return !head.weight.empty() && (model.tied || weights.has(head_weight(head, weights)));
+}
+
+namespace {
+
+std::optional<std::string> known_prefix(const CheckpointWeights& weights,
+                                        const Architecture& model) {
+  for (const std::string& prefix : model.prefixes) {
+    if (StackWeights(weights, model, model.stacks.front(), prefix)
+            .has(WeightPurpose::tokens, std::nullopt)) {
+      return prefix;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void CheckpointWeights::find_within(const Architecture& model) {
+  if (known_prefix(*this, model)) return;
+  const ModelStack& stack = model.stacks.front();
+  const auto fits = [&](const std::string& name) {
+    const Shape& shape = this->shape(name);
+    const Architecture& own = model.of(stack);
+    return shape.size() == 2 && (own.vocabulary == 0 || shape[0] == own.vocabulary) &&
+           (shape[1] == own.width || stack.names.contains(WeightPurpose::embedding_projection));
+  };
+  const auto tokens = stack.names.find(WeightPurpose::tokens);
+  if (tokens == stack.names.end()) return;
+  for (const std::string& prefix : model.prefixes) {
+    for (const std::string& own : tokens->second) {
+      for (const std::string& base : {prefix + stack.prefix, prefix}) {
+        const std::string end = "." + base + own + ".weight";
+        const auto found = std::ranges::find_if(
+            names_, [&](const std::string& name) { return name.ends_with(end) && fits(name); });
+        if (found == names_.end()) continue;
+        within_ = found->substr(0, found->size() - end.size());
+        leave_out(within_ + ".");
+        return;
+      }
+    }
+  }
+}
+
+// Names without the beginning that the weights share; others stay as they are.
+void CheckpointWeights::leave_out(const std::string& beginning) {
+  const std::map<std::string, Place> before = std::exchange(places_, {});
+  for (std::string& name : names_) {
+    const Place place = before.at(name);
+    if (name.starts_with(beginning)) name.erase(0, beginning.size());
+    places_.emplace(name, place);
+  }
+}
+
+std::string find_prefix(const CheckpointWeights& weights, const Architecture& model) {
+  const ModelStack& stack = model.stacks.front();
+  if (const auto prefix = known_prefix(weights, model)) return *prefix;
+  const std::string wanted = StackWeights(weights, model, stack, model.prefixes.front())
+                                 .name(WeightPurpose::tokens, std::nullopt) +
+                             ".weight";
+  const std::vector<std::string_view> known(weights.names().begin(), weights.names().end());
+  throw input_error(
+      translated("the weights have no token embeddings: no tensor {1}", in_quotes(wanted)),
+      weights.place(), suggestion(wanted, known));
+}
+
+bool has_sinks(const Architecture& model, const CheckpointWeights& weights) {
+  return StackWeights(weights, model, model.stacks.back(), find_prefix(weights, model))
+      .has(WeightPurpose::sinks, 0);
+}
+
+}  // namespace attn
