@@ -209,8 +209,13 @@ AnswerParts read_answer_parts(const JsonValue* parts, const std::vector<Prompt>&
   own.answer = own.names.size() - 1;
   own.names.emplace_back(first_name);
   const std::size_t first = own.names.size() - 1;
-  own.sink = has_sinks(request.folder->architecture, request.folder->weights) && !crosses;
-  if (own.sink) own.names.emplace_back(sink_name);
+  const ModelFolder& folder = *request.folder;
+  std::vector<bool> sinks =
+      layers_with_sinks(folder.architecture, folder.weights, folder.architecture.stacks.back());
+  if (!crosses && std::ranges::count(sinks, true) > 0) {
+    own.names.emplace_back(sink_name);
+    own.sinks = std::move(sinks);
+  }
   for (const PartOfToken& tokens : of_samples) {
     std::vector<std::size_t>& columns = own.columns.emplace_back();
     for (const auto& part : tokens) columns.push_back(part.value_or(other));

@@ -35,8 +35,9 @@ struct AnswerParts {
   std::vector<std::string> names;
   std::vector<std::vector<std::size_t>> columns;  ///< part of each token of each prompt
   std::size_t answer = 0;                         ///< part of the tokens that follow
-  bool sink = false;                              ///< whether the last part is the sink
-  bool wanted = false;                            ///< whether parts were named or asked for
+  /// Whether each layer has sink logits; empty = the last part is not the sink.
+  std::vector<bool> sinks;
+  bool wanted = false;  ///< whether parts were named or asked for
 };
 
 /// A model, its input and the wanted results.

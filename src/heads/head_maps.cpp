@@ -273,14 +273,26 @@ std::vector<std::vector<Prediction>> compute_maps(
     const std::function<void(const AttentionMap&)>& take,
     const std::function<void(const NamedTensor&)>& take_tensor) {
   auto* const model = std::get_if<ModelRequest>(&plan.computation);
-  const bool sinks = model != nullptr
-                         ? has_sinks(model->folder->architecture, model->folder->weights)
-                         : plan.options().sinks && !plan.options().weight_expression;
+  std::vector<bool> sinks, decoder_sinks;  // of each layer
+  if (model != nullptr) {
+    const ModelFolder& folder = *model->folder;
+    const auto of = [&](const ModelStack& stack) {
+      return layers_with_sinks(folder.architecture, folder.weights, stack);
+    };
+    sinks = of(folder.architecture.stacks.front());
+    decoder_sinks = of(folder.architecture.stacks.back());
+  }
+  const auto has_sinks = [&](const AttentionName& name) {
+    if (model == nullptr) return plan.options().sinks && !plan.options().weight_expression;
+    if (!name.is_self() || !name.layer()) return false;
+    const std::vector<bool>& own = name.in_decoder() ? decoder_sinks : sinks;
+    return own[*name.layer()];
+  };
   std::optional<ScoreReading> reading;
   if (scores && model != nullptr) reading.emplace(*model, counting);
   const auto give = [&](AttentionMap map, std::size_t) {
     if (!map.numbers) return;
-    map.sinks = sinks && (model == nullptr || !map.name.is_cross());
+    map.sinks = has_sinks(map.name);
     if (reading) map.score_values = reading->take(map.name.text());
     take(with_tokens(std::move(map), counting, model));
   };

@@ -226,7 +226,7 @@ class Reading {
 
   void take(const AttentionMap& map) {
     if (shares_ && shares_->reads(map.name)) {
-      shares_->add(map.numbers);
+      shares_->add(map.name, map.numbers);
       outcome_.shares->attentions.push_back(map.name.text());
     }
     put_statistics(map.name.text(), values_of(map, options_.counting, options_.document.threads),

@@ -79,7 +79,9 @@ class PassReading {
         model_(std::get<ModelRequest>(plan.computation)),
         counting_(counting),
         corpus_(corpus),
-        take_(take) {
+        take_(take),
+        sinks_(layers_with_sinks(model_.folder->architecture, model_.folder->weights,
+                                 model_.folder->architecture.stacks[0])) {
     if (scores) scores_.emplace(std::get<ModelRequest>(plan.computation), counting);
     for (const auto& ids : model_.texts.ids) {
       MapTokens& own = tokens_.emplace_back(model_tokens(*model_.folder, ids, counting));
@@ -89,7 +91,6 @@ class PassReading {
     for (const MapTokens& own : tokens_) {
       const std::size_t length = own.ids.size();
       positions_.emplace_back(length, length, &own, &own, true);
-      positions_.back().sinks = has_sinks(model_.folder->architecture, model_.folder->weights);
     }
   }
 
@@ -109,6 +110,7 @@ class PassReading {
 
   void begin(std::size_t layer, std::size_t heads) {
     const PlannedAttention& attention = attention_of(layer);
+    positions_[sample_].sinks = sinks_[layer];
     reading_.emplace(positions_[sample_], heads, counting_, sample_ == 0 ? corpus_ : nullptr);
     if (scores_) reading_->add(scores_->take(attention.name.text()));
     Geometry geometry = attention.geometry;
@@ -140,6 +142,7 @@ class PassReading {
   const HeadCounting& counting_;
   const HeadsCorpusOptions* corpus_;  // null = statistics alone
   const std::function<void(const TextNumbers&)>& take_;
+  const std::vector<bool> sinks_;  // whether a layer has sink logits
   std::vector<MapTokens> tokens_;
   std::vector<MapPositions> positions_;  // of each sample
   std::size_t sample_ = 0;               // that rows come of

@@ -28,8 +28,9 @@ bool AnswerShares::reads(const AttentionName& name) const {
   return request_.folder->architecture.encoder_decoder() ? name.is_cross() : name.is_self();
 }
 
-void AnswerShares::add(const Tensor& weights) {
+void AnswerShares::add(const AttentionName& name, const Tensor& weights) {
   const AnswerParts& parts = request_.parts;
+  const bool sink = !parts.sinks.empty() && parts.sinks[*name.layer()];
   const Shape& shape = weights.shape();
   const std::size_t heads = shape[1], queries = shape[2], keys = shape[3],
                     count = parts.names.size(), longest = longest_answer(request_);
@@ -47,7 +48,7 @@ void AnswerShares::add(const Tensor& weights) {
           to[j < columns.size() ? columns[j] : parts.answer] += weight;
           sum += weight;
         }
-        if (parts.sink) to[count - 1] = 1 - sum;
+        if (sink) to[count - 1] = 1 - sum;
       }
     }
   });

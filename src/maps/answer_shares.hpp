@@ -22,8 +22,8 @@ class AnswerShares {
   /// a decoder to the encoder's text.
   bool reads(const AttentionName& name) const;
 
-  /// Adds the weights [B,H,Lq,Lk] of the next layer.
-  void add(const Tensor& weights);
+  /// Adds the weights [B,H,Lq,Lk] of such an attention, layer after layer.
+  void add(const AttentionName& name, const Tensor& weights);
 
   /// [layers,H,tokens,parts], or [B,layers,H,tokens,parts] of several texts, with zeros behind the
   /// ends of shorter answers; absent without layers.

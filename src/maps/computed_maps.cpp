@@ -300,7 +300,9 @@ void put_model(Results& results, const ModelRequest& request) {
           results.facts.shapes.emplace_back(name, tensor.shape());
         }
         const auto at = weights ? maps.find(name) : std::nullopt;
-        if (at && shares.reads(plan.attentions[*at].name)) shares.add(tensor);
+        if (at && shares.reads(plan.attentions[*at].name)) {
+          shares.add(plan.attentions[*at].name, tensor);
+        }
         results.put(name, tensor);
         if (at) results.put(maps.give(*at, std::move(tensor)), *at);
       },

@@ -145,8 +145,9 @@ class StackWeights {
 
 /// Whether the file holds the head that gives logits.
 bool has_head(const Architecture& model, const CheckpointWeights& weights);
-/// Whether the self-attention of the last or only stack has sink logits.
-bool has_sinks(const Architecture& model, const CheckpointWeights& weights);
+/// Whether the self-attention of each layer of a stack has sink logits.
+std::vector<bool> layers_with_sinks(const Architecture& model, const CheckpointWeights& weights,
+                                    const ModelStack& stack);
 /// Of several names that a part of the head may have, that of the first whose weight the file
 /// holds, else the first.
 std::string head_part(const std::vector<std::string>& names, const CheckpointWeights& weights);

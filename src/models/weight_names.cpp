@@ -194,9 +194,14 @@ std::string find_prefix(const CheckpointWeights& weights, const Architecture& mo
       weights.place(), suggestion(wanted, known));
 }
 
-bool has_sinks(const Architecture& model, const CheckpointWeights& weights) {
-  return StackWeights(weights, model, model.stacks.back(), find_prefix(weights, model))
-      .has(WeightPurpose::sinks, 0);
+std::vector<bool> layers_with_sinks(const Architecture& model, const CheckpointWeights& weights,
+                                    const ModelStack& stack) {
+  const StackWeights names(weights, model, stack, find_prefix(weights, model));
+  std::vector<bool> found;
+  for (std::size_t n = 0; n < stack.layers.size(); ++n) {
+    found.push_back(names.has(WeightPurpose::sinks, n));
+  }
+  return found;
 }
 
 }  // namespace attn

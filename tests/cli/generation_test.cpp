@@ -285,6 +285,30 @@ TEST_CASE("shares are those of the map's rows, the sink's and the encoder's too"
   }
 }
 
+TEST_CASE("layers without sinks give the part \"sink\" nothing where other layers have them") {
+  const TemporaryFolder folder;
+  folder.write("row.json", R"({"like": "gpt_oss", "optional": ["sinks"]})");
+  fs::copy(recorded_models / "gpt_oss_sinks_bf16" / "checkpoint", folder / "model");
+  std::string weights = read_text(folder / "model/model.safetensors");
+  weights.replace(weights.find("model.layers.0.self_attn.sinks"), 5, "other");
+  folder.write("model/model.safetensors", weights);
+  const Outcome outcome = attn_cli(
+      {"run", "-", "--plots", "none", "--out", "r", "--quiet", "--tensors", "npz"}, folder.path(),
+      R"({"model": "model", "architecture": "row.json", "token_ids": [[5, 9, 12, 4]],
+          "generate": 2})");
+  REQUIRE(outcome.errors == "");
+  const attn::Tensor shares = attn::TensorFile::open(folder / "r/tensors.npz")
+                                  .read("shares")
+                                  .converted(attn::DType::float64);
+  const std::size_t parts = shares.shape()[3], of_layer = shares.shape()[1] * 2 * parts;
+  REQUIRE(shares.shape() == attn::Shape{2, 4, 2, 4});
+  for (std::size_t at = parts - 1; at < shares.size(); at += parts) {
+    const double share = shares.values<double>()[at];
+    if (at < of_layer) CHECK(share == 0);
+    if (at >= of_layer) CHECK(share > 0);
+  }
+}
+
 TEST_CASE("heads gives the shares of each head as a table, JSON and comma-separated values") {
   const TemporaryFolder folder;
   const auto with = [&](const std::string& more) {

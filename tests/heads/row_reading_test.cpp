@@ -10,6 +10,7 @@
 #include "document/document.hpp"
 #include "heads/corpus_sums.hpp"
 #include "heads/head_maps.hpp"
+#include "temporary_folder.hpp"
 
 // Statistics of rows as they come against those of whole maps.
 
@@ -83,6 +84,34 @@ TEST_CASE("a reading that fails leaves no hook in the plan's model") {
   ask_for_rows(plan);
   CHECK_THROWS_AS(walk_rows(plan, options.counting, nullptr, true, fail), std::runtime_error);
   CHECK_FALSE(model.requests);
+}
+
+TEST_CASE("only the layers that have sinks have a share of them, by rows and by maps") {
+  const TemporaryFolder folder;
+  folder.write("row.json", R"({"like": "gpt_oss", "optional": ["sinks"]})");
+  fs::copy(cases / "gpt_oss_sinks_bf16" / "checkpoint", folder / "model");
+  std::string weights = read_text(folder / "model/model.safetensors");
+  weights.replace(weights.find("model.layers.0.self_attn.sinks"), 5, "other");
+  folder.write("model/model.safetensors", weights);
+  HeadsCorpusOptions options;
+  options.heads.document.input =
+      folder.write("two_texts.json", R"({"model": "model", "architecture": "row.json",
+                            "token_ids": [[5, 9, 12, 4], [7, 3]]})");
+  options.heads.document.threads = 1;
+  const Document document = open_document(options.heads.document);
+  Plan plan = plan_of_statistics(options.heads, document);
+  std::vector<bool> by_maps, by_rows;
+  const auto has_share = [](const TextNumbers& numbers) {
+    return !std::isnan(numbers.values[0][static_cast<std::size_t>(HeadStatistic::sink_share)]);
+  };
+  compute_maps(plan, options.heads.counting, false, [&](const AttentionMap& map) {
+    by_maps.push_back(has_share(text_numbers(map, options)));
+  });
+  ask_for_rows(plan);
+  walk_rows(plan, options.heads.counting, &options, false,
+            [&](const TextNumbers& numbers) { by_rows.push_back(has_share(numbers)); });
+  CHECK(by_maps == std::vector<bool>{false, true});
+  CHECK(by_rows == std::vector<bool>{false, true});
 }
 
 }  // namespace attn

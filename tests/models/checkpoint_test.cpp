@@ -209,6 +209,29 @@ TEST_CASE("weights that do not fit the configuration are named before anything i
   }
 }
 
+TEST_CASE("sinks are looked for in each layer of the stack that is asked about") {
+  const TemporaryFolder folder;
+  folder.write("model.safetensors", numbers({"shared.weight", "encoder.layers.1.attention.sinks",
+                                             "decoder.layers.0.attention.sinks"}));
+  Architecture model;
+  model.prefixes = {""};
+  for (const char* prefix : {"encoder.", "decoder."}) {
+    ModelStack& stack = model.stacks.emplace_back();
+    stack.prefix = prefix;
+    stack.names = {{WeightPurpose::tokens, {"shared"}},
+                   {WeightPurpose::layer, {"layers.{n}."}},
+                   {WeightPurpose::sinks, {"attention.sinks"}}};
+    stack.layers.resize(3);
+  }
+  const CheckpointWeights weights = open(folder);
+  CHECK(layers_with_sinks(model, weights, model.stacks[0]) ==
+        std::vector<bool>{false, true, false});
+  CHECK(layers_with_sinks(model, weights, model.stacks[1]) ==
+        std::vector<bool>{true, false, false});
+  model.stacks[0].names.erase(WeightPurpose::sinks);
+  CHECK(layers_with_sinks(model, weights, model.stacks[0]) == std::vector<bool>(3));
+}
+
 TEST_CASE("weights without a table of tokens are no model's") {
   const std::string said = refusal_with("llama_grouped", "embed_tokens", "other_tokens");
   CHECK(said ==
