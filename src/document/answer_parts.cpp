@@ -72,21 +72,30 @@ std::vector<Range> read_ranges(const JsonValue& parts) {
 // The part of each token by the characters; absent = none.
 using PartOfToken = std::vector<std::optional<std::size_t>>;
 
-PartOfToken by_ranges(const std::vector<Range>& ranges, const Prompt& prompt) {
+// `text` is a pointer to the prompt's text, for errors; empty = it is the only one.
+PartOfToken by_ranges(const std::vector<Range>& ranges, const Prompt& prompt,
+                      const std::string& text) {
+  const auto refuse = [&](const Range& range, const std::string& problem, const std::string& help) {
+    throw input_error(text.empty() ? problem : translated("in {1}, {2}", text, problem),
+                      pointer_to("/parts", range.name), help);
+  };
   for (const Range& range : ranges) {
     if (range.to <= prompt.characters) continue;
-    throw input_error(translated("the part {1} ends at character {2}, and the text has {3}",
-                                 in_quotes(range.name), range.to, prompt.characters),
-                      pointer_to("/parts", range.name), translated("let it end within the text"));
+    refuse(range,
+           translated("the part {1} ends at character {2}, and the text has {3}",
+                      in_quotes(range.name), range.to, prompt.characters),
+           translated("let it end within the text"));
   }
   PartOfToken parts;
-  std::vector<std::size_t> tokens(ranges.size()), before(ranges.size());
+  std::vector<std::size_t> tokens(ranges.size());
+  // Where the last token before each part begins; the first of all cannot be in it.
+  std::vector<std::optional<std::size_t>> before(ranges.size());
   std::vector<bool> has_first(ranges.size());
   for (const PromptToken& token : prompt.tokens) {
     const bool first = parts.empty();
     auto& part = parts.emplace_back();
     for (std::size_t at = 0; at < ranges.size() && token.character; ++at) {
-      if (*token.character <= ranges[at].from) before[at] = *token.character;
+      if (!first && *token.character < ranges[at].from) before[at] = token.character;
       if (*token.character < ranges[at].from || *token.character >= ranges[at].to) continue;
       part = at;
       if (first) has_first[at] = true;
@@ -94,18 +103,21 @@ PartOfToken by_ranges(const std::vector<Range>& ranges, const Prompt& prompt) {
     }
   }
   for (std::size_t at = 0; at < ranges.size(); ++at) {
+    const Range& range = ranges[at];
     if (tokens[at] > 0) continue;
     if (has_first[at]) {
-      throw input_error(translated("the only token of the part {1} is the first of all, which is a "
-                                   "part of its own",
-                                   in_quotes(ranges[at].name)),
-                        pointer_to("/parts", ranges[at].name),
-                        translated("let it end after the next token, or leave it out"));
+      refuse(range,
+             translated("the only token of the part {1} is the first of all, which is a part of "
+                        "its own",
+                        in_quotes(range.name)),
+             translated("let it end after the next token, or leave it out"));
     }
-    throw input_error(translated("no token begins in the part {1}, from character {2} to {3}",
-                                 in_quotes(ranges[at].name), ranges[at].from, ranges[at].to),
-                      pointer_to("/parts", ranges[at].name),
-                      translated("the token before it begins at character {1}", before[at]));
+    refuse(range,
+           translated("no token begins in the part {1}, from character {2} to {3}",
+                      in_quotes(range.name), range.from, range.to),
+           before[at]
+               ? translated("let it begin at character {1}, with the token before it", *before[at])
+               : translated("let it end later, or leave it out"));
   }
   return parts;
 }
@@ -191,7 +203,10 @@ AnswerParts read_answer_parts(const JsonValue* parts, const std::vector<Prompt>&
     }
   } else if (parts != nullptr) {
     const std::vector<Range> ranges = read_ranges(*parts);
-    for (const Prompt& prompt : prompts) of_samples.push_back(by_ranges(ranges, prompt));
+    for (std::size_t b = 0; b < prompts.size(); ++b) {
+      const std::string text = prompts.size() > 1 ? pointer_to("/text", b) : "";
+      of_samples.push_back(by_ranges(ranges, prompts[b], text));
+    }
     for (const Range& range : ranges) own.names.push_back(range.name);
   } else {
     for (std::size_t b = 0; b < request.prompts.size(); ++b) {

@@ -411,7 +411,7 @@ TEST_CASE("parts that a text does not have are refused with the reason") {
   CHECK(with_parts(R"({"a": [5, 6]})") ==
         "attn-cli: no token begins in the part \"a\", from character 5 to 6\n"
         "  where: standard input, /parts/a\n"
-        "  help:  the token before it begins at character 4\n");
+        "  help:  let it begin at character 4, with the token before it\n");
   const auto of_first = [&](const std::string& parts) {
     const Outcome outcome = attn_cli(
         {"run", "-", "--plots", "none"}, ".",
@@ -426,6 +426,26 @@ TEST_CASE("parts that a text does not have are refused with the reason") {
       "attn-cli: the only token of the part \"a\" is the first of all, which is a part of its own\n"
       "  where: standard input, /parts/a\n"
       "  help:  let it end after the next token, or leave it out\n");
+  const auto of_texts = [&](const std::string& texts, const std::string& part) {
+    const Outcome outcome =
+        attn_cli({"run", "-", "--plots", "none"}, ".",
+                 R"({"model": ")" + speeches_model + R"(", "generate": 1, "text": )" + texts +
+                     R"(, "parts": {"a": )" + part + "}}");
+    CHECK(outcome.exit_code == 3);
+    return outcome.errors;
+  };
+  CHECK(of_texts(R"(" people of")", "[0, 1]") ==
+        "attn-cli: no token begins in the part \"a\", from character 0 to 1\n"
+        "  where: standard input, /parts/a\n"
+        "  help:  let it end later, or leave it out\n");
+  CHECK(of_texts(R"(["the people of", " people of the"])", "[0, 1]") ==
+        "attn-cli: in /text/1, no token begins in the part \"a\", from character 0 to 1\n"
+        "  where: standard input, /parts/a\n"
+        "  help:  let it end later, or leave it out\n");
+  CHECK(of_texts(R"(["the people", "the"])", "[0, 8]") ==
+        "attn-cli: in /text/1, the part \"a\" ends at character 8, and the text has 3\n"
+        "  where: standard input, /parts/a\n"
+        "  help:  let it end within the text\n");
   CHECK(with_parts(R"({"answer": [3, 4]})") ==
         "attn-cli: a part cannot have the name \"answer\"\n"
         "  where: standard input, /parts/answer\n"
