@@ -58,11 +58,12 @@ const std::string* text_before(const JsonValue& root, const ModelRequest& reques
   return texts != nullptr && texts->is(JsonValue::Type::string) ? &texts->string() : nullptr;
 }
 
-// The ids of the text that takes the place of a generated one: those that it adds to the
-// ids of the text before it, as SentencePiece puts a space before each text. Where both together
-// are cut otherwise at the seam, they are those of the text alone.
-Ids given_answer(const ModelRequest& request, const std::string* before, const std::string& text,
-                 const std::string& place) {
+// For each sample the ids of the text that takes the place of a generated one: those that it adds
+// to the ids of the text before it, as SentencePiece puts a space before each text. Where both
+// together are cut otherwise at the seam, they are those of the text alone.
+std::vector<Ids> given_answers(const JsonValue& root, const ModelRequest& request,
+                               std::size_t samples, const std::string& text,
+                               const std::string& place) {
   const auto& tokenizer = request.folder->writing_tokenizer();
   if (!tokenizer) throw *request.folder->no_tokenizer;
   const auto ids_of = [&](const std::string& whole) {
@@ -72,17 +73,21 @@ Ids given_answer(const ModelRequest& request, const std::string* before, const s
     }
     return ids;
   };
-  Ids alone = ids_of(text);
+  const Ids alone = ids_of(text);
   if (alone.empty()) {
     throw input_error(translated("the text has no tokens"), place,
                       translated("give a text with at least a word"));
   }
-  if (before == nullptr) return alone;
-  const Ids prompt = ids_of(*before), whole = ids_of(*before + text);
-  const bool continues =
-      whole.size() > prompt.size() && std::equal(prompt.begin(), prompt.end(), whole.begin());
-  if (!continues) return alone;
-  return {whole.begin() + static_cast<std::ptrdiff_t>(prompt.size()), whole.end()};
+  std::vector<Ids> given(samples, alone);
+  for (std::size_t b = 0; b < samples; ++b) {
+    const std::string* before = text_before(root, request, b);
+    if (before == nullptr) continue;
+    const Ids prompt = ids_of(*before), whole = ids_of(*before + text);
+    if (whole.size() <= prompt.size()) continue;
+    if (!std::equal(prompt.begin(), prompt.end(), whole.begin())) continue;
+    given[b].assign(whole.begin() + static_cast<std::ptrdiff_t>(prompt.size()), whole.end());
+  }
+  return given;
 }
 
 // Throws for more tokens than the model's positions or the limits allow, before they take memory.
@@ -141,10 +146,8 @@ void read_answer(const JsonValue& root, const FileAccess& access, ModelRequest& 
     answer.most_tokens = static_cast<std::size_t>(expect_integer(*generate, place, 1));
     answer.end_ids = end_tokens(*request.folder, access);
   } else {
-    const std::string& text = expect_string(*given, place);
-    for (std::size_t b = 0; b < samples.size(); ++b) {
-      answer.given.push_back(given_answer(request, text_before(root, request, b), text, place));
-    }
+    answer.given =
+        given_answers(root, request, samples.size(), expect_string(*given, place), place);
   }
   const auto added = [&](std::size_t sample) {
     return answer.given.empty() ? answer.most_tokens : answer.given[sample].size();
