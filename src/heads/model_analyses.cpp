@@ -163,8 +163,7 @@ void Lens::finish(NamedTensors& tensors, std::vector<LensTokens>& lens) const {
 
 void check_contacts(const ModelRequest& request) {
   const ModelFolder& folder = *request.folder;
-  const std::string prefix = find_prefix(folder.weights, folder.architecture);
-  if (!ContactHead::is_in(folder.architecture, folder.weights, prefix)) {
+  if (!has_contact_head(folder.architecture, folder.weights)) {
     throw input_error(
         translated("the checkpoint has no head that predicts contacts"), "HeadsOptions::analyses",
         translated("leave contacts out, or use an ESM whose file has \"contact_head\""));

@@ -10,20 +10,17 @@
 
 namespace attn {
 
-bool ContactHead::is_in(const Architecture& model, const CheckpointWeights& weights,
-                        const std::string& prefix) {
-  return StackWeights(weights, model, model.stacks.front(), prefix)
+bool has_contact_head(const Architecture& model, const CheckpointWeights& weights) {
+  return StackWeights(weights, model, model.stacks.front(), find_prefix(weights, model))
       .has(WeightPurpose::contacts, std::nullopt);
 }
 
-std::optional<ContactHead> ContactHead::read(const Architecture& model,
-                                             const CheckpointWeights& weights,
-                                             const std::string& prefix) {
+ContactHead ContactHead::read(const Architecture& model, const CheckpointWeights& weights,
+                              const std::string& prefix) {
   const StackWeights names(weights, model, model.stacks.front(), prefix);
-  const Tensor factors = names.find(WeightPurpose::contacts, std::nullopt, "weight");
-  if (!factors) return std::nullopt;
   ContactHead own;
-  const Tensor numbers = factors.converted(DType::float64);
+  const Tensor numbers =
+      names.find(WeightPurpose::contacts, std::nullopt, "weight").converted(DType::float64);
   own.factors_.assign(numbers.values<double>().begin(), numbers.values<double>().end());
   if (const Tensor bias = names.find(WeightPurpose::contacts, std::nullopt, "bias")) {
     own.bias_ = bias.converted(DType::float64).values<double>()[0];

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,17 +12,17 @@
 
 namespace attn {
 
+/// Whether the file holds the head that predicts contacts.
+bool has_contact_head(const Architecture& model, const CheckpointWeights& weights);
+
 /// A logistic regression over the weights of all heads that predicts which residues of a protein
 /// touch each other (Rao et al. 2021, "Transformer protein language models are unsupervised
 /// structure learners", section 3.3), as ESM's checkpoints have it.
 class ContactHead {
  public:
-  static bool is_in(const Architecture& model, const CheckpointWeights& weights,
-                    const std::string& prefix);
-  /// Absent if the file has none.
-  static std::optional<ContactHead> read(const Architecture& model,
-                                         const CheckpointWeights& weights,
-                                         const std::string& prefix);
+  /// The weights must have a contact head.
+  static ContactHead read(const Architecture& model, const CheckpointWeights& weights,
+                          const std::string& prefix);
 
   /// Adds a layer's terms to the logits [(L−2)²] of one text, which may be empty before the first
   /// layer. `weights` [1,H,L,L], float32 or float64, lose their first and last token and what looks

@@ -245,9 +245,9 @@ bool pools_by_attention(const Architecture& model, const CheckpointWeights& weig
 // Whether the model has a head that reads contacts from the weights of all layers, and these are
 // wanted.
 bool predicts_contacts(const Architecture& model, const CheckpointWeights& weights,
-                       const std::string& prefix, const ModelOptions& options) {
+                       const ModelOptions& options) {
   return options.weights && options.chooses_all(model.stacks.front()) && !options.rows &&
-         ContactHead::is_in(model, weights, prefix);
+         has_contact_head(model, weights);
 }
 
 // The pooling of pictures, and their captions.
@@ -312,7 +312,7 @@ std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& 
       }
       all.emplace_back(name + "output", Shape{batch, length, width});
     }
-    if (length > 2 && predicts_contacts(model, weights, prefix, options)) {
+    if (length > 2 && predicts_contacts(model, weights, options)) {
       all.emplace_back("contacts", Shape{batch, length - 2, length - 2});
     }
     all.emplace_back(encoder ? "encoder.output" : "output",
@@ -372,7 +372,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
       return head->logits(x, model.eps, options.threads);
     };
     std::optional<ContactHead> contacts;
-    if (predicts_contacts(model, weights, prefix, options)) {
+    if (predicts_contacts(model, weights, options)) {
       contacts = ContactHead::read(model, weights, prefix);
     }
     std::vector<std::vector<double>> contact_logits(ids.size());
