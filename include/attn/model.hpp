@@ -62,8 +62,8 @@ struct ModelReport {
   std::vector<std::vector<std::string>> text_tokens;     ///< of texts that go with pictures
   bool next = false;  ///< whether each prediction is the token after its sample
   std::vector<std::vector<Prediction>> predictions;
-  std::vector<GeneratedText> generated;  ///< one for each sample; empty = nothing was asked for
-  double generation_seconds = 0;         ///< that generating took; 0 if a text is given
+  std::vector<GeneratedText> generated;      ///< one for each sample; empty = nothing was asked for
+  std::optional<double> generation_seconds;  ///< that generating took; absent if a text is given
   /// Parts and layers of the tensor "shares" [layers,H,tokens,parts], of what was generated.
   std::vector<std::string> answer_parts;
   std::vector<std::size_t> answer_layers;

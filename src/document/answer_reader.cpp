@@ -176,13 +176,12 @@ void complete_answer(Plan& plan, std::size_t threads,
   for (std::size_t b = 0; b < samples.size(); ++b) samples[b].resize(request->prompts[b]);
   const auto start = std::chrono::steady_clock::now();
   for (std::size_t b = 0; b < samples.size(); ++b) {
-    AnswerRequest own = *request->answer;
-    if (generated) {
-      own.generated = [&](std::size_t done) {
-        generated(b * own.most_tokens + done, samples.size() * own.most_tokens);
-      };
-    }
-    Answer answer = answer_to(folder.architecture, folder.weights, request->texts, b, own, options);
+    const std::size_t most = request->answer->most_tokens;
+    const auto generated_here = [&](std::size_t done) {
+      if (generated) generated(b * most + done, samples.size() * most);
+    };
+    Answer answer = answer_to(folder.architecture, folder.weights, request->texts, b,
+                              *request->answer, options, generated_here);
     report.generated.push_back(
         {request->prompts[b], std::move(answer.ids), {}, std::move(answer.probabilities)});
   }

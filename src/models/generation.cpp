@@ -108,7 +108,8 @@ Tensor CachedPass::logits(const Tensor& states, std::size_t first, std::size_t c
 
 Answer answer_to(const Architecture& model, const CheckpointWeights& weights,
                  const ModelTexts& texts, std::size_t sample, const AnswerRequest& request,
-                 const ModelOptions& options) {
+                 const ModelOptions& options,
+                 const std::function<void(std::size_t done)>& generated) {
   const ModelTexts own = texts.of_sample(sample);
   check_texts(model, weights, own);
   std::vector<std::int64_t> ids = own.read_by(model.stacks.back()).front();
@@ -144,7 +145,7 @@ Answer answer_to(const Architecture& model, const CheckpointWeights& weights,
     const auto best = std::ranges::max_element(logits);
     ids = {static_cast<std::int64_t>(best - logits.begin())};
     add(ids.front(), logits);
-    if (request.generated) request.generated(answer.ids.size());
+    if (generated) generated(answer.ids.size());
     if (std::ranges::count(request.end_ids, ids.front()) > 0) break;
   }
   return answer;

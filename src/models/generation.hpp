@@ -21,8 +21,6 @@ struct AnswerRequest {
   std::vector<std::int64_t> end_ids = {};
   /// In the place of likeliest tokens: those of a given text, for each sample.
   std::vector<std::vector<std::int64_t>> given = {};
-  /// Called after each generated token with their number. May be empty.
-  std::function<void(std::size_t done)> generated = {};
 };
 
 /// Tokens that follow a text, and the probability that the model gives each of them where it
@@ -70,9 +68,11 @@ class CachedPass {
   std::vector<std::int64_t> read_;
 };
 
-/// The answer to the text of one sample. Throws Error(input) as run_model() does.
+/// The answer to the text of one sample. `generated` is called after each generated token with
+/// their number; it may be empty. Throws Error(input) as run_model() does.
 Answer answer_to(const Architecture& model, const CheckpointWeights& weights,
                  const ModelTexts& texts, std::size_t sample, const AnswerRequest& request,
-                 const ModelOptions& options);
+                 const ModelOptions& options,
+                 const std::function<void(std::size_t done)>& generated = {});
 
 }  // namespace attn

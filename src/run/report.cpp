@@ -197,8 +197,8 @@ std::string generated(const ModelReport& model) {
                          one.probabilities[i]);
     }
   }
-  if (model.generation_seconds == 0) return text;
-  const double seconds = model.generation_seconds;
+  if (!model.generation_seconds) return text;
+  const double seconds = *model.generation_seconds;
   return text +
          translated("{1} in {2} s, {3} a second",
                     translated_count(count, "{1} token", "{1} tokens"), with_decimals(seconds, 3),
