@@ -146,7 +146,8 @@ TEST_CASE("behind -- every word is an operand, whatever it begins with") {
 
 TEST_CASE("a flag whose value may be left out is not there unless it is given") {
   const TemporaryFolder folder;
-  // Refuses --logit. A long text is one unknown word.
+  // The model has no head that gives logits, so that --logit is an error. Texts of many lengths,
+  // one unknown word each, leave behind other bytes where parsers that were destroyed had theirs.
   std::filesystem::copy(
       std::filesystem::path(ATTN_TEST_DATA) / "models" / "cases" / "bert_pairs" / "checkpoint",
       folder / "model", std::filesystem::copy_options::recursive);
