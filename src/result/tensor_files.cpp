@@ -111,6 +111,9 @@ TensorStream::TensorStream(TensorFormat format, std::vector<std::pair<std::strin
       sync_(sync),
       queue_(thread_count(threads) > 1, most_waiting,
              [this](std::vector<Waiting> waiting) { write(std::move(waiting)); }) {
+  std::size_t bytes = 0;
+  for (const auto& [name, tensor] : tensors_) bytes += size_of(tensor.dtype()) * tensor.size();
+  large_ = bytes >= least_large;
   if (format_ != TensorFormat::safetensors) return;
   open("tensors.safetensors");
   std::vector<NamedTensor> named;
@@ -120,6 +123,7 @@ TensorStream::TensorStream(TensorFormat format, std::vector<std::pair<std::strin
 
 void TensorStream::open(const std::string& name) {
   files_.emplace_back(name, std::make_shared<HashedFile>(folder_ / name));
+  if (large_) files_.back().second->file().begin_direct();
 }
 
 void TensorStream::put(const std::string& name, const Tensor& tensor) {
@@ -138,6 +142,7 @@ void TensorStream::write(std::vector<Waiting> tensors) const {
       one.file->write(bytes_of(one.tensor));
     } else {
       write_npy(one.tensor, [&](std::string_view piece) { one.file->write(piece); });
+      one.file->file().end_direct();
     }
     if (sync_) one.file->file().begin_sync();
     one = {};

@@ -66,6 +66,8 @@ class TensorStream {
   static constexpr std::size_t most_waiting = std::size_t{64} << 20U;
 
  private:
+  static constexpr std::size_t least_large = std::size_t{16} << 20U;  // bytes of all tensors
+
   struct Waiting {
     std::shared_ptr<HashedFile> file;
     Tensor tensor;
@@ -80,6 +82,7 @@ class TensorStream {
   std::size_t next_ = 0;
   std::vector<std::pair<std::string, std::shared_ptr<HashedFile>>> files_;
   bool sync_;
+  bool large_ = false;  // whether files are written past the system's cache
   WorkQueue<Waiting> queue_;
 };
 

@@ -1,6 +1,9 @@
 #include "support/atomic_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstdlib>
 #include <optional>
 #include <random>
 #include <system_error>
@@ -98,12 +101,59 @@ void sync_opened(const fs::path& folder, int (*sync)(int)) {
       "", help_for_file(reason, FileUse::write));
 }
 
+// Whether bytes that are written to a descriptor pass by the system's cache of files.
+bool set_direct(int descriptor, bool direct) noexcept {
+#ifdef O_DIRECT
+  const int flags = fcntl(descriptor, F_GETFL);
+  return flags >= 0 &&
+         fcntl(descriptor, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
+#else
+  static_cast<void>(descriptor);
+  return !direct;
+#endif
+}
+
 bool has_a_name(int descriptor) {
   struct stat status {};
   return fstat(descriptor, &status) != 0 || status.st_nlink > 0;
 }
 
 }  // namespace
+
+// Pieces of which a file is written directly: systems take whole blocks of memory and of the disk.
+class AtomicFile::DirectPieces {
+ public:
+  // Copies the first bytes into the piece, and removes them.
+  void take(std::string_view& bytes) noexcept {
+    const std::size_t count = std::min(bytes.size(), size - held_);
+    std::copy_n(bytes.data(), count, room_.get() + held_);
+    held_ += count;
+    bytes.remove_prefix(count);
+  }
+  bool ready() const noexcept { return room_ != nullptr; }
+  bool full() const noexcept { return held_ == size; }
+  std::string_view held() const noexcept { return {room_.get(), held_}; }
+
+  // The piece was written in that time. False where new pages of the cache would have cost less
+  // than the disk does, beyond some fluctuation.
+  bool was_fast(std::chrono::duration<double> time) noexcept {
+    constexpr double allowance = 0.1, least_rate = 2.5e8;  // seconds, bytes per second
+    held_ = 0;
+    ++written_;
+    seconds_ += time.count();
+    return seconds_ < allowance + static_cast<double>(written_ * size) / least_rate;
+  }
+
+ private:
+  static constexpr std::size_t size = std::size_t{1} << 20U, page = 4096;
+  struct Free {
+    void operator()(char* block) const noexcept { std::free(block); }
+  };
+
+  std::unique_ptr<char, Free> room_{static_cast<char*>(std::aligned_alloc(page, size))};
+  std::size_t held_ = 0, written_ = 0;
+  double seconds_ = 0;
+};
 
 AtomicFile::AtomicFile(fs::path path, Existing existing) : path_(std::move(path)), target_(path_) {
   if (existing == Existing::followed && !find_target()) return;
@@ -179,12 +229,38 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(std::string_view bytes) {
+  while (pieces_ && !bytes.empty()) {
+    pieces_->take(bytes);
+    if (!pieces_->full()) return;
+    const auto begin = std::chrono::steady_clock::now();
+    write_at_once(pieces_->held());
+    if (!pieces_->was_fast(std::chrono::steady_clock::now() - begin)) end_direct();
+  }
+  write_at_once(bytes);
+}
+
+void AtomicFile::write_at_once(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
+    // Where a file system takes no direct writes, or only a part of a piece was written.
+    if (count < 0 && errno == EINVAL && pieces_ && set_direct(descriptor_, false)) continue;
     if (count < 0) fail(errno);
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
+}
+
+void AtomicFile::begin_direct() {
+  if (target_.empty() || !set_direct(descriptor_, true)) return;
+  pieces_ = std::make_unique<DirectPieces>();
+  if (!pieces_->ready()) end_direct();
+}
+
+void AtomicFile::end_direct() {
+  const std::unique_ptr<DirectPieces> last = std::move(pieces_);
+  if (!last) return;
+  set_direct(descriptor_, false);
+  write_at_once(last->held());
 }
 
 void AtomicFile::begin_sync() noexcept {
@@ -195,17 +271,20 @@ void AtomicFile::begin_sync() noexcept {
 }
 
 void AtomicFile::sync() {
+  end_direct();
   if (sync_failed(fsync(descriptor_))) fail(errno);
 }
 
 void AtomicFile::set_aside() {
   if (target_.empty() || descriptor_ < 0) return;
+  end_direct();
   if (temporary_.empty()) take_hidden_name();
   close_whole();
   close(std::exchange(descriptor_, -1));
 }
 
 void AtomicFile::commit() {
+  end_direct();
   if (descriptor_ >= 0) close_whole();
   if (!target_.empty()) link_into_place();
   if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,12 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::string_view bytes);
+  /// Writes what follows past the system's cache of files, whose new pages cost more than a fast
+  /// disk; to a slow one, or where the file system cannot, through the cache all the same. For a
+  /// large file of which nothing is written yet.
+  void begin_direct();
+  /// Writes what is left of that, which commit() and sync() do too, and lets its memory go.
+  void end_direct();
   /// Has the system begin to put the bytes on the disk, so that sync() has less to wait for.
   void begin_sync() noexcept;
   /// Waits until the bytes are on the disk, which a power failure does not lose.
@@ -41,6 +48,9 @@ class AtomicFile {
   void commit();
 
  private:
+  class DirectPieces;
+
+  void write_at_once(std::string_view bytes);
   bool find_target();
   void open_temporary();
   void close_whole();
@@ -54,6 +64,7 @@ class AtomicFile {
   bool replaces_ = false;              // whether the target exists
   std::optional<unsigned> kept_mode_;  // permissions of a replaced file
   int descriptor_ = -1;
+  std::unique_ptr<DirectPieces> pieces_;  // while the file is written directly
 };
 
 /// Writes and commits an AtomicFile.
