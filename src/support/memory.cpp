@@ -37,11 +37,12 @@ std::size_t size_of(void* block) noexcept {
 #endif
 }
 
-// Freed blocks that are kept for later use. They are few, because the C library itself keeps blocks
-// below the least size well enough.
+// Freed blocks that are kept for later use. The C library itself would not find a freed block again
+// for one of the same size: it looks for room for the alignment besides, so that the memory in use
+// would grow from layer to layer of a model.
 class KeptBlocks {
  public:
-  static constexpr std::size_t least = 4 * large_page;
+  static constexpr std::size_t least = std::size_t{128} << 10U;
 
   void set_limit(std::size_t bytes) noexcept {
     const std::lock_guard lock(guard_);
@@ -110,7 +111,7 @@ class KeptBlocks {
   }
 
   std::mutex guard_;
-  std::array<Block, 16> blocks_{};  // the oldest first
+  std::array<Block, 64> blocks_{};  // the oldest first
   std::size_t count_ = 0, bytes_ = 0, limit_ = 0;
   std::size_t in_use_ = 0, most_in_use_ = 0;  // bytes of large blocks
 };
@@ -139,10 +140,12 @@ void* allocate_block(std::size_t bytes) noexcept {
   if (bytes > SIZE_MAX - unit) return nullptr;
   const std::size_t size = (bytes + unit - 1) / unit * unit;
   void* block = std::aligned_alloc(unit, size);
-  if (block == nullptr || bytes < large_page) return block;
-  // Only a hint for the whole pages of the block: without large pages it is as usable.
-  const std::size_t before = reinterpret_cast<std::uintptr_t>(block) % small_page;
-  madvise(static_cast<char*>(block) - before, before + size, MADV_HUGEPAGE);
+  if (block == nullptr) return block;
+  if (bytes >= large_page) {
+    // Only a hint for the whole pages of the block: without large pages it is as usable.
+    const std::size_t before = reinterpret_cast<std::uintptr_t>(block) % small_page;
+    madvise(static_cast<char*>(block) - before, before + size, MADV_HUGEPAGE);
+  }
   if (const std::size_t whole = size_of(block); whole >= KeptBlocks::least)
     kept_blocks().add(whole);
   return block;
