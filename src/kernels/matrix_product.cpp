@@ -59,13 +59,16 @@ void multiply_tile(const T* HWY_RESTRICT a, std::size_t a_stride, const T* HWY_R
   // Addresses can express three rows per pointer: p, p + s, p + 2s.
   const T* a1 = a + (rows > 3 ? 3 * a_stride : 0);
   const T* a2 = a + (rows > 6 ? 6 * a_stride : 0);
+#pragma GCC unroll 4
   for (std::size_t k = 0; k < depth; ++k) {
     V factor[vectors];
 #pragma GCC unroll 3
     for (std::size_t v = 0; v < vectors; ++v) {
       factor[v] = hn::LoadU(d, b + v * width);
+#if HWY_TARGET != HWY_AVX3
       // Prefetching beyond the end of a panel is harmless.
       hwy::Prefetch(b + v * width + 8 * panel<T>);
+#endif
     }
 #pragma GCC unroll 8
     for (std::size_t r = 0; r < rows; ++r) {
