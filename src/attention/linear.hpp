@@ -138,6 +138,8 @@ class StoredMatrix {
   /// The matrix as products read it. It refers to this object, which must outlive it.
   MatrixRows source() const;
 
+  /// Rows of these numbers [rows,columns], in this order, as float32 or float64.
+  Tensor rows_at(std::span<const std::int64_t> rows, DType dtype) const;
   /// One row in double precision.
   std::vector<double> row(std::size_t at) const;
   /// All of it as a tensor of float64.

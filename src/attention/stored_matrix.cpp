@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "attention/linear.hpp"
+#include "tensor/elements.hpp"
 #include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"
 
@@ -155,6 +156,18 @@ MatrixRows StoredMatrix::source() const {
   rows.stride = make_row_ ? columns_ : stored_.shape()[1];
   if (!make_row_) set_places(rows);
   return rows;
+}
+
+Tensor StoredMatrix::rows_at(std::span<const std::int64_t> rows, DType dtype) const {
+  return with_float_type(dtype, [&]<class T>() {
+    const auto numbers = new_elements<T>(rows.size() * columns_);
+    T* to = numbers.get();
+    for (const std::int64_t row : rows) {
+      widen_rows(static_cast<std::size_t>(row), 1, transposed_ ? 1 : columns_, to);
+      to += columns_;
+    }
+    return filled({rows.size(), columns_}, numbers);
+  });
 }
 
 std::vector<double> StoredMatrix::row(std::size_t at) const {

@@ -15,14 +15,7 @@ namespace {
 
 // Rows of a table [1,L,E]. Each is read by itself, as most of a vocabulary plays no part.
 Tensor rows_for(const StoredMatrix& table, const std::vector<std::int64_t>& ids, DType dtype) {
-  const std::size_t width = table.shape()[1];
-  std::vector<double> rows;
-  rows.reserve(ids.size() * width);
-  for (const std::int64_t id : ids) {
-    const std::vector<double> row = table.row(static_cast<std::size_t>(id));
-    rows.insert(rows.end(), row.begin(), row.end());
-  }
-  return Tensor({1, ids.size(), width}, std::move(rows)).converted(dtype);
+  return table.rows_at(ids, dtype).reshaped({1, ids.size(), table.shape()[1]});
 }
 
 // Rows x [1,L,E] with zeros for hidden tokens and the others scaled up.
