@@ -53,6 +53,14 @@ TEST_CASE("a stored matrix gives the products of the tensor that it stores, to t
       }
     }
     CHECK(same_bits(StoredMatrix(turned, true).tensor(), linear.weight));
+    const std::vector<std::int64_t> few = {11, 0, 11, 18};
+    const Tensor rows = picked(linear.weight, std::vector<std::size_t>{11, 0, 11, 18});
+    for (const DType dtype : {DType::float32, DType::float64}) {
+      for (const StoredMatrix& matrix :
+           {StoredMatrix(weight), StoredMatrix(unaligned(weight)), StoredMatrix(turned, true)}) {
+        CHECK(same_bits(matrix.rows_at(few, dtype), rows.converted(dtype)));
+      }
+    }
   }
 }
 

@@ -74,6 +74,53 @@ TEST_CASE("a file that is never committed leaves nothing behind") {
   CHECK(read_text(folder / "old") == "old");
 }
 
+TEST_CASE("a file that is written directly has all bytes, whatever pieces they come in") {
+  const TemporaryFolder folder;
+  constexpr std::size_t megabyte = std::size_t{1} << 20U;
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, megabyte - 1, megabyte,
+                                 megabyte + 1, 3 * megabyte, 3 * megabyte + 4097}) {
+    for (const std::size_t piece : {std::size_t{100'003}, 2 * megabyte + 1}) {
+      CAPTURE(size);
+      CAPTURE(piece);
+      std::string bytes(size, '\0');
+      for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * 7 + i / 4096);
+      AtomicFile file(folder / "x");
+      file.begin_direct();
+      for (std::size_t at = 0; at < size; at += piece) {
+        file.write(std::string_view(bytes).substr(at, piece));
+      }
+      if (piece < megabyte) file.end_direct();
+      file.commit();
+      CHECK(read_text(folder / "x") == bytes);
+    }
+  }
+}
+
+TEST_CASE("bytes that follow those written directly are behind them") {
+  const TemporaryFolder folder;
+  const std::string many(1'500'000, 'a');
+  AtomicFile file(folder / "x");
+  file.begin_direct();
+  file.write(many);
+  file.end_direct();
+  file.write("and more");
+  file.set_aside();
+  file.commit();
+  CHECK(read_text(folder / "x") == many + "and more");
+}
+
+TEST_CASE("a file that is written directly into memory has all bytes") {
+  const fs::path path = "/dev/shm/attn-direct-" + std::to_string(getpid());
+  if (!fs::exists(path.parent_path())) return;
+  const std::string many(2'500'000, 'b');
+  AtomicFile file(path);
+  file.begin_direct();
+  file.write(many);
+  file.commit();
+  CHECK(read_text(path) == many);
+  fs::remove(path);
+}
+
 TEST_CASE("a killed program leaves nothing behind") {
   const TemporaryFolder folder;
   write_text(folder / "old", "old");
