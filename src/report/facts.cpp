@@ -14,10 +14,10 @@ void Fact::write(JsonWriter& json) const {
     json.end_array();
   } else if (const auto* members = std::get_if<Members>(&value_)) {
     json.begin_object();
-    for (const Member& member : *members) {
-      if (is_absent(member.fact)) continue;
-      json.key(member.name);
-      member.fact.write(json);
+    for (const auto& [name, fact] : *members) {
+      if (is_absent(fact)) continue;
+      json.key(name);
+      fact.write(json);
     }
     json.end_object();
   } else {

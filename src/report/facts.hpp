@@ -23,7 +23,7 @@ namespace attn {
 /// out of the object or list that holds it.
 class Fact {
  public:
-  struct Member;
+  using Member = std::pair<std::string, Fact>;
   using List = std::vector<Fact>;
   using Members = std::vector<Member>;
 
@@ -62,11 +62,6 @@ class Fact {
   explicit Fact(Value value) : value_(std::move(value)) {}
 
   Value value_;
-};
-
-struct Fact::Member {
-  std::string name;
-  Fact fact;
 };
 
 /// An object: object({{"rows", 2}, {"columns", 3}}).
