@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -131,8 +130,10 @@ struct ModelOptions : AttentionOptions {
     return !layers || std::ranges::count(*layers, layer) > 0;
   }
   bool chooses_all(const ModelStack& stack) const {
-    return std::ranges::all_of(std::views::iota(std::size_t{0}, stack.layers.size()),
-                               [this](std::size_t layer) { return chooses(layer); });
+    for (std::size_t layer = 0; layer < stack.layers.size(); ++layer) {
+      if (!chooses(layer)) return false;
+    }
+    return true;
   }
   /// Whether the steps of the layer's scores may be wanted, and its weights.
   bool chooses_map(const ModelStack& stack, std::size_t layer) const {
