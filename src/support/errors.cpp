@@ -295,10 +295,11 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
   const std::string wanted = plain_name(name);
   for (const std::string_view candidate : candidates) {
     const std::string known = plain_name(candidate);
-    const std::size_t edits = edit_distance(wanted, known);
-    const std::size_t longer = std::max(wanted.size(), known.size());
+    const auto [shorter, longer] = std::minmax({wanted.size(), known.size()});
     // Two edits make any name of three letters into any other that shares one.
     const std::size_t most = wanted.size() < 5 ? 1 : std::max<std::size_t>(2, longer / 3);
+    if (longer - shorter > most) continue;
+    const std::size_t edits = edit_distance(wanted, known);
     if (edits <= most && edits < longer && (best.empty() || edits < fewest)) {
       best = candidate;
       fewest = edits;
