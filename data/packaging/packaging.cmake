@@ -24,7 +24,6 @@ target_link_options(attn-cli PRIVATE LINKER:--disable-new-dtags)
 install(TARGETS attn-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 install(CODE "set(attn_program \"$<TARGET_FILE:attn-cli>\")
   set(attn_late_libraries ${attn_late_libraries})
-  set(attn_architecture \"${CMAKE_LIBRARY_ARCHITECTURE}\")
   set(attn_strip \"${CMAKE_STRIP}\")
   set(attn_fonts \"${CMAKE_CURRENT_LIST_DIR}/fonts.conf\")
   set(attn_headers libcli11-dev libfast-float-dev libhwy-dev libstb-dev libxtensor-dev nlohmann-json3-dev)"
