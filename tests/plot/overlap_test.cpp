@@ -365,30 +365,32 @@ TEST_CASE("figures of every kind, size, font scale and length of labels keep the
   const std::array kinds{"heatmap", "marginals",  "grid",      "stages", "mask",
                          "lines",   "dimensions", "shapes",    "strip",  "positions",
                          "curves",  "steps",      "difference"};
+  // Each has one of the scales, in turn, so that any two of size, labels, title and scale meet.
+  constexpr std::array scales{0.5, 1.0, 3.0};
+  std::size_t drawn = 0;
   for (const std::string kind : kinds) {
     for (const auto& size : sizes) {
-      for (const double scale : {0.5, 1.0, 3.0}) {
-        for (const Names which : {Names::none, Names::long_words}) {
-          for (const std::string& title : {std::string("Weights"), long_title}) {
-            CAPTURE(kind);
-            CAPTURE(size.first);
-            CAPTURE(scale);
-            CAPTURE(static_cast<int>(which));
-            CAPTURE(title);
-            PlotOptions options = options_of(PlotStyle::standard);
-            options.figure.dpi = 60;
-            options.figure.figsize = size;
-            options.figure.font_scale = scale;
-            const Picture picture = figure_of(kind, which, title, options);
-            CHECK(faults(picture) == "");
-            const auto [width, height] = attn::test::png_size(picture.bytes);
-            // And a tenth of an inch on each side.
-            CHECK(width <= 60 * (size.first * 1.01 + 0.2) + 1);
-            CHECK(height <= 60 * (size.second * 1.01 + 0.2) + 1);
-            // Between lines, and of texts, there is no map; boxes to scale have sizes of their own.
-            if (kind == "lines" || kind == "strip" || kind == "shapes") continue;
-            CHECK(share_of_maps(picture) > 0.15 * largest_share(kind, size));
-          }
+      for (const Names which : {Names::none, Names::long_words}) {
+        for (const std::string& title : {std::string("Weights"), long_title}) {
+          const double scale = scales[drawn++ % scales.size()];
+          CAPTURE(kind);
+          CAPTURE(size.first);
+          CAPTURE(scale);
+          CAPTURE(static_cast<int>(which));
+          CAPTURE(title);
+          PlotOptions options = options_of(PlotStyle::standard);
+          options.figure.dpi = 60;
+          options.figure.figsize = size;
+          options.figure.font_scale = scale;
+          const Picture picture = figure_of(kind, which, title, options);
+          CHECK(faults(picture) == "");
+          const auto [width, height] = attn::test::png_size(picture.bytes);
+          // And a tenth of an inch on each side.
+          CHECK(width <= 60 * (size.first * 1.01 + 0.2) + 1);
+          CHECK(height <= 60 * (size.second * 1.01 + 0.2) + 1);
+          // Between lines, and of texts, there is no map; boxes to scale have sizes of their own.
+          if (kind == "lines" || kind == "strip" || kind == "shapes") continue;
+          CHECK(share_of_maps(picture) > 0.15 * largest_share(kind, size));
         }
       }
     }
