@@ -1,14 +1,4 @@
-// All tests of the page in one process, so that one browser does for them.
-import './texts.test.mjs';
-import './opening.test.mjs';
-import './map.test.mjs';
-import './heads.test.mjs';
-import './other_views.test.mjs';
-import './true_pictures.test.mjs';
-import './text_line.test.mjs';
-import './compared_maps.test.mjs';
-import './options.test.mjs';
-import './files.test.mjs';
-import './everyone.test.mjs';
-import './picture.test.mjs';
-import './program.test.mjs';
+// One half of the tests of the page, 0 or 1 as the argument says, in one process, so that one browser does for them.
+const files = ['texts', 'opening', 'map', 'heads', 'other_views', 'true_pictures', 'text_line', 'compared_maps', 'options', 'files', 'everyone',
+  'picture', 'program'];
+for (const file of files.filter((_, at) => at % 2 === Number(process.argv[2]))) await import(`./${file}.test.mjs`);
