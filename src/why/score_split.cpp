@@ -267,9 +267,11 @@ class ScoreSplitter {
       const double score = scale * dot(q, k, d);
       const double size = std::abs(scale) * std::sqrt(dot(q, q, d) * dot(k, k, d));
       split_.scores.push_back(score);
-      check_sum(split_.parts.values<double>().subspan(n * each, each), score, size, [&] {
-        return translated("the score of query {1} and key {2} of head {3}", i, j, split_.head);
-      });
+      check_sum(split_.parts.values<double>().subspan(n * each, each), score, size,
+                [&, i = i, j = j] {  // clang captures no structured binding by itself
+                  return translated("the score of query {1} and key {2} of head {3}", i, j,
+                                    split_.head);
+                });
     }
   }
 

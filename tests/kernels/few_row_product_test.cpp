@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -66,7 +67,7 @@ double largest_few_row_error(StoredNumber type, const FewRowSizes& sizes, bool s
   const Stored w = random_stored(type, count * width, 2);
   std::mt19937 random(1);
   std::normal_distribution<T> distribution;
-  std::vector<T> x(rows * width), bias(count), y(rows * count, std::nan(""));
+  std::vector<T> x(rows * width), bias(count), y(rows * count, std::numeric_limits<T>::quiet_NaN());
   for (T& number : x) number = distribution(random);
   for (T& number : bias) number = distribution(random);
   const kernels::FewRowProduct<T> product{

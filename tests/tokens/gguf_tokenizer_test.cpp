@@ -117,7 +117,7 @@ std::vector<std::int64_t> ids(const Tokenizer& tokenizer, const std::string& tex
 
 TEST_CASE("words of byte-level BPE are those that the names of llama.cpp stand for") {
   const std::string text = "I'LL we've 12345 xY, (ok)...\n\nEND";
-  for (const auto& [pre, expected] : std::vector<std::pair<std::string, std::string>>{
+  for (const auto& [name, expected] : std::vector<std::pair<std::string, std::string>>{
            {"gpt-2", "I|'|LL| we|'ve| 12345| xY|,| (|ok|)...|\n|\n|END"},
            {"llama-bpe", "I|'LL| we|'ve| |123|45| xY|,| (|ok|)...\n\n|END"},
            {"qwen2", "I|'LL| we|'ve| |1|2|3|4|5| xY|,| (|ok|)...\n\n|END"},
@@ -129,6 +129,7 @@ TEST_CASE("words of byte-level BPE are those that the names of llama.cpp stand f
            {"deepseek-llm", "I|'|LL| we|'|ve| |12345| xY|,| (|ok|)...|\n|\n|END"},
            {"deepseek-v3", "I|'LL| we|'ve| |123|45| xY|,| (|ok|)...\n\n|END"},
            {"", "I|'|LL| we|'|ve| |123|45| xY|,| |(|ok|)...|\n|\n|END"}}) {
+    const std::string pre = name;  // clang captures no structured binding
     CAPTURE(pre);
     CHECK(words(byte_pairs(pre).tokenizer(), text) == expected);
   }
