@@ -199,7 +199,8 @@ TEST_CASE("shares of the answer's attention add up to one") {
        R"(["part_1","part_2","prompt","answer","first_token"])"},
       {R"("text": ["the people", "My fellow citizens of the House"], "generate": 3)",
        R"(["prompt","answer","first_token"])"}};
-  for (const auto& [document, parts] : wishes) {
+  for (const auto& [wish, parts] : wishes) {
+    const std::string document = wish;  // clang captures no structured binding
     CAPTURE(document);
     const Outcome outcome =
         attn_cli({"run", "-", "--plots", "none", "--out", "r", "--quiet", "--tensors", "npz"},

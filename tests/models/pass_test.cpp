@@ -125,7 +125,8 @@ TEST_CASE("the same bits come on any number of threads") {
   const auto alone = results_of(one);
   one.options.threads = 3;
   const auto shared = results_of(one);
-  for (const auto& [name, tensor] : alone) {
+  for (const auto& [key, tensor] : alone) {
+    const std::string name = key;  // clang captures no structured binding
     CAPTURE(name);
     const auto a = tensor.values<float>(), b = shared.at(name).values<float>();
     CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
@@ -183,7 +184,8 @@ TEST_CASE("stages have the same bytes without weights, and weights the same with
     own.options.stages = false;
     const auto weights = results_of(own);
     const auto check_same = [&](const auto& some) {
-      for (const auto& [tensor, numbers] : some) {
+      for (const auto& [key, numbers] : some) {
+        const std::string tensor = key;  // clang captures no structured binding
         CAPTURE(tensor);
         const Tensor& other = both.at(tensor);
         REQUIRE(numbers.shape() == other.shape());

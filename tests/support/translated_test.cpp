@@ -105,7 +105,8 @@ TEST_CASE("English texts use none of the turns that readers stumble over") {
                                                  {" as they were ", "as published"}};
   const attn::Catalogue catalogue(read_text(ATTN_CHINESE), ATTN_CHINESE);
   for (const attn::Catalogue::Entry& entry : catalogue.entries()) {
-    for (const auto& [turn, instead] : turns) {
+    for (const auto& [turn, better] : turns) {
+      const std::string instead = better;  // clang captures no structured binding
       CAPTURE(entry.english);
       CAPTURE(instead);
       const std::size_t at = entry.english.find(turn);
