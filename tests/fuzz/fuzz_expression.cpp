@@ -52,7 +52,7 @@ double seconds_to_read(const Expression& expression, ExpressionUse use) {
 // A text of any form is read or refused within a millisecond. Other work of the machine is left out
 // by the shortest of several times; checks of memory make it slower.
 void read_text(const std::string& text, ExpressionUse use) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(ATTN_SANITIZED)
   constexpr double most_seconds = 0.1;
 #else
   constexpr double most_seconds = 0.001;

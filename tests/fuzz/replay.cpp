@@ -1,6 +1,6 @@
-// Runs a fuzz target on files and on all files of folders, as libFuzzer's own main does, where
-// there is no libFuzzer. `--rounds FIRST COUNT` runs it on so many inputs of random bytes besides,
-// each known by its number; each may take ten seconds, and all of them together 2 GB.
+// Runs a fuzz target behind `--replay` on files and on all files of folders, instead of libFuzzer
+// where the target has that too. `--rounds FIRST COUNT` among them runs it on so many inputs of
+// random bytes, each known by its number; each may take ten seconds, and all of them together 2 GB.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -49,19 +49,35 @@ void play(unsigned long first, unsigned long count) {
   }
 }
 
-}  // namespace
-
-int main(int count, char** paths) {
+// Gives the exit code, which is 0 if there were inputs and every one was taken.
+int replay_all(int count, char** arguments) {
   int replayed = 0;
-  for (int i = 1; i < count; ++i) {
-    if (std::string(paths[i]) == "--rounds" && i + 2 < count) {
-      play(std::stoul(paths[i + 1]), std::stoul(paths[i + 2]));
-      replayed += std::stoi(paths[i + 2]);
+  for (int i = 2; i < count; ++i) {
+    if (std::string(arguments[i]) == "--rounds" && i + 2 < count) {
+      play(std::stoul(arguments[i + 1]), std::stoul(arguments[i + 2]));
+      replayed += std::stoi(arguments[i + 2]);
       i += 2;
       continue;
     }
-    replayed += replay(paths[i]);
+    replayed += replay(arguments[i]);
   }
   std::printf("%d inputs\n", replayed);
   return replayed > 0 ? 0 : 1;
 }
+
+}  // namespace
+
+#if defined(ATTN_LIBFUZZER)
+// LibFuzzer's main calls it before anything else.
+extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments);
+extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
+  if (*count > 1 && std::string((*arguments)[1]) == "--replay") {
+    std::exit(replay_all(*count, *arguments));
+  }
+  return 0;
+}
+#else
+int main(int count, char** arguments) {
+  return replay_all(count, arguments);
+}
+#endif
