@@ -307,10 +307,12 @@ class Backward {
       // Hidden cells have no weight to replace; they are those of weight 0.
       weight_slopes.resize(s.size());
       own = s;
-      for (std::size_t n = 0; n < s.size(); ++n) {
-        if (s[n] == 0) continue;
-        own[n] =
-            weight_tree_->value(cell_of(b, h, first + n / keys, n % keys, s[n]), weight_slopes[n]);
+      for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t j = 0; j < keys; ++j) {
+          const std::size_t n = i * keys + j;
+          if (s[n] == 0) continue;
+          own[n] = weight_tree_->value(cell_of(b, h, first + i, j, s[n]), weight_slopes[n]);
+        }
       }
     }
     const Numbers& weights = weight_tree_ ? own : s;
@@ -331,11 +333,14 @@ class Backward {
     }
     add_product(kept_ ? factors.data() : weights.data(), 1, keys, gradient, keys, count, width,
                 sums.values.data());
-    for (std::size_t n = 0; n < weight_slopes.size(); ++n) {
-      if (dp[n] == 0) continue;
-      if (weight_tree_->reads_rows())
-        pass_to_rows(b, h, first + n / keys, n % keys, weight_slopes[n], dp[n], sums);
-      dp[n] = weight_slopes[n].given == 0 ? 0 : dp[n] * weight_slopes[n].given;
+    for (std::size_t i = 0; weight_tree_ && i < count; ++i) {
+      for (std::size_t j = 0; j < keys; ++j) {
+        const std::size_t n = i * keys + j;
+        if (dp[n] == 0) continue;
+        if (weight_tree_->reads_rows())
+          pass_to_rows(b, h, first + i, j, weight_slopes[n], dp[n], sums);
+        dp[n] = weight_slopes[n].given == 0 ? 0 : dp[n] * weight_slopes[n].given;
+      }
     }
     // 3. Through the softmax.
     for (std::size_t i = 0; i < count; ++i) {

@@ -202,7 +202,8 @@ class SplitPanels {
 // with an incomplete y, if numbers do not fit the packing.
 template <class T, class Way>
 bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::size_t threads) {
-  const std::size_t panel = Way::panel();
+  // Never 0, which clang's analyzer cannot see.
+  const std::size_t panel = std::max<std::size_t>(Way::panel(), 1);
   std::size_t panels = 0, fewest = SIZE_MAX;
   for (const Task<T>& task : tasks) {
     const std::size_t own = (task.rows.count + panel - 1) / panel;

@@ -65,7 +65,7 @@ void check_expression(const Expression& expression, ExpressionUse use, const cha
 }
 
 void check_gate(const Tensor& gate, const Geometry& geometry) {
-  Shape shape = gate.shape();
+  const Shape& shape = gate.shape();
   const Shape expected = geometry.output_shape();
   if (shape != expected) {
     throw input_error(translated("the gate {1} does not have the shape of the joined heads, {2}",

@@ -230,6 +230,7 @@ std::string page_of_program(const std::vector<Command>& all) {
 int print_manual(const std::vector<std::string>& given) {
   const auto names = [](const std::vector<Command>& all) {
     std::vector<std::string_view> found;
+    found.reserve(all.size());
     for (const Command& command : all) found.push_back(command.name);
     return found;
   };

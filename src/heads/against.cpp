@@ -74,6 +74,10 @@ std::vector<AttentionMap> maps_of(const HeadsOptions& options, const OpenedInput
   return maps;
 }
 
+std::size_t strongest_of(std::span<const double> row) {
+  return static_cast<std::size_t>(std::ranges::max_element(row) - row.begin());
+}
+
 // Sums over the rows of one head.
 struct Differences {
   double divergence = 0, variation = 0, largest = 0;
@@ -91,9 +95,7 @@ struct Differences {
       constexpr double next_to_nothing = 1e-30;
       if (a[j] > next_to_nothing) divergence += a[j] * std::log(a[j] / std::max(b[j], 0.0));
     }
-    if (std::ranges::max_element(a) - a.begin() != std::ranges::max_element(b) - b.begin()) {
-      ++other_strongest;
-    }
+    if (strongest_of(a) != strongest_of(b)) ++other_strongest;
   }
 
   std::vector<double> means() const {

@@ -256,13 +256,14 @@ Picture distances_picture(const std::vector<MeanMaps>& all, const HeadsOptions& 
   for (const MeanMaps& maps : all) {
     const AttentionSums& attention = *maps.attention;
     reach = attention.texts_by_offset.size() / 2;
-    std::vector<double>& means = layers.emplace_back(reach + 1);
+    std::vector<double> means(reach + 1);
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
       const std::vector<double> own = means_by_offset(attention, h);
       for (std::size_t d = 0; d <= reach; ++d) {
         means[d] += own[reach - d] / static_cast<double>(attention.heads.size());
       }
     }
+    layers.push_back(std::move(means));
     curves.key_labels.push_back(AttentionName(attention.name).row_title());
   }
   // Distances that no text has are left out.

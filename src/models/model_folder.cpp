@@ -136,23 +136,22 @@ std::optional<JsonValue> read_own_row(const std::optional<fs::path>& row,
 // The tokens that end what a model with that configuration writes, a number or a list of them;
 // absent if it names none.
 std::optional<std::vector<std::int64_t>> end_tokens(const JsonValue& config) {
-  const JsonValue* own = present_member(config, "eos_token_id");
-  if (own == nullptr) {
-    const JsonValue* texts = present_member(config, "text_config");
-    if (texts == nullptr) return std::nullopt;
-    try {
-      return end_tokens(*texts);
-    } catch (const Error& problem) {
-      throw input_error(problem.problem(), "/text_config" + problem.where(), problem.help());
+  if (const JsonValue* own = present_member(config, "eos_token_id")) {
+    const std::string place = "/eos_token_id";
+    if (!own->is(JsonValue::Type::array)) return std::vector{expect_integer(*own, place, -1)};
+    std::vector<std::int64_t> ids;
+    for (std::size_t i = 0; i < own->size(); ++i) {
+      ids.push_back(expect_integer(own->element(i), pointer_to(place, i), -1));
     }
+    return ids;
   }
-  const std::string place = "/eos_token_id";
-  if (!own->is(JsonValue::Type::array)) return std::vector{expect_integer(*own, place, -1)};
-  std::vector<std::int64_t> ids;
-  for (std::size_t i = 0; i < own->size(); ++i) {
-    ids.push_back(expect_integer(own->element(i), pointer_to(place, i), -1));
+  const JsonValue* texts = present_member(config, "text_config");
+  if (texts == nullptr) return std::nullopt;
+  try {
+    return end_tokens(*texts);
+  } catch (const Error& problem) {
+    throw input_error(problem.problem(), "/text_config" + problem.where(), problem.help());
   }
-  return ids;
 }
 
 // A model in one file.

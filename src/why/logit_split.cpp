@@ -190,7 +190,8 @@ LogitSplit split_logit(const Architecture& model, const CheckpointWeights& weigh
   if (head.words.bias) bias = head.words.bias.converted(DType::float64).values<double>()[chosen];
   const double size = std::sqrt(dot(direction.data(), direction.data(), direction.size()) *
                                 dot(state.row(0), state.row(0), state.width));
-  LogitSplit split = LogitWalk(pass, std::move(direction)).walk(bias);
+  LogitWalk walker(pass, std::move(direction));
+  LogitSplit split = walker.walk(bias);
   split.position = position;
   split.token = chosen;
   split.logit = all[chosen];
