@@ -390,8 +390,8 @@ bool fits_single_precision(AttentionRequest& inner, const ProjectedAttentionRequ
       beside,
       [&] { queries = precise(sequences.query, linear.query, request.states.query, by_queries); },
       [&] {
-        // One after the other, the keys need not be precise where the queries cannot be.
-        keys = (beside > 1 || queries) &&
+        // After the queries, the keys need not be precise where these cannot be.
+        keys = (beside != 1 || queries) &&
                precise(sequences.key, linear.key, request.states.key_or_query(), by_keys);
       });
   return queries && keys;

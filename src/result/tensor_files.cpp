@@ -136,13 +136,14 @@ void TensorStream::put(const std::string& name, const Tensor& tensor) {
   queue_.add({files_.back().second, tensor}, bytes_of(tensor).size());
 }
 
-void TensorStream::write(std::vector<Waiting> tensors) const {
+void TensorStream::write(std::vector<Waiting> tensors) {
   for (Waiting& one : tensors) {
     if (format_ == TensorFormat::safetensors) {
       one.file->write(bytes_of(one.tensor));
     } else {
       write_npy(one.tensor, [&](std::string_view piece) { one.file->write(piece); });
-      one.file->file().end_direct();
+      // A disk that is too slow for one file is so for the next.
+      if (large_ && !one.file->file().end_direct()) large_ = false;
     }
     if (sync_) one.file->file().begin_sync();
     one = {};
@@ -152,7 +153,11 @@ void TensorStream::write(std::vector<Waiting> tensors) const {
 std::vector<TensorPlace> TensorStream::finish(ResultFolder& folder) {
   if (next_ != tensors_.size()) fail(tensors_[next_].first);
   queue_.finish();
-  for (const auto& [name, file] : files_) folder.add(name, file);
+  for (const auto& [name, file] : files_) {
+    // What fails must fail before an older result is marked as unfinished.
+    file->file().end_direct();
+    folder.add(name, file);
+  }
   std::vector<TensorPlace> places;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     if (format_ == TensorFormat::safetensors) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -74,7 +75,7 @@ class TensorStream {
   };
 
   void open(const std::string& name);
-  void write(std::vector<Waiting> tensors) const;
+  void write(std::vector<Waiting> tensors);
 
   TensorFormat format_;
   std::vector<std::pair<std::string, Tensor>> tensors_;
@@ -82,7 +83,7 @@ class TensorStream {
   std::size_t next_ = 0;
   std::vector<std::pair<std::string, std::shared_ptr<HashedFile>>> files_;
   bool sync_;
-  bool large_ = false;  // whether files are written past the system's cache
+  std::atomic<bool> large_ = false;  // whether files are written past the system's cache
   WorkQueue<Waiting> queue_;
 };
 

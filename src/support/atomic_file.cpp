@@ -130,6 +130,7 @@ class AtomicFile::DirectPieces {
     held_ += count;
     bytes.remove_prefix(count);
   }
+  bool direct = true;  // until the file system refuses
   bool ready() const noexcept { return room_ != nullptr; }
   bool full() const noexcept { return held_ == size; }
   std::string_view held() const noexcept { return {room_.get(), held_}; }
@@ -244,7 +245,10 @@ void AtomicFile::write_at_once(std::string_view bytes) {
     const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
     // Where a file system takes no direct writes, or only a part of a piece was written.
-    if (count < 0 && errno == EINVAL && pieces_ && set_direct(descriptor_, false)) continue;
+    if (count < 0 && (errno == EINVAL || errno == EOPNOTSUPP) && pieces_ &&
+        std::exchange(pieces_->direct, false) && set_direct(descriptor_, false)) {
+      continue;
+    }
     if (count < 0) fail(errno);
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
@@ -256,11 +260,12 @@ void AtomicFile::begin_direct() {
   if (!pieces_->ready()) end_direct();
 }
 
-void AtomicFile::end_direct() {
+bool AtomicFile::end_direct() {
   const std::unique_ptr<DirectPieces> last = std::move(pieces_);
-  if (!last) return;
+  if (!last) return false;
   set_direct(descriptor_, false);
   write_at_once(last->held());
+  return last->direct;
 }
 
 void AtomicFile::begin_sync() noexcept {

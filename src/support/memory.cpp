@@ -81,6 +81,14 @@ class KeptBlocks {
     use(size);
   }
 
+  // Returns whether there was any.
+  bool give_back_all() noexcept {
+    const std::lock_guard lock(guard_);
+    const bool any = count_ > 0;
+    while (count_ > 0) give_back_oldest();
+    return any;
+  }
+
   bool keep(void* block, std::size_t size) noexcept {
     const std::lock_guard lock(guard_);
     in_use_ -= std::min(in_use_, size);
@@ -111,7 +119,7 @@ class KeptBlocks {
   }
 
   std::mutex guard_;
-  std::array<Block, 64> blocks_{};  // the oldest first
+  std::array<Block, 512> blocks_{};  // the oldest first; 64 threads kept 164
   std::size_t count_ = 0, bytes_ = 0, limit_ = 0;
   std::size_t in_use_ = 0, most_in_use_ = 0;  // bytes of large blocks
 };
@@ -140,6 +148,7 @@ void* allocate_block(std::size_t bytes) noexcept {
   if (bytes > SIZE_MAX - unit) return nullptr;
   const std::size_t size = (bytes + unit - 1) / unit * unit;
   void* block = std::aligned_alloc(unit, size);
+  if (block == nullptr && kept_blocks().give_back_all()) block = std::aligned_alloc(unit, size);
   if (block == nullptr) return block;
   if (bytes >= large_page) {
     // Only a hint for the whole pages of the block: without large pages it is as usable.

@@ -84,6 +84,25 @@ TEST_CASE("projected attention is the scaled dot product of projected states, pr
   }
 }
 
+TEST_CASE("projected attention has the same bits each time, however many threads there are") {
+  RandomRequests random(5);
+  ProjectedAttentionRequest request;
+  request.states.query = random.normal({2, 128, 256}).converted(DType::float32);
+  request.states.heads = 4;
+  const auto layer = [&] {
+    return attn::Linear{random.normal({256, 256}).converted(DType::float32), {}};
+  };
+  request.projections = {layer(), layer(), layer(), layer()};
+  request.threads = 1;
+  const AttentionResult alone = attend_projected(request);
+  for (int round = 0; round < 24; ++round) {
+    request.threads = round % 2 == 0 ? 0 : 2;
+    const AttentionResult result = attend_projected(request);
+    REQUIRE(same_bits(result.weights, alone.weights));
+    REQUIRE(same_bits(result.output, alone.output));
+  }
+}
+
 TEST_CASE("past keys and values of projected attention may have an axis of heads or not") {
   RandomRequests random(2);
   ProjectedAttentionRequest request = random_request(random);

@@ -51,6 +51,10 @@ void play(unsigned long first, unsigned long count) {
 
 // Gives the exit code, which is 0 if there were inputs and every one was taken.
 int replay_all(int count, char** arguments) {
+  if (count < 2 || std::string(arguments[1]) != "--replay") {
+    std::fprintf(stderr, "name --replay, then files and folders of inputs\n");
+    return 2;
+  }
   int replayed = 0;
   for (int i = 2; i < count; ++i) {
     if (std::string(arguments[i]) == "--rounds" && i + 2 < count) {

@@ -130,6 +130,32 @@ TEST_CASE("tensors that are written one by one make the files of tensors written
   }
 }
 
+TEST_CASE("a stream that is finished has written all bytes of its files, and only names are left") {
+  for (const TensorFormat format : {TensorFormat::npy, TensorFormat::safetensors}) {
+    const TemporaryFolder folder;
+    const Tensor large({1, 1, 2200, 2200}, std::vector<float>(2200 * 2200, 0.5F));  // 19.4 MB
+    const Named shapes{{"a", attn::shape_only(large.shape(), large.dtype())},
+                       {"b", attn::shape_only({3}, attn::DType::float32)}};
+    attn::TensorStream stream(format, shapes, folder.path(), 2, false);
+    stream.put("a", large);
+    stream.put("b", Tensor({3}, {1, 2, 3}));
+    attn::ResultFolder result(folder.path(), false);
+    stream.finish(result);
+    std::uintmax_t open_bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code closed;
+      const auto target = std::filesystem::read_symlink(entry.path(), closed);
+      if (target.native().starts_with(folder.path().native())) {
+        open_bytes += std::filesystem::file_size(entry.path());
+      }
+    }
+    std::uintmax_t bytes = 0;
+    for (const auto& file : put_into_place(result)) bytes += std::filesystem::file_size(file);
+    CHECK(bytes > 19'000'000);
+    CHECK(open_bytes == bytes);
+  }
+}
+
 TEST_CASE("a stream refuses a tensor that was not foreseen, and leaves no file") {
   const TemporaryFolder folder;
   {

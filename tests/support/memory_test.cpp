@@ -74,6 +74,21 @@ TEST_CASE("of kept blocks the smallest that holds enough is taken") {
   free_block(again);
 }
 
+TEST_CASE("many small blocks that are kept leave room for large ones") {
+  const Keeping keeping(200 * megabyte);
+  void* const large = allocate_block(32 * megabyte);
+  REQUIRE(large != nullptr);
+  std::vector<void*> small;
+  for (std::size_t i = 0; i < 300; ++i) {
+    small.push_back(allocate_block(megabyte / 8 + 64 * i));
+  }
+  for (void* const block : small) free_block(block);
+  free_block(large);
+  void* const again = allocate_block(32 * megabyte);
+  CHECK(again == large);
+  free_block(again);
+}
+
 TEST_CASE("a block is kept only up to the limit") {
   const Keeping keeping(60 * megabyte);
   void* const one = allocate_block(40 * megabyte);
