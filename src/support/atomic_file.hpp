@@ -36,8 +36,8 @@ class AtomicFile {
   /// disk; to a slow one, or where the file system cannot, through the cache all the same. For a
   /// large file of which nothing is written yet.
   void begin_direct();
-  /// Writes what is left of that, which commit() and sync() do too, and lets its memory go. False if
-  /// the cache has had to be used.
+  /// Writes what is left of that, which commit() and sync() do too, and lets its memory go. False
+  /// if the cache has had to be used.
   bool end_direct();
   /// Has the system begin to put the bytes on the disk, so that sync() has less to wait for.
   void begin_sync() noexcept;
