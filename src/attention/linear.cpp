@@ -202,8 +202,7 @@ class SplitPanels {
 // with an incomplete y, if numbers do not fit the packing.
 template <class T, class Way>
 bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::size_t threads) {
-  // Never 0, which clang's analyzer cannot see.
-  const std::size_t panel = std::max<std::size_t>(Way::panel(), 1);
+  const std::size_t panel = Way::panel();
   std::size_t panels = 0, fewest = SIZE_MAX;
   for (const Task<T>& task : tasks) {
     const std::size_t own = (task.rows.count + panel - 1) / panel;
@@ -218,7 +217,7 @@ bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::s
   const std::size_t group_columns =
       panel *
       std::clamp<std::size_t>(std::min(panels / (2 * workers), (fewest + workers - 1) / workers), 1,
-                              kernels::product_group / panel);
+                              std::max<std::size_t>(1, kernels::product_group / panel));
   std::size_t count = 0, packed_count = 0, room_count = 0;
   for (const Task<T>& task : tasks) {
     count += (task.rows.count + group_columns - 1) / group_columns;

@@ -38,6 +38,7 @@ Tensor without_hidden(const HiddenTokens& hidden, const std::vector<std::int64_t
 std::vector<std::int64_t> learned_places(const Embedding& embedding,
                                          const std::vector<std::int64_t>& ids) {
   std::vector<std::int64_t> places;
+  places.reserve(ids.size());
   auto next = static_cast<std::int64_t>(embedding.first_position);
   for (const std::int64_t id : ids) places.push_back(embedding.padding == id ? id : next++);
   return places;
