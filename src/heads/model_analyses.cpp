@@ -317,6 +317,7 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
                 translated("give two tokens"));
   }
   std::vector<std::size_t> ids;
+  ids.reserve(tokens.size());
   for (const std::string& token : tokens) ids.push_back(token_named(token, folder, field));
   ModelOptions options = request;
   options.patch = patch;
