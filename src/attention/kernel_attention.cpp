@@ -138,6 +138,8 @@ class KernelAttention {
     constexpr std::size_t line = 64 / sizeof(T);
     return (count + line - 1) / line * line;
   }
+  // Queries of a block at most: those of a pooled map end with bins.
+  std::size_t most_queries() const { return pooled_ ? kernels::query_block : block_queries_; }
   std::size_t kernel_count() const {
     switch (kernel_) {
       case KernelKind::rounded:
@@ -145,7 +147,7 @@ class KernelAttention {
         return whole_lines(kernels::rounded_scratch_count(sizes_));
       case KernelKind::whole_rows:
         return whole_lines(kernels::weights_scratch_count<T, R>(sizes_)) +
-               (weights_ ? 0 : whole_lines(block_queries_ * sizes_.keys));
+               (weights_ ? 0 : whole_lines(most_queries() * sizes_.keys));
       case KernelKind::small_heads:
         return whole_lines(kernels::small_scratch_count<T>(sizes_));
       case KernelKind::tile_blocks:
