@@ -218,7 +218,7 @@ template <auto member>
 void own(PartOf<member>& part, const JsonValue& value, const std::string& place) {
   read((part.*member).own, value, place);
 }
-// What the row itself gives, of numbers that must be more than 0.
+// A value that the row itself gives, where it must be more than 0.
 template <auto member>
 void own_positive(PartOf<member>& part, const JsonValue& value, const std::string& place) {
   own<member>(part, value, place);

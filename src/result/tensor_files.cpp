@@ -154,7 +154,7 @@ std::vector<TensorPlace> TensorStream::finish(ResultFolder& folder) {
   if (next_ != tensors_.size()) fail(tensors_[next_].first);
   queue_.finish();
   for (const auto& [name, file] : files_) {
-    // What fails must fail before an older result is marked as unfinished.
+    // A full disk must be told before an older result is marked as unfinished.
     file->file().end_direct();
     folder.add(name, file);
   }

@@ -26,8 +26,8 @@ bool is_map(std::string_view name);
 /// Whether a result has a tensor of that name: a map, or the output and its log-sum-exps.
 bool is_result_name(std::string_view name);
 
-/// What the `count` axes of a tensor before its last two count: samples, heads, of the shares of an
-/// answer also layers. `heads_only`: a single such axis is of heads.
+/// Names of the `count` axes of a tensor before its last two: "sample", "head", of the shares of an
+/// answer also "layer". `heads_only`: a single such axis is of heads.
 std::vector<std::string_view> leading_axes(std::string_view tensor, std::size_t count,
                                            bool heads_only);
 

@@ -86,6 +86,22 @@ TEST_CASE("weights pooled inside the kernel are the reference's, whatever the bi
   });
 }
 
+TEST_CASE("weights by expression are pooled as the reference's, in bins longer than other blocks") {
+  on_every_target([] {
+    RandomRequests random(24);
+    // Bins of 97 to 132 queries are blocks of their own, and blocks without bins end at 96.
+    for (const std::size_t queries : {194, 240, 264}) {
+      for (const Pooling::Reduction reduction : {mean, largest}) {
+        CAPTURE(queries);
+        AttentionRequest request =
+            pooled_request(random, {queries, 20}, {400, 20}, DType::float32, {2, reduction});
+        request.weight_expression = {"p * 0.5", {}};
+        check_as_reference(request);
+      }
+    }
+  });
+}
+
 TEST_CASE("masks hold in weights pooled inside the kernel") {
   on_every_target([] {
     RandomRequests random(22);
