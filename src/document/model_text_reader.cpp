@@ -1,0 +1,316 @@
+#include "document/model_text_reader.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "document/token_reader.hpp"
+#include "models/checkpoint.hpp"
+#include "support/memory.hpp"
+#include "support/number_text.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+#include "support/work_budget.hpp"
+#include "tokens/regular_expression.hpp"
+
+namespace attn {
+
+// Counts from below what each sample asks for: maps and their flags, and the memory of ids, token
+// texts and labels, which count as 16 elements each.
+void ModelTextReader::check_samples(const JsonValue& list, std::size_t tokens,
+                                    const std::string& at) const {
+  check_sample_count(list.size(), at);
+  constexpr double text_of_token = 16;
+  const double samples = static_cast<double>(list.size()), length = static_cast<double>(tokens);
+  double each = 2 * text_of_token * length;
+  for (const ModelStack& stack : model().stacks) {
+    const double layers =
+        root_.find("layers") != nullptr ? 1 : static_cast<double>(stack.layers.size());
+    const auto heads = static_cast<double>(model().of(stack).heads);
+    const double of_map = (request_.weights ? heads : 0) + 1;
+    each += layers * (stack.crosses ? 2 : 1) * length * (of_map * length + text_of_token);
+  }
+  const std::uint64_t most = access_.limits.elements;
+  if (samples * each > static_cast<double>(most)) {
+    throw input_error(
+        translated("{1} samples ask for {2} elements or more, and the limit is {3}", list.size(),
+                   number_text(samples * each), most),
+        at,
+        translated("give fewer, in several documents of a batch, or raise the limit with "
+                   "Limits::elements"));
+  }
+  check_memory(samples * each * sizeof(float), translated("what the document asks for"), at);
+}
+
+void ModelTextReader::read_texts() {
+  const JsonValue* text = root_.find("text");
+  const JsonValue* ids = root_.find("token_ids");
+  const JsonValue* types = root_.find("token_types");
+  if ((text == nullptr) == (ids == nullptr)) {
+    throw input_error(text == nullptr
+                          ? translated("the document has nothing for the model to read")
+                          : translated("\"text\" and \"token_ids\" cannot both be given"),
+                      text == nullptr ? "/text" : "/token_ids",
+                      text == nullptr ? translated("give \"text\" or \"token_ids\"")
+                                      : translated("leave one of them out"));
+  }
+  if (text != nullptr) {
+    if (types != nullptr) {
+      throw input_error(translated("\"text\" and \"token_types\" cannot both be given"),
+                        "/token_types",
+                        translated("leave it out: the types follow from the tokenizer"));
+    }
+    Sequences read = read_sequences(*text, "/text", Stack::first);
+    request_.texts.ids = std::move(read.ids);
+    request_.texts.types = std::move(read.types);
+    request_.texts.place = "/text";
+    report_.tokens = std::move(read.pieces);
+    return;
+  }
+  if (has_rows(*ids)) check_samples(*ids, 1, "/token_ids");
+  request_.texts.ids = read_ids(*ids, "/token_ids");
+  report_.tokens = written(request_.texts.ids, request_.folder->tokenizer);
+  find_special_ids();
+  if (types != nullptr) read_token_types(*types);
+}
+
+void ModelTextReader::read_token_types(const JsonValue& types) {
+  if (!types_in_table()) {
+    throw input_error(translated("the model has no token types"), "/token_types",
+                      translated("leave it out"));
+  }
+  request_.texts.types = read_ids(types, "/token_types");
+  const auto& samples = request_.texts.ids;
+  for (std::size_t b = 0; b < std::max(samples.size(), request_.texts.types.size()); ++b) {
+    const std::size_t tokens = b < samples.size() ? samples[b].size() : 0;
+    const std::size_t found = b < request_.texts.types.size() ? request_.texts.types[b].size() : 0;
+    if (tokens == found) continue;
+    throw input_error(
+        translated("{1} for {2}", translated_count(found, "{1} token type", "{1} token types"),
+                   translated_count(tokens, "{1} token", "{1} tokens")),
+        pointer_to("/token_types", b), translated("give one type for each token"));
+  }
+}
+
+// Finds the special ones among given ids, where parts lie between them.
+void ModelTextReader::find_special_ids() {
+  const JsonValue* parts = root_.find("parts");
+  if (parts == nullptr || !parts->is(JsonValue::Type::string)) return;
+  if (request_.folder->no_tokenizer) throw *request_.folder->no_tokenizer;
+  for (const Ids& own : request_.texts.ids) {
+    prompts_.push_back(prompt_of(own, *request_.folder->tokenizer));
+  }
+}
+
+// The number of token types in the model's table, if it has one.
+std::optional<std::size_t> ModelTextReader::types_in_table() const {
+  const StackWeights names(request_.folder->weights, model(), model().stacks.front(),
+                           find_prefix(request_.folder->weights, model()));
+  const auto shape = names.shape(WeightPurpose::types, std::nullopt, "weight");
+  return shape && !shape->empty() ? std::optional(shape->front()) : std::nullopt;
+}
+
+void ModelTextReader::read_captions() {
+  const JsonValue* text = root_.find("text");
+  const JsonValue* ids = root_.find("token_ids");
+  const char* const key = text != nullptr ? "/text" : "/token_ids";
+  if (root_.find("token_types") != nullptr) {
+    throw input_error(translated("the model has no token types"), "/token_types",
+                      translated("leave it out"));
+  }
+  if (text == nullptr && ids == nullptr) return;
+  if (text != nullptr && ids != nullptr) {
+    throw input_error(translated("\"text\" and \"token_ids\" cannot both be given"), "/token_ids",
+                      translated("leave one of them out"));
+  }
+  if (model().text.empty()) {
+    throw input_error(translated("the model has no part that reads texts"), key,
+                      translated("leave the texts out"));
+  }
+  request_.texts.place = key;
+  if (ids != nullptr) {
+    request_.texts.captions = read_ids(*ids, key);
+  } else {
+    request_.texts.captions = read_sequences(*text, key, Stack::first).ids;
+    if (model().vision->last_token) fill_captions();
+  }
+  if (options_.only_checks || !request_.folder->tokenizer) return;
+  for (const Ids& own : request_.texts.captions) report_.text_tokens.push_back(stored(own));
+}
+
+// Fills texts up to the longest one that the model reads, with a token that is seen.
+void ModelTextReader::fill_captions() {
+  const Architecture& texts = model().text.front();
+  const CheckpointWeights& weights = request_.folder->weights;
+  const auto table = StackWeights(weights, texts, texts.stacks.front(), find_prefix(weights, texts))
+                         .shape(WeightPurpose::positions, std::nullopt, "weight");
+  const std::size_t longest = table ? table->front() : 0;
+  const std::int64_t filler = texts.pad_id.value_or(1);
+  for (Ids& own : request_.texts.captions) own.resize(std::max(own.size(), longest), filler);
+}
+
+// Tokens as the vocabulary has them, without the mark of a word's end.
+std::vector<std::string> ModelTextReader::stored(const Ids& ids) const {
+  const Tokenizer& tokenizer = *request_.folder->tokenizer;
+  std::vector<std::string> all;
+  for (const std::int64_t id : ids) {
+    const bool known = id >= 0 && static_cast<std::size_t>(id) < tokenizer.size();
+    std::string& token = all.emplace_back(known ? tokenizer.token(id) : std::to_string(id));
+    constexpr std::string_view end = "</w>";
+    if (token.ends_with(end)) token.resize(token.size() - end.size());
+  }
+  return all;
+}
+
+void ModelTextReader::read_decoder_texts() {
+  const JsonValue* text = root_.find("decoder_text");
+  const JsonValue* ids = root_.find("decoder_token_ids");
+  std::vector<Ids>& samples = request_.texts.decoder_ids;
+  const std::size_t batch = request_.texts.ids.size();
+  if (text != nullptr && ids != nullptr) {
+    throw input_error(translated("\"decoder_text\" and \"decoder_token_ids\" cannot both be given"),
+                      "/decoder_token_ids", translated("leave one of them out"));
+  }
+  const auto start = [&] {
+    if (model().decoder_start_id) return *model().decoder_start_id;
+    throw input_error(translated("the configuration names no \"decoder_start_token_id\""), "/model",
+                      translated("give \"decoder_token_ids\""));
+  };
+  if (ids != nullptr) {
+    samples = read_ids(*ids, "/decoder_token_ids");
+  } else if (text != nullptr) {
+    samples = read_sequences(*text, "/decoder_text", Stack::decoder).ids;
+    // The start token stands in front, as in training, and the closing token is removed: it would
+    // be the prediction.
+    const auto last = request_.folder->writing_tokenizer()->special_ids().last;
+    for (Ids& own : samples) {
+      if (options_.special_tokens && !own.empty() && is_closing(own.back(), last)) own.pop_back();
+      own.insert(own.begin(), start());
+    }
+    request_.texts.decoder_place = "/decoder_text";
+  } else {
+    samples.assign(batch, Ids{start()});
+  }
+  if (samples.size() != batch) {
+    throw input_error(translated("{1} of the decoder for {2} of the encoder",
+                                 translated_count(samples.size(), "{1} text", "{1} texts"),
+                                 translated_count(batch, "{1} text", "{1} texts")),
+                      ids != nullptr ? "/decoder_token_ids" : "/decoder_text",
+                      translated("give one for each sample"));
+  }
+  report_.decoder_tokens = written(samples, request_.folder->writing_tokenizer());
+}
+
+bool ModelTextReader::is_closing(std::int64_t id, std::optional<std::int64_t> last) const {
+  const Tokenizer& tokenizer = *request_.folder->writing_tokenizer();
+  return id == last || id == tokenizer.special_ids().separator ||
+         id == tokenizer.id("</s>").value_or(-1);
+}
+
+void ModelTextReader::refuse_decoder_texts() {
+  for (const char* key : {"decoder_text", "decoder_token_ids", "decoder_tokenizer"}) {
+    if (root_.find(key) == nullptr) continue;
+    problems_.add(input_error(translated("the model does not have both an encoder and a decoder"),
+                              pointer_to("", key), translated("leave it out")));
+  }
+}
+
+ModelTextReader::Pieces ModelTextReader::written(const std::vector<Ids>& samples,
+                                                 const std::optional<Tokenizer>& tokenizer) const {
+  if (!tokenizer || options_.only_checks) return {};
+  Pieces all;
+  all.reserve(samples.size());
+  for (const Ids& ids : samples) all.push_back(written_tokens(tokenizer, ids));
+  return all;
+}
+
+// Reads a text, or a list of texts and of pairs of texts.
+ModelTextReader::Sequences ModelTextReader::read_sequences(const JsonValue& value,
+                                                           const std::string& at, Stack stack) {
+  const ModelFolder& folder = *request_.folder;
+  const bool own_tokenizer = stack == Stack::decoder && folder.decoder_tokenizer;
+  if (folder.no_tokenizer && !own_tokenizer) throw *folder.no_tokenizer;
+  const PatternSteps steps(access_.limits.work);
+  Sequences read;
+  // A table with one type, as in RoBERTa, is used for all tokens.
+  read.typed = stack == Stack::first && types_in_table().value_or(1) > 1;
+  if (value.is(JsonValue::Type::string)) {
+    read_sequence(value, at, stack, read);
+    return read;
+  }
+  if (!value.is(JsonValue::Type::array) || value.size() == 0) {
+    throw input_error(translated("expected texts, found {1}", value.is(JsonValue::Type::array)
+                                                                  ? translated("an empty array")
+                                                                  : translated(type_text(value))),
+                      at,
+                      translated("give a string, or a list of strings and of pairs of strings"));
+  }
+  const std::size_t around =
+      options_.special_tokens ? tokenizer_of(stack).encode("", std::nullopt, true, at).size() : 0;
+  check_samples(value, std::max<std::size_t>(1, around), at);
+  for (std::size_t b = 0; b < value.size(); ++b) {
+    read_sequence(value.element(b), pointer_to(at, b), stack, read);
+  }
+  return read;
+}
+
+// Reads a text or a pair of texts. One without a token is a problem of its own: the others are read
+// too.
+void ModelTextReader::read_sequence(const JsonValue& value, const std::string& at, Stack stack,
+                                    Sequences& to) {
+  check_time();
+  const bool is_pair = value.is(JsonValue::Type::array);
+  if (is_pair && value.size() != 2) {
+    throw input_error(translated("expected a pair, found {1}",
+                                 translated_count(value.size(), "{1} text", "{1} texts")),
+                      at, translated("give a string, or a pair [first, second]"));
+  }
+  const auto text_at = [&](std::size_t i) -> const std::string& {
+    return expect_string(value.element(i), pointer_to(at, i));
+  };
+  const std::string& text = is_pair ? text_at(0) : expect_string(value, at);
+  const auto second = is_pair ? std::optional<std::string_view>(text_at(1)) : std::nullopt;
+  const Tokenizer& tokenizer = tokenizer_of(stack);
+  const auto cut = tokenizer.encode(text, second, options_.special_tokens, at);
+  if (cut.empty()) {
+    problems_.add(input_error(translated("the text has no tokens"), at,
+                              translated("give a text with at least a word")));
+    return;
+  }
+  if (stack == Stack::first && root_.find("parts") != nullptr) {
+    prompts_.push_back(prompt_of(text, cut));
+  }
+  Ids ids, types;
+  std::vector<std::string> pieces;
+  const auto unknown = tokenizer.unknown();
+  for (const TextToken& token : cut) {
+    if (token.text >= 0) ++tokens_of_texts_;
+    if (token.text >= 0 && !token.special && token.id == unknown) {
+      ++unknown_tokens_;
+      unknown_token_ = tokenizer.token(token.id);
+    }
+    ids.push_back(token.id);
+    if (to.typed) types.push_back(token.type);
+    if (!options_.only_checks) pieces.push_back(token.piece);
+  }
+  to.ids.push_back(std::move(ids));
+  if (to.typed) to.types.push_back(std::move(types));
+  if (!options_.only_checks) to.pieces.push_back(std::move(pieces));
+}
+
+const Tokenizer& ModelTextReader::tokenizer_of(Stack stack) const {
+  const ModelFolder& folder = *request_.folder;
+  return stack == Stack::first ? *folder.tokenizer : *folder.writing_tokenizer();
+}
+
+std::optional<std::string> ModelTextReader::unknown_tokens() const {
+  if (unknown_tokens_ == 0) return std::nullopt;
+  return translated(
+      "{1} of {2} tokens of the texts are unknown and become {3}: the tokenizer may not be this "
+      "model's",
+      unknown_tokens_, tokens_of_texts_, in_quotes(unknown_token_));
+}
+
+}  // namespace attn

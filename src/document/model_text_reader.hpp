@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/file_access.hpp"
+#include "attn/model.hpp"
+
+#include "document/answer_parts.hpp"
+#include "document/document.hpp"
+#include "document/plan.hpp"
+#include "io/json_value.hpp"
+
+namespace attn {
+
+/// Reads what the stacks of a model read in a document: texts or ids of tokens, captions of
+/// pictures and texts of a decoder. They go into the texts of the request, whose folder is open,
+/// and their tokens, unless the document is only checked, into the report.
+class ModelTextReader {
+ public:
+  struct Options {
+    bool special_tokens;  ///< whether the tokenizer puts them around a text
+    bool only_checks;
+  };
+  /// Refers to all of these, which must stay.
+  ModelTextReader(const JsonValue& root, const FileAccess& access, Options options,
+                  Problems& problems, ModelRequest& request, ModelReport& report)
+      : root_(root),
+        access_(access),
+        options_(options),
+        problems_(problems),
+        request_(request),
+        report_(report) {}
+
+  /// Reads what the encoder or the only stack reads. Throws Error(input) at the key; a text without
+  /// a token is a problem, and the others are read too.
+  void read_texts();
+
+  /// Reads texts that are compared with pictures. Throws as read_texts() does.
+  void read_captions();
+
+  /// Reads what the decoder reads, one for each text of the encoder: its start token alone, if the
+  /// document gives nothing. Throws as read_texts() does.
+  void read_decoder_texts();
+
+  /// Adds a problem for each key of a decoder's texts.
+  void refuse_decoder_texts();
+
+  /// Throws Error(input) for more samples than the limits allow, before they take memory, and
+  /// Error(memory) for more than there is. `tokens`: the least number of tokens of each.
+  void check_samples(const JsonValue& list, std::size_t tokens, const std::string& at) const;
+
+  /// The prompts that were read, if "parts" are asked for.
+  const std::vector<Prompt>& prompts() const noexcept { return prompts_; }
+
+  /// A warning of tokens that the vocabulary does not know, if there are any.
+  std::optional<std::string> unknown_tokens() const;
+
+ private:
+  using Ids = std::vector<std::int64_t>;
+  using Pieces = std::vector<std::vector<std::string>>;
+
+  /// The stack that reads a sequence: the encoder or the only one, which alone has token types and
+  /// prompts, or the decoder.
+  enum class Stack { first, decoder };
+  /// What texts were cut into; of those that are only checked, no pieces.
+  struct Sequences {
+    std::vector<Ids> ids, types;
+    Pieces pieces;
+    bool typed = false;
+  };
+
+  const Architecture& model() const { return request_.folder->architecture; }
+  const Tokenizer& tokenizer_of(Stack stack) const;
+  std::optional<std::size_t> types_in_table() const;
+  Sequences read_sequences(const JsonValue& value, const std::string& at, Stack stack);
+  void read_sequence(const JsonValue& value, const std::string& at, Stack stack, Sequences& to);
+  void read_token_types(const JsonValue& types);
+  void find_special_ids();
+  void fill_captions();
+  std::vector<std::string> stored(const Ids& ids) const;
+  bool is_closing(std::int64_t id, std::optional<std::int64_t> last) const;
+  Pieces written(const std::vector<Ids>& samples, const std::optional<Tokenizer>& tokenizer) const;
+
+  const JsonValue& root_;
+  const FileAccess& access_;
+  const Options options_;
+  Problems& problems_;
+  ModelRequest& request_;
+  ModelReport& report_;
+  std::vector<Prompt> prompts_;
+  std::size_t tokens_of_texts_ = 0, unknown_tokens_ = 0;
+  std::string unknown_token_;
+};
+
+}  // namespace attn
