@@ -14,6 +14,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/kept_packing.hpp"
 #include "kernels/few_row_product.hpp"
 #include "kernels/matrix_product.hpp"
 #include "kernels/split_product.hpp"
@@ -37,6 +38,7 @@ struct Rows {
       std::is_same_v<T, float> ? kernels::StoredNumber::float32 : kernels::StoredNumber::float64;
   std::function<void(std::size_t first, std::size_t count, const std::byte** rows)> places = {};
   const std::byte* lines = nullptr;
+  KeptMatrix* kept = nullptr;
 
   // Whether products of a few rows may read it without packing.
   bool takes_few() const { return !side_by_side || lines != nullptr; }
@@ -72,6 +74,8 @@ template <class T>
 class Panels {
  public:
   using Packed = T;
+  static constexpr auto form =
+      std::is_same_v<T, float> ? KeptMatrix::Form::floats : KeptMatrix::Form::doubles;
   static constexpr std::size_t block_rows = 96;
 
   Panels(const T* x, std::size_t width) : x_(x), width_(width) {}
@@ -129,6 +133,7 @@ class Panels {
 class SplitPanels {
  public:
   using Packed = std::uint16_t;
+  static constexpr auto form = KeptMatrix::Form::parts;
   static constexpr std::size_t block_rows = kernels::split_row_block;
 
   SplitPanels(const float* x, std::size_t rows, std::size_t width)
@@ -194,6 +199,45 @@ class SplitPanels {
   std::shared_ptr<std::uint16_t> split_x_;
 };
 
+// The packed rows of one task that are kept: complete ones, or those that this product leaves for
+// later ones. Neither if there is no more room for them, or another thread fills it.
+template <class Way, class T>
+class KeptRows {
+  using Packed = typename Way::Packed;
+
+ public:
+  KeptRows(const Way& way, const Rows<T>& rows) : matrix_(rows.kept) {
+    if (matrix_ == nullptr) return;
+    complete_ = static_cast<const Packed*>(matrix_->find(Way::form));
+    if (complete_ != nullptr) return;
+    const std::size_t panel = Way::panel(), columns = (rows.count + panel - 1) / panel * panel;
+    claimed_ =
+        static_cast<Packed*>(matrix_->claim(Way::form, way.packed_count(columns) * sizeof(Packed)));
+  }
+  KeptRows(KeptRows&& other) noexcept
+      : matrix_(other.matrix_),
+        complete_(other.complete_),
+        claimed_(std::exchange(other.claimed_, nullptr)) {}
+  KeptRows(const KeptRows&) = delete;
+  KeptRows& operator=(const KeptRows&) = delete;
+  KeptRows& operator=(KeptRows&&) = delete;
+  ~KeptRows() {
+    if (claimed_ != nullptr) matrix_->abandon();
+  }
+
+  const Packed* complete() const { return complete_; }
+  Packed* claimed() const { return claimed_; }
+  // Lets later products find what was packed.
+  void leave() {
+    if (std::exchange(claimed_, nullptr) != nullptr) matrix_->complete();
+  }
+
+ private:
+  KeptMatrix* matrix_;
+  const Packed* complete_ = nullptr;
+  Packed* claimed_ = nullptr;
+};
+
 // Computes all tasks. A thread packs a group of columns and multiplies with it while it is in its
 // cache; threads that find no group left share the rows of unfinished groups. Each begins with the
 // same share of the columns of every task, so that it reads most of what follows, such as the heads
@@ -225,13 +269,19 @@ bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::s
     room_count = std::max(room_count, way.room_count(task.rows, group_columns));
   }
   std::vector<ColumnGroup> groups(count);
+  std::vector<KeptRows<Way, T>> kept;
+  kept.reserve(tasks.size());
   std::size_t next = 0;
   for (std::size_t t = 0; t < tasks.size(); ++t) {
+    kept.emplace_back(way, tasks[t].rows);
     for (std::size_t first = 0; first < tasks[t].rows.count; first += group_columns, ++next) {
       groups[next].task = t;
       groups[next].first = first;
       groups[next].count = std::min(group_columns, tasks[t].rows.count - first);
       groups[next].worker = (first + groups[next].count / 2) * workers / tasks[t].rows.count;
+      if (kept[t].complete() == nullptr) continue;
+      groups[next].packed_rows = kept[t].complete() + way.packed_count(first);
+      groups[next].packed = true;
     }
   }
   // Memory of each worker, allocated before the threads start so that none of them fails.
@@ -270,12 +320,18 @@ bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::s
       for (ColumnGroup& group : groups) {
         if (unfit) break;
         if ((group.worker == worker) != own_share || group.taken.exchange(true)) continue;
-        if (!way.pack(tasks[group.task].rows, group.first, group.count, own[worker].packed.get(),
-                      own[worker].room.get())) {
-          unfit = true;
+        if (!group.packed) {
+          typename Way::Packed* const claimed = kept[group.task].claimed();
+          typename Way::Packed* const to = claimed != nullptr
+                                               ? claimed + way.packed_count(group.first)
+                                               : own[worker].packed.get();
+          if (!way.pack(tasks[group.task].rows, group.first, group.count, to,
+                        own[worker].room.get())) {
+            unfit = true;
+          }
+          group.packed_rows = to;
+          group.packed = true;
         }
-        group.packed_rows = own[worker].packed.get();
-        group.packed = true;
         if (!unfit) multiply(group, own[worker].scratch.get());
       }
     }
@@ -286,7 +342,9 @@ bool multiply_all(Way way, std::vector<Task<T>>& tasks, std::size_t rows, std::s
       multiply(groups[g], own[worker].scratch.get());
     }
   });
-  return !unfit;
+  if (unfit) return false;
+  for (KeptRows<Way, T>& rows : kept) rows.leave();
+  return true;
 }
 
 // Columns `first` … `first + product.count` − 1 of a product of a few rows of x, with rows of W
@@ -421,6 +479,7 @@ std::vector<Tensor> products(std::span<const Product> all, const Tensor& x, std:
     Task<T>& task =
         tasks.emplace_back(Task<T>{std::move(rows), one.bias, epilogue_of<T>(one.epilogue), {}});
     task.rows.stride = weight.stride;
+    task.rows.kept = weight.kept;
     if constexpr (std::is_same_v<T, float>) {
       task.rows.in_memory = weight.in_memory;
       task.rows.make = weight.floats;

@@ -2,13 +2,16 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/layers.hpp"
 #include "attn/tensor.hpp"
 
+#include "attention/kept_packing.hpp"
 #include "kernels/few_row_product.hpp"
 #include "kernels/row_functions.hpp"
 
@@ -36,6 +39,7 @@ struct MatrixRows {
   kernels::StoredNumber stored = kernels::StoredNumber::float32;
   std::function<void(std::size_t first, std::size_t count, const std::byte** rows)> places = {};
   const std::byte* lines = nullptr;
+  KeptMatrix* kept = nullptr;  ///< where its packed rows are kept; null = nowhere
 };
 
 /// The last step of a product: a function of numbers `at` … `at + count` − 1 of y, applied as soon
@@ -135,6 +139,12 @@ class StoredMatrix {
   /// The rows of these numbers, in this order.
   StoredMatrix picked(const std::vector<std::size_t>& rows) const;
 
+  /// Has products keep the packed rows under this name, which no other matrix has there.
+  void keep_packed(std::shared_ptr<KeptPacking> kept, std::string name) {
+    kept_ = std::move(kept);
+    kept_name_ = std::move(name);
+  }
+
   /// The matrix as products read it. It refers to this object, which must outlive it.
   MatrixRows source() const;
 
@@ -164,6 +174,8 @@ class StoredMatrix {
   // `order_` lists.
   std::size_t first_ = 0, count_ = 0;
   std::vector<std::size_t> order_;
+  std::shared_ptr<KeptPacking> kept_;
+  std::string kept_name_;
 };
 
 /// Rows of both matrices in turn, the first of `even`, the first of `odd`, the second of `even`…

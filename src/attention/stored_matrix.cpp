@@ -155,6 +155,7 @@ MatrixRows StoredMatrix::source() const {
   rows.doubles_in_memory = in_memory<double>();
   rows.stride = make_row_ ? columns_ : stored_.shape()[1];
   if (!make_row_) set_places(rows);
+  if (kept_ && order_.empty()) rows.kept = &kept_->matrix(kept_name_, first_, count_);
   return rows;
 }
 

@@ -267,12 +267,14 @@ bool CheckpointWeights::made_by_rows(const std::string& name) const {
 
 StoredMatrix CheckpointWeights::matrix(const std::string& name, bool transposed) const {
   RawArray array = raw(name);
-  if (!array.make_row) return StoredMatrix(stored(name), transposed);
-  // Rows of [in,out] are not rows of W.
-  if (transposed) return StoredMatrix(read(name), true);
   const std::size_t columns = array.shape.back();
-  return StoredMatrix(
-      MadeRows{element_count(array.shape) / columns, columns, std::move(array.make_row)});
+  StoredMatrix matrix = !array.make_row ? StoredMatrix(stored(name), transposed)
+                        // Rows of [in,out] are not rows of W.
+                        : transposed ? StoredMatrix(read(name), true)
+                                     : StoredMatrix(MadeRows{element_count(array.shape) / columns,
+                                                             columns, std::move(array.make_row)});
+  if (kept_packing_) matrix.keep_packed(kept_packing_, name + (transposed ? " transposed" : ""));
+  return matrix;
 }
 
 StoredMatrix CheckpointWeights::matrix_of(const std::string& name, std::size_t number,
@@ -280,7 +282,9 @@ StoredMatrix CheckpointWeights::matrix_of(const std::string& name, std::size_t n
   const Shape& all = shape(name);
   const Shape one{all[1], all[2]};
   if (made_by_rows(name)) return matrix(name).rows(number * one[0], one[0]);
-  return StoredMatrix(part_of(stored(name), number * one[0] * one[1], one), transposed);
+  StoredMatrix matrix(part_of(stored(name), number * one[0] * one[1], one), transposed);
+  if (kept_packing_) matrix.keep_packed(kept_packing_, name + " " + std::to_string(number));
+  return matrix;
 }
 
 const Gguf* CheckpointWeights::gguf() const {

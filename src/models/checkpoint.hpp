@@ -65,6 +65,12 @@ class CheckpointWeights {
   /// Rows `first` … `first + count` − 1 of the tensor's first axis, widened.
   Tensor read_rows(const std::string& name, std::size_t first, std::size_t count) const;
 
+  /// Has products keep the packed rows of matrices, up to so many bytes in all: for a model that
+  /// reads more than one text.
+  void keep_packed(std::size_t most_bytes) {
+    kept_packing_ = std::make_shared<KeptPacking>(most_bytes);
+  }
+
   /// Finds weights that a training keeps within other things ({"model": {…}}) by the name and the
   /// shape of the model's token embeddings. The path to them is left out of their names then.
   void find_within(const Architecture& model);
@@ -95,6 +101,7 @@ class CheckpointWeights {
   std::map<std::string, Place> places_;
   std::vector<std::string> names_;
   std::string place_, within_;
+  std::shared_ptr<KeptPacking> kept_packing_;
 };
 
 /// Names of one stack's tensors resolved against a file: whichever prefix, alternative and old

@@ -10,6 +10,7 @@
 #include "models/family_row.hpp"
 #include "models/gguf_model.hpp"
 #include "support/mapped_file.hpp"
+#include "support/memory.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -324,7 +325,10 @@ std::shared_ptr<const ModelFolder> ModelFolders::open(const fs::path& path,
   }
   FileAccess access = given;
   access.mapped = mapped_;
-  auto model = std::make_shared<const ModelFolder>(ModelFolder::open(path, row, access));
+  auto model = std::make_shared<ModelFolder>(ModelFolder::open(path, row, access));
+  // Other processes share mapped files, but not packed weights: these stay a small part.
+  constexpr double part = 1.0 / 16, most = 0x1p40;
+  model->weights.keep_packed(static_cast<std::size_t>(std::min(most, part * usable_memory())));
   open_.emplace(key, model);
   if (given.mapped) given.mapped->add(*mapped_);
   return model;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <mutex>
 #include <string>
 
@@ -210,6 +211,15 @@ void check_memory(double bytes, const std::string& what, const std::string& wher
   }
   if (const auto limit = address_space_limit(); limit && bytes > static_cast<double>(*limit))
     refuse(translated("the memory that this program may use, "), static_cast<double>(*limit));
+}
+
+double usable_memory() {
+  double least = std::numeric_limits<double>::infinity();
+  for (const double memory :
+       {machine_memory(), group_memory(), static_cast<double>(address_space_limit().value_or(0))}) {
+    if (memory > 0) least = std::min(least, memory);
+  }
+  return least;
 }
 
 std::optional<std::size_t> address_space_limit() noexcept {

@@ -48,6 +48,10 @@ void check_memory(std::size_t elements, std::size_t bytes_each, const std::strin
 void check_memory(double bytes, const std::string& what, const std::string& where,
                   const std::string& help = "make it smaller");
 
+/// Bytes that the machine, the program's control group and the limit of its address space let it
+/// use; infinity if none of them is known.
+double usable_memory();
+
 /// Limit of the program's address space in bytes (`ulimit -v`); absent if there is none.
 std::optional<std::size_t> address_space_limit() noexcept;
 

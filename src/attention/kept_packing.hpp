@@ -1,0 +1,60 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+
+#include "support/memory.hpp"
+
+namespace attn {
+
+/// The packed rows of one matrix, which the first product that needs them leaves for later ones.
+class KeptMatrix {
+ public:
+  /// What rows are packed as: panels of floats or doubles, or parts of floats for matrix tiles.
+  enum class Form { floats, doubles, parts };
+
+  /// `left`: bytes that may still be kept, which matrices share.
+  explicit KeptMatrix(std::atomic<std::size_t>& left) : left_(left) {}
+
+  /// All rows in that form; null if they are not complete or have another form.
+  const void* find(Form form) const noexcept;
+
+  /// Memory for all rows, which the caller alone fills until it calls complete() or abandon(). Null
+  /// if there is not enough left, or if the matrix is filled already or by another thread.
+  void* claim(Form form, std::size_t bytes) noexcept;
+  void complete() noexcept { state_.store(State::complete, std::memory_order_release); }
+  void abandon() noexcept;
+
+ private:
+  enum class State { empty, claimed, complete };
+
+  std::atomic<std::size_t>& left_;
+  std::atomic<State> state_{State::empty};
+  Form form_ = Form::floats;
+  std::size_t bytes_ = 0;
+  std::unique_ptr<void, FreeBlock> block_;
+};
+
+/// Packed matrices of a model whose texts pass it one after the other: packing a matrix takes as
+/// long as multiplying some tens of rows by it. May be used by several threads.
+class KeptPacking {
+ public:
+  /// `most`: bytes that are kept at most.
+  explicit KeptPacking(std::size_t most) : left_(most) {}
+
+  /// Rows `first` … `first + count` − 1 of the matrix of that name, for as long as this object
+  /// lives.
+  KeptMatrix& matrix(const std::string& name, std::size_t first, std::size_t count);
+
+ private:
+  std::atomic<std::size_t> left_;
+  std::mutex guard_;
+  std::map<std::tuple<std::string, std::size_t, std::size_t>, KeptMatrix> matrices_;
+};
+
+}  // namespace attn
