@@ -151,7 +151,8 @@ class KernelAttention {
       case KernelKind::small_heads:
         return whole_lines(kernels::small_scratch_count<T>(sizes_));
       case KernelKind::tile_blocks:
-        return whole_lines(kernels::split_scratch_count(sizes_, inputs_.reweighs()));
+        return whole_lines(
+            kernels::split_scratch_count(sizes_, request_.weights || inputs_.reweighs()));
       case KernelKind::few_queries:
         return 0;
       case KernelKind::blocks:
@@ -300,8 +301,9 @@ class KernelAttention {
         note(kernels::attend_small_block(task.block, packed, scratch));
         break;
       case KernelKind::tile_blocks:
-        if constexpr (std::is_same_v<T, float>) {
-          note(kernels::attend_split_block(task.block, packed, scratch));
+        if constexpr (std::is_same_v<T, float> && std::is_same_v<R, float>) {
+          note(kernels::attend_split_block(
+              task.block, packed, weights_ ? weights_.get() + weights_at : nullptr, scratch));
         }
         break;
       case KernelKind::blocks:

@@ -15,10 +15,10 @@ KernelKind kernel_for(const AttentionOptions& options, const Geometry& geometry,
                                                                   : KernelKind::rounded;
   }
   const kernels::HeadSizes sizes{geometry.keys, geometry.query_width, geometry.value_width};
-  const bool tiles = single && geometry.queries >= 32 && kernels::splits(sizes);
-  if (options.weights) return KernelKind::whole_rows;
-  if (options.weight_expression) {
-    return tiles && products && !options.pool ? KernelKind::tile_blocks : KernelKind::whole_rows;
+  const bool tiles =
+      single && products && !options.pool && geometry.queries >= 32 && kernels::splits(sizes);
+  if (options.weights || options.weight_expression) {
+    return tiles ? KernelKind::tile_blocks : KernelKind::whole_rows;
   }
   if (options.pool || !products) return KernelKind::blocks;
   if (geometry.queries <= kernels::few_queries) return KernelKind::few_queries;

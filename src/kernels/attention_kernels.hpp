@@ -231,7 +231,7 @@ constexpr std::size_t split_query_block = 128;
 bool splits(const HeadSizes& sizes) noexcept;
 
 /// Sizes of the packed parts and of the scratch in floats; with `whole_rows` for a block whose
-/// weights are replaced.
+/// weights are wanted or replaced.
 std::size_t split_key_count(const HeadSizes& sizes) noexcept;
 std::size_t split_value_count(const HeadSizes& sizes) noexcept;
 std::size_t split_scratch_count(const HeadSizes& sizes, bool whole_rows) noexcept;
@@ -243,10 +243,11 @@ void pack_split_keys(const HeadSizes& sizes, const float* const* rows,
 void pack_split_values(const HeadSizes& sizes, const float* const* rows,
                        PackedHead<float>& head) noexcept;
 
-/// attend_block() without bins in the precision of float. The block is out of range also if a query
-/// sees an unfit key, is not finite or is longer than 2⁶⁰.
+/// attend_block() without bins in the precision of float, and its weights, [queries,keys], unless
+/// these are null. The block is out of range also if a query sees an unfit key, is not finite or is
+/// longer than 2⁶⁰.
 BlockOutcome attend_split_block(const QueryBlock<float>& block, const PackedHead<float>& head,
-                                float* scratch) noexcept;
+                                float* weights, float* scratch) noexcept;
 
 // rounded_attention.cpp: types of 16 bits, each step rounded.
 

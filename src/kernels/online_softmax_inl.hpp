@@ -184,6 +184,11 @@ class OnlineSoftmax {
   }
 
   bool sees_any(std::size_t row) const { return largest_[row] != -infinite<T>; }
+  // The sum of a row's powers, with its sink.
+  double total_of(std::size_t row) const {
+    const double of_keys = sums_.sum_of_lanes(first_total_ + row * lanes_of<T>);
+    return with_sink(of_keys, block_, shift_[row].value);
+  }
   T* total(std::size_t row) { return sums_.at(first_total_ + row * lanes_of<T>); }
   T* sums(std::size_t row) { return sums_.at(row * output_width_); }
   void added(std::size_t keys) { sums_.added(keys); }

@@ -15,6 +15,7 @@
 #include "kernels/online_softmax_inl.hpp"
 #include "kernels/split_rows_inl.hpp"
 #include "kernels/target_dispatch.hpp"
+#include "kernels/weights_of_powers_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
@@ -29,8 +30,11 @@ static_assert(split_query_block <= query_block);
 
 class SplitBlock : OnlineSoftmax<float> {
  public:
-  SplitBlock(const QueryBlock<float>& block, const PackedHead<float>& head, float* scratch)
-      : SplitBlock(block, head, Parts(block.sizes, block.reweighted != nullptr, scratch)) {}
+  SplitBlock(const QueryBlock<float>& block, const PackedHead<float>& head, float* weights,
+             float* scratch)
+      : SplitBlock(block, head, weights,
+                   Parts(block.sizes, weights != nullptr || block.reweighted != nullptr, scratch)) {
+  }
 
   static std::size_t scratch_count(const HeadSizes& sizes, bool whole_rows) {
     return Parts(sizes, whole_rows, nullptr).count;
@@ -38,11 +42,12 @@ class SplitBlock : OnlineSoftmax<float> {
 
   BlockOutcome compute() {
     if (!in_range_) return {.out_of_range = true};
-    if (block_.reweighted != nullptr) {
+    if (weights_ != nullptr || block_.reweighted != nullptr) {
       const MatrixTiles tiles;
       for (std::size_t row = 0; row < block_.queries && in_range_; row += strip_rows) {
         const StripView& strip = views_[row / strip_rows];
-        if (!strip.any.empty()) add_weights(strip);
+        if (!strip.any.empty()) add_whole_rows(strip);
+        if (weights_ != nullptr) put_weights(strip);
       }
     } else {
       const MatrixTiles tiles;
@@ -89,7 +94,8 @@ class SplitBlock : OnlineSoftmax<float> {
     std::size_t row = 0, base = 0, first = 0, end = 0;
   };
 
-  SplitBlock(const QueryBlock<float>& block, const PackedHead<float>& head, const Parts& parts)
+  SplitBlock(const QueryBlock<float>& block, const PackedHead<float>& head, float* weights,
+             const Parts& parts)
       : OnlineSoftmax<float>(block, head, rounded_up(block.queries, strip_rows),
                              rounded_up(block.sizes.value_width, 2 * tile_side), parts.sums,
                              parts.room),
@@ -99,6 +105,7 @@ class SplitBlock : OnlineSoftmax<float> {
         powers_(parts_in(parts.powers)),
         keys_(parts_in(head.keys)),
         values_(parts_in(head.values)),
+        weights_(weights),
         scores_(parts.scores),
         score_stride_(parts.score_stride) {
     std::array<const float*, split_query_block> rows{};
@@ -143,8 +150,8 @@ class SplitBlock : OnlineSoftmax<float> {
     }
   }
 
-  // Computes whole rows of a strip, whose weights are replaced before the product with the values.
-  void add_weights(const StripView& strip) {
+  // Computes whole rows of a strip: all scores first, so that powers have their last shift.
+  void add_whole_rows(const StripView& strip) {
     const auto by_steps = [&](const auto& call) {
       for (std::size_t base = strip.any.first / key_step * key_step; base < strip.any.end;
            base += key_step) {
@@ -155,13 +162,22 @@ class SplitBlock : OnlineSoftmax<float> {
       multiply_keys(strip, base, seen, scores_ + base);
       admit_strip(strip, base, seen, scores_ + base);
     });
-    for (std::size_t r = 0; r < strip.rows; ++r) {
-      weigh(strip.row + r, strip.any, scores_ + r * score_stride_);
+    if (block_.reweighted != nullptr) {
+      for (std::size_t r = 0; r < strip.rows; ++r) {
+        reweigh(strip.row + r, strip.any, scores_ + r * score_stride_);
+      }
     }
     by_steps([&](std::size_t base, const Range& seen) {
       const Range whole = whole_tiles(seen);
       for (std::size_t r = 0; r < strip.rows; ++r) {
-        split_weights(scores_ + r * score_stride_ + base, whole, powers_of(r));
+        float* const scores = scores_ + r * score_stride_ + base;
+        if (block_.reweighted != nullptr) {
+          split_weights(scores, whole, powers_of(r));
+        } else {
+          const std::size_t row = strip.row + r;
+          split_exponentials<true, true>(scores, whole, shift_for(row, whole, scores), total(row),
+                                         powers_of(r));
+        }
       }
       pending_ = {strip.row, base, seen.first / tile_depth, tile_steps(seen.end)};
       add_values();
@@ -169,8 +185,25 @@ class SplitBlock : OnlineSoftmax<float> {
     });
   }
 
+  // Writes the weights of a strip: what was made of its scores, and zeros for other keys.
+  void put_weights(const StripView& strip) {
+    const std::size_t keys = block_.sizes.keys, count = strip.any.end - strip.any.first;
+    for (std::size_t r = 0; r < strip.rows; ++r) {
+      float* const to = weights_ + (strip.row + r) * keys;
+      const float* const from = scores_ + r * score_stride_ + strip.any.first;
+      std::fill(to, to + strip.any.first, 0.0F);
+      if (block_.reweighted != nullptr) {
+        std::copy_n(from, count, to + strip.any.first);
+      } else {
+        const double sum = total_of(strip.row + r);
+        WeightsOfPowers<float, float>(sum).put(from, count, to + strip.any.first);
+      }
+      std::fill(to + strip.any.end, to + keys, 0.0F);
+    }
+  }
+
   // Turns the scores of a row into weights, which are replaced.
-  void weigh(std::size_t row, const Range& strip, float* scores) {
+  void reweigh(std::size_t row, const Range& strip, float* scores) {
     const Range whole = whole_tiles(strip), own{block_.mask.first[row], block_.mask.end[row]};
     if (!sees_any(row)) {
       std::fill(scores + whole.first, scores + whole.end, 0.0F);
@@ -250,9 +283,9 @@ class SplitBlock : OnlineSoftmax<float> {
       float* scores = scores_ + r * key_step;
       const Shift<float> shift = shift_for(row, whole, scores);
       if (full && sees_any(row)) {
-        split_exponentials<false>(scores, whole, shift, total(row), powers_of(r));
+        split_exponentials<false, false>(scores, whole, shift, total(row), powers_of(r));
       } else {
-        split_exponentials<true>(scores, whole, shift, total(row), powers_of(r));
+        split_exponentials<true, false>(scores, whole, shift, total(row), powers_of(r));
       }
     }
   }
@@ -268,9 +301,9 @@ class SplitBlock : OnlineSoftmax<float> {
     return false;
   }
 
-  // exponentials() as rows of split tiles.
-  template <bool hidden>
-  static HWY_INLINE void split_exponentials(const float* scores, const Range& range,
+  // exponentials() as rows of split tiles; with `kept` also in the place of the scores.
+  template <bool hidden, bool kept>
+  static HWY_INLINE void split_exponentials(float* scores, const Range& range,
                                             const Shift<float>& shift, float* total,
                                             std::uint16_t* to) {
     const Floats d;
@@ -283,6 +316,10 @@ class SplitBlock : OnlineSoftmax<float> {
       a = hn::Add(a, x);
       b = hn::Add(b, y);
       store_parts<3>(x, y, to + j / tile_depth * split_tile_numbers);
+      if constexpr (kept) {
+        hn::StoreU(x, d, scores + j);
+        hn::StoreU(y, d, scores + j + tile_side);
+      }
     }
     hn::StoreU(hn::Add(hn::LoadU(d, total), hn::Add(a, b)), d, total);
   }
@@ -301,7 +338,7 @@ class SplitBlock : OnlineSoftmax<float> {
   bool in_range_;
   std::uint16_t *queries_, *powers_;
   const std::uint16_t *keys_, *values_;
-  float* scores_;
+  float *weights_, *scores_;
   std::size_t score_stride_;
   std::vector<std::uint8_t> seen_;  ///< of one row, where weights are replaced
   Powers pending_;
@@ -325,8 +362,9 @@ void pack_values(const HeadSizes& sizes, const float* const* rows, PackedHead<fl
   head.value_rows = rows;
   split_values<3>(sizes, rows, parts_in(head.values), head);
 }
-BlockOutcome attend(const QueryBlock<float>& block, const PackedHead<float>& head, float* scratch) {
-  return SplitBlock(block, head, scratch).compute();
+BlockOutcome attend(const QueryBlock<float>& block, const PackedHead<float>& head, float* weights,
+                    float* scratch) {
+  return SplitBlock(block, head, weights, scratch).compute();
 }
 
 #else
@@ -337,7 +375,7 @@ std::size_t scratch_count(const HeadSizes&, bool) {
 }
 void pack_keys(const HeadSizes&, const float* const*, PackedHead<float>&) {}
 void pack_values(const HeadSizes&, const float* const*, PackedHead<float>&) {}
-BlockOutcome attend(const QueryBlock<float>&, const PackedHead<float>&, float*) {
+BlockOutcome attend(const QueryBlock<float>&, const PackedHead<float>&, float*, float*) {
   return {.out_of_range = true};
 }
 
@@ -384,8 +422,8 @@ void pack_split_values(const HeadSizes& sizes, const float* const* rows,
 }
 
 BlockOutcome attend_split_block(const QueryBlock<float>& block, const PackedHead<float>& head,
-                                float* scratch) noexcept {
-  return ATTN_OF_TARGET(attend)(block, head, scratch);
+                                float* weights, float* scratch) noexcept {
+  return ATTN_OF_TARGET(attend)(block, head, weights, scratch);
 }
 
 }  // namespace attn::kernels
