@@ -71,15 +71,16 @@ bool cancels(std::span<const double> parts, double whole) {
 
 // A table of the numbers by their size, of named rows.
 Explanation::Table table_by_size(
-    const Explanation& to, std::vector<std::pair<std::string, std::vector<std::string>>> names,
+    const Explanation& to,
+    const std::vector<std::pair<std::string, std::vector<std::string>>>& names,
     std::span<const double> numbers, double whole, const RowNoun& noun) {
   constexpr std::size_t most = 12, first = 10;
   const std::vector<std::size_t> order = by_size(numbers);
   Explanation::Table table{{}, to.excerpt(numbers.size(), most, first, 0), noun};
   std::vector<double> shown;
   Explanation::Column shares{translated("share"), {}, true, percentage(whole, whole)};
-  for (auto& [header, cells] : names) {
-    table.columns.push_back({std::move(header), {}, false, ""});
+  for (const auto& [header, cells] : names) {
+    table.columns.push_back({header, {}, false, ""});
     for (const std::size_t row : table.rows.indices()) {
       table.columns.back().cells.push_back(cells[order[row]]);
     }

@@ -432,6 +432,7 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
     }
     if (contacts && longest_of(ids) > 2) {
       std::vector<Tensor> samples;
+      samples.reserve(contact_logits.size());
       for (const auto& logits : contact_logits) samples.push_back(contacts->probabilities(logits));
       take("contacts", batched(samples).converted(options.dtype));
     }

@@ -196,7 +196,10 @@ class TintedPicture {
           pixel[c] += tint * (static_cast<float>(over[c]) - pixel[c]);
         }
       }
-      const auto whole = [](float part) { return static_cast<std::uint8_t>(part + 0.5F); };
+      // Numbers of 0 to 255, for which a call of lround() would take longer than all else here.
+      const auto whole = [](float part) {
+        return static_cast<std::uint8_t>(part + 0.5F);  // NOLINT(bugprone-incorrect-roundings)
+      };
       to[x] = packed({whole(pixel[0]), whole(pixel[1]), whole(pixel[2])});
     }
   }

@@ -241,7 +241,7 @@ Spectrum spectrum_of(std::vector<double> a, std::size_t n) {
     a[k * n + k + 1] = off_diagonal;
     double along = 0;
     for (std::size_t i = k + 1; i < n; ++i) {
-      w[i] = std::inner_product(v.begin() + k + 1, v.end(), a.begin() + i * n + k + 1, 0.0) / h;
+      w[i] = std::inner_product(&v[k + 1], v.data() + n, &a[i * n + k + 1], 0.0) / h;
       along += v[i] * w[i];
     }
     for (std::size_t i = k + 1; i < n; ++i) w[i] -= along / (2 * h) * v[i];

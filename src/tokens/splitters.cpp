@@ -63,7 +63,7 @@ Splitter split_words() {
 SplitBehavior read_behavior(const Stage& stage) {
   constexpr std::array<std::string_view, 5> names = {"Removed", "Isolated", "MergedWithPrevious",
                                                      "MergedWithNext", "Contiguous"};
-  const std::string name = stage.string("behavior");
+  const std::string& name = stage.string("behavior");
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (name == names[i]) return static_cast<SplitBehavior>(i);
   }

@@ -55,6 +55,7 @@ ScoreVectors joined(const std::vector<ScoreVectors>& samples) {
   for (Tensor ScoreVectors::*part :
        {&ScoreVectors::query, &ScoreVectors::key, &ScoreVectors::value_norms}) {
     std::vector<Tensor> parts;
+    parts.reserve(samples.size());
     for (const ScoreVectors& sample : samples) parts.push_back(sample.*part);
     all.*part = batched(parts);
   }

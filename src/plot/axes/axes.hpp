@@ -64,9 +64,9 @@ struct Decorations {
 
   void grow(const Box& box, const Box& layout_box);
   void grow(const Box& box) { grow(box, box); }
-  void add(PlacedText text) {
+  void add(const PlacedText& text) {
     grow(text.bounds);
-    texts.push_back(std::move(text));
+    texts.push_back(text);
   }
 };
 
