@@ -119,7 +119,7 @@ Matrix weighted_sum(const Matrix& weights, const Matrix& masked, const Matrix& v
     for (std::size_t j = 0; j < weights.shape(1); ++j) {
       if (masked(i, j) == -infinity) continue;
       const double exact = weights(i, j);
-      const double weight = exact < normal ? static_cast<float>(exact) : exact;
+      const double weight = std::abs(exact) < normal ? static_cast<float>(exact) : exact;
       const double* row = value.data() + j * width;
       for (std::size_t d = 0; d < width; ++d) sum[d] += weight * row[d];
     }

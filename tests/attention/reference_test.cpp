@@ -151,6 +151,17 @@ TEST_CASE("the output is the sum of the values, each times its weight") {
   });
 }
 
+TEST_CASE("weights of either sign have as many digits in the output") {
+  RandomRequests random(31);
+  AttentionRequest request = random.request(attn::Kind::scaled_dot_product);
+  request.dtype = attn::DType::float64;
+  const std::vector<double> expected = numbers(attend(request).output);
+  request.weight_expression = {"-p", {}};
+  std::vector<double> negative = numbers(attend(request).output);
+  for (double& number : negative) number = -number;
+  CHECK(negative == expected);
+}
+
 TEST_CASE("the default scale is 1/√d_k for scaled dot products and 1 for all others") {
   for_every_kind(5, [](RandomRequests&, AttentionRequest request) {
     const AttentionResult by_default = attend(request);
