@@ -283,7 +283,7 @@ class Backward {
         slopes[i] = 1 - t * t;
       }
     }
-    std::vector<std::uint8_t> seen(count * keys, 1);
+    std::vector<std::uint8_t> seen(count * keys, 1), weighs(count * keys, 1);
     Numbers sink_weights(count);
     for (std::size_t i = 0; i < count; ++i) {
       const std::span<double> row(s.data() + i * keys, keys);
@@ -301,28 +301,31 @@ class Backward {
         row[j] = -infinity;
         seen[i * keys + j] = 0;
       }
+      for (std::size_t j = 0; j < keys; ++j) weighs[i * keys + j] = row[j] != -infinity;
       sink_weights[i] = soften(row, h);
     }
     if (weight_tree_) {
-      // Hidden cells have no weight to replace; they are those of weight 0.
+      // Hidden cells have no weight to replace. A weight that underflows to 0 has one.
       weight_slopes.resize(s.size());
       own = s;
       for (std::size_t i = 0; i < count; ++i) {
         for (std::size_t j = 0; j < keys; ++j) {
           const std::size_t n = i * keys + j;
-          if (s[n] == 0) continue;
+          if (weighs[n] == 0) continue;
           own[n] = weight_tree_->value(cell_of(b, h, first + i, j, s[n]), weight_slopes[n]);
         }
       }
+    } else {
+      for (std::size_t n = 0; n < s.size(); ++n) weighs[n] = s[n] != 0;
     }
     const Numbers& weights = weight_tree_ ? own : s;
-    // 2. From the output to the weights and the values. Dropped weights and weights of 0 get
-    // nothing.
+    // 2. From the output to the weights and the values. Dropped weights get nothing, nor do weights
+    // of 0 that no expression replaces.
     add_product(gradient, width, 1, turned_values.data(), count, width, keys, dp.data());
     Numbers factors;
     if (kept_) factors = dropout_factors(b, h, first, count);
     for (std::size_t i = 0; i < dp.size(); ++i) {
-      if (s[i] == 0) {
+      if (weighs[i] == 0) {
         dp[i] = 0;
       } else if (kept_) {
         dp[i] = factors[i] == 0 ? 0 : dp[i] * factors[i];
@@ -339,7 +342,8 @@ class Backward {
         if (dp[n] == 0) continue;
         if (weight_tree_->reads_rows())
           pass_to_rows(b, h, first + i, j, weight_slopes[n], dp[n], sums);
-        dp[n] = weight_slopes[n].given == 0 ? 0 : dp[n] * weight_slopes[n].given;
+        const double slope = weight_slopes[n].given;
+        dp[n] = s[n] == 0 || slope == 0 ? 0 : dp[n] * slope;
       }
     }
     // 3. Through the softmax.

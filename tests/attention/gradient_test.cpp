@@ -148,6 +148,15 @@ TEST_CASE("gradients pass through a gate") {
   check(random, request);
 }
 
+TEST_CASE("gradients pass through expressions of weights that underflow to 0") {
+  RandomRequests random(83);
+  AttentionRequest request = random.request(Kind::scaled_dot_product, {2, 4, 3, 4}, {2, 2, 5, 4});
+  request.mask.block = random.flags({2, 1, 1, 5}, 0.4);
+  request.mask.fill = -1e9;
+  request.weight_expression = {"p + 0.5 + 0.1 * dot(q, k)", {}};
+  check(random, request);
+}
+
 TEST_CASE("gradients pass through the weights that dropout keeps") {
   RandomRequests random(79);
   AttentionRequest request = random.request(Kind::scaled_dot_product, {2, 4, 3, 4}, {2, 2, 6, 4});
