@@ -115,7 +115,7 @@ class KindReader {
       throw input_error(translated("\"block_table\" is given without pages of keys"), at,
                         translated("give \"key\" and \"value\" as [N,P,D] or [N,P,H,D]"));
     }
-    const PagedKeys pages(table, at, parts_.tensors.sketching());
+    PagedKeys& pages = parts_.plan.pages.emplace(table, at, parts_.tensors.sketching());
     const std::size_t rows_of_page = key.rank() > 1 ? key.shape()[1] : 1;
     key = pages.gathered(key, "key", "/key");
     if (value) value = pages.gathered(value, "value", "/value");
@@ -248,17 +248,17 @@ class KindReader {
                   parts_.plan.warnings);
     // Positions behind the end of a sequence are padding, in the mask of the attention whose keys
     // they are.
+    const Tensor& past = parts_.states.past_key;
+    const std::size_t before = past && past.rank() >= 2 ? past.shape()[past.rank() - 2] : 0;
     const auto hide_padding = [&](Mask& mask, const TokenStates& tokens) {
       if (parts_.tensors.sketching()) return;
-      const Tensor& past = parts_.states.past_key;
-      const std::size_t before = past && past.rank() >= 2 ? past.shape()[past.rank() - 2] : 0;
       mask.padding = united_padding(mask.padding, tokens.padding, before);
     };
     if (absent_rows_) {
       const auto absent = absent_rows_.values<std::uint8_t>();
       Tensor& padding = parts_.options.mask.padding;
       const bool any = std::find(absent.begin(), absent.end(), 1) != absent.end();
-      if (any) padding = united_padding(padding, absent_rows_, 0);
+      if (any) padding = united_padding(padding, absent_rows_, before);
     }
     if (parts_.first && (parts_.is(Family::transformer) || !parts_.states.key))
       hide_padding(parts_.options.mask, *parts_.first);

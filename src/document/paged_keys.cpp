@@ -1,5 +1,7 @@
 #include "document/paged_keys.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -21,6 +23,14 @@ std::string place_of(const Tensor& table, const std::string& place, std::size_t 
   if (table.rank() == 1) return pointer_to(place, i);
   const std::size_t pages = table.shape()[1];
   return pointer_to(pointer_to(place, i / pages), i % pages);
+}
+
+// Pages and one more of zeros.
+Tensor with_zeros(const Tensor& pages) {
+  Shape one = pages.shape();
+  one[0] = 1;
+  const std::vector<float> zeros(element_count(one), 0);
+  return concatenated(std::array{pages, Tensor(one, zeros).converted(pages.dtype())});
 }
 
 }  // namespace
@@ -51,8 +61,7 @@ void PagedKeys::check_order() const {
   }
 }
 
-Tensor PagedKeys::gathered(const Tensor& pages, const std::string& name,
-                           const std::string& place) const {
+Tensor PagedKeys::gathered(const Tensor& pages, const std::string& name, const std::string& place) {
   const Shape& shape = pages.shape();
   if (shape.size() != 3 && shape.size() != 4) {
     throw input_error(translated("{1} {2} is not made of pages", name, text(shape)), place,
@@ -75,11 +84,31 @@ Tensor PagedKeys::gathered(const Tensor& pages, const std::string& name,
           place_of(table_, place_, i),
           translated("give 0 to {1}, or -1 after a sample's last page", shape[0] - 1));
     }
-    indices.push_back(page == no_page ? 0 : static_cast<std::size_t>(page));
+    indices.push_back(page == no_page ? shape[0] : static_cast<std::size_t>(page));
   }
-  const Tensor all = picked(pages, indices);
+  gathered_.emplace_back(name, shape);
+  const bool absent = std::find(entries.begin(), entries.end(), no_page) != entries.end();
+  const Tensor all = picked(absent ? with_zeros(pages) : pages, indices);
   if (shape.size() == 3) return all.reshaped({samples(), rows, shape[2]});
   return permuted(all.reshaped({samples(), rows, shape[2], shape[3]}), {0, 2, 1, 3});
+}
+
+Tensor PagedKeys::summed(const std::string& name, const Tensor& rows) const {
+  const auto known = std::find_if(gathered_.begin(), gathered_.end(),
+                                  [&](const auto& input) { return input.first == name; });
+  if (known == gathered_.end()) return rows;
+  const Shape& shape = known->second;
+  const Tensor in_order = rows.rank() == 4 ? permuted(rows, {0, 2, 1, 3}) : rows;
+  const Tensor exact = in_order.converted(DType::float64);
+  const std::size_t size = element_count(shape) / shape[0];
+  std::vector<double> sums(element_count(shape), 0);
+  const double* row = exact.values<double>().data();
+  for (const std::int64_t page : table_.values<std::int64_t>()) {
+    double* const sum = sums.data() + (page == no_page ? 0 : static_cast<std::size_t>(page)) * size;
+    for (std::size_t n = 0; n < size && page != no_page; ++n) sum[n] += row[n];
+    row += size;
+  }
+  return Tensor(shape, std::move(sums)).converted(rows.dtype());
 }
 
 Tensor PagedKeys::padding(std::size_t rows_of_page) const {

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "attn/tensor.hpp"
 
@@ -15,10 +17,14 @@ class PagedKeys {
   /// `place`, or below it for an entry.
   PagedKeys(const Tensor& table, std::string place, bool sizes_only);
 
-  /// Pages [N,P,D] as rows [B,M·P,D], pages [N,P,H,D] as rows [B,H,M·P,D]. Rows of absent pages
-  /// have the numbers of the first page, and are padding. Throws Error(input) at `place` for pages
-  /// of another rank, and at the table for a page that there is not.
-  Tensor gathered(const Tensor& pages, const std::string& name, const std::string& place) const;
+  /// The pages [N,P,D] of an input as rows [B,M·P,D], pages [N,P,H,D] as rows [B,H,M·P,D]. Rows of
+  /// absent pages are zeros. Throws Error(input) at `place` for pages of another rank, and at the
+  /// table for a page that there is not.
+  Tensor gathered(const Tensor& pages, const std::string& name, const std::string& place);
+
+  /// The gradient of an input's pages, in their shape, from that of its rows: each page has the sum
+  /// over the places where it stands. Rows of inputs that were not gathered are returned.
+  Tensor summed(const std::string& name, const Tensor& rows) const;
 
   /// Rows of absent pages [B,M·P], 1 where a row is padding, for pages of that many rows.
   Tensor padding(std::size_t rows_of_page) const;
@@ -30,6 +36,7 @@ class PagedKeys {
   Tensor table_;
   std::string place_;
   bool sizes_only_;
+  std::vector<std::pair<std::string, Shape>> gathered_;  // inputs and the shapes of their pages
 };
 
 }  // namespace attn

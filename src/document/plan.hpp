@@ -17,6 +17,7 @@
 #include "attention/attention_name.hpp"
 #include "attention/geometry.hpp"
 #include "document/labels.hpp"
+#include "document/paged_keys.hpp"
 #include "models/generation.hpp"
 #include "models/model_folder.hpp"
 #include "models/pass.hpp"
@@ -84,7 +85,8 @@ struct Plan {
   double read = 0;  ///< number of elements that were read, made or drawn
   double made = 0;  ///< number of those that were made or drawn
   Computation computation;
-  Tensor output_gradient;  ///< gradient of the output; absent = no gradients are wanted
+  std::optional<PagedKeys> pages;  ///< what keys and values were gathered from, if from pages
+  Tensor output_gradient;          ///< gradient of the output; absent = no gradients are wanted
   /// The document's names of gradients, where the request has others. Parameters of one name are
   /// parts of one tensor, in their order; tensors of one name are uses of one tensor.
   std::vector<std::pair<std::string, std::string>> gradient_names;

@@ -168,7 +168,8 @@ Gradients named_gradients(const Plan& plan) {
           [](const auto&) { return Gradients(); }},
       plan.computation);
   Gradients named;
-  for (const auto& [ours, gradient] : computed) {
+  for (const auto& [ours, by_rows] : computed) {
+    const Tensor gradient = plan.pages ? plan.pages->summed(ours, by_rows) : by_rows;
     std::string name = ours;
     for (const auto& [from, to] : plan.gradient_names) {
       if (from == ours) name = to;

@@ -41,6 +41,48 @@ TEST_CASE("a block table gives the rows that gathering by hand gives") {
       "value":[[[[3,0],[4,0],[1,0],[2,0],[3,0],[4,0]],[[9,1],[6,1],[7,1],[8,1],[9,1],[6,1]]]]})");
 }
 
+TEST_CASE("rows of absent pages are zeros, and padding behind the past") {
+  // A finite fill makes unseen values take part.
+  const std::string query = R"({"attention":"sdpa","query":[[[1,2],[3,-1]]],)";
+  check_same(query + R"("key":[[[1,0],[2,0]],[[3,1],[4,1]]],"value":[[[1],[2]],[[3],[4]]],
+      "block_table":[[1,-1]],"mask":{"fill":-1}})",
+             query + R"("key":[[[3,1],[4,1],[0,0],[0,0]]],"value":[[[3],[4],[0],[0]]],
+      "mask":{"padding":[[0,0,1,1]],"fill":-1}})");
+  const std::string past = query + R"("past_key":[[[1,1]]],"past_value":[[[7]]],)";
+  for (const std::string own : {"", R"("padding":[[1,0,0,0,0]],)"}) {
+    check_same(past + R"("key":[[[1,0],[2,0]],[[3,1],[4,1]]],"value":[[[1],[2]],[[3],[4]]],
+        "block_table":[[1,-1]],"mask":{)" +
+                   own + R"("causal":true,"align":"lower_right"}})",
+               past + R"("key":[[[3,1],[4,1],[0,0],[0,0]]],"value":[[[3],[4],[0],[0]]],
+        "mask":{"padding":[[)" +
+                   (own.empty() ? "0" : "1") +
+                   R"(,0,0,1,1]],"causal":true,"align":"lower_right"}})");
+  }
+}
+
+TEST_CASE("the gradient of pages has their shape, and the sum over the places of each") {
+  const std::string start =
+      R"({"attention":"sdpa","dtype":"float64","heads":2,"query":[[[1,2]],[[3,-1]]],
+      "gradient":{"output":[[[1,-2]],[[0.5,3]]]},)";
+  const DocumentResult paged =
+      run_document(start + R"("key":[[[1,0],[2,0]],[[3,1],[4,1]],[[5,2],[6,2]]],
+      "value":[[[1,1],[2,0]],[[3,1],[4,2]],[[0,1],[7,1]]],"block_table":[[1,0,1],[0,-1,-1]]})");
+  const DocumentResult rows = run_document(start + R"("key":[[[3,1],[4,1],[1,0],[2,0],[3,1],[4,1]],
+      [[1,0],[2,0],[0,0],[0,0],[0,0],[0,0]]],"value":[[[3,1],[4,2],[1,1],[2,0],[3,1],[4,2]],
+      [[1,1],[2,0],[0,0],[0,0],[0,0],[0,0]]],"valid_lens":[6,2]})");
+  for (const char* name : {"gradient.key", "gradient.value"}) {
+    CAPTURE(name);
+    const attn::Tensor pages = paged.tensor(name), all = rows.tensor(name);
+    REQUIRE(pages.shape() == attn::Shape{3, 2, 2});
+    const auto sums = pages.values<double>(), parts = all.values<double>();
+    for (std::size_t n = 0; n < 4; ++n) {
+      CHECK(sums[n] == doctest::Approx(parts[4 + n] + parts[12 + n]).epsilon(1e-14));
+      CHECK(sums[4 + n] == doctest::Approx(parts[n] + parts[8 + n]).epsilon(1e-14));
+      CHECK(sums[8 + n] == 0);
+    }
+  }
+}
+
 TEST_CASE("a block table that does not fit its pages is refused at its entry") {
   const auto refused = [](const std::string& members) {
     return problems_of(R"({"attention":"sdpa","query":[[[1,2]]],)" + members + "}");
