@@ -92,13 +92,6 @@ WordNumbers numbers_of(const PieceWords& given, const ShownAxis& axis, TokenSpel
                              : numbers_by_letters(given.words, axis, spelling, problem);
 }
 
-std::vector<std::string> shown_labels(const ShownAxis& axis) {
-  std::vector<std::string> labels;
-  if (axis.labels.empty()) return labels;
-  for (const std::size_t position : axis.positions) labels.push_back(axis.labels[position]);
-  return labels;
-}
-
 std::vector<Word> grouped(const WordNumbers& numbers, const ShownAxis& axis,
                           TokenSpelling spelling) {
   std::vector<Word> words;
@@ -119,10 +112,24 @@ std::vector<Word> grouped(const WordNumbers& numbers, const ShownAxis& axis,
   return words;
 }
 
+// Words by the marks of all labels: where the start of a word is not shown, its other pieces do not
+// go on with the word before it.
 std::vector<Word> marked(const ShownAxis& axis, TokenSpelling spelling) {
-  if (!axis.labels.empty()) return words_of(shown_labels(axis), spelling);
   std::vector<Word> words;
-  for (std::size_t i = 0; i < axis.positions.size(); ++i) words.push_back({"", i, i + 1});
+  const std::vector<std::size_t>& shown = axis.positions;
+  if (axis.labels.empty()) {
+    for (std::size_t i = 0; i < shown.size(); ++i) words.push_back({"", i, i + 1});
+    return words;
+  }
+  std::size_t first = 0;
+  for (const Word& whole : words_of(axis.labels, spelling)) {
+    std::vector<std::string> pieces;
+    for (std::size_t i = first; i < shown.size() && shown[i] < whole.end; ++i)
+      pieces.push_back(axis.labels[shown[i]]);
+    for (Word& word : words_of(pieces, spelling))
+      words.push_back({std::move(word.text), first + word.first, first + word.end});
+    first += pieces.size();
+  }
   return words;
 }
 

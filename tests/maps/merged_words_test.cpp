@@ -1,5 +1,6 @@
 #include "maps/merged_words.hpp"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +21,7 @@ using Texts = std::vector<std::string>;
 const Texts chinese{"[CLS]", "我", "喜", "欢", "北", "京", "[SEP]"};
 
 // The words of an axis on both sides, as "text:first-end".
-std::string words(const PieceWords& given, const Texts& labels,
+std::string words(const std::optional<PieceWords>& given, const Texts& labels,
                   std::vector<std::size_t> positions = {}) {
   if (positions.empty()) {
     for (std::size_t i = 0; i < labels.size(); ++i) positions.push_back(i);
@@ -41,33 +42,42 @@ PieceWords read(const TemporaryFolder& folder, const std::string& content) {
 }  // namespace
 
 TEST_CASE("pieces without marks become the words of a list, special tokens standing alone") {
-  CHECK(words({{"我", "喜欢", "北京"}, {}}, chinese) ==
+  CHECK(words(PieceWords{{"我", "喜欢", "北京"}, {}}, chinese) ==
         "[CLS]:0-1 我:1-2 喜欢:2-4 北京:4-6 [SEP]:6-7");
-  CHECK(words({{"playing", "Cat"}, {}}, {"play", "##ing", "cat"}) == "playing:0-2 cat:2-3");
+  CHECK(words(PieceWords{{"playing", "Cat"}, {}}, {"play", "##ing", "cat"}) ==
+        "playing:0-2 cat:2-3");
 }
 
 TEST_CASE("words may be given by the positions of their pieces") {
-  CHECK(words({{}, {{2, 4}, {4, 6}}}, chinese) == "[CLS]:0-1 我:1-2 喜欢:2-4 北京:4-6 [SEP]:6-7");
+  CHECK(words(PieceWords{{}, {{2, 4}, {4, 6}}}, chinese) ==
+        "[CLS]:0-1 我:1-2 喜欢:2-4 北京:4-6 [SEP]:6-7");
   // The rest of a word of which a piece is not shown is a word too.
-  CHECK(words({{}, {{2, 4}, {4, 6}}}, chinese, {1, 3, 4, 5}) == "我:0-1 欢:1-2 北京:2-4");
+  CHECK(words(PieceWords{{}, {{2, 4}, {4, 6}}}, chinese, {1, 3, 4, 5}) == "我:0-1 欢:1-2 北京:2-4");
+}
+
+TEST_CASE("pieces of a word whose start is not shown do not go on with the word before") {
+  const Texts spaced{"The", "Ġun", "break", "able", "Ġcup"};
+  CHECK(words(std::nullopt, spaced, {0, 2, 3, 4}) == "The:0-1 breakable:1-3 cup:3-4");
+  CHECK(words(std::nullopt, spaced, {0, 1, 3}) == "The:0-1 unable:1-3");
+  CHECK(words(std::nullopt, {"play", "[SEP]", "##ing", "##s"}, {0, 2, 3}) == "play:0-1 ##ings:1-3");
 }
 
 TEST_CASE("words that are not those of the pieces are refused where they part") {
   CHECK(error_from([] {
-          words({{"我", "爱"}, {}}, chinese);
+          words(PieceWords{{"我", "爱"}, {}}, chinese);
         }) ==
         "the token \"喜\", number 2, does not go on with the word \"爱\"\n"
         "  where: MapSelection::words\n"
         "  help:  give the words of the text in their order, special tokens left out, or the "
         "positions of their tokens");
   CHECK(error_from([] {
-          words({{"我"}, {}}, chinese);
+          words(PieceWords{{"我"}, {}}, chinese);
         }).starts_with("the words end before the token \"喜\", number 2\n"));
   CHECK(error_from([] {
-          words({{"我", "喜欢", "北京市"}, {}}, chinese);
+          words(PieceWords{{"我", "喜欢", "北京市"}, {}}, chinese);
         }).starts_with("the tokens end within the word \"北京市\"\n"));
   CHECK(error_from([] {
-          words({{}, {{5, 9}}}, chinese);
+          words(PieceWords{{}, {{5, 9}}}, chinese);
         }).starts_with("the word 0 goes up to token 9 of 7\n"));
 }
 
