@@ -291,18 +291,18 @@ void explain_position_bias(const ExplainedQuery& query, Explanation& to) {
   Explanation::Column distances{translated("distance"), {}, true, {}},
       buckets{translated("bucket"), {}, true, {}};
   Numbers alibi, relative, total;
-  const auto capped = query.row(query.result().capped);
+  const auto scores = query.scores_before_biases();
   for (const std::size_t j : query.shown_keys().indices()) {
     const std::int64_t distance = static_cast<std::int64_t>(j) - place;
     distances.cells.push_back(std::to_string(distance));
     alibi.push_back(bias.alibi(choice.head, distance));
     if (request.relative_bias) buckets.cells.push_back(std::to_string(bias.bucket(distance)));
     relative.push_back(bias.relative(choice.head, distance));
-    total.push_back(capped[j] + bias.term(choice.head, distance));
+    total.push_back(scores[j] + bias.term(choice.head, distance));
   }
   Explanation::Table table{
       {query.key_column(), std::move(distances)}, query.shown_keys(), keys_left_out};
-  table.columns.push_back(query.key_numbers(translated("score"), capped));
+  table.columns.push_back(query.key_numbers(translated("score"), scores));
   if (request.mask.alibi) table.columns.push_back(number_column("ALiBi", alibi));
   if (request.relative_bias) {
     table.columns.push_back(std::move(buckets));

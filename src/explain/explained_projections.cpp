@@ -165,7 +165,9 @@ class Projected {
 void explain_attention(const ExplainedQuery& query, Explanation& explanation) {
   explain_preparation(query, explanation);
   explain_scores(query, explanation);
+  if (!query.capped_last()) explain_softcap(query, explanation);
   explain_position_bias(query, explanation);
+  if (query.capped_last()) explain_softcap(query, explanation);
   explain_mask(query, explanation);
   explain_weights(query, explanation);
 }

@@ -179,6 +179,28 @@ std::span<const double> ExplainedQuery::row(const Tensor& tensor) const {
   return tensor.values<double>().subspan(at * geometry().keys, geometry().keys);
 }
 
+std::span<const double> ExplainedQuery::scores_before_biases() const {
+  return row(request_.softcap_after_bias ? result_.scores : result_.capped);
+}
+
+std::vector<double> ExplainedQuery::scores_by_distance() const {
+  const auto given = scores_before_biases();
+  std::vector<double> scores(given.begin(), given.end());
+  const auto place =
+      static_cast<std::ptrdiff_t>(choice_.query) + visibility_.offset(choice_.sample);
+  for (std::size_t j = 0; position_bias_ && j < scores.size(); ++j)
+    scores[j] += position_bias_.term(choice_.head, static_cast<std::ptrdiff_t>(j) - place);
+  return scores;
+}
+
+std::vector<double> ExplainedQuery::bias() const {
+  std::vector<double> bias;
+  bias.reserve(keys());
+  for (std::size_t j = 0; j < keys(); ++j)
+    bias.push_back(visibility_.bias(choice_.sample, choice_.head, choice_.query, j));
+  return bias;
+}
+
 double ExplainedQuery::lse() const {
   return result_.lse
       .values<double>()[(choice_.sample * geometry().heads + choice_.head) * geometry().queries +

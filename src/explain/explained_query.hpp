@@ -93,6 +93,12 @@ class ExplainedQuery {
 
   /// This query's row of a tensor [..,Lq,Lk] of the result.
   std::span<const double> row(const Tensor& tensor) const;
+  /// Whether the softcap is behind the biases.
+  bool capped_last() const noexcept { return request_.softcap && request_.softcap_after_bias; }
+  /// This query's scores before anything is added to them, and with what distances add [Lk].
+  std::span<const double> scores_before_biases() const;
+  std::vector<double> scores_by_distance() const;
+  std::vector<double> bias() const;  ///< of the mask [Lk]
   double lse() const;
   std::span<const double> output() const;  ///< of this head alone, [d_v], after its gate
   /// The cell of this query and a key, as expressions have it.

@@ -216,20 +216,6 @@ void explain_scale(const ExplainedQuery& query, const Vector& unscaled, Explanat
       keys_left_out});
 }
 
-void explain_softcap(const ExplainedQuery& query, Explanation& to) {
-  if (!query.request().softcap) return;
-  const std::string c = shown_number(*query.request().softcap);
-  to.step(translated("Softcap"));
-  to.paragraph(translated("No score leaves the range from -{1} to {1}.", c));
-  to.formula(translated("capped = {1}·tanh(score / {1})", c),
-             "s_j \\leftarrow " + c + "\\,\\tanh\\left(\\frac{s_j}{" + c + "}\\right)");
-  to.put(Explanation::Table{
-      {query.key_column(), query.key_numbers(translated("score"), query.row(query.result().scores)),
-       query.key_numbers(translated("capped"), query.row(query.result().capped))},
-      query.shown_keys(),
-      keys_left_out});
-}
-
 // The expression of the score, and the same with the numbers of each shown key.
 void explain_own_score(const ExplainedQuery& query, const Vector& unscaled, Explanation& to) {
   const AttentionRequest& request = query.request();
@@ -254,7 +240,30 @@ void explain_scores(const ExplainedQuery& query, Explanation& explanation) {
   const Vector unscaled = std::visit(ScoreSteps(query, explanation), query.request().score);
   explain_scale(query, unscaled, explanation);
   explain_own_score(query, unscaled, explanation);
-  explain_softcap(query, explanation);
+}
+
+void explain_softcap(const ExplainedQuery& query, Explanation& explanation) {
+  if (!query.request().softcap) return;
+  const std::string c = shown_number(*query.request().softcap);
+  const bool biased = query.capped_last() && query.request().mask.bias;
+  explanation.step(translated("Softcap"));
+  explanation.paragraph(translated("No score leaves the range from -{1} to {1}.", c));
+  explanation.formula(biased ? translated("capped = {1}·tanh((score + bias) / {1})", c)
+                             : translated("capped = {1}·tanh(score / {1})", c),
+                      "s_j \\leftarrow " + c + "\\,\\tanh\\left(\\frac{s_j" +
+                          (biased ? " + b_j" : "") + "}{" + c + "}\\right)");
+  const std::vector<double> by_distance = query.scores_by_distance();
+  Explanation::Table table{
+      {query.key_column(),
+       query.key_numbers(translated("score"), query.capped_last()
+                                                  ? std::span(by_distance)
+                                                  : query.row(query.result().scores))},
+      query.shown_keys(),
+      keys_left_out};
+  if (biased) table.columns.push_back(query.key_numbers(translated("bias"), query.bias()));
+  table.columns.push_back(
+      query.key_numbers(translated("capped"), query.row(query.result().capped)));
+  explanation.put(std::move(table));
 }
 
 }  // namespace attn

@@ -26,11 +26,15 @@ void explain_preparation(const ExplainedQuery& query, Explanation& explanation);
 /// The step that adds to the scores by the distance of a key: ALiBi, and the bias of its bucket.
 void explain_position_bias(const ExplainedQuery& query, Explanation& explanation);
 
-/// The steps from the query and the keys to the scores before bias and mask: the products of its
-/// kind term by term, scale, softcap.
+/// The steps from the query and the keys to the scores: the products of its kind term by term,
+/// scale, expression.
 void explain_scores(const ExplainedQuery& query, Explanation& explanation);
 
-/// The step that adds the bias and names what hides each key; none without a mask.
+/// The step of the softcap, before what distances and biases add or behind it; none without one.
+void explain_softcap(const ExplainedQuery& query, Explanation& explanation);
+
+/// The step that adds the bias, unless a softcap behind it did, and names what hides each key; none
+/// where neither happens.
 void explain_mask(const ExplainedQuery& query, Explanation& explanation);
 
 /// The steps from the masked scores to the output: softmax, dropout, the weighted sum of the

@@ -54,8 +54,9 @@ Explanation::Column hidden_by(const ExplainedQuery& query) {
 
 void explain_mask(const ExplainedQuery& query, Explanation& explanation) {
   const Mask& mask = query.request().mask;
-  if (!mask.present()) return;
-  explanation.step(!mask.bias     ? translated("Mask")
+  const bool biased = mask.bias && !query.capped_last();
+  if (!mask.present() || (mask.bias && !biased && !mask.hides())) return;
+  explanation.step(!biased        ? translated("Mask")
                    : mask.hides() ? translated("Bias and mask")
                                   : translated("Bias"));
   const QueryChoice& choice = query.choice();
@@ -89,22 +90,14 @@ void explain_mask(const ExplainedQuery& query, Explanation& explanation) {
     }
     explanation.paragraph(text);
   }
-  const auto capped = query.row(query.result().capped);
-  std::vector<double> scores(capped.begin(), capped.end());
-  for (std::size_t j = 0; query.position_bias() && j < scores.size(); ++j) {
-    scores[j] += query.position_bias().term(
-        choice.head,
-        static_cast<std::ptrdiff_t>(j) - (static_cast<std::ptrdiff_t>(choice.query) + offset));
-  }
-  Explanation::Table table{{query.key_column(), query.key_numbers(translated("score"), scores)},
-                           query.shown_keys(),
-                           keys_left_out};
-  if (mask.bias) {
-    std::vector<double> bias;
-    for (std::size_t j = 0; j < query.keys(); ++j)
-      bias.push_back(query.visibility().bias(choice.sample, choice.head, choice.query, j));
-    table.columns.push_back(query.key_numbers(translated("bias"), bias));
-  }
+  const std::vector<double> by_distance = query.scores_by_distance();
+  Explanation::Table table{
+      {query.key_column(),
+       query.key_numbers(translated("score"), query.capped_last() ? query.row(query.result().capped)
+                                                                  : std::span(by_distance))},
+      query.shown_keys(),
+      keys_left_out};
+  if (biased) table.columns.push_back(query.key_numbers(translated("bias"), query.bias()));
   table.columns.push_back(
       query.key_numbers(translated("masked"), query.row(query.result().masked)));
   table.columns.push_back(hidden_by(query));

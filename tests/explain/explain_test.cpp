@@ -326,6 +326,34 @@ TEST_CASE("a finite fill is explained where no key can be seen") {
   CHECK(text.find("   key 1   -1e6          0               1  0.3333\n") != std::string::npos);
 }
 
+TEST_CASE("a softcap behind the biases is explained behind them") {
+  const TemporaryFolder folder;
+  ExplainOptions second;
+  second.query = 1;
+  const std::string text = explained(
+      folder.write("d.json", R"({"attention":"sdpa","query":[[0],[1]],"key":[[1],[2]],"softcap":1,
+      "softcap_after":"bias","mask":{"alibi":[0.5],"bias":[[1,-1]],"causal":true}})"),
+      second);
+  const std::size_t distances = text.find(
+                        "   key    distance  score  ALiBi  biased\n"
+                        "   key 1        -1      1   -0.5     0.5\n"
+                        "   key 2         0      2      0     2.0\n"),
+                    softcap = text.find(
+                        "     capped = 1·tanh((score + bias) / 1)\n\n"
+                        "   key    score  bias  capped\n"
+                        "   key 1    0.5     1  0.9051\n"
+                        "   key 2    2.0    -1  0.7616\n"),
+                    mask = text.find(
+                        "   key     score  masked  hidden by\n"
+                        "   key 1  0.9051  0.9051  -\n"
+                        "   key 2  0.7616  0.7616  -\n");
+  CAPTURE(text);
+  REQUIRE(softcap != std::string::npos);
+  CHECK(distances < softcap);
+  CHECK(softcap < mask);
+  CHECK(mask != std::string::npos);
+}
+
 TEST_CASE("all three attentions of an encoder-decoder are walked through, up to the logits") {
   const std::filesystem::path document =
       std::filesystem::path(ATTN_TEST_DATA) / "models" / "cases" / "t5_relu_tied" / "input.json";
