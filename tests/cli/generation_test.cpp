@@ -9,6 +9,7 @@
 #include "attn/io.hpp"
 
 #include "cli/program.hpp"
+#include "models/partly_with_sinks.hpp"
 #include "temporary_folder.hpp"
 
 namespace {
@@ -288,11 +289,7 @@ TEST_CASE("shares are those of the map's rows, the sink's and the encoder's too"
 
 TEST_CASE("layers without sinks give the part \"sink\" nothing where other layers have them") {
   const TemporaryFolder folder;
-  folder.write("row.json", R"({"like": "gpt_oss", "optional": ["sinks"]})");
-  fs::copy(recorded_models / "gpt_oss_sinks_bf16" / "checkpoint", folder / "model");
-  std::string weights = read_text(folder / "model/model.safetensors");
-  weights.replace(weights.find("model.layers.0.self_attn.sinks"), 5, "other");
-  folder.write("model/model.safetensors", weights);
+  write_model_partly_with_sinks(folder);
   const Outcome outcome = attn_cli(
       {"run", "-", "--plots", "none", "--out", "r", "--quiet", "--tensors", "npz"}, folder.path(),
       R"({"model": "model", "architecture": "row.json", "token_ids": [[5, 9, 12, 4]],

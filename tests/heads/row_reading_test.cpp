@@ -10,6 +10,7 @@
 #include "document/document.hpp"
 #include "heads/corpus_sums.hpp"
 #include "heads/head_maps.hpp"
+#include "models/partly_with_sinks.hpp"
 #include "temporary_folder.hpp"
 
 // Statistics of rows as they come against those of whole maps.
@@ -88,11 +89,7 @@ TEST_CASE("a reading that fails leaves no hook in the plan's model") {
 
 TEST_CASE("only the layers that have sinks have a share of them, by rows and by maps") {
   const TemporaryFolder folder;
-  folder.write("row.json", R"({"like": "gpt_oss", "optional": ["sinks"]})");
-  fs::copy(cases / "gpt_oss_sinks_bf16" / "checkpoint", folder / "model");
-  std::string weights = read_text(folder / "model/model.safetensors");
-  weights.replace(weights.find("model.layers.0.self_attn.sinks"), 5, "other");
-  folder.write("model/model.safetensors", weights);
+  write_model_partly_with_sinks(folder);
   HeadsCorpusOptions options;
   options.heads.document.input =
       folder.write("two_texts.json", R"({"model": "model", "architecture": "row.json",
