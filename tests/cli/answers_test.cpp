@@ -234,10 +234,8 @@ TEST_CASE("titles and keys with commas stand in quotes") {
   CHECK(read_text(folder / "g.svg").find("left, first") != std::string::npos);
   CHECK(attn_cli({"show", "w.json", "--drop", R"("a,b")"}, folder.path())
             .output.starts_with("Attention Weight Heatmap (Sample 1, Head 1, without a,b)"));
-  const Outcome open =
-      attn_cli({"plot", "grid", "w.json", "--titles", "\"left", "--out", "g.svg"}, folder.path());
-  CHECK(open.exit_code == 2);
-  CHECK(open.errors ==
+  CHECK(refused_with(2, {"plot", "grid", "w.json", "--titles", "\"left", "--out", "g.svg"},
+                     folder.path()) ==
         "attn-cli: invalid value \"\"left\" for --titles\n"
         "  where: --titles\n"
         "  help:  give texts whose quotes are closed\n");

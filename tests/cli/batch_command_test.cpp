@@ -157,9 +157,7 @@ TEST_CASE("wrong uses of batch are told") {
   const TemporaryFolder folder;
   const auto errors = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "batch");
-    const Outcome run = attn_cli(arguments, folder.path());
-    CHECK(run.exit_code == 2);
-    return run.errors;
+    return refused_with(2, arguments, folder.path());
   };
   CHECK(errors({"a.json", "--shard", "1"}) ==
         "attn-cli: invalid value \"1\" for --shard\n  where: --shard\n"
@@ -188,10 +186,8 @@ TEST_CASE("limits and the folder of restriction are set by flags") {
     CHECK((run.errors + run.output).find("\"q.npy\" is not in the folder \"in\"") !=
           std::string::npos);
   }
-  const Outcome limited =
-      attn_cli({"run", "-", "--max-file-size", "1k"}, folder.path(), std::string(2000, ' '));
-  CHECK(limited.exit_code == 3);
-  CHECK(limited.errors ==
+  CHECK(refused_with(3, {"run", "-", "--max-file-size", "1k"}, folder.path(),
+                     std::string(2000, ' ')) ==
         "attn-cli: standard input is 2 kB large, and the limit is 1 kB\n"
         "  help:  make it smaller, or raise the limit with --max-file-size\n");
   CHECK(attn_cli({"run", "-", "--max-nesting", "10001"}, folder.path()).exit_code == 2);

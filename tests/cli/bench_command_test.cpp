@@ -187,19 +187,16 @@ TEST_CASE("a CPU target that is not there is refused with those that are") {
   const std::string heading = "\nCPU targets\n  ";
   std::string names = list.output.substr(list.output.find(heading) + heading.size());
   names = std::regex_replace(names.substr(0, names.find('\n')), std::regex(" "), ", ");
-  const Outcome abacus = attn_cli({"run", "-", "--cpu", "abacus"});
-  CHECK(abacus.exit_code == 2);
-  CHECK(abacus.errors ==
+  CHECK(refused_with(2, {"run", "-", "--cpu", "abacus"}) ==
         "attn-cli: this machine has no CPU target \"abacus\"\n"
         "  where: --cpu\n"
         "  help:  available: " +
             names + "\n");
   const std::string last = names.substr(names.rfind(' ') + 1);
-  const Outcome near = attn_cli({"run", "-", "--cpu", last + "x"});
-  CHECK(near.exit_code == 2);
-  CHECK(near.errors == "attn-cli: this machine has no CPU target \"" + last +
-                           "x\"\n"
-                           "  where: --cpu\n"
-                           "  help:  did you mean \"" +
-                           last + "\"? available: " + names + "\n");
+  CHECK(refused_with(2, {"run", "-", "--cpu", last + "x"}) ==
+        "attn-cli: this machine has no CPU target \"" + last +
+            "x\"\n"
+            "  where: --cpu\n"
+            "  help:  did you mean \"" +
+            last + "\"? available: " + names + "\n");
 }

@@ -252,10 +252,7 @@ TEST_CASE("compare --plot draws the difference, whatever the exit code") {
   CHECK(attn_cli({"compare", "a.json", "a.json", "--plot", "same.svg"}, folder.path()).exit_code ==
         0);
   CHECK(read_text(folder / "same.svg").starts_with("<?xml"));
-  const Outcome unknown =
-      attn_cli({"compare", "a.json", "b.json", "--plot", "d.bmp"}, folder.path());
-  CHECK(unknown.exit_code == 3);
-  CHECK(unknown.errors ==
+  CHECK(refused_with(3, {"compare", "a.json", "b.json", "--plot", "d.bmp"}, folder.path()) ==
         "attn-cli: unsupported picture format \".bmp\"\n"
         "  where: --plot\n"
         "  help:  name a file that ends in .png, .svg or .pdf\n");
@@ -276,9 +273,7 @@ TEST_CASE("compare tells wrong use, bad input and unreadable files apart") {
         "attn-cli: standard input can be only one of the files\n"
         "  where: attn-cli compare\n"
         "  help:  write attn-cli compare A B\n");
-  const Outcome negative = attn_cli({"compare", "a.json", "b.json", "--rtol=-1"}, folder.path());
-  CHECK(negative.exit_code == 2);
-  CHECK(negative.errors ==
+  CHECK(refused_with(2, {"compare", "a.json", "b.json", "--rtol=-1"}, folder.path()) ==
         "attn-cli: invalid value \"-1\" for --rtol\n"
         "  where: --rtol\n"
         "  help:  give a number of at least 0\n");

@@ -205,15 +205,11 @@ TEST_CASE("zsh and fish get every command and every flag") {
 }
 
 TEST_CASE("a shell that is not known is an error that names those that are") {
-  const Outcome outcome = attn_cli({"completion", "tcsh"});
-  CHECK(outcome.exit_code == 2);
-  CHECK(outcome.errors ==
+  CHECK(refused_with(2, {"completion", "tcsh"}) ==
         "attn-cli: unknown shell \"tcsh\"\n"
         "  where: attn-cli completion\n"
         "  help:  give bash, zsh or fish\n");
-  const Outcome none = attn_cli({"completion"});
-  CHECK(none.exit_code == 2);
-  CHECK(none.errors ==
+  CHECK(refused_with(2, {"completion"}) ==
         "attn-cli: completion takes one shell\n"
         "  where: attn-cli completion\n"
         "  help:  give bash, zsh or fish\n");

@@ -94,34 +94,23 @@ TEST_CASE("explain says the document's warnings on standard error, --quiet nothi
 }
 
 TEST_CASE("explain refuses a query that is not there with exit 3, a wrong flag with exit 2") {
-  const Outcome far = attn_cli({"explain", "words.json", "--query", "1"}, explanations);
-  CHECK(far.exit_code == 3);
-  CHECK(far.output.empty());
-  CHECK(far.errors ==
+  CHECK(refused_with(3, {"explain", "words.json", "--query", "1"}, explanations) ==
         "attn-cli: there is no query 1: the attention has only one query\n"
         "  where: --query\n"
         "  help:  leave it out, or give 0\n");
-  const Outcome token = attn_cli({"explain", "words.json", "--query", "last"}, explanations);
-  CHECK(token.exit_code == 3);
-  CHECK(token.errors ==
+  CHECK(refused_with(3, {"explain", "words.json", "--query", "last"}, explanations) ==
         "attn-cli: no query is called \"last\"\n"
         "  where: --query\n"
         "  help:  known: 喜欢\n");
-  const Outcome word = attn_cli({"explain", "words.json", "--sample", "last"}, explanations);
-  CHECK(word.exit_code == 2);
-  CHECK(word.errors ==
+  CHECK(refused_with(2, {"explain", "words.json", "--sample", "last"}, explanations) ==
         "attn-cli: invalid value \"last\" for --sample\n"
         "  where: --sample\n"
         "  help:  give a whole number of at least 0\n");
-  const Outcome both = attn_cli({"explain", "words.json", "--json", "--markdown"}, explanations);
-  CHECK(both.exit_code == 2);
-  CHECK(both.errors ==
+  CHECK(refused_with(2, {"explain", "words.json", "--json", "--markdown"}, explanations) ==
         "attn-cli: --markdown and --json are given together\n"
         "  where: attn-cli explain\n"
         "  help:  choose one of them\n");
-  const Outcome none = attn_cli({"explain"}, explanations);
-  CHECK(none.exit_code == 2);
-  CHECK(none.errors ==
+  CHECK(refused_with(2, {"explain"}, explanations) ==
         "attn-cli: no input document given\n"
         "  where: attn-cli explain\n"
         "  help:  name a document, or - for standard input; attn-cli example KIND prints one\n");
@@ -152,15 +141,11 @@ TEST_CASE("explain takes maps of files as plot does") {
 TEST_CASE("explain refuses what maps cannot answer, with flags in the place of fields") {
   const TemporaryFolder folder;
   folder.write("map.json", R"({"weights": [[0.5, 0.5]]})");
-  const Outcome scale = attn_cli({"explain", "map.json", "--scale", "2"}, folder.path());
-  CHECK(scale.exit_code == 2);
-  CHECK(scale.errors ==
+  CHECK(refused_with(2, {"explain", "map.json", "--scale", "2"}, folder.path()) ==
         "attn-cli: existing maps are not computed, so --scale has no meaning\n"
         "  where: --scale\n"
         "  help:  leave it out, or explain the document that the maps come from\n");
-  const Outcome head = attn_cli({"explain", "map.json", "--heads", "1"}, folder.path());
-  CHECK(head.exit_code == 3);
-  CHECK(head.errors ==
+  CHECK(refused_with(3, {"explain", "map.json", "--heads", "1"}, folder.path()) ==
         "attn-cli: there is no head 1: the weights have only one head\n"
         "  where: --head\n"
         "  help:  leave it out, or give 0\n");
@@ -171,10 +156,8 @@ TEST_CASE("explain refuses what maps cannot answer, with flags in the place of f
         "attn-cli: there is no layer 1: the attention has only one layer\n"
         "  where: --layers\n"
         "  help:  leave it out, or give 0\n");
-  const Outcome layers = attn_cli({"explain", "-", "--layers", "0:2"}, folder.path(),
-                                  R"({"attention":"sdpa","query":[[1]]})");
-  CHECK(layers.exit_code == 2);
-  CHECK(layers.errors ==
+  CHECK(refused_with(2, {"explain", "-", "--layers", "0:2"}, folder.path(),
+                     R"({"attention":"sdpa","query":[[1]]})") ==
         "attn-cli: a document is computed, and --layers chooses among existing maps\n"
         "  where: --layers\n"
         "  help:  leave it out, or give a result or a file of maps\n");

@@ -46,6 +46,12 @@ bool holds_text(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+// What the program says of a document, a model and these keys, that it refuses.
+std::string refusal_of(const std::string& model, const std::string& keys) {
+  return refused_with(3, {"run", "-", "--plots", "none"}, ".",
+                      R"({"model": ")" + model + R"(", )" + keys + "}");
+}
+
 // The probabilities of what follows the text.
 std::vector<double> generated_probabilities(const std::string& result) {
   const std::string key = "\"probabilities\":[[";
@@ -134,52 +140,43 @@ TEST_CASE("heads, view and explain read prompt and answer") {
 }
 
 TEST_CASE("what cannot be generated is refused with the reason") {
-  const auto refused = [](const std::string& model, const std::string& rest) {
-    const Outcome outcome = attn_cli({"run", "-", "--plots", "none"}, ".",
-                                     R"({"model": ")" + model + R"(", )" + rest + "}");
-    CHECK(outcome.exit_code == 3);
-    CHECK(outcome.output == "");
-    return outcome.errors;
-  };
   const auto folder_of = [](const char* name) {
     return (recorded_models / name / "checkpoint").string();
   };
-  CHECK(refused(speeches_model, R"("text": "the", "generate": 0)") ==
+  CHECK(refusal_of(speeches_model, R"("text": "the", "generate": 0)") ==
         "attn-cli: expected a whole number of at least 1, found 0\n"
         "  where: standard input, /generate\n"
         "  help:  give a whole number of at least 1\n");
-  CHECK(refused(speeches_model, R"("text": "the", "generate": 1000000000)") ==
+  CHECK(refusal_of(speeches_model, R"("text": "the", "generate": 1000000000)") ==
         "attn-cli: a text of 1000000002 tokens asks for 1.6000000064e+19 elements or more, and the "
         "limit is 1000000000\n"
         "  where: standard input, /generate\n"
         "  help:  give fewer tokens, or raise the limit with --max-elements\n");
-  CHECK(refused(speeches_model, R"("text": "the", "generate": 1, "continue": " a")") ==
+  CHECK(refusal_of(speeches_model, R"("text": "the", "generate": 1, "continue": " a")") ==
         "attn-cli: \"generate\" and \"continue\" cannot both be given\n"
         "  where: standard input, /continue\n"
         "  help:  leave one of them out\n");
-  CHECK(refused(speeches_model, R"("text": "the", "continue": "")") ==
+  CHECK(refusal_of(speeches_model, R"("text": "the", "continue": "")") ==
         "attn-cli: the text has no tokens\n"
         "  where: standard input, /continue\n"
         "  help:  give a text with at least a word\n");
-  CHECK(refused(folder_of("distilbert_masked"), R"("token_ids": [1, 2], "generate": 1)") ==
+  CHECK(refusal_of(folder_of("distilbert_masked"), R"("token_ids": [1, 2], "generate": 1)") ==
         "attn-cli: models of the type distilbert do not predict the next token\n"
         "  where: standard input, /generate\n"
         "  help:  leave it out, or name a model that writes texts\n");
-  CHECK(refused(folder_of("gpt2_bare_names"), R"("token_ids": [1, 2], "generate": 100)") ==
+  CHECK(refusal_of(folder_of("gpt2_bare_names"), R"("token_ids": [1, 2], "generate": 100)") ==
         "attn-cli: 100 tokens after 2 are more than the model's positions, which end after 20\n"
         "  where: standard input, /generate\n"
         "  help:  give at most 18\n");
-  CHECK(refused(speeches_model, R"("text": "the", "generate": 1, "patch": {"text": "a"})") ==
+  CHECK(refusal_of(speeches_model, R"("text": "the", "generate": 1, "patch": {"text": "a"})") ==
         "attn-cli: a model that gets parts from another text or means of heads generates no text\n"
         "  where: standard input, /generate\n"
         "  help:  leave it out, or \"patch\" and \"ablate\"\n");
 }
 
 TEST_CASE("the work of generating is counted before it is done") {
-  const Outcome work = attn_cli({"run", "--model", speeches_model, "--text", "the", "--generate",
-                                 "200", "--plots", "none", "--out", "-", "--max-work", "10M"});
-  CHECK(work.exit_code == 3);
-  CHECK(work.errors ==
+  CHECK(refused_with(3, {"run", "--model", speeches_model, "--text", "the", "--generate", "200",
+                         "--plots", "none", "--out", "-", "--max-work", "10M"}) ==
         "attn-cli: the document asks for 434380800 multiplications, and the limit is 1e+07\n"
         "  where: " +
             speeches_model + "\n  help:  make it smaller, or raise the limit with --max-work\n");
@@ -384,15 +381,8 @@ TEST_CASE("shares of named parts are there where no weights are kept") {
 }
 
 TEST_CASE("parts that a text does not have are refused with the reason") {
-  const auto refused = [](const std::string& rest) {
-    const Outcome outcome =
-        attn_cli({"run", "-", "--plots", "none"}, ".",
-                 R"({"model": ")" + speeches_model + R"(", "text": "the people", )" + rest + "}");
-    CHECK(outcome.exit_code == 3);
-    return outcome.errors;
-  };
-  const auto with_parts = [&](const std::string& parts) {
-    return refused(R"("generate": 1, "parts": )" + parts);
+  const auto with_parts = [](const std::string& parts) {
+    return refusal_of(speeches_model, R"("text": "the people", "generate": 1, "parts": )" + parts);
   };
   CHECK(with_parts(R"({"a": [0, 3], "b": [2, 5]})") ==
         "attn-cli: the parts \"a\" and \"b\" overlap\n"
@@ -410,27 +400,15 @@ TEST_CASE("parts that a text does not have are refused with the reason") {
         "attn-cli: no token begins in the part \"a\", from character 5 to 6\n"
         "  where: standard input, /parts/a\n"
         "  help:  let it begin at character 4, with the token before it\n");
-  const auto of_first = [&](const std::string& parts) {
-    const Outcome outcome = attn_cli(
-        {"run", "-", "--plots", "none"}, ".",
-        R"({"model": ")" + speeches_model +
-            R"(", "text": "the people", "special_tokens": false, "generate": 1, "parts": )" +
-            parts + "}");
-    CHECK(outcome.exit_code == 3);
-    return outcome.errors;
-  };
   CHECK(
-      of_first(R"({"a": [0, 3]})") ==
+      refusal_of(speeches_model, R"("text": "the people", "special_tokens": false, "generate": 1,)"
+                                 R"( "parts": {"a": [0, 3]})") ==
       "attn-cli: the only token of the part \"a\" is the first of all, which is a part of its own\n"
       "  where: standard input, /parts/a\n"
       "  help:  let it end after the next token, or leave it out\n");
-  const auto of_texts = [&](const std::string& texts, const std::string& part) {
-    const Outcome outcome =
-        attn_cli({"run", "-", "--plots", "none"}, ".",
-                 R"({"model": ")" + speeches_model + R"(", "generate": 1, "text": )" + texts +
-                     R"(, "parts": {"a": )" + part + "}}");
-    CHECK(outcome.exit_code == 3);
-    return outcome.errors;
+  const auto of_texts = [](const std::string& texts, const std::string& part) {
+    return refusal_of(speeches_model,
+                      R"("generate": 1, "text": )" + texts + R"(, "parts": {"a": )" + part + "}");
   };
   CHECK(of_texts(R"(" people of")", "[0, 1]") ==
         "attn-cli: no token begins in the part \"a\", from character 0 to 1\n"
@@ -456,7 +434,7 @@ TEST_CASE("parts that a text does not have are refused with the reason") {
         "attn-cli: there are no parts\n"
         "  where: standard input, /parts\n"
         "  help:  name at least one, or leave \"parts\" out\n");
-  CHECK(refused(R"("parts": {"a": [0, 3]})") ==
+  CHECK(refusal_of(speeches_model, R"("text": "the people", "parts": {"a": [0, 3]})") ==
         "attn-cli: there is no answer whose attention the parts could share\n"
         "  where: standard input, /parts\n"
         "  help:  add \"generate\" or \"continue\", or leave it out\n");
@@ -466,10 +444,8 @@ TEST_CASE("parts that a text does not have are refused with the reason") {
         "attn-cli: only texts have parts\n"
         "  where: --parts\n"
         "  help:  give \"text\" instead of token ids, or the parts \"special\"\n");
-  const Outcome flag = attn_cli(
-      {"run", "--model", speeches_model, "--text", "the", "--generate", "1", "--parts", "a=1"});
-  CHECK(flag.exit_code == 2);
-  CHECK(flag.errors ==
+  CHECK(refused_with(2, {"run", "--model", speeches_model, "--text", "the", "--generate", "1",
+                         "--parts", "a=1"}) ==
         "attn-cli: invalid value \"a=1\" for --parts\n"
         "  where: --parts\n"
         "  help:  give names and characters such as system=0:120,question=120:180, or special\n");

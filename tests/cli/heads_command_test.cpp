@@ -166,9 +166,7 @@ TEST_CASE("of a corpus only statistics are read, of its texts as they are") {
                 "give at most 1024"}}) {
     std::vector<std::string> line{"heads", "--model", speeches, "--corpus", "texts.txt"};
     line.insert(line.end(), words.begin(), words.end());
-    const Outcome outcome = attn_cli(line, folder.path());
-    CHECK(outcome.exit_code == 2);
-    CHECK(outcome.errors ==
+    CHECK(refused_with(2, line, folder.path()) ==
           "attn-cli: " + problem + "\n  where: " + words[0] + "\n  help:  " + help + "\n");
   }
 }
@@ -447,9 +445,7 @@ TEST_CASE("a corpus that changed, or other options, are no reason to go on") {
   REQUIRE(attn_cli(read, folder.path()).exit_code == 0);
   std::vector<std::string> other = read;
   other.insert(other.end(), {"--reach", "5"});
-  const Outcome refused = attn_cli(other, folder.path());
-  CHECK(refused.exit_code == 3);
-  CHECK(refused.errors ==
+  CHECK(refused_with(3, other, folder.path()) ==
         "attn-cli: the sums were made with a different model or different options\n"
         "  where: out/corpus.json\n"
         "  help:  give the same as before, or another folder with --out\n");
@@ -494,12 +490,10 @@ TEST_CASE("a shard that was copied to another number, or twice, is not joined") 
     const std::filesystem::path to = folder / ("parts/" + copy);
     const std::string before = read_text(to);
     write_text(to, read_text(folder / "parts/corpus.0-of-2.json"));
-    const Outcome merged = attn_cli(merge, folder.path());
-    CHECK(merged.exit_code == 3);
-    CHECK(merged.errors == "attn-cli: the file holds the sums of shard 0 of 2\n  where: parts/" +
-                               copy +
-                               "\n  help:  remove it if it is a copy, or name it "
-                               "corpus.0-of-2.json\n");
+    CHECK(refused_with(3, merge, folder.path()) ==
+          "attn-cli: the file holds the sums of shard 0 of 2\n  where: parts/" + copy +
+              "\n  help:  remove it if it is a copy, or name it "
+              "corpus.0-of-2.json\n");
     std::filesystem::remove(to);
     if (!before.empty()) write_text(to, before);
   }
@@ -540,9 +534,7 @@ TEST_CASE("heads takes axes, patterns of names and a file per layer as plot does
 TEST_CASE("several files of which one is a document have no heads") {
   const TemporaryFolder folder;
   folder.write("d.json", R"({"attention":"sdpa","query":[[1,2]]})");
-  const Outcome outcome = attn_cli({"heads", "d.json", "d.json"}, folder.path());
-  CHECK(outcome.exit_code == 2);
-  CHECK(outcome.errors ==
+  CHECK(refused_with(2, {"heads", "d.json", "d.json"}, folder.path()) ==
         "attn-cli: only files of maps can be layers of one stack\n"
         "  where: INPUT\n"
         "  help:  give one document\n");

@@ -112,9 +112,7 @@ TEST_CASE("help pages are in the language, wherever --lang stands, and of the lo
 TEST_CASE("what is wrong with a command line is told in the language") {
   const auto error_of = [](std::vector<std::string> words) {
     words.insert(words.begin(), {"--lang", "zh"});
-    const Outcome outcome = attn_cli(words);
-    CHECK(outcome.exit_code == 2);
-    return outcome.errors;
+    return refused_with(2, words);
   };
   CHECK(error_of({"run", "--out"}) ==
         "attn-cli: --out：缺少 1 个 DIR\n  办法：请看 attn-cli --help\n");

@@ -182,16 +182,11 @@ TEST_CASE("all that can be wrong with what a model is to do is told at once, wit
 
 TEST_CASE("flags alone say what a model is to read, and errors name them") {
   const TemporaryFolder folder;
-  const Outcome no_text = attn_cli({"run", "--model", gpt2}, folder.path());
-  CHECK(no_text.exit_code == 2);
-  CHECK(no_text.errors ==
+  CHECK(refused_with(2, {"run", "--model", gpt2}, folder.path()) ==
         "attn-cli: there is neither a text nor a document for the model\n"
         "  where: attn-cli run\n"
         "  help:  give a text with --text, or name a document\n");
-  const Outcome no_tokenizer =
-      attn_cli({"run", "--model", gpt2, "--text", "a word"}, folder.path());
-  CHECK(no_tokenizer.exit_code == 4);
-  CHECK(no_tokenizer.errors ==
+  CHECK(refused_with(4, {"run", "--model", gpt2, "--text", "a word"}, folder.path()) ==
         "attn-cli: the folder \"" + gpt2 +
             "\" has no tokenizer\n"
             "  where: " +
@@ -199,10 +194,8 @@ TEST_CASE("flags alone say what a model is to read, and errors name them") {
             "\n"
             "  help:  add its tokenizer.json (or tokenizer.model, or vocab.txt, or vocab.json and "
             "merges.txt), or give token ids\n");
-  const Outcome no_head = attn_cli({"run", "-", "--model", gpt2, "--heads-off", "0.4"},
-                                   folder.path(), R"({"token_ids": [1]})");
-  CHECK(no_head.exit_code == 3);
-  CHECK(no_head.errors ==
+  CHECK(refused_with(3, {"run", "-", "--model", gpt2, "--heads-off", "0.4"}, folder.path(),
+                     R"({"token_ids": [1]})") ==
         "attn-cli: there is no head 4: each layer has 4 heads\n"
         "  where: --heads-off\n"
         "  help:  give 0 to 3\n");

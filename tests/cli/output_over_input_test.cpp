@@ -77,9 +77,7 @@ TEST_CASE("no command writes over a file that it reads, by whatever name") {
   for (const Case& one : cases) {
     CAPTURE(one.arguments[0]);
     CAPTURE(one.output);
-    const Outcome outcome = attn_cli(one.arguments, folder.path());
-    CHECK(outcome.exit_code == 2);
-    CHECK(outcome.errors == refusal(one.output, one.input));
+    CHECK(refused_with(2, one.arguments, folder.path()) == refusal(one.output, one.input));
     CHECK(contents(folder) == before);
   }
 }

@@ -58,10 +58,8 @@ TEST_CASE("plot compares files, takes any tensor and names the nearest of an unk
   attn_cli({"run", causal, "--out", "r", "--plots", "none"}, folder.path());
   CHECK(plot(folder, {"comparison", "r/result.json", "r/result.json"}, "c.png") == 0);
   CHECK(plot(folder, {"heatmap", "r/result.json", "--name", "output"}, "o.png") == 0);
-  const Outcome unknown = attn_cli(
-      {"plot", "heatmap", "r/result.json", "--name", "outputs", "--out", "o.png"}, folder.path());
-  CHECK(unknown.exit_code == 3);
-  CHECK(unknown.errors ==
+  CHECK(refused_with(3, {"plot", "heatmap", "r/result.json", "--name", "outputs", "--out", "o.png"},
+                     folder.path()) ==
         "attn-cli: there is no tensor \"outputs\"\n"
         "  where: --name\n"
         "  help:  did you mean \"output\"?\n");
@@ -78,16 +76,12 @@ TEST_CASE("plot draws a difference of two maps, and tells how many files a kind 
   const std::string drawn = read_text(folder / "d.svg");
   CHECK(drawn.find("<title>Difference a − b (Sample 1, Head 1)</title>") != std::string::npos);
   CHECK(drawn.find("Values from −0.25 to 0.25, coloured from −0.25 to 0.25.") != std::string::npos);
-  const Outcome other =
-      attn_cli({"plot", "difference", "a.json", "wide.json", "--out", "d.png"}, folder.path());
-  CHECK(other.exit_code == 3);
-  CHECK(other.errors ==
+  CHECK(refused_with(3, {"plot", "difference", "a.json", "wide.json", "--out", "d.png"},
+                     folder.path()) ==
         "attn-cli: the weights have a different shape from those of a.json\n"
         "  where: wide.json\n"
         "  help:  give maps of one shape, or choose equal parts with --queries and --keys\n");
-  const Outcome one = attn_cli({"plot", "difference", "a.json", "--out", "d.png"}, folder.path());
-  CHECK(one.exit_code == 2);
-  CHECK(one.errors ==
+  CHECK(refused_with(2, {"plot", "difference", "a.json", "--out", "d.png"}, folder.path()) ==
         "attn-cli: a difference takes two files\n"
         "  where: attn-cli plot\n"
         "  help:  write attn-cli plot difference A B --out PICTURE\n");
@@ -109,10 +103,8 @@ TEST_CASE("steps of several files, or of one, stand below each other, what is no
   CHECK(read_text(folder / "all.svg").find("Heatmap of 2 queries × 3 keys.") != std::string::npos);
   CHECK(plot(folder, {"steps", "all.json", "--queries", "0:1"}, "first.svg") == 0);
   CHECK(read_text(folder / "first.svg").find("Values from 0.5 to 0.5") != std::string::npos);
-  const Outcome summed =
-      attn_cli({"plot", "steps", "all.json", "--renormalize", "--out", "n.png"}, folder.path());
-  CHECK(summed.exit_code == 3);
-  CHECK(summed.errors ==
+  CHECK(refused_with(3, {"plot", "steps", "all.json", "--renormalize", "--out", "n.png"},
+                     folder.path()) ==
         "attn-cli: steps are drawn as they are\n"
         "  where: --renormalize\n"
         "  help:  leave out --renormalize and --merge-pieces\n");
@@ -139,10 +131,8 @@ TEST_CASE("the positions of a document are drawn as a map and as curves") {
     CHECK(named.find(name) != std::string::npos);
   }
   CHECK(named.find("dimension 0") == std::string::npos);
-  const Outcome few = attn_cli(
-      {"plot", "curves", "table.json", "--titles", "one,two", "--out", "f.svg"}, folder.path());
-  CHECK(few.exit_code == 2);
-  CHECK(few.errors ==
+  CHECK(refused_with(2, {"plot", "curves", "table.json", "--titles", "one,two", "--out", "f.svg"},
+                     folder.path()) ==
         "attn-cli: 2 titles for 3 columns\n  where: table.json\n"
         "  help:  give one title for each column, or none\n");
   const std::string models = std::string(ATTN_TEST_DATA) + "/models/cases/";
@@ -211,11 +201,9 @@ TEST_CASE("labels that do not fit a tensor that is no map neither stop nor break
   CHECK(plot(folder, {"heatmap", "r.json", "--name", "x_weights"}, "x.png") == 0);
   for (const char* kind : {"mask", "stages", "lines", "grid"}) {
     CAPTURE(kind);
-    const Outcome refused =
-        attn_cli({"plot", kind, "r.json", "--name", "x_weights", "--keys", "3:4", "--out", "m.png"},
-                 folder.path());
-    CHECK(refused.exit_code == 3);
-    CHECK(refused.errors ==
+    CHECK(refused_with(
+              3, {"plot", kind, "r.json", "--name", "x_weights", "--keys", "3:4", "--out", "m.png"},
+              folder.path()) ==
           "attn-cli: \"x_weights\" is not a map of queries and keys\n"
           "  where: --name\n"
           "  help:  draw it as a heatmap, or say with --axes that it is a map\n");
@@ -240,17 +228,11 @@ TEST_CASE("a grid shows layers × heads of a stack, samples × heads, or one sam
 }
 
 TEST_CASE("what is no head and no range is refused with what the flag takes") {
-  const Outcome head =
-      attn_cli({"plot", "heatmap", "x.json", "--out", "x.png", "--head", "meen"}, ".");
-  CHECK(head.exit_code == 2);
-  CHECK(head.errors ==
+  CHECK(refused_with(2, {"plot", "heatmap", "x.json", "--out", "x.png", "--head", "meen"}, ".") ==
         "attn-cli: invalid value \"meen\" for --head\n"
         "  where: --head\n"
         "  help:  give a whole number, mean, max or all; did you mean \"mean\"?\n");
-  const Outcome range =
-      attn_cli({"plot", "heatmap", "x.json", "--out", "x.png", "--keys", "3"}, ".");
-  CHECK(range.exit_code == 2);
-  CHECK(range.errors ==
+  CHECK(refused_with(2, {"plot", "heatmap", "x.json", "--out", "x.png", "--keys", "3"}, ".") ==
         "attn-cli: invalid value \"3\" for --keys\n"
         "  where: --keys\n"
         "  help:  give the first position and the one after the last, such as 10:40, 10: or :40\n");

@@ -32,9 +32,7 @@ TEST_CASE("validate checks a model with the pictures and texts that it is to rea
                             (shapes / "config.json").string() +
                             "\n"
                             "    help:  save the picture as PNG or JPEG\n");
-  const Outcome without = attn_cli({"validate", "--image", star}, folder.path());
-  CHECK(without.exit_code == 2);
-  CHECK(without.errors ==
+  CHECK(refused_with(2, {"validate", "--image", star}, folder.path()) ==
         "attn-cli: --text or --image is given without --model\n"
         "  where: attn-cli validate\n"
         "  help:  name the checkpoint folder that reads it with --model\n");

@@ -50,10 +50,7 @@ TEST_CASE("plot --json reports the file, its size, what it shows and warnings") 
   CHECK(drawn.output.starts_with("{\n  \"file\": \"w.svg\",\n  \"bytes\": " + size +
                                  ",\n  \"description\": "));
   CHECK(drawn.output.ends_with("  \"warnings\": []\n}\n"));
-  const Outcome both =
-      attn_cli({"plot", "heatmap", "w.json", "--out", "-", "--json"}, folder.path());
-  CHECK(both.exit_code == 2);
-  CHECK(both.errors ==
+  CHECK(refused_with(2, {"plot", "heatmap", "w.json", "--out", "-", "--json"}, folder.path()) ==
         "attn-cli: the report cannot go to standard output together with the picture\n"
         "  where: --json\n"
         "  help:  leave out --json, or give attn-cli plot a file with --out\n");
@@ -104,9 +101,7 @@ TEST_CASE("names that have no number after layers. are maps by themselves in eve
 }
 
 TEST_CASE("a picture format that is not known is exit 3") {
-  const Outcome plot = attn_cli({"plot", "heatmap", "-", "--out", "w.bmp"}, ".", weights);
-  CHECK(plot.exit_code == 3);
-  CHECK(plot.errors ==
+  CHECK(refused_with(3, {"plot", "heatmap", "-", "--out", "w.bmp"}, ".", weights) ==
         "attn-cli: unsupported picture format \".bmp\"\n"
         "  where: --out\n"
         "  help:  name a file that ends in .png, .svg or .pdf\n");
@@ -126,17 +121,13 @@ TEST_CASE("a picture that cannot be written is exit 4 and leaves nothing") {
 }
 
 TEST_CASE("weights that are not there, or labels that do not fit, are exit 3") {
-  const Outcome none =
-      attn_cli({"plot", "heatmap", "-", "--out", "w.png"}, ".", R"({"shapes":{"query":[1,2]}})");
-  CHECK(none.exit_code == 3);
-  CHECK(none.errors ==
+  CHECK(refused_with(3, {"plot", "heatmap", "-", "--out", "w.png"}, ".",
+                     R"({"shapes":{"query":[1,2]}})") ==
         "attn-cli: there are no weights to draw\n"
         "  where: standard input\n"
         "  help:  give a result with weights, {\"weights\": …}, or a file with one tensor\n");
-  const Outcome labels = attn_cli({"plot", "heatmap", "-", "--out", "w.png"}, ".",
-                                  R"({"weights":[[0.25,0.75]],"labels":{"query":["a","b"]}})");
-  CHECK(labels.exit_code == 3);
-  CHECK(labels.errors ==
+  CHECK(refused_with(3, {"plot", "heatmap", "-", "--out", "w.png"}, ".",
+                     R"({"weights":[[0.25,0.75]],"labels":{"query":["a","b"]}})") ==
         "attn-cli: 2 labels for 1 query\n"
         "  where: standard input, /labels/query\n"
         "  help:  give one label each\n");
@@ -144,10 +135,7 @@ TEST_CASE("weights that are not there, or labels that do not fit, are exit 3") {
 
 TEST_CASE("scales of colours and sizes of letters that are none are exit 2") {
   const auto errors = [](const std::string& flag, const std::string& value) {
-    const Outcome plot =
-        attn_cli({"plot", "heatmap", "-", "--out", "w.png", flag, value}, ".", weights);
-    CHECK(plot.exit_code == 2);
-    return plot.errors;
+    return refused_with(2, {"plot", "heatmap", "-", "--out", "w.png", flag, value}, ".", weights);
   };
   CHECK(errors("--norm", "power:0") ==
         "attn-cli: invalid value \"power:0\" for --norm\n"

@@ -48,6 +48,14 @@ Outcome attn_cli(const std::vector<std::string>& arguments, const std::filesyste
   return shell(command + " <" + quoted(holder.write("input", input)), folder);
 }
 
+std::string refused_with(int exit_code, const std::vector<std::string>& arguments,
+                         const std::filesystem::path& folder, const std::string& input) {
+  const Outcome outcome = attn_cli(arguments, folder, input);
+  CHECK(outcome.exit_code == exit_code);
+  CHECK(outcome.output == "");
+  return outcome.errors;
+}
+
 bool is_missing(const std::string& program) {
   if (shell("command -v " + program + " >/dev/null").exit_code == 0) return false;
   MESSAGE("left out: " << program << " is not installed");

@@ -19,6 +19,11 @@ struct Outcome {
 Outcome attn_cli(const std::vector<std::string>& arguments,
                  const std::filesystem::path& folder = ".", const std::string& input = "");
 
+/// What a run that is refused writes to standard error. It must end with `exit_code` and write
+/// nothing to standard output.
+std::string refused_with(int exit_code, const std::vector<std::string>& arguments,
+                         const std::filesystem::path& folder = ".", const std::string& input = "");
+
 /// Runs a shell command in `folder`; the variable ATTN holds the program's path.
 Outcome shell(const std::string& command, const std::filesystem::path& folder = ".");
 

@@ -228,11 +228,8 @@ TEST_CASE("--no-weights leaves the weights out, --plots none the pictures") {
 
 TEST_CASE("bad input is exit 3: nothing on standard output, nothing written") {
   const TemporaryFolder folder;
-  const Outcome run = attn_cli({"run", "-", "--out", "r"}, folder.path(),
-                               R"({"attention":"sdpa","query":[[1,2],[3]]})");
-  CHECK(run.exit_code == 3);
-  CHECK(run.output.empty());
-  CHECK(run.errors ==
+  CHECK(refused_with(3, {"run", "-", "--out", "r"}, folder.path(),
+                     R"({"attention":"sdpa","query":[[1,2],[3]]})") ==
         "attn-cli: row 1 has 1 number, but the row before it has 2\n"
         "  where: standard input, /query/1\n"
         "  help:  give all rows of a tensor the same length\n");
@@ -241,10 +238,8 @@ TEST_CASE("bad input is exit 3: nothing on standard output, nothing written") {
 
 TEST_CASE("a sample or head that is not there is exit 3 and names what is") {
   const TemporaryFolder folder;
-  const Outcome run =
-      attn_cli({"run", data + "/four_dimensions.json", "--head", "2", "--out", "r"}, folder.path());
-  CHECK(run.exit_code == 3);
-  CHECK(run.errors ==
+  CHECK(refused_with(3, {"run", data + "/four_dimensions.json", "--head", "2", "--out", "r"},
+                     folder.path()) ==
         "attn-cli: there is no head 2: the weights have 2 heads\n"
         "  where: --head\n"
         "  help:  give 0 to 1\n");
@@ -252,18 +247,14 @@ TEST_CASE("a sample or head that is not there is exit 3 and names what is") {
 }
 
 TEST_CASE("a document that is not there is exit 4") {
-  const Outcome run = attn_cli({"run", "missing.json"});
-  CHECK(run.exit_code == 4);
-  CHECK(run.errors ==
+  CHECK(refused_with(4, {"run", "missing.json"}) ==
         "attn-cli: cannot open \"missing.json\": No such file or directory\n"
         "  help:  check the name, and the folder it is looked for in\n");
 }
 
 TEST_CASE("results that cannot be written are exit 4 and leave nothing half written") {
   const TemporaryFolder folder;
-  const Outcome no_parent = attn_cli({"run", "-", "--out", "no/such"}, folder.path(), small);
-  CHECK(no_parent.exit_code == 4);
-  CHECK(no_parent.errors ==
+  CHECK(refused_with(4, {"run", "-", "--out", "no/such"}, folder.path(), small) ==
         "attn-cli: cannot create the folder \"no/such\": No such file or directory\n"
         "  where: --out\n"
         "  help:  name a folder whose parent folder exists and can be written to\n");

@@ -96,10 +96,7 @@ TEST_CASE("a result whose file of tensors was replaced is refused") {
   std::filesystem::copy_file(folder / "other" / "output.npy", folder / "r" / "output.npy",
                              std::filesystem::copy_options::overwrite_existing);
   const auto error = [&] {
-    const Outcome compare =
-        attn_cli({"compare", "r/result.json", "other/result.json"}, folder.path());
-    CHECK(compare.exit_code == 3);
-    return compare.errors;
+    return refused_with(3, {"compare", "r/result.json", "other/result.json"}, folder.path());
   };
   CHECK(error() ==
         "attn-cli: the file \"output.npy\" does not belong to this result: it was written with "

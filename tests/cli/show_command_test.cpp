@@ -116,9 +116,7 @@ TEST_CASE("show takes the sample, the head, labels and the colour map") {
         "    K_1  K_2\n"
         "me ..0..@@3@@\n"
         "   0 ...:::---===+++***###%%%@@@ 3\n");
-  const Outcome head = attn_cli({"show", "w.json", "--head", "2"}, folder.path());
-  CHECK(head.exit_code == 3);
-  CHECK(head.errors ==
+  CHECK(refused_with(3, {"show", "w.json", "--head", "2"}, folder.path()) ==
         "attn-cli: there is no head 2: the weights have 2 heads\n"
         "  where: --head\n"
         "  help:  give 0 to 1\n");
@@ -273,9 +271,7 @@ TEST_CASE("show takes the parts of the weights that plot takes, but no more than
         "       K_1     K_2\n"
         "Q_1 ##0.75##--0.25--\n"
         "    0 ...:::---===+++***###%%%@@@ 1\n");
-  const Outcome all = attn_cli({"show", "w.json", "--head", "all"}, folder.path());
-  CHECK(all.exit_code == 2);
-  CHECK(all.errors ==
+  CHECK(refused_with(2, {"show", "w.json", "--head", "all"}, folder.path()) ==
         "attn-cli: a terminal shows one map, not all heads\n"
         "  where: --head\n"
         "  help:  give a head from 0, mean or max; attn-cli plot draws all side by side\n");
@@ -303,10 +299,7 @@ TEST_CASE("show draws a result's output, whose columns are no keys") {
         "a ..5..@@6@@\n"
         "b ..5..@@6@@\n"
         "  5 ...:::---===+++***###%%%@@@ 6\n");
-  const Outcome merged =
-      attn_cli({"show", "r.json", "--name", "output", "--merge-pieces"}, folder.path());
-  CHECK(merged.exit_code == 3);
-  CHECK(merged.errors ==
+  CHECK(refused_with(3, {"show", "r.json", "--name", "output", "--merge-pieces"}, folder.path()) ==
         "attn-cli: \"output\" has no keys\n"
         "  where: --name\n"
         "  help:  leave out --drop-first, --drop, --renormalize and --merge-pieces, or say with "

@@ -52,9 +52,7 @@ TEST_CASE("view gives the page to standard output, and nothing beside it") {
   CHECK(view.errors == "");
   CHECK(view.output.find("<title>&lt;A &amp; B&gt;</title>") != std::string::npos);
   CHECK(view.output.ends_with("</html>\n"));
-  const Outcome both = attn_cli({"view", "-", "--out", "-", "--json"}, ".", maps);
-  CHECK(both.exit_code == 2);
-  CHECK(both.errors ==
+  CHECK(refused_with(2, {"view", "-", "--out", "-", "--json"}, ".", maps) ==
         "attn-cli: the report cannot go to standard output together with the page\n"
         "  where: --json\n"
         "  help:  leave out --json, or give attn-cli view a file with --out\n");
@@ -168,10 +166,7 @@ TEST_CASE("run writes the page beside its pictures, if it is named") {
       attn_cli({"run", "doc.json", "--plots", "all", "--out", "all"}, folder.path());
   CHECK(all.exit_code == 0);
   CHECK_FALSE(std::filesystem::exists(folder / "all" / "view.html"));
-  const Outcome output =
-      attn_cli({"run", "doc.json", "--plots", "view", "--out", "-"}, folder.path());
-  CHECK(output.exit_code == 2);
-  CHECK(output.errors ==
+  CHECK(refused_with(2, {"run", "doc.json", "--plots", "view", "--out", "-"}, folder.path()) ==
         "attn-cli: pictures cannot go to standard output together with the result\n"
         "  where: --plots\n"
         "  help:  leave out --plots, or give attn-cli run a folder with --out\n");

@@ -61,15 +61,10 @@ TEST_CASE("run draws the parts of a score and of a logit") {
   }
   CHECK(picture("parts").find("Heatmap of 8 queries × 8 keys.") != std::string::npos);
   CHECK(picture("contributions").find("<title>Why 3 after ") != std::string::npos);
-  const Outcome none = attn_cli({"run", pythia, "--plots", "parts"}, folder.path());
-  CHECK(none.exit_code == 2);
-  CHECK(none.errors ==
+  CHECK(refused_with(2, {"run", pythia, "--plots", "parts"}, folder.path()) ==
         "attn-cli: there is no split for the picture parts\n  where: --plots\n  help:  leave out "
         "parts, or add --why\n");
-  const Outcome filed =
-      attn_cli({"plot", "parts", "r/result.json", "--out", "p.png"}, folder.path());
-  CHECK(filed.exit_code == 2);
-  CHECK(filed.errors ==
+  CHECK(refused_with(2, {"plot", "parts", "r/result.json", "--out", "p.png"}, folder.path()) ==
         "attn-cli: the picture parts is drawn while a model is computed\n  help:  draw it by "
         "attn-cli run --plots parts\n");
 }
@@ -142,16 +137,11 @@ TEST_CASE("explanations are of the model as it is") {
 }
 
 TEST_CASE("what cannot be split is refused by the flag that asks for it") {
-  const Outcome other = attn_cli({"run", pythia, "--why", "7.0"});
-  CHECK(other.exit_code == 3);
-  CHECK(other.errors ==
+  CHECK(refused_with(3, {"run", pythia, "--why", "7.0"}) ==
         "attn-cli: there is no layer 7: the model has 3 layers\n  where: --why\n  help:  give 0 to "
         "2\n");
-  const Outcome none =
-      attn_cli({"run", "-", "--why", "0.0"}, ".",
-               R"({"attention": "softmax", "scores": [[1, 2]], "value": [[1], [2]]})");
-  CHECK(none.exit_code == 2);
-  CHECK(none.errors ==
+  CHECK(refused_with(2, {"run", "-", "--why", "0.0"}, ".",
+                     R"({"attention": "softmax", "scores": [[1, 2]], "value": [[1], [2]]})") ==
         "attn-cli: scores and logits are split for models only\n  where: --why\n  help:  leave it "
         "out, or name a model\n");
 }
