@@ -114,17 +114,14 @@ TEST_CASE("a fault of a cell is shown below its place in the expression") {
   const Tensor query({1, 2}, {1, 2}), key({3, 2}, {0.5F, 1, 2, -1, 0, 1});
   attn::AttentionOptions options;
   options.score_expression = {"s + 2 * t[j]", {{"t", Tensor({2}, std::vector<double>{1, 2})}}};
-  try {
-    attn::attend(attn::Sequences{query, key, key}, options);
-    FAIL("no error");
-  } catch (const attn::Error& error) {
-    CHECK(error.problem() ==
-          "the index 2 is outside the table \"t\" [2] at b=0, h=0, i=0, j=2\n"
-          "    s + 2 * t[j]\n"
-          "            ^");
-    CHECK(error.where() == "/score");
-    CHECK(error.help() == "hide such cells by the mask, or choose another value by ? :");
-  }
+  CHECK(error_from([&] {
+          attn::attend(attn::Sequences{query, key, key}, options);
+        }) ==
+        "the index 2 is outside the table \"t\" [2] at b=0, h=0, i=0, j=2\n"
+        "    s + 2 * t[j]\n"
+        "            ^\n"
+        "  where: /score\n"
+        "  help:  hide such cells by the mask, or choose another value by ? :");
 }
 
 TEST_CASE("a score by expression takes the place of the scaled score") {

@@ -75,16 +75,12 @@ TEST_CASE("tensors come from files, with the names they have there") {
 
 TEST_CASE("a missing file is an error of the file that names the place in the document") {
   attn::TensorSource source("nowhere");
-  try {
-    source.read(attn::parse_json(R"({"file":"q.npy"})"), attn::DType::float32, "/query");
-    FAIL("accepted");
-  } catch (const attn::Error& error) {
-    CHECK(error.kind() == attn::ErrorKind::file);
-    CHECK(std::string(error.what()) ==
-          "cannot open \"nowhere/q.npy\": No such file or directory\n"
-          "  where: /query/file\n"
-          "  help:  check the name, and the folder it is looked for in");
-  }
+  const attn::JsonValue file = attn::parse_json(R"({"file":"q.npy"})");
+  CHECK(error_from([&] { source.read(file, attn::DType::float32, "/query"); },
+                   attn::ErrorKind::file) ==
+        "cannot open \"nowhere/q.npy\": No such file or directory\n"
+        "  where: /query/file\n"
+        "  help:  check the name, and the folder it is looked for in");
 }
 
 TEST_CASE("numbers that do not fit the dtype are refused, wherever they come from") {

@@ -12,6 +12,7 @@
 
 #include "attn/error.hpp"
 
+#include "error_from.hpp"
 #include "tensor_is.hpp"
 
 using namespace attn;
@@ -178,17 +179,10 @@ TEST_CASE("elements that would take more than the memory once widened are refuse
   array.shape = {count};
   array.type = ElementType::uint8;
   array.bytes = {static_cast<const std::byte*>(elements), count};
-  std::string problem, help;
-  try {
-    tensor_from(array);
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::input);
-    problem = error.problem();
-    help = error.help();
-  }
+  const std::string error = error_from([&] { tensor_from(array); });
   munmap(elements, count);
-  CHECK(problem.starts_with("the tensor [" + std::to_string(count) + "] would take "));
-  CHECK(help == "make it smaller");
+  CHECK(error.starts_with("the tensor [" + std::to_string(count) + "] would take "));
+  CHECK(error.ends_with("\n  help:  make it smaller"));
 }
 
 TEST_CASE("shapes that no tensor has are errors") {

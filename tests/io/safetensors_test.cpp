@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
+#include "error_from.hpp"
 #include "support/mapped_file.hpp"
 #include "temporary_folder.hpp"
 #include "tensor_is.hpp"
@@ -30,13 +31,7 @@ Safetensors parse(const std::string& bytes) {
 }
 
 std::string error_in(const std::string& bytes) {
-  try {
-    parse(bytes);
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
+  return error_from([&] { parse(bytes); });
 }
 
 std::string header_error(const std::string& header, std::size_t data_bytes) {

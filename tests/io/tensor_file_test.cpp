@@ -25,23 +25,11 @@ TensorFile from_memory(const std::string& bytes) {
 }
 
 std::string open_error(const std::string& bytes) {
-  try {
-    from_memory(bytes);
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
+  return error_from([&] { from_memory(bytes); });
 }
 
 std::string read_error(const TensorFile& file, std::string_view name) {
-  try {
-    file.read(name);
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
+  return error_from([&] { file.read(name); });
 }
 
 using Names = std::vector<std::string>;
@@ -238,15 +226,9 @@ TEST_CASE("other formats are named where they can be told") {
 }
 
 TEST_CASE("a file that cannot be opened is an error of the file, not of the input") {
-  try {
-    TensorFile::open("no/such file.npy");
-    FAIL("no error");
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::file);
-    CHECK(error.what() ==
-          std::string("cannot open \"no/such file.npy\": No such file or directory\n"
-                      "  help:  check the name, and the folder it is looked for in"));
-  }
+  CHECK(error_from([] { TensorFile::open("no/such file.npy"); }, ErrorKind::file) ==
+        "cannot open \"no/such file.npy\": No such file or directory\n"
+        "  help:  check the name, and the folder it is looked for in");
 }
 
 TEST_CASE(

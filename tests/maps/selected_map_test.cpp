@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "attn/error.hpp"
-
 #include "error_from.hpp"
 
 namespace {
@@ -30,12 +28,7 @@ std::vector<double> values(const Heatmap& heatmap) {
 }
 
 std::string error_of(const MapSelection& selection) {
-  try {
-    selected(selection);
-  } catch (const Error& error) {
-    return error.problem() + " | " + error.where() + " | " + error.help();
-  }
-  return "no error";
+  return error_from([&] { selected(selection); });
 }
 
 TEST_CASE("heads are taken together by their mean or the largest") {
@@ -80,14 +73,19 @@ TEST_CASE("keys are left out by position and by label, which the title says") {
   CHECK(selected(selection).key_labels == std::vector<std::string>{"[CLS]", "un", "cat"});
   selection.drop = {"dog"};
   CHECK(error_of(selection) ==
-        "no key is called \"dog\" | MapSelection::drop | known: [CLS], un, ##real, cat");
+        "no key is called \"dog\"\n"
+        "  where: MapSelection::drop\n"
+        "  help:  known: [CLS], un, ##real, cat");
   selection.drop = {"4"};
   CHECK(error_of(selection) ==
-        "there is no key 4 to leave out of 4 keys | MapSelection::drop | give 0 to 3");
+        "there is no key 4 to leave out of 4 keys\n"
+        "  where: MapSelection::drop\n"
+        "  help:  give 0 to 3");
   selection.drop = {"0", "1", "2", "3"};
   CHECK(error_of(selection) ==
-        "without those that are left out no key is left of 4 keys | MapSelection::drop | leave "
-        "some of them in");
+        "without those that are left out no key is left of 4 keys\n"
+        "  where: MapSelection::drop\n"
+        "  help:  leave some of them in");
 }
 
 TEST_CASE("keys without labels keep their numbers when some between them are left out") {
@@ -109,23 +107,26 @@ TEST_CASE("ranges that are not there are refused with what there is") {
   MapSelection selection;
   selection.keys = PositionRange{0, 9};
   CHECK(error_of(selection) ==
-        "the range 0:9 goes beyond the 4 keys there are | MapSelection::keys | give positions from "
-        "0 to 4");
+        "the range 0:9 goes beyond the 4 keys there are\n"
+        "  where: MapSelection::keys\n"
+        "  help:  give positions from 0 to 4");
   selection.keys = PositionRange{2, 2};
-  CHECK(
-      error_of(selection) ==
-      "the range 2:2 holds none of the 4 keys | MapSelection::keys | give a start before the end");
+  CHECK(error_of(selection) ==
+        "the range 2:2 holds none of the 4 keys\n"
+        "  where: MapSelection::keys\n"
+        "  help:  give a start before the end");
   selection.keys.reset();
   selection.queries = PositionRange{-3, std::nullopt};
   CHECK(error_of(selection) ==
-        "the range -3: goes beyond the 2 queries there are | MapSelection::queries | give "
-        "positions from 0 to "
-        "2");
+        "the range -3: goes beyond the 2 queries there are\n"
+        "  where: MapSelection::queries\n"
+        "  help:  give positions from 0 to 2");
   selection.queries.reset();
   selection.drop_first = 4;
   CHECK(error_of(selection) ==
-        "without the first 4 no key is left of 4 keys | MapSelection::drop_first | give a number "
-        "from 0 to 3");
+        "without the first 4 no key is left of 4 keys\n"
+        "  where: MapSelection::drop_first\n"
+        "  help:  give a number from 0 to 3");
 }
 
 TEST_CASE("labels that are not one for each query and key are refused, whatever is selected") {

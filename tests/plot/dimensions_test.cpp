@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include "attn/error.hpp"
 #include "attn/plot.hpp"
 
+#include "error_from.hpp"
 #include "plot/decoded_picture.hpp"
 
 namespace {
@@ -13,13 +13,7 @@ namespace {
 using namespace attn;
 
 std::string error_of(const DimensionChart& chart) {
-  try {
-    draw_dimensions(chart, {}, PictureFormat::png);
-  } catch (const Error& error) {
-    return std::to_string(static_cast<int>(error.kind())) + " " + error.problem() + " | " +
-           error.where() + " | " + error.help();
-  }
-  return "";
+  return error_from([&] { draw_dimensions(chart, {}, PictureFormat::png); });
 }
 
 FigureOptions small(PlotStyle style) {
@@ -86,7 +80,9 @@ TEST_CASE("sizes from zero to billions can be drawn in every format") {
 }
 
 TEST_CASE("a chart of no shapes is refused") {
-  CHECK(error_of({}) == "3 there are no shapes to draw |  | give the shape of at least one tensor");
+  CHECK(error_of({}) ==
+        "there are no shapes to draw\n"
+        "  help:  give the shape of at least one tensor");
 }
 
 TEST_CASE("a shape of one axis has a length and no width") {

@@ -5,6 +5,7 @@
 #include "attn/error.hpp"
 #include "attn/plot.hpp"
 
+#include "error_from.hpp"
 #include "plot/decoded_picture.hpp"
 #include "plot/example_figures.hpp"
 
@@ -35,14 +36,9 @@ std::string bytes_of(const HeatmapGrid& grid, const GridOptions& options) {
   return draw_grid(grid, options, PictureFormat::png).bytes;
 }
 
-std::string error_of(const HeatmapGrid& grid, const GridOptions& options) {
-  try {
-    bytes_of(grid, options);
-  } catch (const Error& error) {
-    return std::to_string(static_cast<int>(error.kind())) + " " + error.problem() + " | " +
-           error.where() + " | " + error.help();
-  }
-  return "";
+std::string error_of(const HeatmapGrid& grid, const GridOptions& options,
+                     ErrorKind kind = ErrorKind::input) {
+  return error_from([&] { bytes_of(grid, options); }, kind);
 }
 
 TEST_CASE("several panels are titled by their heads, a single one is not") {
@@ -131,17 +127,20 @@ TEST_CASE("panels that do not fill the grid are refused") {
   auto grid = grid_of(2, 2);
   grid.panels.resize(2);
   CHECK(error_of(grid, {}) ==
-        "3 2 panels do not fill a grid of 2 × 2 |  | give one matrix for each place, row by row");
+        "2 panels do not fill a grid of 2 × 2\n"
+        "  help:  give one matrix for each place, row by row");
   CHECK(error_of(grid_of(0, 0), {}) ==
-        "3 0 panels do not fill a grid of 0 × 0 |  | give one matrix for each place, row by row");
+        "0 panels do not fill a grid of 0 × 0\n"
+        "  help:  give one matrix for each place, row by row");
 }
 
 TEST_CASE("panels of different shapes are refused") {
   auto grid = grid_of(1, 2);
   grid.panels[1].weights = test::example_weights(4, 5);
   CHECK(error_of(grid, {}) ==
-        "3 weights of shape [4,5] stand beside weights of shape [4,4] | panel 2 | panels share "
-        "their axes: all must have the same shape");
+        "weights of shape [4,5] stand beside weights of shape [4,4]\n"
+        "  where: panel 2\n"
+        "  help:  panels share their axes: all must have the same shape");
 }
 
 TEST_CASE("a row of many panels is wrapped, and each of its panels can be named") {
@@ -159,8 +158,9 @@ TEST_CASE("a row of many panels is wrapped, and each of its panels can be named"
 TEST_CASE("titles that do not match the columns are refused") {
   GridOptions options;
   options.titles = {"a", "b", "c"};
-  CHECK(error_of(grid_of(2, 2), options) ==
-        "2 3 titles for 2 columns |  | give one title for each column, or none");
+  CHECK(error_of(grid_of(2, 2), options, ErrorKind::usage) ==
+        "3 titles for 2 columns\n"
+        "  help:  give one title for each column, or none");
 }
 
 }  // namespace

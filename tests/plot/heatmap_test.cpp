@@ -8,6 +8,7 @@
 #include "attn/plot.hpp"
 
 #include "chinese.hpp"
+#include "error_from.hpp"
 #include "plot/decoded_picture.hpp"
 #include "plot/example_figures.hpp"
 
@@ -31,14 +32,9 @@ HeatmapOptions small() {
   return options;
 }
 
-std::string error_of(const Heatmap& heatmap, const HeatmapOptions& options) {
-  try {
-    draw_heatmap(heatmap, options, PictureFormat::png);
-  } catch (const Error& error) {
-    return std::to_string(static_cast<int>(error.kind())) + " " + error.problem() + " | " +
-           error.where() + " | " + error.help();
-  }
-  return "";
+std::string error_of(const Heatmap& heatmap, const HeatmapOptions& options,
+                     ErrorKind kind = ErrorKind::input) {
+  return error_from([&] { draw_heatmap(heatmap, options, PictureFormat::png); }, kind);
 }
 
 // Whether a colour stands on at least `share` of a picture's pixels.
@@ -317,10 +313,9 @@ TEST_CASE("a font that is not installed is refused, another one is named in SVG 
   const auto heatmap = heatmap_of({1, 1}, {1});
   HeatmapOptions options;
   options.figure.font = "No Such Font";
-  CHECK(error_of(heatmap, options) ==
-        "2 there is no font \"No Such Font\" on this machine |  | give a family that fc-list : "
-        "family "
-        "lists, such as DejaVu Sans");
+  CHECK(error_of(heatmap, options, ErrorKind::usage) ==
+        "there is no font \"No Such Font\" on this machine\n"
+        "  help:  give a family that fc-list : family lists, such as DejaVu Sans");
   options.figure.font = "serif";
   CHECK(draw_heatmap(heatmap, options, PictureFormat::svg).bytes.find("font-family=\"'serif', ") !=
         std::string::npos);
@@ -427,65 +422,74 @@ TEST_CASE("letters no font has lead to a warning, known ones do not") {
 }
 
 TEST_CASE("what is no matrix is refused") {
-  CHECK(error_of({}, {}) == "3 there are no weights to draw | weights | give a matrix of weights");
+  CHECK(error_of({}, {}) ==
+        "there are no weights to draw\n"
+        "  where: weights\n"
+        "  help:  give a matrix of weights");
   CHECK(error_of(heatmap_of({2, 1, 2}, {1, 2, 3, 4}), {}) ==
-        "3 weights of shape [2,1,2] cannot be drawn as a heatmap | weights | choose "
-        "one "
-        "sample and head: a heatmap is one matrix, [queries,keys]");
+        "weights of shape [2,1,2] cannot be drawn as a heatmap\n"
+        "  where: weights\n"
+        "  help:  choose one sample and head: a heatmap is one matrix, [queries,keys]");
   CHECK(error_of(heatmap_of({0, 3}, {}), {}) ==
-        "3 weights of shape [0,3] have no cells to draw | weights | give at least one "
-        "query and one key");
+        "weights of shape [0,3] have no cells to draw\n"
+        "  where: weights\n"
+        "  help:  give at least one query and one key");
 }
 
 TEST_CASE("labels and masks that do not match the weights are refused") {
   Heatmap heatmap = heatmap_of({2, 2}, {1, 2, 3, 4});
   heatmap.key_labels = {"one"};
   CHECK(error_of(heatmap, {}) ==
-        "3 1 key labels for 2 columns | weights | give one label for each, or none");
+        "1 key labels for 2 columns\n"
+        "  where: weights\n"
+        "  help:  give one label for each, or none");
   heatmap.key_labels.clear();
   heatmap.query_labels = {"one", "two", "three"};
   CHECK(error_of(heatmap, {}) ==
-        "3 3 query labels for 2 rows | weights | give one label for each, or none");
+        "3 query labels for 2 rows\n"
+        "  where: weights\n"
+        "  help:  give one label for each, or none");
   heatmap.query_labels.clear();
   heatmap.allowed = test::causal(3);
   CHECK(error_of(heatmap, {}) ==
-        "3 the mask is of shape [3,3], the weights are of shape [2,2] | weights | "
-        "both "
-        "must have the same shape");
+        "the mask is of shape [3,3], the weights are of shape [2,2]\n"
+        "  where: weights\n"
+        "  help:  both must have the same shape");
 }
 
 TEST_CASE("impossible options are refused") {
   const auto heatmap = heatmap_of({1, 1}, {1});
   HeatmapOptions options;
   options.colors.cmap = "viridi";
-  CHECK(error_of(heatmap, options) ==
-        "2 unknown colour map \"viridi\" |  | did you mean \"viridis\"?");
+  CHECK(error_of(heatmap, options, ErrorKind::usage) ==
+        "unknown colour map \"viridi\"\n"
+        "  help:  did you mean \"viridis\"?");
   options = {};
   options.annotation.color = "nocolour";
-  CHECK(error_of(heatmap, options) ==
-        "2 unknown colour \"nocolour\" |  | give a CSS colour name such as white or navy, or "
-        "#rrggbb");
+  CHECK(error_of(heatmap, options, ErrorKind::usage) ==
+        "unknown colour \"nocolour\"\n"
+        "  help:  give a CSS colour name such as white or navy, or #rrggbb");
   options = {};
   options.figure.dpi = 0;
-  CHECK(error_of(heatmap, options) ==
-        "2 a resolution of 0 dots per inch is not possible |  | give one from 1 to 10000, such "
-        "as "
-        "300");
+  CHECK(error_of(heatmap, options, ErrorKind::usage) ==
+        "a resolution of 0 dots per inch is not possible\n"
+        "  help:  give one from 1 to 10000, such as 300");
   options = {};
   options.figure.figsize = {-1, nan};
-  CHECK(error_of(heatmap, options) ==
-        "2 a figure size of -1 × nan inches is not possible |  | give the width and height in "
-        "inches, such as 8x6");
+  CHECK(error_of(heatmap, options, ErrorKind::usage) ==
+        "a figure size of -1 × nan inches is not possible\n"
+        "  help:  give the width and height in inches, such as 8x6");
   options.figure.figsize = {900, 900};
-  CHECK(error_of(heatmap, options).starts_with("3 the picture would be "));
+  CHECK(error_of(heatmap, options).starts_with("the picture would be "));
   options = {};
   options.colors.range = {ColorRange::Scope::given, 1, 0};
-  CHECK(error_of(heatmap, options) ==
-        "2 the colour range does not go from a smaller to a larger number |  | give the smallest "
-        "and the largest value, such as 0,1");
+  CHECK(error_of(heatmap, options, ErrorKind::usage) ==
+        "the colour range does not go from a smaller to a larger number\n"
+        "  help:  give the smallest and the largest value, such as 0,1");
   options.colors.range = {ColorRange::Scope::given, -1e308, 1e308};
-  CHECK(error_of(heatmap, options) ==
-        "2 the colour range is too wide to compute with |  | give values from -4e307 to 4e307");
+  CHECK(error_of(heatmap, options, ErrorKind::usage) ==
+        "the colour range is too wide to compute with\n"
+        "  help:  give values from -4e307 to 4e307");
 }
 
 TEST_CASE("figures too small for their texts, and texts too long for their figure, are drawn") {

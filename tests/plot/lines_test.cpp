@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include "attn/error.hpp"
 #include "attn/plot.hpp"
 
+#include "error_from.hpp"
 #include "plot/decoded_picture.hpp"
 #include "plot/example_figures.hpp"
 
@@ -31,12 +31,7 @@ LinesOptions small() {
 }
 
 std::string refusal(const HeadLines& lines) {
-  try {
-    draw_lines(lines, small(), PictureFormat::png);
-  } catch (const Error& error) {
-    return error.problem() + " | " + error.where() + " | " + error.help();
-  }
-  return "drawn";
+  return error_from([&] { draw_lines(lines, small(), PictureFormat::png); });
 }
 
 // Number of lines in an SVG file, with those of the legend of weights and of heads.
@@ -151,13 +146,20 @@ TEST_CASE("what cannot be lines is counted in a warning") {
 }
 
 TEST_CASE("what has no weights, or weights of several shapes, is refused") {
-  CHECK(refusal({}) == "there are no weights to draw |  | give at least one head");
+  CHECK(refusal({}) ==
+        "there are no weights to draw\n"
+        "  help:  give at least one head");
   HeadLines lines = heads(2, 2, 2);
   lines.heads[1].weights = test::example_weights(2, 3);
   CHECK(refusal(lines) ==
-        "the heads' weights differ in shape | head 2 | all must have the same shape");
+        "the heads' weights differ in shape\n"
+        "  where: head 2\n"
+        "  help:  all must have the same shape");
   lines.heads[1].weights = Tensor();
-  CHECK(refusal(lines) == "there are no weights to draw | head 2 | give a matrix of weights");
+  CHECK(refusal(lines) ==
+        "there are no weights to draw\n"
+        "  where: head 2\n"
+        "  help:  give a matrix of weights");
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 
 #include <doctest/doctest.h>
 
-#include "attn/error.hpp"
 #include "attn/plot.hpp"
 
+#include "error_from.hpp"
 #include "plot/decoded_picture.hpp"
 
 namespace {
@@ -35,12 +35,7 @@ Picture drawn(const MaskMap& mask, PictureFormat format = PictureFormat::png) {
 }
 
 std::string refusal(const MaskMap& mask) {
-  try {
-    drawn(mask);
-  } catch (const Error& error) {
-    return error.problem() + " | " + error.help();
-  }
-  return "drawn";
+  return error_from([&] { drawn(mask); });
 }
 
 bool writes(const Picture& picture, const std::string& text) {
@@ -150,7 +145,9 @@ TEST_CASE("a mask of one key or one query shows each pixel the mean of its cells
 }
 
 TEST_CASE("what is no mask is refused") {
-  const std::string none = "there is no mask to draw | give a matrix [queries,keys] of sums of 2^i";
+  const std::string none =
+      "there is no mask to draw\n"
+      "  help:  give a matrix [queries,keys] of sums of 2^i";
   CHECK(refusal({}) == none);
   MaskMap mask = causal(2);
   mask.hidden_by = Tensor({2, 2}, std::vector<float>{0, 0, 1, 1});
@@ -166,10 +163,13 @@ TEST_CASE("labels and global cells that do not fit a mask are refused") {
   MaskMap mask = causal(2);
   mask.key_labels = {"one"};
   CHECK(refusal(mask) ==
-        "1 labels for 2 rows or columns of the mask | give one label for each, or none");
+        "1 labels for 2 rows or columns of the mask\n"
+        "  help:  give one label for each, or none");
   mask = causal(2);
   mask.global = Tensor({1, 2}, std::vector<std::uint8_t>{0, 1});
-  CHECK(refusal(mask) == "the global cells do not fit the mask | give both the same shape");
+  CHECK(refusal(mask) ==
+        "the global cells do not fit the mask\n"
+        "  help:  give both the same shape");
 }
 
 }  // namespace

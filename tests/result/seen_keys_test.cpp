@@ -5,8 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "attn/error.hpp"
-
+#include "error_from.hpp"
 #include "result/result_reader.hpp"
 #include "temporary_folder.hpp"
 
@@ -42,13 +41,9 @@ TEST_CASE("keys that queries see beyond the weights are refused with their place
   const auto path =
       folder.write("r.json", R"({"seen":[{"attentions":["self."],"keys":[[[0,1],[0,4]]]}]})");
   ResultReader file(path);
-  std::string refused;
-  try {
-    file.seen("self.", {1, 1, 2, 3});
-  } catch (const Error& error) {
-    refused = error.what();
-  }
-  CHECK(refused ==
+  CHECK(error_from([&] {
+          file.seen("self.", {1, 1, 2, 3});
+        }) ==
         "the keys that queries see do not fit the weights [1,1,2,3]\n  where: " + path.string() +
             ", /seen/0/keys\n  help:  give for each sample and query the first key and the one "
             "after the last");

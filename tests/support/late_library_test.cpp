@@ -7,6 +7,8 @@
 
 #include "attn/error.hpp"
 
+#include "error_from.hpp"
+
 using attn::LateFunction;
 using attn::LateLibrary;
 
@@ -25,24 +27,16 @@ TEST_CASE("a function of a library that is opened late is called like the functi
 
 TEST_CASE("a library that is not installed is an error that says what to install") {
   const LateFunction<int()> missing(absent, "f");
-  try {
-    missing();
-    FAIL("no error");
-  } catch (const attn::Error& error) {
-    CHECK(error.kind() == attn::ErrorKind::file);
-    CHECK(error.problem() == "cannot load the library libabsent");
-    CHECK(error.where().starts_with("libattn-absent.so.1: cannot open shared object file"));
-    CHECK(error.help() == "install libabsent with your system's packages");
-  }
+  const std::string error = error_from([&] { missing(); }, attn::ErrorKind::file);
+  CHECK(
+      error.starts_with("cannot load the library libabsent\n"
+                        "  where: libattn-absent.so.1: cannot open shared object file"));
+  CHECK(error.ends_with("\n  help:  install libabsent with your system's packages"));
 }
 
 TEST_CASE("a function that a library lacks is an error that names the function") {
   const LateFunction<int()> missing(mathematics, "attn_absent");
-  try {
-    missing();
-    FAIL("no error");
-  } catch (const attn::Error& error) {
-    CHECK(error.problem() == "cannot load the library libm");
-    CHECK(error.where().find("undefined symbol: attn_absent") != std::string::npos);
-  }
+  const std::string error = error_from([&] { missing(); }, attn::ErrorKind::file);
+  CHECK(error.starts_with("cannot load the library libm\n"));
+  CHECK(error.find("undefined symbol: attn_absent") != std::string::npos);
 }

@@ -13,6 +13,8 @@
 #include "attn/error.hpp"
 #include "attn/plot.hpp"
 
+#include "error_from.hpp"
+
 namespace {
 
 using attn::plot::Colour;
@@ -37,14 +39,9 @@ TEST_CASE("another text is no colour") {
     CAPTURE(text);
     CHECK_THROWS_AS(parse_colour(text), attn::Error);
   }
-  try {
-    parse_colour("blurple");
-  } catch (const attn::Error& error) {
-    CHECK(error.kind() == attn::ErrorKind::usage);
-    CHECK(error.problem() + " | " + error.where() + " | " + error.help() ==
-          "unknown colour \"blurple\" |  | give a CSS colour name such as white or navy, or "
-          "#rrggbb");
-  }
+  CHECK(error_from([] { parse_colour("blurple"); }, attn::ErrorKind::usage) ==
+        "unknown colour \"blurple\"\n  help:  give a CSS colour name such as white or navy, or "
+        "#rrggbb");
 }
 
 TEST_CASE("text is white on dark colours and black on light ones") {
@@ -148,14 +145,8 @@ TEST_CASE("positions beyond the ends take the ends' colours") {
 }
 
 TEST_CASE("an unknown colour map names the nearest") {
-  try {
-    ColourMap map("YlOrR");
-    FAIL("no error");
-  } catch (const attn::Error& error) {
-    CHECK(error.kind() == attn::ErrorKind::usage);
-    CHECK(error.problem() + " | " + error.where() + " | " + error.help() ==
-          "unknown colour map \"YlOrR\" |  | did you mean \"YlOrRd\"?");
-  }
+  CHECK(error_from([] { ColourMap map("YlOrR"); }, attn::ErrorKind::usage) ==
+        "unknown colour map \"YlOrR\"\n  help:  did you mean \"YlOrRd\"?");
   CHECK_THROWS_AS(ColourMap("_r"), attn::Error);
   CHECK_THROWS_AS(ColourMap(""), attn::Error);
 }

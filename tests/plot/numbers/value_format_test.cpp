@@ -7,6 +7,8 @@
 
 #include "attn/error.hpp"
 
+#include "error_from.hpp"
+
 namespace {
 
 using attn::ColorNorm;
@@ -80,14 +82,9 @@ TEST_CASE("values take the format asked for") {
 TEST_CASE("an unknown format of values is refused with those there are") {
   for (const char* text : {"", ".", ".f", ".2", ".2d", ".-1f", ".13f", ".2ff", "%.2f"}) {
     CAPTURE(text);
-    try {
-      parse_value_format(text);
-      FAIL("taken");
-    } catch (const attn::Error& error) {
-      CHECK(error.kind() == attn::ErrorKind::usage);
-      CHECK(error.problem() == "unknown format of values \"" + std::string(text) + "\"");
-      CHECK(error.help() == "give a number of digits and f, g, e or %, such as .3f, .2g or .1%");
-    }
+    CHECK(error_from([&] { parse_value_format(text); }, attn::ErrorKind::usage) ==
+          "unknown format of values \"" + std::string(text) +
+              "\"\n  help:  give a number of digits and f, g, e or %, such as .3f, .2g or .1%");
   }
 }
 
