@@ -13,6 +13,7 @@
 #include "attn/io.hpp"
 #include "attn/run.hpp"
 
+#include "batch/batch_options.hpp"
 #include "batch/items.hpp"
 #include "error_from.hpp"
 #include "temporary_folder.hpp"
@@ -25,15 +26,6 @@ namespace fs = std::filesystem;
 
 const std::string good = R"({"attention":"sdpa","query":[[1,0],[0,1]]})";
 const std::string bad = R"({"attention":"sdpaa","query":[[1,0],[0,1]]})";
-
-BatchOptions options_for(const TemporaryFolder& folder, std::vector<std::string> inputs) {
-  BatchOptions options;
-  for (std::string& input : inputs) options.inputs.push_back((folder / input).string());
-  options.run.out = folder / "out";
-  options.run.plots = {};
-  options.jobs = 2;
-  return options;
-}
 
 void write_documents(const TemporaryFolder& folder) {
   fs::create_directories(folder / "docs/sub");

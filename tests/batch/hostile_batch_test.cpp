@@ -8,6 +8,7 @@
 
 #include "attn/batch.hpp"
 
+#include "batch/batch_options.hpp"
 #include "batch/items.hpp"
 #include "batch/summary.hpp"
 #include "error_from.hpp"
@@ -23,15 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string two_by_two = R"({"attention":"sdpa","query":[[1,0],[0,1]]})";
-
-BatchOptions batch_options(const TemporaryFolder& folder, std::vector<std::string> inputs) {
-  BatchOptions options;
-  for (std::string& input : inputs) options.inputs.push_back((folder / input).string());
-  options.run.out = folder / "out";
-  options.run.plots = {};
-  options.jobs = 2;
-  return options;
-}
 
 std::string failure_of(const BatchOutcome& outcome, const std::string& name) {
   for (const BatchItem& item : outcome.failures) {
@@ -50,7 +42,7 @@ TEST_CASE("an input that cannot be read is one failed item") {
   fs::create_symlink("nowhere.jsonl", folder / "docs/dangling.jsonl");
   fs::create_symlink("circle.json", folder / "docs/circle.json");
   fs::permissions(folder / "docs/locked", fs::perms::none);
-  BatchOptions options = batch_options(folder, {"docs", "missing.jsonl"});
+  BatchOptions options = options_for(folder, {"docs", "missing.jsonl"});
   const bool root = geteuid() == 0;  // who may read every folder
   const BatchOutcome outcome = run_batch(options);
   fs::permissions(folder / "docs/locked", fs::perms::owner_all);
@@ -81,7 +73,7 @@ TEST_CASE("a file of lines that is too large is one failed item") {
   const TemporaryFolder folder;
   folder.write("a.json", two_by_two);
   folder.write("lines.jsonl", std::string(1000, '\n') + two_by_two);
-  BatchOptions options = batch_options(folder, {"lines.jsonl", "a.json"});
+  BatchOptions options = options_for(folder, {"lines.jsonl", "a.json"});
   options.run.document.files.limits.file_bytes = 100;
   const BatchOutcome outcome = run_batch(options);
   CHECK(outcome.counts.done == 1);
@@ -91,7 +83,7 @@ TEST_CASE("a file of lines that is too large is one failed item") {
 TEST_CASE("a line is read from where it stands, and not if its file was written anew") {
   const TemporaryFolder folder;
   const auto path = folder.write("lines.jsonl", "first\n\n" + std::string(10'000, 'x') + "\nlast");
-  const DocumentList documents(batch_options(folder, {"lines.jsonl"}));
+  const DocumentList documents(options_for(folder, {"lines.jsonl"}));
   REQUIRE(documents.size() == 3);
   CHECK(documents.text(0, {}).text == "first");
   CHECK(documents.text(1, {}).text == std::string(10'000, 'x'));
@@ -122,7 +114,7 @@ TEST_CASE("files whose names are no UTF-8 are items of their own, and done once"
   folder.write("docs/\xc3/b.json", R"({"attention":"sdpa","query":{"file":"q.json"}})");
   folder.write("docs/q.json", "[[1,2]]");
   folder.write("docs/\xc3/q.json", "[[1,2]]");
-  BatchOptions options = batch_options(folder, {"docs"});
+  BatchOptions options = options_for(folder, {"docs"});
   options.run.provenance = true;
   const BatchOutcome outcome = run_batch(options);
   CHECK(outcome.counts.failed == 2);  // the two that are no documents
@@ -139,7 +131,7 @@ TEST_CASE("resuming waits for no pipe and reads nothing outside the allowed fold
   fs::create_directory(folder / "docs");
   folder.write("q.json", "[[1,2]]");
   folder.write("docs/a.json", R"({"attention":"sdpa","query":{"file":"../q.json"}})");
-  BatchOptions options = batch_options(folder, {"docs"});
+  BatchOptions options = options_for(folder, {"docs"});
   CHECK(run_batch(options).counts.done == 1);
   options.resume = true;
   options.run.document.files.restrict_to = folder / "docs";
@@ -161,7 +153,7 @@ TEST_CASE("resuming waits for no pipe and reads nothing outside the allowed fold
 TEST_CASE("a broken line of a summary is a warning when resuming, and its item is computed again") {
   const TemporaryFolder folder;
   folder.write("lines.jsonl", two_by_two + "\n" + two_by_two + "\n" + two_by_two + "\n");
-  BatchOptions options = batch_options(folder, {"lines.jsonl"});
+  BatchOptions options = options_for(folder, {"lines.jsonl"});
   options.jobs = 1;
   run_batch(options);
   const fs::path path = folder / "out/summary.jsonl";
@@ -194,7 +186,7 @@ TEST_CASE("no file is written through links that were put into the folder of the
   fs::create_directory_symlink("../elsewhere", folder / "out/sub");
   fs::create_directory_symlink("../../elsewhere", folder / "out/d/softmax");
   fs::create_symlink("../../elsewhere/x", folder / "out/b/result.json");
-  const BatchOutcome outcome = run_batch(batch_options(folder, {"docs"}));
+  const BatchOutcome outcome = run_batch(options_for(folder, {"docs"}));
   CHECK(outcome.counts.done == 1);
   CHECK(outcome.counts.failed == 3);
   CHECK(failure_of(outcome, "a") ==
