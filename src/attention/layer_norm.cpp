@@ -14,8 +14,7 @@ namespace attn {
 namespace {
 
 template <class T>
-Tensor normalised(const Norm& norm, const Tensor& x, const Tensor& change, double eps,
-                  std::size_t threads) {
+Tensor normalised(const Norm& norm, const Tensor& x, double eps, std::size_t threads) {
   const std::size_t width = x.shape().back(), rows = x.size() / width;
   const Tensor weight = norm.weight.converted(DType::float64);
   const Tensor bias = norm.bias.converted(DType::float64);
@@ -26,9 +25,8 @@ Tensor normalised(const Norm& norm, const Tensor& x, const Tensor& change, doubl
   constexpr std::size_t block = 32;
   parallel_for((rows + block - 1) / block, threads, [&](std::size_t at) {
     const std::size_t first = at * block * width;
-    const T* const added = change ? change.values<T>().data() + first : nullptr;
-    kernels::normalise_rows(x.values<T>().data() + first, added, std::min(block, rows - at * block),
-                            width, row_norm, y.get() + first);
+    kernels::normalise_rows(x.values<T>().data() + first, std::min(block, rows - at * block), width,
+                            row_norm, y.get() + first);
   });
   return filled(x.shape(), y);
 }
@@ -36,13 +34,8 @@ Tensor normalised(const Norm& norm, const Tensor& x, const Tensor& change, doubl
 }  // namespace
 
 Tensor apply(const Norm& norm, const Tensor& x, double eps, std::size_t threads) {
-  return apply_to_sum(norm, x, {}, eps, threads);
-}
-
-Tensor apply_to_sum(const Norm& norm, const Tensor& x, const Tensor& change, double eps,
-                    std::size_t threads) {
   return with_float_type(x.dtype(),
-                         [&]<class T>() { return normalised<T>(norm, x, change, eps, threads); });
+                         [&]<class T>() { return normalised<T>(norm, x, eps, threads); });
 }
 
 void check_layer_norm(const Norm& norm, std::size_t width, const std::string& prefix,

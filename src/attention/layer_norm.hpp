@@ -10,10 +10,6 @@ namespace attn {
 /// double precision, to the same bits on any number of threads.
 Tensor apply(const Norm& norm, const Tensor& x, double eps, std::size_t threads);
 
-/// The norm of x + change. Both have one shape and type, to which the sum is rounded.
-Tensor apply_to_sum(const Norm& norm, const Tensor& x, const Tensor& change, double eps,
-                    std::size_t threads);
-
 /// Throws Error(input) at the parameter if weight or bias are there and not [D]. `name` is the
 /// norm's, such as "norm1"; `prefix` goes before it.
 void check_layer_norm(const Norm& norm, std::size_t width, const std::string& prefix,

@@ -210,16 +210,9 @@ void normalise_row(const T* from, std::size_t width, const RowNorm& norm, T* to)
 }
 
 template <class T>
-void normalise_all(const T* x, const T* added, std::size_t count, std::size_t width,
-                   const RowNorm& norm, T* to) {
+void normalise_all(const T* x, std::size_t count, std::size_t width, const RowNorm& norm, T* to) {
   for (std::size_t row = 0; row < count; ++row, x += width, to += width) {
-    const T* from = x;
-    if (added != nullptr) {
-      for (std::size_t k = 0; k < width; ++k) to[k] = x[k] + added[k];
-      from = to;
-      added += width;
-    }
-    normalise_row(from, width, norm, to);
+    normalise_row(x, width, norm, to);
   }
 }
 
@@ -285,14 +278,14 @@ RowSums double_row(const double* row, std::size_t count, double position) {
   return sums_of(row, count, position);
 }
 
-void normalise_floats(const float* x, const float* added, std::size_t count, std::size_t width,
-                      const RowNorm& norm, float* to) {
-  normalise_all(x, added, count, width, norm, to);
+void normalise_floats(const float* x, std::size_t count, std::size_t width, const RowNorm& norm,
+                      float* to) {
+  normalise_all(x, count, width, norm, to);
 }
 
-void normalise_doubles(const double* x, const double* added, std::size_t count, std::size_t width,
-                       const RowNorm& norm, double* to) {
-  normalise_all(x, added, count, width, norm, to);
+void normalise_doubles(const double* x, std::size_t count, std::size_t width, const RowNorm& norm,
+                       double* to) {
+  normalise_all(x, count, width, norm, to);
 }
 
 void prepare_head_rows(const float* from, std::size_t count, std::size_t width, std::size_t stride,
@@ -333,14 +326,14 @@ RowSums row_sums(const double* row, std::size_t count, double position) noexcept
   return ATTN_OF_TARGET(double_row)(row, count, position);
 }
 
-void normalise_rows(const float* x, const float* added, std::size_t count, std::size_t width,
-                    const RowNorm& norm, float* to) noexcept {
-  ATTN_OF_TARGET(normalise_floats)(x, added, count, width, norm, to);
+void normalise_rows(const float* x, std::size_t count, std::size_t width, const RowNorm& norm,
+                    float* to) noexcept {
+  ATTN_OF_TARGET(normalise_floats)(x, count, width, norm, to);
 }
 
-void normalise_rows(const double* x, const double* added, std::size_t count, std::size_t width,
-                    const RowNorm& norm, double* to) noexcept {
-  ATTN_OF_TARGET(normalise_doubles)(x, added, count, width, norm, to);
+void normalise_rows(const double* x, std::size_t count, std::size_t width, const RowNorm& norm,
+                    double* to) noexcept {
+  ATTN_OF_TARGET(normalise_doubles)(x, count, width, norm, to);
 }
 
 void prepare_rows(const float* from, std::size_t count, std::size_t width, std::size_t stride,

@@ -36,12 +36,12 @@ struct RowNorm {
   bool subtracts_mean;
 };
 
-/// Norms of `count` rows that lie one after the other, or of their sums with those of `added`,
-/// unless it is null, in double precision and rounded once. No row changes the numbers of another.
-void normalise_rows(const float* x, const float* added, std::size_t count, std::size_t width,
-                    const RowNorm& norm, float* to) noexcept;
-void normalise_rows(const double* x, const double* added, std::size_t count, std::size_t width,
-                    const RowNorm& norm, double* to) noexcept;
+/// Norms of `count` rows that lie one after the other, in double precision and rounded once. No row
+/// changes the numbers of another.
+void normalise_rows(const float* x, std::size_t count, std::size_t width, const RowNorm& norm,
+                    float* to) noexcept;
+void normalise_rows(const double* x, std::size_t count, std::size_t width, const RowNorm& norm,
+                    double* to) noexcept;
 
 /// Cosines and sines, [rows,pairs] each, of rotations of pairs of columns: columns n and n + pairs,
 /// or 2n and 2n + 1 if interleaved.
