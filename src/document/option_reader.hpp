@@ -36,10 +36,9 @@ NormKind read_norm_kind(const JsonValue& value, const std::string& place);
 /// "mask.window"
 Window read_window(const JsonValue& value, const std::string& place);
 /// "pool": 1024, or {"size": 1024, "reduction": "max"}
+Pooling read_pooling(const JsonValue& value, const std::string& place);
 /// The text of an expression, which is not empty.
 std::string expect_expression(const JsonValue& value, const std::string& place);
-
-Pooling read_pooling(const JsonValue& value, const std::string& place);
 /// The gradient of the output in {"output": tensor}.
 Tensor read_output_gradient(const JsonValue& value, const std::string& place, DType dtype,
                             TensorSource& tensors);

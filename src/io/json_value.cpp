@@ -196,15 +196,6 @@ std::size_t expect_name(const JsonValue& value, const std::string& place, const 
   throw input_error(translated("unknown {1} \"{2}\"", noun, name), place, suggestion(name, names));
 }
 
-void expect_known_keys(const JsonValue& object, std::span<const std::string_view> known,
-                       const std::string& place) {
-  for (const JsonMember& member : expect_object(object, place).members()) {
-    if (std::find(known.begin(), known.end(), member.key) != known.end()) continue;
-    throw input_error(translated("unknown key \"{1}\"", member.key), pointer_to(place, member.key),
-                      suggestion(member.key, known));
-  }
-}
-
 const JsonValue* JsonObject::find(std::string_view key) const noexcept {
   const JsonValue* const found = value_.find(key);
   const bool absent =
@@ -249,14 +240,6 @@ JsonObject JsonObject::object(std::string_view key) const {
 
 std::optional<std::string> JsonObject::optional_string(std::string_view key) const {
   return find(key) == nullptr ? std::nullopt : std::optional(string(key));
-}
-
-std::optional<bool> JsonObject::optional_boolean(std::string_view key) const {
-  return find(key) == nullptr ? std::nullopt : std::optional(boolean(key));
-}
-
-std::optional<double> JsonObject::optional_number(std::string_view key) const {
-  return find(key) == nullptr ? std::nullopt : std::optional(number(key));
 }
 
 std::optional<std::size_t> JsonObject::optional_count(std::string_view key,

@@ -148,17 +148,13 @@ auto expect_choice(const JsonValue& value, const std::string& place, const std::
   return table[expect_name(value, place, noun, names)].value;
 }
 
-/// Throws Error(input) for the first member that is not among `known`, with the nearest known name.
-void expect_known_keys(const JsonValue& object, std::span<const std::string_view> known,
-                       const std::string& place);
-
 /// An object of JSON and its place. Members are read with presence and type checked: each function
 /// throws Error(input) at the member's JSON pointer, in the words that the constructor was given.
 /// A value that is no object counts as one without members. Refers to the value, which must stay.
 ///
-///     const JsonObject scaling(value, "/rotary/scaling", {.missing_help = to_translate("…")});
-///     const double factor = scaling.number("factor");                  // must be there
-///     const auto slow = scaling.optional_number("beta_slow");          // may be absent
+///     const JsonObject options(value, "/options", {.missing_help = to_translate("…")});
+///     const std::size_t heads = options.count("heads", 1);  // must be there
+///     const auto reach = options.optional_count("reach");   // may be absent
 class JsonObject {
  public:
   /// Texts of the errors, in English and marked by to_translate().
@@ -204,8 +200,6 @@ class JsonObject {
 
   /// Members that may be absent, with their types checked as above.
   std::optional<std::string> optional_string(std::string_view key) const;
-  std::optional<bool> optional_boolean(std::string_view key) const;
-  std::optional<double> optional_number(std::string_view key) const;
   std::optional<std::size_t> optional_count(std::string_view key, std::size_t least = 0) const;
 
  private:

@@ -142,10 +142,6 @@ PatchGrid grid_of(const VisionPart& vision, std::size_t height, std::size_t widt
       "", translated("let it be resized to at least one patch"));
 }
 
-std::size_t tokens_before_patches(const Architecture& model) {
-  return first_tokens(model) + model.vision->registers;
-}
-
 std::vector<std::string> picture_tokens(const Architecture& model, const PatchGrid& grid) {
   const TensorNames& names = model.stacks.front().names;
   std::vector<std::string> all;

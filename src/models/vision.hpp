@@ -22,9 +22,6 @@ struct PatchGrid {
 /// The grid of a picture [..,H,W] of that size. Throws Error(input) if it is smaller than a patch.
 PatchGrid grid_of(const VisionPart& vision, std::size_t height, std::size_t width);
 
-/// Number of tokens before the patches: [CLS], [DIST] and registers.
-std::size_t tokens_before_patches(const Architecture& model);
-
 /// Names of a picture's tokens: "[CLS]", "[DIST]", "[REG1]"…, and "ROW,COLUMN" of the patches.
 std::vector<std::string> picture_tokens(const Architecture& model, const PatchGrid& grid);
 
