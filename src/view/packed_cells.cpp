@@ -19,11 +19,33 @@
 namespace attn {
 namespace {
 
+// The bytes of a whole number, little endian.
 template <class Number>
 void append_bytes(std::string& bytes, Number number) {
   for (std::size_t i = 0; i < sizeof number; ++i) {
     bytes += static_cast<char>(number >> (8 * i) & 0xFFU);
   }
+}
+
+void append_float(std::string& bytes, float number) {
+  append_bytes(bytes, std::bit_cast<std::uint32_t>(number));
+}
+
+void append_double(std::string& bytes, double number) {
+  append_bytes(bytes, std::bit_cast<std::uint64_t>(number));
+}
+
+// The code of a share, 0 … 1, cut at these.
+std::uint32_t code_of_share(double share, const Codes& codes) noexcept {
+  return static_cast<std::uint32_t>(std::lround(std::clamp(share, 0.0, 1.0) * codes.highest));
+}
+
+// The code of what has no share; 0 of finite values that are not hidden.
+std::uint32_t code_apart(double value, bool hidden, const Codes& codes) noexcept {
+  if (hidden) return codes.hidden;
+  if (std::isnan(value)) return codes.not_a_number;
+  if (std::isinf(value)) return value > 0 ? codes.infinity : codes.minus_infinity;
+  return 0;
 }
 
 // The finite value of the row that is furthest from 0, in single precision.
@@ -57,17 +79,6 @@ std::string_view name(CellType type) noexcept {
 Codes codes_of(CellType type) noexcept {
   const std::uint32_t highest = type == CellType::uint16 ? 65531 : 251;
   return {highest, highest + 1, highest + 2, highest + 3, highest + 4};
-}
-
-std::uint32_t code_of_share(double share, const Codes& codes) noexcept {
-  return static_cast<std::uint32_t>(std::lround(std::clamp(share, 0.0, 1.0) * codes.highest));
-}
-
-std::uint32_t code_apart(double value, bool hidden, const Codes& codes) noexcept {
-  if (hidden) return codes.hidden;
-  if (std::isnan(value)) return codes.not_a_number;
-  if (std::isinf(value)) return value > 0 ? codes.infinity : codes.minus_infinity;
-  return 0;
 }
 
 void CellRows::add(std::span<const double> values, std::span<const std::uint8_t> hidden) {
@@ -119,20 +130,10 @@ CellBytes CellRows::finish() && {
   return std::move(bytes_);
 }
 
-void append_float(std::string& bytes, float number) {
-  append_bytes(bytes, std::bit_cast<std::uint32_t>(number));
-}
-
-void append_double(std::string& bytes, double number) {
-  append_bytes(bytes, std::bit_cast<std::uint64_t>(number));
-}
-
-void append_word(std::string& bytes, std::uint32_t number) {
-  append_bytes(bytes, number);
-}
-
 namespace {
 
+// Exact up to `most_exact` cells that are kept, two bytes a cell up to `most_wide`, else one.
+constexpr std::size_t most_exact = 200'000, most_wide = 6'000'000;
 constexpr std::size_t most_strongest_keys = 8;
 
 struct Kept {
@@ -231,7 +232,7 @@ CellBytes reduced(const ReducedMap& map, CellRows rows) {
 // All keys, then all values.
 std::string bytes_of(const StrongestKeys& strongest) {
   std::string bytes;
-  for (const std::uint32_t key : strongest.keys) append_word(bytes, key);
+  for (const std::uint32_t key : strongest.keys) append_bytes(bytes, key);
   for (const float value : strongest.values) append_float(bytes, value);
   return bytes;
 }

@@ -26,12 +26,6 @@ struct Codes {
 };
 Codes codes_of(CellType type) noexcept;
 
-/// The code of a share, 0 … 1, cut at these.
-std::uint32_t code_of_share(double share, const Codes& codes) noexcept;
-
-/// The code of what has no share; 0 of finite values that are not hidden.
-std::uint32_t code_apart(double value, bool hidden, const Codes& codes) noexcept;
-
 /// A matrix as the bytes of a block, little endian.
 struct CellBytes {
   std::string cells;
@@ -60,11 +54,6 @@ class CellRows {
   bool hides_ = false;
 };
 
-/// Appends the bytes of a number, little endian.
-void append_float(std::string& bytes, float number);
-void append_double(std::string& bytes, double number);
-void append_word(std::string& bytes, std::uint32_t number);
-
 /// Plan by which all maps of a page stay within its budget of cells.
 struct CellPlan {
   /// Whether values are kept as they are; else as codes of this type.
@@ -79,9 +68,7 @@ struct CellPlan {
   std::size_t kept(std::size_t positions) const noexcept;
 };
 
-/// Exact up to `most_exact` cells that are kept, two bytes a cell up to `most_wide`, else one.
-inline constexpr std::size_t most_exact = 200'000, most_wide = 6'000'000;
-
+/// The plan for maps of these sizes: values as they are while they are few, else codes.
 CellPlan cell_plan(std::span<const ViewedInput::Sizes> sizes, std::size_t budget);
 
 /// A raw deflate stream of the bytes, as base64. Equal bytes give equal text.
