@@ -37,7 +37,7 @@ bool additive_scores_fit(const Additive& score, double scale) {
   // Kernels count in units of ln 2.
   constexpr double largest = std::numeric_limits<T>::max() / 4;
   if (sum * std::numbers::log2e >= largest) return false;
-  // An eighth of the bound of a score's error is the most that is seen of it.
+  // Errors of scores stay below an eighth of their bound in practice.
   const double error = (44 + static_cast<double>(score.w_v.size()) / 2) * 0x1p-24 * sum;
   return sizeof(T) == sizeof(double) || error / 8 <= 5e-5;
 }

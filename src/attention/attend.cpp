@@ -242,7 +242,7 @@ void round_inputs(Score& score, DType dtype) {
 void multiply_by_gate(AttentionResult& result, const AttentionOptions& options,
                       const Geometry& geometry) {
   if (!options.gate || !result.output) return;
-  // Gates of another type than the outputs are not rounded to theirs.
+  // A gate of another type is not rounded to the type of the outputs.
   const DType stored = result.output.dtype();
   const DType type = stored == options.gate.dtype() && !is_half(stored) ? stored : DType::float64;
   const Tensor gated = mapped(

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view layers = "layers.";
 
-// First text after a point, or at the start, that begins with `layers`, from `from` on; npos if
-// there is none.
+// The first place from `from` on, at the start of the text or after a point, where `layers` begins;
+// npos if there is none.
 std::size_t find_layers(std::string_view text, std::size_t from) {
   for (std::size_t at = text.find(layers, from); at != text.npos; at = text.find(layers, at + 1)) {
     if (at == 0 || text[at - 1] == '.') return at;

@@ -138,7 +138,7 @@ class KernelAttention {
     constexpr std::size_t line = 64 / sizeof(T);
     return (count + line - 1) / line * line;
   }
-  // Queries of a block at most: those of a pooled map end with bins.
+  // The most queries that a block may have: blocks of a pooled map end where bins end.
   std::size_t most_queries() const { return pooled_ ? kernels::query_block : block_queries_; }
   std::size_t kernel_count() const {
     switch (kernel_) {

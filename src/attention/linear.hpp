@@ -102,8 +102,8 @@ bool make_precise(Tensor& y, const Linear& linear, const Tensor& x, const Steepn
                   std::size_t threads);
 
 /// Rows x Wᵀ of keys or queries [..,in] as [n,out] in `dtype`, float32 or float64; float32 is made
-/// precise for scores. Sets `precise` to false if float32 does not do. `steepness` is called after
-/// the product, for float32 alone.
+/// precise for scores. Sets `precise` to false where float32 is not precise enough. `steepness` is
+/// called after the product, for float32 alone.
 Tensor projected_rows(const Tensor& x, const Tensor& W, const std::function<double()>& steepness,
                       DType dtype, std::size_t threads, bool& precise);
 

@@ -410,7 +410,7 @@ AttentionResult finished(AttentionRequest inner, const AttentionWeights& weights
 
 }  // namespace
 
-// Nothing is rounded to the dtype before the last step but in 16-bit types.
+// Except in 16-bit types, nothing is rounded to the dtype before the last step.
 AttentionResult attend_projected(const ProjectedAttentionRequest& request) {
   Shape output;
   const Geometry geometry = check_projected(request, "", output);

@@ -68,8 +68,8 @@ class KeyValueCache {
 /// The attention over the queries, keys and values that the weights make of the hidden states, in
 /// that precision. What is left to do is the output projection. States, weights and options must
 /// fit each other. With a cache, states [1,n,D] are the next part of a text: their keys and values
-/// are added, and the attention reads all of them, its last query standing at the last key. Those
-/// of other states than the queries' are projected but once.
+/// are added, and the attention reads all of them, its last query standing at the last key. Keys
+/// and values of other states than the queries' are projected only once.
 AttentionRequest project(const AttentionOptions& options, const Sequences& states,
                          const AttentionWeights& weights, DType precision = DType::float64,
                          KeyValueCache* cache = nullptr);

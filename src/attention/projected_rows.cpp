@@ -119,13 +119,14 @@ class Probes {
 // `width` partial sums of a row's component is rounded by 0.42 u times its size, root of the mean
 // square. Products of about equal sizes that cancel have partial sums up to half of |W_i| |x|,
 // evenly rising and falling, whose squares add up to width / 12 times those of |W_i| |x|. Errors of
-// components are independent but for alike rows of W, so that they move a score by at most ‖W‖₂ |x|
-// times one of them, with the W of one head. Five standard deviations are held against the limit.
+// components are independent unless rows of W are alike, so that they move a score by at most ‖W‖₂
+// |x| times one of them, with the W of one head. Five standard deviations are held against the
+// limit.
 bool within_bound(const Linear& linear, const Tensor& x, const Steepness& steepness,
                   std::size_t threads) {
   const std::size_t outputs = linear.weight.shape()[0], width = linear.weight.shape()[1];
-  // ‖W‖₂ is at most the length of W as a vector, which seldom does for wide rows; a better bound
-  // takes as long as measuring as many rows x as W has.
+  // ‖W‖₂ is at most the length of W as a vector, a bound that is seldom close enough for wide rows;
+  // a better bound takes as long as measuring as many rows x as W has.
   const bool many_rows = x.size() / width >= 4 * outputs;
   if (!many_rows && width > 512) return false;
   const RowSquares squares = squares_of(x.values<float>(), width, threads);
@@ -150,9 +151,9 @@ double longest_row(const Tensor& rows, std::size_t width, std::size_t threads) {
   return length_of(squares_of(rows.converted(DType::float32).values<float>(), width, threads));
 }
 
-// 1. within_bound(). 2. The length of each row's error is measured (kernels::measure_errors). Of
-// one error in 25 less than 0.4 is seen. Each row is judged alone, so that hidden ones change
-// no bit of the others.
+// 1. within_bound(). 2. The length of each row's error is measured (kernels::measure_errors). One
+// error in 25 is measured as less than 0.4 of what it is. Each row is judged alone, so that hidden
+// ones change no bit of the others.
 bool make_precise(Tensor& y, const Linear& linear, const Tensor& x, const Steepness& steepness,
                   std::size_t threads) {
   const Linear floats{linear.weight.converted(DType::float32),

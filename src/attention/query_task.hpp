@@ -22,7 +22,7 @@
 namespace attn {
 
 /// Inputs that all blocks of queries of one attention share, and their output. Keeps references to
-/// the arguments but the sequences.
+/// all arguments except the sequences.
 template <class T>
 struct KernelInputs {
   KernelInputs(const AttentionOptions& options, const Sequences& sequences, double score_scale,

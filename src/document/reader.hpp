@@ -17,7 +17,7 @@ Plan read_plan(const Document& document, Kind kind, std::span<const Kind> kinds,
                Problems& problems);
 
 /// Finds all problems of the document except those of single random numbers, which are not drawn.
-/// Plans without problems go to `visit`; what they draw or embed is but a shape.
+/// Plans without problems go to `visit`; what they draw or embed is only a shape.
 void check_plans(const Document& document, std::span<const Kind> kinds, Problems& problems,
                  const std::function<void(const Plan&)>& visit = {});
 

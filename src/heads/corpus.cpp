@@ -72,7 +72,8 @@ StoredSums stored_in(const std::filesystem::path& path) {
   }
 }
 
-// Each thread has sums of its own, which more than any machine has would spend time and memory on.
+// Each thread has sums of its own; more threads than any machine has would only spend time and
+// memory on theirs.
 constexpr std::size_t most_threads = 256;
 
 /// The texts of one shard, added up by several threads.

@@ -68,8 +68,8 @@ std::vector<HeadValues> means_of_samples(const std::vector<HeadValues>& values,
 /// Plan of a document whose maps are to be read, after `choose`, which may be called several times.
 /// Throws Error(usage) for several kinds of attention.
 Plan plan_of_maps(const Document& document, const std::function<void(Plan&)>& choose);
-/// Plan for statistics. With `rows`, which becomes whether the maps are so large that their rows
-/// are read in place of them. Throws Error(usage) for pooled weights too.
+/// Plan for statistics. Sets `rows`, if it is given, to whether the maps are so large that their
+/// rows are read in place of them. Throws Error(usage) for pooled weights too.
 Plan plan_of_statistics(const HeadsOptions& options, const Document& document,
                         bool* rows = nullptr);
 

@@ -145,7 +145,7 @@ Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size
   for (std::size_t h = 0; h < most; ++h) {
     heatmap.key_labels.push_back(translated("Head {1}", h));
   }
-  // The scale begins at the zero that there is.
+  // Without negative numbers the scale begins at 0.
   heatmap.any_numbers = !weights && std::any_of(numbers.begin(), numbers.end(),
                                                 [](double number) { return number < 0; });
   const bool yes_or_no = std::all_of(numbers.begin(), numbers.end(), [](double number) {
@@ -154,7 +154,7 @@ Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size
   heatmap.weights = Tensor({attentions.size(), most}, std::move(numbers));
   PlotOptions plot = options.plot;
   if (!plot.figure.title) plot.figure.title = title;
-  // Of two values, which the cells name, a bar would say less than their meaning does.
+  // Where cells show their values, each 0 or 1, no bar is needed: its text stands below the map.
   constexpr std::size_t most_with_values = 24;
   if (!bar.empty() && yes_or_no && std::max(most, attentions.size()) <= most_with_values) {
     plot.colors.bar = false;

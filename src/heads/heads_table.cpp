@@ -23,8 +23,8 @@ namespace {
 
 using Statistics = std::vector<HeadStatistic>;
 
-// Share of its weight from which on a head looks at a place; patterns of tokens that occur again
-// concern few rows.
+// A head looks at a place that has at least this share of its weight; patterns of tokens that occur
+// again concern few rows, so that less is enough.
 constexpr double most_of_it = 0.5, much_of_it = 0.3;
 
 /// A line of the table.
@@ -134,7 +134,7 @@ class Columns {
  private:
   void say(const std::string& note) { notes += note + "\n"; }
 
-  // Leaves out what makes lines too long, from the end of the order of telling ones.
+  // Leaves out the statistics that make lines too long, beginning with those that say least.
   void fit(const std::vector<Row>& rows, const HeadsTable& options, bool chosen) {
     if (options.width == 0 || chosen) return;
     using enum HeadStatistic;

@@ -241,8 +241,8 @@ bool add_keys(const QueryRow<T>* rows, const PackedHead<T>& head, KeyStep<T>& ke
 }
 
 // add_keys() for queries that lie side by side in `packed`; with `measures`, values are measured
-// before powers are multiplied with them. Asks for the `next` keys after the step on the way, and
-// for their values.
+// before powers are multiplied with them. Prefetches the `next` keys after the step and their
+// values on the way.
 template <bool measures, class T, class Fit>
 bool add_keys_in_lanes(const QueryRow<T>* rows, const T* packed, const PackedHead<T>& head,
                        KeyStep<T>& keys, std::size_t next, const Fit& fit) {

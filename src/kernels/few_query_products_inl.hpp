@@ -74,7 +74,7 @@ struct Unmeasured {
   HWY_INLINE void see(V) {}
 };
 
-// Asks for rows that are read soon, one cache line at a time between multiply-adds: many lines at
+// Prefetches rows that are read soon, one cache line at a time between multiply-adds: many lines at
 // once would wait for each other.
 template <class T>
 class RowsAhead {
@@ -118,7 +118,7 @@ class RowsAhead {
   const T* stop_ = nullptr;
 };
 
-// Stands for RowsAhead where nothing is asked for.
+// Stands for RowsAhead where nothing is prefetched.
 struct NothingAhead {
   HWY_INLINE void next() {}
 };

@@ -14,7 +14,7 @@ namespace attn::kernels {
 /// Largest number of cells per call: registers of so many stay in the first-level cache, and the
 /// choice of each step's operation costs little beside them.
 constexpr std::size_t row_piece = 512;
-/// Numbers of a whole vector, or of several: what all keys share is there so often.
+/// A number that all keys share is stored this often, which fills whole vectors on every target.
 constexpr std::size_t shared_numbers = 16;
 
 /// Some keys of consecutive queries. Rows of their cells begin at multiples of stride().

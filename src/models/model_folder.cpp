@@ -312,7 +312,7 @@ std::shared_ptr<const ModelFolder> ModelFolders::open(const fs::path& path,
   const std::string key = path.native() + '\0' + (row ? row->native() : "");
   const auto known = open_.find(key);
   if (known != open_.end()) {
-    // Who asks which files were read is to hear of these too.
+    // A caller that wants to know which files were read hears of these too.
     if (given.opened) {
       for (const fs::path& file : known->second->files) {
         given.opened(file, MappedFile::open(FileName::by_document(file),

@@ -26,7 +26,7 @@ bool is_present(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-// Absent or empty is the same.
+// The value of an environment variable; empty if it is not set.
 std::string variable(const char* name) {
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing sets it
   return value == nullptr ? "" : value;
