@@ -299,6 +299,30 @@ Geometry check_given_scores(const GivenScores& request) {
   return geometry;
 }
 
+// Checks the past key and value together. Returns their length; 0 without them.
+std::size_t check_pasts(const Sequences& sequences, std::optional<std::size_t> split_heads,
+                        Samples& samples) {
+  if (static_cast<bool>(sequences.past_key) != static_cast<bool>(sequences.past_value)) {
+    throw input_error(sequences.past_key ? translated("past_key is given without past_value")
+                                         : translated("past_value is given without past_key"),
+                      sequences.past_key ? "/past_key" : "/past_value",
+                      translated("give both or neither"));
+  }
+  if (!sequences.past_key) return 0;
+  const std::size_t length =
+      check_past(sequences.past_key, "past_key", sequences.key_or_query(), "key", split_heads);
+  if (check_past(sequences.past_value, "past_value", sequences.value_or_key(), "value",
+                 split_heads) != length) {
+    throw input_error(
+        translated("{1} and {2} have different lengths", described("past_key", sequences.past_key),
+                   described("past_value", sequences.past_value)),
+        "/past_value", translated("give the past value one row per past key"));
+  }
+  samples.join(sequences.past_key, "past_key");
+  samples.join(sequences.past_value, "past_value");
+  return length;
+}
+
 Geometry check_sequences(const Sequences& sequences, const Score& score) {
   if (!sequences.query) {
     throw input_error(translated("there is no query"), "/query",
@@ -341,27 +365,8 @@ Geometry check_sequences(const Sequences& sequences, const Score& score) {
   if (info(kind_of(score)).parameters.empty()) check_same_width(sequences, geometry);
   geometry.hidden = check_parameters(score, geometry);
 
-  if (static_cast<bool>(sequences.past_key) != static_cast<bool>(sequences.past_value)) {
-    throw input_error(sequences.past_key ? translated("past_key is given without past_value")
-                                         : translated("past_value is given without past_key"),
-                      sequences.past_key ? "/past_key" : "/past_value",
-                      translated("give both or neither"));
-  }
-  if (sequences.past_key) {
-    const std::optional<std::size_t> split_heads =
-        geometry.joined ? std::optional(kv_heads) : std::nullopt;
-    geometry.past = check_past(sequences.past_key, "past_key", key, "key", split_heads);
-    const std::size_t past_values =
-        check_past(sequences.past_value, "past_value", value, "value", split_heads);
-    if (past_values != geometry.past) {
-      throw input_error(translated("{1} and {2} have different lengths",
-                                   described("past_key", sequences.past_key),
-                                   described("past_value", sequences.past_value)),
-                        "/past_value", translated("give the past value one row per past key"));
-    }
-    samples.join(sequences.past_key, "past_key");
-    samples.join(sequences.past_value, "past_value");
-  }
+  geometry.past =
+      check_pasts(sequences, geometry.joined ? std::optional(kv_heads) : std::nullopt, samples);
   geometry.keys = geometry.past + k.length;
   geometry.batch = samples.count();
   return geometry;
