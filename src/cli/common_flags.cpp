@@ -180,70 +180,82 @@ void add_document(Flags& flags, DocumentOptions& options) {
   add_files(flags, options.files);
 }
 
+namespace {
+
+// Refuses a command line without an input document, unless a model `reads` something else.
+void check_without_input(const DocumentOptions& options, bool reads, const std::string& command) {
+  if (options.model && reads) return;
+  if (options.model) {
+    throw Error(ErrorKind::usage,
+                translated("there is neither a text nor a document for the model"), command,
+                translated("give a text with --text, or name a document"));
+  }
+  if (!options.texts.empty()) {
+    throw Error(ErrorKind::usage, translated("--text is given without --model"), command,
+                translated("name the checkpoint folder that reads it with --model"));
+  }
+  throw Error(
+      ErrorKind::usage, translated("no input document given"), command,
+      translated("name a document, or - for standard input; attn-cli example KIND prints one"));
+}
+
+// Refuses words that are not one document. `text_only`: a model is given and nothing that it reads,
+// so that the words may be its text.
+void check_inputs(const std::vector<std::string>& inputs, bool text_only,
+                  const std::string& command) {
+  std::string whole = inputs[0];
+  for (std::size_t i = 1; i < inputs.size(); ++i) whole += " " + inputs[i];
+  std::error_code none;
+  const bool bare = text_only && inputs[0] != "-" && inputs[0] != "";
+  if (bare && !std::filesystem::path(inputs[0]).has_extension() &&
+      !std::filesystem::exists(inputs[0], none)) {
+    throw Error(ErrorKind::usage, translated("there is no document \"{1}\"", inputs[0]), command,
+                translated("give a text with {1}", "--text \"" + whole + "\""));
+  }
+  if (inputs.size() > 1 && std::filesystem::exists(whole, none)) {
+    throw Error(ErrorKind::usage,
+                translated("more than one input document given: \"{1}\" is the second", inputs[1]),
+                command, translated("put it in quotes: {1}", "\"" + whole + "\""));
+  }
+  if (inputs[0].starts_with('{') && !std::filesystem::exists(inputs[0], none)) {
+    throw Error(ErrorKind::usage, translated("a document is given in place of its file"), command,
+                translated("pass it on standard input to {1}", command + " -"));
+  }
+  if (inputs.size() > 1) {
+    throw Error(ErrorKind::usage,
+                translated("more than one input document given: \"{1}\" is the second", inputs[1]),
+                command, translated("run them one by one, or use attn-cli batch"));
+  }
+  // Folders of results are told apart where documents are opened.
+  if (command == "attn-cli run" && std::filesystem::is_directory(inputs[0], none) &&
+      !std::filesystem::exists(inputs[0] + "/result.json", none)) {
+    throw Error(ErrorKind::file, translated("\"{1}\" is a folder", inputs[0]), command,
+                translated("compute all documents in it with {1}", "attn-cli batch " + inputs[0]));
+  }
+}
+
+}  // namespace
+
 Words document_words(DocumentOptions& options, const std::string& command) {
-  return {
-      "INPUT",
-      translated("Input document, - for standard input"),
-      [&options, command](const std::vector<std::string>& inputs) {
-        const bool reads =
-            !options.texts.empty() || !options.images.empty() || !options.token_ids.empty();
-        // The second text of `--patch A B` follows as a word.
-        if (options.patch && options.model && !reads && inputs.size() == 1) {
-          options.texts.push_back({std::exchange(*options.patch, inputs[0]), std::nullopt});
-          return;
-        }
-        if (inputs.empty() && options.model && reads) return;
-        if (inputs.empty() && options.model) {
-          throw Error(ErrorKind::usage,
-                      translated("there is neither a text nor a document for the model"), command,
-                      translated("give a text with --text, or name a document"));
-        }
-        if (inputs.empty() && !options.texts.empty()) {
-          throw Error(ErrorKind::usage, translated("--text is given without --model"), command,
-                      translated("name the checkpoint folder that reads it with --model"));
-        }
-        if (inputs.empty()) {
-          throw Error(
-              ErrorKind::usage, translated("no input document given"), command,
-              translated(
-                  "name a document, or - for standard input; attn-cli example KIND prints one"));
-        }
-        std::string whole = inputs[0];
-        for (std::size_t i = 1; i < inputs.size(); ++i) whole += " " + inputs[i];
-        std::error_code none;
-        const bool bare = options.model && !reads && inputs[0] != "-" && inputs[0] != "";
-        if (bare && !std::filesystem::path(inputs[0]).has_extension() &&
-            !std::filesystem::exists(inputs[0], none)) {
-          throw Error(ErrorKind::usage, translated("there is no document \"{1}\"", inputs[0]),
-                      command, translated("give a text with {1}", "--text \"" + whole + "\""));
-        }
-        if (inputs.size() > 1 && std::filesystem::exists(whole, none)) {
-          throw Error(
-              ErrorKind::usage,
-              translated("more than one input document given: \"{1}\" is the second", inputs[1]),
-              command, translated("put it in quotes: {1}", "\"" + whole + "\""));
-        }
-        if (inputs[0].starts_with('{') && !std::filesystem::exists(inputs[0], none)) {
-          throw Error(ErrorKind::usage, translated("a document is given in place of its file"),
-                      command, translated("pass it on standard input to {1}", command + " -"));
-        }
-        if (inputs.size() > 1) {
-          throw Error(
-              ErrorKind::usage,
-              translated("more than one input document given: \"{1}\" is the second", inputs[1]),
-              command, translated("run them one by one, or use attn-cli batch"));
-        }
-        // Folders of results are told apart where documents are opened.
-        if (command == "attn-cli run" && std::filesystem::is_directory(inputs[0], none) &&
-            !std::filesystem::exists(inputs[0] + "/result.json", none)) {
-          throw Error(
-              ErrorKind::file, translated("\"{1}\" is a folder", inputs[0]), command,
-              translated("compute all documents in it with {1}", "attn-cli batch " + inputs[0]));
-        }
-        options.input = inputs[0];
-      },
-      {},
-      true};
+  return {"INPUT",
+          translated("Input document, - for standard input"),
+          [&options, command](const std::vector<std::string>& inputs) {
+            const bool reads =
+                !options.texts.empty() || !options.images.empty() || !options.token_ids.empty();
+            // The second text of `--patch A B` follows as a word.
+            if (options.patch && options.model && !reads && inputs.size() == 1) {
+              options.texts.push_back({std::exchange(*options.patch, inputs[0]), std::nullopt});
+              return;
+            }
+            if (inputs.empty()) {
+              check_without_input(options, reads, command);
+              return;
+            }
+            check_inputs(inputs, options.model && !reads, command);
+            options.input = inputs[0];
+          },
+          {},
+          true};
 }
 
 namespace {
