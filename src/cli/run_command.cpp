@@ -48,30 +48,59 @@ std::string drawn(const RunOutcome& outcome, const TerminalOptions& terminal) {
   return text;
 }
 
-int compute(const GivenToRun& given) {
-  const Common& common = given.common;
-  if (given.show && common.json) {
+// Whether the result goes to standard output, to which nothing else may be written then.
+bool answers_alone(const GivenToRun& given) {
+  if (given.show && given.common.json) {
     throw Error(ErrorKind::usage,
                 translated("--show and --json cannot both write to standard output"), "--show",
                 translated("leave one of them out"));
   }
+  if (!answers(given.options, given.common.json, "attn-cli run")) return false;
+  if (given.show) {
+    throw Error(ErrorKind::usage,
+                translated("--show and --out - cannot both write to standard output"), "--show",
+                translated("leave one of them out"));
+  }
+  if (given.page) {
+    throw Error(ErrorKind::usage,
+                translated("pictures cannot go to standard output together with the result"),
+                "--plots",
+                translated("leave out --plots, or give {1} a folder with --out", "attn-cli run"));
+  }
+  return true;
+}
+
+// Prints what is to be said of the outcome, and the report unless the result is the answer. Returns
+// the exit code.
+int report(RunOutcome& outcome, const GivenToRun& given, bool answering,
+           const TerminalOptions& terminal) {
+  int exit_code = 0;
+  for (const RunReport& one : outcome.reports) {
+    for (const Error& error : one.failed_pictures) {
+      complain(with_flags(error.what()));
+      exit_code = static_cast<int>(error.kind());
+    }
+  }
+  if (given.common.quiet) return exit_code;
+  for (RunReport& one : outcome.reports) {
+    for (std::string& warning : one.warnings) warning = with_flags(warning);
+    warn(one.warnings);
+  }
+  if (answering) return exit_code;
+  print(given.common.json ? report_json(outcome)
+                          : terminal_lines(report_text(outcome, report_columns())));
+  if (given.show) print(drawn(outcome, terminal));
+  return exit_code;
+}
+
+int compute(const GivenToRun& given) {
+  const Common& common = given.common;
+  const bool answering = answers_alone(given);
   RunOptions options = given.options;
   // --query chooses the query of a split where there is one, else that of the pictures.
   if (options.why && options.selection.query) {
     options.why.query = whole_number("--query", *options.selection.query);
     options.selection.query.reset();
-  }
-  const bool answering = answers(options, common.json, "attn-cli run");
-  if (answering && given.show) {
-    throw Error(ErrorKind::usage,
-                translated("--show and --out - cannot both write to standard output"), "--show",
-                translated("leave one of them out"));
-  }
-  if (answering && given.page) {
-    throw Error(ErrorKind::usage,
-                translated("pictures cannot go to standard output together with the result"),
-                "--plots",
-                translated("leave out --plots, or give {1} a folder with --out", "attn-cli run"));
   }
   if (answering) options.answer = print_result;
   options.reported_weights = given.show;
@@ -97,23 +126,7 @@ int compute(const GivenToRun& given) {
   }
   RunOutcome outcome = given.page ? run_and_view(options, page_of(options)) : run(options);
   progress.clear();
-  int exit_code = 0;
-  for (const RunReport& report : outcome.reports) {
-    for (const Error& error : report.failed_pictures) {
-      complain(with_flags(error.what()));
-      exit_code = static_cast<int>(error.kind());
-    }
-  }
-  if (common.quiet) return exit_code;
-  for (RunReport& report : outcome.reports) {
-    for (std::string& warning : report.warnings) warning = with_flags(warning);
-    warn(report.warnings);
-  }
-  if (answering) return exit_code;
-  print(common.json ? report_json(outcome)
-                    : terminal_lines(report_text(outcome, report_columns())));
-  if (given.show) print(drawn(outcome, terminal));
-  return exit_code;
+  return report(outcome, given, answering, terminal);
 }
 
 }  // namespace
