@@ -149,12 +149,6 @@ class Reading {
     Plan plan = plan_of_statistics(options_, document, whole ? nullptr : &rows);
     outcome_.warnings = plan.warnings;
     auto* model = std::get_if<ModelRequest>(&plan.computation);
-    if (wants(HeadAnalysis::rollout) && model != nullptr &&
-        !std::ranges::all_of(model->folder->architecture.stacks.front().layers,
-                             &ModelLayer::has_map)) {
-      outcome_.warnings.emplace_back(
-          translated("the rollout leaves out what layers without a map mix"));
-    }
     std::optional<Lens> lens;
     // Without a part of the model, the other text is for each head in its turn.
     std::optional<Patch> patch;
@@ -167,38 +161,14 @@ class Reading {
     if (model == nullptr) {
       refuse_what_takes_a_model();
     } else {
-      lengths_ = {};
-      for (const auto& ids : model->texts.ids) lengths_.push_back(ids.size());
-      for (const auto& ids : model->texts.decoder_ids) decoder_lengths_.push_back(ids.size());
-      outcome_.tokens = plan.model->tokens;
-      if (model->answer) {
-        shares_.emplace(*model);
-        outcome_.shares.emplace();
-        outcome_.shares->parts = model->parts.names;
-        for (const GeneratedText& text : plan.model->generated) {
-          auto& tokens = outcome_.shares->tokens.emplace_back(text.tokens);
-          if (tokens.empty()) tokens = written_tokens(std::nullopt, text.ids);
-        }
-      }
-      if (wants(HeadAnalysis::norms)) watch_norms(*model, tensors_);
+      begin(*model, *plan.model);
       if (wants(HeadAnalysis::lens)) lens.emplace(*model, options_.lens_tokens);
-      if (wants(HeadAnalysis::contacts)) check_contacts(*model);
     }
-    const bool scores = reads_scores(options_.statistics);
     if (rows) {
-      labels_ = plan.attentions[0].labels.query;
-      walk_rows(plan, options_.counting, nullptr, scores, [&](const TextNumbers& numbers) {
-        put_statistics(numbers.name, numbers.values, true, true);
-      });
+      read_rows(plan);
       model->rows = {};
     } else {
-      compute_maps(
-          plan, options_.counting, scores, [&](const AttentionMap& map) { take(map); },
-          [&](const NamedTensor& result) {
-            if (result.name == "contacts" && wants(HeadAnalysis::contacts)) {
-              tensors_.emplace_back(result.name, result.tensor);
-            }
-          });
+      read_maps(plan);
     }
     if (model == nullptr) return;
     if (shares_ && outcome_.shares->attentions.empty()) {
@@ -213,6 +183,49 @@ class Reading {
     if (!options_.without_heads_of.empty()) {
       outcome_.differences = head_differences(*model, options_.without_heads_of);
     }
+  }
+
+  // Notes what is known of a model's texts before they are computed, and asks for norms.
+  void begin(ModelRequest& model, const ModelReport& report) {
+    if (wants(HeadAnalysis::rollout) &&
+        !std::ranges::all_of(model.folder->architecture.stacks.front().layers,
+                             &ModelLayer::has_map)) {
+      outcome_.warnings.emplace_back(
+          translated("the rollout leaves out what layers without a map mix"));
+    }
+    for (const auto& ids : model.texts.ids) lengths_.push_back(ids.size());
+    for (const auto& ids : model.texts.decoder_ids) decoder_lengths_.push_back(ids.size());
+    outcome_.tokens = report.tokens;
+    if (model.answer) {
+      shares_.emplace(model);
+      outcome_.shares.emplace();
+      outcome_.shares->parts = model.parts.names;
+      for (const GeneratedText& text : report.generated) {
+        auto& tokens = outcome_.shares->tokens.emplace_back(text.tokens);
+        if (tokens.empty()) tokens = written_tokens(std::nullopt, text.ids);
+      }
+    }
+    if (wants(HeadAnalysis::norms)) watch_norms(model, tensors_);
+    if (wants(HeadAnalysis::contacts)) check_contacts(model);
+  }
+
+  void read_rows(Plan& plan) {
+    labels_ = plan.attentions[0].labels.query;
+    walk_rows(plan, options_.counting, nullptr, reads_scores(options_.statistics),
+              [&](const TextNumbers& numbers) {
+                put_statistics(numbers.name, numbers.values, true, true);
+              });
+  }
+
+  void read_maps(Plan& plan) {
+    compute_maps(
+        plan, options_.counting, reads_scores(options_.statistics),
+        [&](const AttentionMap& map) { take(map); },
+        [&](const NamedTensor& result) {
+          if (result.name == "contacts" && wants(HeadAnalysis::contacts)) {
+            tensors_.emplace_back(result.name, result.tensor);
+          }
+        });
   }
 
   void put_statistics(const std::string& name, const std::vector<HeadValues>& values,
