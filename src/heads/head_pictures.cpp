@@ -167,12 +167,9 @@ Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size
   return draw_heatmap(heatmap, plot.heatmap(), options.format);
 }
 
-std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsOutcome& outcome,
-                                       const NamedTensors& tensors,
-                                       const std::vector<std::vector<std::string>>& labels,
-                                       const std::vector<AttentionName>& on_map,
-                                       const std::optional<SeenPicture>& seen) {
-  Pictures pictures(options, labels, seen);
+namespace {
+
+void add_statistics(const HeadsOptions& options, const HeadsOutcome& outcome, Pictures& pictures) {
   for (const HeadStatistic statistic : outcome.statistics) {
     const auto column = static_cast<std::size_t>(statistic);
     const HeadStatisticInfo& info = head_statistics()[column];
@@ -191,31 +188,29 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
                                          with_digits(options.counting.sink_threshold, 4))
                             : ""));
   }
-  const bool layers = std::any_of(
-      outcome.attentions.begin(), outcome.attentions.end(),
-      [](const AttentionHeads& attention) { return AttentionName(attention.name).layer(); });
-  if (outcome.patches) {
-    const HeadPatches& patches = *outcome.patches;
-    std::vector<AttentionHeads> effects;
-    for (std::size_t n = 0; n < patches.patched.size(); ++n) {
-      AttentionHeads& own = effects.emplace_back();
-      own.name = patches.layers[n];
-      own.name.insert(own.name.rfind('.') + 1, "layers.");  // npos + 1 = 0
-      own.name += ".self";
-      for (const double difference : patches.patched[n]) {
-        own.heads.push_back({difference - patches.own});
-      }
+}
+
+void add_patches(const HeadsOptions& options, const HeadPatches& patches, Pictures& pictures) {
+  std::vector<AttentionHeads> effects;
+  for (std::size_t n = 0; n < patches.patched.size(); ++n) {
+    AttentionHeads& own = effects.emplace_back();
+    own.name = patches.layers[n];
+    own.name.insert(own.name.rfind('.') + 1, "layers.");  // npos + 1 = 0
+    own.name += ".self";
+    for (const double difference : patches.patched[n]) {
+      own.heads.push_back({difference - patches.own});
     }
-    pictures.add("heads.patch",
-                 layers_by_heads(effects, 0,
-                                 translated("Effect of Each Head on the Logit of {1} Minus {2}",
-                                            in_quotes(patches.token), in_quotes(patches.other)),
-                                 false, options, translated("Effect")));
   }
-  const std::string sample =
-      labels.size() > 1
-          ? " " + translated("({1})", translated("Sample {1}", options.sample + (layers ? 0 : 1)))
-          : "";
+  pictures.add("heads.patch",
+               layers_by_heads(effects, 0,
+                               translated("Effect of Each Head on the Logit of {1} Minus {2}",
+                                          in_quotes(patches.token), in_quotes(patches.other)),
+                               false, options, translated("Effect")));
+}
+
+// Norms layer by layer and the rollout of the last layer. `sample` ends their titles.
+void add_norms_and_rollout(const NamedTensors& tensors, const std::string& sample,
+                           Pictures& pictures) {
   std::string last_rollout;
   for (const auto& [name, tensor] : tensors) {
     if (name.ends_with("rollout")) last_rollout = name;
@@ -229,66 +224,97 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
                        translated("Norm"));
     }
   }
-  if (!last_rollout.empty()) {
-    pictures.add_map("rollout", *find(tensors, last_rollout), 0,
-                     translated("Attention Rollout") + sample,
-                     translated("Share of the Input Token"),
-                     find(tensors, AttentionName::of_tensor(last_rollout).tensor("allowed")));
+  if (last_rollout.empty()) return;
+  pictures.add_map("rollout", *find(tensors, last_rollout), 0,
+                   translated("Attention Rollout") + sample, translated("Share of the Input Token"),
+                   find(tensors, AttentionName::of_tensor(last_rollout).tensor("allowed")));
+}
+
+// The heads as points [N,2]; `on_map` has the attention of each.
+void add_head_map(const HeadsOptions& options, const Tensor& places,
+                  const std::vector<AttentionName>& on_map, Pictures& pictures) {
+  PointMap map;
+  map.points = places;
+  std::size_t head = 0;
+  for (std::size_t at = 0; at < on_map.size(); ++at) {
+    const AttentionName& attention = on_map[at];
+    head = at > 0 && on_map[at - 1] == attention ? head + 1 : 0;
+    if (head == 0) {
+      map.group_names.push_back(attention.empty() ? translated("Attention")
+                                                  : attention.row_title());
+    }
+    map.groups.push_back(map.group_names.size() - 1);
+    map.names.push_back(attention.head_name(head));
   }
+  map.title = translated("Heads with Similar Maps Are Near Each Other");
+  FigureOptions figure = options.plot.figure;
+  if (!figure.xlabel) figure.xlabel = translated("Distances: Jensen-Shannon divergences");
+  pictures.add("head_map", draw_points(map, figure, options.format));
+}
+
+// The likeliest token of each layer at each position of the chosen sample, tinted by its
+// probability: the first of probabilities [B,layers,L,k].
+void add_lens(const HeadsOptions& options, const Tensor& lens,
+              const std::vector<LensTokens>& likeliest, const std::string& sample,
+              Pictures& pictures) {
+  const Shape& shape = lens.shape();
+  if (options.sample >= shape[0]) return;
+  const auto probabilities = lens.values<double>();
+  std::vector<double> numbers;
+  Heatmap heatmap;
+  for (std::size_t layer = 0; layer < shape[1]; ++layer) {
+    for (std::size_t i = 0; i < shape[2]; ++i) {
+      numbers.push_back(
+          probabilities[((options.sample * shape[1] + layer) * shape[2] + i) * shape[3]]);
+    }
+    heatmap.query_labels.push_back(translated("Layer {1}", layer));
+  }
+  heatmap.cell_texts.resize(shape[1] * shape[2]);
+  for (const LensTokens& tokens : likeliest) {
+    if (tokens.sample != options.sample) continue;
+    heatmap.cell_texts[tokens.layer * shape[2] + tokens.position] =
+        tokens.likeliest.front().text.empty() ? std::to_string(tokens.likeliest.front().id)
+                                              : tokens.likeliest.front().text;
+  }
+  heatmap.weights = Tensor({shape[1], shape[2]}, std::move(numbers));
+  heatmap.key_labels = pictures.tokens(shape[2]);
+  PlotOptions plot = options.plot;
+  if (!plot.figure.title) {
+    plot.figure.title =
+        translated("Logit Lens: the Likeliest Token and Its Probability{1}", sample);
+  }
+  if (!plot.figure.xlabel) plot.figure.xlabel = translated("Input Token");
+  if (!plot.figure.ylabel) plot.figure.ylabel = "";  // rows are named as layers
+  if (!plot.colors.bar_label) plot.colors.bar_label = translated("Probability");
+  pictures.add("lens", draw_heatmap(heatmap, plot.heatmap(), options.format));
+}
+
+}  // namespace
+
+std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsOutcome& outcome,
+                                       const NamedTensors& tensors,
+                                       const std::vector<std::vector<std::string>>& labels,
+                                       const std::vector<AttentionName>& on_map,
+                                       const std::optional<SeenPicture>& seen) {
+  Pictures pictures(options, labels, seen);
+  add_statistics(options, outcome, pictures);
+  if (outcome.patches) add_patches(options, *outcome.patches, pictures);
+  const bool layers = std::any_of(
+      outcome.attentions.begin(), outcome.attentions.end(),
+      [](const AttentionHeads& attention) { return AttentionName(attention.name).layer(); });
+  const std::string sample =
+      labels.size() > 1
+          ? " " + translated("({1})", translated("Sample {1}", options.sample + (layers ? 0 : 1)))
+          : "";
+  add_norms_and_rollout(tensors, sample, pictures);
   if (const Tensor* contacts = find(tensors, "contacts")) {
     pictures.add_contacts(*contacts, translated("Predicted Contacts") + sample);
   }
   if (const Tensor* places = find(tensors, "head_map")) {
-    PointMap map;
-    map.points = *places;
-    std::size_t head = 0;
-    for (std::size_t at = 0; at < on_map.size(); ++at) {
-      const AttentionName& attention = on_map[at];
-      head = at > 0 && on_map[at - 1] == attention ? head + 1 : 0;
-      if (head == 0) {
-        map.group_names.push_back(attention.empty() ? translated("Attention")
-                                                    : attention.row_title());
-      }
-      map.groups.push_back(map.group_names.size() - 1);
-      map.names.push_back(attention.head_name(head));
-    }
-    map.title = translated("Heads with Similar Maps Are Near Each Other");
-    FigureOptions figure = options.plot.figure;
-    if (!figure.xlabel) figure.xlabel = translated("Distances: Jensen-Shannon divergences");
-    pictures.add("head_map", draw_points(map, figure, options.format));
+    add_head_map(options, *places, on_map, pictures);
   }
   if (const Tensor* lens = find(tensors, "lens.probabilities")) {
-    const Shape& shape = lens->shape();
-    const auto probabilities = lens->values<double>();
-    if (options.sample < shape[0]) {
-      std::vector<double> numbers;
-      Heatmap heatmap;
-      for (std::size_t layer = 0; layer < shape[1]; ++layer) {
-        for (std::size_t i = 0; i < shape[2]; ++i) {
-          numbers.push_back(
-              probabilities[((options.sample * shape[1] + layer) * shape[2] + i) * shape[3]]);
-        }
-        heatmap.query_labels.push_back(translated("Layer {1}", layer));
-      }
-      heatmap.cell_texts.resize(shape[1] * shape[2]);
-      for (const LensTokens& tokens : outcome.lens) {
-        if (tokens.sample != options.sample) continue;
-        heatmap.cell_texts[tokens.layer * shape[2] + tokens.position] =
-            tokens.likeliest.front().text.empty() ? std::to_string(tokens.likeliest.front().id)
-                                                  : tokens.likeliest.front().text;
-      }
-      heatmap.weights = Tensor({shape[1], shape[2]}, std::move(numbers));
-      heatmap.key_labels = pictures.tokens(shape[2]);
-      PlotOptions plot = options.plot;
-      if (!plot.figure.title) {
-        plot.figure.title =
-            translated("Logit Lens: the Likeliest Token and Its Probability{1}", sample);
-      }
-      if (!plot.figure.xlabel) plot.figure.xlabel = translated("Input Token");
-      if (!plot.figure.ylabel) plot.figure.ylabel = "";  // rows are named as layers
-      if (!plot.colors.bar_label) plot.colors.bar_label = translated("Probability");
-      pictures.add("lens", draw_heatmap(heatmap, plot.heatmap(), options.format));
-    }
+    add_lens(options, *lens, outcome.lens, sample, pictures);
   }
   return pictures.take();
 }
