@@ -279,6 +279,126 @@ void run_captions(const Architecture& model, const CheckpointWeights& weights,
        similarity_of(model, weights, pictures, outputs, captions.ids).converted(options.dtype));
 }
 
+// What enters the first layer of a stack: [1,L,D] of each sample.
+std::vector<Tensor> embedded_samples(const Architecture& model, const CheckpointWeights& weights,
+                                     const std::string& prefix, const ModelStack& stack,
+                                     const Stack& own, const ModelTexts& texts) {
+  std::vector<Tensor> states;
+  if (model.vision) {
+    const Shape& size = texts.pictures.front().shape();
+    const PatchEmbedding patches =
+        read_patch_embedding(model, weights, prefix, grid_of(*model.vision, size[1], size[2]));
+    for (const Tensor& picture : texts.pictures) {
+      states.push_back(embed_picture(patches, picture, own.options));
+    }
+  }
+  const auto& ids = texts.read_by(stack);
+  for (std::size_t b = states.size(); b < ids.size(); ++b) {
+    static const std::vector<std::int64_t> none;
+    const bool typed = !stack.crosses && !texts.types.empty();
+    states.push_back(embed(own.embedding, ids[b], typed ? texts.types[b] : none, own.options));
+  }
+  return states;
+}
+
+/// The way of all samples through the layers of one stack, layer by layer. Keeps references to all
+/// arguments except the contact head.
+class StackPass {
+ public:
+  /// `memory`: for each sample the states of the encoder; empty without one.
+  StackPass(const Architecture& model, const ModelStack& stack, const Stack& own,
+            const ModelTexts& texts, const ModelOptions& options, const std::vector<Tensor>& memory,
+            std::optional<ContactHead> contacts, const TakeTensor& take)
+      : stack_(stack),
+        own_(own),
+        ids_(texts.read_by(stack)),
+        options_(options),
+        memory_(memory),
+        take_(take),
+        name_(model.result_stack(stack)),
+        number_(static_cast<std::size_t>(&stack - model.stacks.data())),
+        contacts_(std::move(contacts)),
+        contact_logits_(ids_.size()) {}
+
+  /// Computes layer `n` of the states [1,L,D] of all samples, in place, and hands over its results.
+  void step_all(std::size_t n, std::vector<Tensor>& states) {
+    const Layer layer = own_.layer(n);
+    const std::string name = layer_prefix(name_, n);
+    const bool wanted = options_.wants(stack_, n);
+    const bool staged = options_.stages && options_.chooses_map(stack_, n) && !options_.rows;
+    const bool seen_inside = options_.inside && options_.weights && options_.chooses(n);
+    StepOptions step_options;
+    step_options.inside = seen_inside;
+    step_options.self_off =
+        heads_of(stack_.crosses ? options_.decoder_heads_off : options_.heads_off, n);
+    step_options.cross_off = heads_of(options_.cross_heads_off, n);
+    std::size_t sample = 0;
+    const auto watch_states = watch(options_, number_, n, sample, step_options);
+    if (options_.rows) {
+      step_options.rows = [&](std::size_t first, const Tensor& rows) {
+        options_.rows(n, first, rows);
+      };
+    }
+    AttentionRequest self_request, cross_request;  // of the sample, where stages are wanted
+    if (staged || (options_.requests && options_.chooses(n))) {
+      step_options.requests = [&](bool is_self, const AttentionRequest& request) {
+        if (options_.requests)
+          options_.requests(sample, name + (is_self ? "self" : "cross"), request);
+        if (staged) (is_self ? self_request : cross_request) = request;
+      };
+    }
+    std::vector<Tensor> self, cross;
+    GatheredStages self_stages, cross_stages;
+    for (std::size_t b = 0; b < ids_.size(); ++b) {
+      sample = b;
+      LayerStep done =
+          step(layer, states[b], memory_.empty() ? Tensor() : memory_[b], step_options);
+      if (seen_inside) options_.inside(b, name, layer, done);
+      if (staged) self_stages.add(self_request, done.self.weights);
+      if (staged && stack_.crosses) cross_stages.add(cross_request, done.cross.weights);
+      states[b] = std::move(done.states);
+      if (watch_states) watch_states(states[b]);
+      if (!wanted || options_.rows) continue;
+      if (contacts_) {
+        contacts_->add(n, done.self.weights, ids_[b], options_.threads, contact_logits_[b]);
+      }
+      self.push_back(std::move(done.self.weights));
+      if (stack_.crosses) cross.push_back(std::move(done.cross.weights));
+    }
+    if (!self.empty()) take_(name + "self.weights", batched(self));
+    if (!cross.empty()) take_(name + "cross.weights", batched(cross));
+    self_stages.give(name + "self.", take_);
+    cross_stages.give(name + "cross.", take_);
+    if (options_.stages) take_(name + "output", batched(states));
+  }
+
+  /// Whether the pass ends after that layer.
+  bool ends_after(std::size_t n) const {
+    return options_.last && options_.last->stack == number_ && options_.last->layer == n;
+  }
+
+  /// Hands over the contacts of all layers, if they are predicted.
+  void give_contacts() const {
+    if (!contacts_ || longest_of(ids_) <= 2) return;
+    std::vector<Tensor> samples;
+    samples.reserve(contact_logits_.size());
+    for (const auto& logits : contact_logits_) samples.push_back(contacts_->probabilities(logits));
+    take_("contacts", batched(samples).converted(options_.dtype));
+  }
+
+ private:
+  const ModelStack& stack_;
+  const Stack& own_;
+  const std::vector<std::vector<std::int64_t>>& ids_;
+  const ModelOptions& options_;
+  const std::vector<Tensor>& memory_;
+  const TakeTensor& take_;
+  std::string name_;    // of the stack, in names of results
+  std::size_t number_;  // of the stack
+  std::optional<ContactHead> contacts_;
+  std::vector<std::vector<double>> contact_logits_;  // of each sample
+};
+
 }  // namespace
 
 std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& model,
@@ -344,26 +464,10 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
   const std::string prefix = find_prefix(weights, model);
   std::vector<Tensor> memory;
   for (const ModelStack& stack : model.stacks) {
-    const bool decoder = stack.crosses, encoder = model.encoder_decoder() && !decoder;
-    const auto number = static_cast<std::size_t>(&stack - model.stacks.data());
-    const std::string_view name_of_stack = model.result_stack(stack);
+    const bool encoder = model.encoder_decoder() && !stack.crosses;
     const Stack own = read_stack(model, weights, stack, prefix, options);
-    const auto& ids = texts.read_by(stack);
-    std::vector<Tensor> states;
-    if (model.vision) {
-      const Shape& size = texts.pictures.front().shape();
-      const PatchEmbedding patches =
-          read_patch_embedding(model, weights, prefix, grid_of(*model.vision, size[1], size[2]));
-      for (const Tensor& picture : texts.pictures) {
-        states.push_back(embed_picture(patches, picture, own.options));
-      }
-    }
-    for (std::size_t b = states.size(); b < ids.size(); ++b) {
-      static const std::vector<std::int64_t> none;
-      states.push_back(embed(own.embedding, ids[b],
-                             decoder || texts.types.empty() ? none : texts.types[b], own.options));
-    }
-    take(AttentionName(name_of_stack).tensor("embedded"), batched(states));
+    std::vector<Tensor> states = embedded_samples(model, weights, prefix, stack, own, texts);
+    take(AttentionName(model.result_stack(stack)).tensor("embedded"), batched(states));
     std::optional<LogitsHead> head;
     if (!encoder && (options.lens || options.logits || !options.predicted.empty())) {
       head = read_head(model, weights, prefix);
@@ -375,67 +479,15 @@ void run_model(const Architecture& model, const CheckpointWeights& weights, cons
     if (predicts_contacts(model, weights, options)) {
       contacts = ContactHead::read(model, weights, prefix);
     }
-    std::vector<std::vector<double>> contact_logits(ids.size());
-    const HeadsByLayer& off = decoder ? options.decoder_heads_off : options.heads_off;
+    StackPass pass(model, stack, own, texts, options, memory, std::move(contacts), take);
     for (std::size_t n = 0; n < own.count; ++n) {
-      const Layer layer = own.layer(n);
-      const std::string name = layer_prefix(name_of_stack, n);
-      const bool wanted = options.wants(stack, n);
-      const bool staged = options.stages && options.chooses_map(stack, n) && !options.rows;
-      const bool seen_inside = options.inside && options.weights && options.chooses(n);
-      StepOptions step_options;
-      step_options.inside = seen_inside;
-      step_options.self_off = heads_of(off, n);
-      step_options.cross_off = heads_of(options.cross_heads_off, n);
-      std::size_t sample = 0;
-      const auto watch_states = watch(options, number, n, sample, step_options);
-      if (options.rows) {
-        step_options.rows = [&](std::size_t first, const Tensor& rows) {
-          options.rows(n, first, rows);
-        };
-      }
-      AttentionRequest self_request, cross_request;  // of the sample, where stages are wanted
-      if (staged || (options.requests && options.chooses(n))) {
-        step_options.requests = [&](bool is_self, const AttentionRequest& request) {
-          if (options.requests)
-            options.requests(sample, name + (is_self ? "self" : "cross"), request);
-          if (staged) (is_self ? self_request : cross_request) = request;
-        };
-      }
-      std::vector<Tensor> self, cross;
-      GatheredStages self_stages, cross_stages;
-      for (std::size_t b = 0; b < ids.size(); ++b) {
-        sample = b;
-        LayerStep done =
-            step(layer, states[b], memory.empty() ? Tensor() : memory[b], step_options);
-        if (seen_inside) options.inside(b, name, layer, done);
-        if (staged) self_stages.add(self_request, done.self.weights);
-        if (staged && stack.crosses) cross_stages.add(cross_request, done.cross.weights);
-        states[b] = std::move(done.states);
-        if (watch_states) watch_states(states[b]);
-        if (!wanted || options.rows) continue;
-        if (contacts) {
-          contacts->add(n, done.self.weights, ids[b], options.threads, contact_logits[b]);
-        }
-        self.push_back(std::move(done.self.weights));
-        if (stack.crosses) cross.push_back(std::move(done.cross.weights));
-      }
-      if (!self.empty()) take(name + "self.weights", batched(self));
-      if (!cross.empty()) take(name + "cross.weights", batched(cross));
-      self_stages.give(name + "self.", take);
-      cross_stages.give(name + "cross.", take);
-      if (options.stages) take(name + "output", batched(states));
-      if (options.last && options.last->stack == number && options.last->layer == n) return;
-      for (std::size_t b = 0; options.lens && !encoder && b < ids.size(); ++b) {
+      pass.step_all(n, states);
+      if (pass.ends_after(n)) return;
+      for (std::size_t b = 0; options.lens && !encoder && b < states.size(); ++b) {
         options.lens(b, n, logits_of(own.finish(states[b])));
       }
     }
-    if (contacts && longest_of(ids) > 2) {
-      std::vector<Tensor> samples;
-      samples.reserve(contact_logits.size());
-      for (const auto& logits : contact_logits) samples.push_back(contacts->probabilities(logits));
-      take("contacts", batched(samples).converted(options.dtype));
-    }
+    pass.give_contacts();
     for (Tensor& x : states) x = own.finish(x);
     if (encoder) {
       take("encoder.output", batched(states));
