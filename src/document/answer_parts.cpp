@@ -141,6 +141,46 @@ std::size_t count_of(const PartOfToken& parts) {
   return count;
 }
 
+void check_parts(const JsonValue& parts, const std::vector<Prompt>& prompts,
+                 const ModelRequest& request) {
+  if (!request.answer) {
+    throw input_error(translated("there is no answer whose attention the parts could share"),
+                      "/parts", translated("add \"generate\" or \"continue\", or leave it out"));
+  }
+  if (prompts.empty()) {
+    throw input_error(translated("only texts have parts"), "/parts",
+                      translated("give \"text\" instead of token ids, or the parts \"special\""));
+  }
+  if (parts.is(JsonValue::Type::string) && parts.string() != "special") {
+    throw input_error(translated("unknown parts {1}", in_quotes(parts.string())), "/parts",
+                      translated("give \"special\", or {\"NAME\": [from, to], …} in characters"));
+  }
+}
+
+// The part of each token of each prompt, as "parts" says. Adds the parts' names to `names`.
+std::vector<PartOfToken> given_parts(const JsonValue& parts, const std::vector<Prompt>& prompts,
+                                     std::vector<std::string>& names) {
+  std::vector<PartOfToken> of_samples;
+  if (parts.is(JsonValue::Type::string)) {
+    std::size_t most = 0;
+    for (const Prompt& prompt : prompts) {
+      of_samples.push_back(by_special_tokens(prompt));
+      most = std::max(most, count_of(of_samples.back()));
+    }
+    for (std::size_t part = 0; part < most; ++part) {
+      names.push_back("part_" + std::to_string(part + 1));
+    }
+    return of_samples;
+  }
+  const std::vector<Range> ranges = read_ranges(parts);
+  for (std::size_t b = 0; b < prompts.size(); ++b) {
+    const std::string text = prompts.size() > 1 ? pointer_to("/text", b) : "";
+    of_samples.push_back(by_ranges(ranges, prompts[b], text));
+  }
+  for (const Range& range : ranges) names.push_back(range.name);
+  return of_samples;
+}
+
 }  // namespace
 
 Prompt prompt_of(std::string_view text, const std::vector<TextToken>& tokens) {
@@ -174,40 +214,14 @@ Prompt prompt_of(const std::vector<std::int64_t>& ids, const Tokenizer& tokenize
 
 AnswerParts read_answer_parts(const JsonValue* parts, const std::vector<Prompt>& prompts,
                               const ModelRequest& request) {
-  if (parts != nullptr && !request.answer) {
-    throw input_error(translated("there is no answer whose attention the parts could share"),
-                      "/parts", translated("add \"generate\" or \"continue\", or leave it out"));
-  }
-  if (parts != nullptr && prompts.empty()) {
-    throw input_error(translated("only texts have parts"), "/parts",
-                      translated("give \"text\" instead of token ids, or the parts \"special\""));
-  }
-  const bool special = parts != nullptr && parts->is(JsonValue::Type::string);
-  if (special && parts->string() != "special") {
-    throw input_error(translated("unknown parts {1}", in_quotes(parts->string())), "/parts",
-                      translated("give \"special\", or {\"NAME\": [from, to], …} in characters"));
-  }
+  if (parts != nullptr) check_parts(*parts, prompts, request);
   if (!request.answer) return {};
   const bool crosses = request.folder->architecture.encoder_decoder();
   AnswerParts own;
   own.wanted = parts != nullptr;
   std::vector<PartOfToken> of_samples;
-  if (special) {
-    std::size_t most = 0;
-    for (const Prompt& prompt : prompts) {
-      of_samples.push_back(by_special_tokens(prompt));
-      most = std::max(most, count_of(of_samples.back()));
-    }
-    for (std::size_t part = 0; part < most; ++part) {
-      own.names.push_back("part_" + std::to_string(part + 1));
-    }
-  } else if (parts != nullptr) {
-    const std::vector<Range> ranges = read_ranges(*parts);
-    for (std::size_t b = 0; b < prompts.size(); ++b) {
-      const std::string text = prompts.size() > 1 ? pointer_to("/text", b) : "";
-      of_samples.push_back(by_ranges(ranges, prompts[b], text));
-    }
-    for (const Range& range : ranges) own.names.push_back(range.name);
+  if (parts != nullptr) {
+    of_samples = given_parts(*parts, prompts, own.names);
   } else {
     for (std::size_t b = 0; b < request.prompts.size(); ++b) {
       of_samples.emplace_back(crosses ? request.texts.ids[b].size() : request.prompts[b]);
