@@ -1,5 +1,6 @@
 #include "cli/program.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -52,7 +53,11 @@ std::string refused_with(int exit_code, const std::vector<std::string>& argument
                          const std::filesystem::path& folder, const std::string& input) {
   const Outcome outcome = attn_cli(arguments, folder, input);
   CHECK(outcome.exit_code == exit_code);
-  CHECK(outcome.output == "");
+  if (std::find(arguments.begin(), arguments.end(), "--json") == arguments.end()) {
+    CHECK(outcome.output == "");
+  } else {
+    CHECK(outcome.output.starts_with(R"({"error": )"));
+  }
   return outcome.errors;
 }
 

@@ -20,7 +20,7 @@ Outcome attn_cli(const std::vector<std::string>& arguments,
                  const std::filesystem::path& folder = ".", const std::string& input = "");
 
 /// What a run that is refused writes to standard error. It must end with `exit_code` and write
-/// nothing to standard output.
+/// nothing to standard output, with --json its error alone.
 std::string refused_with(int exit_code, const std::vector<std::string>& arguments,
                          const std::filesystem::path& folder = ".", const std::string& input = "");
 
