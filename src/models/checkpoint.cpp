@@ -273,7 +273,8 @@ StoredMatrix CheckpointWeights::matrix(const std::string& name, bool transposed)
                         : transposed ? StoredMatrix(read(name), true)
                                      : StoredMatrix(MadeRows{element_count(array.shape) / columns,
                                                              columns, std::move(array.make_row)});
-  if (kept_packing_) matrix.keep_packed(kept_packing_, name + (transposed ? " transposed" : ""));
+  if (kept_packing_)
+    matrix.keep_packed(kept_packing_, kept_prefix_ + name + (transposed ? " transposed" : ""));
   return matrix;
 }
 
@@ -283,7 +284,8 @@ StoredMatrix CheckpointWeights::matrix_of(const std::string& name, std::size_t n
   const Shape one{all[1], all[2]};
   if (made_by_rows(name)) return matrix(name).rows(number * one[0], one[0]);
   StoredMatrix matrix(part_of(stored(name), number * one[0] * one[1], one), transposed);
-  if (kept_packing_) matrix.keep_packed(kept_packing_, name + " " + std::to_string(number));
+  if (kept_packing_)
+    matrix.keep_packed(kept_packing_, kept_prefix_ + name + " " + std::to_string(number));
   return matrix;
 }
 

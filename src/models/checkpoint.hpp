@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -65,10 +66,11 @@ class CheckpointWeights {
   /// Rows `first` … `first + count` − 1 of the tensor's first axis, widened.
   Tensor read_rows(const std::string& name, std::size_t first, std::size_t count) const;
 
-  /// Has products keep the packed rows of matrices, up to so many bytes in all: for a model that
-  /// reads more than one text.
-  void keep_packed(std::size_t most_bytes) {
-    kept_packing_ = std::make_shared<KeptPacking>(most_bytes);
+  /// Has products keep the packed rows of matrices there, for a model that reads more than one
+  /// text. `prefix` tells their names from those of other checkpoints.
+  void keep_packed(std::shared_ptr<KeptPacking> kept, std::string prefix) {
+    kept_packing_ = std::move(kept);
+    kept_prefix_ = std::move(prefix);
   }
 
   /// Finds weights that a training keeps within other things ({"model": {…}}) by the name and the
@@ -102,6 +104,7 @@ class CheckpointWeights {
   std::vector<std::string> names_;
   std::string place_, within_;
   std::shared_ptr<KeptPacking> kept_packing_;
+  std::string kept_prefix_;
 };
 
 /// Names of one stack's tensors resolved against a file: whichever prefix, alternative and old

@@ -308,7 +308,13 @@ std::shared_ptr<const ModelFolder> ModelFolders::open(const fs::path& path,
                                                       const std::optional<fs::path>& row,
                                                       const FileAccess& given) {
   const std::lock_guard lock(guard_);
-  if (!mapped_) mapped_ = std::make_shared<MappedFiles>();
+  if (!mapped_) {
+    mapped_ = std::make_shared<MappedFiles>();
+    // Other processes share mapped files, but not packed weights: these stay a small part.
+    constexpr double part = 1.0 / 16, most = 0x1p40;
+    const double bytes = std::min(most, part * usable_memory());
+    kept_packing_ = std::make_shared<KeptPacking>(static_cast<std::size_t>(bytes));
+  }
   const std::string key = path.native() + '\0' + (row ? row->native() : "");
   const auto known = open_.find(key);
   if (known != open_.end()) {
@@ -326,9 +332,7 @@ std::shared_ptr<const ModelFolder> ModelFolders::open(const fs::path& path,
   FileAccess access = given;
   access.mapped = mapped_;
   auto model = std::make_shared<ModelFolder>(ModelFolder::open(path, row, access));
-  // Other processes share mapped files, but not packed weights: these stay a small part.
-  constexpr double part = 1.0 / 16, most = 0x1p40;
-  model->weights.keep_packed(static_cast<std::size_t>(std::min(most, part * usable_memory())));
+  model->weights.keep_packed(kept_packing_, key + '\0');
   open_.emplace(key, model);
   if (given.mapped) given.mapped->add(*mapped_);
   return model;

@@ -73,6 +73,7 @@ class ModelFolders {
   std::mutex guard_;
   std::map<std::string, std::shared_ptr<const ModelFolder>> open_;
   std::shared_ptr<MappedFiles> mapped_;
+  std::shared_ptr<KeptPacking> kept_packing_;
 };
 
 /// The tokens as readers write them; a token without a text is shown by its id, and so is each

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -114,6 +115,30 @@ TEST_CASE("samples together give what each gives alone, with zeros where they en
         const bool inside = i < length && k < own_width;
         const float want = inside ? part[(h * length + i) * own_width + k] : 0.0F;
         REQUIRE(whole[b * rows * longest * width + at] == want);
+      }
+    }
+  }
+}
+
+TEST_CASE("models that keep their packed weights in one place give the bits of each alone") {
+  const auto kept = std::make_shared<KeptPacking>(std::size_t{1} << 30U);
+  for (const auto& entry : fs::directory_iterator(cases)) {
+    const std::string name = entry.path().filename();
+    CAPTURE(name);
+    Case own = open_case(name);
+    const auto alone = results_of(own);
+    own.weights.keep_packed(kept, name + "/");
+    for (int text = 0; text < 2; ++text) {
+      const auto again = results_of(own);
+      REQUIRE(again.size() == alone.size());
+      for (const auto& [key, tensor] : alone) {
+        const std::string of = key;  // clang captures no structured binding
+        CAPTURE(of);
+        const Tensor& other = again.at(key);
+        REQUIRE(other.shape() == tensor.shape());
+        REQUIRE(other.dtype() == tensor.dtype());
+        CHECK(std::memcmp(other.bytes(), tensor.bytes(), tensor.size() * size_of(tensor.dtype())) ==
+              0);
       }
     }
   }
