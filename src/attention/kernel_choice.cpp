@@ -64,15 +64,14 @@ void HeadPacking<T>::fill(const KeyHead<T>& rows, std::size_t part) {
       kernels::pack_small_head(sizes_, keys, values, head_);
       return;
     case KernelKind::tile_blocks:
-      if constexpr (std::is_same_v<T, float>) {
-        if (part == 0) kernels::pack_split_keys(sizes_, keys, head_);
-        if (part == 1) kernels::pack_split_values(sizes_, values, head_);
-      }
-      return;
     case KernelKind::rounded_pairs:
       if constexpr (std::is_same_v<T, float>) {
-        if (part == 0) kernels::pack_key_pairs(sizes_, keys, head_);
-        if (part == 1) kernels::pack_value_pairs(sizes_, values, head_);
+        const bool pairs = kernel_ == KernelKind::rounded_pairs;
+        if (part == 0) {
+          (pairs ? kernels::pack_key_pairs : kernels::pack_split_keys)(sizes_, keys, head_);
+        } else {
+          (pairs ? kernels::pack_value_pairs : kernels::pack_split_values)(sizes_, values, head_);
+        }
       }
       return;
     case KernelKind::whole_rows:

@@ -195,6 +195,7 @@ std::vector<Setting> settings(
   if (!texts.empty()) set("DocumentOptions::texts", json(texts), "text");
   if (!images.empty()) {
     std::vector<std::string> names;
+    names.reserve(images.size());
     for (const std::filesystem::path& image : images) names.push_back(place(image));
     set("DocumentOptions::images", json(names), "image");
   }

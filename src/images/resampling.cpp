@@ -136,13 +136,12 @@ std::vector<FilterShares> filter_shares(std::size_t from, std::size_t to, Resamp
   std::vector<FilterShares> all(to);
   for (std::size_t i = 0; i < to; ++i) {
     const double centre = (static_cast<double>(i) + 0.5) * scale;
-    const double begin = std::max(0.0, std::trunc(centre - reach + 0.5));
     const double end = std::min(static_cast<double>(from), std::trunc(centre + reach + 0.5));
     FilterShares& own = all[i];
-    own.first = static_cast<std::size_t>(begin);
+    own.first = static_cast<std::size_t>(std::max(0.0, centre - reach + 0.5));
     double sum = 0;
-    for (double at = begin; at < end; ++at) {
-      own.shares.push_back(value_of(filter, (at - centre + 0.5) * unit));
+    for (std::size_t at = own.first; static_cast<double>(at) < end; ++at) {
+      own.shares.push_back(value_of(filter, (static_cast<double>(at) - centre + 0.5) * unit));
       sum += own.shares.back();
     }
     if (sum == 0) continue;

@@ -24,13 +24,13 @@ std::string byte_place(std::size_t offset) {
   return "byte " + std::to_string(offset);
 }
 
-struct Descriptor {
+struct ElementDescriptor {
   ElementType type;
   bool big_endian;
 };
 
 struct Header {
-  std::optional<Descriptor> descriptor;
+  std::optional<ElementDescriptor> descriptor;
   std::optional<bool> column_major;
   std::optional<Shape> shape;
 };
@@ -56,7 +56,7 @@ std::string refused_kind(char kind) {
   }
 }
 
-Descriptor descriptor_of(const std::string& text, std::size_t offset) {
+ElementDescriptor descriptor_of(const std::string& text, std::size_t offset) {
   std::string_view type = text;
   bool big_endian = false;
   if (!type.empty() && std::string_view("<>|=").find(type[0]) != std::string_view::npos) {

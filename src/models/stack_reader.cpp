@@ -171,7 +171,7 @@ class StackReader {
   // One row for each distance that has its own, float64 [2·span,D].
   Tensor distance_table() const {
     if (!model_.disentangled) return {};
-    const Tensor rows =
+    Tensor rows =
         weights_.find(WeightPurpose::relative, std::nullopt, "weight").converted(DType::float64);
     const auto normed = norm(WeightPurpose::relative_norm, std::nullopt);
     if (!model_.disentangled->normed || !normed) return rows;
@@ -340,7 +340,8 @@ class StackReader {
       both.push_back(first.values<double>()[i]);
       both.push_back(second.values<double>()[i]);
     }
-    return {{both.size()}, std::move(both)};
+    const std::size_t count = both.size();
+    return {{count}, std::move(both)};
   }
 
   // One product of each expert: matrices [experts,in,out], or [experts,out,in] where they are made

@@ -47,6 +47,7 @@ std::vector<std::string> curve_names(const CurvesOptions& options,
     throw unlike_columns(options.titles->size(), names.size());
   }
   std::vector<std::string> called;
+  called.reserve(names.size());
   for (const std::string& name : names) called.push_back((dimensions ? "dimension " : "") + name);
   return called;
 }
