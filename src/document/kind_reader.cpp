@@ -75,6 +75,7 @@ class KindReader {
     Tensor tensor;
     read(key, [&](const JsonValue& value, const std::string& at) {
       tensor = parts_.tensors.read(value, parts_.numbers(), at);
+      check_range(tensor, parts_.options.dtype, at);
     });
     return tensor;
   }
@@ -230,7 +231,7 @@ class KindReader {
         value = own ? &own->value : nullptr;
       }
       parts_.learned =
-          read_parameters(value, pointer, parts_.kind().kind, parts_.states, parts_.numbers(),
+          read_parameters(value, pointer, parts_.kind().kind, parts_.states, parts_.options.dtype,
                           parts_.transformer.memory, parts_.layers.value_or(1), parts_.feed_forward,
                           parts_.transformer.gated, parts_.norm_kind, parts_.tensors);
       parts_.plan.warnings.insert(parts_.plan.warnings.end(), parts_.learned.warnings.begin(),

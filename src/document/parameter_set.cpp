@@ -11,6 +11,7 @@
 #include "support/errors.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "tensor/half_number.hpp"
 
 namespace attn {
 namespace {
@@ -105,9 +106,14 @@ Tensor ParameterSet::find(std::span<const std::string> names) {
     used_.insert(full);
     names_.parameter(names[0], shown(name), at);
     comes_from(names[0], name);
-    if (!file_) return tensors_.read(*given_.at(full), dtype_, at);
+    if (!file_) {
+      Tensor tensor = tensors_.read(*given_.at(full), widened(dtype_), at);
+      check_range(tensor, dtype_, at);
+      return tensor;
+    }
     try {
-      const Tensor tensor = tensors_.read_from(file_name_, in_file(full), dtype_);
+      const Tensor tensor = tensors_.read_from(file_name_, in_file(full), widened(dtype_));
+      check_range(tensor, dtype_, in_file(full));
       return tensor.rank() == 2 ? viewed(tensor, transposed_, at) : tensor;
     } catch (const Error& error) {
       throw error.inside(at);

@@ -10,6 +10,7 @@
 #include "io/json_value.hpp"
 #include "layers/torch_layers.hpp"
 #include "support/translated.hpp"
+#include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {
@@ -257,7 +258,7 @@ LearnedWeights read_parameters(const JsonValue* value, const std::string& pointe
   if (expect_object(*value, pointer,
                     translated("write {\"init\": \"torch\"}, or the learned weights"))
           .find("init")) {
-    const TorchInitialisation start(*value, pointer, kind, states, dtype, memory, layers,
+    const TorchInitialisation start(*value, pointer, kind, states, widened(dtype), memory, layers,
                                     feed_forward, gated, tensors);
     if (transformer) {
       for (std::size_t i = 0; i < layers; ++i) {

@@ -18,6 +18,7 @@
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
+#include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {
@@ -170,13 +171,27 @@ Tensor checked_conversion(const Tensor& tensor, DType dtype, const std::string& 
     const auto after = converted.values<float>();
     for (std::size_t i = 0; i < before.size(); ++i) {
       if (std::isinf(after[i]) && std::isfinite(before[i])) {
-        throw input_error(
-            translated("the number {1} is beyond the range of float32", number_text(before[i])),
-            pointer, translated("set \"dtype\" to \"float64\""));
+        throw input_error(translated("the number {1} is beyond the range of {2}",
+                                     number_text(before[i]), name(dtype)),
+                          pointer, translated("set \"dtype\" to \"float64\""));
       }
     }
   }
   return converted;
+}
+
+void check_range(const Tensor& tensor, DType dtype, const std::string& pointer) {
+  if (!tensor || !is_half(dtype) || is_shape_only(tensor)) return;
+  const auto numbers = tensor.values<float>();
+  const auto beyond = std::find_if(numbers.begin(), numbers.end(), [&](float number) {
+    // Numbers of usual sizes need no rounding to tell.
+    return std::abs(number) > 65504 && std::isfinite(number) &&
+           std::isinf(nearest_half(number, dtype));
+  });
+  if (beyond == numbers.end()) return;
+  throw input_error(
+      translated("the number {1} is beyond the range of {2}", float_text(*beyond), name(dtype)),
+      pointer, translated("set \"dtype\" to \"float32\""));
 }
 
 void TensorSource::start(bool sketching) {

@@ -117,6 +117,10 @@ TorchRandom torch_manual_seed(std::int64_t seed);
 /// of a float32, no integer, or no 0 or 1 for a boolean) or the whole does not fit into memory.
 Tensor checked_conversion(const Tensor& tensor, DType dtype, const std::string& pointer);
 
+/// Throws Error(input) at `pointer` if a number of a tensor of float32 is beyond the range of a
+/// 16-bit `dtype`, to which it will be rounded. Other types and shapes alone are left alone.
+void check_range(const Tensor& tensor, DType dtype, const std::string& pointer);
+
 /// A view of a given tensor, in this order: a part of it ("index", along its first axes), another
 /// shape of the same elements ("reshape"), another order of its axes ("transpose": true for the
 /// last two, or a list; or "layout": the letters B, H, L and D in the order of the tensor's axes).

@@ -137,7 +137,8 @@ class Reader {
       const float rounded = static_cast<float>(number);
       if (std::isinf(rounded)) {
         throw input_error(
-            translated("the number {1} is beyond the range of float32", number_text(number)),
+            translated("the number {1} is beyond the range of {2}", number_text(number),
+                       name(DType::float32)),
             place(shape_.size()),
             translated("use the dtype \"float64\", or write \"inf\" and \"-inf\" for infinities"));
       }

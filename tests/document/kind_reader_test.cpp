@@ -13,6 +13,26 @@ struct Refused {
   std::string document, said;
 };
 
+TEST_CASE("numbers beyond the range of a 16-bit type are refused, and not taken for infinities") {
+  const auto problem = [](const std::string& number, const std::string& type) {
+    return problems_of(R"({"attention":"softmax","dtype":")" + type + R"(","scores":[[)" + number +
+                       ",1]]}");
+  };
+  CHECK(problem("65519", "float16").empty());
+  CHECK(problem("\"-inf\"", "float16").empty());
+  CHECK(problem("-65520", "float16") ==
+        "the number -65520 is beyond the range of float16\n  where: doc.json, /scores\n"
+        "  help:  set \"dtype\" to \"float32\"");
+  CHECK(problem("65520", "bfloat16").empty());
+  CHECK(problem("3.4e38", "bfloat16") ==
+        "the number 3.4e+38 is beyond the range of bfloat16\n  where: doc.json, /scores\n"
+        "  help:  set \"dtype\" to \"float32\"");
+  CHECK(problems_of(R"({"attention":"self","dtype":"float16","x":[[1]],"parameters":
+            {"W_q.weight":[[1]],"W_k.weight":[[1e5]],"W_v.weight":[[1]]}})") ==
+        "the number 1e+05 is beyond the range of float16\n"
+        "  where: doc.json, /parameters/W_k.weight\n  help:  set \"dtype\" to \"float32\"");
+}
+
 TEST_CASE("keys without a meaning for a document's kind are problems at their place") {
   const std::string sdpa = R"({"attention":"sdpa","query":{"zeros":[2,3,4]})";
   const std::string layer =
