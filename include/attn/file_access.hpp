@@ -41,8 +41,8 @@ struct FileAccess {
   Limits limits;
 
   /// Folder that must hold every file that a document names, after symbolic links are followed;
-  /// absent = no restriction. Names that lead elsewhere are refused by one text, whatever is there.
-  /// The document itself may be in another folder.
+  /// absent = no restriction. Names that lead elsewhere are refused in the same words, whatever is
+  /// there. The document itself may be in another folder.
   std::optional<std::filesystem::path> restrict_to;
 
   /// Called with the path and bytes of each file that was opened. The bytes are valid during the
@@ -55,8 +55,8 @@ struct FileAccess {
   /// Checkpoint folders that stay open between documents; absent = each document opens its own.
   std::shared_ptr<ModelFolders> models = nullptr;
 
-  /// Files that the user named himself in options, which documents name as if they were their own:
-  /// they may be pipes, and in any folder. Options add them.
+  /// Files that the user named in options, which documents name as if they were their own: they may
+  /// be pipes, and in any folder. Options add them.
   std::vector<std::filesystem::path> given = {};
 };
 

@@ -115,8 +115,8 @@ struct RunOutcome {
 /// Computes one document and writes `result.json` and the pictures: into the folder, or with
 /// several kinds into one folder each, and beside these `comparison` with their heatmaps on one
 /// colour scale. Everything is computed and drawn before the first file is written. A picture that
-/// cannot be made, such as one beyond the memory, leaves the others. Throws Error; then no file is
-/// half written.
+/// cannot be made, such as one too large for memory, leaves the others. Throws Error; then no file
+/// is half written.
 RunOutcome run(const RunOptions& options);
 
 /// A report to read: shapes, the chosen weights as a table with two decimals, the mask, the files.
