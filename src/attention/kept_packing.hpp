@@ -15,7 +15,7 @@ namespace attn {
 /// The packed rows of one matrix, which the first product that needs them leaves for later ones.
 class KeptMatrix {
  public:
-  /// What rows are packed as: panels of floats or doubles, or parts of floats for matrix tiles.
+  /// Layouts of packed rows: panels of floats or doubles, or parts of floats for matrix tiles.
   enum class Form { floats, doubles, parts };
 
   /// `left`: bytes that may still be kept, which matrices share.

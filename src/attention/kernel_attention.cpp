@@ -167,8 +167,8 @@ class KernelAttention {
   std::shared_ptr<T> scratch() const { return new_elements<T>(kernel_count() + score_count()); }
 
   // Many heads: a thread packs a head and computes it before the next, so that the packed head
-  // stays in its cache. A thread has the same heads of all samples, whose columns it
-  // computed in the projections before, as far as it could (ColumnGroup::worker of linear.cpp).
+  // stays in its cache. A thread has the same heads of all samples, whose columns it computed in
+  // the projections before, as far as it could (ColumnGroup::worker of packed_product.cpp).
   void by_heads(std::size_t heads, std::size_t threads) {
     struct State {
       HeadPacking<T> packing;

@@ -66,7 +66,7 @@ class ModelTextReader {
   /// The stack that reads a sequence: the encoder or the only one, which alone has token types and
   /// prompts, or the decoder.
   enum class Stack { first, decoder };
-  /// What texts were cut into; of those that are only checked, no pieces.
+  /// Texts cut into tokens; without their pieces where the document is only checked.
   struct Sequences {
     std::vector<Ids> ids, types;
     Pieces pieces;

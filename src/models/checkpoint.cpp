@@ -267,14 +267,19 @@ bool CheckpointWeights::made_by_rows(const std::string& name) const {
 
 StoredMatrix CheckpointWeights::matrix(const std::string& name, bool transposed) const {
   RawArray array = raw(name);
-  const std::size_t columns = array.shape.back();
-  StoredMatrix matrix = !array.make_row ? StoredMatrix(stored(name), transposed)
-                        // Rows of [in,out] are not rows of W.
-                        : transposed ? StoredMatrix(read(name), true)
-                                     : StoredMatrix(MadeRows{element_count(array.shape) / columns,
-                                                             columns, std::move(array.make_row)});
-  if (kept_packing_)
+  StoredMatrix matrix;
+  if (!array.make_row) {
+    matrix = StoredMatrix(stored(name), transposed);
+  } else if (transposed) {
+    matrix = StoredMatrix(read(name), true);  // rows of [in,out] are not rows of W
+  } else {
+    const std::size_t columns = array.shape.back();
+    matrix = StoredMatrix(
+        MadeRows{element_count(array.shape) / columns, columns, std::move(array.make_row)});
+  }
+  if (kept_packing_) {
     matrix.keep_packed(kept_packing_, kept_prefix_ + name + (transposed ? " transposed" : ""));
+  }
   return matrix;
 }
 

@@ -279,7 +279,7 @@ void run_captions(const Architecture& model, const CheckpointWeights& weights,
        similarity_of(model, weights, pictures, outputs, captions.ids).converted(options.dtype));
 }
 
-// What enters the first layer of a stack: [1,L,D] of each sample.
+// States [1,L,D] of each sample before the first layer of a stack.
 std::vector<Tensor> embedded_samples(const Architecture& model, const CheckpointWeights& weights,
                                      const std::string& prefix, const ModelStack& stack,
                                      const Stack& own, const ModelTexts& texts) {

@@ -1,0 +1,330 @@
+#include "attention/packed_product.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <utility>
+
+#include "kernels/matrix_product.hpp"
+#include "kernels/split_product.hpp"
+#include "support/parallel_for.hpp"
+#include "tensor/elements.hpp"
+
+namespace attn {
+namespace {
+
+// Columns of y whose rows of W one thread packs, with the progress over their blocks of rows.
+struct ColumnGroup {
+  std::size_t task = 0, first = 0, count = 0;
+  // The worker that begins with them; another takes them where it has none of its own left.
+  std::size_t worker = 0;
+  std::atomic<bool> taken{false};
+  const void* packed_rows = nullptr;
+  std::atomic<bool> packed{false};
+  std::atomic<std::size_t> next_block{0};
+};
+
+// Rows of W as panels of floats or doubles.
+template <class T>
+class Panels {
+ public:
+  using Packed = T;
+  static constexpr auto form =
+      std::is_same_v<T, float> ? KeptMatrix::Form::floats : KeptMatrix::Form::doubles;
+  static constexpr std::size_t block_rows = 96;
+
+  Panels(const T* x, std::size_t width) : x_(x), width_(width) {}
+
+  static std::size_t panel() { return kernels::product_panel<T>(); }
+  std::size_t packed_count(std::size_t columns) const { return columns * width_; }
+  std::size_t room_count(const ProductRows<T>& w, std::size_t) const {
+    return w.in_memory != nullptr || w.side_by_side ? 0 : panel() * width_;
+  }
+  static constexpr std::size_t scratch_count = 0;
+
+  bool prepare(std::size_t) { return true; }
+
+  bool pack(const ProductRows<T>& w, std::size_t first, std::size_t count, T* to, T* room) const {
+    const std::size_t wide = panel();
+    if (w.side_by_side && w.in_memory != nullptr) {
+      kernels::pack_lines(kernels::PanelRows<T>{w.in_memory + first, w.stride, count, width_}, to);
+      return true;
+    }
+    for (std::size_t left = 0; left < count; left += wide) {
+      const std::size_t columns = std::min(wide, count - left);
+      T* own = to + left * width_;
+      if (w.side_by_side) {
+        if (columns < wide) std::fill_n(own, wide * width_, T(0));
+        w.make(first + left, columns, wide, own);
+        continue;
+      }
+      kernels::PanelRows<T> rows{room, width_, columns, width_};
+      if (w.in_memory != nullptr) {
+        rows.first = w.in_memory + (first + left) * w.stride;
+        rows.stride = w.stride;
+      } else {
+        w.make(first + left, columns, width_, room);
+      }
+      kernels::pack_panel(rows, own);
+    }
+    return true;
+  }
+
+  void multiply(const ProductTask<T>& task, const ColumnGroup& group, std::size_t row,
+                std::size_t rows, T*) const {
+    const std::size_t columns = task.rows.count;
+    kernels::multiply_rows(kernels::RowProduct<T>{
+        x_ + row * width_, width_, rows, width_, static_cast<const T*>(group.packed_rows),
+        group.count, task.bias_from(group.first), task.y.get() + row * columns + group.first,
+        columns});
+  }
+
+ private:
+  const T* x_;
+  std::size_t width_;
+};
+
+// Rows of W that are all bfloat16, packed for matrix tiles, and rows of x split for them.
+class SplitPanels {
+ public:
+  using Packed = std::uint16_t;
+  static constexpr auto form = KeptMatrix::Form::parts;
+  static constexpr std::size_t block_rows = kernels::split_row_block;
+
+  SplitPanels(const float* x, std::size_t rows, std::size_t width)
+      : x_(x),
+        rows_(rows),
+        width_(width),
+        block_count_(kernels::split_x_count(kernels::split_row_block, width)),
+        split_x_(new_elements<std::uint16_t>((rows + kernels::split_row_block - 1) /
+                                             kernels::split_row_block * block_count_)) {}
+
+  static std::size_t panel() { return kernels::split_panel_columns; }
+  std::size_t packed_count(std::size_t columns) const {
+    return kernels::split_w_count(columns, width_);
+  }
+  std::size_t room_count(const ProductRows<float>& w, std::size_t group_columns) const {
+    if (w.in_memory != nullptr) return 0;
+    return (w.side_by_side ? group_columns : panel()) * width_;
+  }
+  static constexpr std::size_t scratch_count = kernels::split_row_block * kernels::product_group;
+
+  bool prepare(std::size_t block) {
+    const std::size_t row = block * kernels::split_row_block;
+    return kernels::split_x_rows(
+        {x_ + row * width_, width_, std::min(kernels::split_row_block, rows_ - row), width_},
+        split_x_.get() + block * block_count_);
+  }
+
+  bool pack(const ProductRows<float>& w, std::size_t first, std::size_t count, std::uint16_t* to,
+            float* room) const {
+    if (w.in_memory != nullptr) {
+      return kernels::split_w_rows({w.in_memory + (w.side_by_side ? first : first * w.stride),
+                                    w.stride, count, width_, w.side_by_side},
+                                   to);
+    }
+    if (w.side_by_side) {
+      w.make(first, count, count, room);
+      return kernels::split_w_rows({room, count, count, width_, true}, to);
+    }
+    bool fits = true;
+    for (std::size_t left = 0; left < count; left += panel()) {
+      const std::size_t columns = std::min(panel(), count - left);
+      w.make(first + left, columns, width_, room);
+      fits =
+          kernels::split_w_rows({room, width_, columns, width_, false}, to + packed_count(left)) &&
+          fits;
+    }
+    return fits;
+  }
+
+  void multiply(const ProductTask<float>& task, const ColumnGroup& group, std::size_t row,
+                std::size_t rows, float* scratch) const {
+    const std::size_t columns = task.rows.count;
+    kernels::multiply_split_rows({split_x_.get() + row / kernels::split_row_block * block_count_,
+                                  rows, width_,
+                                  static_cast<const std::uint16_t*>(group.packed_rows), group.count,
+                                  task.bias_from(group.first),
+                                  task.y.get() + row * columns + group.first, columns, scratch});
+  }
+
+ private:
+  const float* x_;
+  std::size_t rows_, width_, block_count_;
+  std::shared_ptr<std::uint16_t> split_x_;
+};
+
+// The packed rows of one task that are kept: complete ones, or those that this product leaves for
+// later ones. Neither if there is no more room for them, or another thread fills it.
+template <class Way, class T>
+class KeptRows {
+  using Packed = typename Way::Packed;
+
+ public:
+  KeptRows(const Way& way, const ProductRows<T>& rows) : matrix_(rows.kept) {
+    if (matrix_ == nullptr) return;
+    complete_ = static_cast<const Packed*>(matrix_->find(Way::form));
+    if (complete_ != nullptr) return;
+    const std::size_t panel = Way::panel(), columns = (rows.count + panel - 1) / panel * panel;
+    claimed_ =
+        static_cast<Packed*>(matrix_->claim(Way::form, way.packed_count(columns) * sizeof(Packed)));
+  }
+  KeptRows(KeptRows&& other) noexcept
+      : matrix_(other.matrix_),
+        complete_(other.complete_),
+        claimed_(std::exchange(other.claimed_, nullptr)) {}
+  KeptRows(const KeptRows&) = delete;
+  KeptRows& operator=(const KeptRows&) = delete;
+  KeptRows& operator=(KeptRows&&) = delete;
+  ~KeptRows() {
+    if (claimed_ != nullptr) matrix_->abandon();
+  }
+
+  const Packed* complete() const { return complete_; }
+  Packed* claimed() const { return claimed_; }
+  // Lets later products find what was packed.
+  void leave() {
+    if (std::exchange(claimed_, nullptr) != nullptr) matrix_->complete();
+  }
+
+ private:
+  KeptMatrix* matrix_;
+  const Packed* complete_ = nullptr;
+  Packed* claimed_ = nullptr;
+};
+
+// Computes all tasks. A thread packs a group of columns and multiplies with it while it is in its
+// cache; threads that find no group left share the rows of unfinished groups. Each begins with the
+// same share of the columns of every task, so that it reads most of what follows, such as the heads
+// of an attention, from its own cache. No thread repacks its memory while others read it, because
+// no group is left to pack then. The sum of a number does not depend on its thread. Returns false,
+// with an incomplete y, if numbers do not fit the packing.
+template <class T, class Way>
+bool multiply_by(Way way, std::vector<ProductTask<T>>& tasks, std::size_t rows,
+                 std::size_t threads) {
+  const std::size_t panel = Way::panel();
+  std::size_t panels = 0, fewest = SIZE_MAX;
+  for (const ProductTask<T>& task : tasks) {
+    const std::size_t own = (task.rows.count + panel - 1) / panel;
+    panels += own;
+    fewest = std::min(fewest, own);
+  }
+  constexpr std::size_t block_rows = Way::block_rows;
+  const std::size_t blocks = (rows + block_rows - 1) / block_rows;
+  // At least two groups per thread, and one in each task, as far as there are panels.
+  const std::size_t workers =
+      std::max<std::size_t>(1, std::min(panels * blocks, thread_count(threads)));
+  const std::size_t group_columns =
+      panel *
+      std::clamp<std::size_t>(std::min(panels / (2 * workers), (fewest + workers - 1) / workers), 1,
+                              std::max<std::size_t>(1, kernels::product_group / panel));
+  std::size_t count = 0, packed_count = 0, room_count = 0;
+  std::vector<KeptRows<Way, T>> kept;
+  kept.reserve(tasks.size());
+  for (const ProductTask<T>& task : tasks) {
+    const KeptRows<Way, T>& rows_of_task = kept.emplace_back(way, task.rows);
+    count += (task.rows.count + group_columns - 1) / group_columns;
+    if (rows_of_task.complete() != nullptr) continue;
+    room_count = std::max(room_count, way.room_count(task.rows, group_columns));
+    if (rows_of_task.claimed() == nullptr) packed_count = way.packed_count(group_columns);
+  }
+  std::vector<ColumnGroup> groups(count);
+  std::size_t next = 0;
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    for (std::size_t first = 0; first < tasks[t].rows.count; first += group_columns, ++next) {
+      groups[next].task = t;
+      groups[next].first = first;
+      groups[next].count = std::min(group_columns, tasks[t].rows.count - first);
+      groups[next].worker = (first + groups[next].count / 2) * workers / tasks[t].rows.count;
+      if (kept[t].complete() == nullptr) continue;
+      groups[next].packed_rows = kept[t].complete() + way.packed_count(first);
+      groups[next].packed = true;
+    }
+  }
+  // Memory of each worker, allocated before the threads start so that none of them fails.
+  struct Own {
+    std::shared_ptr<typename Way::Packed> packed;
+    std::shared_ptr<T> room, scratch;
+  };
+  std::vector<Own> own(workers);
+  for (Own& one : own) {
+    one.packed = new_elements<typename Way::Packed>(packed_count);
+    one.room = new_elements<T>(room_count);
+    one.scratch = new_elements<T>(Way::scratch_count);
+  }
+
+  std::atomic<std::size_t> next_prepared{0}, prepared{0};
+  std::atomic<bool> unfit{false};
+  const auto multiply = [&](ColumnGroup& group, T* scratch) {
+    const ProductTask<T>& task = tasks[group.task];
+    for (std::size_t i = group.next_block++; i < blocks; i = group.next_block++) {
+      const std::size_t first = i * block_rows, end = std::min(rows, first + block_rows);
+      way.multiply(task, group, first, end - first, scratch);
+      if (!task.epilogue) continue;
+      for (std::size_t row = first; row < end; ++row) {
+        const std::size_t at = row * task.rows.count + group.first;
+        task.epilogue(at, group.count, task.y.get() + at);
+      }
+    }
+  };
+  parallel_for(workers, workers, [&](std::size_t worker) {
+    for (std::size_t i = next_prepared++; i < blocks; i = next_prepared++) {
+      if (!way.prepare(i)) unfit = true;
+      ++prepared;
+    }
+    while (prepared < blocks) std::this_thread::yield();
+    for (const bool own_share : {true, false}) {
+      for (ColumnGroup& group : groups) {
+        if (unfit) break;
+        if ((group.worker == worker) != own_share || group.taken.exchange(true)) continue;
+        if (!group.packed) {
+          typename Way::Packed* const claimed = kept[group.task].claimed();
+          typename Way::Packed* const to = claimed != nullptr
+                                               ? claimed + way.packed_count(group.first)
+                                               : own[worker].packed.get();
+          if (!way.pack(tasks[group.task].rows, group.first, group.count, to,
+                        own[worker].room.get())) {
+            unfit = true;
+          }
+          group.packed_rows = to;
+          group.packed = true;
+        }
+        if (!unfit) multiply(group, own[worker].scratch.get());
+      }
+    }
+    // Groups that were taken last have the most rows left.
+    for (std::size_t g = groups.size(); g-- > 0;) {
+      while (!groups[g].packed && !unfit) std::this_thread::yield();
+      if (unfit) return;
+      multiply(groups[g], own[worker].scratch.get());
+    }
+  });
+  if (unfit) return false;
+  for (KeptRows<Way, T>& rows : kept) rows.leave();
+  return true;
+}
+
+}  // namespace
+
+template <class T>
+void multiply_packed(std::vector<ProductTask<T>>& tasks, const T* x, std::size_t rows,
+                     std::size_t threads) {
+  const std::size_t width = tasks.front().rows.width;
+  if constexpr (std::is_same_v<T, float>) {
+    const bool all_bfloat16 = std::all_of(tasks.begin(), tasks.end(),
+                                          [](const auto& task) { return task.rows.bfloat16; });
+    if (all_bfloat16 && kernels::splits_product(rows, width) &&
+        multiply_by<T>(SplitPanels(x, rows, width), tasks, rows, threads)) {
+      return;
+    }
+  }
+  multiply_by<T>(Panels<T>(x, width), tasks, rows, threads);
+}
+
+template void multiply_packed(std::vector<ProductTask<float>>&, const float*, std::size_t,
+                              std::size_t);
+template void multiply_packed(std::vector<ProductTask<double>>&, const double*, std::size_t,
+                              std::size_t);
+
+}  // namespace attn
