@@ -403,9 +403,13 @@ std::optional<double> Gguf::number(std::string_view key) const {
 }
 
 std::optional<bool> Gguf::boolean(std::string_view key) const {
+  if (find(key, Type::boolean) == nullptr) return std::nullopt;
+  return boolean(key, false);
+}
+
+bool Gguf::boolean(std::string_view key, bool otherwise) const {
   const Value* value = find(key, Type::boolean);
-  if (value == nullptr) return std::nullopt;
-  return number_at(Type::boolean, value->at) != 0;
+  return value == nullptr ? otherwise : number_at(Type::boolean, value->at) != 0;
 }
 
 std::vector<std::string_view> Gguf::texts(std::string_view key) const {

@@ -44,6 +44,8 @@ class Gguf {
   std::optional<std::string_view> text(std::string_view key) const;
   std::optional<double> number(std::string_view key) const;
   std::optional<bool> boolean(std::string_view key) const;
+  /// The boolean of a key, or `otherwise`.
+  bool boolean(std::string_view key, bool otherwise) const;
   /// The items of an array; empty if there is none of that name and type.
   std::vector<std::string_view> texts(std::string_view key) const;
   std::vector<double> numbers(std::string_view key) const;

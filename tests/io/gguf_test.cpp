@@ -117,6 +117,9 @@ TEST_CASE("keys of a GGUF file have values of their types") {
   CHECK(file.number("eps") == static_cast<double>(1e-6F));
   CHECK(file.number("count") == 7);
   CHECK(file.boolean("yes") == true);
+  CHECK(file.boolean("yes", false));
+  CHECK(file.boolean("none", true));
+  CHECK(!file.boolean("none", false));
   CHECK(file.texts("tokens") == std::vector<std::string_view>{"a", "bc"});
   CHECK(file.numbers("scores") == std::vector<double>{0.5, -1});
   CHECK_FALSE(file.number("name"));
