@@ -3,27 +3,33 @@
 namespace attn {
 
 const void* KeptMatrix::find(Form form) const noexcept {
-  const bool complete = state_.load(std::memory_order_acquire) == State::complete;
-  return complete && form_ == form ? block_.get() : nullptr;
+  const Rows& rows = rows_[static_cast<std::size_t>(form)];
+  const bool complete = rows.state.load(std::memory_order_acquire) == State::complete;
+  return complete ? rows.block.get() : nullptr;
 }
 
 void* KeptMatrix::claim(Form form, std::size_t bytes) noexcept {
+  Rows& rows = of(form);
   State expected = State::empty;
-  if (!state_.compare_exchange_strong(expected, State::claimed)) return nullptr;
-  form_ = form;
+  if (!rows.state.compare_exchange_strong(expected, State::claimed)) return nullptr;
   std::size_t left = left_;
   while (left >= bytes && !left_.compare_exchange_weak(left, left - bytes)) {
   }
-  bytes_ = left >= bytes ? bytes : 0;
-  if (bytes_ > 0) block_.reset(allocate_block(bytes));
-  if (!block_) abandon();
-  return block_.get();
+  rows.bytes = left >= bytes ? bytes : 0;
+  if (rows.bytes > 0) rows.block.reset(allocate_block(bytes));
+  if (!rows.block) abandon(form);
+  return rows.block.get();
 }
 
-void KeptMatrix::abandon() noexcept {
-  block_.reset();
-  left_ += bytes_;
-  state_.store(State::empty, std::memory_order_release);
+void KeptMatrix::complete(Form form) noexcept {
+  of(form).state.store(State::complete, std::memory_order_release);
+}
+
+void KeptMatrix::abandon(Form form) noexcept {
+  Rows& rows = of(form);
+  rows.block.reset();
+  left_ += rows.bytes;
+  rows.state.store(State::empty, std::memory_order_release);
 }
 
 KeptMatrix& KeptPacking::matrix(const std::string& name, std::size_t first, std::size_t count) {

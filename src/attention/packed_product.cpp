@@ -43,7 +43,8 @@ class Panels {
   }
   static constexpr std::size_t scratch_count = 0;
 
-  bool prepare(std::size_t) { return true; }
+  // Rows of x are read in place.
+  static bool prepare(std::size_t) { return true; }
 
   bool pack(const ProductRows<T>& w, std::size_t first, std::size_t count, T* to, T* room) const {
     const std::size_t wide = panel();
@@ -71,7 +72,7 @@ class Panels {
     return true;
   }
 
-  void multiply(const ProductTask<T>& task, const ColumnGroup& group, std::size_t row,
+  void multiply(std::size_t, const ProductTask<T>& task, const ColumnGroup& group, std::size_t row,
                 std::size_t rows, T*) const {
     const std::size_t columns = task.rows.count;
     kernels::multiply_rows(kernels::RowProduct<T>{
@@ -85,24 +86,27 @@ class Panels {
   std::size_t width_;
 };
 
-// Rows of W that are all bfloat16, packed for matrix tiles, and rows of x split for them.
+// Rows of W packed for matrix tiles, in one part if all their numbers are bfloat16, and rows of x
+// split for them.
+template <kernels::WeightParts parts>
 class SplitPanels {
  public:
   using Packed = std::uint16_t;
-  static constexpr auto form = KeptMatrix::Form::parts;
+  static constexpr auto form =
+      parts == kernels::WeightParts::one ? KeptMatrix::Form::bfloat16 : KeptMatrix::Form::parts;
   static constexpr std::size_t block_rows = kernels::split_row_block;
 
-  SplitPanels(const float* x, std::size_t rows, std::size_t width)
+  SplitPanels(const float* x, std::size_t rows, std::size_t width, std::size_t threads)
       : x_(x),
         rows_(rows),
         width_(width),
-        block_count_(kernels::split_x_count(kernels::split_row_block, width)),
-        split_x_(new_elements<std::uint16_t>((rows + kernels::split_row_block - 1) /
-                                             kernels::split_row_block * block_count_)) {}
+        count_(kernels::split_x_count(rows, width)),
+        each_has_all_(count_ <= most_own),
+        split_x_(new_elements<std::uint16_t>(each_has_all_ ? threads * count_ : count_)) {}
 
-  static std::size_t panel() { return kernels::split_panel_columns; }
+  static std::size_t panel() { return kernels::split_panel; }
   std::size_t packed_count(std::size_t columns) const {
-    return kernels::split_w_count(columns, width_);
+    return kernels::split_w_count(columns, width_, parts);
   }
   std::size_t room_count(const ProductRows<float>& w, std::size_t group_columns) const {
     if (w.in_memory != nullptr) return 0;
@@ -110,11 +114,19 @@ class SplitPanels {
   }
   static constexpr std::size_t scratch_count = kernels::split_row_block * kernels::product_group;
 
-  bool prepare(std::size_t block) {
-    const std::size_t row = block * kernels::split_row_block;
-    return kernels::split_x_rows(
-        {x_ + row * width_, width_, std::min(kernels::split_row_block, rows_ - row), width_},
-        split_x_.get() + block * block_count_);
+  // Splits x, together with the other workers or alone. Returns false if a number does not fit.
+  bool prepare(std::size_t worker) {
+    bool fits = true;
+    if (each_has_all_) {
+      for (std::size_t piece = 0; piece < pieces(); ++piece) fits = split(worker, piece) && fits;
+      return fits;
+    }
+    for (std::size_t piece = next_piece_++; piece < pieces(); piece = next_piece_++) {
+      fits = split(worker, piece) && fits;
+      ++split_pieces_;
+    }
+    while (split_pieces_ < pieces()) std::this_thread::yield();
+    return fits;
   }
 
   bool pack(const ProductRows<float>& w, std::size_t first, std::size_t count, std::uint16_t* to,
@@ -122,37 +134,54 @@ class SplitPanels {
     if (w.in_memory != nullptr) {
       return kernels::split_w_rows({w.in_memory + (w.side_by_side ? first : first * w.stride),
                                     w.stride, count, width_, w.side_by_side},
-                                   to);
+                                   parts, to);
     }
     if (w.side_by_side) {
       w.make(first, count, count, room);
-      return kernels::split_w_rows({room, count, count, width_, true}, to);
+      return kernels::split_w_rows({room, count, count, width_, true}, parts, to);
     }
     bool fits = true;
     for (std::size_t left = 0; left < count; left += panel()) {
       const std::size_t columns = std::min(panel(), count - left);
       w.make(first + left, columns, width_, room);
-      fits =
-          kernels::split_w_rows({room, width_, columns, width_, false}, to + packed_count(left)) &&
-          fits;
+      fits = kernels::split_w_rows({room, width_, columns, width_, false}, parts,
+                                   to + packed_count(left)) &&
+             fits;
     }
     return fits;
   }
 
-  void multiply(const ProductTask<float>& task, const ColumnGroup& group, std::size_t row,
-                std::size_t rows, float* scratch) const {
+  void multiply(std::size_t worker, const ProductTask<float>& task, const ColumnGroup& group,
+                std::size_t row, std::size_t rows, float* scratch) const {
     const std::size_t columns = task.rows.count;
-    kernels::multiply_split_rows({split_x_.get() + row / kernels::split_row_block * block_count_,
-                                  rows, width_,
-                                  static_cast<const std::uint16_t*>(group.packed_rows), group.count,
-                                  task.bias_from(group.first),
+    kernels::multiply_split_rows({split_rows(worker, row), rows, width_,
+                                  static_cast<const std::uint16_t*>(group.packed_rows), parts,
+                                  group.count, task.bias_from(group.first),
                                   task.y.get() + row * columns + group.first, columns, scratch});
   }
 
  private:
+  // Numbers of a small split x: each worker splits it for itself, as splitting takes less time than
+  // reading what another core has just written.
+  static constexpr std::size_t most_own = std::size_t{1} << 18U;
+
+  std::size_t pieces() const { return (rows_ + kernels::split_panel - 1) / kernels::split_panel; }
+  std::uint16_t* split_rows(std::size_t worker, std::size_t row) const {
+    return split_x_.get() + (each_has_all_ ? worker * count_ : 0) +
+           kernels::split_x_count(row, width_);
+  }
+  bool split(std::size_t worker, std::size_t piece) {
+    const std::size_t row = piece * kernels::split_panel;
+    return kernels::split_x_rows(
+        {x_ + row * width_, width_, std::min(kernels::split_panel, rows_ - row), width_},
+        split_rows(worker, row));
+  }
+
   const float* x_;
-  std::size_t rows_, width_, block_count_;
+  std::size_t rows_, width_, count_;
+  bool each_has_all_;
   std::shared_ptr<std::uint16_t> split_x_;
+  std::atomic<std::size_t> next_piece_{0}, split_pieces_{0};
 };
 
 // The packed rows of one task that are kept: complete ones, or those that this product leaves for
@@ -178,14 +207,14 @@ class KeptRows {
   KeptRows& operator=(const KeptRows&) = delete;
   KeptRows& operator=(KeptRows&&) = delete;
   ~KeptRows() {
-    if (claimed_ != nullptr) matrix_->abandon();
+    if (claimed_ != nullptr) matrix_->abandon(Way::form);
   }
 
   const Packed* complete() const { return complete_; }
   Packed* claimed() const { return claimed_; }
   // Lets later products find what was packed.
   void leave() {
-    if (std::exchange(claimed_, nullptr) != nullptr) matrix_->complete();
+    if (std::exchange(claimed_, nullptr) != nullptr) matrix_->complete(Way::form);
   }
 
  private:
@@ -201,7 +230,7 @@ class KeptRows {
 // no group is left to pack then. The sum of a number does not depend on its thread. Returns false,
 // with an incomplete y, if numbers do not fit the packing.
 template <class T, class Way>
-bool multiply_by(Way way, std::vector<ProductTask<T>>& tasks, std::size_t rows,
+bool multiply_by(Way& way, std::vector<ProductTask<T>>& tasks, std::size_t rows,
                  std::size_t threads) {
   const std::size_t panel = Way::panel();
   std::size_t panels = 0, fewest = SIZE_MAX;
@@ -254,13 +283,12 @@ bool multiply_by(Way way, std::vector<ProductTask<T>>& tasks, std::size_t rows,
     one.scratch = new_elements<T>(Way::scratch_count);
   }
 
-  std::atomic<std::size_t> next_prepared{0}, prepared{0};
   std::atomic<bool> unfit{false};
-  const auto multiply = [&](ColumnGroup& group, T* scratch) {
+  const auto multiply = [&](std::size_t worker, ColumnGroup& group) {
     const ProductTask<T>& task = tasks[group.task];
     for (std::size_t i = group.next_block++; i < blocks; i = group.next_block++) {
       const std::size_t first = i * block_rows, end = std::min(rows, first + block_rows);
-      way.multiply(task, group, first, end - first, scratch);
+      way.multiply(worker, task, group, first, end - first, own[worker].scratch.get());
       if (!task.epilogue) continue;
       for (std::size_t row = first; row < end; ++row) {
         const std::size_t at = row * task.rows.count + group.first;
@@ -269,11 +297,7 @@ bool multiply_by(Way way, std::vector<ProductTask<T>>& tasks, std::size_t rows,
     }
   };
   parallel_for(workers, workers, [&](std::size_t worker) {
-    for (std::size_t i = next_prepared++; i < blocks; i = next_prepared++) {
-      if (!way.prepare(i)) unfit = true;
-      ++prepared;
-    }
-    while (prepared < blocks) std::this_thread::yield();
+    if (!way.prepare(worker)) unfit = true;
     for (const bool own_share : {true, false}) {
       for (ColumnGroup& group : groups) {
         if (unfit) break;
@@ -290,14 +314,14 @@ bool multiply_by(Way way, std::vector<ProductTask<T>>& tasks, std::size_t rows,
           group.packed_rows = to;
           group.packed = true;
         }
-        if (!unfit) multiply(group, own[worker].scratch.get());
+        if (!unfit) multiply(worker, group);
       }
     }
     // Groups that were taken last have the most rows left.
     for (std::size_t g = groups.size(); g-- > 0;) {
       while (!groups[g].packed && !unfit) std::this_thread::yield();
       if (unfit) return;
-      multiply(groups[g], own[worker].scratch.get());
+      multiply(worker, groups[g]);
     }
   });
   if (unfit) return false;
@@ -314,12 +338,18 @@ void multiply_packed(std::vector<ProductTask<T>>& tasks, const T* x, std::size_t
   if constexpr (std::is_same_v<T, float>) {
     const bool all_bfloat16 = std::all_of(tasks.begin(), tasks.end(),
                                           [](const auto& task) { return task.rows.bfloat16; });
-    if (all_bfloat16 && kernels::splits_product(rows, width) &&
-        multiply_by<T>(SplitPanels(x, rows, width), tasks, rows, threads)) {
+    const auto multiply_on_tiles = [&]<kernels::WeightParts parts>() {
+      SplitPanels<parts> way(x, rows, width, thread_count(threads));
+      return multiply_by<T>(way, tasks, rows, threads);
+    };
+    if (kernels::splits_product(rows, width) &&
+        (all_bfloat16 ? multiply_on_tiles.template operator()<kernels::WeightParts::one>()
+                      : multiply_on_tiles.template operator()<kernels::WeightParts::three>())) {
       return;
     }
   }
-  multiply_by<T>(Panels<T>(x, width), tasks, rows, threads);
+  Panels<T> way(x, width);
+  multiply_by<T>(way, tasks, rows, threads);
 }
 
 template void multiply_packed(std::vector<ProductTask<float>>&, const float*, std::size_t,

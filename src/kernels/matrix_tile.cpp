@@ -84,9 +84,9 @@ ATTN_TILES void multiply_left(const std::uint16_t* upper, const std::uint16_t* l
 ATTN_TILES void multiply_right(const std::uint16_t* first, const std::uint16_t* second) noexcept {
   _tile_loadd(6, first, line);
   _tile_dpbf16ps(0, 4, 6);
-  _tile_dpbf16ps(2, 5, 6);
   _tile_loadd(7, second, line);
   _tile_dpbf16ps(1, 4, 7);
+  _tile_dpbf16ps(2, 5, 6);
   _tile_dpbf16ps(3, 5, 7);
 }
 
@@ -128,6 +128,13 @@ ATTN_TILES void multiply(TileProduct tiles, float* c, std::size_t c_stride, bool
     _tile_loadd(6, tiles.right, line);
     _tile_loadd(7, tiles.next_right, line);
     Step::add(tiles);
+    if (tiles.ahead != nullptr) {
+#pragma GCC unroll 16
+      for (std::size_t row = 0; row < tile_side; ++row) {
+        _mm_prefetch(tiles.ahead + row * tile_depth, _MM_HINT_T0);
+      }
+      tiles.ahead += tile_numbers;
+    }
     tiles.left += Step::left;
     tiles.lower_left += Step::left;
     tiles.right += Step::right;

@@ -40,6 +40,7 @@ struct TileProduct {
   const std::uint16_t *left, *lower_left;
   const std::uint16_t *right, *next_right;
   std::size_t steps;
+  const std::uint16_t* ahead = nullptr;  ///< fetched into the cache meanwhile, a tile per step
 };
 
 /// c = a b, or c += a b with `add`, for a of 32 rows and b of 32 columns: of the nine products of

@@ -21,14 +21,14 @@ namespace {
 #if HWY_TARGET == HWY_AVX3
 
 // A panel has as many columns of y as two tiles.
-constexpr std::size_t panel = split_panel_columns;
+constexpr std::size_t panel = split_panel;
 static_assert(panel == 2 * tile_side);
 static_assert(product_group % panel == 0 && split_row_block % panel == 0);
 
-// Depths in steps of 32 terms. Two tiles of rows of x, near_steps deep, stay in the first-level
-// cache over the panels of a group; the split panels of a group, far_steps deep, in the
-// second-level cache over the rows of a block.
-constexpr std::size_t near_steps = 4, far_steps = 24;
+// Depths of sums in steps of 32 terms. So deep, two tiles of rows of x and the packed panels of a
+// group stay in the second-level cache over the panels and the rows of a block; deeper sums are
+// taken in parts.
+constexpr std::size_t most_steps = 32, part_steps = 24, part_steps_of_bfloat16 = 48;
 
 // Absolute values as whole numbers of the same order; infinities and NaN are the largest.
 using Sizes = hn::Vec<Words>;
@@ -51,74 +51,105 @@ HWY_INLINE std::uint32_t largest_of(Sizes sizes) {
   return hn::GetLane(hn::MaxOfLanes(words, sizes));
 }
 
-// Stores one row of pairs of numbers that are bfloat16.
-HWY_INLINE void store_bfloat16(hn::Vec<Floats> first, hn::Vec<Floats> second, std::uint16_t* to) {
-  const Words words;
-  hn::StoreU(hn::Or(hn::ShiftRight<16>(hn::BitCast(words, first)), hn::BitCast(words, second)),
-             words, reinterpret_cast<std::uint32_t*>(to));
+// Stores one row of pairs in each of the parts of a tile.
+template <std::size_t parts>
+HWY_INLINE void store_pairs(hn::Vec<Floats> first, hn::Vec<Floats> second, std::uint16_t* to) {
+  if constexpr (parts == 1) {
+    const Words words;
+    hn::StoreU(hn::Or(hn::ShiftRight<16>(hn::BitCast(words, first)), hn::BitCast(words, second)),
+               words, reinterpret_cast<std::uint32_t*>(to));
+  } else {
+    store_parts<parts>(first, second, to);
+  }
+}
+
+// Tiles along a row that are split one after the other, so that all rows of these tiles stay in the
+// first-level cache.
+constexpr std::size_t piece_steps = 4;
+
+// The largest sizes of 16 rows, 16 lanes each.
+class LargestOfRows {
+ public:
+  void add(std::size_t row, Sizes sizes) {
+    std::uint32_t* own = lanes_.data() + row * tile_side;
+    hn::Store(hn::Max(hn::Load(Words(), own), sizes), Words(), own);
+  }
+  bool all_hold() const {
+    bool all = true;
+    for (std::size_t row = 0; row < tile_side; ++row) {
+      all = all && holds(largest_of(hn::Load(Words(), lanes_.data() + row * tile_side)));
+    }
+    return all;
+  }
+
+ private:
+  alignas(64) std::array<std::uint32_t, tile_side * tile_side> lanes_{};
+};
+
+// Splits rows `first` … `first` + 15 from column `from` on as left operand: `steps` tiles.
+template <std::size_t parts>
+HWY_INLINE void split_piece(const SplitSource& rows, std::size_t first, std::size_t from,
+                            std::size_t steps, std::uint16_t* to, LargestOfRows& largest) {
+  for (std::size_t i = 0; i < tile_side; ++i, to += tile_depth) {
+    const float* row = first + i < rows.count ? rows.first + (first + i) * rows.stride : nullptr;
+    Sizes sizes = hn::Zero(Words());
+    for (std::size_t step = 0; step < steps; ++step) {
+      const std::size_t k = from + step * tile_depth;
+      // Pieces of rows are too short for the processor to foresee the next.
+      if (row != nullptr) {
+        hwy::Prefetch(row + k + piece_steps * tile_depth);
+        hwy::Prefetch(row + k + piece_steps * tile_depth + tile_side);
+      }
+      const auto a = part_of_row(row, rows.width, k);
+      const auto b = part_of_row(row, rows.width, k + tile_side);
+      sizes = hn::Max(sizes, hn::Max(sizes_of(a), sizes_of(b)));
+      store_pairs<parts>(a, b, to + step * parts * tile_numbers);
+    }
+    largest.add(i, sizes);
+  }
+}
+
+// Calls split(first, from, steps, largest) for 16 rows and a piece of their columns at a time.
+template <class Split>
+bool by_pieces(const SplitSource& rows, const Split& split) {
+  constexpr std::size_t piece = piece_steps * tile_depth;
+  bool fits = true;
+  for (std::size_t first = 0; first < rounded_up(rows.count, panel); first += tile_side) {
+    LargestOfRows largest;
+    for (std::size_t from = 0; from < rows.width; from += piece) {
+      split(first, from, tile_steps(std::min(piece, rows.width - from)), largest);
+    }
+    fits = fits && largest.all_hold();
+  }
+  return fits;
 }
 
 bool split_x(const SplitSource& rows, std::uint16_t* to) {
-  const std::size_t steps = tile_steps(rows.width);
-  bool fits = true;
-  for (std::size_t i = 0; i < rounded_up(rows.count, panel); ++i) {
-    const float* row = i < rows.count ? rows.first + i * rows.stride : nullptr;
-    std::uint16_t* tile =
-        to + i / tile_side * steps * split_tile_numbers + i % tile_side * tile_depth;
-    Sizes largest = hn::Zero(Words());
-    for (std::size_t k = 0; k < rows.width; k += tile_depth, tile += split_tile_numbers) {
-      const auto a = part_of_row(row, rows.width, k);
-      const auto b = part_of_row(row, rows.width, k + tile_side);
-      largest = hn::Max(largest, hn::Max(sizes_of(a), sizes_of(b)));
-      store_parts<3>(a, b, tile);
-    }
-    fits = fits && holds(largest_of(largest));
-  }
-  return fits;
+  std::uint16_t* tiles = to;
+  return by_pieces(rows, [&](std::size_t first, std::size_t from, std::size_t steps,
+                             LargestOfRows& largest) HWY_ATTR {
+    split_piece<3>(rows, first, from, steps, tiles, largest);
+    tiles += steps * split_tile_numbers;
+  });
 }
 
-// Columns of the right operand from rows: 16 rows become 16 columns of each tile.
+// Columns of the right operand from rows: 16 rows become 16 columns of each part of each tile.
+template <std::size_t parts>
 bool split_rows_of_w(const SplitSource& rows, std::uint16_t* to) {
-  alignas(64) std::array<std::uint16_t, tile_numbers> turned;
-  alignas(64) std::array<std::uint32_t, tile_numbers / 2> largest;
-  const Words words;
-  bool fits = true;
-  for (std::size_t first = 0; first < rounded_up(rows.count, panel); first += tile_side) {
-    std::array<const float*, tile_side> present{};
-    for (std::size_t j = first; j < std::min(first + tile_side, rows.count); ++j) {
-      present[j - first] = rows.first + j * rows.stride;
+  alignas(64) std::array<std::uint16_t, piece_steps * parts * tile_numbers> tiles;
+  return by_pieces(rows, [&](std::size_t first, std::size_t from, std::size_t steps,
+                             LargestOfRows& largest) HWY_ATTR {
+    split_piece<parts>(rows, first, from, steps, tiles.data(), largest);
+    for (std::size_t tile = 0; tile < steps * parts; ++tile, to += tile_numbers) {
+      transpose_tile(tiles.data() + tile * tile_numbers, to);
     }
-    largest.fill(0);
-    for (std::size_t k = 0; k < rows.width; k += tile_depth, to += tile_numbers) {
-      for (std::size_t j = 0; j < tile_side; ++j) {
-        // Parts of rows are too short for the processor to foresee the next.
-        if (present[j] != nullptr) {
-          hwy::Prefetch(present[j] + k + 4 * tile_depth);
-          hwy::Prefetch(present[j] + k + 4 * tile_depth + tile_side);
-        }
-        const auto a = part_of_row(present[j], rows.width, k);
-        const auto b = part_of_row(present[j], rows.width, k + tile_side);
-        std::uint32_t* own = largest.data() + j * tile_side;
-        hn::Store(hn::Max(hn::Load(words, own), hn::Max(sizes_of(a), sizes_of(b))), words, own);
-        store_bfloat16(a, b, turned.data() + j * tile_depth);
-      }
-      const auto* pairs = reinterpret_cast<const std::uint32_t*>(turned.data());
-      auto* tile = reinterpret_cast<std::uint32_t*>(to);
-      for (std::size_t j = 0; j < tile_side; j += 4) {
-        for (std::size_t i = 0; i < tile_side; i += 4) {
-          transpose_pairs(pairs + j * tile_side + i, tile + i * tile_side + j);
-        }
-      }
-    }
-    for (std::size_t j = 0; j < tile_side; ++j) {
-      fits = fits && holds(largest_of(hn::Load(words, largest.data() + j * tile_side)));
-    }
-  }
-  return fits;
+  });
 }
 
 // split_rows_of_w() for rows that are stored side by side: pairs of lines are rows of the tiles.
+template <std::size_t parts>
 bool split_columns_of_w(const SplitSource& rows, std::uint16_t* to) {
+  constexpr std::size_t numbers = parts * tile_numbers;
   const Words words;
   const std::size_t steps = tile_steps(rows.width), end = rounded_up(rows.count, panel);
   alignas(64) std::array<std::uint32_t, product_group> largest{};
@@ -134,51 +165,68 @@ bool split_columns_of_w(const SplitSource& rows, std::uint16_t* to) {
         const auto b = part_of_row(b_line, rows.count, column);
         std::uint32_t* own = largest.data() + column;
         hn::Store(hn::Max(hn::Load(words, own), hn::Max(sizes_of(a), sizes_of(b))), words, own);
-        store_bfloat16(a, b,
-                       to + (column / tile_side * steps + step) * tile_numbers + k * tile_depth);
+        store_pairs<parts>(a, b,
+                           to + (column / tile_side * steps + step) * numbers + k * tile_depth);
       }
     }
   }
   return std::all_of(largest.begin(), largest.end(), holds);
 }
 
+template <std::size_t parts>
 bool split_w(const SplitSource& rows, std::uint16_t* to) {
-  return rows.side_by_side ? split_columns_of_w(rows, to) : split_rows_of_w(rows, to);
+  return rows.side_by_side ? split_columns_of_w<parts>(rows, to) : split_rows_of_w<parts>(rows, to);
+}
+
+// Writes `columns` sums of rows of a pair of tiles, 32 wide, plus the bias.
+void put_sums(const float* sums, std::size_t rows, std::size_t columns, const float* bias, float* y,
+              std::size_t stride) {
+  const Floats d;
+  for (std::size_t row = 0; row < rows; ++row, sums += panel, y += stride) {
+    for (std::size_t column = 0; column < columns; column += tile_side) {
+      const std::size_t count = std::min(tile_side, columns - column);
+      const auto mask = hn::FirstN(d, count);
+      auto sum = hn::LoadU(d, sums + column);
+      if (bias != nullptr) sum = hn::Add(sum, hn::MaskedLoad(mask, d, bias + column));
+      if (count == tile_side) {
+        hn::StoreU(sum, d, y + column);
+      } else {
+        hn::BlendedStore(sum, mask, d, y + column);
+      }
+    }
+  }
 }
 
 void multiply(const SplitRowProduct& product) {
   const MatrixTiles tiles;
   const std::size_t steps = tile_steps(product.width);
   const std::size_t x_row = steps * split_tile_numbers;
-  const std::size_t w_row = steps * tile_numbers;
-  for (std::size_t far = 0; far < steps; far += far_steps) {
-    const std::size_t far_end = std::min(far + far_steps, steps);
+  const bool three = product.parts == WeightParts::three;
+  const std::size_t w_tile = three ? split_tile_numbers : tile_numbers, w_row = steps * w_tile;
+  const auto multiply_tiles = three ? multiply_split_tiles : multiply_split_by_bfloat16_tiles;
+  const std::size_t part = three ? part_steps : part_steps_of_bfloat16;
+  const std::size_t depths = steps <= most_steps ? 1 : (steps + part - 1) / part;
+  const std::size_t depth = (steps + depths - 1) / depths;
+  const std::size_t panels = (product.columns + panel - 1) / panel;
+  for (std::size_t first = 0; first < steps; first += depth) {
+    const std::size_t count = std::min(depth, steps - first);
     for (std::size_t row = 0; row < product.rows; row += panel) {
-      const std::uint16_t* x = product.x + row / tile_side * x_row;
-      for (std::size_t near = far; near < far_end; near += near_steps) {
-        const std::size_t count = std::min(near_steps, far_end - near);
-        const std::uint16_t* left = x + near * split_tile_numbers;
-        for (std::size_t column = 0; column < product.columns; column += panel) {
-          const std::uint16_t* right = product.w + column / tile_side * w_row + near * tile_numbers;
-          multiply_split_by_bfloat16_tiles({left, left + x_row, right, right + w_row, count},
-                                           product.scratch + row * product_group + column,
-                                           product_group, near > 0);
-        }
+      const std::uint16_t* left = product.x + row / tile_side * x_row + first * split_tile_numbers;
+      for (std::size_t p = 0; p < panels; ++p) {
+        const std::size_t column = p * panel;
+        const std::uint16_t* right = product.w + 2 * p * w_row + first * w_tile;
+        // Where the sums of the last depth are complete they are put in place at once.
+        float* const sums =
+            product.scratch + (depths == 1 ? 0 : (row / panel * panels + p) * panel * panel);
+        TileProduct pair{left, left + x_row, right, right + w_row, count};
+        if (row + panel < product.rows) pair.ahead = left + 2 * x_row + p * count * tile_numbers;
+        multiply_tiles(pair, sums, panel, first > 0);
+        if (first + count < steps) continue;
+        put_sums(sums, std::min(panel, product.rows - row),
+                 std::min(panel, product.columns - column),
+                 product.bias == nullptr ? nullptr : product.bias + column,
+                 product.y + row * product.y_stride + column, product.y_stride);
       }
-    }
-  }
-  const Floats d;
-  for (std::size_t row = 0; row < product.rows; ++row) {
-    const float* sums = product.scratch + row * product_group;
-    float* y = product.y + row * product.y_stride;
-    std::size_t column = 0;
-    for (; column + tile_side <= product.columns; column += tile_side) {
-      auto sum = hn::LoadU(d, sums + column);
-      if (product.bias != nullptr) sum = hn::Add(sum, hn::LoadU(d, product.bias + column));
-      hn::StoreU(sum, d, y + column);
-    }
-    for (; column < product.columns; ++column) {
-      y[column] = sums[column] + (product.bias == nullptr ? 0.0F : product.bias[column]);
     }
   }
 }
@@ -189,6 +237,7 @@ void multiply(const SplitRowProduct& product) {
 bool split_x(const SplitSource&, std::uint16_t*) {
   return false;
 }
+template <std::size_t>
 bool split_w(const SplitSource&, std::uint16_t*) {
   return false;
 }
@@ -201,8 +250,8 @@ void multiply(const SplitRowProduct&) {}
 bool split_x_of(const SplitSource& rows, std::uint16_t* to) {
   return split_x(rows, to);
 }
-bool split_w_of(const SplitSource& rows, std::uint16_t* to) {
-  return split_w(rows, to);
+bool split_w_of(const SplitSource& rows, WeightParts parts, std::uint16_t* to) {
+  return parts == WeightParts::one ? split_w<1>(rows, to) : split_w<3>(rows, to);
 }
 void multiply_split(const SplitRowProduct& product) {
   multiply(product);
@@ -227,16 +276,16 @@ std::size_t split_x_count(std::size_t rows, std::size_t width) noexcept {
   return 3 * tiled_numbers(rows, width);
 }
 
-std::size_t split_w_count(std::size_t columns, std::size_t width) noexcept {
-  return tiled_numbers(columns, width);
+std::size_t split_w_count(std::size_t columns, std::size_t width, WeightParts parts) noexcept {
+  return static_cast<std::size_t>(parts) * tiled_numbers(columns, width);
 }
 
 bool split_x_rows(const SplitSource& rows, std::uint16_t* to) noexcept {
   return ATTN_OF_TARGET(split_x_of)(rows, to);
 }
 
-bool split_w_rows(const SplitSource& rows, std::uint16_t* to) noexcept {
-  return ATTN_OF_TARGET(split_w_of)(rows, to);
+bool split_w_rows(const SplitSource& rows, WeightParts parts, std::uint16_t* to) noexcept {
+  return ATTN_OF_TARGET(split_w_of)(rows, parts, to);
 }
 
 void multiply_split_rows(const SplitRowProduct& product) noexcept {

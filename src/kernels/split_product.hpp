@@ -5,20 +5,22 @@
 
 namespace attn::kernels {
 
-/// Products on matrix tiles (matrix_tile.hpp) with a W whose numbers are all bfloat16, which most
-/// checkpoints store: only x is split, into three products.
+/// Products on matrix tiles (matrix_tile.hpp): x is split into three parts, and W too unless all
+/// its numbers are bfloat16, which many checkpoints store.
 ///
 /// Whether they pay for that number of rows: tiles are in use, and the rows make up for packing W.
-/// A W of floats would take six products, slower than vectors where neighbours share the tiles of a
-/// core.
 bool splits_product(std::size_t rows, std::size_t width) noexcept;
 
-/// Rows of x in a block, the unit of splitting, and columns of y in a panel.
-constexpr std::size_t split_row_block = 128, split_panel_columns = 32;
+/// Rows of x in a block, the unit of products; and rows of x or columns of y in a panel, the unit
+/// of splitting.
+constexpr std::size_t split_row_block = 256, split_panel = 32;
+
+/// What W consists of: one part of 16 bits if all its numbers are bfloat16, else three.
+enum class WeightParts { one = 1, three = 3 };
 
 /// Sizes of `rows` split rows of x and of `columns` packed rows of W, in uint16.
 std::size_t split_x_count(std::size_t rows, std::size_t width) noexcept;
-std::size_t split_w_count(std::size_t columns, std::size_t width) noexcept;
+std::size_t split_w_count(std::size_t columns, std::size_t width, WeightParts parts) noexcept;
 
 /// Rows of x or of W, [count,width]; or W with its rows side by side, [width,count], as some files
 /// hold it.
@@ -28,11 +30,11 @@ struct SplitSource {
   bool side_by_side = false;
 };
 
-/// Splits rows of x, at most a block, or packs rows of W, at most a product_group, whose numbers
-/// are bfloat16. Returns false, with an invalid result, if a row's largest number is neither 0 nor
-/// between 2⁻⁴⁰ and 2⁶⁰: parts of numbers that count in its sums would be lost.
+/// Splits rows of x, or packs rows of W, at most a product_group. Returns false,
+/// with an invalid result, if a row's largest number is neither 0 nor between 2⁻⁴⁰ and 2⁶⁰: parts
+/// of numbers that count in its sums would be lost.
 bool split_x_rows(const SplitSource& rows, std::uint16_t* to) noexcept;
-bool split_w_rows(const SplitSource& rows, std::uint16_t* to) noexcept;
+bool split_w_rows(const SplitSource& rows, WeightParts parts, std::uint16_t* to) noexcept;
 
 /// Rows of y = x Wᵀ + b, at most a block, and some of its columns, at most a product_group: x
 /// split, W packed. Each sum is taken in one order, whatever `rows` and `columns` are.
@@ -40,6 +42,7 @@ struct SplitRowProduct {
   const std::uint16_t* x;
   std::size_t rows, width;
   const std::uint16_t* w;
+  WeightParts parts;  ///< of W as it was packed
   std::size_t columns;
   const float* bias;  ///< or null
   float* y;

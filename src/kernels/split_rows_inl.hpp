@@ -85,17 +85,33 @@ void split_rows(const float* const* rows, std::size_t count, std::size_t width, 
   }
 }
 
-// Transposes four rows of four pairs.
-HWY_INLINE void transpose_pairs(const std::uint32_t* from, std::uint32_t* to) {
-  const hn::FixedTag<std::uint32_t, 4> d;
-  const auto x0 = hn::LoadU(d, from), x1 = hn::LoadU(d, from + tile_side);
-  const auto x2 = hn::LoadU(d, from + 2 * tile_side), x3 = hn::LoadU(d, from + 3 * tile_side);
-  const auto even_low = hn::InterleaveLower(d, x0, x2), odd_low = hn::InterleaveLower(d, x1, x3);
-  const auto even_high = hn::InterleaveUpper(d, x0, x2), odd_high = hn::InterleaveUpper(d, x1, x3);
-  hn::StoreU(hn::InterleaveLower(d, even_low, odd_low), d, to);
-  hn::StoreU(hn::InterleaveUpper(d, even_low, odd_low), d, to + tile_side);
-  hn::StoreU(hn::InterleaveLower(d, even_high, odd_high), d, to + 2 * tile_side);
-  hn::StoreU(hn::InterleaveUpper(d, even_high, odd_high), d, to + 3 * tile_side);
+// Four pairs of each of the rows 0, 4, 8 and 12 from `from` on, one after the other.
+HWY_INLINE hn::Vec<Words> pairs_of_four_rows(const std::uint32_t* from) {
+  const hn::FixedTag<std::uint32_t, 4> quarter;
+  const hn::FixedTag<std::uint32_t, 8> half;
+  const auto two = [&](const std::uint32_t* rows) HWY_ATTR {
+    return hn::Combine(half, hn::LoadU(quarter, rows + 4 * tile_side), hn::LoadU(quarter, rows));
+  };
+  return hn::Combine(Words(), two(from + 8 * tile_side), two(from));
+}
+
+// Transposes the pairs of a tile, 16 rows of 16.
+HWY_INLINE void transpose_tile(const std::uint16_t* tile, std::uint16_t* to) {
+  const Words d;
+  const auto* pairs = reinterpret_cast<const std::uint32_t*>(tile);
+  auto* turned = reinterpret_cast<std::uint32_t*>(to);
+  for (std::size_t k = 0; k < tile_side; k += 4, turned += 4 * tile_side) {
+    const auto x0 = pairs_of_four_rows(pairs + k), x1 = pairs_of_four_rows(pairs + tile_side + k);
+    const auto x2 = pairs_of_four_rows(pairs + 2 * tile_side + k);
+    const auto x3 = pairs_of_four_rows(pairs + 3 * tile_side + k);
+    const auto even_low = hn::InterleaveLower(d, x0, x2), odd_low = hn::InterleaveLower(d, x1, x3);
+    const auto even_high = hn::InterleaveUpper(d, x0, x2);
+    const auto odd_high = hn::InterleaveUpper(d, x1, x3);
+    hn::StoreU(hn::InterleaveLower(d, even_low, odd_low), d, turned);
+    hn::StoreU(hn::InterleaveUpper(d, even_low, odd_low), d, turned + tile_side);
+    hn::StoreU(hn::InterleaveLower(d, even_high, odd_high), d, turned + 2 * tile_side);
+    hn::StoreU(hn::InterleaveUpper(d, even_high, odd_high), d, turned + 3 * tile_side);
+  }
 }
 
 // Splits keys as columns of the right operand: [keys / 16][steps] tiles, with columns of zeros up
@@ -125,14 +141,7 @@ void split_keys(const HeadSizes& sizes, const float* const* rows, std::uint16_t*
                            turned.data() + j * tile_depth);
       }
       for (std::size_t part = 0; part < parts; ++part) {
-        const auto* pairs =
-            reinterpret_cast<const std::uint32_t*>(turned.data() + part * tile_numbers);
-        auto* tile = reinterpret_cast<std::uint32_t*>(to + part * tile_numbers);
-        for (std::size_t j = 0; j < tile_side; j += 4) {
-          for (std::size_t k = 0; k < tile_side; k += 4) {
-            transpose_pairs(pairs + j * tile_side + k, tile + k * tile_side + j);
-          }
-        }
+        transpose_tile(turned.data() + part * tile_numbers, to + part * tile_numbers);
       }
     }
   }

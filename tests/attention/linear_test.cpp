@@ -39,7 +39,8 @@ TEST_CASE("a Linear layer gives the numbers of torch.nn.functional.linear") {
 
 TEST_CASE("a Linear layer is the same on any number of threads") {
   RandomRequests random(1);
-  for (const Shape& shape : {Shape{3, 11, 7}, Shape{130, 70}, Shape{1, 200}}) {
+  for (const Shape& shape :
+       {Shape{3, 11, 7}, Shape{130, 70}, Shape{1, 200}, Shape{300, 400}, Shape{60, 1100}}) {
     const Linear linear{random.normal({205, shape.back()}), random.normal({205})};
     for (const DType dtype : {DType::float32, DType::float64}) {
       const Tensor x = random.normal(shape).converted(dtype), y = apply(linear, x, 1);
@@ -93,8 +94,11 @@ TEST_CASE("a Linear layer is that of double precision for every number of rows, 
       const Tensor x = random.normal({rows, 70}).converted(DType::float32);
       check_near(x, w, apply(Linear{w, {}}, x, 2));
     }
-    const Tensor x = random.normal({300, 70}).converted(DType::float32);
-    check_near(x, w, apply(Linear{w, {}}, x, 3));
+    for (const std::size_t width : {70, 1100}) {
+      const Tensor wide = random.normal({45, width}).converted(DType::float32);
+      const Tensor x = random.normal({300, width}).converted(DType::float32);
+      check_near(x, wide, apply(Linear{wide, {}}, x, 3));
+    }
   });
 }
 

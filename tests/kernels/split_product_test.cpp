@@ -17,6 +17,7 @@
 #include "support/memory.hpp"
 
 namespace kernels = attn::kernels;
+using kernels::WeightParts;
 
 namespace {
 
@@ -25,6 +26,7 @@ using Block = std::vector<T, attn::BlockAllocator<T>>;
 
 struct SplitSizes {
   std::size_t rows, width, columns;
+  WeightParts parts;
   bool side_by_side = false;
 };
 
@@ -43,6 +45,7 @@ SplitOperands random_split_operands(const SplitSizes& sizes) {
   SplitOperands operands{numbers(sizes.rows * sizes.width), numbers(sizes.columns * sizes.width),
                          numbers(sizes.columns)};
   for (float& number : operands.w) {
+    if (sizes.parts == WeightParts::three) break;
     number = std::bit_cast<float>(std::bit_cast<std::uint32_t>(number) >> 16 << 16);
   }
   return operands;
@@ -52,24 +55,25 @@ SplitOperands random_split_operands(const SplitSizes& sizes) {
 std::vector<float> split_product(const SplitSizes& sizes, const SplitOperands& operands,
                                  bool with_bias, std::size_t gap = 0) {
   Block<std::uint16_t> x(kernels::split_x_count(sizes.rows, sizes.width));
-  Block<std::uint16_t> w(kernels::split_w_count(sizes.columns, sizes.width));
+  Block<std::uint16_t> w(kernels::split_w_count(sizes.columns, sizes.width, sizes.parts));
   REQUIRE(
       kernels::split_x_rows({operands.x.data(), sizes.width, sizes.rows, sizes.width}, x.data()));
   REQUIRE(
       kernels::split_w_rows({operands.w.data(), sizes.side_by_side ? sizes.columns : sizes.width,
                              sizes.columns, sizes.width, sizes.side_by_side},
-                            w.data()));
+                            sizes.parts, w.data()));
   Block<float> scratch(kernels::split_row_block * kernels::product_group);
   const std::size_t stride = sizes.columns + gap;
   std::vector<float> y(sizes.rows * stride, std::numeric_limits<float>::infinity());
-  kernels::multiply_split_rows({x.data(), sizes.rows, sizes.width, w.data(), sizes.columns,
-                                with_bias ? operands.bias.data() : nullptr, y.data(), stride,
-                                scratch.data()});
+  kernels::multiply_split_rows({x.data(), sizes.rows, sizes.width, w.data(), sizes.parts,
+                                sizes.columns, with_bias ? operands.bias.data() : nullptr, y.data(),
+                                stride, scratch.data()});
   return y;
 }
 
 // The largest error of a sum as a part of what is allowed: 2⁻²¹ of what the sizes of its terms come
-// to, more than the roundings of the products of each 32 terms add up to for these widths.
+// to, which the products that are left out stay below, with the roundings of the products of each
+// 32 terms, at most as much for these widths.
 double largest_split_error(const SplitSizes& sizes, bool with_bias) {
   const SplitOperands operands = random_split_operands(sizes);
   const std::vector<float> y = split_product(sizes, operands, with_bias);
@@ -105,52 +109,69 @@ bool splits_rows(std::vector<float> row) {
 bool splits_columns(const std::vector<float>& numbers, bool side_by_side) {
   constexpr std::size_t count = 3;
   const std::size_t width = numbers.size() / count;
-  Block<std::uint16_t> to(kernels::split_w_count(count, width));
-  return kernels::split_w_rows(
-      {numbers.data(), side_by_side ? count : width, count, width, side_by_side}, to.data());
+  const auto splits = [&](WeightParts parts) {
+    Block<std::uint16_t> to(kernels::split_w_count(count, width, parts));
+    return kernels::split_w_rows(
+        {numbers.data(), side_by_side ? count : width, count, width, side_by_side}, parts,
+        to.data());
+  };
+  const bool as_floats = splits(WeightParts::three);
+  CHECK(splits(WeightParts::one) == as_floats);
+  return as_floats;
 }
 
 }  // namespace
 
 TEST_CASE("a product on matrix tiles is that of the definition for every remainder of the tiles") {
   if (!tiles_in_use()) return;
-  for (const bool side_by_side : {false, true}) {
+  const auto check = [](WeightParts parts, bool side_by_side) {
+    CAPTURE(static_cast<int>(parts));
     CAPTURE(side_by_side);
     for (std::size_t rows = 1; rows <= 34; ++rows) {
-      CHECK(largest_split_error({rows, 40, 33, side_by_side}, true) <= 1);
+      CHECK(largest_split_error({rows, 40, 33, parts, side_by_side}, true) <= 1);
     }
     for (std::size_t columns = 1; columns <= 66; ++columns) {
-      CHECK(largest_split_error({33, 33, columns, side_by_side}, columns % 2 == 0) <= 1);
+      CHECK(largest_split_error({33, 33, columns, parts, side_by_side}, columns % 2 == 0) <= 1);
     }
     for (std::size_t width = 1; width <= 66; ++width) {
-      CHECK(largest_split_error({17, width, 18, side_by_side}, true) <= 1);
+      CHECK(largest_split_error({17, width, 18, parts, side_by_side}, true) <= 1);
     }
-    for (const std::size_t width : {127, 128, 129, 767, 768, 769, 1600}) {
-      CHECK(largest_split_error({40, width, 50, side_by_side}, true) <= 1);
+    for (const std::size_t width : {127, 128, 129, 767, 768, 769, 1024, 1025, 1600}) {
+      CHECK(largest_split_error({40, width, 50, parts, side_by_side}, true) <= 1);
     }
     for (const std::size_t columns : {191, 192}) {
-      CHECK(largest_split_error({128, 100, columns, side_by_side}, false) <= 1);
+      CHECK(largest_split_error({256, 100, columns, parts, side_by_side}, false) <= 1);
     }
+  };
+  for (const bool side_by_side : {false, true}) {
+    check(WeightParts::one, side_by_side);
+    check(WeightParts::three, side_by_side);
   }
 }
 
 TEST_CASE(
     "a part of a product on matrix tiles has the bits of the whole, and its neighbours stay") {
   if (!tiles_in_use()) return;
-  const SplitSizes sizes{100, 810, 150};
-  const SplitOperands operands = random_split_operands(sizes);
-  const std::vector<float> whole = split_product(sizes, operands, true);
-  for (std::size_t rows = 1; rows < sizes.rows; rows += 13) {
-    const std::vector<float> part =
-        split_product({rows, sizes.width, sizes.columns}, operands, true);
-    CHECK(std::equal(part.begin(), part.end(), whole.begin()));
-  }
-  const std::size_t gap = 3, stride = sizes.columns + gap;
-  const std::vector<float> apart = split_product(sizes, operands, true, gap);
-  for (std::size_t i = 0; i < sizes.rows; ++i) {
-    const float* row = apart.data() + i * stride;
-    CHECK(std::equal(row, row + sizes.columns, whole.data() + i * sizes.columns));
-    CHECK(std::all_of(row + sizes.columns, row + stride, [](float y) { return std::isinf(y); }));
+  // One sum of one part, and one whose parts wait in the scratch.
+  for (const std::size_t width : {810, 1100}) {
+    for (const WeightParts parts : {WeightParts::one, WeightParts::three}) {
+      const SplitSizes sizes{100, width, 150, parts};
+      const SplitOperands operands = random_split_operands(sizes);
+      const std::vector<float> whole = split_product(sizes, operands, true);
+      for (std::size_t rows = 1; rows < sizes.rows; rows += 13) {
+        const std::vector<float> part =
+            split_product({rows, sizes.width, sizes.columns, parts}, operands, true);
+        CHECK(std::equal(part.begin(), part.end(), whole.begin()));
+      }
+      const std::size_t gap = 3, stride = sizes.columns + gap;
+      const std::vector<float> apart = split_product(sizes, operands, true, gap);
+      for (std::size_t i = 0; i < sizes.rows; ++i) {
+        const float* row = apart.data() + i * stride;
+        CHECK(std::equal(row, row + sizes.columns, whole.data() + i * sizes.columns));
+        CHECK(
+            std::all_of(row + sizes.columns, row + stride, [](float y) { return std::isinf(y); }));
+      }
+    }
   }
 }
 
