@@ -227,6 +227,9 @@ class KernelAttention {
     std::vector<kernels::PackedHead<T>> packed(heads);
     parallel_for(heads, threads, [&](std::size_t at) {
       rows[at] = rows_of(at / geometry_.kv_heads, at % geometry_.kv_heads);
+      for (std::vector<const T*>* all : {&rows[at].keys, &rows[at].values}) {
+        all->resize(all->size() + kernels::rows_behind, all->back());
+      }
       packed[at].key_rows = rows[at].keys.data();
       packed[at].value_rows = rows[at].values.data();
     });
@@ -265,7 +268,7 @@ class KernelAttention {
   // The keys whose values are not finite.
   std::vector<std::uint32_t> non_finite_keys_of(const KeyHead<T>& rows) const {
     std::vector<std::uint32_t> keys;
-    for (std::size_t key = 0; key < rows.values.size(); ++key) {
+    for (std::size_t key = 0; key < geometry_.keys; ++key) {
       if (!all_finite(std::span(rows.values[key], geometry_.value_width))) {
         keys.push_back(static_cast<std::uint32_t>(key));
       }

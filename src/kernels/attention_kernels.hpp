@@ -90,12 +90,16 @@ struct BlockOutcome {
   bool out_of_range = false;
 };
 
+/// Rows after the last one, which attend_keys() prefetches with the rows before them.
+constexpr std::size_t rows_behind = 8;
+
 /// One key head, laid out for the kernels of T on one CPU target. `keys` and `values` begin at
 /// multiples of 64 bytes.
 template <class T>
 struct PackedHead {
   T *keys = nullptr, *values = nullptr;
-  /// The rows before packing, [width] and [value_width] each.
+  /// The rows before packing, [width] and [value_width] each; `rows_behind` more of any for
+  /// attend_keys().
   const T *const *key_rows = nullptr, *const *value_rows = nullptr;
   /// Keys whose value row holds NaN or infinity, ascending; room for all keys. They are packed as
   /// zeros, and their values are added to the queries that see them alone.

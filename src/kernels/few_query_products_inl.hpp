@@ -124,6 +124,7 @@ struct NothingAhead {
 };
 
 // sums[i] += Σ_j factors[i][j] rows[j] over up to `keys_at_a_time` rows, some vectors of columns.
+// Rows that are measured come from memory: those behind them are prefetched line by line.
 template <std::size_t queries, std::size_t vectors, class T, class Measured, class Ahead>
 HWY_INLINE void add_columns(const T* const* factors, const T* const* rows, std::size_t count,
                             std::size_t column, T* const* sums, Measured& measured, Ahead& ahead) {
@@ -142,6 +143,10 @@ HWY_INLINE void add_columns(const T* const* factors, const T* const* rows, std::
   const auto add_row = [&](std::size_t j, V(&to)[queries][vectors]) HWY_ATTR {
     ahead.next();
     const T* const row = rows[j] + column;
+    if constexpr (!std::is_same_v<Measured, Unmeasured>) {
+      const T* const behind = rows[j + rows_behind] + column;
+      for (std::size_t v = 0; v < vectors; ++v) hwy::Prefetch(behind + v * size);
+    }
     V value[vectors];
 #pragma GCC unroll 4
     for (std::size_t v = 0; v < vectors; ++v) value[v] = hn::LoadU(d, row + v * size);
@@ -256,7 +261,7 @@ class LargestSquares {
   V most_, not_finite_;
 };
 
-// to[i][r] = q[i] · rows[r] for four rows.
+// to[i][r] = q[i] · rows[r] for four rows. With `measured`, prefetches those behind them.
 template <std::size_t queries, class T, class Measured>
 HWY_INLINE void multiply_four(const T* const* q, const T* const* rows, std::size_t width,
                               T* const* to, Measured& measured) {
@@ -275,6 +280,7 @@ HWY_INLINE void multiply_four(const T* const* q, const T* const* rows, std::size
       for (std::size_t r = 0; r < keys_together; ++r) sum[c][i][r] = hn::Zero(d);
     }
   }
+  std::size_t at = 0;  // the column of what is added
   const auto add = [&](const auto& part_of, V(&to_sum)[queries][keys_together]) HWY_ATTR {
     V factor[queries];
 #pragma GCC unroll 4
@@ -282,6 +288,7 @@ HWY_INLINE void multiply_four(const T* const* q, const T* const* rows, std::size
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < keys_together; ++r) {
       const V key = part_of(rows[r]);
+      if constexpr (measures) hwy::Prefetch(rows[r + rows_behind] + at);
       if constexpr (measures) squares[r] = hn::MulAdd(key, key, squares[r]);
 #pragma GCC unroll 4
       for (std::size_t i = 0; i < queries; ++i) {
@@ -293,10 +300,12 @@ HWY_INLINE void multiply_four(const T* const* q, const T* const* rows, std::size
   for (; k + chains * size <= width; k += chains * size) {
 #pragma GCC unroll 2
     for (std::size_t c = 0; c < chains; ++c) {
+      at = k + c * size;
       add([&](const T* row) HWY_ATTR { return hn::LoadU(d, row + k + c * size); }, sum[c]);
     }
   }
   for (; k < width; k += size) {
+    at = k;
     add([&](const T* row) HWY_ATTR { return first_numbers(d, row + k, width - k); }, sum[0]);
   }
 #pragma GCC unroll 4
