@@ -14,6 +14,13 @@
 namespace attn {
 namespace {
 
+// Rows of x and y from `first` to before `end`.
+struct RowRange {
+  std::size_t first, end;
+
+  std::size_t count() const { return end - first; }
+};
+
 // Columns of y whose rows of W one thread packs, with the progress over their blocks of rows.
 struct ColumnGroup {
   std::size_t task = 0, first = 0, count = 0;
@@ -96,13 +103,23 @@ class SplitPanels {
       parts == kernels::WeightParts::one ? KeptMatrix::Form::bfloat16 : KeptMatrix::Form::parts;
   static constexpr std::size_t block_rows = kernels::split_row_block;
 
-  SplitPanels(const float* x, std::size_t rows, std::size_t width, std::size_t threads)
+  // For those rows of x.
+  SplitPanels(const float* x, const RowRange& rows, std::size_t width, std::size_t threads)
       : x_(x),
         rows_(rows),
         width_(width),
-        count_(kernels::split_x_count(rows, width)),
+        count_(kernels::split_x_count(rows.count(), width)),
         each_has_all_(count_ <= most_own),
         split_x_(new_elements<std::uint16_t>(each_has_all_ ? threads * count_ : count_)) {}
+
+  // Rows that are split at a time, in whole blocks: more would take too much memory, fewer too much
+  // time for packing W again.
+  static std::size_t most_rows(std::size_t width) {
+    constexpr std::size_t least = 1024, bytes = std::size_t{24} << 20U;
+    const std::size_t rows =
+        bytes / kernels::split_x_count(1, width) * kernels::split_panel / sizeof(Packed);
+    return std::max(least, rows / block_rows * block_rows);
+  }
 
   static std::size_t panel() { return kernels::split_panel; }
   std::size_t packed_count(std::size_t columns) const {
@@ -165,20 +182,23 @@ class SplitPanels {
   // reading what another core has just written.
   static constexpr std::size_t most_own = std::size_t{1} << 18U;
 
-  std::size_t pieces() const { return (rows_ + kernels::split_panel - 1) / kernels::split_panel; }
+  std::size_t pieces() const {
+    return (rows_.count() + kernels::split_panel - 1) / kernels::split_panel;
+  }
   std::uint16_t* split_rows(std::size_t worker, std::size_t row) const {
     return split_x_.get() + (each_has_all_ ? worker * count_ : 0) +
-           kernels::split_x_count(row, width_);
+           kernels::split_x_count(row - rows_.first, width_);
   }
   bool split(std::size_t worker, std::size_t piece) {
-    const std::size_t row = piece * kernels::split_panel;
+    const std::size_t row = rows_.first + piece * kernels::split_panel;
     return kernels::split_x_rows(
-        {x_ + row * width_, width_, std::min(kernels::split_panel, rows_ - row), width_},
+        {x_ + row * width_, width_, std::min(kernels::split_panel, rows_.end - row), width_},
         split_rows(worker, row));
   }
 
   const float* x_;
-  std::size_t rows_, width_, count_;
+  RowRange rows_;
+  std::size_t width_, count_;
   bool each_has_all_;
   std::shared_ptr<std::uint16_t> split_x_;
   std::atomic<std::size_t> next_piece_{0}, split_pieces_{0};
@@ -223,14 +243,14 @@ class KeptRows {
   Packed* claimed_ = nullptr;
 };
 
-// Computes all tasks. A thread packs a group of columns and multiplies with it while it is in its
-// cache; threads that find no group left share the rows of unfinished groups. Each begins with the
-// same share of the columns of every task, so that it reads most of what follows, such as the heads
-// of an attention, from its own cache. No thread repacks its memory while others read it, because
-// no group is left to pack then. The sum of a number does not depend on its thread. Returns false,
-// with an incomplete y, if numbers do not fit the packing.
+// Computes those rows of all tasks. A thread packs a group of columns and multiplies with it while
+// it is in its cache; threads that find no group left share the rows of unfinished groups. Each
+// begins with the same share of the columns of every task, so that it reads most of what follows,
+// such as the heads of an attention, from its own cache. No thread repacks its memory while others
+// read it, because no group is left to pack then. The sum of a number does not depend on its
+// thread. Returns false, with an incomplete y, if numbers do not fit the packing.
 template <class T, class Way>
-bool multiply_by(Way& way, std::vector<ProductTask<T>>& tasks, std::size_t rows,
+bool multiply_by(Way& way, std::vector<ProductTask<T>>& tasks, const RowRange& rows,
                  std::size_t threads) {
   const std::size_t panel = Way::panel();
   std::size_t panels = 0, fewest = SIZE_MAX;
@@ -240,7 +260,7 @@ bool multiply_by(Way& way, std::vector<ProductTask<T>>& tasks, std::size_t rows,
     fewest = std::min(fewest, own);
   }
   constexpr std::size_t block_rows = Way::block_rows;
-  const std::size_t blocks = (rows + block_rows - 1) / block_rows;
+  const std::size_t blocks = (rows.count() + block_rows - 1) / block_rows;
   // At least two groups per thread, and one in each task, as far as there are panels.
   const std::size_t workers =
       std::max<std::size_t>(1, std::min(panels * blocks, thread_count(threads)));
@@ -287,7 +307,8 @@ bool multiply_by(Way& way, std::vector<ProductTask<T>>& tasks, std::size_t rows,
   const auto multiply = [&](std::size_t worker, ColumnGroup& group) {
     const ProductTask<T>& task = tasks[group.task];
     for (std::size_t i = group.next_block++; i < blocks; i = group.next_block++) {
-      const std::size_t first = i * block_rows, end = std::min(rows, first + block_rows);
+      const std::size_t first = rows.first + i * block_rows;
+      const std::size_t end = std::min(rows.end, first + block_rows);
       way.multiply(worker, task, group, first, end - first, own[worker].scratch.get());
       if (!task.epilogue) continue;
       for (std::size_t row = first; row < end; ++row) {
@@ -339,8 +360,14 @@ void multiply_packed(std::vector<ProductTask<T>>& tasks, const T* x, std::size_t
     const bool all_bfloat16 = std::all_of(tasks.begin(), tasks.end(),
                                           [](const auto& task) { return task.rows.bfloat16; });
     const auto multiply_on_tiles = [&]<kernels::WeightParts parts>() {
-      SplitPanels<parts> way(x, rows, width, thread_count(threads));
-      return multiply_by<T>(way, tasks, rows, threads);
+      using Way = SplitPanels<parts>;
+      const std::size_t most = Way::most_rows(width);
+      for (std::size_t first = 0; first < rows; first += most) {
+        const RowRange some{first, std::min(rows, first + most)};
+        Way way(x, some, width, thread_count(threads));
+        if (!multiply_by<T>(way, tasks, some, threads)) return false;
+      }
+      return true;
     };
     if (kernels::splits_product(rows, width) &&
         (all_bfloat16 ? multiply_on_tiles.template operator()<kernels::WeightParts::one>()
@@ -349,7 +376,7 @@ void multiply_packed(std::vector<ProductTask<T>>& tasks, const T* x, std::size_t
     }
   }
   Panels<T> way(x, width);
-  multiply_by<T>(way, tasks, rows, threads);
+  multiply_by<T>(way, tasks, {0, rows}, threads);
 }
 
 template void multiply_packed(std::vector<ProductTask<float>>&, const float*, std::size_t,

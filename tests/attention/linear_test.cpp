@@ -1,6 +1,8 @@
 #include "attention/linear.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -47,6 +49,20 @@ TEST_CASE("a Linear layer is the same on any number of threads") {
       CHECK(y.dtype() == dtype);
       for (const std::size_t threads : {2, 3, 7}) CHECK(same_bits(apply(linear, x, threads), y));
     }
+  }
+}
+
+TEST_CASE("a Linear layer of many rows has the bits of its parts") {
+  RandomRequests random(2);
+  const Linear linear{random.normal({40, 2800}), random.normal({40})};
+  const Tensor x = random.normal({2600, 2800}).converted(DType::float32);
+  const Tensor y = apply(linear, x, 2);
+  for (const std::size_t first : {0, 1000, 1280, 2500}) {
+    CAPTURE(first);
+    const auto begin = x.values<float>().begin() + static_cast<std::ptrdiff_t>(first * 2800);
+    const Tensor part =
+        apply(linear, Tensor({100, 2800}, std::vector<float>(begin, begin + 280000)), 1);
+    CHECK(std::ranges::equal(part.values<float>(), y.values<float>().subspan(first * 40, 4000)));
   }
 }
 
