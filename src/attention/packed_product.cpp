@@ -103,7 +103,7 @@ class SplitPanels {
       parts == kernels::WeightParts::one ? KeptMatrix::Form::bfloat16 : KeptMatrix::Form::parts;
   static constexpr std::size_t block_rows = kernels::split_row_block;
 
-  // For those rows of x.
+  // Splits those rows of x, which prepare() does.
   SplitPanels(const float* x, const RowRange& rows, std::size_t width, std::size_t threads)
       : x_(x),
         rows_(rows),

@@ -15,7 +15,7 @@ bool splits_product(std::size_t rows, std::size_t width) noexcept;
 /// of splitting.
 constexpr std::size_t split_row_block = 256, split_panel = 32;
 
-/// What W consists of: one part of 16 bits if all its numbers are bfloat16, else three.
+/// Parts of each number of W: one if all of them are bfloat16, else three.
 enum class WeightParts { one = 1, three = 3 };
 
 /// Sizes of `rows` split rows of x and of `columns` packed rows of W, in uint16.

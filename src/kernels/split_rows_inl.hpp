@@ -104,13 +104,7 @@ HWY_INLINE void transpose_tile(const std::uint16_t* tile, std::uint16_t* to) {
     const auto x0 = pairs_of_four_rows(pairs + k), x1 = pairs_of_four_rows(pairs + tile_side + k);
     const auto x2 = pairs_of_four_rows(pairs + 2 * tile_side + k);
     const auto x3 = pairs_of_four_rows(pairs + 3 * tile_side + k);
-    const auto even_low = hn::InterleaveLower(d, x0, x2), odd_low = hn::InterleaveLower(d, x1, x3);
-    const auto even_high = hn::InterleaveUpper(d, x0, x2);
-    const auto odd_high = hn::InterleaveUpper(d, x1, x3);
-    hn::StoreU(hn::InterleaveLower(d, even_low, odd_low), d, turned);
-    hn::StoreU(hn::InterleaveUpper(d, even_low, odd_low), d, turned + tile_side);
-    hn::StoreU(hn::InterleaveLower(d, even_high, odd_high), d, turned + 2 * tile_side);
-    hn::StoreU(hn::InterleaveUpper(d, even_high, odd_high), d, turned + 3 * tile_side);
+    store_transposed(d, x0, x1, x2, x3, turned, tile_side);
   }
 }
 

@@ -120,16 +120,10 @@ HWY_NOINLINE void multiply_tile(const T* HWY_RESTRICT a, std::size_t stride,
   }
 }
 
-// Transposes columns k … k + 3 of four rows, times the factor, to lines `unit` numbers apart.
 #if HWY_TARGET != HWY_SCALAR
-HWY_INLINE void transpose_4x4(const float* const* rows, std::size_t k, float factor, float* to,
-                              std::size_t unit) {
-  const hn::FixedTag<float, 4> d;
-  const auto scale = hn::Set(d, factor);
-  const auto x0 = hn::Mul(scale, hn::LoadU(d, rows[0] + k));
-  const auto x1 = hn::Mul(scale, hn::LoadU(d, rows[1] + k));
-  const auto x2 = hn::Mul(scale, hn::LoadU(d, rows[2] + k));
-  const auto x3 = hn::Mul(scale, hn::LoadU(d, rows[3] + k));
+// Stores the 4 × 4 numbers in each 128 bits of four rows transposed, to lines `unit` numbers apart.
+template <class D, class V>
+HWY_INLINE void store_transposed(D d, V x0, V x1, V x2, V x3, hn::TFromD<D>* to, std::size_t unit) {
   const auto even_low = hn::InterleaveLower(d, x0, x2);
   const auto odd_low = hn::InterleaveLower(d, x1, x3);
   const auto even_high = hn::InterleaveUpper(d, x0, x2);
@@ -138,6 +132,18 @@ HWY_INLINE void transpose_4x4(const float* const* rows, std::size_t k, float fac
   hn::StoreU(hn::InterleaveUpper(d, even_low, odd_low), d, to + unit);
   hn::StoreU(hn::InterleaveLower(d, even_high, odd_high), d, to + 2 * unit);
   hn::StoreU(hn::InterleaveUpper(d, even_high, odd_high), d, to + 3 * unit);
+}
+
+// Transposes columns k … k + 3 of four rows, times the factor, to lines `unit` numbers apart.
+HWY_INLINE void transpose_4x4(const float* const* rows, std::size_t k, float factor, float* to,
+                              std::size_t unit) {
+  const hn::FixedTag<float, 4> d;
+  const auto scale = hn::Set(d, factor);
+  const auto x0 = hn::Mul(scale, hn::LoadU(d, rows[0] + k));
+  const auto x1 = hn::Mul(scale, hn::LoadU(d, rows[1] + k));
+  const auto x2 = hn::Mul(scale, hn::LoadU(d, rows[2] + k));
+  const auto x3 = hn::Mul(scale, hn::LoadU(d, rows[3] + k));
+  store_transposed(d, x0, x1, x2, x3, to, unit);
 }
 
 HWY_INLINE void transpose_4x4(const double* const* rows, std::size_t k, double factor, double* to,
