@@ -8,6 +8,7 @@
 #include "attention/random_expression.hpp"
 #include "attention/random_request.hpp"
 #include "kernels/cpu_target.hpp"
+#include "kernels/every_target.hpp"
 
 namespace {
 
@@ -63,7 +64,7 @@ void on_targets_in_turn(std::size_t forms, const Check& check) {
     REQUIRE(attn::kernels::use_cpu_target(target));
     check(form);
   }
-  attn::kernels::use_cpu_target("");
+  attn::testing::return_to_target();
 }
 
 TEST_CASE("scores and masks and weights by expression take the kernels in every form") {

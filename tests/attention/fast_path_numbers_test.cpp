@@ -32,6 +32,7 @@ using attn::testing::numbers;
 using attn::testing::on_every_target;
 using attn::testing::random_attention;
 using attn::testing::RandomRequests;
+using attn::testing::return_to_target;
 using attn::testing::rounded;
 using attn::testing::same_bits;
 using attn::testing::sequences;
@@ -57,7 +58,7 @@ TEST_CASE("matrix tiles are as precise as vectors of floats") {
       return std::sqrt(squares / static_cast<double>(expected.size()));
     };
     const double vectors = error("avx512"), tiles = error("amx");
-    attn::kernels::use_cpu_target("");
+    return_to_target();
     CHECK(tiles <= 1.5 * vectors);
     CHECK(tiles <= 1e-7);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -9,15 +10,24 @@
 
 namespace attn::testing {
 
-/// Calls check() once for each CPU target of this machine, then returns to the best.
+/// Makes the CPU target that main.cpp chose for all tests, or the best one, that of what follows.
+inline void return_to_target() {
+  const char* const all =
+      std::getenv("ATTN_TEST_CPU");  // NOLINT: no thread changes the environment
+  REQUIRE(kernels::use_cpu_target(all == nullptr ? "" : all));
+}
+
+/// Calls check() once for each CPU target of this machine, then returns to that of all tests. Where
+/// main.cpp chose one, another run of the tests made these calls.
 template <class Check>
 void on_every_target(const Check& check) {
+  if (std::getenv("ATTN_TEST_CPU") != nullptr) return;  // NOLINT: no thread changes the environment
   for (const std::string_view name : kernels::cpu_targets()) {
     CAPTURE(std::string(name));
     REQUIRE(kernels::use_cpu_target(name));
     check();
   }
-  kernels::use_cpu_target("");
+  return_to_target();
 }
 
 }  // namespace attn::testing
