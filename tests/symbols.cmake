@@ -24,11 +24,11 @@ endif()
 set(allowed
   atomic_file.cpp.o:write              # into files that it opened itself
   summary.cpp.o:write                  # lines at the end of a file that it opened itself
-  work_queue.cpp.o:_ZSt9terminatev  # inlined from std::thread, as in parallel_for
+  work_queue.cpp.o:_ZSt9terminatev  # inlined from std::thread, as in thread_pool
   reference.cpp.o:_ZSt9terminatev  # inlined from xtensor, whose steps over expressions are noexcept
   jpeg.cpp.o:longjmp               # out of libjpeg's and libpng's own errors, as both ask for
   png.cpp.o:longjmp
-  parallel_for.cpp.o:_ZSt9terminatev)  # inlined from std::thread, for a thread that was not joined; all are
+  thread_pool.cpp.o:_ZSt9terminatev)  # inlined from std::thread, for a thread that was not joined; all are
 
 # A line is "libattn.a[object]: symbol U", of a shared library "libattn.so: symbol U".
 execute_process(COMMAND ${NM} -A -P --undefined-only ${LIBRARY}

@@ -11,11 +11,13 @@
 #include "attn/layers.hpp"
 #include "attn/tensor.hpp"
 
-#include "attention/kept_packing.hpp"
 #include "kernels/few_row_product.hpp"
 #include "kernels/row_functions.hpp"
 
 namespace attn {
+
+class KeptMatrix;
+class KeptPacking;
 
 /// The matrix W of a product, perhaps of another type than its numbers: rows are converted some at
 /// a time, so that there is never a second copy of all of it.

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "attention/kept_packing.hpp"
 #include "kernels/matrix_product.hpp"
 #include "kernels/split_product.hpp"
 #include "support/parallel_for.hpp"

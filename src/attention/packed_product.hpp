@@ -8,10 +8,11 @@
 
 #include "attn/tensor.hpp"
 
-#include "attention/kept_packing.hpp"
 #include "kernels/few_row_product.hpp"
 
 namespace attn {
+
+class KeptMatrix;
 
 /// Rows of W in the type of the products, in memory or made on demand: MatrixRows of T.
 template <class T>

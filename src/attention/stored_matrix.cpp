@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "attention/kept_packing.hpp"
 #include "attention/linear.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/half_number.hpp"

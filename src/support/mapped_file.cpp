@@ -5,9 +5,12 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -111,15 +114,25 @@ bool cover_shortened_file(const void* address) noexcept {
   return false;
 }
 
+struct MappedFiles::Opened {
+  std::mutex guard;
+  std::vector<std::pair<std::string, std::shared_ptr<std::atomic<bool>>>> files;
+  std::map<std::pair<dev_t, ino_t>, std::string> names;  // of regular files, for messages
+};
+
+MappedFiles::MappedFiles(std::shared_ptr<const MappedFiles> outer)
+    : outer_(std::move(outer)), opened_(std::make_unique<Opened>()) {}
+MappedFiles::~MappedFiles() = default;
+
 std::shared_ptr<std::atomic<bool>> MappedFiles::watch(std::string name) {
-  const std::lock_guard lock(guard_);
-  files_.emplace_back(std::move(name), std::make_shared<std::atomic<bool>>(false));
-  return files_.back().second;
+  const std::lock_guard lock(opened_->guard);
+  opened_->files.emplace_back(std::move(name), std::make_shared<std::atomic<bool>>(false));
+  return opened_->files.back().second;
 }
 
 void MappedFiles::check() const {
-  const std::lock_guard lock(guard_);
-  for (const auto& [name, shortened] : files_) {
+  const std::lock_guard lock(opened_->guard);
+  for (const auto& [name, shortened] : opened_->files) {
     if (!*shortened) continue;
     throw Error(ErrorKind::file,
                 translated("{1} became shorter, or its disk failed, while it was read", name), "",
@@ -129,8 +142,8 @@ void MappedFiles::check() const {
 
 void MappedFiles::add(const std::string& name, const struct stat& status) {
   if (!S_ISREG(status.st_mode)) return;
-  const std::lock_guard lock(guard_);
-  names_.try_emplace({status.st_dev, status.st_ino}, name);
+  const std::lock_guard lock(opened_->guard);
+  opened_->names.try_emplace({status.st_dev, status.st_ino}, name);
 }
 
 void MappedFiles::add(const fs::path& path) {
@@ -139,8 +152,8 @@ void MappedFiles::add(const fs::path& path) {
 }
 
 void MappedFiles::add(const MappedFiles& others) {
-  const std::scoped_lock lock(guard_, others.guard_);
-  names_.insert(others.names_.begin(), others.names_.end());
+  const std::scoped_lock lock(opened_->guard, others.opened_->guard);
+  opened_->names.insert(others.opened_->names.begin(), others.opened_->names.end());
 }
 
 std::optional<std::string> MappedFiles::input_at(const fs::path& path) const {
@@ -149,9 +162,9 @@ std::optional<std::string> MappedFiles::input_at(const fs::path& path) const {
   }
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return std::nullopt;
-  const std::lock_guard lock(guard_);
-  const auto read = names_.find({status.st_dev, status.st_ino});
-  return read == names_.end() ? std::nullopt : std::optional(read->second);
+  const std::lock_guard lock(opened_->guard);
+  const auto read = opened_->names.find({status.st_dev, status.st_ino});
+  return read == opened_->names.end() ? std::nullopt : std::optional(read->second);
 }
 
 void MappedFiles::refuse_output(const fs::path& path) const {

@@ -3,15 +3,12 @@
 #include <atomic>
 #include <cstddef>
 #include <filesystem>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <sys/stat.h>
 
@@ -29,8 +26,8 @@ namespace attn {
 class MappedFiles {
  public:
   /// `outer` are the files of the work that this is a part of, if there is such work.
-  explicit MappedFiles(std::shared_ptr<const MappedFiles> outer = nullptr)
-      : outer_(std::move(outer)) {}
+  explicit MappedFiles(std::shared_ptr<const MappedFiles> outer = nullptr);
+  ~MappedFiles();
 
   /// Throws Error(file) naming the first file that was shortened: results made from it are invalid.
   void check() const;
@@ -49,13 +46,12 @@ class MappedFiles {
 
  private:
   friend class MappedFile;
+  struct Opened;
   std::shared_ptr<std::atomic<bool>> watch(std::string name);
   void add(const std::string& name, const struct stat& status);
 
   std::shared_ptr<const MappedFiles> outer_;
-  mutable std::mutex guard_;
-  std::vector<std::pair<std::string, std::shared_ptr<std::atomic<bool>>>> files_;
-  std::map<std::pair<dev_t, ino_t>, std::string> names_;  // of regular files, for messages
+  std::unique_ptr<Opened> opened_;
 };
 
 /// Returns work(access), which has the time of Limits::seconds. If a file was shortened during it,

@@ -1,6 +1,7 @@
 #include "support/work_budget.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "attn/error.hpp"
 
@@ -10,6 +11,8 @@
 namespace attn {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 thread_local WorkBudget* budget_of_thread = nullptr;
 
 }  // namespace
@@ -18,7 +21,9 @@ WorkBudget::WorkBudget(std::optional<double> seconds) : seconds_(seconds) {
   // More seconds than this would overflow the clock's numbers.
   constexpr double most = 1e9;
   const std::chrono::duration<double> length(std::min(seconds.value_or(most), most));
-  end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(length);
+  end_ = (Clock::now() + std::chrono::duration_cast<Clock::duration>(length))
+             .time_since_epoch()
+             .count();
 }
 
 void WorkBudget::name(const std::string& document) {
@@ -26,7 +31,7 @@ void WorkBudget::name(const std::string& document) {
 }
 
 void WorkBudget::check() const {
-  if (!seconds_ || Clock::now() < end_) return;
+  if (!seconds_ || Clock::now().time_since_epoch().count() < end_) return;
   throw input_error(
       translated("the document takes longer than {1} seconds", number_text(*seconds_)), document_,
       translated("make it smaller, or raise the limit with Limits::seconds"));

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -26,12 +27,27 @@ void box_muller(std::span<float> numbers) {
 
 }  // namespace
 
+struct TorchRandom::Engine {
+  std::mt19937 twister;
+};
+
 TorchRandom::TorchRandom(std::uint64_t seed)
-    : engine_(static_cast<std::mt19937::result_type>(seed & 0xffffffffU)) {}
+    : engine_(std::make_unique<Engine>(
+          std::mt19937(static_cast<std::mt19937::result_type>(seed & 0xffffffffU)))) {}
+TorchRandom::~TorchRandom() = default;
+
+TorchRandom::TorchRandom(const TorchRandom& other)
+    : engine_(std::make_unique<Engine>(*other.engine_)), kept_(other.kept_) {}
+
+TorchRandom& TorchRandom::operator=(const TorchRandom& other) {
+  *engine_ = *other.engine_;
+  kept_ = other.kept_;
+  return *this;
+}
 
 void TorchRandom::uniform(std::span<float> numbers, float low, float high) {
   for (float& number : numbers) {
-    const auto bits = static_cast<std::uint32_t>(engine_()) & 0xffffffU;
+    const auto bits = static_cast<std::uint32_t>(engine_->twister()) & 0xffffffU;
     const float unit = static_cast<float>(bits) * 0x1p-24F;
     // Rounded once, as PyTorch's AVX2 code does.
     number = std::fma(unit, high - low, low);
@@ -59,8 +75,8 @@ void TorchRandom::bernoulli(std::span<std::uint8_t> kept, double keep) {
 }
 
 double TorchRandom::uniform53() {
-  const auto high = static_cast<std::uint64_t>(engine_());
-  const auto low = static_cast<std::uint64_t>(engine_());
+  const auto high = static_cast<std::uint64_t>(engine_->twister());
+  const auto low = static_cast<std::uint64_t>(engine_->twister());
   const std::uint64_t bits = ((high << 32U) | low) & ((std::uint64_t{1} << 53U) - 1);
   return static_cast<double>(bits) * 0x1p-53;
 }

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <random>
 #include <span>
 
 #include "attn/tensor.hpp"
@@ -18,6 +18,10 @@ class TorchRandom {
  public:
   /// Only the low 32 bits of the seed are used, as in PyTorch.
   explicit TorchRandom(std::uint64_t seed);
+  ~TorchRandom();
+  /// A copy draws the numbers that the original would draw next.
+  TorchRandom(const TorchRandom& other);
+  TorchRandom& operator=(const TorchRandom& other);
 
   /// torch.rand and Tensor.uniform_(low, high), from 24 random bits per number.
   void uniform(std::span<float> numbers, float low = 0, float high = 1);
@@ -31,10 +35,12 @@ class TorchRandom {
   void bernoulli(std::span<std::uint8_t> kept, double keep);
 
  private:
+  struct Engine;
+
   double uniform53();
   double normal_one_by_one();
 
-  std::mt19937 engine_;
+  std::unique_ptr<Engine> engine_;
   std::optional<double> kept_;
 };
 

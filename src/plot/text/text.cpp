@@ -11,8 +11,8 @@
 #include "attn/error.hpp"
 
 #include "plot/text/fonts.hpp"
-#include "support/parallel_for.hpp"
 #include "support/printable.hpp"
+#include "support/thread_pool.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 #include "support/work_budget.hpp"
