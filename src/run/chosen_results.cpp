@@ -14,6 +14,7 @@
 #include "pictures/picture_kinds.hpp"
 #include "result/tensor_files.hpp"
 #include "support/translated.hpp"
+#include "tensor/operations.hpp"
 #include "why/why.hpp"
 
 namespace attn {
