@@ -1,4 +1,7 @@
 # Settings of cpack that differ from one kind of package to another.
+if(NOT CPACK_ATTN_CPU_TARGETS STREQUAL "all")
+  message(FATAL_ERROR "This build has kernels for the processor of this machine alone, and packages have them for all: run cmake --preset release && cmake --build --preset release first")
+endif()
 if(CPACK_GENERATOR STREQUAL "DEB")
   set(CPACK_COMPONENTS_ALL program development)
   set(CPACK_PACKAGING_INSTALL_PREFIX /usr)

@@ -111,6 +111,7 @@ list(GET attn_maintainer 0 attn_maintainer)
 string(REGEX REPLACE "^ -- ([^>]*>).*" "\\1" attn_maintainer "${attn_maintainer}")
 
 set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_ATTN_CPU_TARGETS ${ATTN_CPU_TARGETS})
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/generator.cmake)
 set(CPACK_PACKAGE_CHECKSUM SHA256)
 set(CPACK_PACKAGE_NAME attn-cli)

@@ -25,7 +25,7 @@
 namespace attn {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double hidden_score = -std::numeric_limits<double>::infinity();
 
 // Scores that are products of rows, for one sample and head.
 struct Products {
@@ -274,7 +274,7 @@ class Backward {
       }
     }
     std::vector<std::uint8_t> hides(score_tree_ ? s.size() : 0);
-    for (std::size_t n = 0; n < hides.size(); ++n) hides[n] = s[n] == -infinity;
+    for (std::size_t n = 0; n < hides.size(); ++n) hides[n] = s[n] == hidden_score;
     if (request_.softcap) {
       slopes.resize(s.size());
       for (std::size_t i = 0; i < s.size(); ++i) {
@@ -298,10 +298,10 @@ class Backward {
       }
       for (std::size_t j = 0; j < keys && !hides.empty(); ++j) {
         if (hides[i * keys + j] == 0) continue;
-        row[j] = -infinity;
+        row[j] = hidden_score;
         seen[i * keys + j] = 0;
       }
-      for (std::size_t j = 0; j < keys; ++j) weighs[i * keys + j] = row[j] != -infinity;
+      for (std::size_t j = 0; j < keys; ++j) weighs[i * keys + j] = row[j] != hidden_score;
       sink_weights[i] = soften(row, h);
     }
     if (weight_tree_) {
@@ -446,19 +446,19 @@ class Backward {
 
   // Turns masked scores into weights. Returns the weight of the sink.
   double soften(std::span<double> row, std::size_t head) const {
-    const double sink = sinks_ ? sinks_.values<double>()[head] : -infinity;
+    const double sink = sinks_ ? sinks_.values<double>()[head] : hidden_score;
     const double largest = std::max(*std::max_element(row.begin(), row.end()), sink);
-    if (largest == -infinity) {
+    if (largest == hidden_score) {
       std::fill(row.begin(), row.end(), 0.0);
       return 0;
     }
-    double sum = sink == -infinity ? 0 : std::exp(sink - largest);
+    double sum = sink == hidden_score ? 0 : std::exp(sink - largest);
     for (double& score : row) {
-      score = score == -infinity ? 0 : std::exp(score - largest);
+      score = score == hidden_score ? 0 : std::exp(score - largest);
       sum += score;
     }
     for (double& score : row) score /= sum;
-    return sink == -infinity ? 0 : std::exp(sink - largest) / sum;
+    return sink == hidden_score ? 0 : std::exp(sink - largest) / sum;
   }
 
   // Gradients are rotated by the opposite angle; with given tables, by the transposed matrix.

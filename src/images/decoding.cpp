@@ -14,7 +14,7 @@
 namespace attn {
 namespace {
 
-constexpr std::size_t channels = 3;
+constexpr std::size_t rgb_channels = 3;
 constexpr std::array<std::uint8_t, 8> png_signature{0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
 constexpr std::array<std::uint8_t, 3> jpeg_signature{0xff, 0xd8, 0xff};
 
@@ -47,9 +47,9 @@ Pixels upright(Pixels stored, int orientation) {
       std::size_t row = turned ? x : y, column = turned ? y : x;
       if (turned ? from_right : from_below) row = stored.height - 1 - row;
       if (turned ? from_below : from_right) column = stored.width - 1 - column;
-      for (std::size_t c = 0; c < channels; ++c) {
-        result.rgb[(y * result.width + x) * channels + c] =
-            stored.rgb[(row * stored.width + column) * channels + c];
+      for (std::size_t c = 0; c < rgb_channels; ++c) {
+        result.rgb[(y * result.width + x) * rgb_channels + c] =
+            stored.rgb[(row * stored.width + column) * rgb_channels + c];
       }
     }
   }
@@ -63,7 +63,7 @@ void check_pixels(std::size_t width, std::size_t height, const Limits& limits) {
     throw input_error(translated("the picture is empty: {1} × {2} pixels", width, height), "",
                       translated("give a picture with at least one pixel"));
   }
-  const double numbers = static_cast<double>(width) * static_cast<double>(height) * channels;
+  const double numbers = static_cast<double>(width) * static_cast<double>(height) * rgb_channels;
   if (numbers > static_cast<double>(limits.elements)) {
     throw input_error(
         translated("the picture has {1} × {2} pixels, {3} numbers, and the limit is {4}", width,

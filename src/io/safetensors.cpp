@@ -86,7 +86,7 @@ std::string header_place(const std::string& pointer) {
                     header_place(pointer_to("", name)), translated("remove one of the two"));
 }
 
-std::vector<std::size_t> sizes(const JsonObject& tensor, const char* key) {
+std::vector<std::size_t> size_list(const JsonObject& tensor, const char* key) {
   return sizes_from_json(tensor.member(key), 0, tensor.place(key));
 }
 
@@ -215,9 +215,9 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
     }
     entry.dtype = dtype.string();
     const std::string shape_pointer = pointer_to(pointer, "shape");
-    entry.shape = sizes(members, "shape");
+    entry.shape = size_list(members, "shape");
     const std::string offsets_pointer = pointer_to(pointer, "data_offsets");
-    const auto offsets = sizes(members, "data_offsets");
+    const auto offsets = size_list(members, "data_offsets");
     if (offsets.size() != 2 || offsets[0] > offsets[1]) {
       fail(translated("data_offsets must be a start and an end that is not before it"),
            offsets_pointer);

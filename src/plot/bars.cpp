@@ -11,7 +11,7 @@
 #include "support/translated.hpp"
 
 namespace attn {
-namespace plot {
+namespace plot::bars {
 namespace {
 
 constexpr const char* default_title = to_translate("Parts of a Sum");
@@ -47,10 +47,11 @@ void name_bars(const BarChart& chart, Axis& axis, Figure& figure) {
 }
 
 }  // namespace
-}  // namespace plot
+}  // namespace plot::bars
 
 Picture draw_bars(const BarChart& chart, const FigureOptions& options, PictureFormat format) {
   using namespace plot;
+  using namespace plot::bars;
   const std::size_t count = chart.bars.size();
   if (count == 0) {
     throw input_error(translated("there are no bars to draw"), "", translated("give at least one"));

@@ -9,7 +9,7 @@
 #include "support/translated.hpp"
 
 namespace attn {
-namespace plot {
+namespace plot::curves {
 namespace {
 
 constexpr std::pair<double, double> default_size = {8, 4.5};  // inches
@@ -75,10 +75,11 @@ void draw_curve(Canvas& canvas, const std::vector<Point>& points, Colour colour,
 }
 
 }  // namespace
-}  // namespace plot
+}  // namespace plot::curves
 
 Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureFormat format) {
   using namespace plot;
+  using namespace plot::curves;
   const FigureOptions& options = given.figure;
   const Matrix matrix(columns, "values");
   const std::vector<std::size_t> drawn = drawn_columns(matrix.columns());

@@ -12,7 +12,7 @@
 // Sizes of tensors, as bars and as boxes to scale.
 
 namespace attn {
-namespace plot {
+namespace plot::dimensions {
 namespace {
 
 constexpr Colour sky_blue = {135, 206, 235}, orange = {255, 165, 0}, light_green = {144, 238, 144};
@@ -267,11 +267,12 @@ struct Boxes {
 };
 
 }  // namespace
-}  // namespace plot
+}  // namespace plot::dimensions
 
 Picture draw_dimensions(const DimensionChart& chart, const FigureOptions& options,
                         PictureFormat format) {
   using namespace plot;
+  using namespace plot::dimensions;
   Figure figure(options, format, size_of_bars);
   const std::vector<Bar> bars = bars_of(chart);
   const View view = view_of(bars, figure.standard());
@@ -316,6 +317,7 @@ Picture draw_dimensions(const DimensionChart& chart, const FigureOptions& option
 Picture draw_shapes(const DimensionChart& chart, const FigureOptions& options,
                     PictureFormat format) {
   using namespace plot;
+  using namespace plot::dimensions;
   Figure figure(options, format, size_of_boxes);
   const std::vector<Sized> tensors = tensors_of(chart);
   const std::string title = title_of(options, "", title_of_boxes);

@@ -11,19 +11,19 @@ namespace attn {
 namespace plot {
 namespace {
 
-constexpr double least_side = 2.5;        // inches of the figure
+constexpr double grid_least_side = 2.5;   // inches of the figure
 constexpr double share_beside_bar = 0.8;  // of a panel's place, where each has a colour bar
 constexpr double panel_bar_gap = 0.04;    // of the place
 constexpr double panel_bar_width = 0.04;  // of the place
 constexpr double caption_size = 9, caption_gap = 5;  // points
 constexpr double colour_bar_height = 0.6;            // of the panels' height
-constexpr double least_gap = 6;   // points between the texts of neighbouring panels
-constexpr double title_pad = 10;  // points; of the whole figure's title
-constexpr double small_panel = 40, small_frame = 0.5;   // points; a side and its frame's line
-constexpr double around_panels = 1.2;                   // inches of the default height
-constexpr double least_panel = 0.4, longest_side = 24;  // inches; of a panel and of all of them
+constexpr double least_gap = 6;         // points between the texts of neighbouring panels
+constexpr double tight_title_pad = 10;  // points; of the whole figure's title
+constexpr double grid_small_panel = 40, small_frame = 0.5;  // points; a side and its frame's line
+constexpr double around_panels = 1.2;                       // inches of the default height
+constexpr double least_panel = 0.4, longest_side = 24;      // inches; of a panel and of all of them
 
-std::pair<double, double> default_size(const HeatmapGrid& grid, const GridOptions& options) {
+std::pair<double, double> grid_default_size(const HeatmapGrid& grid, const GridOptions& options) {
   // Many panels are smaller, so that their picture can be made.
   double panel_side = grid.panel_side;
   if (options.figure.style == PlotStyle::standard) {
@@ -33,9 +33,9 @@ std::pair<double, double> default_size(const HeatmapGrid& grid, const GridOption
   const auto side = [&](std::size_t panels, double aspect) {
     return panel_side * aspect * static_cast<double>(panels);
   };
-  const double width = std::max(least_side, side(grid.columns, 1));
+  const double width = std::max(grid_least_side, side(grid.columns, 1));
   if (options.figure.style == PlotStyle::matplotlib) {
-    return {width, std::max(least_side, side(grid.rows, 1))};
+    return {width, std::max(grid_least_side, side(grid.rows, 1))};
   }
   double aspect = 0;
   for (const Heatmap& panel : grid.panels) {
@@ -45,7 +45,7 @@ std::pair<double, double> default_size(const HeatmapGrid& grid, const GridOption
   return {width, around_panels + side(grid.rows, aspect)};
 }
 
-std::vector<Matrix> matrices_of(const HeatmapGrid& grid) {
+std::vector<Matrix> panel_matrices(const HeatmapGrid& grid) {
   if (grid.panels.empty() || grid.panels.size() > grid.rows * grid.columns ||
       grid.panels.size() <= (grid.rows - 1) * grid.columns) {
     throw input_error(translated("{1} panels do not fill a grid of {2} × {3}", grid.panels.size(),
@@ -139,9 +139,9 @@ HeatmapGrid wrapped(const HeatmapGrid& grid, const GridOptions& options) {
 GridFigure::GridFigure(const HeatmapGrid& grid, const GridOptions& options, PictureFormat format)
     : grid_(wrapped(grid, options)),
       options_(options),
-      matrices_(matrices_of(grid_)),
+      matrices_(panel_matrices(grid_)),
       titles_(titles_of(grid_, options)),
-      figure_(options.figure, format, default_size(grid_, options)) {
+      figure_(options.figure, format, grid_default_size(grid_, options)) {
   if (each_panel_its_range()) {
     for (std::size_t i = 0; i < matrices_.size(); ++i) {
       scales_.push_back(colour_scale({&matrices_[i], 1}, !grid_.panels[i].any_numbers,
@@ -356,7 +356,7 @@ Axes GridFigure::axes_in(const Box& box, std::size_t index) {
         titles_[index].starts_with(column_prefix_) ? column_prefix_.size() : 0);
     axes.title = figure_.title(title, axes.title_size, box.width());
     if (!shown_(Part::tick_labels)) axes.x.labelled = axes.y.labelled = false;
-    if (figure_.points(box.width()) < small_panel) axes.line_width = small_frame;
+    if (figure_.points(box.width()) < grid_small_panel) axes.line_width = small_frame;
     axes.x.drawn = axes.x.labelled;
     axes.y.drawn = axes.y.labelled;
   }
@@ -424,7 +424,7 @@ void GridFigure::lay_out_as_matplotlib() {
   }
   if (options_.figure.title && !options_.figure.title->empty()) {
     const Box bounds = all_bounds();
-    const Point anchor = {bounds.middle(), bounds.top - figure_.pixels(title_pad)};
+    const Point anchor = {bounds.middle(), bounds.top - figure_.pixels(tight_title_pad)};
     texts_ =
         placed_lines(figure_.title(*options_.figure.title, title_size, figure_.width()), title_size,
                      anchor, {Horizontal::centre, Vertical::bottom}, figure_.typesetter());

@@ -10,21 +10,22 @@
 namespace attn::plot {
 namespace {
 
-constexpr double panel_gap = 6;     // points between the texts of neighbouring panels
-constexpr double gap_share = 0.12;  // of a panel's width, at most
-constexpr double text_gap = 4;      // points between the lines of texts around the panels
-constexpr double bar_gap = 10;      // points between panels and colour bar
-constexpr double key_gap = 12;      // points above the key of the colours
-constexpr double title_pad = 8;     // points below the title of the whole figure
-constexpr double bar_width = 11;    // points, of large figures
-constexpr double bar_share = 0.6;   // of the height of several rows of panels
+constexpr double grid_panel_gap = 6;   // points between the texts of neighbouring panels
+constexpr double gap_share = 0.12;     // of a panel's width, at most
+constexpr double grid_text_gap = 4;    // points between the lines of texts around the panels
+constexpr double grid_bar_gap = 10;    // points between panels and colour bar
+constexpr double grid_key_gap = 12;    // points above the key of the colours
+constexpr double grid_title_pad = 8;   // points below the title of the whole figure
+constexpr double grid_bar_width = 11;  // points, of large figures
+constexpr double bar_share = 0.6;      // of the height of several rows of panels
 constexpr double row_title_size = 10, outer_label_size = 11, group_size = 10;  // points
 constexpr double least_row_title =
     5;                                // points; shorter rows have the numbers of their titles alone
 constexpr double level_gap = 8;       // points between these and the numbers of queries
 constexpr double bracket_foot = 3;    // points
 constexpr double least_panels = 0.3;  // of the area that the panels would have without texts
-constexpr std::array order = {Part::axis_labels, Part::tick_labels, Part::captions, Part::title};
+constexpr std::array grid_order = {Part::axis_labels, Part::tick_labels, Part::captions,
+                                   Part::title};
 constexpr int passes = 3;  // until panels and texts have found their sizes
 
 // The words before the numbers of titles that differ in nothing else, "Head " of "Head 1" and
@@ -44,7 +45,7 @@ std::string common_prefix(const std::vector<std::string>& titles) {
 }  // namespace
 
 void GridFigure::lay_out() {
-  figure_.fit(order, [this](const Shown& shown) { return lay_out(shown); });
+  figure_.fit(grid_order, [this](const Shown& shown) { return lay_out(shown); });
 }
 
 // Whether the texts leave the panels enough room.
@@ -150,7 +151,7 @@ void GridFigure::place_panels(const Box& first, const Gaps& gaps) {
 
 GridFigure::Room GridFigure::room_taken() {
   const double margin =
-      std::min(figure_.pixels_beside_text(panel_gap), gap_share * panels_[0].axes.box.width());
+      std::min(figure_.pixels_beside_text(grid_panel_gap), gap_share * panels_[0].axes.box.width());
   Room room;
   room.gaps = {margin, margin};
   Box& around = room.around;
@@ -187,7 +188,7 @@ GridFigure::Room GridFigure::room_taken() {
 // Everything that the panels have in common.
 void GridFigure::add_around(const Box& panels) {
   Typesetter& typesetter = figure_.typesetter();
-  const double gap = figure_.pixels(text_gap);
+  const double gap = figure_.pixels(grid_text_gap);
   texts_.clear();
   brackets_.clear();
   bar_.reset();
@@ -228,12 +229,12 @@ void GridFigure::add_around(const Box& panels) {
   add_brackets(texts.top - gap);
   if (!texts_.empty()) texts.top = std::min(texts.top, bounds_of(texts_).top);
   if (options_.colors.bar || !key_entries_.empty()) {
-    add_bar(panels, texts.right + figure_.pixels_beside_text(bar_gap));
+    add_bar(panels, texts.right + figure_.pixels_beside_text(grid_bar_gap));
   }
   if (options_.figure.title && !options_.figure.title->empty() && shown_(Part::title)) {
     const Box all = all_bounds();
     const std::string title = figure_.title(*options_.figure.title, title_size, figure_.width());
-    add_lines(texts_, title, title_size, {all.middle(), texts.top - figure_.pixels(title_pad)},
+    add_lines(texts_, title, title_size, {all.middle(), texts.top - figure_.pixels(grid_title_pad)},
               {Horizontal::centre, Vertical::bottom}, typesetter);
   }
 }
@@ -260,7 +261,7 @@ void GridFigure::add_row_titles(const Box& panels, double right) {
   if (row_prefix_.empty()) return;
   const std::string word = row_prefix_.substr(0, row_prefix_.size() - 1);
   texts_.push_back(place(typesetter.text(word, row_title_size_),
-                         {left - figure_.pixels(text_gap), panels.centre()},
+                         {left - figure_.pixels(grid_text_gap), panels.centre()},
                          {Horizontal::centre, Vertical::bottom, 90, true}));
 }
 
@@ -280,7 +281,7 @@ void GridFigure::add_brackets(double bottom) {
     const std::size_t group = first / size;
     if (group >= grid_.group_titles.size()) continue;
     add_lines(texts_, figure_.title(grid_.group_titles[group], group_size, right - left),
-              group_size, {(left + right) / 2, top - figure_.pixels(text_gap) / 2},
+              group_size, {(left + right) / 2, top - figure_.pixels(grid_text_gap) / 2},
               {Horizontal::centre, Vertical::bottom}, figure_.typesetter());
   }
 }
@@ -291,11 +292,11 @@ void GridFigure::add_bar(const Box& panels, double left) {
   if (options_.colors.bar && !each_panel_its_range()) {
     const double key_height = key_entries_.empty() ? 0
                                                    : Legend::height(key_entries_.size(), figure_) +
-                                                         figure_.pixels(key_gap);
+                                                         figure_.pixels(grid_key_gap);
     double half = (grid_.rows == 1 ? 1 : bar_share) * panels.height() / 2;
     half = std::max(half - key_height / 2, panels.height() / 8);
     const double middle = panels.centre() - key_height / 2;
-    const double width = std::min(figure_.pixels(bar_width), 0.03 * figure_.width());
+    const double width = std::min(figure_.pixels(grid_bar_width), 0.03 * figure_.width());
     const bool any_numbers = std::any_of(grid_.panels.begin(), grid_.panels.end(),
                                          [](const Heatmap& panel) { return panel.any_numbers; });
     std::string label =
@@ -308,7 +309,7 @@ void GridFigure::add_bar(const Box& panels, double left) {
                 : "";
     bar_.emplace(Box{left, middle - half, left + width, middle + half}, label, scales_[0],
                  options_.colors.norm, figure_.style(), figure_);
-    corner.y = bar_->bounds().bottom + figure_.pixels(key_gap);
+    corner.y = bar_->bounds().bottom + figure_.pixels(grid_key_gap);
   }
   if (key_entries_.empty()) return;
   key_.emplace(as_drawn(key_entries_, panels_[0].axes.box, matrices_[0], figure_), corner, figure_);

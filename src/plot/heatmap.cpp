@@ -13,7 +13,7 @@
 #include "support/utf8.hpp"
 
 namespace attn {
-namespace plot {
+namespace plot::heatmap {
 namespace {
 
 constexpr std::pair<double, double> usual_size = {8, 6};  // inches; of the matplotlib style
@@ -233,10 +233,11 @@ Box bar_place(const ColourBarSplit& split, const Box& map, const Figure& figure)
 }
 
 }  // namespace
-}  // namespace plot
+}  // namespace plot::heatmap
 
 Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, PictureFormat format) {
   using namespace plot;
+  using namespace plot::heatmap;
   const Matrix matrix(heatmap, "weights");
   ColourScale scale =
       colour_scale({&matrix, 1}, !heatmap.any_numbers, options.colors, options.figure);

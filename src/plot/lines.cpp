@@ -12,7 +12,7 @@
 #include "support/translated.hpp"
 
 namespace attn {
-namespace plot {
+namespace plot::lines {
 namespace {
 
 constexpr const char* default_title = to_translate("Attention between Tokens");
@@ -192,10 +192,11 @@ void draw_lines(Canvas& canvas, const Box& frame, const std::vector<Line>& lines
 }
 
 }  // namespace
-}  // namespace plot
+}  // namespace plot::lines
 
 Picture draw_lines(const HeadLines& lines, const LinesOptions& options, PictureFormat format) {
   using namespace plot;
+  using namespace plot::lines;
   const std::vector<Matrix> matrices = matrices_of(lines);
   const Matrix& first = matrices[0];
   Figure figure(options.figure, format, default_size(first));

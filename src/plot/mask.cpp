@@ -9,7 +9,7 @@
 #include "support/translated.hpp"
 
 namespace attn {
-namespace plot {
+namespace plot::mask {
 namespace {
 
 constexpr std::pair<double, double> default_size = {8, 6};
@@ -272,10 +272,11 @@ class MaskCells {
 };
 
 }  // namespace
-}  // namespace plot
+}  // namespace plot::mask
 
 Picture draw_mask(const MaskMap& mask, const FigureOptions& options, PictureFormat format) {
   using namespace plot;
+  using namespace plot::mask;
   Figure figure(options, format, default_size);
   const MaskCells cells(mask);
   Heatmap names;

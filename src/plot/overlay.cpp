@@ -13,7 +13,7 @@
 #include "support/translated.hpp"
 
 namespace attn {
-namespace plot {
+namespace plot::overlay {
 namespace {
 
 constexpr const char* default_title = to_translate("Attention over the Picture");
@@ -542,11 +542,11 @@ class OverlayFigure {
 };
 
 }  // namespace
-}  // namespace plot
+}  // namespace plot::overlay
 
 Picture draw_overlay(const PictureOverlay& overlay, const OverlayOptions& options,
                      PictureFormat format) {
-  return plot::OverlayFigure(overlay, options, format).draw();
+  return plot::overlay::OverlayFigure(overlay, options, format).draw();
 }
 
 }  // namespace attn

@@ -14,7 +14,7 @@
 #include "support/translated.hpp"
 
 namespace attn {
-namespace plot {
+namespace plot::path {
 namespace {
 
 constexpr const char* default_title = to_translate("Path of the Strongest Terms");
@@ -127,10 +127,11 @@ double side(std::size_t count, double each) {
 }
 
 }  // namespace
-}  // namespace plot
+}  // namespace plot::path
 
 Picture draw_path(const PathGraph& graph, const FigureOptions& options, PictureFormat format) {
   using namespace plot;
+  using namespace plot::path;
   if (graph.nodes.empty()) {
     throw input_error(translated("there is no path to draw"), "",
                       translated("give at least one node"));

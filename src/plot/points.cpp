@@ -12,7 +12,7 @@
 #include "support/translated.hpp"
 
 namespace attn {
-namespace plot {
+namespace plot::points {
 namespace {
 
 constexpr std::pair<double, double> default_size = {8, 6.4};  // inches
@@ -92,10 +92,11 @@ void draw_names(Canvas& canvas, const std::vector<std::string>& names, std::vect
 }
 
 }  // namespace
-}  // namespace plot
+}  // namespace plot::points
 
 Picture draw_points(const PointMap& map, const FigureOptions& options, PictureFormat format) {
   using namespace plot;
+  using namespace plot::points;
   const std::vector<Point> places = places_of(map);
   Figure figure(options, format, default_size);
   const std::string title = title_of(options, map.title, default_title);

@@ -15,7 +15,7 @@
 #include "support/utf8.hpp"
 
 namespace attn {
-namespace plot {
+namespace plot::strip {
 namespace {
 
 constexpr std::pair<double, double> default_size = {8, 30};  // inches; the height follows the text
@@ -128,10 +128,11 @@ ColourBar bar_beside(const Box& tokens, const std::string& label, const ColourSc
 }
 
 }  // namespace
-}  // namespace plot
+}  // namespace plot::strip
 
 Picture draw_strip(const TokenStrip& strip, const StripOptions& options, PictureFormat format) {
   using namespace plot;
+  using namespace plot::strip;
   const Matrix matrix(checked_weights(strip), "weights");
   const ColourScale scale =
       colour_scale({&matrix, 1}, !strip.weights.any_numbers, options.colors, options.figure);

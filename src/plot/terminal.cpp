@@ -18,7 +18,7 @@
 #include "support/utf8.hpp"
 
 namespace attn {
-namespace plot {
+namespace plot::terminal {
 namespace {
 
 constexpr const char* default_title = to_translate("Attention Weight Heatmap");
@@ -421,10 +421,10 @@ class TerminalHeatmap {
 };
 
 }  // namespace
-}  // namespace plot
+}  // namespace plot::terminal
 
 std::string draw_in_terminal(const Heatmap& heatmap, const TerminalOptions& options) {
-  return plot::TerminalHeatmap(heatmap, options).draw();
+  return plot::terminal::TerminalHeatmap(heatmap, options).draw();
 }
 
 }  // namespace attn

@@ -39,16 +39,16 @@ std::vector<Chunk> chunks_of(std::string_view png) {
   return chunks;
 }
 
-void append_number(std::string& bytes, std::uint32_t number, int size = 4) {
+void append_big_endian(std::string& bytes, std::uint32_t number, int size = 4) {
   for (int shift = 8 * (size - 1); shift >= 0; shift -= 8)
     bytes += static_cast<char>(number >> shift);
 }
 
 void append(std::string& file, std::string_view type, std::string_view content) {
-  append_number(file, static_cast<std::uint32_t>(content.size()));
+  append_big_endian(file, static_cast<std::uint32_t>(content.size()));
   const std::size_t start = file.size();
   file.append(type).append(content);
-  append_number(file, libdeflate_crc32(0, file.data() + start, file.size() - start));
+  append_big_endian(file, libdeflate_crc32(0, file.data() + start, file.size() - start));
 }
 
 }  // namespace
@@ -67,18 +67,18 @@ std::string animated_png(std::span<const std::string> frames, double seconds) {
     if (&frame == frames.data()) {
       append(file, chunks[0].type, chunks[0].content);
       std::string control;
-      append_number(control, static_cast<std::uint32_t>(frames.size()));
-      append_number(control, 0);  // without end
+      append_big_endian(control, static_cast<std::uint32_t>(frames.size()));
+      append_big_endian(control, 0);  // without end
       append(file, "acTL", control);
     }
     std::string shown;
-    append_number(shown, place++);
+    append_big_endian(shown, place++);
     shown.append(chunks[0].content.substr(0, size_in_header));
-    append_number(shown, 0);
-    append_number(shown, 0);
-    append_number(shown, static_cast<std::uint32_t>(std::lround(seconds * parts_of_second)), 2);
-    append_number(shown, static_cast<std::uint32_t>(parts_of_second), 2);
-    append_number(shown, 0, 2);  // the frame stays until the next, which replaces it
+    append_big_endian(shown, 0);
+    append_big_endian(shown, 0);
+    append_big_endian(shown, static_cast<std::uint32_t>(std::lround(seconds * parts_of_second)), 2);
+    append_big_endian(shown, static_cast<std::uint32_t>(parts_of_second), 2);
+    append_big_endian(shown, 0, 2);  // the frame stays until the next, which replaces it
     bool pixels = false;
     for (const Chunk& chunk : chunks) {
       if (chunk.type == "IHDR" || chunk.type == "IEND") continue;
@@ -92,7 +92,7 @@ std::string animated_png(std::span<const std::string> frames, double seconds) {
         append(file, chunk.type, chunk.content);
       } else {
         std::string content;
-        append_number(content, place++);
+        append_big_endian(content, place++);
         append(file, "fdAT", content.append(chunk.content));
       }
     }
