@@ -97,6 +97,9 @@ struct AttentionResult {
   Tensor masked;   ///< stage: after bias and mask
   Tensor lse;  ///< stage: log Σ exp of each row of `masked` and of its sink, [..,Lq]; −inf if
                ///< there is neither
+  /// Queries and keys after norms and rotation, where the mask's `where` compares these; else
+  /// absent.
+  Sequences compared;
   std::size_t empty_rows = 0;  ///< queries that see no key: their weights and output are zeros
 };
 

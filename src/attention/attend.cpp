@@ -54,14 +54,14 @@ Tensor zeros_like(const Tensor& rows, std::size_t heads) {
 class FastScore {
  public:
   // `exact`: in double precision only.
-  FastScore(const AttentionRequest& request, const Geometry& geometry, const Visibility& visibility,
-            bool exact)
+  FastScore(const AttentionRequest& request, const Geometry& geometry,
+            const KeyIntervals& intervals, bool exact)
       : request_(request),
         exact_(exact),
         scale_(scale_of(request, geometry)),
         geometry_(geometry),
-        visibility_(visibility),
-        preparation_(request, geometry, visibility),
+        intervals_(intervals),
+        preparation_(request, geometry, intervals.visibility().places()),
         own_(request, geometry) {}
 
   std::optional<AttentionResult> operator()(const GivenScores&) const { return std::nullopt; }
@@ -112,27 +112,25 @@ class FastScore {
   template <class MakeSequences>
   std::optional<AttentionResult> products(const Sequences* compared,
                                           const MakeSequences& make) const {
-    const auto of = [&](const std::optional<Sequences>& sequences) {
-      if (own_.reads_rows() && sequences) {
-        own_.compared = ComparedRows(compared != nullptr ? *compared : *sequences, geometry_);
-      }
-      return sequences;
-    };
-    if (is_half(request_.dtype)) return computed<float, float>(of(make(DType::float32)));
+    if (is_half(request_.dtype)) return computed<float, float>(make(DType::float32), compared);
     if (request_.dtype == DType::float64) {
-      return computed<double, double>(of(make(DType::float64)));
+      return computed<double, double>(make(DType::float64), compared);
     }
     if (!exact_ && own_.fit_single()) {
-      if (auto single = computed<float, float>(of(make(DType::float32)))) return single;
+      if (auto single = computed<float, float>(make(DType::float32), compared)) return single;
     }
-    return computed<double, float>(of(make(DType::float64)));
+    return computed<double, float>(make(DType::float64), compared);
   }
 
   template <class T, class R>
-  std::optional<AttentionResult> computed(const std::optional<Sequences>& sequences) const {
+  std::optional<AttentionResult> computed(const std::optional<Sequences>& sequences,
+                                          const Sequences* compared) const {
     if (!sequences) return std::nullopt;
-    return kernel_attention<T, R>(request_, *sequences, scale_, geometry_, visibility_,
-                                  {nullptr, own()});
+    const ComparedRows rows =
+        own_.reads_rows() ? ComparedRows(compared != nullptr ? *compared : *sequences, geometry_)
+                          : ComparedRows();
+    return kernel_attention<T, R>(request_, *sequences, scale_, geometry_, intervals_,
+                                  {nullptr, own(), &rows});
   }
 
   const OwnExpressions* own() const { return own_.score || own_.weight ? &own_ : nullptr; }
@@ -160,16 +158,16 @@ class FastScore {
     if (!own_.score) options.softcap.reset();
     Geometry geometry = geometry_;
     geometry.query_width = geometry.key_width = 1;
-    return kernel_attention<T, R>(options, sequences, 1, geometry, visibility_, {&scores, own()});
+    return kernel_attention<T, R>(options, sequences, 1, geometry, intervals_, {&scores, own()});
   }
 
   const AttentionRequest& request_;
   bool exact_;
   double scale_;
   const Geometry& geometry_;
-  const Visibility& visibility_;
+  const KeyIntervals& intervals_;
   HeadPreparation preparation_;
-  mutable OwnExpressions own_;
+  OwnExpressions own_;
 };
 
 // Whether the kernels offer all options: no stages, dropout or finite fill.
@@ -196,7 +194,10 @@ std::optional<AttentionResult> fast_result(const AttentionRequest& request,
                                            bool exact) {
   if (geometry.keys > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
   if (!supported(request)) return std::nullopt;
-  return std::visit(FastScore(request, geometry, visibility, exact), request.score);
+  // Few cells are not worth the search for intervals of `where`.
+  const KeyIntervals intervals =
+      exact ? KeyIntervals(visibility) : KeyIntervals(visibility, geometry, request.threads);
+  return std::visit(FastScore(request, geometry, intervals, exact), request.score);
 }
 
 }  // namespace
@@ -251,6 +252,30 @@ void multiply_by_gate(AttentionResult& result, const AttentionOptions& options,
   result.output = gated.reshaped(geometry.output_shape()).converted(stored);
 }
 
+// Replaces queries and new keys by those that are compared, and forgets what made these.
+void prepare_heads(AttentionRequest& request, const Geometry& geometry) {
+  const HeadPreparation preparation(request, geometry, QueryPlaces(request.mask, geometry));
+  if (!preparation) return;
+  Sequences& sequences = *sequences_of(request.score);
+  sequences = preparation.prepared(sequences, DType::float64);
+  request.rotary.reset();
+  request.query_norm.reset();
+  request.key_norm.reset();
+  if (is_half(request.dtype)) round_inputs(request.score, request.dtype);
+}
+
+// By the kernels, where they pay.
+std::optional<AttentionResult> kernel_result(const AttentionRequest& request,
+                                             const Geometry& geometry,
+                                             const Visibility& visibility) {
+  const bool large = fast_path_pays(geometry);
+  if (!large && !exact_path_pays(request, geometry)) return std::nullopt;
+  auto result = large ? fast_attention(request, geometry, visibility)
+                      : exact_fast_attention(request, geometry, visibility);
+  if (result) visibility.check_where();
+  return result;
+}
+
 }  // namespace
 
 AttentionResult attend(const AttentionRequest& given) {
@@ -258,46 +283,23 @@ AttentionResult attend(const AttentionRequest& given) {
   request.weights = request.weights && !request.pool;
   const Geometry geometry = check_geometry(request);
   check_options(request, geometry);
-  Visibility visibility(request.mask, geometry);
-  const Shape from = request.pool ? Shape{geometry.queries, geometry.keys} : Shape();
-  const bool half = is_half(request.dtype);
-  if (half) round_inputs(request.score, request.dtype);
-  const auto fast = [&]() -> std::optional<AttentionResult> {
-    const bool large = fast_path_pays(geometry);
-    if (!large && !exact_path_pays(request, geometry)) return std::nullopt;
-    if (large) visibility.find_intervals(geometry, request.threads);
-    std::optional<AttentionResult> result =
-        large ? fast_attention(request, geometry, visibility)
-              : exact_fast_attention(request, geometry, visibility);
-    if (result) {
-      result->pooled_from = from;
-      visibility.check_where();
-      multiply_by_gate(*result, request, geometry);
-    }
-    return result;
-  };
+  const bool compares = compares_rows(request.mask, geometry);
+  if (is_half(request.dtype)) round_inputs(request.score, request.dtype);
   // Kernels of single precision include the preparation of heads. Those of 16-bit types take the
-  // reference's, rounded.
-  if (!half && !visibility.compares_rows()) {
-    if (auto result = fast()) return *std::move(result);
+  // reference's, rounded, and a mask compares heads that are prepared.
+  const bool prepared_first = is_half(request.dtype) || compares;
+  if (prepared_first) prepare_heads(request, geometry);
+  const Sequences compared = compares ? *sequences_of(request.score) : Sequences();
+  const Visibility visibility(request.mask, geometry, compared);
+  AttentionResult result;
+  if (auto computed = kernel_result(request, geometry, visibility)) {
+    result = *std::move(computed);
+  } else {
+    if (!prepared_first) prepare_heads(request, geometry);
+    result = reference_attention(request, geometry, visibility);
   }
-  if (const HeadPreparation preparation(request, geometry, visibility); preparation) {
-    Sequences& sequences = *sequences_of(request.score);
-    sequences = preparation.prepared(sequences, DType::float64);
-    request.rotary.reset();
-    request.query_norm.reset();
-    request.key_norm.reset();
-    if (half) round_inputs(request.score, request.dtype);
-  }
-  if (const Sequences* sequences = sequences_of(request.score);
-      sequences != nullptr && visibility.compares_rows()) {
-    visibility.compare(std::make_shared<const ComparedRows>(*sequences, geometry));
-  }
-  if (half || visibility.compares_rows()) {
-    if (auto result = fast()) return *std::move(result);
-  }
-  AttentionResult result = reference_attention(request, geometry, visibility);
-  result.pooled_from = from;
+  if (request.pool) result.pooled_from = {geometry.queries, geometry.keys};
+  result.compared = compared;
   multiply_by_gate(result, request, geometry);
   return result;
 }
@@ -330,16 +332,14 @@ Tensor past_of(const Tensor& x, std::size_t count, std::size_t heads) {
 Tensor attend_by_queries(const AttentionRequest& request, std::size_t queries_at_a_time,
                          const TakeRows& take) {
   const Geometry geometry = check_geometry(request);
-  const Visibility visibility(request.mask, geometry);
   AttentionRequest part = request;
   part.weights = true;
   part.rotary.reset();
   part.query_norm.reset();
   part.key_norm.reset();
   ScaledDotProduct all = std::get<ScaledDotProduct>(request.score);
-  if (const HeadPreparation preparation(request, geometry, visibility); preparation) {
-    static_cast<Sequences&>(all) = preparation.prepared(all, DType::float64);
-  }
+  const HeadPreparation preparation(request, geometry, QueryPlaces(request.mask, geometry));
+  if (preparation) static_cast<Sequences&>(all) = preparation.prepared(all, DType::float64);
   const std::size_t length = geometry.queries, groups = geometry.kv_heads;
   std::vector<Tensor> outputs;
   for (std::size_t first = 0; first < length; first += queries_at_a_time) {

@@ -90,10 +90,11 @@ class Backward {
   Backward(const AttentionRequest& request, const Tensor& output_gradient)
       : request_(request),
         geometry_(check_geometry(request)),
-        visibility_(request.mask, geometry_),
-        preparation_(request, geometry_, visibility_),
-        position_bias_(request, geometry_),
         given_(*sequences_of(request.score)),
+        preparation_(request, geometry_, QueryPlaces(request.mask, geometry_)),
+        compared_(preparation_ ? preparation_.prepared(given_, DType::float64) : given_),
+        visibility_(request.mask, geometry_, compared_),
+        position_bias_(request, geometry_),
         sinks_(request.sinks.converted(DType::float64)),
         scale_(scale_of(request, geometry_)),
         output_gradient_(HeadRows<double>(output_gradient, geometry_.heads), geometry_.batch,
@@ -101,26 +102,20 @@ class Backward {
 
   Gradients compute() {
     const std::size_t batch = geometry_.batch, heads = geometry_.heads, group = geometry_.kv_heads;
-    const Sequences compared =
-        preparation_ ? preparation_.prepared(given_, DType::float64) : given_;
-    const Heads q(HeadRows<double>(compared.query, heads), batch, heads);
-    const Heads k(HeadRows<double>(compared.key_or_query(), group, compared.past_key), batch,
+    const Heads q(HeadRows<double>(compared_.query, heads), batch, heads);
+    const Heads k(HeadRows<double>(compared_.key_or_query(), group, compared_.past_key), batch,
                   group);
     value_ = Heads(HeadRows<double>(given_.value_or_key(), group, given_.past_value), batch, group);
-    compared_ = std::make_shared<const ComparedRows>(compared, geometry_);
-    visibility_.compare(compared_);
-    const bool has_rows = geometry_.query_width > 0 && geometry_.hidden == 0;
     if (request_.score_expression) {
-      score_tree_.emplace(request_.score_expression, ExpressionUse::score, "/score", geometry_,
-                          has_rows);
+      score_tree_.emplace(request_.score_expression, ExpressionUse::score, "/score", geometry_);
       direct_ = score_tree_->reads_rows();
     }
     if (request_.weight_expression) {
-      weight_tree_.emplace(request_.weight_expression, ExpressionUse::weight, "/weight", geometry_,
-                           has_rows);
+      weight_tree_.emplace(request_.weight_expression, ExpressionUse::weight, "/weight", geometry_);
       direct_ = direct_ || weight_tree_->reads_rows();
     }
     if (direct_) {
+      rows_ = ComparedRows(compared_, geometry_);
       direct_query_ = Heads(batch, heads, geometry_.queries, q.width);
       direct_key_ = Heads(batch, group, geometry_.keys, k.width);
     }
@@ -394,7 +389,7 @@ class Backward {
     cell.i = i;
     cell.j = j;
     cell.offset = visibility_.offset(b);
-    if (direct_) compared_->put(cell);
+    if (direct_) rows_.put(cell);
     return cell;
   }
 
@@ -532,17 +527,18 @@ class Backward {
 
   const AttentionRequest& request_;
   Geometry geometry_;
-  Visibility visibility_;
-  HeadPreparation preparation_;
-  PositionBias position_bias_;
   const Sequences& given_;
+  HeadPreparation preparation_;
+  Sequences compared_;  // prepared queries and keys
+  Visibility visibility_;
+  PositionBias position_bias_;
   Tensor sinks_;
   double scale_;
   Heads output_gradient_, value_;
   Heads query_gradient_, key_gradient_, value_gradient_;
   // Expressions, and the gradients that they pass to the compared rows past the kind's own score.
   std::optional<ExpressionTree> score_tree_, weight_tree_;
-  std::shared_ptr<const ComparedRows> compared_;
+  ComparedRows rows_;
   bool direct_ = false;
   Heads direct_query_, direct_key_;
   std::vector<Tensor> parameters_;

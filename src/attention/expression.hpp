@@ -38,7 +38,7 @@ class ExpressionTree {
   /// Throws Error(input) at `pointer`, with the text and a caret below the place, or at the table's
   /// "/tables/NAME". Sizes of the attention are the values of Lq, Lk, H and d.
   ExpressionTree(const Expression& expression, ExpressionUse use, const std::string& pointer,
-                 const Geometry& geometry, bool has_rows);
+                 const Geometry& geometry);
 
   /// A fault of one cell: an index outside its table.
   struct Fault {

@@ -87,8 +87,8 @@ class ExpressionParser {
  public:
   using Operation = ExpressionTree::Operation;
 
-  ExpressionParser(ExpressionTree& tree, ExpressionUse use, const Geometry& geometry, bool has_rows)
-      : tree_(tree), text_(tree.text_), use_(use), geometry_(geometry), has_rows_(has_rows) {}
+  ExpressionParser(ExpressionTree& tree, ExpressionUse use, const Geometry& geometry)
+      : tree_(tree), text_(tree.text_), use_(use), geometry_(geometry) {}
 
   void parse() {
     if (text_.size() > most_characters) {
@@ -482,7 +482,7 @@ class ExpressionParser {
   }
 
   std::size_t row_call(const std::string& name, std::size_t at) {
-    if (!has_rows_) {
+    if (!geometry_.compares_rows()) {
       throw error(translated("{1} has no rows of queries and keys to read in this kind", name), at,
                   translated("choose a kind whose scores are products of queries and keys"));
     }
@@ -541,17 +541,16 @@ class ExpressionParser {
   const std::string& text_;
   ExpressionUse use_;
   const Geometry& geometry_;
-  bool has_rows_;
   std::size_t at_ = 0, parts_ = 0;
 };
 
 ExpressionTree::ExpressionTree(const Expression& expression, ExpressionUse use,
-                               const std::string& pointer, const Geometry& geometry, bool has_rows)
+                               const std::string& pointer, const Geometry& geometry)
     : text_(expression.text), pointer_(pointer) {
   check_tables(expression);
   for (const auto& [name, tensor] : expression.tables)
     tables_.push_back({name, tensor.converted(DType::float64)});
-  ExpressionParser(*this, use, geometry, has_rows).parse();
+  ExpressionParser(*this, use, geometry).parse();
 }
 
 }  // namespace attn

@@ -93,8 +93,7 @@ class ExpressionRows {
 struct CompiledExpression {
   CompiledExpression(const Expression& expression, ExpressionUse use, const std::string& pointer,
                      const Geometry& geometry)
-      : tree(expression, use, pointer, geometry, geometry.query_width > 0 && geometry.hidden == 0),
-        rows(tree, use, geometry) {}
+      : tree(expression, use, pointer, geometry), rows(tree, use, geometry) {}
   CompiledExpression(const CompiledExpression&) = delete;
   CompiledExpression& operator=(const CompiledExpression&) = delete;
 
@@ -102,7 +101,7 @@ struct CompiledExpression {
   ExpressionRows rows;
 };
 
-/// The expressions that act on scores and weights, with the rows that they compare.
+/// The expressions that act on scores and weights.
 struct OwnExpressions {
   OwnExpressions(const AttentionOptions& options, const Geometry& geometry);
 
@@ -113,7 +112,6 @@ struct OwnExpressions {
   bool fit_single() const;
 
   std::optional<CompiledExpression> score, weight;
-  ComparedRows compared;
 };
 
 /// Registers that are lent to threads.

@@ -22,6 +22,9 @@ struct Geometry {
   std::size_t value_width = 0;                 ///< of one head; 0 without a value
   std::size_t hidden = 0;                      ///< h of the parameters, where they have one
 
+  /// Whether the scores are products of rows of queries and keys, which expressions may then
+  /// compare too: dot(q, k), norm(q), norm(k), distance(q, k).
+  bool compares_rows() const { return query_width > 0 && hidden == 0; }
   Shape weights_shape() const;
   Shape output_shape() const;
   Shape row_shape() const;  ///< [..,Lq]: one number per query

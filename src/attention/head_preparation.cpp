@@ -200,7 +200,7 @@ class HeadPreparation::AngleBlocks {
 };
 
 HeadPreparation::HeadPreparation(const AttentionOptions& options, const Geometry& geometry,
-                                 const Visibility& visibility)
+                                 const QueryPlaces& places)
     : rotary_(options.rotary),
       query_norm_(
           checked_norm(options.query_norm, geometry.heads, geometry.query_width, "query_norm")),
@@ -215,10 +215,10 @@ HeadPreparation::HeadPreparation(const AttentionOptions& options, const Geometry
     throw input_error(translated("eps is not a finite positive number"), "/eps",
                       translated("give a small positive number such as 1e-5"));
   }
-  if (rotary_) adopt_rotary(geometry, visibility);
+  if (rotary_) adopt_rotary(geometry, places);
 }
 
-void HeadPreparation::adopt_rotary(const Geometry& geometry, const Visibility& visibility) {
+void HeadPreparation::adopt_rotary(const Geometry& geometry, const QueryPlaces& places) {
   Rotary& rotary = *rotary_;
   const std::size_t new_keys = geometry.keys - geometry.past;
   if (rotary.positions) {
@@ -228,11 +228,11 @@ void HeadPreparation::adopt_rotary(const Geometry& geometry, const Visibility& v
   } else {
     bool alike = true;
     for (std::size_t b = 1; b < geometry.batch; ++b) {
-      alike = alike && visibility.offset(b) == visibility.offset(0);
+      alike = alike && places.offset(b) == places.offset(0);
     }
     query_positions_ =
         counted_positions(geometry.queries, alike ? 1 : geometry.batch,
-                          [&](std::size_t b) { return std::int64_t{visibility.offset(b)}; });
+                          [&](std::size_t b) { return std::int64_t{places.offset(b)}; });
   }
   if (rotary.key_positions) {
     key_positions_ =

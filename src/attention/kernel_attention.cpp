@@ -28,12 +28,11 @@ class KernelAttention {
 
  public:
   KernelAttention(const AttentionOptions& request, const Sequences& sequences, double scale,
-                  const Geometry& geometry, const Visibility& visibility,
+                  const Geometry& geometry, const KeyIntervals& intervals,
                   const ScoreParts<T>& parts)
       : request_(request),
         geometry_(geometry),
-        visibility_(visibility),
-        inputs_(request, sequences, scale, geometry, visibility, parts),
+        inputs_(request, sequences, scale, geometry, intervals, parts),
         kernel_(kernel_for(request, geometry, parts.scores == nullptr, std::is_same_v<T, float>)),
         key_(sequences.key_or_query(), geometry.kv_heads, sequences.past_key),
         value_(sequences.value_or_key(), geometry.kv_heads, sequences.past_value),
@@ -257,8 +256,7 @@ class KernelAttention {
       }
       packed[kv_head].non_finite_keys = non_finite_keys.data();
       packed[kv_head].non_finite_count = non_finite_keys.size();
-      const Task task(inputs_, head / geometry_.heads, head % geometry_.heads, queries_of(0),
-                      nullptr);
+      Task task(inputs_, head / geometry_.heads, head % geometry_.heads, queries_of(0), nullptr);
       note(kernels::merge_partials(task.block, packed[kv_head],
                                    partials.get() + head * parts * count, parts));
       if (request_.progress) request_.progress(task.block.queries * geometry_.keys);
@@ -294,7 +292,7 @@ class KernelAttention {
 
   void attend(std::size_t batch, std::size_t head, std::size_t block,
               const kernels::PackedHead<T>& packed, T* scratch) {
-    const Task task(inputs_, batch, head, queries_of(block), scratch + kernel_count());
+    Task task(inputs_, batch, head, queries_of(block), scratch + kernel_count());
     const std::size_t weights_at = row(batch, head, task.first_query) * geometry_.keys;
     switch (kernel_) {
       case KernelKind::whole_rows:
@@ -336,7 +334,7 @@ class KernelAttention {
       const std::size_t query = task.first_query + i;
       const std::span<std::uint8_t> seen(allowed_.get() + row(batch, head, query) * geometry_.keys,
                                          geometry_.keys);
-      visibility_.see(batch, head, query, seen);
+      inputs_.visibility.see(batch, head, query, seen);
       task.hide_from(i, seen);
     }
   }
@@ -375,13 +373,13 @@ class KernelAttention {
 
   void see_pooled(const Task& task, std::size_t block) {
     const std::size_t map = task.batch * geometry_.heads + task.head;
-    const bool intervals = inputs_.intervals_only && task.hidden.empty();
+    const bool intervals = inputs_.intervals.whole() && task.hidden.empty();
     std::vector<std::uint8_t> seen(intervals ? 0 : geometry_.keys);
     for (std::size_t i = 0; i < task.block.queries; ++i) {
       if (intervals) {
         pooled_->see(map, block, i, task.starts[i], task.ends[i]);
       } else {
-        visibility_.see(task.batch, task.head, task.first_query + i, seen);
+        inputs_.visibility.see(task.batch, task.head, task.first_query + i, seen);
         task.hide_from(i, seen);
         pooled_->see(map, block, i, seen);
       }
@@ -392,7 +390,6 @@ class KernelAttention {
 
   const AttentionOptions& request_;
   const Geometry& geometry_;
-  const Visibility& visibility_;
   KernelInputs<T> inputs_;
   KernelKind kernel_;
   HeadRows<T> key_, value_;
@@ -416,25 +413,25 @@ template <class T, class R>
 std::optional<AttentionResult> kernel_attention(const AttentionOptions& options,
                                                 const Sequences& sequences, double scale,
                                                 const Geometry& geometry,
-                                                const Visibility& visibility,
+                                                const KeyIntervals& intervals,
                                                 const ScoreParts<T>& parts) {
-  return KernelAttention<T, R>(options, sequences, scale, geometry, visibility, parts).compute();
+  return KernelAttention<T, R>(options, sequences, scale, geometry, intervals, parts).compute();
 }
 
 template std::optional<AttentionResult> kernel_attention<float, float>(const AttentionOptions&,
                                                                        const Sequences&, double,
                                                                        const Geometry&,
-                                                                       const Visibility&,
+                                                                       const KeyIntervals&,
                                                                        const ScoreParts<float>&);
 template std::optional<AttentionResult> kernel_attention<double, double>(const AttentionOptions&,
                                                                          const Sequences&, double,
                                                                          const Geometry&,
-                                                                         const Visibility&,
+                                                                         const KeyIntervals&,
                                                                          const ScoreParts<double>&);
 template std::optional<AttentionResult> kernel_attention<double, float>(const AttentionOptions&,
                                                                         const Sequences&, double,
                                                                         const Geometry&,
-                                                                        const Visibility&,
+                                                                        const KeyIntervals&,
                                                                         const ScoreParts<double>&);
 
 }  // namespace attn

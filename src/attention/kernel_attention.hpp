@@ -12,7 +12,7 @@
 
 #include "attention/expression_rows.hpp"
 #include "attention/geometry.hpp"
-#include "attention/visibility.hpp"
+#include "attention/key_intervals.hpp"
 #include "kernels/additive_scores.hpp"
 #include "kernels/attention_kernels.hpp"
 #include "tensor/elements.hpp"
@@ -145,7 +145,8 @@ template <class T>
 struct ScoreParts {
   /// Null, or added to the products before the mask; with `own` before its expression of scores.
   const AdditiveScores<T>* scores = nullptr;
-  const OwnExpressions* own = nullptr;  ///< null, or expressions of scores and weights
+  const OwnExpressions* own = nullptr;     ///< null, or expressions of scores and weights
+  const ComparedRows* compared = nullptr;  ///< rows that these compare, or null
 };
 
 /// One attention of products by the kernels, computed in T for results in R; for 16-bit types in
@@ -155,7 +156,7 @@ template <class T, class R = T>
 std::optional<AttentionResult> kernel_attention(const AttentionOptions& options,
                                                 const Sequences& sequences, double scale,
                                                 const Geometry& geometry,
-                                                const Visibility& visibility,
+                                                const KeyIntervals& intervals,
                                                 const ScoreParts<T>& parts = {});
 
 }  // namespace attn

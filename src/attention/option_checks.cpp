@@ -60,8 +60,7 @@ void check_sinks(const Tensor& given, std::size_t heads) {
 void check_expression(const Expression& expression, ExpressionUse use, const char* pointer,
                       const Geometry& geometry) {
   if (!expression) return;
-  const bool has_rows = geometry.query_width > 0 && geometry.hidden == 0;
-  const ExpressionTree tree(expression, use, pointer, geometry, has_rows);
+  const ExpressionTree tree(expression, use, pointer, geometry);
 }
 
 void check_gate(const Tensor& gate, const Geometry& geometry) {
@@ -134,9 +133,10 @@ void check_options(const AttentionOptions& options, const Geometry& geometry) {
       if (std::none_of(errors.begin(), errors.end(), same)) errors.push_back(error);
     }
   };
-  const Visibility visibility(options.mask, geometry);
+  Visibility::check(options.mask, geometry);
+  const QueryPlaces places(options.mask, geometry);
   for (const AttentionOptions& part : parts_of(options)) {
-    attempt([&] { const HeadPreparation preparation(part, geometry, visibility); });
+    attempt([&] { const HeadPreparation preparation(part, geometry, places); });
     attempt([&] { const PositionBias bias(part, geometry); });
   }
   attempt([&] {

@@ -79,7 +79,7 @@ class HeadPreparation {
 
   /// Throws Error(input) naming the option that does not fit. Keeps no reference to its arguments.
   HeadPreparation(const AttentionOptions& options, const Geometry& geometry,
-                  const Visibility& visibility);
+                  const QueryPlaces& places);
 
   /// Whether there is a norm or a rotation.
   explicit operator bool() const noexcept { return rotary_ || query_norm_ || key_norm_; }
@@ -97,7 +97,7 @@ class HeadPreparation {
   const std::optional<RotaryFrequencies>& frequencies() const noexcept { return frequencies_; }
 
  private:
-  void adopt_rotary(const Geometry& geometry, const Visibility& visibility);
+  void adopt_rotary(const Geometry& geometry, const QueryPlaces& places);
   void adopt_tables(const Geometry& geometry);
   void adopt_frequencies(const Geometry& geometry);
   void check_in_tables(const Positions& positions, const char* name) const;
@@ -166,12 +166,12 @@ class PositionBias {
 template <class T>
 class DistanceTerms {
  public:
-  DistanceTerms(const PositionBias& bias, const Geometry& geometry, const Visibility& visibility,
+  DistanceTerms(const PositionBias& bias, const Geometry& geometry, const QueryPlaces& places,
                 std::size_t threads) {
-    std::ptrdiff_t least = visibility.offset(0), most = least;
+    std::ptrdiff_t least = places.offset(0), most = least;
     for (std::size_t b = 1; b < geometry.batch; ++b) {
-      least = std::min(least, visibility.offset(b));
-      most = std::max(most, visibility.offset(b));
+      least = std::min(least, places.offset(b));
+      most = std::max(most, places.offset(b));
     }
     constexpr auto margin = static_cast<std::ptrdiff_t>(kernels::distance_margin);
     first_ = -(static_cast<std::ptrdiff_t>(geometry.queries) + most) - margin;

@@ -296,7 +296,7 @@ double largest_stretch(const AttentionOptions& options, const Geometry& geometry
   if (!options.rotary) return 1;
   if (!options.rotary->cos) {
     if (std::holds_alternative<std::monostate>(options.rotary->scaling)) return 1;
-    const HeadPreparation preparation(options, geometry, Visibility(options.mask, geometry));
+    const HeadPreparation preparation(options, geometry, QueryPlaces(options.mask, geometry));
     return std::abs(preparation.frequencies()->amplitude);
   }
   const Tensor cos = options.rotary->cos.converted(DType::float64),

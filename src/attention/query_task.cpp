@@ -38,23 +38,24 @@ bool sees_larger(std::span<const double> numbers, double most) {
 
 template <class T>
 KernelInputs<T>::KernelInputs(const AttentionOptions& options, const Sequences& sequences,
-                              double score_scale, const Geometry& sizes, const Visibility& seen,
+                              double score_scale, const Geometry& sizes, const KeyIntervals& seen,
                               const ScoreParts<T>& parts)
     : request(options),
       scale(score_scale),
       geometry(sizes),
-      visibility(seen),
+      intervals(seen),
+      visibility(seen.visibility()),
       scores(parts.scores),
       own(parts.own),
+      compared(parts.compared),
       query(sequences.query, sizes.heads),
-      intervals_only(seen.only_intervals()),
       sinks(options.sinks.converted(DType::float64)) {
   const PositionBias bias(request, geometry);
   if (!bias) return;
   if (request.mask.bias) {
-    exact_terms.emplace(bias, geometry, visibility, request.threads);
+    exact_terms.emplace(bias, geometry, visibility.places(), request.threads);
   } else {
-    terms.emplace(bias, geometry, visibility, request.threads);
+    terms.emplace(bias, geometry, visibility.places(), request.threads);
   }
 }
 
@@ -79,7 +80,7 @@ QueryTask<T>::QueryTask(const KernelInputs<T>& of, std::size_t batch_index, std:
   block.queries = queries.count;
   std::fill_n(ends.begin(), block.queries, static_cast<std::uint32_t>(geometry.keys));
   for (std::size_t i = 0; i < block.queries && inputs.request.mask.present(); ++i) {
-    const Visibility::Interval seen = inputs.visibility.interval(batch, head, first_query + i);
+    const Visibility::Interval seen = inputs.intervals.of(batch, head, first_query + i);
     starts[i] = static_cast<std::uint32_t>(seen.first);
     ends[i] = static_cast<std::uint32_t>(seen.end);
   }
@@ -88,8 +89,9 @@ QueryTask<T>::QueryTask(const KernelInputs<T>& of, std::size_t batch_index, std:
   block.query_stride = inputs.query.stride();
   block.scale = inputs.scale;
   block.softcap = inputs.request.softcap.value_or(0);
-  block.mask = {starts.data(), ends.data(), inputs.intervals_only ? nullptr : &add, this, nullptr};
-  groups_ = inputs.visibility.seen_groups(batch, head, first_query, block.queries);
+  block.mask = {starts.data(), ends.data(), inputs.intervals.whole() ? nullptr : &add, this,
+                nullptr};
+  groups_ = inputs.intervals.seen_groups(batch, head, first_query, block.queries);
   if (!groups_.empty()) block.mask.seen_groups = groups_.data();
   if (inputs.terms) block.mask.terms = inputs.terms->of(head, place(0));
   block.mask.last_keys_first = inputs.terms || inputs.exact_terms;
@@ -146,24 +148,24 @@ void QueryTask<T>::hide_from(std::size_t query, std::span<std::uint8_t> seen) co
 
 // Terms of a mask that is not made of intervals.
 template <class T>
-void QueryTask<T>::add(const void* context, std::size_t query, std::size_t first_key,
-                       std::size_t count, T* row) noexcept {
+void QueryTask<T>::add(void* context, std::size_t query, std::size_t first_key, std::size_t count,
+                       T* row) noexcept {
   const auto& self = *static_cast<const QueryTask*>(context);
   const auto& exact_terms = self.inputs.exact_terms;
   const double* const terms =
       exact_terms ? exact_terms->of(self.head, self.place(query)) + first_key : nullptr;
-  self.inputs.visibility.add(self.batch, self.head, self.first_query + query, first_key,
-                             std::span(row, count), terms);
+  self.inputs.intervals.add(self.batch, self.head, self.first_query + query, first_key,
+                            std::span(row, count), terms);
 }
 
 // add() plus the scores that are not products.
 template <class T>
-void QueryTask<T>::add_scores(const void* context, std::size_t query, std::size_t first_key,
+void QueryTask<T>::add_scores(void* context, std::size_t query, std::size_t first_key,
                               std::size_t count, T* row) noexcept {
   const auto& self = *static_cast<const QueryTask*>(context);
   constexpr T hidden = -std::numeric_limits<T>::infinity();
   const T* scores = self.scores_ + query * self.inputs.scores->stride() + first_key;
-  if (!self.inputs.intervals_only) {
+  if (!self.inputs.intervals.whole()) {
     add(context, query, first_key, count, row);
     for (std::size_t j = 0; j < count; ++j) {
       row[j] = row[j] == hidden ? hidden : row[j] + scores[j];
@@ -182,55 +184,52 @@ void QueryTask<T>::add_scores(const void* context, std::size_t query, std::size_
 
 // Scores by expression.
 template <class T>
-void QueryTask<T>::rewrite(const void* context, const kernels::ScoreRows<T>& rows,
-                           double unit) noexcept {
-  const auto& self = *static_cast<const QueryTask*>(context);
+void QueryTask<T>::rewrite(void* context, const kernels::ScoreRows<T>& rows, double unit) noexcept {
+  auto& self = *static_cast<QueryTask*>(context);
   const KernelInputs<T>& inputs = self.inputs;
   const ExpressionRows& expression = inputs.own->score->rows;
   const auto* const added = inputs.scores;
   const double most = inputs.largest_part(unit);
   const kernels::RowFactors factors{inputs.plain_products() ? inputs.scale : 1 / unit, unit, most};
-  by_pieces(rows.queries, rows.first_key, rows.keys,
-            [&](std::size_t r, std::size_t key, const kernels::RowPiece& piece) {
-              const std::size_t query = rows.query + r;
-              T* const to = rows.scores + r * rows.stride + key;
-              if (added == nullptr &&
-                  expression.replace(*self.of_score_, self.row_of(query), piece,
-                                     &inputs.own->compared, factors, to, rows.stride)) {
-                return;
-              }
-              if (added != nullptr) {
-                kernels::widen_rows(self.scores_ + query * added->stride() + piece.first_key,
-                                    added->stride(), 1, piece, self.of_score_->given());
-                self.forget_unseen(query, piece, self.of_score_->given());
-              } else {
-                kernels::widen_rows(to, rows.stride, factors.widen, piece, self.of_score_->given());
-              }
-              const double* const values =
-                  expression
-                      .values(*self.of_score_, self.row_of(query), piece, &inputs.own->compared)
-                      .data();
-              const kernels::RowOutcome outcome =
-                  kernels::narrow_rows(values, unit, piece, to, rows.stride);
-              for (std::size_t n = 0; n < piece.rows; ++n) {
-                const T* const row = to + n * rows.stride;
-                const double* const exact = values + n * piece.stride();
-                const bool large =
-                    most < largest_number<T> && sees_larger({exact, piece.keys}, most / unit);
-                if ((outcome.nan || outcome.too_large || large) &&
-                    self.sees_invalid(query + n, piece, exact, unit, most)) {
-                  *inputs.out_of_range = true;
-                }
-                if (outcome.negative_infinity && inputs.notes_hidden) {
-                  self.hide(query + n, piece.first_key, {row, piece.keys});
-                }
-              }
-            });
+  by_pieces(
+      rows.queries, rows.first_key, rows.keys,
+      [&](std::size_t r, std::size_t key, const kernels::RowPiece& piece) {
+        const std::size_t query = rows.query + r;
+        T* const to = rows.scores + r * rows.stride + key;
+        if (added == nullptr && expression.replace(*self.of_score_, self.row_of(query), piece,
+                                                   inputs.compared, factors, to, rows.stride)) {
+          return;
+        }
+        if (added != nullptr) {
+          kernels::widen_rows(self.scores_ + query * added->stride() + piece.first_key,
+                              added->stride(), 1, piece, self.of_score_->given());
+          self.forget_unseen(query, piece, self.of_score_->given());
+        } else {
+          kernels::widen_rows(to, rows.stride, factors.widen, piece, self.of_score_->given());
+        }
+        const double* const values =
+            expression.values(*self.of_score_, self.row_of(query), piece, inputs.compared).data();
+        const kernels::RowOutcome outcome =
+            kernels::narrow_rows(values, unit, piece, to, rows.stride);
+        for (std::size_t n = 0; n < piece.rows; ++n) {
+          const T* const row = to + n * rows.stride;
+          const double* const exact = values + n * piece.stride();
+          const bool large =
+              most < largest_number<T> && sees_larger({exact, piece.keys}, most / unit);
+          if ((outcome.nan || outcome.too_large || large) &&
+              self.sees_invalid(query + n, piece, exact, unit, most)) {
+            *inputs.out_of_range = true;
+          }
+          if (outcome.negative_infinity && inputs.notes_hidden) {
+            self.hide(query + n, piece.first_key, {row, piece.keys});
+          }
+        }
+      });
 }
 
 // Weights by expression.
 template <class T>
-void QueryTask<T>::reweigh(const void* context, std::size_t query, std::size_t first_key,
+void QueryTask<T>::reweigh(void* context, std::size_t query, std::size_t first_key,
                            std::size_t count, const std::uint8_t* seen, T* weights) noexcept {
   const auto& self = *static_cast<const QueryTask*>(context);
   const KernelInputs<T>& inputs = self.inputs;
@@ -239,7 +238,7 @@ void QueryTask<T>::reweigh(const void* context, std::size_t query, std::size_t f
             [&](std::size_t, std::size_t first, const kernels::RowPiece& piece) {
               T* const to = weights + first;
               const ExpressionRows& expression = inputs.own->weight->rows;
-              const ComparedRows* const compared = &inputs.own->compared;
+              const ComparedRows* const compared = inputs.compared;
               kernels::RowOutcome outcome;
               if (!expression.replace(*self.of_weight_, row, piece, compared, {}, to, 0)) {
                 kernels::widen_rows(to, 0, 1, piece, self.of_weight_->given());
@@ -277,9 +276,9 @@ template <class T>
 bool QueryTask<T>::sees_invalid(std::size_t query, const kernels::RowPiece& piece,
                                 const double* row, double unit, double most) const {
   std::array<T, kernels::row_piece> terms{};
-  if (!inputs.intervals_only) {
-    inputs.visibility.add(batch, head, first_query + query, piece.first_key,
-                          {terms.data(), piece.keys});
+  if (!inputs.intervals.whole()) {
+    inputs.intervals.add(batch, head, first_query + query, piece.first_key,
+                         {terms.data(), piece.keys});
   }
   const std::size_t first = std::max<std::size_t>(starts[query], piece.first_key);
   const std::size_t end = std::min<std::size_t>(ends[query], piece.first_key + piece.keys);
@@ -293,7 +292,7 @@ bool QueryTask<T>::sees_invalid(std::size_t query, const kernels::RowPiece& piec
 }
 
 template <class T>
-void QueryTask<T>::hide(std::size_t query, std::size_t first_key, std::span<const T> row) const {
+void QueryTask<T>::hide(std::size_t query, std::size_t first_key, std::span<const T> row) {
   const std::size_t keys = inputs.geometry.keys;
   hidden.resize(block.queries * keys);
   for (std::size_t j = 0; j < row.size(); ++j) {

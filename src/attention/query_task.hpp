@@ -15,8 +15,8 @@
 #include "attention/geometry.hpp"
 #include "attention/head_rows.hpp"
 #include "attention/kernel_attention.hpp"
+#include "attention/key_intervals.hpp"
 #include "attention/positions.hpp"
-#include "attention/visibility.hpp"
 #include "kernels/attention_kernels.hpp"
 
 namespace attn {
@@ -26,7 +26,7 @@ namespace attn {
 template <class T>
 struct KernelInputs {
   KernelInputs(const AttentionOptions& options, const Sequences& sequences, double score_scale,
-               const Geometry& sizes, const Visibility& seen, const ScoreParts<T>& parts);
+               const Geometry& sizes, const KeyIntervals& seen, const ScoreParts<T>& parts);
 
   /// Whether expressions of scores get products of queries and keys before they are scaled. Scaled
   /// ones would miss the numbers at which comparisons and roundings cut.
@@ -41,11 +41,12 @@ struct KernelInputs {
   const AttentionOptions& request;
   double scale;
   const Geometry& geometry;
+  const KeyIntervals& intervals;
   const Visibility& visibility;
   const AdditiveScores<T>* scores;
   const OwnExpressions* own;
+  const ComparedRows* compared;
   HeadRows<T> query;
-  bool intervals_only;
   Tensor sinks;
   std::optional<DistanceTerms<T>> terms;
   std::optional<DistanceTerms<double>> exact_terms;  ///< in place of `terms` if there is a bias
@@ -77,24 +78,24 @@ struct QueryTask {
   std::size_t batch, head, first_query;
   std::array<std::uint32_t, kernels::query_block> starts{}, ends{};
   kernels::QueryBlock<T> block{};
-  mutable std::vector<std::uint8_t> hidden;  ///< [queries, keys] with a score of −∞, or empty
+  std::vector<std::uint8_t> hidden;  ///< [queries, keys] with a score of −∞, or empty
 
  private:
   // Called by kernels.
-  static void add(const void* context, std::size_t query, std::size_t first_key, std::size_t count,
+  static void add(void* context, std::size_t query, std::size_t first_key, std::size_t count,
                   T* row) noexcept;
-  static void add_scores(const void* context, std::size_t query, std::size_t first_key,
-                         std::size_t count, T* row) noexcept;
-  static void rewrite(const void* context, const kernels::ScoreRows<T>& rows, double unit) noexcept;
-  static void reweigh(const void* context, std::size_t query, std::size_t first_key,
-                      std::size_t count, const std::uint8_t* seen, T* weights) noexcept;
+  static void add_scores(void* context, std::size_t query, std::size_t first_key, std::size_t count,
+                         T* row) noexcept;
+  static void rewrite(void* context, const kernels::ScoreRows<T>& rows, double unit) noexcept;
+  static void reweigh(void* context, std::size_t query, std::size_t first_key, std::size_t count,
+                      const std::uint8_t* seen, T* weights) noexcept;
 
   std::ptrdiff_t place(std::size_t query) const;
   ExpressionCell row_of(std::size_t query) const;
   void forget_unseen(std::size_t query, const kernels::RowPiece& piece, double* cells) const;
   bool sees_invalid(std::size_t query, const kernels::RowPiece& piece, const double* row,
                     double unit, double most) const;
-  void hide(std::size_t query, std::size_t first_key, std::span<const T> row) const;
+  void hide(std::size_t query, std::size_t first_key, std::span<const T> row);
 
   const T* scores_;
   std::vector<std::uint8_t> groups_;  // of keys that are seen, or empty

@@ -26,13 +26,13 @@ class ScoreProducts {
   };
 
   ScoreProducts(const AttentionRequest& request, const Geometry& geometry,
-                const Visibility& visibility)
+                const QueryPlaces& places)
       : group_(geometry.heads / geometry.kv_heads),
         keys_(geometry.keys),
         width_(geometry.query_width),
         scale_(static_cast<T>(scale_of(request, geometry))) {
     const Sequences* const given = sequences_of(request.score);
-    const HeadPreparation preparation(request, geometry, visibility);
+    const HeadPreparation preparation(request, geometry, places);
     const Sequences own = preparation ? preparation.prepared(*given, dtype_of<T>()) : *given;
     query_ = HeadRows<T>(own.query, geometry.heads);
     key_ = HeadRows<T>(own.key_or_query(), geometry.kv_heads);

@@ -39,10 +39,10 @@ class ProductStages {
       : request_(request),
         geometry_(geometry),
         weights_(weights.converted(dtype_of<T>())),
-        visibility_(request.mask, geometry),
-        products_(request, geometry, visibility_) {
+        visibility_(request.mask, geometry, {}),
+        products_(request, geometry, visibility_.places()) {
     if (const PositionBias bias(request, geometry); bias) {
-      terms_.emplace(bias, geometry, visibility_, request.threads);
+      terms_.emplace(bias, geometry, visibility_.places(), request.threads);
     }
     if (request.sinks) sinks_ = request.sinks.converted(DType::float64);
     const std::size_t cells = element_count(geometry.weights_shape());
@@ -105,7 +105,7 @@ class ProductStages {
       const double* const term =
           terms_ ? terms_->of(h, static_cast<std::ptrdiff_t>(i) + visibility_.offset(b)) : nullptr;
       if (request_.mask.present() && visibility_.only_intervals()) {
-        const auto [first, end] = visibility_.interval(b, h, i);
+        const auto [first, end] = visibility_.interval(b, i);
         std::fill(to, to + first, -std::numeric_limits<T>::infinity());
         for (std::size_t j = first; j < end; ++j) {
           to[j] = term == nullptr ? own[j] : static_cast<T>(own[j] + term[j]);

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
-#include <cstring>
 #include <limits>
+#include <utility>
 
-#include "kernels/attention_kernels.hpp"
-#include "support/parallel_for.hpp"
-#include "tensor/operations.hpp"
+#include "attn/error.hpp"
+
+#include "kernels/row_program.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -20,23 +20,51 @@ constexpr std::size_t most_parts = 32;
 }  // namespace
 
 struct Visibility::Row : HidingPart {
-  /// Sets seen[j] = 0 for the keys first + j that the part hides, and keeps the others.
+  /// The keys that the part leaves a query: some by themselves, an interval, or one from key 0 on.
+  enum class Leaves { single_keys, interval, leading_keys } leaves;
+  bool yields;  ///< whether the prefix shows keys that it hides
+  /// The interval outside of which it hides all keys; null where it leaves single keys.
+  Interval (*interval)(const Visibility& self, const Keys& keys);
+  /// Sets seen[j] = 0 for the keys first + j that it hides in the interval, and keeps the others;
+  /// null if it hides none there.
   void (*hide)(const Visibility& self, const Keys& keys, std::span<std::uint8_t> seen);
 
-  static void hide_later(const Visibility&, const Keys& keys, std::span<std::uint8_t> seen) {
-    const auto own = static_cast<std::size_t>(std::max<std::ptrdiff_t>(keys.position + 1, 0));
-    const std::size_t end = std::max(own, keys.prefix);
-    for (std::size_t j = end > keys.first ? end - keys.first : 0; j < seen.size(); ++j) seen[j] = 0;
+  // Keys from `first` up to `end`, as far as they exist.
+  static Interval clamped(const Visibility& self, std::ptrdiff_t first, std::ptrdiff_t end) {
+    const auto key = [&](std::ptrdiff_t at) {
+      return static_cast<std::size_t>(
+          std::clamp<std::ptrdiff_t>(at, 0, static_cast<std::ptrdiff_t>(self.keys_)));
+    };
+    return {key(first), key(end)};
   }
 
+  static Interval up_to_query(const Visibility& self, const Keys& keys) {
+    return clamped(self, 0, keys.position + 1);
+  }
+
+  static Interval in_window(const Visibility& self, const Keys& keys) {
+    // No window reaches farther than this from any position, so that the sums cannot overflow.
+    const auto reach = [&](std::optional<std::size_t> side) {
+      const std::size_t farthest = self.keys_ + self.queries_ + self.past_;
+      return static_cast<std::ptrdiff_t>(std::min(side.value_or(farthest), farthest));
+    };
+    const Window& window = *self.mask_.window;
+    return clamped(self, keys.position - reach(window.left),
+                   keys.position + reach(window.right) + 1);
+  }
+
+  static Interval in_window_or_global(const Visibility& self, const Keys& keys) {
+    return self.mask_.global.empty() ? in_window(self, keys) : Interval{0, self.keys_};
+  }
+
+  // With global positions, which any query sees.
   static void hide_outside_window(const Visibility& self, const Keys& keys,
                                   std::span<std::uint8_t> seen) {
-    if (self.is_global(keys.position)) return;
-    const Interval window = self.window_of(keys.position);
+    if (self.mask_.global.empty() || self.is_global(keys.position)) return;
+    const Interval window = in_window(self, keys);
     for (std::size_t j = 0; j < seen.size(); ++j) {
       const std::size_t key = keys.first + j;
-      seen[j] &=
-          (key >= window.first && key < window.end) || self.is_global_[key] || key < keys.prefix;
+      seen[j] &= (key >= window.first && key < window.end) || self.is_global_[key];
     }
   }
 
@@ -47,18 +75,21 @@ struct Visibility::Row : HidingPart {
         std::min(*self.mask_.dilation, self.keys_ + self.queries_ + self.past_ + 1));
     for (std::size_t j = 0; j < seen.size(); ++j) {
       const std::size_t key = keys.first + j;
-      seen[j] &= (static_cast<std::ptrdiff_t>(key) - keys.position) % step == 0 ||
-                 self.is_global_[key] || key < keys.prefix;
+      seen[j] &=
+          (static_cast<std::ptrdiff_t>(key) - keys.position) % step == 0 || self.is_global_[key];
     }
   }
 
-  static void hide_other_chunks(const Visibility& self, const Keys& keys,
-                                std::span<std::uint8_t> seen) {
-    const Interval chunk = self.chunk_of(keys.position);
-    for (std::size_t j = 0; j < seen.size(); ++j) {
-      const std::size_t key = keys.first + j;
-      seen[j] &= (key >= chunk.first && key < chunk.end) || key < keys.prefix;
-    }
+  static Interval in_chunk(const Visibility& self, const Keys& keys) {
+    // A chunk of more keys than there are positions acts like one of all of them.
+    const std::size_t size = std::min(*self.mask_.chunk, self.keys_ + self.queries_ + self.past_);
+    const auto step = static_cast<std::ptrdiff_t>(size);
+    const std::ptrdiff_t first = keys.position - (keys.position % step + step) % step;
+    return clamped(self, first, first + step);
+  }
+
+  static Interval in_valid_keys(const Visibility& self, const Keys& keys) {
+    return {0, self.valid_keys(keys.batch, keys.query)};
   }
 
   static void hide_other_documents(const Visibility& self, const Keys& keys,
@@ -78,14 +109,8 @@ struct Visibility::Row : HidingPart {
     self.hide_elsewhere(keys, seen);
   }
 
-  static void hide_invalid(const Visibility& self, const Keys& keys, std::span<std::uint8_t> seen) {
-    const std::size_t end = self.valid_keys(keys.batch, keys.query);
-    for (std::size_t j = end > keys.first ? end - keys.first : 0; j < seen.size(); ++j) seen[j] = 0;
-  }
-
   static void hide_padding(const Visibility& self, const Keys& keys, std::span<std::uint8_t> seen) {
-    const auto padding = self.mask_.padding.values<std::uint8_t>().subspan(
-        keys.batch * self.padding_stride_ + keys.first, seen.size());
+    const auto padding = self.places_.padding(keys.batch).subspan(keys.first, seen.size());
     for (std::size_t j = 0; j < seen.size(); ++j) seen[j] &= !padding[j];
   }
 
@@ -115,28 +140,71 @@ struct Visibility::Row : HidingPart {
   }
 };
 
-// A part that hides single keys needs a row and its function; one that leaves an interval also a
-// line in interval().
+// All that is asked of a part. Its interval is what kernels and hide() both go by.
 std::span<const Visibility::Row> Visibility::rows() noexcept {
+  using Leaves = Row::Leaves;
   static constexpr auto all = std::to_array<Row>({
-      {{"causal", [](const Mask& mask) { return mask.causal; }, true}, &Row::hide_later},
-      {{"window", [](const Mask& mask) { return mask.window.has_value(); }, true},
+      {{"causal", [](const Mask& mask) { return mask.causal; }, true},
+       Leaves::leading_keys,
+       true,
+       &Row::up_to_query,
+       nullptr},
+      {{"window", [](const Mask& mask) { return mask.window.has_value(); }, false},
+       Leaves::interval,
+       true,
+       &Row::in_window_or_global,
        &Row::hide_outside_window},
-      {{"valid_lens", [](const Mask& mask) { return bool(mask.valid_lens); }, true},
-       &Row::hide_invalid},
-      {{"padding", [](const Mask& mask) { return bool(mask.padding); }, false}, &Row::hide_padding},
-      {{"allow", [](const Mask& mask) { return bool(mask.allow); }, false}, &Row::hide_not_allowed},
-      {{"block", [](const Mask& mask) { return bool(mask.block); }, false}, &Row::hide_blocked},
-      {{"bias", [](const Mask& mask) { return bool(mask.bias); }, false}, &Row::hide_infinite_bias},
+      {{"valid_lens", [](const Mask& mask) { return bool(mask.valid_lens); }, false},
+       Leaves::leading_keys,
+       false,
+       &Row::in_valid_keys,
+       nullptr},
+      {{"padding", [](const Mask& mask) { return bool(mask.padding); }, false},
+       Leaves::single_keys,
+       false,
+       nullptr,
+       &Row::hide_padding},
+      {{"allow", [](const Mask& mask) { return bool(mask.allow); }, true},
+       Leaves::single_keys,
+       false,
+       nullptr,
+       &Row::hide_not_allowed},
+      {{"block", [](const Mask& mask) { return bool(mask.block); }, true},
+       Leaves::single_keys,
+       false,
+       nullptr,
+       &Row::hide_blocked},
+      {{"bias", [](const Mask& mask) { return bool(mask.bias); }, true},
+       Leaves::single_keys,
+       false,
+       nullptr,
+       &Row::hide_infinite_bias},
       {{"dilation", [](const Mask& mask) { return mask.dilation.has_value(); }, false},
+       Leaves::single_keys,
+       true,
+       nullptr,
        &Row::hide_between_steps},
-      {{"chunk", [](const Mask& mask) { return mask.chunk.has_value(); }, true},
-       &Row::hide_other_chunks},
+      {{"chunk", [](const Mask& mask) { return mask.chunk.has_value(); }, false},
+       Leaves::interval,
+       true,
+       &Row::in_chunk,
+       nullptr},
       {{"documents", [](const Mask& mask) { return bool(mask.documents); }, false},
+       Leaves::single_keys,
+       false,
+       nullptr,
        &Row::hide_other_documents},
-      {{"where", [](const Mask& mask) { return bool(mask.where); }, false}, &Row::hide_elsewhere},
+      {{"where", [](const Mask& mask) { return bool(mask.where); }, true},
+       Leaves::single_keys,
+       false,
+       nullptr,
+       &Row::hide_elsewhere},
   });
   static_assert(all.size() <= most_parts);
+  static_assert(std::ranges::all_of(all, [](const Row& row) {
+    return (row.leaves != Leaves::single_keys) == (row.interval != nullptr) &&
+           (row.interval != nullptr || row.hide != nullptr);
+  }));
   return all;
 }
 
@@ -161,11 +229,17 @@ bool Mask::present() const noexcept {
   return hides() || bias;
 }
 
+bool compares_rows(const Mask& mask, const Geometry& geometry) {
+  return mask.where &&
+         ExpressionTree(mask.where, ExpressionUse::where, "/mask/where", geometry).reads_rows();
+}
+
 Visibility::Visibility(const Mask& mask, const Geometry& geometry)
-    : mask_(mask), queries_(geometry.queries), keys_(geometry.keys), past_(geometry.past) {
-  check_numbers();
-  adopt_padding(geometry);
-  adopt_valid_lens(geometry);
+    : places_(mask, geometry),
+      mask_(mask),
+      queries_(geometry.queries),
+      keys_(geometry.keys),
+      past_(geometry.past) {
   adopt_documents(geometry);
   adopt_prefix(geometry);
   if (mask.where) {
@@ -178,15 +252,26 @@ Visibility::Visibility(const Mask& mask, const Geometry& geometry)
   block_ = broadcast(mask.block, DType::boolean, geometry, "block");
   bias_ = broadcast(mask.bias, DType::float64, geometry, "bias");
   adopt_global();
-  if (mask.align == Alignment::lower_right && !is_shape_only(mask.padding) &&
-      !is_shape_only(mask.valid_lens)) {
-    for (std::size_t b = 0; b < geometry.batch; ++b) offsets_.push_back(find_offset(b));
-  }
   for (const Row& row : rows()) {
     if (!row.present(mask)) continue;
     present_.push_back(&row);
-    only_bias_ = only_bias_ && row.hide == &Row::hide_infinite_bias;
+    has_others_ =
+        has_others_ || (row.hide != &Row::hide_infinite_bias && row.hide != &Row::hide_elsewhere);
   }
+}
+
+Visibility::Visibility(const Mask& mask, const Geometry& geometry, const Sequences& compared)
+    : Visibility(mask, geometry) {
+  if (!where_ || !where_->tree.reads_rows()) return;
+  if (!compared.query) {
+    throw Error(ErrorKind::internal, translated("a mask was not given the rows that it compares"),
+                where_->tree.pointer(), "");
+  }
+  rows_ = std::make_shared<const ComparedRows>(compared, geometry);
+}
+
+void Visibility::check(const Mask& mask, const Geometry& geometry) {
+  const Visibility checked(mask, geometry);
 }
 
 std::size_t Visibility::prefix(std::size_t batch) const {
@@ -194,88 +279,61 @@ std::size_t Visibility::prefix(std::size_t batch) const {
   return static_cast<std::size_t>(mask_.prefix.values<std::int64_t>()[batch * prefix_stride_]);
 }
 
-std::size_t Visibility::valid_keys(std::size_t batch, std::size_t query) const {
-  if (!mask_.valid_lens) return keys_;
-  const auto lens = mask_.valid_lens.values<std::int64_t>();
-  return static_cast<std::size_t>(lens[batch * lens_batch_stride_ + query * lens_query_stride_]);
-}
-
-std::ptrdiff_t Visibility::find_offset(std::size_t batch) const {
-  std::size_t last = keys_;
-  if (mask_.valid_lens && lens_query_stride_ == 0) {
-    last = valid_keys(batch, 0);
-  } else if (mask_.padding) {
-    const auto padding =
-        mask_.padding.values<std::uint8_t>().subspan(batch * padding_stride_, keys_);
-    last = static_cast<std::size_t>(std::count(padding.begin(), padding.end(), std::uint8_t{0}));
-  }
-  return static_cast<std::ptrdiff_t>(last) - static_cast<std::ptrdiff_t>(queries_);
-}
-
 bool Visibility::is_global(std::ptrdiff_t position) const {
   return position >= 0 && position < static_cast<std::ptrdiff_t>(keys_) &&
          is_global_[static_cast<std::size_t>(position)];
 }
 
-// The keys in the window of a position, without global ones.
-Visibility::Interval Visibility::window_of(std::ptrdiff_t position) const {
-  if (!mask_.window) return {0, keys_};
-  // No window reaches farther than this from any position, so that the sums below cannot overflow.
-  const auto reach = [&](std::optional<std::size_t> side) {
-    const std::size_t farthest = keys_ + queries_ + past_;
-    return static_cast<std::ptrdiff_t>(std::min(side.value_or(farthest), farthest));
+Visibility::Interval Visibility::interval(std::size_t batch, std::size_t query) const {
+  const Keys keys = keys_of(batch, 0, query, 0);
+  Interval result{0, keys_};
+  const auto narrow = [&](bool yielding) {
+    for (const Row* row : present_) {
+      if (row->interval == nullptr || row->yields != yielding) continue;
+      const Interval own = row->interval(*this, keys);
+      result = {std::max(result.first, own.first), std::min(result.end, own.end)};
+    }
   };
-  const auto clamped = [this](std::ptrdiff_t key) {
-    return static_cast<std::size_t>(
-        std::clamp<std::ptrdiff_t>(key, 0, static_cast<std::ptrdiff_t>(keys_)));
-  };
-  return {clamped(position - reach(mask_.window->left)),
-          clamped(position + reach(mask_.window->right) + 1)};
-}
-
-// The keys in the chunk of a position.
-Visibility::Interval Visibility::chunk_of(std::ptrdiff_t position) const {
-  if (!mask_.chunk) return {0, keys_};
-  // A chunk of more keys than there are positions acts like one of all of them.
-  const std::size_t size = std::min(*mask_.chunk, keys_ + queries_ + past_);
-  const auto step = static_cast<std::ptrdiff_t>(size);
-  const std::ptrdiff_t first = (position - (position % step + step) % step);
-  const auto clamped = [this](std::ptrdiff_t key) {
-    return static_cast<std::size_t>(
-        std::clamp<std::ptrdiff_t>(key, 0, static_cast<std::ptrdiff_t>(keys_)));
-  };
-  return {clamped(first), clamped(first + step)};
-}
-
-// The interval of keys that all parts of the mask but `where` leave.
-Visibility::Interval Visibility::places_of(std::size_t batch, std::size_t query) const {
-  const std::ptrdiff_t position = static_cast<std::ptrdiff_t>(query) + offset(batch);
-  Interval result = mask_.global.empty() ? window_of(position) : Interval{0, keys_};
-  const Interval chunk = chunk_of(position);
-  result = {std::max(result.first, chunk.first), std::min(result.end, chunk.end)};
-  if (mask_.causal) {
-    const std::ptrdiff_t after = std::max<std::ptrdiff_t>(position + 1, 0);
-    result.end = std::min(result.end, static_cast<std::size_t>(after));
-  }
+  narrow(true);
   if (const std::size_t first_keys = prefix(batch); first_keys > 0) {
     const std::size_t end = result.first < result.end ? result.end : 0;
     result = {0, std::max(end, first_keys)};
   }
-  result.end = std::min(result.end, valid_keys(batch, query));
+  narrow(false);
   result.first = std::min(result.first, result.end);
   return result;
 }
 
-Visibility::Interval Visibility::interval(std::size_t batch, std::size_t head,
-                                          std::size_t query) const {
-  if (found_.empty()) return places_of(batch, query);
-  const std::size_t map = batch * found_heads_ + (found_heads_ > 1 ? head : 0);
-  return found_[map * queries_ + query];
+bool Visibility::only_intervals(bool with_where) const {
+  return std::ranges::all_of(present_, [&](const Row* row) {
+    if (row->hide == &Row::hide_elsewhere) return !with_where;
+    const bool all_seen =
+        row->hide == nullptr || (row->hide == &Row::hide_outside_window && mask_.global.empty());
+    // A prefix leaves a gap before an interval that begins behind it.
+    return all_seen && (!mask_.prefix || !row->yields || row->leaves == Row::Leaves::leading_keys);
+  });
 }
 
-void Visibility::compare(std::shared_ptr<const ComparedRows> rows) {
-  rows_ = std::move(rows);
-  if (where_) registers_ = std::make_shared<RegisterPool>(where_->rows);
+Visibility::Keys Visibility::keys_of(std::size_t batch, std::size_t head, std::size_t query,
+                                     std::size_t first) const {
+  return {batch, head, query, static_cast<std::ptrdiff_t>(query) + offset(batch), first};
+}
+
+void Visibility::hide(const Row& row, const Keys& keys, std::span<std::uint8_t> seen) const {
+  const auto place = [&](std::size_t key) {
+    return std::clamp(key, keys.first, keys.first + seen.size()) - keys.first;
+  };
+  const std::size_t shown = row.yields ? place(prefix(keys.batch)) : 0;
+  if (row.interval != nullptr) {
+    const Interval left = row.interval(*this, keys);
+    const std::size_t first = place(left.first), end = place(left.end);
+    for (std::size_t j = shown; j < first; ++j) seen[j] = 0;
+    for (std::size_t j = std::max(end, shown); j < seen.size(); ++j) seen[j] = 0;
+  }
+  if (row.hide == nullptr) return;
+  Keys hidden = keys;
+  hidden.first += shown;
+  row.hide(*this, hidden, seen.subspan(shown));
 }
 
 void Visibility::hide_elsewhere(const Keys& keys, std::span<std::uint8_t> seen) const {
@@ -304,156 +362,21 @@ void Visibility::hide_elsewhere(const Keys& keys, std::span<std::uint8_t> seen) 
   registers_->give_back(std::move(registers));
 }
 
-namespace {
-
-// Queries whose groups of keys are noted together.
-constexpr std::size_t queries_together = 16;
-
-std::size_t group_count(std::size_t keys) {
-  return (keys + kernels::key_group - 1) / kernels::key_group;
-}
-
-}  // namespace
-
-void Visibility::find_intervals(const Geometry& geometry, std::size_t threads) {
-  if (!where_) return;
-  found_heads_ = differs_by_head() || compares_rows() ? geometry.heads : 1;
-  const std::size_t maps = geometry.batch * found_heads_, groups = group_count(keys_);
-  const std::size_t parts = (queries_ + queries_together - 1) / queries_together;
-  std::vector<Interval> found(maps * queries_);
-  std::vector<std::uint8_t> seen_groups(maps * parts * groups);
-  std::atomic<bool> whole = true;
-  parallel_for(maps * parts, threads, [&](std::size_t task) {
-    const std::size_t map = task / parts, first = task % parts * queries_together;
-    const std::size_t end = std::min(queries_, first + queries_together);
-    for (std::size_t query = first; query < end; ++query) {
-      bool all = true;
-      found[map * queries_ + query] =
-          where_interval(map / found_heads_, map % found_heads_, query, all,
-                         std::span(seen_groups).subspan(task * groups, groups));
-      if (!all) whole = false;
-    }
-  });
-  found_ = std::move(found);
-  found_whole_ = whole;
-  if (!whole) found_groups_ = std::move(seen_groups);
-}
-
-// The first key and the end of those that `where` and the other intervals leave. `whole`: whether
-// `where` hides none between them. Notes in which groups they are.
-Visibility::Interval Visibility::where_interval(std::size_t batch, std::size_t head,
-                                                std::size_t query, bool& whole,
-                                                std::span<std::uint8_t> groups) const {
-  const Interval places = places_of(batch, query);
-  std::vector<std::uint8_t> seen(places.end - places.first, 1);
-  std::vector<std::uint8_t> otherwise;
+void Visibility::hide(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
+                      std::span<std::uint8_t> seen, const Asked& asked) const {
+  const Keys keys = keys_of(batch, head, query, first);
   for (const Row* row : present_) {
-    if (row->hide == &Row::hide_elsewhere) otherwise = seen;  // the last part
-    row->hide(*this, keys_of(batch, head, query, places.first), seen);
+    const bool wanted = row->hide == &Row::hide_elsewhere       ? asked.where
+                        : row->hide == &Row::hide_infinite_bias ? asked.bias
+                                                                : asked.others;
+    if (wanted) hide(*row, keys, seen);
   }
-  const auto first = std::ranges::find(seen, 1);
-  if (first == seen.end()) return {places.first, places.first};
-  const auto last = std::find(seen.rbegin(), seen.rend(), 1).base();
-  whole = std::equal(first, last, otherwise.begin() + (first - seen.begin()));
-  for (std::size_t j = 0; j < seen.size();) {
-    const std::size_t group = (places.first + j) / kernels::key_group;
-    const std::size_t end = std::min((group + 1) * kernels::key_group - places.first, seen.size());
-    if (std::memchr(seen.data() + j, 1, end - j) != nullptr) groups[group] = 1;
-    j = end;
-  }
-  return {places.first + static_cast<std::size_t>(first - seen.begin()),
-          places.first + static_cast<std::size_t>(last - seen.begin())};
-}
-
-std::vector<std::uint8_t> Visibility::seen_groups(std::size_t batch, std::size_t head,
-                                                  std::size_t first_query,
-                                                  std::size_t queries) const {
-  if (found_groups_.empty()) return {};
-  const std::size_t groups = group_count(keys_);
-  const std::size_t parts = (queries_ + queries_together - 1) / queries_together;
-  const std::size_t map = batch * found_heads_ + (found_heads_ > 1 ? head : 0);
-  std::vector<std::uint8_t> seen(groups);
-  for (std::size_t part = first_query / queries_together;
-       part <= (first_query + queries - 1) / queries_together; ++part) {
-    const auto* const of = found_groups_.data() + (map * parts + part) * groups;
-    for (std::size_t group = 0; group < groups; ++group) seen[group] |= of[group];
-  }
-  return seen;
-}
-
-bool Visibility::only_intervals() const {
-  const auto is_where = [](const Row* row) { return row->hide == &Row::hide_elsewhere; };
-  return std::all_of(present_.begin(), present_.end(),
-                     [&](const Row* row) {
-                       return row->interval || (is_where(row) && !found_.empty() && found_whole_);
-                     }) &&
-         (mask_.global.empty() || !mask_.window) &&
-         (!mask_.prefix || (!mask_.window && !mask_.chunk));
-}
-
-Visibility::Keys Visibility::keys_of(std::size_t batch, std::size_t head, std::size_t query,
-                                     std::size_t first) const {
-  return {batch, head,         query, static_cast<std::ptrdiff_t>(query) + offset(batch),
-          first, prefix(batch)};
 }
 
 void Visibility::see(std::size_t batch, std::size_t head, std::size_t query,
                      std::span<std::uint8_t> seen) const {
   std::fill(seen.begin(), seen.end(), std::uint8_t{1});
-  for (const Row* row : present_) row->hide(*this, keys_of(batch, head, query, 0), seen);
-}
-
-template <class T>
-void Visibility::add_terms(std::size_t batch, std::size_t head, std::size_t query,
-                           std::size_t first, std::span<T> added, const double* terms) const {
-  constexpr double hidden = -std::numeric_limits<double>::infinity();
-  constexpr double most = static_cast<double>(std::numeric_limits<T>::max()) / 128;
-  if (bias_.tensor) {
-    // A bias of −∞ stays and hides its key, so that only the other parts are asked below.
-    const double* const bias =
-        bias_.tensor.values<double>().data() + bias_.at(batch, head, query) + first * bias_.key;
-    const auto put = [&](const auto& term) {
-      for (std::size_t j = 0; j < added.size(); ++j) {
-        const double x = term(j);
-        added[j] = static_cast<T>(x == hidden ? hidden : std::clamp(x, -most, most));
-      }
-    };
-    const std::size_t step = bias_.key;
-    if (terms != nullptr) {
-      put([&](std::size_t j) { return bias[j * step] + terms[j]; });
-    } else if (step == 1) {
-      put([&](std::size_t j) { return bias[j]; });
-    } else {
-      put([&](std::size_t j) { return bias[j * step]; });
-    }
-  } else {
-    std::fill(added.begin(), added.end(), T(0));
-  }
-  if (only_bias_) return;
-  std::array<std::uint8_t, 512> seen;
-  for (std::size_t done = 0; done < added.size(); done += seen.size()) {
-    const std::size_t count = std::min(seen.size(), added.size() - done);
-    const Keys keys = keys_of(batch, head, query, first + done);
-    std::fill_n(seen.begin(), count, std::uint8_t{1});
-    for (const Row* row : present_) {
-      // Callers ask for keys of the interval alone, within which `where` may hide none.
-      if (row->hide == &Row::hide_elsewhere && found_whole_) continue;
-      if (row->hide != &Row::hide_infinite_bias) row->hide(*this, keys, {seen.data(), count});
-    }
-    for (std::size_t j = 0; j < count; ++j) {
-      added[done + j] = seen[j] ? added[done + j] : static_cast<T>(hidden);
-    }
-  }
-}
-
-void Visibility::add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
-                     std::span<float> added, const double* terms) const {
-  add_terms(batch, head, query, first, added, terms);
-}
-
-void Visibility::add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
-                     std::span<double> added, const double* terms) const {
-  add_terms(batch, head, query, first, added, terms);
+  hide(batch, head, query, 0, seen, {.where = true, .bias = true, .others = true});
 }
 
 std::vector<std::string_view> Visibility::hidden_by(std::size_t batch, std::size_t head,
@@ -461,7 +384,7 @@ std::vector<std::string_view> Visibility::hidden_by(std::size_t batch, std::size
   std::vector<std::string_view> parts;
   for (const Row* row : present_) {
     std::uint8_t seen = 1;
-    row->hide(*this, keys_of(batch, head, query, key), {&seen, 1});
+    hide(*row, keys_of(batch, head, query, key), {&seen, 1});
     if (!seen) parts.push_back(row->name);
   }
   return parts;
@@ -474,29 +397,34 @@ void Visibility::hidden_by(std::size_t batch, std::size_t head, std::size_t quer
   for (const Row* row : present_) {
     const std::uint32_t bit = std::uint32_t{1} << static_cast<unsigned>(row - rows().data());
     std::fill(seen.begin(), seen.end(), std::uint8_t{1});
-    row->hide(*this, keys_of(batch, head, query, 0), seen);
+    hide(*row, keys_of(batch, head, query, 0), seen);
     for (std::size_t j = 0; j < parts.size(); ++j) parts[j] |= seen[j] ? 0 : bit;
   }
 }
 
+Visibility::BiasRow Visibility::bias_row(std::size_t batch, std::size_t head,
+                                         std::size_t query) const {
+  if (!bias_.tensor) return {};
+  return {bias_.tensor.values<double>().data() + bias_.at(batch, head, query), bias_.key};
+}
+
 double Visibility::bias(std::size_t batch, std::size_t head, std::size_t query,
                         std::size_t key) const {
-  if (!bias_.tensor) return 0;
-  return bias_.tensor.values<double>()[bias_.at(batch, head, query) + key * bias_.key];
+  const BiasRow row = bias_row(batch, head, query);
+  return row.first == nullptr ? 0 : row.first[key * row.step];
 }
 
 void Visibility::mask(std::size_t batch, std::size_t head, std::size_t query,
                       std::span<const std::uint8_t> seen, std::span<double> scores) const {
   constexpr double hidden = -std::numeric_limits<double>::infinity();
   const double fill = mask_.fill.value_or(hidden);
-  if (!bias_.tensor) {
+  const BiasRow bias = bias_row(batch, head, query);
+  if (bias.first == nullptr) {
     for (std::size_t j = 0; j < keys_; ++j) scores[j] = seen[j] ? scores[j] : fill;
     return;
   }
-  const auto bias = bias_.tensor.values<double>();
-  const std::size_t at = bias_.at(batch, head, query);
   for (std::size_t j = 0; j < keys_; ++j) {
-    const double added = bias[at + j * bias_.key];
+    const double added = bias.first[j * bias.step];
     if (added == hidden) {
       scores[j] = hidden;
     } else {

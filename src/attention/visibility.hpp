@@ -19,23 +19,73 @@ namespace attn {
 struct HidingPart {
   std::string_view name;
   bool (*present)(const Mask& mask);
-  bool interval;  ///< whether it leaves an interval of keys, which Visibility::interval() includes
+  bool
+      may_order;  ///< whether a mask may be causal by it: not if it hides far keys or whole samples
 };
 /// All hiding parts, at most 32.
 std::span<const HidingPart* const> hiding_parts() noexcept;
+
+/// Whether `where` compares rows of queries and keys. Throws Error(input) if it is no truth for
+/// these sizes.
+bool compares_rows(const Mask& mask, const Geometry& geometry);
+
+/// The places of the queries among the keys. They are known before queries are rotated, and so
+/// before a mask can compare them.
+class QueryPlaces {
+ public:
+  /// Throws Error(input) naming a number, the padding or the valid lengths of the mask if they do
+  /// not fit. Keeps no reference to its arguments.
+  QueryPlaces(const Mask& mask, const Geometry& geometry);
+
+  /// Query i stands at key i + offset.
+  std::ptrdiff_t offset(std::size_t batch) const {
+    return offsets_.empty() ? static_cast<std::ptrdiff_t>(past_) : offsets_[batch];
+  }
+
+  /// The number of leading keys that are valid for this query; all of them without valid_lens.
+  std::size_t valid_keys(std::size_t batch, std::size_t query) const;
+
+  /// Whether each key [Lk] is padding; empty without padding.
+  std::span<const std::uint8_t> padding(std::size_t batch) const;
+
+ private:
+  void adopt_padding(const Geometry& geometry);
+  void adopt_valid_lens(const Geometry& geometry);
+  std::ptrdiff_t find_offset(std::size_t batch) const;
+
+  Tensor padding_, valid_lens_;
+  std::size_t queries_, keys_, past_;
+  std::size_t padding_stride_ = 0, lens_batch_stride_ = 0, lens_query_stride_ = 0;
+  /// One offset per sample; empty if it is the number of past keys for all.
+  std::vector<std::ptrdiff_t> offsets_;
+};
 
 /// A Mask checked against the sizes of one attention: the keys that a query sees, and the biases of
 /// its scores.
 class Visibility {
  public:
-  /// Throws Error(input) naming the part of the mask that does not fit. Keeps no reference to its
-  /// arguments.
-  Visibility(const Mask& mask, const Geometry& geometry);
+  /// `compared`: the queries and keys as the scores compare them, which are read if `where`
+  /// compares rows; else they may be absent. Throws Error(input) naming the part of the mask that
+  /// does not fit, Error(internal) if `where` lacks the rows. Keeps no reference to its arguments.
+  Visibility(const Mask& mask, const Geometry& geometry, const Sequences& compared);
+
+  /// Throws Error(input) as the constructor does. Reads no rows and no elements of tensors that are
+  /// shapes alone.
+  static void check(const Mask& mask, const Geometry& geometry);
 
   /// Sets seen[j], j < Lk, to 1 if no part of the mask, a bias of −inf included, hides key j from
   /// this query; else to 0.
   void see(std::size_t batch, std::size_t head, std::size_t query,
            std::span<std::uint8_t> seen) const;
+
+  /// Parts of the mask that hide() asks: `where`, the bias, and the others.
+  struct Asked {
+    bool where, bias, others;
+  };
+  /// Sets seen[j] to 0 if one of these parts hides the key first + j from this query; else keeps
+  /// it.
+  void hide(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
+            std::span<std::uint8_t> seen, const Asked& asked) const;
 
   /// The names of all parts that hide the key from this query; none if it is seen.
   std::vector<std::string_view> hidden_by(std::size_t batch, std::size_t head, std::size_t query,
@@ -51,14 +101,10 @@ class Visibility {
            (where_ && where_->tree.reads_head());
   }
 
-  /// Whether `where` compares rows of queries and keys, which compare() gives. Without them it sees
-  /// no key.
-  bool compares_rows() const { return where_ && where_->tree.reads_rows(); }
-  void compare(std::shared_ptr<const ComparedRows> rows);
-
-  /// Finds the keys between which `where` leaves each query all that it sees, for interval() and
-  /// only_intervals(). For many cells, once all is known that `where` reads.
-  void find_intervals(const Geometry& geometry, std::size_t threads);
+  bool has_where() const { return where_ != nullptr; }
+  bool has_bias() const { return static_cast<bool>(bias_.tensor); }
+  /// Whether anything but `where` and the bias hides keys.
+  bool has_others() const { return has_others_; }
 
   /// Throws Error(input) with the place if `where` read outside a table for a key that nothing else
   /// hides, in any call so far.
@@ -66,43 +112,34 @@ class Visibility {
     if (where_) faults_->check(where_->tree);
   }
 
-  /// Where `where` leaves gaps, once its intervals are found: whether any of some queries sees a
-  /// key of each group of kernels::key_group keys. Empty where all of interval() may be seen.
-  std::vector<std::uint8_t> seen_groups(std::size_t batch, std::size_t head,
-                                        std::size_t first_query, std::size_t queries) const;
-
   /// The bias of the score of that key; 0 without a bias.
   double bias(std::size_t batch, std::size_t head, std::size_t query, std::size_t key) const;
 
-  /// The number of leading keys that are valid for this query; all of them without valid_lens.
-  std::size_t valid_keys(std::size_t batch, std::size_t query) const;
+  /// The biases of a query's scores, `step` numbers from one key to the next; null without a bias.
+  struct BiasRow {
+    const double* first = nullptr;
+    std::size_t step = 0;
+  };
+  BiasRow bias_row(std::size_t batch, std::size_t head, std::size_t query) const;
 
-  /// Query i stands at key i + offset.
-  std::ptrdiff_t offset(std::size_t batch) const {
-    return offsets_.empty() ? static_cast<std::ptrdiff_t>(past_) : offsets_[batch];
+  const QueryPlaces& places() const { return places_; }
+  std::size_t valid_keys(std::size_t batch, std::size_t query) const {
+    return places_.valid_keys(batch, query);
   }
+  std::ptrdiff_t offset(std::size_t batch) const { return places_.offset(batch); }
 
   /// Keys [first, end): none if they are equal.
   struct Interval {
     std::size_t first, end;
   };
 
-  /// The keys that window, causality, valid lengths and, once found, `where` leave this query. It
-  /// sees no others; with only_intervals() it sees all of them.
-  Interval interval(std::size_t batch, std::size_t head, std::size_t query) const;
+  /// The keys that window, chunk, causality, prefix and valid lengths leave this query. It sees no
+  /// others; with only_intervals() it sees all of them.
+  Interval interval(std::size_t batch, std::size_t query) const;
 
-  /// Whether interval() describes the mask completely.
-  bool only_intervals() const;
-
-  /// Writes the terms of the scores of `added.size()` keys from `first` on, for masks without fill:
-  /// −∞ hides a key, whatever its score is. Biases are bounded by the largest number of the type
-  /// divided by 2⁷, which leaves room for a score.
-  /// `terms` unless null are further terms of these keys, added in double precision: a bias and a
-  /// term that cancel each other leave no rounding.
-  void add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
-           std::span<float> added, const double* terms = nullptr) const;
-  void add(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
-           std::span<double> added, const double* terms = nullptr) const;
+  /// Whether interval() describes all parts of the mask but `where`, and `where` too if
+  /// `with_where`.
+  bool only_intervals(bool with_where = true) const;
 
   /// Masks the query's scores: adds the bias, then writes the fill for keys that are not seen. A
   /// bias of −inf stays −inf whatever the score (NaN too) and the fill are.
@@ -110,6 +147,9 @@ class Visibility {
             std::span<const std::uint8_t> seen, std::span<double> scores) const;
 
  private:
+  /// The mask without the rows that `where` compares.
+  Visibility(const Mask& mask, const Geometry& geometry);
+
   /// A tensor broadcast against [B,H,Lq,Lk]: an axis that is repeated has stride 0.
   struct Broadcast {
     Tensor tensor;
@@ -126,55 +166,36 @@ class Visibility {
     std::size_t batch, head, query;
     std::ptrdiff_t position;  ///< of the query among the keys
     std::size_t first;
-    std::size_t prefix;  ///< number of leading keys that rules of places do not hide
   };
-  /// A hiding part with the function that finds its keys, and all of them in the order in which
+  /// A hiding part with the functions that find its keys, and all of them in the order in which
   /// they are named.
   struct Row;
   static std::span<const Row> rows() noexcept;
   friend std::span<const HidingPart* const> hiding_parts() noexcept;
   Keys keys_of(std::size_t batch, std::size_t head, std::size_t query, std::size_t first) const;
-
-  template <class T>
-  void add_terms(std::size_t batch, std::size_t head, std::size_t query, std::size_t first,
-                 std::span<T> added, const double* terms) const;
+  void hide(const Row& row, const Keys& keys, std::span<std::uint8_t> seen) const;
+  void hide_elsewhere(const Keys& keys, std::span<std::uint8_t> seen) const;
   bool is_global(std::ptrdiff_t position) const;
-  Interval window_of(std::ptrdiff_t position) const;
-  Interval chunk_of(std::ptrdiff_t position) const;
   std::size_t prefix(std::size_t batch) const;
 
   // visibility_checks.cpp: the parts of the mask, each checked against the sizes.
-  void check_numbers() const;
   void adopt_global();
-  void adopt_padding(const Geometry& geometry);
-  void adopt_valid_lens(const Geometry& geometry);
   void adopt_documents(const Geometry& geometry);
   void adopt_prefix(const Geometry& geometry);
-  std::ptrdiff_t find_offset(std::size_t batch) const;
 
+  QueryPlaces places_;
   Mask mask_;
   std::vector<const Row*> present_;
-  bool only_bias_ = true;  ///< whether no other part hides keys
+  bool has_others_ = false;
   std::size_t queries_, keys_, past_;
-  std::size_t padding_stride_ = 0, lens_batch_stride_ = 0, lens_query_stride_ = 0;
   std::size_t documents_stride_ = 0, prefix_stride_ = 0;
   Broadcast allow_, block_, bias_;
-  Interval places_of(std::size_t batch, std::size_t query) const;
-  Interval where_interval(std::size_t batch, std::size_t head, std::size_t query, bool& whole,
-                          std::span<std::uint8_t> groups) const;
-  void hide_elsewhere(const Keys& keys, std::span<std::uint8_t> seen) const;
+  std::vector<std::uint8_t> is_global_;  ///< one per key; empty without a window
 
   std::shared_ptr<const CompiledExpression> where_;
+  std::shared_ptr<const ComparedRows> rows_;  ///< that `where` compares, or null
   std::shared_ptr<RegisterPool> registers_;
-  std::vector<Interval> found_;             ///< [batch, heads or 1, queries], or empty
-  std::vector<std::uint8_t> found_groups_;  ///< [batch, heads or 1, queries in sixteens, groups]
-  std::size_t found_heads_ = 1;
-  bool found_whole_ = false;  ///< whether `where` hides no key within them
-  std::shared_ptr<const ComparedRows> rows_;
   std::shared_ptr<ExpressionFaults> faults_;
-  /// One offset per sample; empty if it is the number of past keys for all.
-  std::vector<std::ptrdiff_t> offsets_;
-  std::vector<std::uint8_t> is_global_;  ///< one per key; empty without a window
 };
 
 }  // namespace attn

@@ -23,25 +23,115 @@ std::string described(const char* name, const Tensor& tensor) {
   return std::string(name) + " " + text(tensor.shape());
 }
 
-}  // namespace
-
-void Visibility::check_numbers() const {
-  if (mask_.fill && !std::isfinite(*mask_.fill)) {
+void check_numbers(const Mask& mask) {
+  if (mask.fill && !std::isfinite(*mask.fill)) {
     throw input_error(translated("the fill is neither a finite number nor -inf"), "/mask/fill",
                       translated("give a finite number such as -1e9, or leave it out for -inf"));
   }
-  if (mask_.chunk && *mask_.chunk == 0) {
+  if (mask.chunk && *mask.chunk == 0) {
     throw input_error(translated("a chunk of 0 keys holds no key"), "/mask/chunk",
                       translated("give the number of keys of a chunk, such as 128"));
   }
-  if (mask_.dilation && *mask_.dilation == 0) {
+  if (mask.dilation && *mask.dilation == 0) {
     throw input_error(translated("a dilation of 0 keys has no steps"), "/mask/dilation",
                       translated("give the number of keys from one seen key to the next"));
   }
-  if (mask_.dilation && !mask_.window) {
+  if (mask.dilation && !mask.window) {
     throw input_error(translated("a dilation has no meaning without a window"), "/mask/dilation",
                       translated("give a \"window\" too, such as {\"left\": 8, \"right\": 0}"));
   }
+}
+
+}  // namespace
+
+QueryPlaces::QueryPlaces(const Mask& mask, const Geometry& geometry)
+    : padding_(mask.padding),
+      valid_lens_(mask.valid_lens),
+      queries_(geometry.queries),
+      keys_(geometry.keys),
+      past_(geometry.past) {
+  check_numbers(mask);
+  adopt_padding(geometry);
+  adopt_valid_lens(geometry);
+  if (mask.align == Alignment::lower_right && !is_shape_only(padding_) &&
+      !is_shape_only(valid_lens_)) {
+    for (std::size_t b = 0; b < geometry.batch; ++b) offsets_.push_back(find_offset(b));
+  }
+}
+
+void QueryPlaces::adopt_padding(const Geometry& geometry) {
+  if (!padding_) return;
+  const Shape& shape = padding_.shape();
+  const Shape expected = each_sample(geometry, {keys_});
+  const bool same_for_all = shape == Shape{1, keys_};
+  const bool only_sample = shape == Shape{keys_} && geometry.batch == 1;
+  if (shape != expected && !same_for_all && !only_sample) {
+    throw input_error(
+        translated("{1} does not fit {2} of {3}", described("the padding mask", padding_),
+                   translated_count(geometry.batch, "{1} sample", "{1} samples"),
+                   translated_count(keys_, "{1} key", "{1} keys")),
+        "/mask/padding",
+        translated("give it the shape {1}, true where a key is padding", text(expected)));
+  }
+  padding_ = padding_.converted(DType::boolean);
+  padding_stride_ = shape.size() == 2 && shape[0] > 1 ? keys_ : 0;
+}
+
+void QueryPlaces::adopt_valid_lens(const Geometry& geometry) {
+  if (!valid_lens_) return;
+  const Shape& shape = valid_lens_.shape();
+  const Shape each_query = each_sample(geometry, {queries_});
+  const bool one_a_sample = shape == each_sample(geometry, {}) || shape == Shape{1};
+  const bool one_a_query = !one_a_sample && (shape == each_query || shape == Shape{1, queries_});
+  if (!one_a_sample && !one_a_query) {
+    const std::string sample =
+        geometry.batch_axis ? translated("one number per sample, {1}", text({geometry.batch}))
+                            : translated("one number");
+    throw input_error(
+        translated("{1} does not fit {2} of {3}", described("valid_lens", valid_lens_),
+                   translated_count(geometry.batch, "{1} sample", "{1} samples"),
+                   translated_count(queries_, "{1} query", "{1} queries")),
+        "/valid_lens", translated("give {1}, or one per query, {2}", sample, text(each_query)));
+  }
+  if (valid_lens_.dtype() != DType::int64) {
+    throw input_error(translated("valid_lens holds {1}, not int64", name(valid_lens_.dtype())),
+                      "/valid_lens", translated("give whole numbers"));
+  }
+  lens_query_stride_ = one_a_query ? 1 : 0;
+  if (!shape.empty() && shape[0] > 1 && geometry.batch_axis) {
+    lens_batch_stride_ = one_a_query ? queries_ : 1;
+  }
+  if (is_shape_only(valid_lens_)) return;
+  const auto lens = valid_lens_.values<std::int64_t>();
+  for (std::size_t i = 0; i < lens.size(); ++i) {
+    if (lens[i] >= 0 && static_cast<std::uint64_t>(lens[i]) <= keys_) continue;
+    std::string pointer = "/valid_lens";
+    if (shape.size() == 2) pointer += "/" + std::to_string(i / queries_);
+    if (!shape.empty()) pointer += "/" + std::to_string(shape.size() == 2 ? i % queries_ : i);
+    throw input_error(translated("the valid length {1} is not between 0 and {2}", lens[i], keys_),
+                      pointer, translated("give the number of leading keys that are valid"));
+  }
+}
+
+std::size_t QueryPlaces::valid_keys(std::size_t batch, std::size_t query) const {
+  if (!valid_lens_) return keys_;
+  const auto lens = valid_lens_.values<std::int64_t>();
+  return static_cast<std::size_t>(lens[batch * lens_batch_stride_ + query * lens_query_stride_]);
+}
+
+std::span<const std::uint8_t> QueryPlaces::padding(std::size_t batch) const {
+  if (!padding_) return {};
+  return padding_.values<std::uint8_t>().subspan(batch * padding_stride_, keys_);
+}
+
+std::ptrdiff_t QueryPlaces::find_offset(std::size_t batch) const {
+  std::size_t last = keys_;
+  if (valid_lens_ && lens_query_stride_ == 0) {
+    last = valid_keys(batch, 0);
+  } else if (padding_) {
+    last = static_cast<std::size_t>(std::ranges::count(padding(batch), std::uint8_t{0}));
+  }
+  return static_cast<std::ptrdiff_t>(last) - static_cast<std::ptrdiff_t>(queries_);
 }
 
 void Visibility::adopt_global() {
@@ -54,60 +144,6 @@ void Visibility::adopt_global() {
                         translated("give positions from 0 to {1}", keys_ - 1));
     }
     if (mask_.window) is_global_[mask_.global[i]] = 1;
-  }
-}
-
-void Visibility::adopt_padding(const Geometry& geometry) {
-  if (!mask_.padding) return;
-  const Shape& shape = mask_.padding.shape();
-  const Shape expected = each_sample(geometry, {keys_});
-  const bool same_for_all = shape == Shape{1, keys_};
-  const bool only_sample = shape == Shape{keys_} && geometry.batch == 1;
-  if (shape != expected && !same_for_all && !only_sample) {
-    throw input_error(
-        translated("{1} does not fit {2} of {3}", described("the padding mask", mask_.padding),
-                   translated_count(geometry.batch, "{1} sample", "{1} samples"),
-                   translated_count(keys_, "{1} key", "{1} keys")),
-        "/mask/padding",
-        translated("give it the shape {1}, true where a key is padding", text(expected)));
-  }
-  mask_.padding = mask_.padding.converted(DType::boolean);
-  padding_stride_ = shape.size() == 2 && shape[0] > 1 ? keys_ : 0;
-}
-
-void Visibility::adopt_valid_lens(const Geometry& geometry) {
-  if (!mask_.valid_lens) return;
-  const Shape& shape = mask_.valid_lens.shape();
-  const Shape each_query = each_sample(geometry, {queries_});
-  const bool one_a_sample = shape == each_sample(geometry, {}) || shape == Shape{1};
-  const bool one_a_query = !one_a_sample && (shape == each_query || shape == Shape{1, queries_});
-  if (!one_a_sample && !one_a_query) {
-    const std::string sample =
-        geometry.batch_axis ? translated("one number per sample, {1}", text({geometry.batch}))
-                            : translated("one number");
-    throw input_error(
-        translated("{1} does not fit {2} of {3}", described("valid_lens", mask_.valid_lens),
-                   translated_count(geometry.batch, "{1} sample", "{1} samples"),
-                   translated_count(queries_, "{1} query", "{1} queries")),
-        "/valid_lens", translated("give {1}, or one per query, {2}", sample, text(each_query)));
-  }
-  if (mask_.valid_lens.dtype() != DType::int64) {
-    throw input_error(translated("valid_lens holds {1}, not int64", name(mask_.valid_lens.dtype())),
-                      "/valid_lens", translated("give whole numbers"));
-  }
-  lens_query_stride_ = one_a_query ? 1 : 0;
-  if (!shape.empty() && shape[0] > 1 && geometry.batch_axis) {
-    lens_batch_stride_ = one_a_query ? queries_ : 1;
-  }
-  if (is_shape_only(mask_.valid_lens)) return;
-  const auto lens = mask_.valid_lens.values<std::int64_t>();
-  for (std::size_t i = 0; i < lens.size(); ++i) {
-    if (lens[i] >= 0 && static_cast<std::uint64_t>(lens[i]) <= keys_) continue;
-    std::string pointer = "/valid_lens";
-    if (shape.size() == 2) pointer += "/" + std::to_string(i / queries_);
-    if (!shape.empty()) pointer += "/" + std::to_string(shape.size() == 2 ? i % queries_ : i);
-    throw input_error(translated("the valid length {1} is not between 0 and {2}", lens[i], keys_),
-                      pointer, translated("give the number of leading keys that are valid"));
   }
 }
 

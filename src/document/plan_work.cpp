@@ -30,8 +30,7 @@ double work_of_expressions(const AttentionOptions& options, const Geometry& g) {
   double work = 0;
   const auto add = [&](const Expression& expression, ExpressionUse use) {
     if (!expression) return;
-    const bool has_rows = g.query_width > 0 && g.hidden == 0;
-    const ExpressionTree tree(expression, use, "", g, has_rows);
+    const ExpressionTree tree(expression, use, "", g);
     work += pairs(g) * as_real(tree.size() * (tree.reads_rows() ? g.query_width : 1));
   };
   add(options.score_expression, ExpressionUse::score);

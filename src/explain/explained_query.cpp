@@ -85,14 +85,25 @@ std::string PositionNames::in_prose(std::size_t position) const {
                     shortened(one_line(labels_[position]), 2 * widest_label));
 }
 
+namespace {
+
+Sequences prepared_by(const HeadPreparation& preparation, const AttentionRequest& request) {
+  const Sequences* const given = sequences_of(request.score);
+  if (given == nullptr) return {};
+  return preparation ? preparation.prepared(*given, DType::float64) : *given;
+}
+
+}  // namespace
+
 ExplainedQuery::ExplainedQuery(const AttentionRequest& request, const AttentionResult& result,
                                const PlannedAttention& attention, QueryChoice choice)
     : request_(request),
       result_(result),
       choice_(choice),
       attention_(attention),
-      visibility_(attention.mask, attention.geometry),
-      preparation_(request, attention.geometry, visibility_),
+      preparation_(request, attention.geometry, QueryPlaces(attention.mask, attention.geometry)),
+      compared_(prepared_by(preparation_, request)),
+      visibility_(attention.mask, attention.geometry, compared_),
       position_bias_(request, attention.geometry),
       query_names_(Labels::of_sample(attention.labels.query, choice.sample),
                    attention.geometry.queries, to_translate("query {1}")),
@@ -101,32 +112,29 @@ ExplainedQuery::ExplainedQuery(const AttentionRequest& request, const AttentionR
       shown_keys_(choice.full ? Excerpt::all(keys())
                               : Excerpt(keys(), most_keys, first_keys, last_keys)) {
   using Rows = HeadRows<double>;
-  std::visit(
-      Overloaded{[&](const GivenScores& given) {
-                   scores_ = Rows(given.scores, 1);
-                   if (given.value) value_ = Rows(given.value, geometry().kv_heads);
-                 },
-                 [&](const Sequences& of) {
-                   given_query_ = Rows(of.query, geometry().heads);
-                   given_key_ = Rows(of.key_or_query(), geometry().kv_heads, of.past_key);
-                   const Sequences compared =
-                       preparation_ ? preparation_.prepared(of, DType::float64) : of;
-                   query_ = Rows(compared.query, geometry().heads);
-                   key_ = Rows(compared.key_or_query(), geometry().kv_heads, of.past_key);
-                   visibility_.compare(std::make_shared<const ComparedRows>(compared, geometry()));
-                   AttentionOptions first = request;
-                   if (request.norms_after_rotary) {
-                     first.query_norm.reset();
-                     first.key_norm.reset();
-                   } else {
-                     first.rotary.reset();
-                   }
-                   const HeadPreparation only(first, geometry(), visibility_);
-                   normed_query_ = Rows(only ? only.prepared(of, DType::float64).query : of.query,
-                                        geometry().heads);
-                   value_ = Rows(of.value_or_key(), geometry().kv_heads, of.past_value);
-                 }},
-      request.score);
+  std::visit(Overloaded{[&](const GivenScores& given) {
+                          scores_ = Rows(given.scores, 1);
+                          if (given.value) value_ = Rows(given.value, geometry().kv_heads);
+                        },
+                        [&](const Sequences& of) {
+                          given_query_ = Rows(of.query, geometry().heads);
+                          given_key_ = Rows(of.key_or_query(), geometry().kv_heads, of.past_key);
+                          query_ = Rows(compared_.query, geometry().heads);
+                          key_ = Rows(compared_.key_or_query(), geometry().kv_heads, of.past_key);
+                          AttentionOptions first = request;
+                          if (request.norms_after_rotary) {
+                            first.query_norm.reset();
+                            first.key_norm.reset();
+                          } else {
+                            first.rotary.reset();
+                          }
+                          const HeadPreparation only(first, geometry(), visibility_.places());
+                          normed_query_ =
+                              Rows(only ? only.prepared(of, DType::float64).query : of.query,
+                                   geometry().heads);
+                          value_ = Rows(of.value_or_key(), geometry().kv_heads, of.past_value);
+                        }},
+             request.score);
 
   const auto weights = row(result.weights);
   // NaN has no place in an order; all of a row are NaN or hidden then.
@@ -225,7 +233,7 @@ ExpressionCell ExplainedQuery::cell(std::size_t j) const {
                       .i = choice_.query,
                       .j = j,
                       .offset = visibility_.offset(choice_.sample)};
-  if (geometry().query_width > 0 && geometry().hidden == 0) {
+  if (geometry().compares_rows()) {
     cell.query = query();
     cell.key = key(j);
   }

@@ -123,8 +123,9 @@ class ExplainedQuery {
   const AttentionResult& result_;
   QueryChoice choice_;
   const PlannedAttention& attention_;
-  Visibility visibility_;
   HeadPreparation preparation_;
+  Sequences compared_;  // prepared queries and keys; absent for given scores
+  Visibility visibility_;
   PositionBias position_bias_;
   HeadRows<double> query_, key_, given_query_, given_key_, normed_query_, value_, scores_;
   PositionNames query_names_, key_names_;

@@ -222,9 +222,8 @@ void explain_own_score(const ExplainedQuery& query, const Vector& unscaled, Expl
   if (!request.score_expression) return;
   to.step(translated("The score by expression"));
   const double scale = scale_of(request, query.geometry());
-  const bool rows = query.geometry().query_width > 0 && query.geometry().hidden == 0;
   const ExpressionTree tree(request.score_expression, ExpressionUse::score, "/score",
-                            query.geometry(), rows);
+                            query.geometry());
   to.formula("score = " + tree.text(), "\\text{" + tree.text() + "}");
   for (const std::size_t j : query.shown_keys().indices()) {
     ExpressionCell cell = query.cell(j);

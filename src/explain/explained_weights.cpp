@@ -236,9 +236,8 @@ void explain_own_weight(const ExplainedQuery& query, Explanation& to) {
   const AttentionRequest& request = query.request();
   if (!request.weight_expression) return;
   to.step(translated("The weight by expression"));
-  const bool rows = query.geometry().query_width > 0 && query.geometry().hidden == 0;
   const ExpressionTree tree(request.weight_expression, ExpressionUse::weight, "/weight",
-                            query.geometry(), rows);
+                            query.geometry());
   to.formula("weight = " + tree.text(), "\\text{" + tree.text() + "}");
   const auto masked = query.row(query.result().masked);
   const Numbers weights = weights_of_softmax(query);

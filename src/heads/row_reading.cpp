@@ -116,10 +116,11 @@ class PassReading {
     Geometry geometry = attention.geometry;
     geometry.batch = 1;
     geometry.queries = geometry.keys = positions_[sample_].rows;
-    const Visibility visibility(stack_mask(model_.folder->architecture.stacks[0], layer), geometry);
+    const Visibility visibility(stack_mask(model_.folder->architecture.stacks[0], layer), geometry,
+                                {});
     seen_.clear();
     for (std::size_t i = 0; i < geometry.queries; ++i) {
-      const Visibility::Interval keys = visibility.interval(0, 0, i);
+      const Visibility::Interval keys = visibility.interval(0, i);
       seen_.push_back(keys.end - keys.first);
     }
   }

@@ -39,9 +39,9 @@ struct BlockMask {
   const std::uint32_t *first, *end;
   /// Null, or writes what is added to the scores of one query and `count` keys from `first_key` on;
   /// −∞ hides a key whatever its score is.
-  void (*added)(const void* context, std::size_t query, std::size_t first_key, std::size_t count,
+  void (*added)(void* context, std::size_t query, std::size_t first_key, std::size_t count,
                 T* row) noexcept;
-  const void* context;
+  void* context;  ///< of these functions
   /// Null, or biases by distance: terms[j − i] is added to the score of key j and query i of the
   /// block. They are finite, with distance_margin more on either side.
   const T* terms = nullptr;
@@ -49,7 +49,7 @@ struct BlockMask {
   bool last_keys_first = false;
   /// Null, or replaces scores, also those of keys that a query does not see, before softcap and
   /// biases. A score of 1 is `unit` there and in the result; −∞ hides a key.
-  void (*rewritten)(const void* context, const ScoreRows<T>& rows, double unit) noexcept = nullptr;
+  void (*rewritten)(void* context, const ScoreRows<T>& rows, double unit) noexcept = nullptr;
   /// Null, or 0 for each group of key_group keys that no query of the block sees; attend_block()
   /// and attend_split_block() pass over these unless weights are replaced.
   const std::uint8_t* seen_groups = nullptr;
@@ -75,8 +75,8 @@ struct QueryBlock {
   /// Null, or replaces the weights of one query and `count` keys from `first_key` on, of which
   /// `seen` has 1 for those that are not hidden, or is null if none is. Values are finite. Only
   /// weigh_block() and attend_split_block() offer it.
-  void (*reweighted)(const void* context, std::size_t query, std::size_t first_key,
-                     std::size_t count, const std::uint8_t* seen, T* weights) noexcept = nullptr;
+  void (*reweighted)(void* context, std::size_t query, std::size_t first_key, std::size_t count,
+                     const std::uint8_t* seen, T* weights) noexcept = nullptr;
 };
 
 /// Conditions met while a block was computed.

@@ -41,6 +41,8 @@ struct AttentionMap {
   std::string place;  ///< in a stack, "Layer 2"; empty = the tensor's name says all there is
   /// Mask and sizes of a computed attention, which its plan holds; null for files.
   const PlannedAttention* planned = nullptr;
+  /// Queries and keys that the mask of a computed attention compares; absent if it compares none.
+  Sequences compared;
 
   /// Pictures whose patches are the keys. Absent where these are others, or no figure needs them.
   std::optional<SeenPicture> picture;

@@ -112,6 +112,7 @@ void put_attention(Results& results, AttentionResult result, std::size_t at) {
   const auto wide = [](const Tensor& tensor) { return tensor.converted(widened(tensor.dtype())); };
   map.numbers = wide(result.weights);
   map.allowed = result.allowed;
+  map.compared = std::move(result.compared);
   map.scores = wide(result.scores);
   map.capped = wide(result.capped);
   map.masked = wide(result.masked);
@@ -202,7 +203,7 @@ Tensor allowed_by(const PlannedAttention& attention,
                   const std::vector<std::vector<std::int64_t>>& queries) {
   if (!attention.mask.hides()) return {};
   const Geometry& sizes = attention.geometry;
-  const Visibility visibility(attention.mask, sizes);
+  const Visibility visibility(attention.mask, sizes, {});
   std::vector<std::uint8_t> seen(sizes.batch * sizes.queries * sizes.keys);
   for (std::size_t b = 0; b < sizes.batch; ++b) {
     for (std::size_t i = 0; i < queries[b].size(); ++i) {

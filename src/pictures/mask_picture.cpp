@@ -9,6 +9,7 @@
 #include "document/keys.hpp"
 #include "document/mask_reader.hpp"
 #include "document/reader.hpp"
+#include "maps/computed_maps.hpp"
 #include "pictures/drawing.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
@@ -31,14 +32,16 @@ const PlannedAttention& named(const std::vector<PlannedAttention>& all,
 
 }  // namespace
 
-MaskMap mask_map(const PlannedAttention& attention, std::size_t sample, std::size_t head,
-                 const std::string& title, const MapSelection& selection, std::size_t threads) {
+MaskMap mask_map(const PlannedAttention& attention, const Sequences& compared, std::size_t sample,
+                 std::size_t head, const std::string& title, const MapSelection& selection,
+                 std::size_t threads) {
   const Geometry& geometry = attention.geometry;
-  const Visibility visibility(attention.mask, geometry);
-  // Without its global positions the window hides what they make visible.
+  const Visibility visibility(attention.mask, geometry, compared);
+  // Without its global positions the window hides what they make visible; `where` holds there.
   Mask no_globals = attention.mask;
   no_globals.global.clear();
-  const Visibility without_globals(no_globals, geometry);
+  no_globals.where = {};
+  const Visibility without_globals(no_globals, geometry, {});
   const bool globals = !attention.mask.global.empty();
 
   const Positions queries = selected_queries(selection, geometry.queries,
@@ -78,6 +81,19 @@ MaskMap mask_map(const PlannedAttention& attention, std::size_t sample, std::siz
   return map;
 }
 
+// Queries and keys that the attention's mask compares, for which the plan is computed; absent if it
+// compares none.
+Sequences compared_in(Plan plan, const PlannedAttention& attention) {
+  if (!compares_rows(attention.mask, attention.geometry)) return {};
+  plan.options().weights = false;
+  plan.output_gradient = {};
+  Sequences compared;
+  compute(plan, {{}, [&](AttentionMap map, std::size_t) {
+                   if (map.name == attention.name) compared = std::move(map.compared);
+                 }});
+  return compared;
+}
+
 MaskMap document_mask(const PlotRequest& request, const ResultReader& file) {
   const Document document = Document::open(file.file(), request.input, file.access());
   try {
@@ -87,8 +103,8 @@ MaskMap document_mask(const PlotRequest& request, const ResultReader& file) {
     problems.throw_first();
     const PlannedAttention& attention = named(plan.attentions, request.maps.name);
     check_place(request.sample, attention.geometry.batch, request.head, attention.geometry.heads);
-    return mask_map(attention, request.sample, request.head, plan.title, request.maps.selection,
-                    request.options.figure.threads);
+    return mask_map(attention, compared_in(plan, attention), request.sample, request.head,
+                    plan.title, request.maps.selection, request.options.figure.threads);
   } catch (const Error& error) {
     throw document.placed(error);
   }
@@ -117,9 +133,9 @@ Picture draw_mask(const Drawing& drawing) {
   // Of weights in bins the mask is in bins too: the whole one may be too large for any picture.
   const bool in_bins = !map.cells.empty() && map.allowed;
   if (map.planned && !in_bins) {
-    return draw_mask(
-        mask_map(*map.planned, choice.sample, choice.head, map.title, choice.selection, 1),
-        drawing.options.figure, drawing.format);
+    return draw_mask(mask_map(*map.planned, map.compared, choice.sample, choice.head, map.title,
+                              choice.selection, 1),
+                     drawing.options.figure, drawing.format);
   }
   check_is_map(map);
   if (!map.allowed) {

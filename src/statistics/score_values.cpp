@@ -109,8 +109,8 @@ std::vector<ScoreValues> values_of_products(const AttentionRequest& request,
                                             const std::vector<std::uint8_t>& left_out) {
   constexpr std::size_t held = std::size_t{1} << 22U;  // scores
   const Geometry geometry = check_geometry(request);
-  const Visibility visibility(request.mask, geometry);
-  const ScoreProducts<T> products(request, geometry, visibility);
+  const Visibility visibility(request.mask, geometry, {});
+  const ScoreProducts<T> products(request, geometry, visibility.places());
   const std::size_t rows = geometry.queries, keys = geometry.keys;
   const std::size_t block = std::clamp<std::size_t>(held / keys, 1, rows);
   std::vector<ScoreValues> values(geometry.heads);
@@ -126,7 +126,7 @@ std::vector<ScoreValues> values_of_products(const AttentionRequest& request,
         for (std::size_t i = first; i < first + count; ++i) {
           if (!left_out.empty() && left_out[i] != 0) continue;
           const T* const row = scores.get() + (i - first) * keys;
-          const auto [begin, end] = visibility.interval(0, h, i);
+          const auto [begin, end] = visibility.interval(0, i);
           take(std::span<const T>(row + begin, end - begin));
         }
       }

@@ -89,7 +89,7 @@ Sentences apparent_reasons(const AttentionMap& map) {
   return reasons;
 }
 
-Sentences known_reasons(const PlannedAttention& attention) {
+Sentences known_reasons(const PlannedAttention& attention, const Sequences& compared) {
   const Geometry& sizes = attention.geometry;
   Sentences reasons(sizes.batch);
   const std::span<const HidingPart* const> parts = hiding_parts();
@@ -98,7 +98,7 @@ Sentences known_reasons(const PlannedAttention& attention) {
     if (parts[p]->present(attention.mask)) present |= 1U << p;
   }
   if (present == 0) return reasons;
-  const Visibility visibility(attention.mask, sizes);
+  const Visibility visibility(attention.mask, sizes, compared);
   for (std::size_t b = 0; b < sizes.batch; ++b) {
     const std::uint32_t found = hiding(visibility, sizes, b, present);
     for (std::size_t p = 0; p < parts.size(); ++p) {
@@ -112,7 +112,7 @@ Sentences known_reasons(const PlannedAttention& attention) {
 }  // namespace
 
 std::vector<std::vector<std::string>> hidden_reasons(const AttentionMap& map) {
-  return map.planned ? known_reasons(*map.planned) : apparent_reasons(map);
+  return map.planned ? known_reasons(*map.planned, map.compared) : apparent_reasons(map);
 }
 
 }  // namespace attn

@@ -75,7 +75,7 @@ std::optional<ScoreVectors> score_vectors(const AttentionRequest& request) {
   }
   const Geometry geometry = check_geometry(request);
   Sequences sequences = *sequences_of(request.score);
-  const HeadPreparation preparation(request, geometry, Visibility(request.mask, geometry));
+  const HeadPreparation preparation(request, geometry, QueryPlaces(request.mask, geometry));
   if (preparation) sequences = preparation.prepared(sequences, DType::float32);
   const HeadRows<float> queries(sequences.query, geometry.heads),
       keys(sequences.key_or_query(), geometry.kv_heads, sequences.past_key),

@@ -102,8 +102,8 @@ class ScoreSplitter {
         keys_(keys),
         threads_(threads),
         geometry_(check_geometry(attention_.request)),
-        visibility_(attention_.request.mask, geometry_),
-        preparation_(attention_.request, geometry_, visibility_) {}
+        visibility_(attention_.request.mask, geometry_, {}),
+        preparation_(attention_.request, geometry_, visibility_.places()) {}
 
   ScoreSplit split(std::string name) {
     if (attention_.weights.clip) {

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "attention/fast_and_reference.hpp"
+#include "attention/key_intervals.hpp"
 #include "attention/random_expression.hpp"
 #include "attention/random_request.hpp"
 #include "kernels/cpu_target.hpp"
@@ -189,11 +190,11 @@ TEST_CASE("intervals written as expressions are found") {
   const auto seen = [](const std::string& text) {
     AttentionRequest request = own_attention(0, "", text, "");
     const Geometry geometry = attn::check_geometry(request);
-    attn::Visibility visibility(request.mask, geometry);
-    visibility.find_intervals(geometry, 1);
-    const auto interval = visibility.interval(0, 0, 3);
+    const attn::Visibility visibility(request.mask, geometry, {});
+    const attn::KeyIntervals intervals(visibility, geometry, 1);
+    const auto interval = intervals.of(0, 0, 3);
     return std::to_string(interval.first) + " to " + std::to_string(interval.end) +
-           (visibility.only_intervals() ? "" : " with gaps");
+           (intervals.whole() ? "" : " with gaps");
   };
   CHECK(seen("j <= i") == "0 to 4");
   CHECK(seen("abs(i - j) < 3 && h < 9") == "1 to 6");
@@ -209,13 +210,12 @@ TEST_CASE(
   AttentionRequest request = random_attention(random, {1, 2, 45, 24}, {1, 2, 900, 24}, 17);
   request.mask.where.text = "i < 20 ? j < 8 || j > 850 : j % 300 == h";
   const Geometry geometry = attn::check_geometry(request);
-  attn::Visibility visibility(request.mask, geometry);
-  CHECK(visibility.seen_groups(0, 0, 0, 8).empty());
-  visibility.find_intervals(geometry, 1);
+  const attn::Visibility visibility(request.mask, geometry, {});
+  CHECK(attn::KeyIntervals(visibility).seen_groups(0, 0, 0, 8).empty());
+  const attn::KeyIntervals intervals(visibility, geometry, 1);
   const auto groups = [&](std::size_t first, std::size_t count) {
     std::string text;
-    for (const auto seen : visibility.seen_groups(0, 1, first, count))
-      text += seen != 0 ? '+' : '-';
+    for (const auto seen : intervals.seen_groups(0, 1, first, count)) text += seen != 0 ? '+' : '-';
     return text;
   };
   CHECK(groups(0, 16) == "+------------++");

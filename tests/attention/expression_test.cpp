@@ -35,7 +35,7 @@ Geometry sizes() {
 
 double value(const std::string& text, double given = 0.5) {
   const ExpressionTree tree({text, {{"t", Tensor({3}, {4, 5, 6})}}}, ExpressionUse::score, "/score",
-                            sizes(), true);
+                            sizes());
   static const std::vector<double> query{3, 0}, key{0, 4};
   ExpressionCell cell{given, 1, 2, 3, 4, 0, query, key};
   ExpressionTree::Fault fault;
@@ -44,8 +44,7 @@ double value(const std::string& text, double given = 0.5) {
 
 std::string error_of_expression(const std::string& text, ExpressionUse use = ExpressionUse::score) {
   return error_from([&] {
-    const ExpressionTree tree({text, {{"t", Tensor({3}, {4, 5, 6})}}}, use, "/score", sizes(),
-                              true);
+    const ExpressionTree tree({text, {{"t", Tensor({3}, {4, 5, 6})}}}, use, "/score", sizes());
   });
 }
 
@@ -168,7 +167,7 @@ TEST_CASE("gradients go through score and weight as finite differences do") {
 
 TEST_CASE("the text with numbers shows each name's number") {
   const ExpressionTree tree({"s - 0.1 * abs(i - t[j])", {{"t", Tensor({3}, {4, 5, 6})}}},
-                            ExpressionUse::score, "/score", sizes(), true);
+                            ExpressionUse::score, "/score", sizes());
   CHECK(tree.with_numbers({0.25, 0, 0, 2, 1, 0, {}, {}}) == "0.25 - 0.1 * abs(2 - 5)");
 }
 

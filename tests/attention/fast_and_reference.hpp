@@ -15,29 +15,23 @@
 
 namespace attn::testing {
 
-/// The mask of a request, with the rows that its `where` compares.
+/// The mask of a request, whose `where` compares the rows as they are given.
 inline Visibility seen_by(const AttentionRequest& request, const Geometry& geometry) {
-  Visibility visibility(request.mask, geometry);
-  if (const Sequences* compared = sequences_of(request.score);
-      compared != nullptr && visibility.compares_rows()) {
-    visibility.compare(std::make_shared<const ComparedRows>(*compared, geometry));
-  }
-  return visibility;
+  const Sequences* const compared = sequences_of(request.score);
+  return {request.mask, geometry, compared != nullptr ? *compared : Sequences()};
 }
 
 /// The result of the kernels; absent where they leave a request to the reference.
 inline std::optional<AttentionResult> fast(const AttentionRequest& request) {
   const Geometry geometry = check_geometry(request);
-  Visibility visibility = seen_by(request, geometry);
-  visibility.find_intervals(geometry, request.threads);
-  return fast_attention(request, geometry, visibility);
+  return fast_attention(request, geometry, seen_by(request, geometry));
 }
 
 /// The result of the reference.
 inline AttentionResult reference(AttentionRequest request) {
   const Geometry geometry = check_geometry(request);
   const Visibility visibility = seen_by(request, geometry);
-  if (const HeadPreparation preparation(request, geometry, visibility); preparation) {
+  if (const HeadPreparation preparation(request, geometry, visibility.places()); preparation) {
     sequences(request) = preparation.prepared(sequences(request), DType::float64);
   }
   return reference_attention(request, geometry, visibility);

@@ -50,8 +50,8 @@ TEST_CASE("queries are turned as by the RotaryEmbedding operator of ONNX") {
         request.rotary->positions = one.tensor("positions").converted(attn::DType::int64);
         request.rotary->interleaved = one.options.contains("interleaved");
         const attn::Geometry geometry = attn::check_geometry(request);
-        const attn::Visibility visibility(request.mask, geometry);
-        const attn::HeadPreparation preparation(request, geometry, visibility);
+        const attn::HeadPreparation preparation(request, geometry,
+                                                attn::QueryPlaces(request.mask, geometry));
         const attn::Sequences& sequences = *attn::sequences_of(request.score);
         return Results{{"output", preparation.prepared(sequences, dtype).query}};
       });

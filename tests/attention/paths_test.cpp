@@ -22,7 +22,7 @@ namespace {
 
 std::optional<AttentionResult> exact_fast(const AttentionRequest& request) {
   const Geometry geometry = check_geometry(request);
-  return exact_fast_attention(request, geometry, Visibility(request.mask, geometry));
+  return exact_fast_attention(request, geometry, Visibility(request.mask, geometry, {}));
 }
 
 // The number of floats that differ; each has to be the neighbour of the other.

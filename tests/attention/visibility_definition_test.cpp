@@ -210,7 +210,7 @@ void for_each_row(const Geometry& geometry, Check check) {
 }
 
 void check_against_definition(const Mask& mask, const Geometry& geometry) {
-  const Visibility visibility(mask, geometry);
+  const Visibility visibility(mask, geometry, {});
   for_each_row(geometry, [&](std::size_t b, std::size_t h, std::size_t i) {
     std::vector<std::uint8_t> seen(geometry.keys, 7), expected_seen(geometry.keys);
     std::vector<double> scores(geometry.keys), expected_scores(geometry.keys);

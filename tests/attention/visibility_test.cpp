@@ -54,7 +54,7 @@ Tensor integers(Shape shape, std::vector<std::int64_t> elements) {
 
 // "110\n111\n": what each query of one sample sees.
 std::string picture(const Mask& mask, const Geometry& geometry, std::size_t batch = 0) {
-  const Visibility visibility(mask, geometry);
+  const Visibility visibility(mask, geometry, {});
   std::string text;
   for (std::size_t i = 0; i < geometry.queries; ++i) {
     std::vector<std::uint8_t> seen(geometry.keys, 7);
@@ -66,7 +66,7 @@ std::string picture(const Mask& mask, const Geometry& geometry, std::size_t batc
 }
 
 std::string error_of(const Mask& mask, const Geometry& geometry) {
-  return error_from([&] { const Visibility visibility(mask, geometry); });
+  return error_from([&] { const Visibility visibility(mask, geometry, {}); });
 }
 
 TEST_CASE("without a mask every key is seen") {
@@ -270,7 +270,7 @@ TEST_CASE(
   mask.allow = booleans({4}, {1, 0, 1, 0});
   for (const std::optional<double> fill : {std::optional<double>(), std::optional<double>(-1e9)}) {
     mask.fill = fill;
-    const Visibility visibility(mask, single(1, 4));
+    const Visibility visibility(mask, single(1, 4), {});
     std::vector<std::uint8_t> seen(4);
     visibility.see(0, 0, 0, seen);
     CHECK(seen == std::vector<std::uint8_t>{1, 0, 0, 0});
@@ -400,15 +400,15 @@ TEST_CASE("every part that hides a key is named, alone and together with others"
   mask.allow = booleans({4}, {1, 1, 0, 1});
   mask.block = booleans({4}, {0, 1, 0, 0});
   mask.bias = Tensor({4}, std::vector<float>{-INFINITY, 0.5F, 0, 0});
-  const Visibility visibility(mask, single(2, 4));
+  const Visibility visibility(mask, single(2, 4), {});
   using Parts = std::vector<std::string_view>;
   CHECK(visibility.hidden_by(0, 0, 0, 0) == Parts{"bias"});
   CHECK(visibility.hidden_by(0, 0, 0, 1) == Parts{"causal", "block"});
   CHECK(visibility.hidden_by(0, 0, 0, 2) == Parts{"causal", "window", "allow"});
   CHECK(visibility.hidden_by(0, 0, 1, 3) == Parts{"causal", "window", "valid_lens", "padding"});
   CHECK(visibility.bias(0, 0, 0, 1) == 0.5);
-  CHECK(Visibility(Mask{}, single(2, 4)).bias(0, 0, 0, 1) == 0);
-  CHECK(Visibility(Mask{}, single(2, 4)).hidden_by(0, 0, 0, 3).empty());
+  CHECK(Visibility(Mask{}, single(2, 4), {}).bias(0, 0, 0, 1) == 0);
+  CHECK(Visibility(Mask{}, single(2, 4), {}).hidden_by(0, 0, 0, 3).empty());
 }
 
 }  // namespace

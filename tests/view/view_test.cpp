@@ -114,6 +114,27 @@ TEST_CASE("a page tells of a document what it has: maps, groups, reasons, statis
   CHECK(hidden.substr(0, 2) == "\xFE\xF3");
 }
 
+TEST_CASE("a page tells of a mask that compares rows what it hides, and nothing where it hides none") {
+  const TemporaryFolder folder;
+  const auto page_with = [&](const std::string& where) {
+    return page_of(options_of(folder.write(
+        "doc.json", R"({"attention":"dot_product","query":[[1,0],[0,1],[1,1]],)"
+                    R"("key":[[1,-1],[-1,1],[1,1]],"mask":{"where":")" +
+                        where + R"("}})")));
+  };
+  const ReadPage some = page_with("dot(q,k) > 0"), none = page_with("dot(q,k) > -9");
+  CHECK(strings(some.at({"attentions", "0", "samples", "0", "hidden_because"})) ==
+        std::vector<std::string>{"where: keys for which dot(q,k) > 0 does not hold"});
+  CHECK(none.at({"attentions", "0", "samples", "0", "hidden_because"}).size() == 0);
+  const auto cells = [](const ReadPage& page) -> const JsonValue& {
+    return page.at({"attentions", "0", "samples", "0", "maps", "0", "heads", "0"});
+  };
+  // The bits of hidden cells, 010 100 110, the first cell's the lowest.
+  CHECK(some.block(ReadPage::count(*cells(some).find("hidden"))).substr(0, 2) ==
+        std::string("\xCA\x00", 2));
+  CHECK(cells(none).find("hidden") == nullptr);
+}
+
 TEST_CASE("the page of a document, of its result and of the result's tensors have one map") {
   const TemporaryFolder folder;
   const fs::path document = padded_document(folder);
