@@ -291,8 +291,8 @@ class Backward {
         visibility_.see(b, h, first + i, row_seen);
         visibility_.mask(b, h, first + i, row_seen, row);
       }
-      for (std::size_t j = 0; j < keys && !hides.empty(); ++j) {
-        if (hides[i * keys + j] == 0) continue;
+      for (std::size_t j = 0; j < keys; ++j) {
+        if (hides.empty() || hides[i * keys + j] == 0) continue;
         row[j] = hidden_score;
         seen[i * keys + j] = 0;
       }
@@ -331,14 +331,16 @@ class Backward {
     }
     add_product(kept_ ? factors.data() : weights.data(), 1, keys, gradient, keys, count, width,
                 sums.values.data());
-    for (std::size_t i = 0; weight_tree_ && i < count; ++i) {
-      for (std::size_t j = 0; j < keys; ++j) {
-        const std::size_t n = i * keys + j;
-        if (dp[n] == 0) continue;
-        if (weight_tree_->reads_rows())
-          pass_to_rows(b, h, first + i, j, weight_slopes[n], dp[n], sums);
-        const double slope = weight_slopes[n].given;
-        dp[n] = s[n] == 0 || slope == 0 ? 0 : dp[n] * slope;
+    if (weight_tree_) {
+      for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t j = 0; j < keys; ++j) {
+          const std::size_t n = i * keys + j;
+          if (dp[n] == 0) continue;
+          if (weight_tree_->reads_rows())
+            pass_to_rows(b, h, first + i, j, weight_slopes[n], dp[n], sums);
+          const double slope = weight_slopes[n].given;
+          dp[n] = s[n] == 0 || slope == 0 ? 0 : dp[n] * slope;
+        }
       }
     }
     // 3. Through the softmax.

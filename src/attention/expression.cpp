@@ -376,4 +376,32 @@ void ExpressionFaults::check(const ExpressionTree& tree) const {
       tree.pointer(), translated("hide such cells by the mask, or choose another value by ? :"));
 }
 
+CellExpression::CellExpression(const Expression& expression, ExpressionUse use, const char* pointer,
+                               const Geometry& geometry, const ComparedRows& rows)
+    : rows_(rows), score_(use == ExpressionUse::score) {
+  if (expression) tree_.emplace(expression, use, pointer, geometry);
+}
+
+void CellExpression::replace(ExpressionCell cell, std::span<double> row,
+                             const std::function<bool(std::size_t)>& seen, bool all) {
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const bool counts = seen(j);
+    if (!counts && !all) continue;
+    cell.given = row[j];
+    cell.j = j;
+    if (tree_->reads_rows()) rows_.put(cell);
+    ExpressionTree::Fault fault;
+    row[j] = tree_->value(cell, fault);
+    if (!counts || !std::isnan(row[j])) continue;
+    if (fault.problem.empty()) {
+      fault.problem = score_ ? translated("the score is nan") : translated("the weight is nan");
+    }
+    faults_.note(cell, fault);
+  }
+}
+
+void CellExpression::check() const {
+  if (tree_) faults_.check(*tree_);
+}
+
 }  // namespace attn

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -133,6 +134,30 @@ struct ComparedRows {
  private:
   std::size_t key_heads_ = 1;
   std::vector<double> lengths_;  ///< [batch, key heads, keys]
+};
+
+/// An expression of scores or weights, cell by cell by its definition; or none.
+class CellExpression {
+ public:
+  /// Throws Error(input) as ExpressionTree does. Keeps a reference to the rows, which it compares.
+  CellExpression(const Expression& expression, ExpressionUse use, const char* pointer,
+                 const Geometry& geometry, const ComparedRows& rows);
+
+  explicit operator bool() const { return tree_.has_value(); }
+
+  /// Replaces the numbers of a row, whose first cell is given; those of cells that are not seen
+  /// only if `all`. Their faults do not count.
+  void replace(ExpressionCell cell, std::span<double> row,
+               const std::function<bool(std::size_t)>& seen, bool all);
+
+  /// Throws Error(input) with the place of the first fault, if there was one.
+  void check() const;
+
+ private:
+  std::optional<ExpressionTree> tree_;
+  const ComparedRows& rows_;
+  ExpressionFaults faults_;
+  bool score_;
 };
 
 }  // namespace attn

@@ -61,8 +61,10 @@ void ExpressionRows::compare(Registers& registers, const ExpressionCell& row,
                              const kernels::RowPiece& piece, const ComparedRows* rows) const {
   using Operation = ExpressionTree::Operation;
   if (compared_names_.empty()) return;
-  for (std::size_t j = 0; rows != nullptr && j < piece.keys; ++j) {
-    registers.keys_[j] = rows->key(row.b, row.h / rows->group, piece.first_key + j).data();
+  if (rows != nullptr) {
+    for (std::size_t j = 0; j < piece.keys; ++j) {
+      registers.keys_[j] = rows->key(row.b, row.h / rows->group, piece.first_key + j).data();
+    }
   }
   for (const Named& name : compared_names_) {
     double* to = registers.numbers_[name.to];

@@ -27,8 +27,9 @@ void add_product(const double* a, std::size_t row_step, std::size_t depth_step, 
   for (std::size_t i = 0; i < rows; ++i) {
     double* const to = c + i * columns;
     const double* const factors = a + i * row_step;
+    const std::size_t together = zeros_hide ? 0 : depth / 4 * 4;
     std::size_t k = 0;
-    for (; !zeros_hide && k + 4 <= depth; k += 4) {
+    for (; k < together; k += 4) {
       const double f0 = factors[k * depth_step], f1 = factors[(k + 1) * depth_step],
                    f2 = factors[(k + 2) * depth_step], f3 = factors[(k + 3) * depth_step];
       const double *b0 = b + k * columns, *b1 = b0 + columns, *b2 = b1 + columns,

@@ -86,7 +86,8 @@ void multiply_few(std::vector<ProductTask<T>>& tasks, const T* x, std::size_t ro
     multiply_part<T>(
         {x, rows, w.width, w.stored, count, task.bias_from(first), task.y.get() + first, w.count},
         w, first);
-    for (std::size_t i = 0; task.epilogue && i < rows; ++i) {
+    if (!task.epilogue) return;
+    for (std::size_t i = 0; i < rows; ++i) {
       task.epilogue(i * w.count + first, count, task.y.get() + i * w.count + first);
     }
   });

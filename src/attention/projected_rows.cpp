@@ -67,10 +67,12 @@ class Probes {
     for (float& sign : signs_) sign = (random() >> 8U & 1U) != 0 ? 1.0F : -1.0F;
     mixed_.resize(error_probes * width_);
     probes_ = {width_, outputs_, signs_.data(), mixed_.data(), {}};
-    for (std::size_t i = 0; linear_.bias && i < signs_.size(); ++i) {
-      probes_.constant[i / outputs_] +=
-          static_cast<double>(signs_[i]) *
-          static_cast<double>(linear_.bias.values<float>()[i % outputs_]);
+    if (linear_.bias) {
+      const auto bias = linear_.bias.values<float>();
+      for (std::size_t i = 0; i < signs_.size(); ++i) {
+        probes_.constant[i / outputs_] +=
+            static_cast<double>(signs_[i]) * static_cast<double>(bias[i % outputs_]);
+      }
     }
     const std::size_t workers = width_ * outputs_ <= few_numbers / 8 ? 1 : threads;
     constexpr std::size_t columns = 256;

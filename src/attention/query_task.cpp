@@ -79,10 +79,12 @@ QueryTask<T>::QueryTask(const KernelInputs<T>& of, std::size_t batch_index, std:
   const Geometry& geometry = inputs.geometry;
   block.queries = queries.count;
   std::fill_n(ends.begin(), block.queries, static_cast<std::uint32_t>(geometry.keys));
-  for (std::size_t i = 0; i < block.queries && inputs.request.mask.present(); ++i) {
-    const Visibility::Interval seen = inputs.intervals.of(batch, head, first_query + i);
-    starts[i] = static_cast<std::uint32_t>(seen.first);
-    ends[i] = static_cast<std::uint32_t>(seen.end);
+  if (inputs.request.mask.present()) {
+    for (std::size_t i = 0; i < block.queries; ++i) {
+      const Visibility::Interval seen = inputs.intervals.of(batch, head, first_query + i);
+      starts[i] = static_cast<std::uint32_t>(seen.first);
+      ends[i] = static_cast<std::uint32_t>(seen.end);
+    }
   }
   block.sizes = {geometry.keys, geometry.query_width, geometry.value_width};
   block.query = inputs.query(batch, head, first_query).data();
@@ -141,7 +143,8 @@ ExpressionCell QueryTask<T>::row_of(std::size_t query) const {
 
 template <class T>
 void QueryTask<T>::hide_from(std::size_t query, std::span<std::uint8_t> seen) const {
-  for (std::size_t j = 0; j < seen.size() && !hidden.empty(); ++j) {
+  if (hidden.empty()) return;
+  for (std::size_t j = 0; j < seen.size(); ++j) {
     if (hidden[query * seen.size() + j] != 0) seen[j] = 0;
   }
 }
@@ -245,8 +248,10 @@ void QueryTask<T>::reweigh(void* context, std::size_t query, std::size_t first_k
                 const auto values = expression.values(*self.of_weight_, row, piece, compared);
                 outcome = kernels::narrow_rows(values.data(), 1, piece, to, 0);
               }
-              for (std::size_t j = 0; seen != nullptr && j < piece.keys; ++j) {
-                to[j] = seen[first + j] != 0 ? to[j] : T(0);
+              if (seen != nullptr) {
+                for (std::size_t j = 0; j < piece.keys; ++j) {
+                  to[j] = seen[first + j] != 0 ? to[j] : T(0);
+                }
               }
               const auto is_nan = [](T weight) { return std::isnan(weight); };
               if (outcome.too_large || (outcome.nan && std::any_of(to, to + piece.keys, is_nan))) {

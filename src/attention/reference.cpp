@@ -15,7 +15,6 @@
 #include "attention/pooled_map.hpp"
 #include "attention/positions.hpp"
 #include "support/parallel_for.hpp"
-#include "support/translated.hpp"
 #include "tensor/half_number.hpp"
 
 namespace attn {
@@ -80,16 +79,16 @@ struct Softmax {
   std::size_t empty_rows = 0;
 };
 
-Softmax softmax(const Matrix& masked, std::optional<double> sink) {
+Softmax softmax(const Matrix& masked, double sink) {
   Softmax result{xt::empty<double>(masked.shape()), xt::empty<double>({masked.shape(0)}), 0};
   for (std::size_t i = 0; i < masked.shape(0); ++i) {
     const auto scores = row_of(masked, i);
     const auto hidden = xt::equal(scores, -infinity);
     // 1. The largest score, so that no exponential overflows. NaN enters through the sum.
-    const double largest = std::max(xt::amax(scores)(), sink.value_or(-infinity));
+    const double largest = std::max(xt::amax(scores)(), sink);
     // 2. Exponentials and their sum, which is 0 only in empty rows without a sink.
     const Vector exponentials = xt::where(hidden, 0.0, xt::exp(scores - largest));
-    const double sum = xt::sum(exponentials)() + (sink ? std::exp(*sink - largest) : 0);
+    const double sum = xt::sum(exponentials)() + (sink == -infinity ? 0 : std::exp(sink - largest));
     // 3. Weights. The zeros stay zeros even if NaN makes the others NaN.
     row_of(result.weights, i) = xt::where(hidden, 0.0, exponentials / sum);
     result.lse(i) = largest + std::log(sum);
@@ -98,8 +97,7 @@ Softmax softmax(const Matrix& masked, std::optional<double> sink) {
   return result;
 }
 
-// Applies dropout: kept weights are divided by 1 − p, which preserves expected values. With p = 1
-// all are 0.
+// Kept weights are divided by 1 − p, which preserves expected values. With p = 1 all are 0.
 void drop(Matrix& weights, std::span<const std::uint8_t> kept, double p) {
   const double factor = p < 1 ? 1 / (1 - p) : 0;
   for (std::size_t i = 0; i < kept.size(); ++i) {
@@ -146,56 +144,6 @@ class Rounding {
   bool half_;
 };
 
-// c·tanh(s/c), each step rounded. With `hides` a score of −inf stays −inf.
-void cap(Matrix& scores, double c, const Rounding& round, bool hides) {
-  for (double& s : scores) {
-    if (!hides || s != -infinity) s = round(c * round(std::tanh(round(s / c))));
-  }
-}
-
-// An expression for the cells of an attention.
-class OwnExpression {
- public:
-  OwnExpression(const Expression& expression, ExpressionUse use, const char* pointer,
-                const Geometry& geometry, const ComparedRows& rows)
-      : rows_(rows), score_(use == ExpressionUse::score) {
-    const bool has_rows = geometry.query_width > 0 && geometry.hidden == 0;
-    if (expression) tree_.emplace(expression, use, pointer, geometry, has_rows);
-  }
-
-  explicit operator bool() const { return tree_.has_value(); }
-
-  // Replaces the numbers of a row; of cells that are not seen only if `all`. Their faults do not
-  // count.
-  void replace(ExpressionCell cell, std::span<double> row,
-               const std::function<bool(std::size_t)>& seen, bool all) {
-    for (std::size_t j = 0; j < row.size(); ++j) {
-      const bool counts = seen(j);
-      if (!counts && !all) continue;
-      cell.given = row[j];
-      cell.j = j;
-      if (tree_->reads_rows()) rows_.put(cell);
-      ExpressionTree::Fault fault;
-      row[j] = tree_->value(cell, fault);
-      if (!counts || !std::isnan(row[j])) continue;
-      if (fault.problem.empty()) {
-        fault.problem = score_ ? translated("the score is nan") : translated("the weight is nan");
-      }
-      faults_.note(cell, fault);
-    }
-  }
-
-  void check() const {
-    if (tree_) faults_.check(*tree_);
-  }
-
- private:
-  std::optional<ExpressionTree> tree_;
-  const ComparedRows& rows_;
-  ExpressionFaults faults_;
-  bool score_;
-};
-
 // A result under construction: collects matrices [rows,columns], rounded to its dtype.
 class Collector {
  public:
@@ -208,8 +156,6 @@ class Collector {
       floats_.resize(element_count(shape_));
     }
   }
-
-  bool wanted() const { return wanted_; }
 
   // Row i of the matrix goes to `offset + i * stride`.
   void put(const double* matrix, std::size_t rows, std::size_t columns, std::size_t offset,
@@ -241,183 +187,315 @@ class Collector {
   std::vector<float> floats_;
 };
 
+// The results of all blocks.
+struct Collected {
+  Collector scores, capped, masked, lse, weights, dropped, output;
+  std::vector<std::uint8_t> allowed;  // of all cells; empty where it is not wanted
+
+  Collected(const AttentionRequest& request, const Geometry& geometry, bool drops)
+      : scores(request.stages, geometry.weights_shape(), request.dtype),
+        capped(request.stages, geometry.weights_shape(), request.dtype),
+        masked(request.stages, geometry.weights_shape(), weights_dtype(request)),
+        lse(request.stages, geometry.row_shape(), widened(request.dtype)),
+        weights(request.weights, geometry.weights_shape(), weights_dtype(request)),
+        dropped(drops, geometry.weights_shape(), weights_dtype(request)),
+        output(static_cast<bool>(value_of(request.score)), geometry.output_shape(), request.dtype) {
+    if (!request.weights || !request.mask.present()) return;
+    allowed.resize(element_count(geometry.weights_shape()));
+  }
+
+  AttentionResult finish() {
+    AttentionResult result;
+    result.scores = scores.finish();
+    result.capped = capped.finish();
+    result.masked = masked.finish();
+    result.lse = lse.finish();
+    result.weights = weights.finish();
+    result.dropped = dropped.finish();
+    result.output = output.finish();
+    if (!allowed.empty()) result.allowed = Tensor(result.weights.shape(), std::move(allowed));
+    return result;
+  }
+};
+
+// The rows that expressions of scores and weights compare.
+ComparedRows compared_rows(const AttentionRequest& request, const Geometry& geometry) {
+  const Sequences* const sequences = sequences_of(request.score);
+  const bool compares = request.score_expression || request.weight_expression;
+  return sequences && compares ? ComparedRows(*sequences, geometry) : ComparedRows();
+}
+
+HeadRows<double> value_rows(const AttentionRequest& request, const Geometry& geometry) {
+  const Sequences* const sequences = sequences_of(request.score);
+  return {value_of(request.score), geometry.kv_heads, sequences ? sequences->past_value : Tensor()};
+}
+
+// Some queries of one head, which are computed together; `map` counts the heads of all samples.
+struct Block {
+  std::size_t batch, head, map, index, first, count;
+};
+
+// The cells [count,Lk] of a block that queries see; without a mask all, and none is noted.
+class SeenCells {
+ public:
+  SeenCells(const Visibility& visibility, const Block& block, std::size_t keys, bool masked)
+      : keys_(keys), cells_(masked ? block.count * keys : 0) {
+    if (!masked) return;
+    for (std::size_t i = 0; i < block.count; ++i) {
+      visibility.see(block.batch, block.head, block.first + i, row(i));
+    }
+  }
+
+  bool at(std::size_t i, std::size_t j) const { return cells_.empty() || cells_[i * keys_ + j]; }
+  std::span<std::uint8_t> row(std::size_t i) { return std::span(cells_).subspan(i * keys_, keys_); }
+
+ private:
+  std::size_t keys_;
+  std::vector<std::uint8_t> cells_;
+};
+
+// One attention, block by block in four passes: score, bias and mask, softmax, output.
+class Definition {
+ public:
+  Definition(const AttentionRequest& request, const Geometry& geometry,
+             const Visibility& visibility)
+      : request_(request),
+        geometry_(geometry),
+        visibility_(visibility),
+        masked_(request.mask.present()),
+        formula_(
+            std::visit([&](const auto& score) { return formula(score, geometry); }, request.score)),
+        scale_(scale_of(request, geometry)),
+        compared_(compared_rows(request, geometry)),
+        own_score_(request.score_expression, ExpressionUse::score, "/score", geometry, compared_),
+        own_weight_(request.weight_expression, ExpressionUse::weight, "/weight", geometry,
+                    compared_),
+        position_bias_(request, geometry),
+        sinks_(request.sinks.converted(DType::float64)),
+        value_(value_rows(request, geometry)),
+        kept_(request.dropout ? drawn_weights(*request.dropout, geometry) : Tensor()),
+        round_(request.dtype),
+        round_weights_(weights_dtype(request)),
+        results_(request, geometry, static_cast<bool>(kept_)) {
+    if (request.pool) pooled_.emplace(*request.pool, geometry, most_queries());
+  }
+
+  AttentionResult compute() {
+    const std::size_t maps = geometry_.batch * geometry_.heads, blocks = block_count();
+    parallel_for(maps * blocks, request_.threads,
+                 [&](std::size_t task) { attend(block_of(task / blocks, task % blocks)); });
+    visibility_.check_where();
+    own_score_.check();
+    own_weight_.check();
+    AttentionResult result = results_.finish();
+    result.empty_rows = empty_rows_;
+    if (pooled_) {
+      result.pooled = pooled_->weights(request_.dtype);
+      if (masked_) result.pooled_allowed = pooled_->allowed();
+    }
+    return result;
+  }
+
+ private:
+  void attend(const Block& block) {
+    SeenCells seen(visibility_, block, geometry_.keys, masked_);
+    Matrix s = scores(block, seen);
+    add_bias_and_mask(s, block, seen);
+    Matrix p = weights(s, block);
+    if (value_of(request_.score)) put_output(p, s, block);
+    if (request_.progress) request_.progress(block.count * geometry_.keys);
+  }
+
+  // 1. Scores: s[i,j] = scale · score(q[i], k[j]), or the number that the expression "score" gives
+  // for it. [count,Lk]
+  Matrix scores(const Block& block, const SeenCells& seen) {
+    Matrix s = formula_(block.batch, block.head, block.first, block.count);
+    round_(s);
+    s *= scale_;
+    round_(s);
+    if (own_score_) {
+      for (std::size_t i = 0; i < block.count; ++i) {
+        own_score_.replace(
+            first_cell_of(block, i), row(s, i), [&](std::size_t j) { return seen.at(i, j); }, true);
+      }
+      round_(s);
+    }
+    put(results_.scores, s, block);
+    return s;
+  }
+
+  // 2. Bias and mask: c · tanh(s[i,j] / c) + bias[i,j], or c · tanh((s[i,j] + bias[i,j]) / c); the
+  // fill, by default −∞, where query i does not see key j. The bias is that of the positions and
+  // that of the mask.
+  void add_bias_and_mask(Matrix& s, const Block& block, SeenCells& seen) {
+    // Scores of −∞ by the expression hide their keys, whatever is added.
+    std::vector<std::uint8_t> hidden(own_score_ ? s.size() : 0);
+    for (std::size_t n = 0; n < hidden.size(); ++n) hidden[n] = s.data()[n] == -infinity;
+    if (!request_.softcap_after_bias) cap(s, block, static_cast<bool>(own_score_));
+    add_biases(s, block);
+    if (request_.softcap_after_bias) cap(s, block, true);
+    if (masked_) {
+      fill_unseen(s, block, hidden, seen);
+      note_seen(block, seen);
+    }
+    round_weights_(s);  // the fill
+    put(results_.masked, s, block);
+  }
+
+  // c · tanh(s / c), each step rounded. With `hides` a score of −∞ stays −∞.
+  void cap(Matrix& scores, const Block& block, bool hides) {
+    if (const auto c = request_.softcap) {
+      for (double& s : scores) {
+        if (!hides || s != -infinity) s = round_(*c * round_(std::tanh(round_(s / *c))));
+      }
+    }
+    put(results_.capped, scores, block);
+  }
+
+  // s[i,j] + bias(j − place of query i) of ALiBi and relative bias; and the mask's bias, if the
+  // softcap follows it.
+  void add_biases(Matrix& s, const Block& block) const {
+    if (!position_bias_ && !request_.softcap_after_bias) return;
+    for (std::size_t i = 0; i < block.count; ++i) {
+      const std::size_t query = block.first + i;
+      const auto place = static_cast<std::ptrdiff_t>(query) + visibility_.offset(block.batch);
+      for (std::size_t j = 0; j < geometry_.keys; ++j) {
+        const std::ptrdiff_t distance = static_cast<std::ptrdiff_t>(j) - place;
+        if (position_bias_) s(i, j) += position_bias_.term(block.head, distance);
+        if (request_.softcap_after_bias) {
+          s(i, j) += visibility_.bias(block.batch, block.head, query, j);
+        }
+      }
+    }
+  }
+
+  // The mask's bias, unless it is there already, and the fill where a key is not seen; a score of
+  // −∞ by its bias stays. The keys that scores hide are not seen either.
+  void fill_unseen(Matrix& s, const Block& block, const std::vector<std::uint8_t>& hidden,
+                   SeenCells& seen) const {
+    const double fill = request_.mask.fill.value_or(-infinity);
+    for (std::size_t i = 0; i < block.count; ++i) {
+      const std::span<std::uint8_t> sees = seen.row(i);
+      if (!request_.softcap_after_bias) {
+        visibility_.mask(block.batch, block.head, block.first + i, sees, row(s, i));
+      }
+      for (std::size_t j = 0; j < geometry_.keys; ++j) {
+        const bool by_score = !hidden.empty() && hidden[i * geometry_.keys + j] != 0;
+        if (request_.softcap_after_bias && sees[j] == 0 && s(i, j) != -infinity) s(i, j) = fill;
+        if (by_score) s(i, j) = -infinity;
+        if (by_score) sees[j] = 0;
+      }
+    }
+  }
+
+  void note_seen(const Block& block, SeenCells& seen) {
+    for (std::size_t i = 0; i < block.count; ++i) {
+      if (pooled_) pooled_->see(block.map, block.index, i, seen.row(i));
+      if (results_.allowed.empty()) continue;
+      std::ranges::copy(seen.row(i),
+                        results_.allowed.begin() +
+                            static_cast<std::ptrdiff_t>(place_of(block) + i * geometry_.keys));
+    }
+  }
+
+  // 3. Softmax: p[i,j] = exp(s[i,j]) / (Σ_j exp(s[i,j]) + exp(sink)), or the number that the
+  // expression "weight" gives for it; those that dropout keeps are divided by 1 − its probability,
+  // the others 0. [count,Lk]
+  Matrix weights(const Matrix& s, const Block& block) {
+    Softmax p = softmax(s, sinks_ ? sinks_.values<double>()[block.head] : -infinity);
+    if (own_weight_) {
+      for (std::size_t i = 0; i < block.count; ++i) {
+        own_weight_.replace(
+            first_cell_of(block, i), row(p.weights, i),
+            [&](std::size_t j) { return s(i, j) != -infinity; }, false);
+      }
+    }
+    round_weights_(p.weights);
+    put(results_.weights, p.weights, block);
+    if (pooled_) pooled_->add(block.map, block.index, p.weights.data());
+    results_.lse.put(p.lse.data(), block.count, 1, block.map * geometry_.queries + block.first, 1);
+    empty_rows_ += p.empty_rows;
+    if (kept_) {
+      drop(p.weights,
+           kept_.values<std::uint8_t>().subspan(place_of(block), block.count * geometry_.keys),
+           request_.dropout->p);
+      put(results_.dropped, p.weights, block);
+    }
+    return std::move(p.weights);
+  }
+
+  // 4. Output: o[i] = Σ_j p[i,j] v[j], over the keys whose score s is not −∞. [count,Dv]
+  void put_output(Matrix& p, const Matrix& s, const Block& block) {
+    round_(p);
+    const std::size_t group = geometry_.heads / geometry_.kv_heads, width = geometry_.value_width;
+    const Matrix v = matrix(value_, block.batch, block.head / group);
+    const Matrix o = weighted_sum(p, s, v, request_.dtype);
+    // Joined heads stand side by side in the rows of their sample.
+    const std::size_t first = geometry_.joined ? block.batch * geometry_.heads : block.map;
+    const std::size_t step = geometry_.joined ? geometry_.heads * width : width;
+    const std::size_t head = geometry_.joined ? block.head * width : 0;
+    results_.output.put(o.data(), block.count, width,
+                        first * geometry_.queries * width + block.first * step + head, step);
+  }
+
+  // Long sequences are computed some queries at a time.
+  std::size_t most_queries() const {
+    constexpr std::size_t most_scores = std::size_t{1} << 22U;
+    return std::max<std::size_t>(1, most_scores / geometry_.keys);
+  }
+  std::size_t block_count() const {
+    return pooled_ ? pooled_->blocks().size()
+                   : (geometry_.queries + most_queries() - 1) / most_queries();
+  }
+  Block block_of(std::size_t map, std::size_t index) const {
+    const std::size_t batch = map / geometry_.heads, head = map % geometry_.heads;
+    if (pooled_) {
+      const auto& own = pooled_->blocks()[index];
+      return {batch, head, map, index, own.first, own.count};
+    }
+    const std::size_t first = index * most_queries();
+    return {batch, head, map, index, first, std::min(most_queries(), geometry_.queries - first)};
+  }
+  // Place of a block's first cell among those of all maps.
+  std::size_t place_of(const Block& block) const {
+    return (block.map * geometry_.queries + block.first) * geometry_.keys;
+  }
+  void put(Collector& to, const Matrix& cells, const Block& block) const {
+    to.put(cells.data(), block.count, geometry_.keys, place_of(block), geometry_.keys);
+  }
+  std::span<double> row(Matrix& cells, std::size_t i) const {
+    return {cells.data() + i * geometry_.keys, geometry_.keys};
+  }
+  ExpressionCell first_cell_of(const Block& block, std::size_t i) const {
+    return {.b = block.batch,
+            .h = block.head,
+            .i = block.first + i,
+            .offset = visibility_.offset(block.batch)};
+  }
+
+  const AttentionRequest& request_;
+  const Geometry& geometry_;
+  const Visibility& visibility_;
+  bool masked_;  // whether there is a mask
+  Formula formula_;
+  double scale_;
+  ComparedRows compared_;
+  CellExpression own_score_, own_weight_;
+  PositionBias position_bias_;
+  Tensor sinks_;
+  HeadRows<double> value_;
+  Tensor kept_;  // the weights that dropout keeps; absent without it
+  Rounding round_, round_weights_;
+  std::optional<PooledMap> pooled_;
+  Collected results_;
+  std::atomic<std::size_t> empty_rows_ = 0;
+};
+
 }  // namespace
 
 AttentionResult reference_attention(const AttentionRequest& request, const Geometry& geometry,
                                     const Visibility& visibility) {
-  const std::size_t keys = geometry.keys, map = geometry.queries * keys;
-  // Long sequences are computed some queries at a time.
-  constexpr std::size_t most_scores = std::size_t{1} << 22U;
-  const std::size_t most_queries = std::max<std::size_t>(1, most_scores / keys);
-  std::optional<PooledMap> pooled;
-  if (request.pool) pooled.emplace(*request.pool, geometry, most_queries);
-  const std::size_t blocks =
-      pooled ? pooled->blocks().size() : (geometry.queries + most_queries - 1) / most_queries;
-  const std::size_t maps = geometry.batch * geometry.heads;
-
-  const Formula score = std::visit(
-      [&](const auto& alternative) { return formula(alternative, geometry); }, request.score);
-  const Sequences* const sequences = sequences_of(request.score);
-  const Tensor& value_tensor = value_of(request.score);
-  const HeadRows<double> value(value_tensor, geometry.kv_heads,
-                               sequences ? sequences->past_value : Tensor());
-  const double scale = scale_of(request, geometry);
-  const PositionBias position_bias(request, geometry);
-  const Tensor sinks = request.sinks.converted(DType::float64);
-
-  const bool compares = request.score_expression || request.weight_expression;
-  const ComparedRows compared =
-      sequences && compares ? ComparedRows(*sequences, geometry) : ComparedRows();
-  OwnExpression own_score(request.score_expression, ExpressionUse::score, "/score", geometry,
-                          compared);
-  OwnExpression own_weight(request.weight_expression, ExpressionUse::weight, "/weight", geometry,
-                           compared);
-
-  const DType weights_type = weights_dtype(request);
-  const Rounding round(request.dtype), round_weights(weights_type);
-
-  const Shape weights_shape = geometry.weights_shape();
-  Collector weights(request.weights, weights_shape, weights_type);
-  Collector output(static_cast<bool>(value_tensor), geometry.output_shape(), request.dtype);
-  const Tensor kept = request.dropout ? drawn_weights(*request.dropout, geometry) : Tensor();
-  Collector dropped(static_cast<bool>(kept), weights_shape, weights_type);
-  Collector scores(request.stages, weights_shape, request.dtype);
-  Collector capped(request.stages, weights_shape, request.dtype);
-  Collector masked(request.stages, weights_shape, weights_type);
-  Collector lse(request.stages, geometry.row_shape(), widened(request.dtype));
-  std::vector<std::uint8_t> allowed(
-      request.weights && request.mask.present() ? element_count(weights_shape) : 0);
-  std::atomic<std::size_t> empty_rows = 0;
-
-  parallel_for(maps * blocks, request.threads, [&](std::size_t task) {
-    const std::size_t at = task / blocks, block = task % blocks;
-    const std::size_t b = at / geometry.heads, h = at % geometry.heads;
-    const std::size_t first = pooled ? pooled->blocks()[block].first : block * most_queries;
-    const std::size_t queries =
-        pooled ? pooled->blocks()[block].count : std::min(most_queries, geometry.queries - first);
-    const std::size_t place = at * map + first * keys;
-    // 1. Scores, scaled.
-    Matrix s = score(b, h, first, queries);
-    round(s);
-    s *= scale;
-    round(s);
-    std::vector<std::uint8_t> seen_by_all(request.mask.present() ? queries * keys : 0);
-    const auto seen_by = [&](std::size_t i) {
-      return seen_by_all.empty() ? std::span<std::uint8_t>()
-                                 : std::span(seen_by_all).subspan(i * keys, keys);
-    };
-    for (std::size_t i = 0; i < queries && !seen_by_all.empty(); ++i)
-      visibility.see(b, h, first + i, seen_by(i));
-    const auto first_cell_of = [&](std::size_t i) {
-      return ExpressionCell{.b = b, .h = h, .i = first + i, .offset = visibility.offset(b)};
-    };
-    if (own_score) {
-      for (std::size_t i = 0; i < queries; ++i) {
-        const std::span<const std::uint8_t> seen = seen_by(i);
-        own_score.replace(
-            first_cell_of(i), {s.data() + i * keys, keys},
-            [&](std::size_t j) { return seen.empty() || seen[j] != 0; }, true);
-      }
-      round(s);
-    }
-    scores.put(s.data(), queries, keys, place, keys);
-    // Scores of −inf by the expression hide their keys, whatever is added.
-    std::vector<std::uint8_t> hides(own_score ? s.size() : 0);
-    for (std::size_t n = 0; n < hides.size(); ++n) hides[n] = s.data()[n] == -infinity;
-    // 2. Softcap.
-    if (request.softcap && !request.softcap_after_bias)
-      cap(s, *request.softcap, round, static_cast<bool>(own_score));
-    if (!request.softcap_after_bias) capped.put(s.data(), queries, keys, place, keys);
-    // 3. Biases and mask.
-    for (std::size_t i = 0; position_bias && i < queries; ++i) {
-      const std::ptrdiff_t stands = static_cast<std::ptrdiff_t>(first + i) + visibility.offset(b);
-      for (std::size_t j = 0; j < keys; ++j) {
-        s(i, j) += position_bias.term(h, static_cast<std::ptrdiff_t>(j) - stands);
-      }
-    }
-    if (request.softcap_after_bias) {
-      for (std::size_t i = 0; i < queries; ++i) {
-        for (std::size_t j = 0; j < keys; ++j) s(i, j) += visibility.bias(b, h, first + i, j);
-      }
-      if (request.softcap) cap(s, *request.softcap, round, true);
-      capped.put(s.data(), queries, keys, place, keys);
-    }
-    if (request.mask.present()) {
-      for (std::size_t i = 0; i < queries; ++i) {
-        const std::span<std::uint8_t> seen = seen_by(i);
-        const std::span<double> row(s.data() + i * keys, keys);
-        if (request.softcap_after_bias) {
-          const double fill = request.mask.fill.value_or(-infinity);
-          for (std::size_t j = 0; j < keys; ++j) {
-            if (seen[j] == 0 && row[j] != -infinity) row[j] = fill;
-          }
-        } else {
-          visibility.mask(b, h, first + i, seen, row);
-        }
-        for (std::size_t j = 0; j < keys && !hides.empty(); ++j) {
-          if (hides[i * keys + j] != 0) row[j] = -infinity, seen[j] = 0;
-        }
-        if (pooled) pooled->see(at, block, i, seen);
-        if (!request.weights) continue;
-        std::copy(seen.begin(), seen.end(),
-                  allowed.begin() + static_cast<std::ptrdiff_t>(place + i * keys));
-      }
-    }
-    round_weights(s);  // the fill
-    masked.put(s.data(), queries, keys, place, keys);
-    // 4. Softmax.
-    Softmax p = softmax(s, sinks ? std::optional(sinks.values<double>()[h]) : std::nullopt);
-    if (own_weight) {
-      for (std::size_t i = 0; i < queries; ++i) {
-        own_weight.replace(
-            first_cell_of(i), {p.weights.data() + i * keys, keys},
-            [&](std::size_t j) { return s(i, j) != -infinity; }, false);
-      }
-    }
-    round_weights(p.weights);
-    weights.put(p.weights.data(), queries, keys, place, keys);
-    if (pooled) pooled->add(at, block, p.weights.data());
-    lse.put(p.lse.data(), queries, 1, at * geometry.queries + first, 1);
-    empty_rows += p.empty_rows;
-    if (request.progress) request.progress(queries * keys);
-    if (kept) {
-      drop(p.weights, kept.values<std::uint8_t>().subspan(place, queries * keys),
-           request.dropout->p);
-      dropped.put(p.weights.data(), queries, keys, place, keys);
-    }
-    // 5. The weighted sum of the values.
-    round(p.weights);
-    if (value_tensor) {
-      const Matrix v = matrix(value, b, h / (geometry.heads / geometry.kv_heads));
-      const Matrix o = weighted_sum(p.weights, s, v, request.dtype);
-      const std::size_t width = geometry.value_width;
-      if (geometry.joined) {
-        const std::size_t row = geometry.heads * width;
-        output.put(o.data(), queries, width, (b * geometry.queries + first) * row + h * width, row);
-      } else {
-        output.put(o.data(), queries, width, (at * geometry.queries + first) * width, width);
-      }
-    }
-  });
-  visibility.check_where();
-  own_score.check();
-  own_weight.check();
-  AttentionResult result;
-  result.empty_rows = empty_rows;
-  result.weights = weights.finish();
-  result.dropped = dropped.finish();
-  result.output = output.finish();
-  result.scores = scores.finish();
-  result.capped = capped.finish();
-  result.masked = masked.finish();
-  if (pooled) {
-    result.pooled = pooled->weights(request.dtype);
-    if (request.mask.present()) result.pooled_allowed = pooled->allowed();
-  }
-  result.lse = lse.finish();
-  if (request.weights && request.mask.present())
-    result.allowed = Tensor(weights_shape, std::move(allowed));
-  return result;
+  return Definition(request, geometry, visibility).compute();
 }
 
 }  // namespace attn
