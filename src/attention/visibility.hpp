@@ -5,6 +5,8 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "attn/spec.hpp"
@@ -15,12 +17,22 @@
 
 namespace attn {
 
+/// All members of a mask. One more does not compile until it is named here, and then until the rows
+/// of documents, the comparison of masks and the tests have it.
+constexpr auto members_of(const Mask& mask) {
+  const auto& [causal, align, window, global, padding, allow, block, bias, alibi, valid_lens,
+               documents, prefix, chunk, dilation, where, fill] = mask;
+  return std::tie(causal, align, window, global, padding, allow, block, bias, alibi, valid_lens,
+                  documents, prefix, chunk, dilation, where, fill);
+}
+using MaskMembers = decltype(members_of(std::declval<const Mask&>()));
+
 /// A part of a mask that can hide keys.
 struct HidingPart {
   std::string_view name;
   bool (*present)(const Mask& mask);
-  bool
-      may_order;  ///< whether a mask may be causal by it: not if it hides far keys or whole samples
+  /// Whether a mask may be causal by it, which hides more than far keys or the ends of samples.
+  bool may_be_causal;
 };
 /// All hiding parts, at most 32.
 std::span<const HidingPart* const> hiding_parts() noexcept;

@@ -10,6 +10,7 @@
 #include "attn/document.hpp"
 #include "attn/error.hpp"
 
+#include "attention/visibility.hpp"
 #include "document/fields.hpp"
 #include "document/option_reader.hpp"
 #include "io/json_value.hpp"
@@ -427,16 +428,8 @@ constexpr auto parts = std::to_array<Part>({
      no_keys},
 });
 
-// A row for each member of Mask: one more member does not compile without its row.
-constexpr auto members_of = [](const Mask& mask) {
-  const auto& [causal, align, window, global, padding, allow, block, bias, alibi, valid_lens,
-               documents, prefix, chunk, dilation, where, fill] = mask;
-  return std::tie(causal, align, window, global, padding, allow, block, bias, alibi, valid_lens,
-                  documents, prefix, chunk, dilation, where, fill);
-};
-// One row more: "cu_seqlens" is another form of "documents".
-static_assert(std::tuple_size_v<decltype(members_of(std::declval<const Mask&>()))> + 1 ==
-              parts.size());
+// A row for each member of Mask, and one more: "cu_seqlens" is another form of "documents".
+static_assert(std::tuple_size_v<MaskMembers> + 1 == parts.size());
 
 // Whether the part is a key of "mask". Valid lengths are a key of the document.
 constexpr bool is_written(const Part& part) {

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <array>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -64,10 +62,8 @@ class PlanAssembly {
   // Whether the mask has a part that may hide later keys, other than a window or lengths of
   // samples.
   static bool may_hide_later_keys(const Mask& mask) {
-    constexpr std::array<std::string_view, 6> others{"window",    "valid_lens", "padding",
-                                                     "documents", "chunk",      "dilation"};
     return std::ranges::any_of(hiding_parts(), [&](const HidingPart* part) {
-      return part->present(mask) && std::ranges::count(others, part->name) == 0;
+      return part->may_be_causal && part->present(mask);
     });
   }
 

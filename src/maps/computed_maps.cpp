@@ -214,36 +214,38 @@ Tensor allowed_by(const PlannedAttention& attention,
   return {{sizes.batch, 1, sizes.queries, sizes.keys}, std::move(seen)};
 }
 
-bool same_elements(const Tensor& a, const Tensor& b) {
+// Whether members of two masks are equal.
+template <class T>
+bool same(const T& a, const T& b) {
+  return a == b;
+}
+bool same(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
   const std::size_t size = a.size() * size_of(a.dtype());
   return size == 0 || std::memcmp(a.bytes(), b.bytes(), size) == 0;
 }
-
-bool same_expression(const Expression& a, const Expression& b) {
+bool same(const Expression& a, const Expression& b) {
   return a.text == b.text &&
          std::ranges::equal(a.tables, b.tables, [](const auto& one, const auto& other) {
-           return one.first == other.first && same_elements(one.second, other.second);
+           return one.first == other.first && same(one.second, other.second);
          });
 }
+bool same(const std::optional<Window>& a, const std::optional<Window>& b) {
+  return a && b ? a->left == b->left && a->right == b->right : a.has_value() == b.has_value();
+}
+bool same(const std::optional<Alibi>& a, const std::optional<Alibi>& b) {
+  return a && b ? a->slopes == b->slopes && a->symmetric == b->symmetric
+                : a.has_value() == b.has_value();
+}
 
-// Whether two masks have the same parts. A new part does not compile until it is compared here.
+// Whether two masks have the same parts.
 bool alike(const Mask& a, const Mask& b) {
-  const auto& [causal, align, window, global, padding, allow, block, bias, alibi, lens, documents,
-               prefix, chunk, dilation, where, fill] = a;
-  const auto sides = [](const std::optional<Window>& one) {
-    return one ? std::optional(std::pair(one->left, one->right)) : std::nullopt;
-  };
-  const auto slopes = [](const std::optional<Alibi>& one) {
-    return one ? std::optional(std::pair(one->slopes, one->symmetric)) : std::nullopt;
-  };
-  return causal == b.causal && align == b.align && sides(window) == sides(b.window) &&
-         global == b.global && same_elements(padding, b.padding) && same_elements(allow, b.allow) &&
-         same_elements(block, b.block) && same_elements(bias, b.bias) &&
-         slopes(alibi) == slopes(b.alibi) && same_elements(lens, b.valid_lens) &&
-         same_elements(documents, b.documents) && same_elements(prefix, b.prefix) &&
-         chunk == b.chunk && dilation == b.dilation && same_expression(where, b.where) &&
-         fill == b.fill;
+  return std::apply(
+      [&](const auto&... of_a) {
+        return std::apply([&](const auto&... of_b) { return (same(of_a, of_b) && ...); },
+                          members_of(b));
+      },
+      members_of(a));
 }
 
 /// Maps of a model's attentions. Layers that see the same keys share the tensor of these.

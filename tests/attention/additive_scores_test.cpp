@@ -155,24 +155,14 @@ TEST_CASE("fast additive attention agrees with the reference in blocks of every 
 TEST_CASE("fast additive attention agrees with the reference for every part of a mask") {
   on_every_target([] {
     RandomRequests random(2);
-    const auto request = [&] { return additive(random, {2, 2, 110, 3}, {2, 2, 150, 3}, 6); };
-    AttentionRequest causal = request();
-    causal.mask.causal = true;
-    check_as_reference(causal);
-    causal.mask.window = attn::Window{10, {}};
-    check_as_reference(causal);
-    AttentionRequest window = request();
-    window.mask.window = attn::Window{3, 50};
-    window.mask.global = {0, 77, 149};
-    check_as_reference(window);
-    AttentionRequest empty = request();
+    attn::testing::for_masks(random,
+                             [&] {
+                               return additive(random, {2, 2, 40, 3}, {2, 2, 150, 3}, 6);
+                             },
+                             check_as_reference, {"alibi"});
+    AttentionRequest empty = additive(random, {2, 2, 110, 3}, {2, 2, 150, 3}, 6);
     empty.mask.valid_lens = Tensor({2}, std::vector<std::int64_t>{0, 101});
     check_as_reference(empty);
-    AttentionRequest flags = request();
-    flags.mask.padding = random.flags({2, 150}, 0.3);
-    flags.mask.allow = random.flags({2, 1, 110, 150}, 0.5);
-    flags.mask.bias = random.normal({110, 150});
-    check_as_reference(flags);
   });
 }
 

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
+#include <initializer_list>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,7 +12,9 @@
 
 #include "attention/paths.hpp"
 #include "attention/positions.hpp"
+#include "attention/random_mask.hpp"
 #include "attention/random_request.hpp"
+#include "document/mask_reader.hpp"
 
 namespace attn::testing {
 
@@ -126,6 +129,39 @@ inline void check_one_type(const AttentionRequest& request) {
 inline void check_both_types(const AttentionRequest& request) {
   check_one_type(request);
   check_one_type(rounded(request, DType::float64));
+}
+
+/// Calls check(request) for requests that make() gives, with each part of a mask by itself, with
+/// each beside a causal mask that is aligned to the last key, and with some of several parts. A
+/// finite fill, which no kernel takes, is left out, and parts that are named.
+template <class Make, class Check>
+void for_masks(RandomRequests& random, const Make& make, const Check& check,
+               std::initializer_list<std::string_view> without = {}) {
+  auto choose = [&](std::size_t below) { return random.number(0, below - 1); };
+  const auto checked = [&](const auto& draw) {
+    AttentionRequest request = make();
+    const Geometry geometry = check_geometry(request);
+    RandomMask masks(choose, geometry);
+    request.mask = draw(masks);
+    CAPTURE(mask_text(request.mask));
+    check(request);
+  };
+  using Masks = RandomMask<decltype(choose)>;
+  for (const auto& part : Masks::parts()) {
+    if (part.name == "fill" || std::ranges::count(without, part.name) > 0) continue;
+    checked([&](Masks& masks) { return masks.of(part); });
+    checked([&](Masks& masks) {
+      Mask mask = masks.of(part);
+      mask.causal = true;
+      mask.align = Alignment::lower_right;
+      return mask;
+    });
+  }
+  std::vector<std::string_view> left_out(without);
+  left_out.push_back("fill");
+  for (int round = 0; round < 4; ++round) {
+    checked([&](Masks& masks) { return masks.any(3, left_out); });
+  }
 }
 
 /// The tensor with another element at that place.

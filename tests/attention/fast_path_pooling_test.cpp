@@ -115,6 +115,13 @@ TEST_CASE("masks hold in weights pooled inside the kernel") {
       request.mask.padding = random.flags({2, 450}, 0.3);
       request.softcap = 4.0;
       check_as_reference(request);
+      attn::testing::for_masks(
+          random,
+          [&] {
+            return pooled_request(random, {2, 4, 35, 20}, {2, 2, 150, 20}, DType::float32,
+                                  {6, reduction});
+          },
+          check_as_reference);
     }
   });
 }

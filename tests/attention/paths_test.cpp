@@ -74,6 +74,29 @@ TEST_CASE("medium attentions are rounded once, as the reference's are") {
   });
 }
 
+TEST_CASE("medium attentions are rounded once, as the reference's are, for every part of a mask") {
+  on_every_target([] {
+    RandomRequests random(12);
+    std::size_t different = 0, all = 0;
+    for_masks(
+        random,
+        [&] {
+          return random_attention(random, {2, 2, 33, 24}, {2, 2, 90, 24}, 18);
+        },
+        [&](const AttentionRequest& request) {
+          const std::optional<AttentionResult> result = exact_fast(request);
+          REQUIRE(result);
+          const AttentionResult expected = reference(request);
+          different +=
+              unlike(result->weights, expected.weights) + unlike(result->output, expected.output);
+          all += expected.weights.size() + expected.output.size();
+          CHECK(same_bits(result->allowed, expected.allowed));
+          CHECK(result->empty_rows == expected.empty_rows);
+        });
+    CHECK(different * 10'000 < all);
+  });
+}
+
 TEST_CASE("medium additive attentions are rounded once, as the reference's are") {
   on_every_target([] {
     RandomRequests random(13);

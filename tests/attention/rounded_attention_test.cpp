@@ -130,6 +130,22 @@ TEST_CASE("16-bit types are computed by kernels as the reference rounds them") {
   });
 }
 
+TEST_CASE("16-bit types are computed as the reference rounds them for every part of a mask") {
+  on_every_target([] {
+    RandomRequests random(64);
+    for (const DType dtype : {DType::bfloat16, DType::float16}) {
+      CAPTURE(attn::name(dtype));
+      // Slopes and biases are multiples of powers of two, so that scores stay exact.
+      attn::testing::for_masks(
+          random,
+          [&] {
+            return attention(random, {13, 65, 31, 17}, dtype);
+          },
+          check_as_reference);
+    }
+  });
+}
+
 TEST_CASE("biases and sinks leave the weights of 16-bit types in float32") {
   on_every_target([] {
     RandomRequests random(62);

@@ -8,20 +8,24 @@
 
 #include <doctest/doctest.h>
 
+#include "attention/key_intervals.hpp"
+#include "attention/random_mask.hpp"
+#include "attention/random_request.hpp"
 #include "attention/visibility.hpp"
 
 namespace {
 
 using attn::Alignment;
 using attn::Geometry;
+using attn::KeyIntervals;
 using attn::Mask;
 using attn::Shape;
 using attn::Tensor;
 using attn::Visibility;
-using attn::Window;
+using attn::testing::RandomMask;
+using attn::testing::RandomRequests;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t huge = std::numeric_limits<std::size_t>::max();
 
 // Random masks are judged by the definitions read word for word, an entry at a time and
 // in wide integers, without anything in common with the code under test.
@@ -114,90 +118,43 @@ bool seen_by_definition(const Mask& mask, const Geometry& geometry, const Entry&
   if (mask.padding && broadcast_entry<std::uint8_t>(mask.padding, {at.batch, at.key})) return false;
   if (mask.allow && !broadcast_entry<std::uint8_t>(mask.allow, index)) return false;
   if (mask.block && broadcast_entry<std::uint8_t>(mask.block, index)) return false;
+  for (const attn::testing::WhereRule& rule : attn::testing::where_rules) {
+    if (mask.where.text != rule.text) continue;
+    const auto offset = static_cast<std::ptrdiff_t>(offset_by_definition(mask, geometry, at));
+    const auto index_in = [](std::size_t place) { return static_cast<std::ptrdiff_t>(place); };
+    if (!rule.holds(index_in(at.head), index_in(at.query), index_in(at.key), offset)) return false;
+  }
   return !(mask.bias && broadcast_entry<float>(mask.bias, index) == -infinity);
 }
 
-class RandomMasks {
+// Choices of one random generator.
+class Chooser {
  public:
-  explicit RandomMasks(unsigned seed) : random_(seed) {}
+  explicit Chooser(unsigned seed) : random_(seed) {}
 
-  std::size_t number(std::size_t first, std::size_t last) {
-    return std::uniform_int_distribution<std::size_t>(first, last)(random_);
-  }
-  bool chance(double probability) { return std::bernoulli_distribution(probability)(random_); }
+  std::size_t operator()(std::size_t below) { return random_.number(0, below - 1); }
 
   Geometry geometry() {
+    const auto chance = [&](std::size_t tenths) { return (*this)(10) < tenths; };
     Geometry result;
-    result.batch_axis = chance(0.7);
-    result.head_axis = chance(0.5);
-    result.batch = result.batch_axis ? number(1, 3) : 1;
-    result.heads = result.head_axis ? number(1, 3) : 1;
-    result.queries = number(1, 7);
-    result.past = chance(0.5) ? number(1, 4) : 0;
-    result.keys = result.past + number(1, 7);
+    result.batch_axis = chance(7);
+    result.head_axis = chance(5);
+    result.batch = result.batch_axis ? random_.number(1, 3) : 1;
+    result.heads = result.head_axis ? random_.number(1, 3) : 1;
+    result.queries = random_.number(1, 7);
+    result.past = chance(5) ? random_.number(1, 4) : 0;
+    result.keys = result.past + random_.number(1, 7);
     return result;
   }
 
-  std::optional<std::size_t> reach() {
-    if (chance(0.2)) return std::nullopt;
-    return chance(0.1) ? huge - number(0, 1) * (huge / 2) : number(0, 4);
-  }
-
-  // One of the shapes that broadcast against the weights.
-  Shape broadcastable(const Geometry& geometry) {
-    const Shape weights = geometry.weights_shape();
-    Shape shape(weights.end() - static_cast<std::ptrdiff_t>(number(0, weights.size())),
-                weights.end());
-    for (std::size_t& size : shape) size = chance(0.3) ? 1 : size;
-    return shape;
-  }
-
-  Tensor flags(Shape shape, double probability) {
-    std::vector<std::uint8_t> elements(attn::element_count(shape));
-    for (auto& element : elements) element = chance(probability);
-    return {std::move(shape), std::move(elements)};
-  }
-
-  Tensor lengths(Shape shape, std::size_t keys) {
-    std::vector<std::int64_t> elements(attn::element_count(shape));
-    for (auto& element : elements) element = static_cast<std::int64_t>(number(0, keys));
-    return {std::move(shape), std::move(elements)};
-  }
-
-  Tensor biases(Shape shape) {
-    std::vector<float> elements(attn::element_count(shape));
-    for (auto& element : elements) {
-      element = chance(0.1) ? -INFINITY : static_cast<float>(number(0, 100)) / 10 - 5;
-    }
-    return {std::move(shape), std::move(elements)};
-  }
-
-  // Each part is there with the given probability.
-  Mask mask(const Geometry& geometry, double probability) {
-    Mask result;
-    const std::size_t samples = chance(0.3) ? 1 : geometry.batch;
-    result.causal = chance(probability);
-    result.align = chance(0.5) ? Alignment::lower_right : Alignment::upper_left;
-    if (chance(probability)) result.window = Window{reach(), reach()};
-    if (chance(probability)) result.global = {number(0, geometry.keys - 1)};
-    if (chance(probability)) result.padding = flags({samples, geometry.keys}, 0.2);
-    if (chance(probability)) result.allow = flags(broadcastable(geometry), 0.8);
-    if (chance(probability)) result.block = flags(broadcastable(geometry), 0.2);
-    if (chance(probability)) result.bias = biases(broadcastable(geometry));
-    if (chance(probability)) {
-      const Shape shape = chance(0.5) ? Shape{samples} : Shape{samples, geometry.queries};
-      result.valid_lens = lengths(shape, geometry.keys);
-    }
-    if (chance(0.3)) result.fill = -1e6;
-    if (chance(probability)) result.documents = lengths({samples, geometry.keys}, 2);
-    if (chance(probability)) result.prefix = lengths(Shape{samples}, geometry.keys);
-    if (chance(probability)) result.chunk = number(1, 5);
-    if (result.window && chance(probability)) result.dilation = number(1, 4);
-    return result;
+  Mask mask(const Geometry& geometry, std::size_t tenths) {
+    RandomMask draw([this](std::size_t below) { return (*this)(below); }, geometry);
+    draw.farthest = 4;
+    return draw.any(tenths);
   }
 
  private:
-  std::mt19937 random_;
+  RandomRequests random_;
 };
 
 template <class Check>
@@ -209,8 +166,20 @@ void for_each_row(const Geometry& geometry, Check check) {
   }
 }
 
+// A query sees no key outside of its interval, and all keys in it if the intervals say so.
+void check_interval(const KeyIntervals& intervals, const Entry& at,
+                    const std::vector<std::uint8_t>& seen) {
+  const auto [first, end] = intervals.of(at.batch, at.head, at.query);
+  for (std::size_t j = 0; j < seen.size(); ++j) {
+    const bool within = j >= first && j < end;
+    REQUIRE((within || seen[j] == 0));
+    REQUIRE((!within || !intervals.whole() || seen[j] == 1));
+  }
+}
+
 void check_against_definition(const Mask& mask, const Geometry& geometry) {
   const Visibility visibility(mask, geometry, {});
+  const KeyIntervals of_places(visibility), found(visibility, geometry, 1);
   for_each_row(geometry, [&](std::size_t b, std::size_t h, std::size_t i) {
     std::vector<std::uint8_t> seen(geometry.keys, 7), expected_seen(geometry.keys);
     std::vector<double> scores(geometry.keys), expected_scores(geometry.keys);
@@ -226,6 +195,8 @@ void check_against_definition(const Mask& mask, const Geometry& geometry) {
     }
     visibility.see(b, h, i, seen);
     REQUIRE(seen == expected_seen);
+    check_interval(of_places, {b, h, i, 0}, expected_seen);
+    check_interval(found, {b, h, i, 0}, expected_seen);
     visibility.mask(b, h, i, seen, scores);
     REQUIRE(scores == expected_scores);
     for (std::size_t j = 0; j < geometry.keys; ++j)
@@ -244,20 +215,50 @@ void check_against_definition(const Mask& mask, const Geometry& geometry) {
 }
 
 TEST_CASE("random masks of few parts hide what the definitions say") {
-  RandomMasks random(1);
-  for (int round = 0; round < 3000; ++round) {
+  Chooser random(1);
+  for (int round = 0; round < 4000; ++round) {
     CAPTURE(round);
     const Geometry geometry = random.geometry();
-    check_against_definition(random.mask(geometry, 0.15), geometry);
+    check_against_definition(random.mask(geometry, 2), geometry);
   }
 }
 
 TEST_CASE("random masks of most parts together hide what the definitions say") {
-  RandomMasks random(2);
+  Chooser random(2);
   for (int round = 0; round < 2000; ++round) {
     CAPTURE(round);
     const Geometry geometry = random.geometry();
-    check_against_definition(random.mask(geometry, 0.7), geometry);
+    check_against_definition(random.mask(geometry, 7), geometry);
+  }
+}
+
+TEST_CASE("the generator of masks draws every part of them") {
+  Chooser random(3);
+  const Geometry geometry = random.geometry();
+  RandomMask draw([&](std::size_t below) { return random(below); }, geometry);
+  const auto is_there = [](const auto& member, const auto& absent) {
+    if constexpr (requires { static_cast<bool>(member) == true; }) {
+      return static_cast<bool>(member);
+    } else if constexpr (requires { member.empty(); }) {
+      return !member.empty();
+    } else {
+      return member != absent;
+    }
+  };
+  std::size_t at = 0;
+  for (const auto& part : draw.parts()) {
+    CAPTURE(std::string(part.name));
+    const Mask mask = draw.of(part), none;
+    std::vector<bool> there;
+    std::apply(
+        [&](const auto&... members) {
+          std::apply(
+              [&](const auto&... absent) { (there.push_back(is_there(members, absent)), ...); },
+              attn::members_of(none));
+        },
+        attn::members_of(mask));
+    CHECK(there[at]);
+    ++at;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attention/paths.hpp"
+#include "attention/random_mask.hpp"
 #include "fuzz/fuzz_input.hpp"
 #include "kernels/cpu_target.hpp"
 #include "support/overloaded.hpp"
@@ -51,33 +52,6 @@ Tensor numbers(Shape shape, Choices& choices) {
   return {std::move(shape), std::move(elements)};
 }
 
-Tensor flags(Shape shape, Choices& choices) {
-  std::vector<std::uint8_t> elements(element_count(shape));
-  for (std::uint8_t& element : elements) element = choices.flag();
-  return {std::move(shape), std::move(elements)};
-}
-
-void choose_mask(Mask& mask, std::size_t batch, std::size_t queries, std::size_t keys,
-                 Choices& choices) {
-  mask.causal = choices.flag();
-  if (choices.flag()) mask.align = Alignment::lower_right;
-  if (choices.flag()) {
-    mask.window.emplace();
-    if (choices.flag()) mask.window->left = choices.upto(keys);
-    if (choices.flag()) mask.window->right = choices.upto(keys);
-    if (choices.flag()) mask.global = {choices.upto(keys - 1)};
-  }
-  if (choices.flag()) mask.padding = flags({batch, keys}, choices);
-  if (choices.flag()) mask.allow = flags({queries, keys}, choices);
-  if (choices.flag()) mask.block = flags({queries, 1}, choices);
-  if (choices.flag()) mask.bias = numbers({queries, keys}, choices);
-  if (choices.flag()) {
-    std::vector<std::int64_t> lens(batch);
-    for (std::int64_t& length : lens) length = static_cast<std::int64_t>(choices.upto(keys));
-    mask.valid_lens = Tensor({batch}, std::move(lens));
-  }
-}
-
 // All numbers more by one, in single precision.
 Tensor shifted(const Tensor& tensor, float by) {
   const auto from = tensor.values<float>();
@@ -86,15 +60,8 @@ Tensor shifted(const Tensor& tensor, float by) {
   return {tensor.shape(), std::move(elements)};
 }
 
-// Terms by distance; with a bias perhaps so large that both cancel each other.
-void choose_distance_terms(AttentionRequest& request, std::size_t heads, Choices& choices) {
-  if (choices.flag()) {
-    Alibi& alibi = request.mask.alibi.emplace();
-    alibi.symmetric = choices.flag();
-    for (std::size_t h = 0; h < heads; ++h) {
-      alibi.slopes.push_back(static_cast<double>(choices.number()));
-    }
-  }
+// A relative bias; with a bias perhaps so large that both cancel each other.
+void choose_relative_bias(AttentionRequest& request, std::size_t heads, Choices& choices) {
   if (!choices.flag()) return;
   RelativeBias& relative = request.relative_bias.emplace();
   relative.buckets = 8;
@@ -162,9 +129,17 @@ void choose_expressions(AttentionRequest& request, Choices& choices) {
   };
   request.score_expression.text = one_of({"s - 0.1 * abs(i - j)", "j % 5 == 3 && i != j ? -inf : s",
                                           "0.5 * s + 0.25 * h", "2 * tanh(s / 2)", "0 * i"});
-  request.mask.where.text =
-      one_of({"(i + j) % 3 != 0", "abs(i + offset - j) < 9", "j // 4 != 2 || h == 1", "j < i"});
   request.weight_expression.text = one_of({"0.5 * p + 0.01", "p * (1 + 0.1 * (j % 3))"});
+}
+
+// Parts of a mask, few or many. No kernel takes a finite fill, and only products take ALiBi.
+void choose_mask(AttentionRequest& request, Choices& choices) {
+  const Geometry geometry = check_geometry(request);
+  const auto choose = [&](std::size_t below) { return choices.upto(below - 1); };
+  testing::RandomMask masks(choose, geometry);
+  const Kind kind = kind_of(request.score);
+  const bool products = kind == Kind::dot_product || kind == Kind::scaled_dot_product;
+  request.mask = masks.any(choices.upto(7), {"fill", products ? "fill" : "alibi"});
 }
 
 AttentionRequest choose(Choices& choices) {
@@ -184,7 +159,6 @@ AttentionRequest choose(Choices& choices) {
   const std::size_t past = continued ? choices.upto(20) : 0;
   if (choices.flag()) request.scale = choices.number();
   if (choices.flag()) request.softcap = 1 + static_cast<double>(choices.upto(50));
-  choose_mask(request.mask, batch, queries, keys + past, choices);
   const Shape value{batch, kv_heads, keys, value_width};
   std::visit(
       Overloaded{
@@ -200,16 +174,17 @@ AttentionRequest choose(Choices& choices) {
             compared.past_value = numbers({batch, kv_heads, past, value_width}, choices);
           }},
       request.score);
-  const Kind chosen = kind_of(request.score);
-  if (chosen == Kind::dot_product || chosen == Kind::scaled_dot_product) {
-    choose_distance_terms(request, heads, choices);
-    choose_large_product(request, choices);
-  }
   const std::vector<Tensor*> parameters = parameters_of(request.score);
   const std::size_t hidden = parameters.empty() ? 1 : 1 + choices.upto(19);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Shape shape = shape_of(info(kind_of(request.score)).parameters[i], width, width, hidden);
     *parameters[i] = numbers(shape, choices);
+  }
+  choose_mask(request, choices);
+  const Kind chosen = kind_of(request.score);
+  if (chosen == Kind::dot_product || chosen == Kind::scaled_dot_product) {
+    choose_relative_bias(request, heads, choices);
+    choose_large_product(request, choices);
   }
   if (auto* const general = std::get_if<General>(&request.score)) {
     choose_large_projection(*general, general->W, choices);
