@@ -259,11 +259,8 @@ struct ExpressionTree::Pass {
       }
       case Operation::remainder: {
         const Number a = operand(0), b = operand(1);
-        const double x = value_of(a), y = value_of(b), rest = std::fmod(x, y);
-        const double value = rest == 0               ? std::copysign(0.0, y)
-                             : (rest < 0) != (y < 0) ? rest + y
-                                                     : rest;
-        return joined(a, applied(b, value, [&] { return -std::floor(x / y); }), value);
+        const double x = value_of(a), y = value_of(b), value = kernels::floor_remainder(x, y);
+        return joined(a, applied(b, value, [&] { return -kernels::floor_quotient(x, y); }), value);
       }
       case Operation::plus: {
         const Number a = operand(0), b = operand(1);
@@ -276,7 +273,7 @@ struct ExpressionTree::Pass {
       case Operation::choice:
         return number(0) != 0 ? operand(1) : operand(2);
       case Operation::floor_over:
-        return {std::floor(number(0) / number(1))};
+        return {kernels::floor_quotient(number(0), number(1))};
       case Operation::opposite:
         return truth(number(0) == 0);
       case Operation::less:

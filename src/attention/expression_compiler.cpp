@@ -355,10 +355,14 @@ class ExpressionRows::Compiler {
         }
         return add(RowOperation::remainder, {}, steep ? infinity : 0);
       default:
+        const auto exact = [](const Bounds& of) { return of.whole && of.size() < 0x1p53; };
+        const RowOperation floor_over = known && exact(x.bounds) && exact(y.bounds)
+                                            ? RowOperation::floor_over_whole
+                                            : RowOperation::floor_over;
         if (x.bounds.low >= 0 && y.bounds.low >= 1) {
-          return add(RowOperation::floor_over, {0, x.bounds.high, true}, steep ? infinity : 0);
+          return add(floor_over, {0, x.bounds.high, true}, steep ? infinity : 0);
         }
-        return add(RowOperation::floor_over, {}, steep ? infinity : 0);
+        return add(floor_over, {}, steep ? infinity : 0);
     }
   }
 

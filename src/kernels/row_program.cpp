@@ -140,14 +140,12 @@ class Step {
     });
   }
 
-  // a − b⌊a/b⌋ with the sign of b, also of zero, as in Python. std::fmod() gives it exactly, and so
-  // does a fused product where the quotient is so small that its whole part is exact. One that was
-  // rounded up to a whole number leaves a rest of the other sign.
-  void remainder() const {
-    const auto rest_of = [](double a, double b) {
-      const double rest = std::fmod(a, b);
-      return rest == 0 ? std::copysign(0.0, b) : (rest < 0) != (b < 0) ? rest + b : rest;
-    };
+  // f(a, b, ⌊a / b⌋ of the rounded quotient, a − b⌊a / b⌋, whether it has another sign than b)
+  // where quotients are so small that their whole parts and the fused rests are exact, else the
+  // function number by number. A quotient that was rounded up to a whole number leaves a rest of
+  // the other sign.
+  template <class F>
+  HWY_INLINE void divide([[maybe_unused]] const F& f, double (*function)(double, double)) const {
 #if HWY_NATIVE_FMA
     rows([&](const Row& row) HWY_ATTR {
       const Doubles d;
@@ -158,20 +156,41 @@ class Step {
           const V whole = hn::Floor(quotient);
           const V rest = hn::IfThenElse(hn::Eq(whole, zero), a, hn::NegMulAdd(b, whole, a));
           const auto other_sign = hn::Xor(hn::Lt(rest, zero), hn::Lt(b, zero));
-          const V mended = hn::IfThenElse(other_sign, hn::Add(rest, b), rest);
-          hn::StoreU(hn::IfThenElse(hn::Eq(rest, zero), hn::CopySign(zero, b), mended), d,
-                     row.to + k);
+          hn::StoreU(f(b, quotient, whole, rest, other_sign), d, row.to + k);
           continue;
         }
         for (std::size_t n = k; n < k + lanes; ++n) {
-          row.to[n] = rest_of(row.number(0, n), row.number(1, n));
+          row.to[n] = function(row.number(0, n), row.number(1, n));
         }
       }
     });
 #else
-    cells(
-        [&](const Row& row, std::size_t k) { return rest_of(row.number(0, k), row.number(1, k)); });
+    cells([&](const Row& row, std::size_t k) {
+      return function(row.number(0, k), row.number(1, k));
+    });
 #endif
+  }
+
+  void remainder() const {
+    divide(
+        [](V b, V, V, V rest, auto other_sign) HWY_ATTR {
+          const auto zero = hn::Zero(Doubles());
+          const V mended = hn::IfThenElse(other_sign, hn::Add(rest, b), rest);
+          return hn::IfThenElse(hn::Eq(rest, zero), hn::CopySign(zero, b), mended);
+        },
+        &floor_remainder);
+  }
+
+  void floor_over() const {
+    divide(
+        [](V, V quotient, V whole, V rest, auto other_sign) HWY_ATTR {
+          const Doubles d;
+          const auto zero = hn::Zero(d);
+          const auto too_large = hn::AndNot(hn::Eq(rest, zero), other_sign);
+          const V mended = hn::IfThenElse(too_large, hn::Sub(whole, hn::Set(d, 1.0)), whole);
+          return hn::IfThenElse(hn::Eq(mended, zero), hn::CopySign(zero, quotient), mended);
+        },
+        &floor_quotient);
   }
 
   void exact_power() const {
@@ -371,6 +390,8 @@ void run_step(const RowStep& of, const RowRegisters& registers, const RowPiece& 
     case Operation::over:
       return step.two([](V a, V b) HWY_ATTR { return hn::Div(a, b); });
     case Operation::floor_over:
+      return step.floor_over();
+    case Operation::floor_over_whole:
       return step.two([](V a, V b) HWY_ATTR { return floor_of(hn::Div(a, b)); });
     case Operation::remainder:
       return step.remainder();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -31,6 +32,26 @@ struct RowPiece {
   constexpr std::size_t distances() const { return keys + rows - 1; }
 };
 
+/// a // b and a % b as Python's floats have them: the multiple of b that is nearest to a from below
+/// (from above where b < 0), in whole b, and what is left, with the sign of b, also of zero. Unlike
+/// ⌊a / b⌋ of the rounded quotient, 1 // 0.1 is 9. Where Python refuses b = 0, a // b is a / b, and
+/// a % b is NaN.
+inline double floor_remainder(double a, double b) {
+  const double rest = std::fmod(a, b);
+  if (rest == 0) return std::copysign(0.0, b);
+  return (rest < 0) != (b < 0) ? rest + b : rest;
+}
+inline double floor_quotient(double a, double b) {
+  if (b == 0) return a / b;
+  const double rest = std::fmod(a, b);
+  // A multiple of b but for its rounding.
+  double quotient = (a - rest) / b;
+  if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
+  if (quotient == 0) return std::copysign(0.0, a / b);
+  const double whole = std::floor(quotient);
+  return quotient - whole > 0.5 ? whole + 1 : whole;
+}
+
 /// Operations on numbers a, b, c; truths are 0 and 1.
 enum class RowOperation : std::uint8_t {
   keys,            ///< index of the key
@@ -42,8 +63,9 @@ enum class RowOperation : std::uint8_t {
   minus,
   times,
   over,
-  floor_over,  ///< ⌊a / b⌋
-  remainder,   ///< a − b ⌊a / b⌋
+  floor_over,        ///< floor_quotient()
+  floor_over_whole,  ///< the same of whole numbers below 2⁵³: ⌊a / b⌋ of the rounded quotient
+  remainder,         ///< floor_remainder()
   power,
   exact_power,  ///< that of the standard library
   less,
