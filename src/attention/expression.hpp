@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attn/error.hpp"
 #include "attn/spec.hpp"
 
 #include "attention/geometry.hpp"
@@ -93,8 +94,11 @@ class ExpressionTree {
 };
 
 /// Throws Error(input) at "/tables/NAME" for a table whose name is no name or known already, or
-/// that has no element or more than three axes.
+/// that has no element or more than three axes, and at its element for an integer beyond ±2⁵³.
 void check_tables(const Expression& expression);
+
+/// The error about an integer of a table that double precision may round.
+Error rounded_integer(const std::string& number, const std::string& where);
 
 /// The first faulty cell of an expression by (b, h, i, j), whatever the order of computation.
 class ExpressionFaults {

@@ -10,6 +10,7 @@
 #include "attention/expression.hpp"
 #include "attention/expression_language.hpp"
 #include "support/translated.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -56,6 +57,33 @@ std::string with_caret(const std::string& text, std::size_t at) {
   return "\n    " + line + "\n    " + std::string(before, ' ') + "^";
 }
 
+Error rounded_integer(const std::string& number, const std::string& where) {
+  return input_error(
+      translated("the integer {1} is beyond ±2^53, where double precision rounds", number), where,
+      translated(
+          "number such ids from 0, or give those of documents as \"documents\" of the mask"));
+}
+
+namespace {
+
+// Throws at the element for the first integer that double precision may round.
+void check_integers(const Tensor& table, const std::string& at) {
+  if (table.dtype() != DType::int64 || is_shape_only(table)) return;
+  constexpr std::int64_t most = std::int64_t{1} << 53U;
+  const auto numbers = table.values<std::int64_t>();
+  const auto large = std::ranges::find_if(
+      numbers, [](std::int64_t number) { return number > most || number < -most; });
+  if (large == numbers.end()) return;
+  auto element = static_cast<std::size_t>(large - numbers.begin());
+  std::string place;
+  for (std::size_t axis = table.rank(); axis-- > 0; element /= table.shape()[axis]) {
+    place = "/" + std::to_string(element % table.shape()[axis]) + place;
+  }
+  throw rounded_integer(std::to_string(*large), at + place);
+}
+
+}  // namespace
+
 void check_tables(const Expression& expression) {
   for (const auto& [name, tensor] : expression.tables) {
     const std::string at = "/tables/" + name;
@@ -75,6 +103,7 @@ void check_tables(const Expression& expression) {
                                    attn::text(tensor.shape()), tensor.rank()),
                         at, translated("give a number or a tensor of one to three axes"));
     }
+    check_integers(tensor, at);
     if (tensor.size() == 0) {
       throw input_error(translated("the table \"{1}\" is empty", name), at,
                         translated("give a number or a tensor of one to three axes"));

@@ -67,6 +67,7 @@ class Description {
     add(value.type());
     std::visit(Overloaded{[&](bool truth) { add(truth); }, [&](double number) { add(number); },
                           [&](std::int64_t number) { add(number); },
+                          [&](JsonValue::LargeInteger large) { add(large.nearest); },
                           [&](const JsonValue::Text& text) { add(*text); },
                           [&](const JsonValue::Array& elements) { add(*elements); },
                           [&](const JsonValue::Object& members) {

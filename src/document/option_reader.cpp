@@ -13,6 +13,7 @@
 #include "attention/expression.hpp"
 #include "document/fields.hpp"
 #include "io/json_value.hpp"
+#include "io/number_array.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 
@@ -371,10 +372,35 @@ std::string expect_expression(const JsonValue& value, const std::string& place) 
                     translated("give one such as {1}", "s - 0.1 * abs(i - j)"));
 }
 
+namespace {
+
+// Throws for the first number that is written as an integer which double precision may round.
+void check_written(const JsonValue& value, const std::string& place) {
+  if (value.is_large_integer()) {
+    throw rounded_integer(
+        value.is_integer() ? std::to_string(value.integer()) : number_text(value.number()), place);
+  }
+  // A block that can be read as doubles has no integer of over 15 digits.
+  if (const NumberBlock* block = value.block(); block != nullptr && block->as(DType::float64))
+    return;
+  if (value.is(JsonValue::Type::array)) {
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      check_written(value.element(i), pointer_to(place, i));
+    }
+  }
+  if (!value.is(JsonValue::Type::object)) return;
+  for (const char* member : {"data", "value"}) {
+    if (const JsonValue* of = value.find(member)) check_written(*of, pointer_to(place, member));
+  }
+}
+
+}  // namespace
+
 Tables read_tables(const JsonValue& value, const std::string& place, TensorSource& tensors) {
   Tables tables;
   for (const JsonMember& member : expect_object(value, place).members()) {
     const std::string at = pointer_to(place, member.key);
+    check_written(member.value, at);
     if (member.value.is(JsonValue::Type::number)) {
       tables.emplace_back(member.key, Tensor(Shape{}, std::vector<double>{member.value.number()}));
     } else {
@@ -382,7 +408,8 @@ Tables read_tables(const JsonValue& value, const std::string& place, TensorSourc
       while (first->is(JsonValue::Type::array) && first->size() > 0) first = &first->element(0);
       const bool flags = first->is(JsonValue::Type::boolean);
       tables.emplace_back(member.key,
-                          tensors.read(member.value, flags ? DType::boolean : DType::float64, at));
+                          tensors.read(member.value, flags ? DType::boolean : DType::float64, at,
+                                       TensorSource::Integers::kept));
     }
   }
   check_tables({"", tables});

@@ -243,14 +243,15 @@ std::shared_ptr<const MappedFile> TensorSource::bytes(const std::string& name) {
 
 Tensor TensorSource::once(const std::string& key, const std::string& pointer,
                           const std::function<Tensor()>& read, DType dtype,
-                          const std::string& conversion) {
+                          const std::string& conversion, Integers integers) {
   const auto known = tensors_.find(key);
   if (keeps_ && known != tensors_.end()) return known->second;
   const Tensor tensor = read();
   check_element_limit(tensor.size(), access_.limits.elements, pointer);
   read_ += static_cast<double>(tensor.size());
   check_elements(read_elements(), translated("what the document names up to here"), pointer);
-  Tensor converted = checked_conversion(tensor, dtype, conversion);
+  const bool kept = integers == Integers::kept && tensor.dtype() == DType::int64;
+  Tensor converted = checked_conversion(tensor, kept ? DType::int64 : dtype, conversion);
   if (keeps_) tensors_.emplace(key, converted);
   return converted;
 }
@@ -270,13 +271,14 @@ Tensor TensorSource::drawn(const Shape& shape, DType dtype, const std::string& p
   return sketching_ ? shape_only(shape, dtype) : draw();
 }
 
-Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string& pointer) {
+Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string& pointer,
+                          Integers integers) {
   const bool object = value.is(JsonValue::Type::object);
   if (object && has_view(value)) {
     JsonValue whole = value;
     const TensorView view = take_view(whole, pointer);
     if (!whole.find("file") && !whole.find("data")) form_of(value, pointer);  // throws
-    return viewed(read(whole, dtype, pointer), view, pointer);
+    return viewed(read(whole, dtype, pointer, integers), view, pointer);
   }
   const std::string_view form = object ? form_of(value, pointer).key() : "data";
   if (form != "data" && form != "file") return made(value, form, dtype, pointer);
@@ -286,7 +288,7 @@ Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string
   };
   return once(
       pointer, pointer, [&] { return tensor_from_json(value, dtype, pointer, open); }, dtype,
-      pointer_to(pointer, form));
+      pointer_to(pointer, form), integers);
 }
 
 // Notes the element type of a file at a top-level key. Each key is read more than once.

@@ -44,9 +44,13 @@ class TensorSource {
   /// Starts the generator for random tensors without a seed of their own.
   void seed(std::int64_t seed);
 
+  /// Whether a file's integers become the wanted type, or stay int64.
+  enum class Integers { converted, kept };
+
   /// Reads the value at the JSON pointer `pointer`. Throws Error(input) below it, or Error(file)
   /// naming the file.
-  Tensor read(const JsonValue& value, DType dtype, const std::string& pointer);
+  Tensor read(const JsonValue& value, DType dtype, const std::string& pointer,
+              Integers integers = Integers::converted);
 
   /// The document's generator. Throws Error(input) at `pointer` if there is no seed; `drawn` names
   /// the part that needs one.
@@ -93,7 +97,8 @@ class TensorSource {
 
   void note_type(const std::string& type, DType dtype, const std::string& pointer);
   Tensor once(const std::string& key, const std::string& pointer,
-              const std::function<Tensor()>& read, DType dtype, const std::string& conversion);
+              const std::function<Tensor()>& read, DType dtype, const std::string& conversion,
+              Integers integers = Integers::converted);
 
   std::filesystem::path folder_;
   FileAccess access_;

@@ -55,9 +55,12 @@ class Builder {
     if (std::in_range<std::int64_t>(number)) {
       return number_integer(static_cast<std::int64_t>(number));
     }
-    return add({static_cast<double>(number)});
+    return add({JsonValue::LargeInteger{static_cast<double>(number)}});
   }
-  bool number_float(double number, const std::string&) { return add({number}); }
+  bool number_float(double number, const std::string& text) {
+    const bool integral = text.find_first_of(".eE") == text.npos;
+    return integral ? add({JsonValue::LargeInteger{number}}) : add({number});
+  }
   bool string(std::string& text) {
     return add({text.empty() ? JsonValue::Text() : JsonValue::Text(std::move(text))});
   }

@@ -26,8 +26,8 @@ namespace {
 static_assert(sizeof(JsonValue) == 16);
 
 JsonValue::Type JsonValue::type() const noexcept {
-  constexpr Type types[] = {Type::null,   Type::boolean, Type::number, Type::number,
-                            Type::string, Type::array,   Type::object, Type::array};
+  constexpr Type types[] = {Type::null,  Type::boolean, Type::number, Type::number, Type::string,
+                            Type::array, Type::object,  Type::array,  Type::number};
   return types[data.index()];
 }
 
@@ -39,6 +39,7 @@ bool JsonValue::boolean() const {
 double JsonValue::number() const {
   if (const auto* number = std::get_if<double>(&data)) return *number;
   if (const auto* integer = std::get_if<std::int64_t>(&data)) return static_cast<double>(*integer);
+  if (const auto* large = std::get_if<LargeInteger>(&data)) return large->nearest;
   throw_misread(*this, to_translate("a number"));
 }
 
@@ -54,6 +55,13 @@ std::int64_t JsonValue::integer() const {
   if (const auto* integer = std::get_if<std::int64_t>(&data)) return *integer;
   if (is_integer()) return static_cast<std::int64_t>(std::get<double>(data));
   throw_misread(*this, to_translate("an integer"));
+}
+
+bool JsonValue::is_large_integer() const noexcept {
+  constexpr std::int64_t most = std::int64_t{1} << 53U;
+  const auto* integer = std::get_if<std::int64_t>(&data);
+  return std::holds_alternative<LargeInteger>(data) ||
+         (integer != nullptr && (*integer > most || *integer < -most));
 }
 
 const std::string& JsonValue::string() const {

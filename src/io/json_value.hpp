@@ -64,6 +64,8 @@ class JsonValue {
   /// True for a whole number that fits int64_t: "3", "3.0" and "3e0" alike.
   bool is_integer() const noexcept;
   std::int64_t integer() const;
+  /// True for a number that the text writes as an integer beyond ±2⁵³, which a double may round.
+  bool is_large_integer() const noexcept;
   const std::string& string() const;
 
   /// Arrays.
@@ -77,12 +79,17 @@ class JsonValue {
   std::span<const JsonMember> members() const;
   const JsonValue* find(std::string_view key) const noexcept;
 
-  // Integers apart from other numbers, because doubles lose those above 2^53.
+  // Integers apart from other numbers, because doubles lose those above 2^53; those beyond int64
+  // as the nearest double.
+  struct LargeInteger {
+    double nearest;
+  };
   using Text = Boxed<std::string>;
   using Array = Boxed<std::vector<JsonValue>>;
   using Object = Boxed<std::vector<JsonMember>>;
   using Block = Boxed<std::shared_ptr<const NumberBlock>>;
-  std::variant<std::monostate, bool, double, std::int64_t, Text, Array, Object, Block> data;
+  std::variant<std::monostate, bool, double, std::int64_t, Text, Array, Object, Block, LargeInteger>
+      data;
 };
 
 struct JsonMember {

@@ -57,6 +57,13 @@ TEST_CASE("operators bind as in the table of the language") {
   // The quotient rounds up to 9, and the remainder is not 0.
   CHECK(value("1 % (1 / 9)") == std::fmod(1, 1.0 / 9));
   CHECK(value("-5 % inf") == std::numeric_limits<double>::infinity());
+  // As Python's: 0.1 is a little more than a tenth.
+  CHECK(value("1 // 0.1") == 9);
+  CHECK(value("10 // 0.2") == 49);
+  CHECK(value("-7.5 // 0.3") == -26);
+  CHECK(value("-5 // inf") == -1);
+  CHECK(value("(1 // 0.1) * 0.1 + 1 % 0.1") == 1);
+  CHECK(value("1 // 0") == std::numeric_limits<double>::infinity());
   CHECK(value("1 - 2 - 3") == -4);
   CHECK(value("not 1 == 2 && 3 > 2 ? 7 : 8") == 7);
   CHECK(value("!(1 < 2) or i == 3 ? 7 : 8") == 7);
@@ -163,6 +170,29 @@ TEST_CASE("gradients go through score and weight as finite differences do") {
     CHECK(all[0].second.values<double>()[n] ==
           doctest::Approx((loss(more) - loss(less)) / 2e-6).epsilon(1e-6));
   }
+}
+
+TEST_CASE("integers of tables that double precision would round are refused at their place") {
+  const auto error_with = [](std::int64_t number) {
+    const Tensor table({2, 2}, std::vector<std::int64_t>{0, 1, number, 2});
+    return error_from([&] {
+      const ExpressionTree tree({"doc[0, 0]", {{"doc", table}}}, ExpressionUse::score, "/score",
+                                sizes());
+    });
+  };
+  constexpr std::int64_t most = std::int64_t{1} << 53U;
+  for (const std::int64_t number : {most + 1, -most - 1, std::int64_t{1} << 60U}) {
+    CHECK(error_with(number) ==
+          "the integer " + std::to_string(number) +
+              " is beyond ±2^53, where double precision rounds\n  where: /tables/doc/1/0\n"
+              "  help:  number such ids from 0, or give those of documents as \"documents\" of the "
+              "mask");
+  }
+  const Tensor exact({3}, std::vector<std::int64_t>{most, -most, most - 1});
+  const ExpressionTree tree({"t[0] - t[2]", {{"t", exact}}}, ExpressionUse::score, "/score",
+                            sizes());
+  ExpressionTree::Fault fault;
+  CHECK(tree.value({}, fault) == 1);
 }
 
 TEST_CASE("the text with numbers shows each name's number") {

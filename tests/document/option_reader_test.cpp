@@ -1,12 +1,16 @@
 #include "document/option_reader.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "attn/io.hpp"
+
 #include "document/document_problems.hpp"
+#include "temporary_folder.hpp"
 
 namespace {
 
@@ -155,6 +159,42 @@ TEST_CASE(
             "\n\nrow 1 has 2 numbers, but the row before it has 1\n"
             "  where: doc.json, /query/1\n"
             "  help:  give all rows of a tensor the same length");
+}
+
+TEST_CASE("integers that a table of expressions would round are refused, and ids stay exact") {
+  const TemporaryFolder folder;
+  const attn::Tensor large({2, 2},
+                           std::vector<std::int64_t>{0, 1, 2, (std::int64_t{1} << 53U) + 1});
+  folder.write("ids.npy", attn::npy_bytes(large));
+  const auto problem = [&](const std::string& table) {
+    return problems_of(R"({"attention":"sdpa","query":{"zeros":[2,2,4]},"tables":{"t":)" + table +
+                           R"(},"mask":{"where":"i < 2"}})",
+                       folder.path());
+  };
+  const auto refused = [](const std::string& number, const std::string& where) {
+    return "the integer " + number +
+           " is beyond ±2^53, where double precision rounds\n  where: doc.json, /tables/t" + where +
+           "\n  help:  number such ids from 0, or give those of documents as \"documents\" of the "
+           "mask";
+  };
+  CHECK(problem("[1, 9007199254740993]") == refused("9007199254740993", "/1"));
+  CHECK(problem("[[1, 2], [-9007199254740994, 0.5]]") == refused("-9007199254740994", "/1/0"));
+  CHECK(problem("[true, 18446744073709551615]") == refused("18446744073709551616", "/1"));
+  CHECK(problem("9007199254740993") == refused("9007199254740993", ""));
+  CHECK(problem(R"({"shape":[2],"data":[0, 9007199254740993]})") ==
+        refused("9007199254740993", "/data/1"));
+  CHECK(problem(R"({"full":[2],"value":9007199254740993})") ==
+        refused("9007199254740993", "/value"));
+  CHECK(problem(R"({"file":"ids.npy"})") == refused("9007199254740993", "/1/1"));
+  for (const char* exact : {"[9007199254740992, -9007199254740992]", "[1e300, 0.5, \"inf\"]",
+                            "[1e19]", "[1234567890123456]", "1e19"}) {
+    CHECK(problem(exact).empty());
+  }
+  // Where ids are compared as integers, they may be of 64 bits.
+  CHECK(problems_of(R"({"attention":"sdpa","query":{"zeros":[2,2,4]},)"
+                    R"("mask":{"documents":{"file":"ids.npy"}}})",
+                    folder.path())
+            .empty());
 }
 
 }  // namespace
