@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "attention/head_rows.hpp"
+#include "attention/kernel_choice.hpp"
 #include "attention/pooled_map.hpp"
 #include "attention/query_task.hpp"
 #include "support/parallel_for.hpp"
@@ -33,7 +34,8 @@ class KernelAttention {
       : request_(request),
         geometry_(geometry),
         inputs_(request, sequences, scale, geometry, intervals, parts),
-        kernel_(kernel_for(request, geometry, parts.scores == nullptr, std::is_same_v<T, float>)),
+        kernel_(kernel_of<T, R>(
+            kernel_for(request, geometry, parts.scores == nullptr, std::is_same_v<T, float>))),
         key_(sequences.key_or_query(), geometry.kv_heads, sequences.past_key),
         value_(sequences.value_or_key(), geometry.kv_heads, sequences.past_value),
         sizes_{geometry.keys, geometry.query_width, geometry.value_width},
@@ -89,11 +91,11 @@ class KernelAttention {
 
  private:
   void compute_heads() {
-    block_queries_ = block_queries(kernel_, sizes_);
+    block_queries_ = kernel_.block_queries(sizes_);
     if (!pooled_) blocks_ = (geometry_.queries + block_queries_ - 1) / block_queries_;
     const std::size_t heads = geometry_.batch * geometry_.kv_heads;
     const std::size_t threads = thread_count(request_.threads);
-    if (kernel_ == KernelKind::few_queries) {
+    if (kernel_.attend == nullptr) {
       by_keys(heads, threads);
     } else if (heads >= 4 * threads || threads == 1) {
       by_heads(heads, threads);
@@ -139,25 +141,13 @@ class KernelAttention {
   }
   // The most queries that a block may have: blocks of a pooled map end where bins end.
   std::size_t most_queries() const { return pooled_ ? kernels::query_block : block_queries_; }
+  std::size_t scratch_count() const {
+    return whole_lines(
+        kernel_.scratch(sizes_, request_.weights || inputs_.reweighs(), bin_columns_.size()));
+  }
   std::size_t kernel_count() const {
-    switch (kernel_) {
-      case KernelKind::rounded:
-      case KernelKind::rounded_pairs:
-        return whole_lines(kernels::rounded_scratch_count(sizes_));
-      case KernelKind::whole_rows:
-        return whole_lines(kernels::weights_scratch_count<T, R>(sizes_)) +
-               (weights_ ? 0 : whole_lines(most_queries() * sizes_.keys));
-      case KernelKind::small_heads:
-        return whole_lines(kernels::small_scratch_count<T>(sizes_));
-      case KernelKind::tile_blocks:
-        return whole_lines(
-            kernels::split_scratch_count(sizes_, request_.weights || inputs_.reweighs()));
-      case KernelKind::few_queries:
-        return 0;
-      case KernelKind::blocks:
-        break;
-    }
-    return whole_lines(kernels::attention_scratch_count<T>(sizes_, bin_columns_.size()));
+    const bool room = kernel_.makes_weights && !weights_;
+    return scratch_count() + (room ? whole_lines(most_queries() * sizes_.keys) : 0);
   }
   std::size_t score_count() const {
     return inputs_.scores == nullptr ? 0
@@ -176,7 +166,7 @@ class KernelAttention {
     share(
         heads, threads, std::min(threads, heads),
         [&] {
-          return State{HeadPacking<T>(kernel_, sizes_), scratch()};
+          return State{HeadPacking<T>(kernel_.layout, sizes_), scratch()};
         },
         [&](std::size_t at, State& state) {
           const std::size_t batch = at % geometry_.batch, kv_head = at / geometry_.batch;
@@ -195,9 +185,9 @@ class KernelAttention {
   void by_blocks(std::size_t heads, std::size_t threads) {
     std::vector<HeadPacking<T>> packings(heads);
     std::vector<KeyHead<T>> rows(heads);
-    const std::size_t parts = HeadPacking<T>::parts(kernel_);
+    const std::size_t parts = kernel_.layout.parts;
     parallel_for(heads, threads, [&](std::size_t at) {
-      packings[at] = HeadPacking<T>(kernel_, sizes_);
+      packings[at] = HeadPacking<T>(kernel_.layout, sizes_);
       rows[at] = rows_of(at / geometry_.kv_heads, at % geometry_.kv_heads);
       if (parts == 1) packings[at].fill(rows[at]);
     });
@@ -293,40 +283,18 @@ class KernelAttention {
   void attend(std::size_t batch, std::size_t head, std::size_t block,
               const kernels::PackedHead<T>& packed, T* scratch) {
     Task task(inputs_, batch, head, queries_of(block), scratch + kernel_count());
-    const std::size_t weights_at = row(batch, head, task.first_query) * geometry_.keys;
-    switch (kernel_) {
-      case KernelKind::whole_rows:
-        weigh(task, block, packed, scratch);
-        break;
-      case KernelKind::small_heads:
-        note(kernels::attend_small_block(task.block, packed, scratch));
-        break;
-      case KernelKind::tile_blocks:
-        if constexpr (std::is_same_v<T, float> && std::is_same_v<R, float>) {
-          note(kernels::attend_split_block(
-              task.block, packed, weights_ ? weights_.get() + weights_at : nullptr, scratch));
-        }
-        break;
-      case KernelKind::blocks:
-        if (pooled_) {
-          attend_pooled(task, block, packed, scratch);
-        } else {
-          note(kernels::attend_block(task.block, packed, nullptr, scratch));
-        }
-        break;
-      case KernelKind::rounded:
-      case KernelKind::rounded_pairs:
-        if constexpr (std::is_same_v<T, float> && std::is_same_v<R, float>) {
-          const kernels::StepRounding rounding{rounded_type(request_.dtype),
-                                               !is_half(weights_type_)};
-          note(kernels::attend_rounded_block(task.block, packed, rounding,
-                                             weights_ ? weights_.get() + weights_at : nullptr,
-                                             scratch));
-        }
-        break;
-      case KernelKind::few_queries:  // by_keys() computes it
-        break;
+    R* weights = nullptr;
+    if (weights_) {
+      weights = weights_.get() + row(batch, head, task.first_query) * geometry_.keys;
+    } else if (kernel_.makes_weights) {
+      weights = reinterpret_cast<R*>(scratch + scratch_count());
     }
+    const std::size_t map = batch * geometry_.heads + head;
+    std::array<std::uint32_t, kernels::query_block> query_bins{};
+    const std::optional<kernels::WeightBins> bins = bins_of(task, map, block, query_bins);
+    const kernels::StepRounding rounding{rounded_type(request_.dtype), !is_half(weights_type_)};
+    note(kernel_.attend({task.block, packed, bins ? &*bins : nullptr, rounding, weights, scratch}));
+    if (pooled_ && !bins) pooled_->add(map, block, weights);
     if (request_.progress) request_.progress(task.block.queries * geometry_.keys);
     if (pooled_ && request_.mask.present()) see_pooled(task, block);
     if (!allowed_) return;
@@ -339,36 +307,22 @@ class KernelAttention {
     }
   }
 
-  // Whole rows of weights, in memory of the thread unless they are wanted.
-  void weigh(const Task& task, std::size_t block, const kernels::PackedHead<T>& packed,
-             T* scratch) {
-    const std::size_t keys = geometry_.keys;
-    R* weights = nullptr;
-    if (weights_) {
-      weights = weights_.get() + row(task.batch, task.head, task.first_query) * keys;
-    } else {
-      weights =
-          reinterpret_cast<R*>(scratch + whole_lines(kernels::weights_scratch_count<T, R>(sizes_)));
-    }
-    note(kernels::weigh_block(task.block, packed, weights, scratch));
-    if (pooled_) pooled_->add(task.batch * geometry_.heads + task.head, block, weights);
-  }
-
-  void attend_pooled(const Task& task, std::size_t block, const kernels::PackedHead<T>& packed,
-                     T* scratch) {
+  // The bins of a pooled map, unless whole rows of weights are made. `query_bins` takes those of
+  // the block's queries.
+  std::optional<kernels::WeightBins> bins_of(
+      const Task& task, std::size_t map, std::size_t block,
+      std::array<std::uint32_t, kernels::query_block>& query_bins) {
+    if (!pooled_ || kernel_.makes_weights) return std::nullopt;
     const std::size_t first_bin = pooled_->blocks()[block].first_bin;
-    std::array<std::uint32_t, kernels::query_block> query_bins{};
     for (std::size_t i = 0; i < task.block.queries; ++i) {
       query_bins[i] =
           static_cast<std::uint32_t>(pooled_->query_bin(task.first_query + i) - first_bin);
     }
-    const std::size_t map = task.batch * geometry_.heads + task.head;
-    const kernels::WeightBins bins{
+    return kernels::WeightBins{
         first_keys_.data(),         bin_columns_.size(),
         query_bins.data(),          request_.pool->reduction == Pooling::Reduction::max,
         pooled_->cells(map, block), bin_columns_.data(),
         pooled_->key_bins()};
-    note(kernels::attend_block(task.block, packed, &bins, scratch));
   }
 
   void see_pooled(const Task& task, std::size_t block) {
@@ -391,7 +345,7 @@ class KernelAttention {
   const AttentionOptions& request_;
   const Geometry& geometry_;
   KernelInputs<T> inputs_;
-  KernelKind kernel_;
+  Kernel<T, R> kernel_;
   HeadRows<T> key_, value_;
   kernels::HeadSizes sizes_;
   std::size_t group_, block_queries_ = 0, blocks_ = 0;

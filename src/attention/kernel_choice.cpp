@@ -1,4 +1,7 @@
-#include "attention/kernel_attention.hpp"
+#include "attention/kernel_choice.hpp"
+
+#include <type_traits>
+
 #include "tensor/half_number.hpp"
 
 namespace attn {
@@ -29,97 +32,161 @@ KernelKind kernel_for(const AttentionOptions& options, const Geometry& geometry,
   return tiles ? KernelKind::tile_blocks : KernelKind::blocks;
 }
 
-// Each block reads all keys and values. Wide ones outgrow the second-level cache, so that blocks
-// are as large as the kernel takes.
-std::size_t block_queries(KernelKind kernel, const kernels::HeadSizes& sizes) {
-  if (kernel == KernelKind::small_heads) return 128;
-  if (kernel == KernelKind::rounded_pairs) return 96;
-  if (kernel == KernelKind::tile_blocks) {
-    return sizes.width + sizes.value_width >= 768 ? kernels::split_query_block : 96;
-  }
-  return sizes.width + sizes.value_width >= 768 ? kernels::query_block : 96;
+namespace {
+
+// Layouts.
+
+template <class T>
+HeadLayout<T> packed_rows() {
+  return {
+      &kernels::packed_key_count<T>, &kernels::packed_value_count<T>, 1,
+      [](const kernels::HeadSizes& sizes, const T* const* keys, const T* const* values, std::size_t,
+         kernels::PackedHead<T>& head) { kernels::pack_head(sizes, keys, values, head); },
+      false};
 }
 
 template <class T>
-std::size_t HeadPacking<T>::parts(KernelKind kernel) {
-  switch (kernel) {
-    case KernelKind::tile_blocks:
-    case KernelKind::rounded_pairs:
-      return 2;
+HeadLayout<T> packed_small_rows() {
+  return {
+      &kernels::small_key_count<T>, &kernels::small_value_count<T>, 1,
+      [](const kernels::HeadSizes& sizes, const T* const* keys, const T* const* values, std::size_t,
+         kernels::PackedHead<T>& head) { kernels::pack_small_head(sizes, keys, values, head); },
+      false};
+}
+
+template <class T>
+HeadLayout<T> split_tiles() {
+  return {&kernels::split_key_count, &kernels::split_value_count, 2,
+          []([[maybe_unused]] const kernels::HeadSizes& sizes,
+             [[maybe_unused]] const T* const* keys, [[maybe_unused]] const T* const* values,
+             [[maybe_unused]] std::size_t part, [[maybe_unused]] kernels::PackedHead<T>& head) {
+            if constexpr (std::is_same_v<T, float>) {
+              if (part == 0) {
+                kernels::pack_split_keys(sizes, keys, head);
+              } else {
+                kernels::pack_split_values(sizes, values, head);
+              }
+            }
+          },
+          true};
+}
+
+template <class T>
+HeadLayout<T> pairs() {
+  return {&kernels::pair_key_count, &kernels::pair_value_count, 2,
+          []([[maybe_unused]] const kernels::HeadSizes& sizes,
+             [[maybe_unused]] const T* const* keys, [[maybe_unused]] const T* const* values,
+             [[maybe_unused]] std::size_t part, [[maybe_unused]] kernels::PackedHead<T>& head) {
+            if constexpr (std::is_same_v<T, float>) {
+              if (part == 0) {
+                kernels::pack_key_pairs(sizes, keys, head);
+              } else {
+                kernels::pack_value_pairs(sizes, values, head);
+              }
+            }
+          },
+          false};
+}
+
+// Blocks.
+
+template <class T, class R>
+constexpr bool floats = std::is_same_v<T, float>&& std::is_same_v<R, float>;
+
+template <class T, class R>
+kernels::BlockOutcome weigh(const KernelBlock<T, R>& block) {
+  return kernels::weigh_block(block.queries, block.head, block.weights, block.scratch);
+}
+
+template <class T, class R>
+kernels::BlockOutcome attend_small(const KernelBlock<T, R>& block) {
+  return kernels::attend_small_block(block.queries, block.head, block.scratch);
+}
+
+template <class T, class R>
+kernels::BlockOutcome attend_tiles([[maybe_unused]] const KernelBlock<T, R>& block) {
+  if constexpr (floats<T, R>) {
+    return kernels::attend_split_block(block.queries, block.head, block.weights, block.scratch);
+  }
+  return {};
+}
+
+template <class T, class R>
+kernels::BlockOutcome attend_keys_in_blocks(const KernelBlock<T, R>& block) {
+  return kernels::attend_block(block.queries, block.head, block.bins, block.scratch);
+}
+
+template <class T, class R>
+kernels::BlockOutcome attend_rounded([[maybe_unused]] const KernelBlock<T, R>& block) {
+  if constexpr (floats<T, R>) {
+    return kernels::attend_rounded_block(block.queries, block.head, block.rounding, block.weights,
+                                         block.scratch);
+  }
+  return {};
+}
+
+}  // namespace
+
+// A kind without its row does not compile.
+template <class T, class R>
+Kernel<T, R> kernel_of(KernelKind kind) {
+  using Sizes = const kernels::HeadSizes&;
+  constexpr std::size_t wide = kernels::query_block;
+  const auto scratch_of_rounded = [](Sizes sizes, bool, std::size_t) {
+    return kernels::rounded_scratch_count(sizes);
+  };
+  switch (kind) {
     case KernelKind::whole_rows:
+      return {packed_rows<T>(),
+              96,
+              wide,
+              true,
+              [](Sizes sizes, bool, std::size_t) {
+                return kernels::weights_scratch_count<T, R>(sizes);
+              },
+              &weigh<T, R>};
     case KernelKind::few_queries:
+      return {packed_rows<T>(),
+              96,
+              wide,
+              false,
+              [](Sizes, bool, std::size_t) -> std::size_t { return 0; },
+              nullptr};
     case KernelKind::small_heads:
-    case KernelKind::blocks:
+      return {packed_small_rows<T>(),
+              128,
+              128,
+              false,
+              [](Sizes sizes, bool, std::size_t) { return kernels::small_scratch_count<T>(sizes); },
+              &attend_small<T, R>};
+    case KernelKind::tile_blocks:
+      return {split_tiles<T>(),
+              96,
+              kernels::split_query_block,
+              false,
+              [](Sizes sizes, bool weights, std::size_t) {
+                return kernels::split_scratch_count(sizes, weights);
+              },
+              &attend_tiles<T, R>};
     case KernelKind::rounded:
+      return {packed_rows<T>(), 96, wide, false, scratch_of_rounded, &attend_rounded<T, R>};
+    case KernelKind::rounded_pairs:
+      return {pairs<T>(), 96, 96, false, scratch_of_rounded, &attend_rounded<T, R>};
+    case KernelKind::blocks:
       break;
   }
-  return 1;
+  return {packed_rows<T>(),
+          96,
+          wide,
+          false,
+          [](Sizes sizes, bool, std::size_t bins) {
+            return kernels::attention_scratch_count<T>(sizes, bins);
+          },
+          &attend_keys_in_blocks<T, R>};
 }
 
-template <class T>
-void HeadPacking<T>::fill(const KeyHead<T>& rows, std::size_t part) {
-  const T *const *keys = rows.keys.data(), *const *values = rows.values.data();
-  switch (kernel_) {
-    case KernelKind::small_heads:
-      kernels::pack_small_head(sizes_, keys, values, head_);
-      return;
-    case KernelKind::tile_blocks:
-    case KernelKind::rounded_pairs:
-      if constexpr (std::is_same_v<T, float>) {
-        const bool pairs = kernel_ == KernelKind::rounded_pairs;
-        if (part == 0) {
-          (pairs ? kernels::pack_key_pairs : kernels::pack_split_keys)(sizes_, keys, head_);
-        } else {
-          (pairs ? kernels::pack_value_pairs : kernels::pack_split_values)(sizes_, values, head_);
-        }
-      }
-      return;
-    case KernelKind::whole_rows:
-    case KernelKind::few_queries:
-    case KernelKind::blocks:
-    case KernelKind::rounded:
-      kernels::pack_head(sizes_, keys, values, head_);
-      return;
-  }
-}
-
-template <class T>
-std::size_t HeadPacking<T>::key_count() const {
-  switch (kernel_) {
-    case KernelKind::small_heads:
-      return kernels::small_key_count<T>(sizes_);
-    case KernelKind::tile_blocks:
-      return kernels::split_key_count(sizes_);
-    case KernelKind::rounded_pairs:
-      return kernels::pair_key_count(sizes_);
-    case KernelKind::whole_rows:
-    case KernelKind::few_queries:
-    case KernelKind::blocks:
-    case KernelKind::rounded:
-      break;
-  }
-  return kernels::packed_key_count<T>(sizes_);
-}
-
-template <class T>
-std::size_t HeadPacking<T>::value_count() const {
-  switch (kernel_) {
-    case KernelKind::small_heads:
-      return kernels::small_value_count<T>(sizes_);
-    case KernelKind::tile_blocks:
-      return kernels::split_value_count(sizes_);
-    case KernelKind::rounded_pairs:
-      return kernels::pair_value_count(sizes_);
-    case KernelKind::whole_rows:
-    case KernelKind::few_queries:
-    case KernelKind::blocks:
-    case KernelKind::rounded:
-      break;
-  }
-  return kernels::packed_value_count<T>(sizes_);
-}
-
-template class HeadPacking<float>;
-template class HeadPacking<double>;
+template Kernel<float, float> kernel_of(KernelKind);
+template Kernel<double, double> kernel_of(KernelKind);
+template Kernel<double, float> kernel_of(KernelKind);
 
 }  // namespace attn
