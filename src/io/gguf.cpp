@@ -80,7 +80,7 @@ bool looks_like_gguf(std::span<const std::byte> bytes) noexcept {
 
 class GgufReader {
  public:
-  // Bytes of a number of that type; 0 for texts and arrays.
+  // Bytes of a number or boolean; 0 for texts and arrays.
   static std::size_t size_of(Gguf::Type type) {
     constexpr std::array<std::size_t, 13> sizes{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
     return sizes[static_cast<std::size_t>(type)];
@@ -297,6 +297,19 @@ class GgufReader {
       to_.entries_[own.entry].bytes =
           bytes_.subspan(own.size == 0 ? 0 : begin + own.offset, own.size);
     }
+    refuse_shared_bytes(all);
+  }
+
+  void refuse_shared_bytes(std::vector<Placed> all) const {
+    std::erase_if(all, [](const Placed& own) { return own.size == 0; });
+    std::ranges::sort(all, {}, &Placed::offset);
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      if (all[i].offset - all[i - 1].offset >= all[i - 1].size) continue;
+      throw input_error(
+          translated("two tensors share bytes of the file: {1} and {2}",
+                     in_quotes(to_.names_[all[i - 1].entry]), in_quotes(to_.names_[all[i].entry])),
+          "tensor " + in_quotes(to_.names_[all[i].entry]), translated(fetch_again));
+    }
   }
 
   Gguf& to_;
@@ -338,9 +351,26 @@ Tensor Gguf::read(std::size_t index) const {
   }
 }
 
-const Gguf::Value* Gguf::find(std::string_view key, Type type) const {
+const Gguf::Value* Gguf::find(std::string_view key) const {
   const auto found = keys_.find(key);
-  return found != keys_.end() && found->second.type == type ? &found->second : nullptr;
+  return found == keys_.end() ? nullptr : &found->second;
+}
+
+bool Gguf::is_number(Type type) noexcept {
+  return type != Type::text && type != Type::array && type != Type::boolean;
+}
+
+void Gguf::refuse(std::string_view key, const Value& value, const char* expected) const {
+  const bool array = value.type == Type::array;
+  const Type type = array ? value.item : value.type;
+  const char* there = array ? to_translate("an array of numbers") : to_translate("a number");
+  if (type == Type::text)
+    there = array ? to_translate("an array of texts") : to_translate("a text");
+  if (type == Type::array) there = to_translate("an array of arrays");
+  if (type == Type::boolean && !array) there = to_translate("true or false");
+  throw input_error(
+      translated("this key holds {1}, not {2}", translated(there), translated(expected)),
+      std::string(key), translated("convert the model again with llama.cpp"));
 }
 
 double Gguf::number_at(Type type, std::size_t at) const {
@@ -389,33 +419,34 @@ std::string_view text_at(std::span<const std::byte> bytes, std::size_t at) {
 }  // namespace
 
 std::optional<std::string_view> Gguf::text(std::string_view key) const {
-  const Value* value = find(key, Type::text);
+  const Value* value = find(key);
   if (value == nullptr) return std::nullopt;
+  if (value->type != Type::text) refuse(key, *value, to_translate("a text"));
   return text_at(bytes_, value->at);
 }
 
 std::optional<double> Gguf::number(std::string_view key) const {
-  const auto found = keys_.find(key);
-  if (found == keys_.end()) return std::nullopt;
-  const Type type = found->second.type;
-  if (type == Type::text || type == Type::array || type == Type::boolean) return std::nullopt;
-  return number_at(type, found->second.at);
+  const Value* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (!is_number(value->type)) refuse(key, *value, to_translate("a number"));
+  return number_at(value->type, value->at);
 }
 
 std::optional<bool> Gguf::boolean(std::string_view key) const {
-  if (find(key, Type::boolean) == nullptr) return std::nullopt;
-  return boolean(key, false);
-}
-
-bool Gguf::boolean(std::string_view key, bool otherwise) const {
-  const Value* value = find(key, Type::boolean);
-  return value == nullptr ? otherwise : number_at(Type::boolean, value->at) != 0;
+  const Value* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (value->type != Type::boolean) refuse(key, *value, to_translate("true or false"));
+  return number_at(Type::boolean, value->at) != 0;
 }
 
 std::vector<std::string_view> Gguf::texts(std::string_view key) const {
-  const Value* value = find(key, Type::array);
+  const Value* value = find(key);
   std::vector<std::string_view> items;
-  if (value == nullptr || value->item != Type::text) return items;
+  if (value == nullptr) return items;
+  const bool empty = value->type == Type::array && value->count == 0;
+  if (!empty && (value->type != Type::array || value->item != Type::text)) {
+    refuse(key, *value, to_translate("an array of texts"));
+  }
   items.reserve(value->count);
   std::size_t at = value->at;
   for (std::uint64_t i = 0; i < value->count; ++i) {
@@ -426,11 +457,15 @@ std::vector<std::string_view> Gguf::texts(std::string_view key) const {
 }
 
 std::vector<double> Gguf::numbers(std::string_view key) const {
-  const Value* value = find(key, Type::array);
+  const Value* value = find(key);
   std::vector<double> items;
-  if (value == nullptr || value->item == Type::text || value->item == Type::array) return items;
+  if (value == nullptr) return items;
+  if (is_number(value->type)) return {number_at(value->type, value->at)};
+  const bool fits = value->type == Type::array &&
+                    (value->count == 0 || is_number(value->item) || value->item == Type::boolean);
+  if (!fits) refuse(key, *value, to_translate("an array of numbers"));
   items.reserve(value->count);
-  const std::size_t width = value->count == 0 ? 0 : GgufReader::size_of(value->item);
+  const std::size_t width = GgufReader::size_of(value->item);
   for (std::uint64_t i = 0; i < value->count; ++i) {
     items.push_back(number_at(value->item, value->at + i * width));
   }

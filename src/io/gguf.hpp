@@ -26,9 +26,10 @@ class Gguf {
  public:
   static constexpr std::string_view format_name = "gguf";
 
-  /// Reads keys and the list of tensors, and holds their places against the file. Throws
-  /// Error(input) at "byte N", the key or the tensor for other versions, for files of big-endian
-  /// machines, for types that are not read, and for what contradicts itself or ends too early.
+  /// Reads keys and the list of tensors, and holds their places against the file and each other.
+  /// Throws Error(input) at "byte N", the key or the tensor for other versions, for files of
+  /// big-endian machines, for types that are not read, for tensors that share bytes, and for what
+  /// contradicts itself or ends too early.
   Gguf(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
 
   /// Names of the tensors in the order of the file.
@@ -39,14 +40,13 @@ class Gguf {
   /// Throws as tensor_from() does.
   Tensor read(std::size_t index) const;
 
-  /// The value of a key; absent if there is none of that name, or of another type. Numbers of all
-  /// types are doubles, those of 32 bits as they are.
+  /// The value of a key; absent if there is none of that name. Numbers of any type are returned as
+  /// doubles; float32 exactly. Throws Error(input) at the key for a value of another type.
   std::optional<std::string_view> text(std::string_view key) const;
   std::optional<double> number(std::string_view key) const;
   std::optional<bool> boolean(std::string_view key) const;
-  /// The boolean of a key, or `otherwise`.
-  bool boolean(std::string_view key, bool otherwise) const;
-  /// The items of an array; empty if there is none of that name and type.
+  /// The items of an array; empty if there is none of that name. A lone number is an array of one.
+  /// Throws as the values of keys do.
   std::vector<std::string_view> texts(std::string_view key) const;
   std::vector<double> numbers(std::string_view key) const;
 
@@ -82,7 +82,9 @@ class Gguf {
     std::span<const std::byte> bytes;
   };
 
-  const Value* find(std::string_view key, Type type) const;
+  static bool is_number(Type type) noexcept;
+  const Value* find(std::string_view key) const;
+  [[noreturn]] void refuse(std::string_view key, const Value& value, const char* expected) const;
   double number_at(Type type, std::size_t at) const;
 
   std::map<std::string, Value, std::less<>> keys_;

@@ -142,7 +142,6 @@ class ConfigurationWriter {
 
   // A number of each layer, which must be the same for all of them.
   std::optional<double> same_number(std::string_view end) const {
-    if (const auto value = number(end)) return value;
     const std::vector<double> all = file_.numbers(key(end));
     if (all.empty()) return std::nullopt;
     if (std::ranges::count(all, all.front()) != static_cast<std::ptrdiff_t>(all.size())) {

@@ -208,7 +208,7 @@ class TokenizerReader {
   }
 
   bool flag(std::string_view name, bool otherwise) const {
-    return file_.boolean(key(name), otherwise);
+    return file_.boolean(key(name)).value_or(otherwise);
   }
 
   std::shared_ptr<TokenTable> table() const {

@@ -12,6 +12,7 @@
 #include "attn/io.hpp"
 
 #include "error_from.hpp"
+#include "gguf_bytes.hpp"
 #include "io/safetensors.hpp"
 #include "temporary_folder.hpp"
 #include "tensor_is.hpp"
@@ -23,33 +24,7 @@ namespace fs = std::filesystem;
 
 const fs::path files = fs::path(ATTN_TEST_DATA) / "io" / "files" / "stored";
 
-template <class T>
-std::string raw(T value) {
-  return {reinterpret_cast<const char*>(&value), sizeof value};
-}
-
-std::string text(const std::string& characters) {
-  return raw(std::uint64_t{characters.size()}) + characters;
-}
-
-std::string tensor(const std::string& name, const std::vector<std::uint64_t>& lengths,
-                   std::uint32_t type, std::uint64_t offset) {
-  std::string bytes = text(name) + raw(static_cast<std::uint32_t>(lengths.size()));
-  for (const std::uint64_t length : lengths) bytes += raw(length);
-  return bytes + raw(type) + raw(offset);
-}
-
-// A file of these keys and tensors, with 128 bytes of numbers.
-std::string file_of(const std::vector<std::string>& tensors,
-                    const std::vector<std::string>& keys = {}, std::uint32_t version = 3) {
-  std::string bytes =
-      "GGUF" + raw(version) + raw(std::uint64_t{tensors.size()}) + raw(std::uint64_t{keys.size()});
-  for (const std::string& key : keys) bytes += key;
-  for (const std::string& one : tensors) bytes += one;
-  bytes.resize((bytes.size() + 31) / 32 * 32);
-  for (int i = 0; i < 32; ++i) bytes += raw(static_cast<float>(i));
-  return bytes;
-}
+using namespace gguf_bytes;
 
 Gguf parse(const std::string& bytes) {
   const auto owner = std::make_shared<const std::string>(bytes);
@@ -117,13 +92,13 @@ TEST_CASE("keys of a GGUF file have values of their types") {
   CHECK(file.number("eps") == static_cast<double>(1e-6F));
   CHECK(file.number("count") == 7);
   CHECK(file.boolean("yes") == true);
-  CHECK(file.boolean("yes", false));
-  CHECK(file.boolean("none", true));
-  CHECK(!file.boolean("none", false));
   CHECK(file.texts("tokens") == std::vector<std::string_view>{"a", "bc"});
   CHECK(file.numbers("scores") == std::vector<double>{0.5, -1});
-  CHECK_FALSE(file.number("name"));
+  CHECK(file.numbers("count") == std::vector<double>{7});
+  CHECK_FALSE(file.number("other"));
   CHECK_FALSE(file.text("other"));
+  CHECK_FALSE(file.boolean("other"));
+  CHECK(file.texts("other").empty());
   CHECK(tensor_is<float>(file.read(0), {2, 4}, {0, 1, 2, 3, 4, 5, 6, 7}));
 }
 
@@ -163,6 +138,43 @@ TEST_CASE("GGUF files that are not read say why and what to do") {
         "the file claims 18446744073709551615 tensors and 0 keys, more than its 24 bytes can "
         "hold\n  where: byte 24" +
             std::string(damaged));
+}
+
+TEST_CASE("a key of a GGUF file whose value is of another type is refused by its name") {
+  const Gguf file =
+      parse(file_of({}, {text("name") + raw(8U) + text("llama"), text("count") + raw(4U) + raw(7U),
+                         text("yes") + raw(7U) + raw(std::uint8_t{1}),
+                         text("tokens") + raw(9U) + raw(8U) + raw(std::uint64_t{1}) + text("a"),
+                         text("scores") + raw(9U) + raw(6U) + raw(std::uint64_t{1}) + raw(0.5F),
+                         text("none") + raw(9U) + raw(6U) + raw(std::uint64_t{0})}));
+  const auto refused = [&](const std::string& key, const std::string& types) {
+    return "this key holds " + types + "\n  where: " + key +
+           "\n  help:  convert the model again with llama.cpp";
+  };
+  CHECK(error_from([&] { file.number("name"); }) == refused("name", "a text, not a number"));
+  CHECK(error_from([&] { file.number("yes"); }) == refused("yes", "true or false, not a number"));
+  CHECK(error_from([&] { file.boolean("count"); }) ==
+        refused("count", "a number, not true or false"));
+  CHECK(error_from([&] { file.text("tokens"); }) ==
+        refused("tokens", "an array of texts, not a text"));
+  CHECK(error_from([&] { file.texts("scores"); }) ==
+        refused("scores", "an array of numbers, not an array of texts"));
+  CHECK(error_from([&] { file.numbers("tokens"); }) ==
+        refused("tokens", "an array of texts, not an array of numbers"));
+  CHECK(file.texts("none").empty());
+  CHECK(file.numbers("none").empty());
+  CHECK(refusal(file_of({}, {text("general.alignment") + raw(8U) + text("32")})) ==
+        refused("general.alignment", "a text, not a number"));
+}
+
+TEST_CASE("tensors of a GGUF file that share bytes are refused") {
+  CHECK(refusal(file_of({tensor("b", {8}, 0, 64), tensor("a", {17}, 0, 0)})) ==
+        "two tensors share bytes of the file: \"a\" and \"b\"\n  where: tensor \"b\"" +
+            std::string(damaged));
+  // Bytes between tensors, and tensors without numbers, are nothing's.
+  CHECK(parse(file_of({tensor("a", {16}, 0, 0), tensor("c", {0}, 0, 0), tensor("b", {8}, 0, 96)}))
+            .names()
+            .size() == 3);
 }
 
 TEST_CASE("a GGUF file in parts is read as one") {

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// Bytes of small GGUF files.
+
+namespace attn::gguf_bytes {
+
+template <class T>
+std::string raw(T value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+inline std::string text(const std::string& characters) {
+  return raw(std::uint64_t{characters.size()}) + characters;
+}
+
+inline std::string tensor(const std::string& name, const std::vector<std::uint64_t>& lengths,
+                          std::uint32_t type, std::uint64_t offset) {
+  std::string bytes = text(name) + raw(static_cast<std::uint32_t>(lengths.size()));
+  for (const std::uint64_t length : lengths) bytes += raw(length);
+  return bytes + raw(type) + raw(offset);
+}
+
+// A file of these keys and tensors, with 128 bytes of numbers.
+inline std::string file_of(const std::vector<std::string>& tensors,
+                           const std::vector<std::string>& keys = {}, std::uint32_t version = 3) {
+  std::string bytes =
+      "GGUF" + raw(version) + raw(std::uint64_t{tensors.size()}) + raw(std::uint64_t{keys.size()});
+  for (const std::string& key : keys) bytes += key;
+  for (const std::string& one : tensors) bytes += one;
+  bytes.resize((bytes.size() + 31) / 32 * 32);
+  for (int i = 0; i < 32; ++i) bytes += raw(static_cast<float>(i));
+  return bytes;
+}
+
+}  // namespace attn::gguf_bytes
