@@ -12,6 +12,7 @@
 #include "compare/compared_tensors.hpp"
 #include "document/tensor_source.hpp"
 #include "io/json_tensor.hpp"
+#include "io/raw_array.hpp"
 #include "maps/attention_map.hpp"
 #include "pictures/drawing.hpp"
 #include "result/provenance.hpp"

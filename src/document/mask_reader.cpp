@@ -16,6 +16,7 @@
 #include "io/json_value.hpp"
 #include "io/json_writer.hpp"
 #include "io/number_array.hpp"
+#include "io/raw_array.hpp"
 #include "support/errors.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"

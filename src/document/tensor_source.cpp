@@ -14,6 +14,7 @@
 #include "document/fields.hpp"
 #include "io/json_tensor.hpp"
 #include "io/json_value.hpp"
+#include "io/raw_array.hpp"
 #include "support/memory.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
@@ -106,14 +107,6 @@ const Form& form_of(const JsonValue& object, const std::string& pointer) {
                  "\"file\", \"zeros\", \"ones\", \"full\", \"arange\", \"randn\", \"rand\""));
 }
 
-void check_limit(double count, std::uint64_t most, const std::string& what,
-                 const std::string& pointer) {
-  if (count <= static_cast<double>(most)) return;
-  throw input_error(
-      translated("{1} has {2} elements, and the limit is {3}", what, number_text(count), most),
-      pointer, translated("make it smaller, or raise the limit with Limits::elements"));
-}
-
 // A tensor with one number in all elements. Throws Error(input) if it does not fit the dtype.
 Tensor filled(Shape shape, double number, DType dtype, const std::string& pointer) {
   const Tensor one = checked_conversion(Tensor({1}, std::vector{number}), dtype, pointer);
@@ -134,10 +127,6 @@ Tensor counted(Shape shape, DType dtype, const std::string& pointer) {
 
 std::span<const SchemaDefinition> tensor_definitions() noexcept {
   return tensor_schemas;
-}
-
-void check_element_limit(std::size_t count, std::uint64_t most, const std::string& where) {
-  check_limit(static_cast<double>(count), most, translated("the tensor"), where);
 }
 
 TorchRandom torch_manual_seed(std::int64_t seed) {
@@ -203,7 +192,7 @@ void TensorSource::start(bool sketching) {
 
 void TensorSource::check_elements(double count, const std::string& what,
                                   const std::string& pointer) const {
-  check_limit(count, access_.limits.elements, what, pointer);
+  check_element_limit(count, access_.limits.elements, what, pointer);
 }
 
 void TensorSource::seed(std::int64_t seed) {

@@ -112,9 +112,6 @@ class TensorSource {
   bool sketching_ = false, keeps_ = false;
 };
 
-/// Throws Error(input) at `where` if a tensor has more elements than Limits::elements allows.
-void check_element_limit(std::size_t count, std::uint64_t most, const std::string& where);
-
 /// The generator after torch.manual_seed(seed); negative seeds count down from 2⁶⁴ as there.
 TorchRandom torch_manual_seed(std::int64_t seed);
 

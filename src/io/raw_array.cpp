@@ -11,6 +11,7 @@
 #include "attn/error.hpp"
 
 #include "support/memory.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 #include "tensor/half_number.hpp"
 
@@ -196,6 +197,18 @@ DType widened(ElementType type) noexcept {
 void check_axes(std::size_t axes, const std::string& where) {
   if (axes <= most_axes) return;
   throw input_error(translated("the tensor has more than {1} axes", most_axes), where, "");
+}
+
+void check_element_limit(std::size_t count, std::uint64_t most, const std::string& where) {
+  check_element_limit(static_cast<double>(count), most, translated("the tensor"), where);
+}
+
+void check_element_limit(double count, std::uint64_t most, const std::string& what,
+                         const std::string& where) {
+  if (count <= static_cast<double>(most)) return;
+  throw input_error(
+      translated("{1} has {2} elements, and the limit is {3}", what, number_text(count), most),
+      where, translated("make it smaller, or raise the limit with Limits::elements"));
 }
 
 void widen(ElementType type, const std::byte* from, std::size_t count, float* to) {

@@ -12,6 +12,7 @@
 #include "document/tensor_source.hpp"
 #include "io/json_tensor.hpp"
 #include "io/json_value.hpp"
+#include "io/raw_array.hpp"
 #include "io/result_files.hpp"
 #include "result/seen_keys.hpp"
 #include "support/printable.hpp"
