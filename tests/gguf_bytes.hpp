@@ -36,4 +36,12 @@ inline std::string file_of(const std::vector<std::string>& tensors,
   return bytes;
 }
 
+// The keys by which a part says that it is part `number`, from 0, of `count`, which have so many
+// tensors together.
+inline std::vector<std::string> split_keys(std::uint16_t number, std::uint16_t count,
+                                           std::int32_t tensors) {
+  return {text("split.no") + raw(2U) + raw(number), text("split.count") + raw(2U) + raw(count),
+          text("split.tensors.count") + raw(5U) + raw(tensors)};
+}
+
 }  // namespace attn::gguf_bytes

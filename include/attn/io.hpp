@@ -32,10 +32,18 @@ class TensorFile {
   static TensorFile open_named(const std::filesystem::path& folder, const std::string& name,
                                const FileAccess& access = {});
 
-  /// Reads bytes in memory, which cannot refer to files. `name` stands for the path in errors,
-  /// `owner` keeps the bytes alive.
-  static TensorFile from_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                                std::string name, const Limits& limits = {});
+  /// Reads the bytes of a file that is open already, as open() reads the file: `path` ("-" =
+  /// standard input) says where the files that it refers to and its later parts are. `owner` keeps
+  /// the bytes alive.
+  static TensorFile from_file(std::span<const std::byte> bytes,
+                              const std::shared_ptr<const void>& owner,
+                              const std::filesystem::path& path, const FileAccess& access = {});
+
+  /// Reads bytes in memory, which cannot refer to files: one of several parts is refused. `name`
+  /// stands for the path in errors, `owner` keeps the bytes alive.
+  static TensorFile from_memory(std::span<const std::byte> bytes,
+                                const std::shared_ptr<const void>& owner, std::string name,
+                                const Limits& limits = {});
 
   /// One of formats().
   std::string_view format() const noexcept;

@@ -112,7 +112,7 @@ class ComparedFile {
         throw error.inside(name_);
       }
     } else {
-      tensors_ = TensorFile::from_memory(file->bytes(), file, name_, access.limits);
+      tensors_ = TensorFile::from_file(file->bytes(), file, path, access);
     }
     for (std::size_t i = 0; i < names().size(); ++i) index_.try_emplace(names()[i], i);
   }

@@ -343,6 +343,10 @@ RawArray Gguf::raw(std::size_t index) const {
   return array;
 }
 
+std::string Gguf::stored_type(std::size_t index) const {
+  return std::string(attn::stored_type(raw(index)));
+}
+
 Tensor Gguf::read(std::size_t index) const {
   try {
     return tensor_from(raw(index));

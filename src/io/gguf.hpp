@@ -24,8 +24,6 @@ bool looks_like_gguf(std::span<const std::byte> bytes) noexcept;
 /// blocks of a few bits each (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md).
 class Gguf {
  public:
-  static constexpr std::string_view format_name = "gguf";
-
   /// Reads keys and the list of tensors, and holds their places against the file and each other.
   /// Throws Error(input) at "byte N", the key or the tensor for other versions, for files of
   /// big-endian machines, for types that are not read, for tensors that share bytes, and for what
@@ -39,6 +37,7 @@ class Gguf {
   RawArray raw(std::size_t index) const;
   /// Throws as tensor_from() does.
   Tensor read(std::size_t index) const;
+  std::string stored_type(std::size_t index) const;
 
   /// The value of a key; absent if there is none of that name. Numbers of any type are returned as
   /// doubles; float32 exactly. Throws Error(input) at the key for a value of another type.

@@ -54,8 +54,6 @@ bool looks_like_json(std::span<const std::byte> bytes) noexcept;
 /// are read as float64, or as float32 in a result with "dtype":"float32".
 class JsonTensorFile {
  public:
-  static constexpr std::string_view format_name = "json";
-
   /// `owner` keeps the text alive. Throws Error(input) if the text is no JSON, is nested deeper
   /// than `depth`, holds nothing of these, or is a result that is unfinished.
   JsonTensorFile(std::string_view text, std::shared_ptr<const void> owner,

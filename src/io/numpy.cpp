@@ -228,16 +228,28 @@ class HeaderReader {
                     translated(save_array_again));
 }
 
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 std::string counted_bytes(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " byte" : " bytes");
 }
 
 }  // namespace
 
-Tensor parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                 ElementType* type) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (!text.starts_with(npy_magic)) {
+bool looks_like_npy(std::span<const std::byte> bytes) noexcept {
+  return text_of(bytes).starts_with(npy_magic);
+}
+
+bool looks_like_zip(std::span<const std::byte> bytes) noexcept {
+  const std::string_view text = text_of(bytes);
+  return text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06");
+}
+
+RawArray npy_array(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+  const std::string_view text = text_of(bytes);
+  if (!looks_like_npy(bytes)) {
     throw input_error(translated("this is not a .npy file"), byte_place(0),
                       translated(save_array_again));
   }
@@ -286,8 +298,13 @@ Tensor parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> o
                       translated("a .npy file holds one array: save several with numpy.savez"));
   }
   array.bytes = bytes.subspan(data_at);
-  if (type != nullptr) *type = array.type;
-  return tensor_from(array);
+  return array;
+}
+
+Npy::Npy(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+  const RawArray array = npy_array(bytes, std::move(owner));
+  type_ = array.type;
+  tensor_ = tensor_from(array);
 }
 
 std::string npy_header(const Shape& shape, DType dtype) {
@@ -473,12 +490,26 @@ Npz::Npz(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, co
   }
 }
 
-Tensor Npz::read(std::size_t index, ElementType* type) const {
+RawArray Npz::raw(std::size_t index) const {
   // A libzip handle belongs to one thread at a time; opening one reads the table of contents only.
   const Archive archive = open_archive(bytes_);
+  const UnpackedMember member = unpacked_member(archive.get(), members_[index], limits_, advice);
+  return npy_array(member.bytes, member.owner);
+}
+
+Tensor Npz::read(std::size_t index) const {
   try {
-    const UnpackedMember member = unpacked_member(archive.get(), members_[index], limits_, advice);
-    return parse_npy(member.bytes, member.owner, type);
+    const RawArray array = raw(index);
+    check_element_limit(element_count(array.shape), limits_.elements, "");
+    return tensor_from(array);
+  } catch (const Error& error) {
+    throw error.inside("member " + in_quotes(names_[index]));
+  }
+}
+
+std::string Npz::stored_type(std::size_t index) const {
+  try {
+    return name(raw(index).type);
   } catch (const Error& error) {
     throw error.inside("member " + in_quotes(names_[index]));
   }

@@ -438,6 +438,10 @@ RawArray Safetensors::raw(std::size_t index) const {
   return array;
 }
 
+std::string Safetensors::stored_type(std::size_t index) const {
+  return std::string(attn::stored_type(raw(index)));
+}
+
 Tensor Safetensors::read(std::size_t index) const {
   const RawArray array = raw(index);
   try {

@@ -28,8 +28,6 @@ std::string safetensors_header(std::span<const NamedTensor> tensors);
 /// `W` and `X`, with the scales applied.
 class Safetensors {
  public:
-  static constexpr std::string_view format_name = "safetensors";
-
   /// Checks the whole header: offsets must match shapes, be in range, and cover the data without
   /// overlap or gap. Throws Error(input) whose place is a byte or "header, " and a JSON pointer.
   Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
@@ -43,6 +41,8 @@ class Safetensors {
   RawArray raw(std::size_t index) const;
   /// Throws as raw() and tensor_from() do.
   Tensor read(std::size_t index) const;
+  /// Throws as raw() does.
+  std::string stored_type(std::size_t index) const;
 
  private:
   struct Entry {

@@ -4,18 +4,15 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
-#include "io/gguf.hpp"
 #include "io/gguf_parts.hpp"
-#include "io/json_tensor.hpp"
-#include "io/numpy.hpp"
-#include "io/safetensors.hpp"
-#include "io/torch_file.hpp"
+#include "io/tensor_formats.hpp"
 #include "support/mapped_file.hpp"
 #include "support/overloaded.hpp"
 #include "support/printable.hpp"
@@ -64,8 +61,14 @@ std::string csv_text(const Tensor& matrix) {
 
 namespace {
 
-constexpr const char* known_formats =
-    to_translate("known formats: .npy, .npz, .safetensors, .pt, .gguf, JSON");
+std::string known_formats() {
+  std::string titles;
+  for_each_format<AnyTensorFile>([&](const auto& format) {
+    titles += titles.empty() ? "" : ", ";
+    titles += format.title;
+  });
+  return translated("known formats: {1}", titles);
+}
 
 struct Signature {
   std::string_view start, what;
@@ -96,154 +99,126 @@ std::string guess(std::string_view bytes) {
   return translated("a text");
 }
 
-struct Npy {
-  static constexpr std::string_view format_name = "npy";
-  Tensor tensor;
-  ElementType type = ElementType::float32;
-  std::vector<std::string> names{""};
-};
-
-using Parsed = std::variant<Npy, Npz, Safetensors, TorchFile, Gguf, JsonTensorFile>;
-
-Parsed parse(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-             const Limits& limits) {
+AnyTensorFile parse(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner,
+                    const Limits& limits) {
+  if (auto read = read_recognised<AnyTensorFile>(bytes, owner, limits)) return std::move(*read);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (text.starts_with(npy_magic)) {
-    Npy npy;
-    npy.tensor = parse_npy(bytes, std::move(owner), &npy.type);
-    return npy;
-  }
-  if (looks_like_torch_archive(bytes) || looks_like_old_torch_file(bytes))
-    return TorchFile(bytes, std::move(owner), limits);
-  if (text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06")) {
-    return Npz(bytes, std::move(owner), limits);
-  }
-  if (looks_like_safetensors(bytes)) return Safetensors(bytes, std::move(owner));
-  if (looks_like_gguf(bytes)) return Gguf(bytes, std::move(owner));
-  if (looks_like_json(bytes)) return JsonTensorFile(text, std::move(owner), limits.nesting);
-  if (text.empty())
-    throw input_error(translated("the file is empty"), "", translated(known_formats));
+  if (text.empty()) throw input_error(translated("the file is empty"), "", known_formats());
   const std::string what = guess(text);
   throw input_error(
       translated("this is not a readable file of tensors{1}",
                  what.empty() ? std::string() : translated("; it seems to be {1}", what)),
-      "", translated(known_formats));
+      "", known_formats());
 }
 
 }  // namespace
 
 class TensorFile::Content {
  public:
-  // `folder` holds the files that this file refers to; absent = it may refer to none.
-  Content(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name,
-          std::optional<std::filesystem::path> folder, FileAccess access)
+  // What the file refers to, and its later parts, are beside `path`; absent = there is none.
+  Content(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner,
+          std::string name, std::optional<std::filesystem::path> path, FileAccess access)
       : name_(std::move(name)),
-        folder_(std::move(folder)),
+        path_(std::move(path)),
         access_(std::move(access)),
-        parsed_(parse_named(bytes, std::move(owner))) {
+        parsed_(parse_named(bytes, owner)),
+        later_(later_parts()) {
     index_names();
   }
 
   static std::shared_ptr<const Content> open(const FileName& name, const FileAccess& access) {
     const auto file = MappedFile::open(name, access);
-    if (name.is_standard_input()) {
-      return std::make_shared<Content>(file->bytes(), file, translated("standard input"), "",
-                                       access);
-    }
-    const std::filesystem::path path = name.path();
-    auto content =
-        std::make_shared<Content>(file->bytes(), file, path.string(), path.parent_path(), access);
-    if (const auto* gguf = std::get_if<Gguf>(&content->parsed_)) content->open_later(path, *gguf);
-    return content;
+    const std::filesystem::path path = name.path() == "-" ? "./-" : name.path();
+    return of(file->bytes(), file, name.is_standard_input() ? "-" : path, access);
+  }
+
+  // "-" is standard input.
+  static std::shared_ptr<const Content> of(std::span<const std::byte> bytes,
+                                           const std::shared_ptr<const void>& owner,
+                                           const std::filesystem::path& path,
+                                           const FileAccess& access) {
+    const bool standard = path == "-";
+    return std::make_shared<Content>(bytes, owner,
+                                     standard ? translated("standard input") : path.string(),
+                                     standard ? "" : path, access);
   }
 
   std::string_view format() const noexcept {
-    return std::visit([](const auto& parsed) { return parsed.format_name; }, parsed_);
+    return std::visit([](const auto& parsed) { return format_of(parsed).name; }, parsed_);
   }
 
   const std::vector<std::string>& names() const noexcept {
     return later_.empty() ? own_names() : all_names_;
   }
 
-  const std::vector<std::string>& own_names() const noexcept {
-    return std::visit(
-        Overloaded{
-            [](const Npy& npy) -> const std::vector<std::string>& { return npy.names; },
-            [](const auto& parsed) -> const std::vector<std::string>& { return parsed.names(); }},
-        parsed_);
-  }
-
   // `references` is the number of files that led here by references.
   Tensor read(std::string_view name, int references) const {
-    if (const Content* part = later_with(name)) return part->read(name, references);
-    try {
-      const std::size_t index = find(name);
-      const auto open_tensor = [&](const std::string& file, const std::string& tensor) {
-        return follow(file, tensor, references);
-      };
-      return std::visit(
-          Overloaded{[](const Npy& npy) { return npy.tensor; },
-                     [&](const JsonTensorFile& json) { return json.read(index, open_tensor); },
-                     [&](const auto& parsed) { return parsed.read(index); }},
-          parsed_);
-    } catch (const Error& error) {
-      throw error.inside(name_);
-    }
+    const auto open_tensor = [&](const std::string& file, const std::string& tensor) {
+      return follow(file, tensor, references);
+    };
+    return with_tensor(name, Overloaded{[&](const JsonTensorFile& json, std::size_t index) {
+                                          return json.read(index, open_tensor);
+                                        },
+                                        [](const auto& parsed, std::size_t index) -> Tensor {
+                                          return parsed.read(index);
+                                        }});
   }
 
   std::string stored_type(std::string_view name, int references) const {
-    if (const Content* part = later_with(name)) return part->stored_type(name, references);
-    try {
-      const std::size_t index = find(name);
-      return std::visit(Overloaded{[](const Npy& npy) { return std::string(attn::name(npy.type)); },
-                                   [&](const Npz& npz) {
-                                     ElementType type{};
-                                     npz.read(index, &type);
-                                     return std::string(attn::name(type));
-                                   },
-                                   [&](const JsonTensorFile& json) {
-                                     return stored_in_json(json, index, references);
-                                   },
-                                   [&](const auto& parsed) {
-                                     return std::string(attn::stored_type(parsed.raw(index)));
-                                   }},
-                        parsed_);
-    } catch (const Error& error) {
-      throw error.inside(name_);
-    }
+    return with_tensor(name, Overloaded{[&](const JsonTensorFile& json, std::size_t index) {
+                                          return stored_in_json(json, index, references);
+                                        },
+                                        [](const auto& parsed, std::size_t index) {
+                                          return parsed.stored_type(index);
+                                        }});
   }
 
  private:
+  const std::vector<std::string>& own_names() const noexcept {
+    return std::visit(
+        [](const auto& parsed) -> const std::vector<std::string>& { return parsed.names(); },
+        parsed_);
+  }
+
   // The first of several tensors of one name.
   void index_names() {
+    if (!later_.empty()) all_names_ = own_names();
+    for (const GgufPart& part : later_) {
+      all_names_.insert(all_names_.end(), part.file.names().begin(), part.file.names().end());
+    }
     for (std::size_t i = 0; i < names().size(); ++i) index_.try_emplace(names()[i], i);
   }
 
-  void open_later(const std::filesystem::path& path, const Gguf& first) {
-    std::vector<std::filesystem::path> parts;
+  std::vector<GgufPart> later_parts() const {
+    const auto* gguf = std::get_if<Gguf>(&parsed_);
+    if (gguf == nullptr) return {};
+    if (path_) return later_gguf_parts(*path_, *gguf, access_);
     try {
-      parts = later_gguf_parts(path, first);
+      refuse_gguf_part(*gguf);
     } catch (const Error& error) {
       throw error.inside(name_);
     }
-    if (parts.empty()) return;
-    all_names_ = own_names();
-    for (const std::filesystem::path& part : parts) {
-      later_.push_back(open(FileName::by_document(part), access_));
-      const std::vector<std::string>& more = later_.back()->names();
-      all_names_.insert(all_names_.end(), more.begin(), more.end());
-    }
-    index_.clear();
-    index_names();
+    return {};
   }
 
-  // The later part of a file in several that has the tensor; null if this part has it, or none.
-  const Content* later_with(std::string_view name) const {
-    const auto found = index_.find(name);
-    if (found == index_.end() || found->second < own_names().size()) return nullptr;
-    const auto has = [&](const auto& part) { return part->index_.contains(name); };
-    const auto part = std::find_if(later_.begin(), later_.end(), has);
-    return part == later_.end() ? nullptr : part->get();
+  // use(file, index) of the file, or of its later part, that has the tensor. Errors get its name.
+  template <class Use>
+  std::invoke_result_t<Use, const Gguf&, std::size_t> with_tensor(std::string_view name,
+                                                                  const Use& use) const {
+    std::string file = name_;
+    try {
+      std::size_t index = find(name);
+      const std::size_t own = own_names().size();
+      if (index < own)
+        return std::visit([&](const auto& parsed) { return use(parsed, index); }, parsed_);
+      index -= own;
+      auto part = later_.begin();
+      for (; index >= part->file.names().size(); ++part) index -= part->file.names().size();
+      file = part->path.string();
+      return use(part->file, index);
+    } catch (const Error& error) {
+      throw error.inside(file);
+    }
   }
 
   std::string stored_in_json(const JsonTensorFile& json, std::size_t index, int references) const {
@@ -257,9 +232,10 @@ class TensorFile::Content {
     return elsewhere.empty() ? attn::name(json.stored_type(read)) : elsewhere;
   }
 
-  Parsed parse_named(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) const {
+  AnyTensorFile parse_named(std::span<const std::byte> bytes,
+                            const std::shared_ptr<const void>& owner) const {
     try {
-      return parse(bytes, std::move(owner), access_.limits);
+      return parse(bytes, owner, access_.limits);
     } catch (const Error& error) {
       throw error.inside(name_);
     }
@@ -285,7 +261,7 @@ class TensorFile::Content {
   }
 
   Tensor follow(const std::string& file, const std::string& tensor, int references) const {
-    if (!folder_) {
+    if (!path_) {
       throw input_error(
           translated(
               "a tensor is in the file {1}, but what is read from memory cannot refer to files",
@@ -301,18 +277,19 @@ class TensorFile::Content {
 
   // A file that this text of JSON refers to.
   std::shared_ptr<const Content> open_next(const std::string& file) const {
+    const std::filesystem::path folder = path_->parent_path();
     const FileAccess checked =
-        std::get<JsonTensorFile>(parsed_).files().checked(access_, file, *folder_ / file);
-    return open(FileName::by_document(*folder_, file), checked);
+        std::get<JsonTensorFile>(parsed_).files().checked(access_, file, folder / file);
+    return open(FileName::by_document(folder, file), checked);
   }
 
   std::string name_;
-  std::optional<std::filesystem::path> folder_;
+  std::optional<std::filesystem::path> path_;
   FileAccess access_;
-  Parsed parsed_;
-  std::vector<std::shared_ptr<const Content>> later_;  // parts of a GGUF file
-  std::vector<std::string> all_names_;                 // in order, if there are such
-  std::map<std::string_view, std::size_t> index_;      ///< into names()
+  AnyTensorFile parsed_;
+  std::vector<GgufPart> later_;
+  std::vector<std::string> all_names_;             ///< in order, if there are later parts
+  std::map<std::string_view, std::size_t> index_;  ///< into names()
 };
 
 TensorFile::TensorFile(std::shared_ptr<const Content> content) : content_(std::move(content)) {}
@@ -328,18 +305,22 @@ TensorFile TensorFile::open_named(const std::filesystem::path& folder, const std
   return TensorFile(Content::open(FileName::by_document(folder, name), access));
 }
 
+TensorFile TensorFile::from_file(std::span<const std::byte> bytes,
+                                 const std::shared_ptr<const void>& owner,
+                                 const std::filesystem::path& path, const FileAccess& access) {
+  return TensorFile(Content::of(bytes, owner, path, access));
+}
+
 TensorFile TensorFile::from_memory(std::span<const std::byte> bytes,
-                                   std::shared_ptr<const void> owner, std::string name,
+                                   const std::shared_ptr<const void>& owner, std::string name,
                                    const Limits& limits) {
-  return TensorFile(std::make_shared<Content>(bytes, std::move(owner), std::move(name),
-                                              std::nullopt,
+  return TensorFile(std::make_shared<Content>(bytes, owner, std::move(name), std::nullopt,
                                               FileAccess{limits, std::nullopt, {}, {}}));
 }
 
 std::span<const std::string_view> TensorFile::formats() noexcept {
-  static constexpr std::array names{
-      JsonTensorFile::format_name, Npy::format_name,         Npz::format_name,
-      TorchFile::format_name,      Safetensors::format_name, Gguf::format_name};
+  static constexpr auto names = std::apply(
+      [](const auto&... format) { return std::array{format.name...}; }, tensor_file_formats);
   return names;
 }
 

@@ -162,9 +162,7 @@ class MemberTable {
   Archive archive_;
 };
 
-}  // namespace
-
-bool looks_like_torch_archive(std::span<const std::byte> bytes) {
+bool looks_like_archive(std::span<const std::byte> bytes) {
   if (!text_of(bytes).starts_with("PK\x03\x04")) return false;
   ZipError error;
   zip_source_t* source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, error.get());
@@ -182,9 +180,15 @@ bool looks_like_torch_archive(std::span<const std::byte> bytes) {
   return false;
 }
 
-bool looks_like_old_torch_file(std::span<const std::byte> bytes) noexcept {
+bool looks_old(std::span<const std::byte> bytes) noexcept {
   const std::string_view start = text_of(bytes).substr(0, 32);
   return start.starts_with('\x80') && start.find(old_magic) != start.npos;
+}
+
+}  // namespace
+
+bool looks_like_torch_file(std::span<const std::byte> bytes) {
+  return looks_old(bytes) || looks_like_archive(bytes);
 }
 
 /// Makes the views of a file of the values of its pickle.
@@ -543,7 +547,7 @@ TorchFile::TorchFile(std::span<const std::byte> bytes, std::shared_ptr<const voi
                      const Limits& limits)
     : owner_(std::move(owner)), limits_(limits) {
   TorchFileReader reader(*this);
-  if (looks_like_old_torch_file(bytes)) {
+  if (looks_old(bytes)) {
     reader.read_old(bytes);
   } else {
     reader.read_archive(bytes);

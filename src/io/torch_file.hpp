@@ -15,11 +15,9 @@
 
 namespace attn {
 
-/// True if the bytes are a zip archive that torch.save wrote.
-bool looks_like_torch_archive(std::span<const std::byte> bytes);
-
-/// True if the bytes start as torch.save wrote them before PyTorch 1.6.
-bool looks_like_old_torch_file(std::span<const std::byte> bytes) noexcept;
+/// True if the bytes are a zip archive that torch.save wrote, or start as it wrote files before
+/// PyTorch 1.6.
+bool looks_like_torch_file(std::span<const std::byte> bytes);
 
 /// File of tensors that torch.save wrote, .pt, .pth or .bin: a zip archive of a pickle and of
 /// storages, or, before PyTorch 1.6, pickles and storages one after the other
@@ -27,8 +25,6 @@ bool looks_like_old_torch_file(std::span<const std::byte> bytes) noexcept;
 /// ("attentions.3"), a lone one "tensor"; what else there is is passed over.
 class TorchFile {
  public:
-  static constexpr std::string_view format_name = "pt";
-
   /// Reads the pickles and holds all sizes against the storages. Throws Error(input), at "RECORD,
   /// byte N" where possible, as Pickle does, for storages that are missing or too short, for views
   /// beyond their storage, and for values within themselves or more than `limits.nesting` deep.
@@ -44,6 +40,7 @@ class TorchFile {
   RawArray raw(std::size_t index) const;
   /// Throws as raw() and tensor_from() do.
   Tensor read(std::size_t index) const;
+  std::string stored_type(std::size_t index) const { return name(views_[index].type); }
 
  private:
   friend class TorchFileReader;

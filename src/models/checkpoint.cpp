@@ -7,6 +7,7 @@
 
 #include "io/gguf_parts.hpp"
 #include "io/json_value.hpp"
+#include "io/tensor_formats.hpp"
 #include "support/mapped_file.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -28,12 +29,9 @@ void refuse_pointer(const fs::path& path, std::string_view text) {
 }
 
 // The contents show the format.
-StoredTensors stored_tensors(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                             const Limits& limits) {
-  if (looks_like_safetensors(bytes)) return Safetensors(bytes, std::move(owner));
-  if (looks_like_gguf(bytes)) return Gguf(bytes, std::move(owner));
-  if (looks_like_torch_archive(bytes) || looks_like_old_torch_file(bytes))
-    return TorchFile(bytes, std::move(owner), limits);
+StoredTensors stored_tensors(std::span<const std::byte> bytes,
+                             const std::shared_ptr<const void>& owner, const Limits& limits) {
+  if (auto read = read_recognised<StoredTensors>(bytes, owner, limits)) return std::move(*read);
   throw input_error(translated("the weights are neither a .safetensors file nor a file of PyTorch"),
                     "", translated("download the file again"));
 }
@@ -73,6 +71,15 @@ WeightFiles indexed_files(const fs::path& index, const FileAccess& access) {
   return files;
 }
 
+// Whether files of weights have that extension.
+bool is_of_weights(const fs::path& extension) {
+  bool found = false;
+  for_each_format<StoredTensors>([&](const auto& format) {
+    found = found || std::ranges::count(format.extensions, extension.native()) > 0;
+  });
+  return found && !extension.empty();
+}
+
 // The first of the names under which weights are stored.
 WeightFiles weight_files(const fs::path& folder, const FileAccess& access) {
   for (const char* name : {"model.safetensors", "pytorch_model.bin"}) {
@@ -87,13 +94,10 @@ WeightFiles weight_files(const fs::path& folder, const FileAccess& access) {
     const fs::path& path = entry.path();
     const bool of_training = path.stem() == "training_args" || path.stem() == "optimizer" ||
                              path.stem() == "scheduler" ||
+                             path.filename() == "adapter_model.safetensors" ||
                              path.stem().string().starts_with("rng_state");
-    if (!of_training &&
-        (path.extension() == ".bin" || path.extension() == ".pt" || path.extension() == ".pth" ||
-         (path.extension() == ".safetensors" && path.stem() != "adapter_model"))) {
-      others.push_back(path);
-    }
-    if (path.extension() == ".gguf") gguf.push_back(path);
+    if (of_training || !is_of_weights(path.extension())) continue;
+    (path.extension() == ".gguf" ? gguf : others).push_back(path);
   }
   std::ranges::sort(others);
   if (others.size() == 1) return {others.front(), others, {}};
@@ -151,44 +155,30 @@ CheckpointWeights CheckpointWeights::open(const fs::path& folder, const FileAcce
 CheckpointWeights CheckpointWeights::open_gguf(const fs::path& path, const FileAccess& access) {
   CheckpointWeights weights;
   weights.place_ = path.string();
-  std::vector<fs::path> parts{path};
-  for (std::size_t n = 0; n < parts.size(); ++n) {
-    const fs::path part = parts[n];
-    if (!is_there(FileName::by_document(part), access)) {
-      throw Error(
-          ErrorKind::file,
-          translated("the part {1} of the weights is missing", in_quotes(part.filename().native())),
-          weights.place_, translated("download it too: the first part needs it"));
-    }
-    const auto file = MappedFile::open(FileName::by_document(part), access);
-    refuse_pointer(part, file->text());
-    if (!looks_like_gguf(file->bytes())) {
-      throw input_error(
-          translated("{1} is neither a folder nor a GGUF file", in_quotes(part.native())), "",
-          translated("name the folder of a checkpoint, which holds config.json"));
-    }
-    try {
-      Gguf read(file->bytes(), file);
-      if (n == 0 && read.number("split.no").value_or(0) != 0) {
-        throw input_error(translated("this is a later part of a model"), "split.no",
-                          translated("name its first part, -00001-of-…"));
-      }
-      if (n == 0) {
-        const std::vector<fs::path> later = later_gguf_parts(path, read);
-        parts.insert(parts.end(), later.begin(), later.end());
-      }
-      weights.add(part.string(), std::move(read), {});
-    } catch (const Error& error) {
-      throw error.inside(part.string());
-    }
+  const auto file = MappedFile::open(FileName::by_document(path), access);
+  refuse_pointer(path, file->text());
+  if (!looks_like_gguf(file->bytes())) {
+    throw input_error(
+        translated("{1} is neither a folder nor a GGUF file", in_quotes(path.native())), "",
+        translated("name the folder of a checkpoint, which holds config.json"));
   }
+  Gguf first = [&] {
+    try {
+      return Gguf(file->bytes(), file);
+    } catch (const Error& error) {
+      throw error.inside(path.string());
+    }
+  }();
+  std::vector<GgufPart> later = later_gguf_parts(path, first, access);
+  weights.add(path.string(), std::move(first), {});
+  for (GgufPart& part : later) weights.add(part.path.string(), std::move(part.file), {});
   return weights;
 }
 
 CheckpointWeights CheckpointWeights::from_memory(std::span<const std::byte> bytes,
-                                                 std::shared_ptr<const void> owner) {
+                                                 const std::shared_ptr<const void>& owner) {
   CheckpointWeights weights;
-  weights.add("", stored_tensors(bytes, std::move(owner), {}), {});
+  weights.add("", stored_tensors(bytes, owner, {}), {});
   return weights;
 }
 
@@ -258,7 +248,9 @@ ElementType CheckpointWeights::type(const std::string& name) const {
 }
 
 std::string CheckpointWeights::stored_type(const std::string& name) const {
-  return std::string(attn::stored_type(raw(name)));
+  const Place& place = find(name);
+  return std::visit([&](const auto& tensors) { return tensors.stored_type(place.index); },
+                    parts_[place.part].tensors);
 }
 
 bool CheckpointWeights::made_by_rows(const std::string& name) const {

@@ -42,7 +42,7 @@ class CheckpointWeights {
 
   /// One whole file from memory.
   static CheckpointWeights from_memory(std::span<const std::byte> bytes,
-                                       std::shared_ptr<const void> owner);
+                                       const std::shared_ptr<const void>& owner);
 
   bool has(const std::string& name) const { return places_.contains(name); }
   const std::vector<std::string>& names() const noexcept { return names_; }

@@ -88,7 +88,7 @@ ResultReader::ResultReader(std::shared_ptr<const MappedFile> file,
     if (checked) check_keys();
     return;
   }
-  tensors_ = TensorFile::from_memory(file_->bytes(), file_, name_, access.limits);
+  tensors_ = TensorFile::from_file(file_->bytes(), file_, path, access);
   names_ = tensors_->names();
 }
 

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/program.hpp"
+#include "gguf_bytes.hpp"
 #include "temporary_folder.hpp"
 
 namespace {
@@ -30,6 +31,70 @@ TEST_CASE("what torch.save made of a model's attentions is drawn, read, compared
   CHECK(same.output.find("All 3 tensors agree.") != std::string::npos);
   CHECK(run({"view", attentions, "--out", "page.html", "--quiet"}).exit_code == 0);
   CHECK(fs::exists(folder / "page.html"));
+}
+
+TEST_CASE("every command reads a GGUF file in parts as one") {
+  using namespace attn::gguf_bytes;
+  const TemporaryFolder folder;
+  // Two maps of weights, whose rows are `near` four times, then `far` four times.
+  using Row = std::vector<float>;
+  const auto with_weights = [](std::string file, const Row& near, const Row& far) {
+    file.resize(file.size() - 32 * sizeof(float));
+    for (int row = 0; row < 8; ++row) {
+      for (const float weight : row < 4 ? near : far) file += raw(weight);
+    }
+    return file;
+  };
+  const Row near{0.1F, 0.2F, 0.3F, 0.4F}, far{0.4F, 0.3F, 0.2F, 0.1F};
+  const auto write_parts = [&](const std::string& stem, const Row& second) {
+    folder.write(
+        stem + "-00001-of-00002.gguf",
+        with_weights(file_of({tensor("l0", {4, 4}, 0, 0)}, split_keys(0, 2, 2)), near, far));
+    folder.write(
+        stem + "-00002-of-00002.gguf",
+        with_weights(file_of({tensor("l1", {4, 4}, 0, 64)}, split_keys(1, 2, 2)), near, second));
+  };
+  write_parts("a", far);
+  folder.write(
+      "whole.gguf",
+      with_weights(file_of({tensor("l0", {4, 4}, 0, 0), tensor("l1", {4, 4}, 0, 64)}), near, far));
+  const auto run = [&](std::vector<std::string> arguments) {
+    return attn_cli(arguments, folder.path());
+  };
+  // 1. Commands that read a tensor of the second part.
+  const std::string parts = "a-00001-of-00002.gguf";
+  const Outcome shown = run({"show", parts, "--name", "l1", "--json"});
+  CHECK(shown.exit_code == 0);
+  CHECK(shown.output == run({"show", "whole.gguf", "--name", "l1", "--json"}).output);
+  const Outcome heads = run({"heads", parts, "--name", "l{n}"});
+  CHECK(heads.exit_code == 0);
+  CHECK(heads.output == run({"heads", "whole.gguf", "--name", "l{n}"}).output);
+  CHECK(heads.output.find("head l1.0 on the first token") != std::string::npos);
+  CHECK(run({"plot", "heatmap", parts, "--name", "l1", "--out", "p.png"}).exit_code == 0);
+  CHECK(run({"plot", "heatmap", "whole.gguf", "--name", "l1", "--out", "w.png"}).exit_code == 0);
+  CHECK(read_text(folder / "p.png") == read_text(folder / "w.png"));
+  CHECK(run({"view", parts, "--name", "l{n}", "--out", "p.html", "--quiet"}).exit_code == 0);
+  folder.write("d.json",
+               R"({"attention": "softmax", "scores": {"file": ")" + parts + R"(", "name": "l1"}})");
+  CHECK(run({"run", "d.json", "--plots", "none", "--quiet"}).exit_code == 0);
+  // 2. Both parts count where files are compared.
+  const auto compared = [&](const std::string& with) {
+    return run({"compare", parts, with + "-00001-of-00002.gguf"});
+  };
+  write_parts("b", far);
+  CHECK(compared("b").output.find("All 2 tensors agree.") != std::string::npos);
+  write_parts("b", near);
+  const Outcome differs = compared("b");
+  CHECK(differs.exit_code == 1);
+  CHECK(differs.output.find("l1: the first one out of tolerance is at [0,0]: 0.4 and 0.1") !=
+        std::string::npos);
+  fs::remove(folder / "b-00002-of-00002.gguf");
+  const Outcome missing = compared("b");
+  CHECK(missing.exit_code == 4);
+  CHECK(missing.errors ==
+        "attn-cli: the part \"b-00002-of-00002.gguf\" of the weights is missing\n"
+        "  where: b-00001-of-00002.gguf\n"
+        "  help:  download it too: the first part needs it\n");
 }
 
 TEST_CASE("a pickle that asks for more than tensors is refused, and nothing is called") {

@@ -177,28 +177,81 @@ TEST_CASE("tensors of a GGUF file that share bytes are refused") {
             .size() == 3);
 }
 
+// A part of a file in two, which has one tensor of the number of the part.
+std::string part(std::uint16_t number, const std::string& name, std::uint16_t count = 2,
+                 std::int32_t tensors = 2) {
+  return file_of({tensor(name, {2}, 0, number * 32)}, split_keys(number, count, tensors));
+}
+
 TEST_CASE("a GGUF file in parts is read as one") {
-  const auto part = [](std::uint16_t number, const std::string& name) {
-    return file_of({tensor(name, {2}, 0, 0)},
-                   {text("split.count") + raw(2U) + raw(std::uint16_t{2}),
-                    text("split.no") + raw(2U) + raw(number)});
-  };
   const TemporaryFolder folder;
   const fs::path first = folder.write("m-00001-of-00002.gguf", part(0, "a"));
-  CHECK(
-      error_from([&] { TensorFile::open(first); }, ErrorKind::file).find("m-00002-of-00002.gguf") !=
-      std::string::npos);
-  folder.write("m-00002-of-00002.gguf", part(1, "b"));
+  CHECK(error_from([&] { TensorFile::open(first); }, ErrorKind::file) ==
+        "the part \"m-00002-of-00002.gguf\" of the weights is missing\n  where: " + first.string() +
+            "\n  help:  download it too: the first part needs it");
+  const fs::path second = folder.write("m-00002-of-00002.gguf", part(1, "b"));
   const TensorFile both = TensorFile::open(first);
   CHECK(both.names() == std::vector<std::string>{"a", "b"});
-  CHECK(tensor_is<float>(both.read("b"), {2}, {0, 1}));
+  CHECK(tensor_is<float>(both.read("a"), {2}, {0, 1}));
+  CHECK(tensor_is<float>(both.read("b"), {2}, {8, 9}));
   CHECK(both.stored_type("b") == "float32");
+  // As it is where the file is open already; from memory alone there are no other parts.
+  const auto bytes = std::make_shared<const std::string>(read_text(first));
+  const TensorFile opened =
+      TensorFile::from_file(std::as_bytes(std::span(*bytes)), bytes, first, {});
+  CHECK(tensor_is<float>(opened.read("b"), {2}, {8, 9}));
+  CHECK(error_from(
+            [&] { TensorFile::from_memory(std::as_bytes(std::span(*bytes)), bytes, "memory"); }) ==
+        "this is part 1 of a file in 2 parts, but what is read from memory has no other files\n"
+        "  where: memory, split.count\n  help:  name the first part");
+  CHECK(error_from([&] { TensorFile::open(second); }) ==
+        "this is a later part of a model\n  where: " + second.string() +
+            ", split.no\n  help:  name its first part, -00001-of-…");
   const fs::path other = folder.write("other.gguf", part(0, "a"));
   CHECK(
       error_from([&] { TensorFile::open(other); }) ==
       "the file is the first of 2 parts, but its name does not say so\n  where: " + other.string() +
           ", split.count\n  help:  give the parts the names that they were downloaded under, "
           "…-00001-of-00002.gguf");
+}
+
+TEST_CASE("parts of a GGUF file that do not belong together are refused by the name of the part") {
+  const TemporaryFolder folder;
+  const fs::path first = folder.write("m-00001-of-00002.gguf", part(0, "a"));
+  const auto refused = [&](const std::string& second) {
+    folder.write("m-00002-of-00002.gguf", second);
+    return error_from([&] { TensorFile::open(first); });
+  };
+  const auto expected = [&](const std::string& problem, const std::string& place,
+                            const fs::path& of) {
+    return problem + "\n  where: " + of.string() + ", " + place +
+           "\n  help:  the parts do not belong together: download all of them again, under their "
+           "own names";
+  };
+  const fs::path second = folder / "m-00002-of-00002.gguf";
+  CHECK(refused(part(0, "b")) ==
+        expected("the file is part 1 of 2 by its own keys, not part 2 of 2", "split.no", second));
+  CHECK(refused(part(1, "b", 3)) ==
+        expected("the file is part 2 of 3 by its own keys, not part 2 of 2", "split.no", second));
+  CHECK(refused(file_of({tensor("b", {2}, 0, 0)})) ==
+        expected("the file is part 1 of 1 by its own keys, not part 2 of 2", "split.no", second));
+  CHECK(refused(part(1, "a")) ==
+        expected("the tensor \"a\" is in the part \"m-00001-of-00002.gguf\" already",
+                 "tensor \"a\"", second));
+  CHECK(refused(part(1, "b", 2, 3)) ==
+        expected("the parts should have 3 tensors together, but they have 2", "split.tensors.count",
+                 second));
+  CHECK(refused(part(1, "b").substr(0, 40)) ==
+        "the file ends before 4 bytes that it announces\n  where: " + second.string() +
+            ", byte 40" + damaged);
+  CHECK(refused("no GGUF") ==
+        "this is not a GGUF file\n  where: " + second.string() + ", byte 0" + damaged);
+  folder.write("m-00001-of-00002.gguf", part(0, "a", 2, 5));
+  CHECK(refused(part(1, "b")) ==
+        expected("the parts should have 5 tensors together, but they have 2", "split.tensors.count",
+                 first));
+  folder.write("m-00001-of-00002.gguf", file_of({}, {text("split.count") + raw(6U) + raw(-1.0F)}));
+  CHECK(refused(part(1, "b")) == expected("-1 is not the number of a part", "split.count", first));
 }
 
 TEST_CASE("scales that do not fit their numbers are refused") {

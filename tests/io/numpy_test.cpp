@@ -25,7 +25,7 @@ const std::string files = std::string(ATTN_TEST_DATA) + "/io/files/";
 
 Tensor parse(const std::string& bytes) {
   const auto owner = std::make_shared<const std::string>(bytes);
-  return parse_npy(std::as_bytes(std::span(*owner)), owner);
+  return Npy(std::as_bytes(std::span(*owner)), owner).read(0);
 }
 
 Tensor parse_file(const std::string& name) {
@@ -126,7 +126,7 @@ TEST_CASE("headers are read however Python would accept them") {
 
 TEST_CASE("a mapped .npy file of floats is borrowed, not copied") {
   const auto file = MappedFile::open(FileName::by_user(files + "float32.npy"));
-  const Tensor tensor = parse_npy(file->bytes(), file);
+  const Tensor tensor = Npy(file->bytes(), file).read(0);
   CHECK(tensor.bytes() == file->bytes().data() + 128);
 }
 

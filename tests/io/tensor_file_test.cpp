@@ -1,6 +1,8 @@
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <string_view>
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -48,6 +50,22 @@ TEST_CASE("the format is recognised by content, not by the name") {
   CHECK(format("elements.safetensors") == "safetensors");
   write_text(folder / "x.npy", "[[1,2]]");
   CHECK(TensorFile::open(folder / "x.npy").format() == "json");
+}
+
+TEST_CASE("every format is listed, and has a file that shows it") {
+  const std::map<std::string_view, std::string> shown{{"npy", "float32.npy"},
+                                                      {"npz", "stored.npz"},
+                                                      {"pt", "torch/types.pt"},
+                                                      {"safetensors", "elements.safetensors"},
+                                                      {"gguf", "stored/F32.gguf"}};
+  for (const std::string_view format : TensorFile::formats()) {
+    CAPTURE(format);
+    if (format == "json") continue;
+    REQUIRE(shown.contains(format));
+    CHECK(TensorFile::open(files + shown.at(format)).format() == format);
+  }
+  CHECK(TensorFile::formats().size() == shown.size() + 1);
+  CHECK(from_memory("[1]").format() == "json");
 }
 
 TEST_CASE("tensors are read by name, in the order of the file") {
