@@ -10,6 +10,7 @@
 
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "support/work_budget.hpp"
 
 namespace attn {
 namespace {
@@ -123,7 +124,9 @@ class PickleMachine {
   PickleMachine(Pickle& to, std::string_view bytes) : to_(to), bytes_(bytes) {}
 
   void run() {
-    while (!step()) {
+    constexpr std::size_t between_checks = 1 << 12;
+    for (std::size_t steps = 0; !step(); ++steps) {
+      if (steps % between_checks == 0) check_time();
     }
   }
 

@@ -13,6 +13,7 @@
 #include "support/memory.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
+#include "support/work_budget.hpp"
 #include "tensor/half_number.hpp"
 
 namespace attn {
@@ -101,7 +102,9 @@ auto with_stored_type(ElementType type, Use use) {
 template <class Use>
 void for_each_element(const RawArray& array, std::size_t count, Use use) {
   if (!array.column_major) {
-    for (std::size_t i = 0; i < count; ++i) use(i, i);
+    in_stretches(count, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) use(i, i);
+    });
     return;
   }
   const std::size_t rank = array.shape.size();
@@ -110,15 +113,17 @@ void for_each_element(const RawArray& array, std::size_t count, Use use) {
     step[axis] = product;
   }
   std::size_t source = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    use(source, i);
-    for (std::size_t axis = rank; axis-- > 0;) {
-      source += step[axis];
-      if (++index[axis] < array.shape[axis]) break;
-      source -= step[axis] * array.shape[axis];
-      index[axis] = 0;
+  in_stretches(count, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      use(source, i);
+      for (std::size_t axis = rank; axis-- > 0;) {
+        source += step[axis];
+        if (++index[axis] < array.shape[axis]) break;
+        source -= step[axis] * array.shape[axis];
+        index[axis] = 0;
+      }
     }
-  }
+  });
 }
 
 template <class To>
@@ -234,9 +239,12 @@ Tensor tensor_from(const RawArray& array) {
     check_memory(count, sizeof(float), translated("the tensor {1}", text(array.shape)), "");
     const std::size_t width = array.shape.empty() ? 1 : array.shape.back();
     std::vector<float> numbers(count);
-    for (std::size_t row = 0; row < count / width; ++row) {
-      array.make_row(row, numbers.data() + row * width);
-    }
+    const auto make_rows = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        array.make_row(row, numbers.data() + row * width);
+      }
+    };
+    in_stretches(count / width, make_rows, width);
     return Tensor(array.shape, std::move(numbers));
   }
   if (count > std::numeric_limits<std::size_t>::max() / 8 ||

@@ -1,11 +1,12 @@
 #include "io/torch_file.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
+#include "support/work_budget.hpp"
 
 namespace attn {
 namespace {
@@ -185,6 +187,54 @@ bool looks_old(std::span<const std::byte> bytes) noexcept {
   return start.starts_with('\x80') && start.find(old_magic) != start.npos;
 }
 
+/// Texts of pickles, equal ones at one address: that of the first. A long text may stand in very
+/// many places, and is compared once.
+class EqualTexts {
+ public:
+  std::string_view first(std::string_view text) {
+    constexpr std::size_t few = 64;
+    if (text.size() <= few) return *texts_.insert(text).first;
+    const auto [known, is_new] = long_.try_emplace(text.data());
+    if (is_new) known->second = *texts_.insert(text).first;
+    return known->second;
+  }
+
+  template <std::integral Number>
+  std::string_view first(Number number) {
+    const std::string text = std::to_string(number);
+    if (const auto known = texts_.find(text); known != texts_.end()) return *known;
+    return *texts_.insert(numbers_.emplace_back(text)).first;
+  }
+
+ private:
+  std::unordered_set<std::string_view> texts_;
+  std::unordered_map<const char*, std::string_view> long_;
+  std::deque<std::string> numbers_;
+};
+
+/// Way from the value of a file to one within it, which lives as long as the walk below it.
+struct ValuePath {
+  const ValuePath* before = nullptr;
+  std::string_view part;
+  std::size_t length = 0;  ///< of the text
+
+  ValuePath with(std::string_view next) const {
+    return {this, next, length + (length > 0 ? 1 : 0) + next.size()};
+  }
+
+  // The parts with points between them: "attentions.3".
+  std::string text() const {
+    std::string text(length, '.');
+    std::size_t end = length;
+    for (const ValuePath* at = this; at != nullptr && end > 0; at = at->before) {
+      end -= at->part.size();
+      at->part.copy(text.data() + end, at->part.size());
+      if (end > 0) --end;
+    }
+    return text;
+  }
+};
+
 }  // namespace
 
 bool looks_like_torch_file(std::span<const std::byte> bytes) {
@@ -249,23 +299,27 @@ class TorchFileReader {
       keys.refuse(translated("the list of the storages is missing"), pickle.end());
     }
     // The elements' sizes are those of the views.
-    const std::map<std::string_view, std::uint64_t> widths = element_sizes(pickle);
-    std::map<std::string_view, TorchFile::Storage> found;
+    const std::map<const char*, std::uint64_t> widths = element_sizes(pickle);
+    std::map<const char*, TorchFile::Storage> found;
     at = keys.end();
     for (const Pickle::Id id : list.items) {
+      check_time();
       const Pickle::Value& key = keys.value(id);
-      const auto width = widths.find(key.text);
-      if (key.kind != Pickle::Kind::text || width == widths.end()) {
+      const bool text = key.kind == Pickle::Kind::text;
+      const auto width = text ? widths.find(texts_.first(key.text).data()) : widths.end();
+      if (width == widths.end()) {
         keys.refuse(translated("the list of the storages names one that no tensor has"), key.at);
       }
-      TorchFile::Storage storage;
+      const auto [place, is_new] = found.try_emplace(width->first);
+      if (!is_new)
+        keys.refuse(translated("the list of the storages names one of them twice"), key.at);
+      TorchFile::Storage& storage = place->second;
       storage.record = std::string(key.text);
       storage.bytes = old_storage(bytes, at, width->second);
       at += length_bytes + storage.bytes.size();
-      found.emplace(key.text, std::move(storage));
     }
     find_storage_ = [&](std::string_view key) {
-      const auto own = found.find(key);
+      const auto own = found.find(key.data());
       if (own != found.end()) return own->second;
       throw input_error(translated("the file has no storage {1}", in_quotes(key)),
                         "byte " + std::to_string(bytes.size()), translated(fetch_again));
@@ -293,13 +347,13 @@ class TorchFileReader {
     return bytes.subspan(at + length_bytes, size);
   }
 
-  // Bytes of an element of each storage, by its key.
-  static std::map<std::string_view, std::uint64_t> element_sizes(const Pickle& pickle) {
-    std::map<std::string_view, std::uint64_t> sizes;
+  // Bytes of an element of each storage, by the address of its key.
+  std::map<const char*, std::uint64_t> element_sizes(const Pickle& pickle) {
+    std::map<const char*, std::uint64_t> sizes;
     for (Id id = 0; id < pickle.count(); ++id) {
       if (pickle.value(id).kind != Kind::stored) continue;
       const StoredId stored = stored_id(pickle, id);
-      sizes.emplace(stored.key, size_of(stored.name->type));
+      sizes.emplace(stored.key.data(), size_of(stored.name->type));
     }
     return sizes;
   }
@@ -307,10 +361,10 @@ class TorchFileReader {
   // ("storage", class, key, location, number of elements[, view: (key, offset, number)])
   struct StoredId {
     const PickleName* name = nullptr;
-    std::string_view key;
+    std::string_view key;  ///< one of `texts_`
     std::uint64_t count = 0, offset = 0;
   };
-  static StoredId stored_id(const Pickle& pickle, Id id) {
+  StoredId stored_id(const Pickle& pickle, Id id) {
     const std::size_t at = pickle.value(id).at;
     const auto fail = [&]() { pickle.refuse(translated("the pickle refers to no storage"), at); };
     const Value& tuple = pickle.value(pickle.value(id).items.front());
@@ -323,7 +377,8 @@ class TorchFileReader {
         item(2).kind != Kind::text || item(4).kind != Kind::integer || item(4).integer < 0) {
       fail();
     }
-    StoredId stored{item(1).name, item(2).text, static_cast<std::uint64_t>(item(4).integer), 0};
+    StoredId stored{item(1).name, texts_.first(item(2).text),
+                    static_cast<std::uint64_t>(item(4).integer), 0};
     if (tuple.items.size() == 6 && item(5).kind != Kind::none) {
       const Value& view = item(5);
       const auto number = [&](std::size_t i) -> std::uint64_t {
@@ -342,65 +397,75 @@ class TorchFileReader {
 
   void take_tensors(const Pickle& pickle) {
     pickle_ = &pickle;
-    walk(pickle.root(), "", 0);
+    states_.resize(pickle.count());
+    walk(pickle.root(), {}, 0);
     if (to_.names_.size() == 1 && to_.names_.front().empty()) to_.names_.front() = "tensor";
   }
 
   // Whether the value is a tensor or holds one.
-  bool walk(Id id, const std::string& path, std::size_t depth) {
+  bool walk(Id id, const ValuePath& path, std::size_t depth) {
     const Value& value = pickle_->value(id);
     if (value.kind == Kind::call) {
       add(id, path);
       return true;
     }
     const bool container = value.kind == Kind::sequence || value.kind == Kind::dictionary;
-    if (!container || without_tensors_.contains(id)) return false;
-    if (!open_.insert(id).second)
+    if (!container || states_[id] == State::without_tensors) return false;
+    if (states_[id] == State::open)
       pickle_->refuse(translated("the pickle holds a value that is within itself"), value.at);
     if (depth >= to_.limits_.nesting) {
       pickle_->refuse(
           translated("the values of the pickle are nested more than {1} deep", to_.limits_.nesting),
           value.at);
     }
-    const std::string before = path.empty() ? "" : path + ".";
-    bool found = false;
-    if (value.kind == Kind::sequence) {
-      for (std::size_t i = 0; i < value.items.size(); ++i) {
-        if (walk(value.items[i], before + std::to_string(i), depth + 1)) found = true;
-      }
-    } else {
-      found = walk_members(value, before, depth);
+    // A container may be in many places, each of which is walked through.
+    constexpr std::size_t most_places = 16'000'000;
+    places_walked_ += value.items.size();
+    if (places_walked_ > most_places) {
+      pickle_->refuse(
+          translated("the values of the pickle are in more than {1} places", most_places),
+          value.at);
     }
-    open_.erase(id);
-    // A value may be in many places.
-    if (!found) without_tensors_.insert(id);
+    states_[id] = State::open;
+    const bool found = value.kind == Kind::sequence ? walk_items(value, path, depth)
+                                                    : walk_members(value, path, depth);
+    states_[id] = found ? State::unknown : State::without_tensors;
     return found;
   }
 
-  bool walk_members(const Value& dictionary, const std::string& before, std::size_t depth) {
-    // The last value of a key is what a dictionary holds, in the place of the first.
-    std::vector<std::pair<std::string, Id>> members;
-    std::unordered_map<std::string, std::size_t> places;
-    for (std::size_t i = 0; i + 1 < dictionary.items.size(); i += 2) {
-      const Value& key = pickle_->value(dictionary.items[i]);
-      std::string name = key.kind == Kind::text      ? std::string(key.text)
-                         : key.kind == Kind::integer ? std::to_string(key.integer)
-                                                     : std::to_string(i / 2);
-      const auto [place, is_new] = places.try_emplace(name, members.size());
-      if (is_new) {
-        members.emplace_back(std::move(name), dictionary.items[i + 1]);
-      } else {
-        members[place->second].second = dictionary.items[i + 1];
+  bool walk_items(const Value& sequence, const ValuePath& path, std::size_t depth) {
+    bool found = false;
+    in_stretches(sequence.items.size(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        if (walk(sequence.items[i], path.with(std::to_string(i)), depth + 1)) found = true;
       }
-    }
+    });
+    return found;
+  }
+
+  bool walk_members(const Value& dictionary, const ValuePath& path, std::size_t depth) {
+    // The last value of a key is what a dictionary holds, in the place of the first.
+    std::vector<std::pair<std::string_view, Id>> members;
+    std::unordered_map<const char*, std::size_t> places;
+    in_stretches(dictionary.items.size() / 2, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const Value& key = pickle_->value(dictionary.items[2 * i]);
+        const std::string_view name = key.kind == Kind::text      ? texts_.first(key.text)
+                                      : key.kind == Kind::integer ? texts_.first(key.integer)
+                                                                  : texts_.first(i);
+        const auto [place, is_new] = places.try_emplace(name.data(), members.size());
+        if (is_new) members.emplace_back(name, Id{});
+        members[place->second].second = dictionary.items[2 * i + 1];
+      }
+    });
     bool found = false;
     for (const auto& [name, id] : members) {
-      if (walk(id, before + name, depth + 1)) found = true;
+      if (walk(id, path.with(name), depth + 1)) found = true;
     }
     return found;
   }
 
-  void add(Id id, const std::string& path) {
+  void add(Id id, const ValuePath& place) {
     Id call = id;
     Id arguments = pickle_->value(id).items[1];
     const PickleName* name = pickle_->value(id).name;
@@ -434,6 +499,15 @@ class TorchFileReader {
       pickle_->refuse(translated("the pickle holds more than {1} tensors", most_tensors),
                       pickle_->value(id).at);
     }
+    // A key may be long, and within itself.
+    constexpr std::size_t most_characters = 16'000'000;
+    if (place.length > most_characters - characters_) {
+      pickle_->refuse(translated("the paths of the tensors have more than {1} characters in all",
+                                 most_characters),
+                      pickle_->value(id).at);
+    }
+    characters_ += place.length;
+    const std::string path = place.text();
     characters_of(path, "");  // throws for names that are not UTF-8
     if (!paths_.insert(path).second) {
       pickle_->refuse(translated("two tensors have the path {1}", in_quotes(path)),
@@ -500,7 +574,7 @@ class TorchFileReader {
   }
 
   std::size_t storage_of(const StoredId& stored, std::size_t at) {
-    const auto [place, is_new] = places_.try_emplace(std::string(stored.key), to_.storages_.size());
+    const auto [place, is_new] = places_.try_emplace(stored.key.data(), to_.storages_.size());
     if (is_new) to_.storages_.push_back(find_storage_(stored.key));
     const TorchFile::Storage& storage = to_.storages_[place->second];
     std::uint64_t bytes = 0;
@@ -538,8 +612,12 @@ class TorchFileReader {
   TorchFile& to_;
   const Pickle* pickle_ = nullptr;
   std::function<TorchFile::Storage(std::string_view key)> find_storage_;
-  std::map<std::string, std::size_t> places_;
-  std::set<Id> open_, without_tensors_;
+  EqualTexts texts_;
+  std::map<const char*, std::size_t> places_;  // of storages, by the addresses of their keys
+  std::size_t places_walked_ = 0, characters_ = 0;
+  // Of containers: on the way to the value that is walked to, or walked through in vain.
+  enum class State : std::uint8_t { unknown, open, without_tensors };
+  std::vector<State> states_;
   std::unordered_set<std::string> paths_;
 };
 
@@ -585,20 +663,24 @@ RawArray TorchFile::raw(std::size_t index) const {
     array.bytes = bytes.subspan(view.offset * width, count * width);
     return array;
   }
+  // A view can repeat the elements of its storage without end.
+  check_element_limit(count, limits_.elements, shown_name(names_[index]));
   check_memory(count, width, translated("the tensor {1}", text(view.shape)), "");
   const auto gathered =
       std::shared_ptr<std::byte[]>(std::make_unique_for_overwrite<std::byte[]>(count * width));
   std::vector<std::size_t> at(view.shape.size(), 0);
   std::uint64_t from = view.offset;
-  for (std::size_t i = 0; i < count; ++i) {
-    std::memcpy(gathered.get() + i * width, bytes.data() + from * width, width);
-    for (std::size_t axis = view.shape.size(); axis-- > 0;) {
-      from += view.strides[axis];
-      if (++at[axis] < view.shape[axis]) break;
-      from -= view.strides[axis] * view.shape[axis];
-      at[axis] = 0;
+  in_stretches(count, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      std::memcpy(gathered.get() + i * width, bytes.data() + from * width, width);
+      for (std::size_t axis = view.shape.size(); axis-- > 0;) {
+        from += view.strides[axis];
+        if (++at[axis] < view.shape[axis]) break;
+        from -= view.strides[axis] * view.shape[axis];
+        at[axis] = 0;
+      }
     }
-  }
+  });
   array.bytes = {gathered.get(), count * width};
   array.owner = gathered;
   return array;
@@ -608,7 +690,7 @@ Tensor TorchFile::read(std::size_t index) const {
   try {
     return tensor_from(raw(index));
   } catch (const Error& error) {
-    throw error.where().empty() ? error.inside(names_[index]) : error;
+    throw error.where().empty() ? error.inside(shown_name(names_[index])) : error;
   }
 }
 

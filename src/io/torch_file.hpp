@@ -27,7 +27,8 @@ class TorchFile {
  public:
   /// Reads the pickles and holds all sizes against the storages. Throws Error(input), at "RECORD,
   /// byte N" where possible, as Pickle does, for storages that are missing or too short, for views
-  /// beyond their storage, and for values within themselves or more than `limits.nesting` deep.
+  /// beyond their storage, for values within themselves or more than `limits.nesting` deep, and for
+  /// paths and values that unfold to more than the file could hold.
   TorchFile(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
             const Limits& limits = {});
 
@@ -36,7 +37,8 @@ class TorchFile {
 
   const Shape& shape(std::size_t index) const noexcept { return views_[index].shape; }
   /// Elements in row-major order: as they lie in the file where they do, else gathered. Throws
-  /// Error(input) for compressed storages that are damaged. Several threads may read at once.
+  /// Error(input) for more elements to gather than the limit, and for compressed storages that are
+  /// damaged. Several threads may read at once.
   RawArray raw(std::size_t index) const;
   /// Throws as raw() and tensor_from() do.
   Tensor read(std::size_t index) const;

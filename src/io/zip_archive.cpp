@@ -4,6 +4,7 @@
 
 #include "support/memory.hpp"
 #include "support/translated.hpp"
+#include "support/work_budget.hpp"
 
 namespace attn {
 namespace {
@@ -85,8 +86,11 @@ UnpackedMember unpacked_member(zip_t* archive, std::uint64_t index, const Limits
   // libzip compares the checksum at the end of the member, so one more byte is read.
   std::byte beyond{};
   do {
+    check_time();
+    constexpr std::uint64_t most_at_once = 1 << 24;
     std::byte* const to = used < status.size ? buffer.get() + used : &beyond;
-    count = zip_fread(member.get(), to, used < status.size ? status.size - used : 1);
+    count = zip_fread(member.get(), to,
+                      used < status.size ? std::min(status.size - used, most_at_once) : 1);
     if (count > 0) used += static_cast<std::uint64_t>(count);
   } while (count > 0 && used <= status.size);
   if (count < 0) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,5 +45,17 @@ WorkBudget* current_budget() noexcept;
 
 /// Throws Error(input) if the time of the thread's budget is over. Takes some tens of nanoseconds.
 void check_time();
+
+/// Calls use(begin, end) for one stretch of `count` steps after the other, and check_time() before
+/// each. A step takes about as long as `cost` additions.
+template <class Use>
+void in_stretches(std::size_t count, const Use& use, std::size_t cost = 1) {
+  constexpr std::size_t most = 1 << 16;
+  const std::size_t length = std::max<std::size_t>(1, most / std::max<std::size_t>(1, cost));
+  for (std::size_t begin = 0; begin < count; begin += length) {
+    check_time();
+    use(begin, std::min(begin + length, count));
+  }
+}
 
 }  // namespace attn

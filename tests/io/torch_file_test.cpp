@@ -45,6 +45,13 @@ std::string text(const std::string& characters) {
   return "U"s + static_cast<char>(characters.size()) + characters;
 }
 
+// Text of that many letters k.
+std::string long_text(std::uint32_t count) {
+  std::string bytes = "X";
+  bytes.append(reinterpret_cast<const char*>(&count), sizeof count);
+  return bytes + std::string(count, 'k');
+}
+
 std::string number(int value) {
   std::string bytes = "J";
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -169,6 +176,58 @@ TEST_CASE("a list of lists that each hold the last one many times ends in time")
     value += "t";
   }
   CHECK(refusal(value).starts_with("the pickle holds more than 100000 tensors\n"));
+}
+
+TEST_CASE("paths that a .pt file unfolds to more characters than it could hold are refused") {
+  const std::string one = tensor(0, {2}, {1});
+  const auto check = [](const std::string& value) {
+    CHECK(refusal(value).starts_with(
+        "the paths of the tensors have more than 16000000 characters in all\n  where: byte "));
+  };
+  // A key within itself, and a key of many tensors.
+  std::string nested = "}" + long_text(50'000) + "q\1";
+  for (int level = 1; level < 400; ++level) nested += "}h\1";
+  check(nested + one + std::string(400, 's'));
+  std::string many = "}" + long_text(1000) + "](" + one + "q\1";
+  for (int i = 0; i < 20'000; ++i) many += "h\1";
+  check(many + "es");
+}
+
+TEST_CASE("long keys of a .pt file are told apart by their characters") {
+  const std::string key = long_text(300);
+  const std::string first = tensor(0, {1}, {1}), second = tensor(3, {1}, {1});
+  const TorchFile file = parse(old_file("}(" + key + "q\1" + first + "h\1" + second + key +
+                                        tensor(5, {1}, {1}) + long_text(299) + first + "u"));
+  REQUIRE(file.names() == std::vector<std::string>{std::string(300, 'k'), std::string(299, 'k')});
+  CHECK(tensor_is<float>(file.read(0), {1}, {5}));
+  CHECK(tensor_is<float>(file.read(1), {1}, {0}));
+}
+
+TEST_CASE("a list in very many places of a .pt file is not walked through in all of them") {
+  std::string value = "](](" + std::string(9999, 'N') + tensor(0, {2}, {1}) + "eq\1";
+  for (int i = 0; i < 2000; ++i) value += "h\1";
+  CHECK(refusal(value + "e")
+            .starts_with(
+                "the values of the pickle are in more than 16000000 places\n  where: byte "));
+}
+
+TEST_CASE("a view that repeats its storage is held against the limit before it is gathered") {
+  Limits limits;
+  limits.elements = 10'000'000;
+  const TorchFile file = parse(old_file(tensor(0, {30'000, 30'000}, {0, 0})), limits);
+  CHECK(file.stored_type(0) == "float32");
+  CHECK(error_from([&] { file.read(0); }) ==
+        "the tensor has 9e+08 elements, and the limit is 10000000\n  where: tensor\n"
+        "  help:  make it smaller, or raise the limit with Limits::elements");
+}
+
+TEST_CASE("a list of storages that names one of them twice is refused") {
+  std::string bytes = old_file(tensor(0, {2}, {1}));
+  const std::string listed = "X\x01\x00\x00\x00"s + "1a";
+  const std::size_t at = bytes.find(listed);
+  bytes.insert(at, listed);
+  CHECK(error_from([&] { parse(bytes); }) ==
+        refused("the list of the storages names one of them twice", at + listed.size()));
 }
 
 TEST_CASE("a tensor beyond its storage is refused, whatever its sizes") {
