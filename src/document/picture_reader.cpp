@@ -6,6 +6,7 @@
 
 #include "images/decoding.hpp"
 #include "io/json_value.hpp"
+#include "io/raw_array.hpp"
 #include "support/file_opening.hpp"
 #include "support/mapped_file.hpp"
 #include "support/printable.hpp"
@@ -16,18 +17,19 @@
 namespace attn {
 namespace {
 
-Pixels decoded(const std::string& name, const Document& document,
-               std::vector<std::string>& warnings) {
+Pixels prepared_pixels(const std::string& name, const Document& document,
+                       const ImageProcessor& processor, std::vector<std::string>& warnings) {
   const FileName file = FileName::by_document(document.folder(), name);
   const auto mapped = MappedFile::open(file, document.access());
+  const Limits& limits = document.access().limits;
   try {
-    Pixels pixels = decode_picture(mapped->bytes(), document.access().limits);
+    const Pixels pixels = decode_picture(mapped->bytes(), limits);
     if (pixels.cut_off) {
       warnings.push_back(
           translated("{1} has 16-bit grey values: those beyond 255 are cut off, as in Pillow",
                      in_quotes(name)));
     }
-    return pixels;
+    return processor.prepared(pixels, limits);
   } catch (const Error& error) {
     throw error.inside(file.path().string());
   }
@@ -57,11 +59,17 @@ PreparedPictures prepare_pictures(const JsonValue* value, const Document& docume
   }
   PreparedPictures all;
   std::vector<Tensor> images;
-  for (std::size_t b = 0; b < (several ? value->size() : 1); ++b) {
+  const std::size_t count = several ? value->size() : 1;
+  for (std::size_t b = 0; b < count; ++b) {
     check_time();
     const std::string at = several ? pointer_to("/image", b) : "/image";
     const std::string& name = expect_string(several ? value->element(b) : *value, at);
-    const Pixels prepared = processor.prepared(decoded(name, document, all.warnings));
+    const Pixels prepared = prepared_pixels(name, document, processor, all.warnings);
+    if (images.empty()) {
+      check_element_limit(static_cast<double>(prepared.rgb.size()) * static_cast<double>(count),
+                          document.access().limits.elements, translated("the list of pictures"),
+                          "/image");
+    }
     const Tensor image = processor.rescaled(prepared, dtype);
     const Shape shape{1, 3, prepared.height, prepared.width};
     if (images.empty()) {

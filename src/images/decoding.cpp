@@ -10,6 +10,7 @@
 #include "support/memory.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
+#include "support/work_budget.hpp"
 
 namespace attn {
 namespace {
@@ -42,6 +43,7 @@ Pixels upright(Pixels stored, int orientation) {
   const bool from_right =
       orientation == 2 || orientation == 3 || orientation == 6 || orientation == 7;
   for (std::size_t y = 0; y < result.height; ++y) {
+    check_time();
     for (std::size_t x = 0; x < result.width; ++x) {
       // Mirrors are those of the result where rows and columns change places.
       std::size_t row = turned ? x : y, column = turned ? y : x;
@@ -58,20 +60,23 @@ Pixels upright(Pixels stored, int orientation) {
 
 }  // namespace
 
-void check_pixels(std::size_t width, std::size_t height, const Limits& limits) {
+void check_pixels(const std::string& what, std::size_t height, std::size_t width,
+                  std::size_t bytes_each, const Limits& limits) {
   if (width == 0 || height == 0) {
-    throw input_error(translated("the picture is empty: {1} × {2} pixels", width, height), "",
+    throw input_error(translated("{1} is empty: {2} × {3} pixels", what, width, height), "",
                       translated("give a picture with at least one pixel"));
   }
   const double numbers = static_cast<double>(width) * static_cast<double>(height) * rgb_channels;
   if (numbers > static_cast<double>(limits.elements)) {
-    throw input_error(
-        translated("the picture has {1} × {2} pixels, {3} numbers, and the limit is {4}", width,
-                   height, number_text(numbers), limits.elements),
-        "", translated("make it smaller, or raise the limit with Limits::elements"));
+    throw input_error(translated("{1} has {2} × {3} pixels, {4} numbers, and the limit is {5}",
+                                 what, width, height, number_text(numbers), limits.elements),
+                      "", translated("make it smaller, or raise the limit with Limits::elements"));
   }
-  // Stored and upright.
-  check_memory(2 * numbers, translated("the picture"), "");
+  check_memory(static_cast<double>(bytes_each) * numbers, what, "");
+}
+
+void check_stored_pixels(std::size_t height, std::size_t width, const Limits& limits) {
+  check_pixels(translated("the picture"), height, width, 2, limits);  // as stored, and upright
 }
 
 bool looks_like_picture(std::span<const std::byte> file) noexcept {

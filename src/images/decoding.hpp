@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "attn/file_access.hpp"
@@ -16,6 +17,11 @@ struct Pixels {
   /// Whether the file has 16-bit grey values beyond 255, which are cut off there.
   bool cut_off = false;
 };
+
+/// Throws Error(input) without a place if a picture of that size is empty, or beyond the limits or
+/// the memory: `what` that takes so many bytes for each of three numbers per pixel.
+void check_pixels(const std::string& what, std::size_t height, std::size_t width,
+                  std::size_t bytes_each, const Limits& limits);
 
 /// Whether a file begins as PNG or JPEG files do.
 bool looks_like_picture(std::span<const std::byte> file) noexcept;

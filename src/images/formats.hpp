@@ -17,14 +17,14 @@ struct StoredPicture {
   int orientation = 1;
 };
 
+/// Throws Error(input) if the pixels of a file are none, or beyond the limits or the memory.
+void check_stored_pixels(std::size_t height, std::size_t width, const Limits& limits);
+
 StoredPicture decode_png(std::span<const std::byte> file, const Limits& limits);
 StoredPicture decode_jpeg(std::span<const std::byte> file, const Limits& limits);
 
 /// The orientation in a block of EXIF (TIFF 6.0, tag 0x0112 of the first directory); 1 if it gives
 /// none from 1 to 8.
 int exif_orientation(std::span<const std::uint8_t> block);
-
-/// Throws Error(input) if a picture of that size is empty or beyond the limits or the memory.
-void check_pixels(std::size_t width, std::size_t height, const Limits& limits);
 
 }  // namespace attn

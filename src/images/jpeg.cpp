@@ -48,8 +48,16 @@ void note_warning(j_common_ptr jpeg, int level) {
   }
 }
 
-// Progressive pictures may have any number of scans over all their pixels.
+// Progressive pictures may have any number of scans over all their pixels, which are decoded in one
+// call.
 void limit_scans(j_common_ptr jpeg) {
+  bool late = false;
+  try {
+    check_time();
+  } catch (const Error&) {
+    late = true;  // no exception passes through libjpeg; refuse() throws it again
+  }
+  if (late) std::longjmp(reading_of(jpeg).back, 1);
   constexpr int most_scans = 500;
   if (jpeg->is_decompressor == 0) return;
   if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number <= most_scans) return;
@@ -94,6 +102,7 @@ bool read_rows(JpegReading& reading, jpeg_decompress_struct& jpeg, std::uint8_t*
 }
 
 [[noreturn]] void refuse(const JpegReading& reading) {
+  check_time();
   throw input_error(reading.at_end
                         ? translated("the JPEG picture is cut off")
                         : translated("the JPEG picture is broken: {1}",
@@ -125,7 +134,7 @@ StoredPicture decode_jpeg(std::span<const std::byte> file, const Limits& limits)
   reading.errors.emit_message = note_warning;
   reading.progress.progress_monitor = limit_scans;
   if (!read_header(reading, memory.jpeg, file)) refuse(reading);
-  check_pixels(memory.jpeg.image_width, memory.jpeg.image_height, limits);
+  check_stored_pixels(memory.jpeg.image_height, memory.jpeg.image_width, limits);
   if (memory.jpeg.num_components != 1 && memory.jpeg.num_components != 3) {
     throw input_error(
         memory.jpeg.num_components == 4
@@ -137,7 +146,6 @@ StoredPicture decode_jpeg(std::span<const std::byte> file, const Limits& limits)
   picture.pixels.height = memory.jpeg.image_height;
   picture.pixels.width = memory.jpeg.image_width;
   picture.pixels.rgb.resize(picture.pixels.height * picture.pixels.width * 3);
-  check_time();
   picture.orientation = orientation_of(memory.jpeg);  // the end of decoding frees the markers
   if (!read_rows(reading, memory.jpeg, picture.pixels.rgb.data())) refuse(reading);
   return picture;

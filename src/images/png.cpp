@@ -77,7 +77,7 @@ bool read_header(PngMemory& memory, PngHeader& header) {
 }
 
 // Rows of three bytes a pixel, or of 16-bit grey numbers as they are stored.
-bool read_rows(PngMemory& memory, const PngHeader& header, png_bytepp rows) {
+bool read_rows(PngMemory& memory, const PngHeader& header, std::span<const png_bytep> rows) {
   if (setjmp(png_jmpbuf(memory.png)) != 0) return false;
   const bool grey16 = header.depth == 16 && header.colour == PNG_COLOR_TYPE_GRAY;
   if (!grey16) {
@@ -87,9 +87,14 @@ bool read_rows(PngMemory& memory, const PngHeader& header, png_bytepp rows) {
     if ((header.colour & PNG_COLOR_MASK_COLOR) == 0) png_set_gray_to_rgb(memory.png);
     png_set_strip_alpha(memory.png);
   }
-  png_set_interlace_handling(memory.png);
+  const int passes = png_set_interlace_handling(memory.png);
   png_read_update_info(memory.png, memory.info);
-  png_read_image(memory.png, rows);
+  for (int pass = 0; pass < passes; ++pass) {
+    for (const png_bytep row : rows) {
+      check_time();
+      png_read_row(memory.png, row, nullptr);
+    }
+  }
   png_read_end(memory.png, memory.end);
   return true;
 }
@@ -142,7 +147,7 @@ StoredPicture decode_png(std::span<const std::byte> file, const Limits& limits) 
 
   PngHeader header;
   if (!read_header(memory, header)) refuse(reading);
-  check_pixels(header.width, header.height, limits);
+  check_stored_pixels(header.height, header.width, limits);
   if (reading.frames > 1) {
     throw input_error(translated("the PNG picture is animated, with {1} frames", reading.frames),
                       "", translated("save one of its frames"));
@@ -156,19 +161,20 @@ StoredPicture decode_png(std::span<const std::byte> file, const Limits& limits) 
   std::vector<std::uint8_t> stored(pixels.height * row_bytes);
   std::vector<png_bytep> rows;
   for (std::size_t y = 0; y < pixels.height; ++y) rows.push_back(stored.data() + y * row_bytes);
-  check_time();
-  if (!read_rows(memory, header, rows.data())) refuse(reading);
+  if (!read_rows(memory, header, rows)) refuse(reading);
   picture.orientation = orientation_of(memory);
   if (!grey16) {
     pixels.rgb = std::move(stored);
     return picture;
   }
   pixels.rgb.reserve(stored.size() / 2 * 3);
-  for (std::size_t i = 0; i < stored.size(); i += 2) {
-    const bool beyond = stored[i] > 0;
-    pixels.cut_off = pixels.cut_off || beyond;
-    pixels.rgb.insert(pixels.rgb.end(), 3, beyond ? 255 : stored[i + 1]);
-  }
+  in_stretches(stored.size() / 2, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const bool beyond = stored[2 * i] > 0;
+      pixels.cut_off = pixels.cut_off || beyond;
+      pixels.rgb.insert(pixels.rgb.end(), 3, beyond ? 255 : stored[2 * i + 1]);
+    }
+  });
   return picture;
 }
 

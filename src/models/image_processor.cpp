@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "attn/error.hpp"
 
 #include "models/configuration_reader.hpp"
+#include "support/memory.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "support/work_budget.hpp"
+#include "tensor/elements.hpp"
+#include "tensor/half_number.hpp"
 
 namespace attn {
 namespace {
@@ -188,7 +193,7 @@ class ProcessorReader {
 
 }  // namespace
 
-Pixels ImageProcessor::prepared(const Pixels& picture) const {
+Pixels ImageProcessor::prepared(const Pixels& picture, const Limits& limits) const {
   Pixels result = picture;
   if (resize) {
     std::size_t height = resize->height, width = resize->width;
@@ -200,31 +205,62 @@ Pixels ImageProcessor::prepared(const Pixels& picture) const {
       width =
           picture.width == shorter ? resize->shortest : resize->shortest * picture.width / shorter;
     }
-    result = resampled(picture, height, width, filter);
+    result = resampled(picture, height, width, filter, limits);
   }
-  return crop ? centre_cropped(result, crop->height, crop->width) : result;
+  return crop ? centre_cropped(result, crop->height, crop->width, limits) : result;
 }
 
+namespace {
+
+// Numbers of 16-bit types are computed in double precision, and rounded once.
+DType computed_in(DType dtype) {
+  return is_half(dtype) ? DType::float64 : dtype;
+}
+
+void check_numbers(std::size_t count, DType dtype) {
+  check_memory(count, size_of(dtype), translated("the numbers of the picture"), "");
+}
+
+}  // namespace
+
 Tensor ImageProcessor::rescaled(const Pixels& prepared, DType dtype) const {
-  const std::size_t count = prepared.height * prepared.width;
-  std::vector<double> numbers(3 * count);
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t c = 0; c < 3; ++c) {
-      numbers[c * count + i] = static_cast<double>(prepared.rgb[3 * i + c]) * rescale.value_or(1);
-    }
+  std::vector<double> of_bytes(256);
+  for (std::size_t byte = 0; byte < of_bytes.size(); ++byte) {
+    of_bytes[byte] = static_cast<double>(byte) * rescale.value_or(1);
   }
-  return Tensor({3, prepared.height, prepared.width}, std::move(numbers)).converted(dtype);
+  const Tensor rounded = Tensor({256}, std::move(of_bytes)).converted(dtype);
+  const std::size_t count = prepared.height * prepared.width;
+  check_numbers(3 * count, computed_in(dtype));
+  return with_floats(rounded.converted(computed_in(dtype)), [&](const auto& values) {
+    using Number = typename std::remove_cvref_t<decltype(values)>::value_type;
+    std::vector<Number> numbers(3 * count);
+    in_stretches(count, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        for (std::size_t c = 0; c < 3; ++c) {
+          numbers[c * count + i] = values[prepared.rgb[3 * i + c]];
+        }
+      }
+    });
+    return Tensor({3, prepared.height, prepared.width}, std::move(numbers)).converted(dtype);
+  });
 }
 
 Tensor ImageProcessor::normalised(const Tensor& image) const {
   if (!normalize) return image;
-  const Tensor wide = image.converted(DType::float64);
-  std::vector<double> numbers(wide.values<double>().begin(), wide.values<double>().end());
-  const std::size_t count = numbers.size() / 3;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    numbers[i] = (numbers[i] - mean[i / count]) / deviation[i / count];
-  }
-  return Tensor(image.shape(), std::move(numbers)).converted(image.dtype());
+  const DType dtype = computed_in(image.dtype());
+  check_numbers(image.size(), dtype);
+  return with_floats(image.converted(dtype), [&](const auto& values) {
+    using Number = typename std::remove_cvref_t<decltype(values)>::value_type;
+    std::vector<Number> numbers(values.size());
+    const std::size_t count = numbers.size() / 3;
+    in_stretches(numbers.size(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const double number = static_cast<double>(values[i]);
+        numbers[i] = static_cast<Number>((number - mean[i / count]) / deviation[i / count]);
+      }
+    });
+    return Tensor(image.shape(), std::move(numbers)).converted(image.dtype());
+  });
 }
 
 ImageProcessor read_image_processor(const JsonValue& config, const std::string& kind) {

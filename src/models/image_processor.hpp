@@ -25,9 +25,10 @@ struct ImageProcessor {
   bool normalize = true;
   std::array<double, 3> mean = {}, deviation = {};
 
-  /// Resized and cropped, in eight bits.
-  Pixels prepared(const Pixels& picture) const;
-  /// Pixels as numbers [3,H,W] of that type, rescaled.
+  /// Resized and cropped, in eight bits. Throws as resampled() does.
+  Pixels prepared(const Pixels& picture, const Limits& limits) const;
+  /// Pixels as numbers [3,H,W] of that type, rescaled. Throws Error(input) without a place for more
+  /// than the memory.
   Tensor rescaled(const Pixels& prepared, DType dtype) const;
   /// Those numbers, normalised channel by channel in their type.
   Tensor normalised(const Tensor& image) const;

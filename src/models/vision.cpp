@@ -58,7 +58,12 @@ std::vector<double> interpolated(const std::vector<double>& table, std::size_t s
                                  const PatchGrid& grid, bool antialiased) {
   const std::size_t width = table.size() / (side * side);
   const auto shares = [&](std::size_t to) {
-    return antialiased ? filter_shares(side, to, Resampling::bicubic) : cubic_shares(side, to);
+    if (!antialiased) return cubic_shares(side, to);
+    std::vector<FilterShares> all;
+    for (std::size_t i = 0; i < to; ++i) {
+      all.push_back(filter_shares(side, to, i, Resampling::bicubic));
+    }
+    return all;
   };
   const auto by_column = shares(grid.columns), by_row = shares(grid.rows);
   std::vector<double> wide(side * grid.columns * width, 0);

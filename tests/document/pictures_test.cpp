@@ -97,7 +97,7 @@ TEST_CASE("image processors: lone sizes are squares or the shorter side, by the 
   const Pixels picture{2, 5, std::vector<std::uint8_t>(30), false};
   const auto size = [&](const std::string& kind) {
     const JsonValue settings = parse_json(R"({"size": 4, "do_center_crop": false})");
-    const Pixels prepared = read_image_processor(settings, kind).prepared(picture);
+    const Pixels prepared = read_image_processor(settings, kind).prepared(picture, {});
     return std::pair(prepared.height, prepared.width);
   };
   CHECK(size("ViT") == std::pair<std::size_t, std::size_t>(4, 4));

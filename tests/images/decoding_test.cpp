@@ -1,5 +1,6 @@
 #include "images/decoding.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -92,17 +93,53 @@ TEST_CASE("resampling: every filter gives Pillow's pixels") {
     CAPTURE(filter);
     CAPTURE(height);
     CAPTURE(width);
-    const Pixels small = resampled(picture, height, width, static_cast<Resampling>(filter));
+    const Pixels small = resampled(picture, height, width, static_cast<Resampling>(filter), {});
     CHECK(largest_difference(small, bytes_of(digits)) == 0);
     ++count;
   }
   CHECK(count == 25);
 }
 
+TEST_CASE("resampling: columns whose shares are made apart have the pixels of a small picture") {
+  // Shares of 150 000 columns are made in several parts, each of which repeats the picture's.
+  constexpr std::size_t width = 150'000;
+  Pixels wide{1, width, {}}, narrow{1, 6, {}};
+  for (std::size_t i = 0; i < 3 * width; ++i)
+    wide.rgb.push_back(static_cast<std::uint8_t>(i % 9 * 20));
+  narrow.rgb.assign(wide.rgb.begin(), wide.rgb.begin() + 18);
+  const Pixels large = resampled(wide, 1, 2 * width, Resampling::bilinear, {});
+  const Pixels small = resampled(narrow, 1, 12, Resampling::bilinear, {});
+  REQUIRE(large.rgb.size() == 6 * width);
+  CHECK(std::equal(small.rgb.begin(), small.rgb.end() - 6, large.rgb.begin()));
+  CHECK(std::equal(large.rgb.begin() + 36, large.rgb.end() - 36, large.rgb.begin() + 18));
+}
+
+TEST_CASE("resampling: what a picture would become is counted before it is made") {
+  Limits limits;
+  limits.elements = 10'000'000;
+  const Pixels line{1, 30'000, std::vector<std::uint8_t>(90'000)};
+  const std::string help = "\n  help:  make it smaller, or raise the limit with Limits::elements";
+  for (const Resampling filter : {Resampling::nearest, Resampling::bicubic}) {
+    CHECK(error_from([&] { resampled(line, 224, 6'720'000, filter, limits); }) ==
+          "the resized picture has 6720000 × 224 pixels, 4515840000 numbers, and the limit is "
+          "10000000" +
+              help);
+  }
+  // The rows are resampled first.
+  const Pixels column{30'000, 1, std::vector<std::uint8_t>(90'000)};
+  CHECK(error_from([&] { resampled(column, 224, 224, Resampling::box, limits); }) ==
+        "the resized picture has 224 × 30000 pixels, 20160000 numbers, and the limit is 10000000" +
+            help);
+  CHECK(error_from([&] { centre_cropped(line, 40'000, 40'000, limits); }) ==
+        "the resized picture has 40000 × 40000 pixels, 4.8e+09 numbers, and the limit is "
+        "10000000" +
+            help);
+}
+
 TEST_CASE("resampling: a crop takes the middle, and black surrounds what is too small") {
   const Pixels picture{2, 3, {1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 6}};
-  CHECK(centre_cropped(picture, 1, 2).rgb == std::vector<std::uint8_t>{1, 1, 1, 2, 2, 2});
-  const Pixels wide = centre_cropped(picture, 1, 4);
+  CHECK(centre_cropped(picture, 1, 2, {}).rgb == std::vector<std::uint8_t>{1, 1, 1, 2, 2, 2});
+  const Pixels wide = centre_cropped(picture, 1, 4, {});
   CHECK(wide.rgb == std::vector<std::uint8_t>{0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3});
 }
 
