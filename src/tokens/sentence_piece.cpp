@@ -10,6 +10,7 @@
 
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "support/work_budget.hpp"
 #include "tokens/tokenizer_config.hpp"
 #include "tokens/tokenizer_parts.hpp"
 
@@ -46,34 +47,78 @@ std::uint64_t take_number(std::string_view& bytes) {
   throw no_model();
 }
 
-// Calls each(content) for every field of a message of protobuf that has the given number
-// (protobuf.dev/programming-guides/encoding).
+// A field of a message of protobuf (protobuf.dev/programming-guides/encoding).
+struct ProtoField {
+  std::uint32_t number = 0;
+  std::string_view content;  // of fields with a length
+  std::string_view bytes;    // all of it
+};
+
+ProtoField take_field(std::string_view& message) {
+  enum : std::uint32_t { varying = 0, eight_bytes = 1, with_length = 2, four_bytes = 5 };
+  const std::string_view all = message;
+  const auto tag = static_cast<std::uint32_t>(take_number(message));
+  const std::uint32_t type = tag & 7U;
+  std::uint64_t length = 0;
+  if (type == varying) take_number(message);
+  if (type == eight_bytes) length = 8;
+  if (type == with_length) length = take_number(message);
+  if (type == four_bytes) length = 4;
+  if (length > message.size()) throw no_model();
+  ProtoField field{tag >> 3U, message.substr(0, type == with_length ? length : 0), {}};
+  message.remove_prefix(length);
+  field.bytes = all.substr(0, all.size() - message.size());
+  return field;
+}
+
+// Numbers of fields in sentencepiece_model.proto.
+enum : std::uint32_t {
+  model_piece = 1,
+  model_normalizer = 3,
+  model_self_test = 4,
+  piece_text = 1,
+  normalizer_characters = 2,
+};
+
+// Calls each(content) for every field of a message that has the given number.
 template <class Each>
 void for_each_field(std::string_view message, std::uint32_t number, const Each& each) {
-  enum : std::uint32_t { varying = 0, eight_bytes = 1, with_length = 2, four_bytes = 5 };
   while (!message.empty()) {
-    const auto tag = static_cast<std::uint32_t>(take_number(message));
-    const std::uint32_t type = tag & 7U;
-    std::uint64_t length = 0;
-    if (type == varying) take_number(message);
-    if (type == eight_bytes) length = 8;
-    if (type == with_length) length = take_number(message);
-    if (type == four_bytes) length = 4;
-    if (length > message.size()) throw no_model();
-    if (type == with_length && tag >> 3U == number) each(message.substr(0, length));
-    message.remove_prefix(length);
+    const ProtoField field = take_field(message);
+    if (field.number == number && !field.content.empty()) each(field.content);
   }
 }
 
 // Checks the table of characters, which the library follows without checks of its own.
 void check_table_of_characters(std::string_view model) {
-  // Numbers of fields in sentencepiece_model.proto.
-  constexpr std::uint32_t normalizer_spec = 3, precompiled_charsmap = 2;
-  for_each_field(model, normalizer_spec, [&](std::string_view normalizer) {
-    for_each_field(normalizer, precompiled_charsmap, [&](std::string_view table) {
-      if (!table.empty()) PrecompiledMap(table, "").check_every_way();
-    });
+  for_each_field(model, model_normalizer, [](std::string_view normalizer) {
+    for_each_field(normalizer, normalizer_characters,
+                   [](std::string_view table) { PrecompiledMap(table, "").check_every_way(); });
   });
+}
+
+// Whether the model has a piece that is written as those of bytes are: "<0x0A>".
+bool has_bytes(std::string_view model) {
+  bool found = false;
+  for_each_field(model, model_piece, [&](std::string_view piece) {
+    for_each_field(piece, piece_text,
+                   [&](std::string_view text) { found = found || text.starts_with("<0x"); });
+  });
+  return found;
+}
+
+// The fields that make a model with pieces of all bytes fall back to them. Messages one after the
+// other are one message.
+std::string bytes_for_unknown() {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string fields("\x12\x03\x98\x02\x01");  // trainer_spec { byte_fallback: true }
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    // pieces { piece: "<0x0A>" type: BYTE }
+    fields += "\x0a\x0a\x0a\x06<0x";
+    fields += {digits[byte / 16], digits[byte % 16]};
+    fields += ">\x18\x06";
+  }
+  return fields;
 }
 
 // Tokenizers of folders with a model.
@@ -364,14 +409,29 @@ SentencePieceModel::SentencePieceModel(std::string_view bytes) {
     throw input_error(translated("the file has {1} bytes, more than 64 MiB", bytes.size()), "",
                       translated("no SentencePiece model is so large: use the file as published"));
   }
-  auto processor = std::make_shared<sentencepiece::SentencePieceProcessor>();
-  if (!loads(*processor, bytes) || processor->GetPieceSize() <= 0) throw no_model();
   check_table_of_characters(bytes);
+  // While it loads, the library would cut texts of any length that the model tests itself by.
+  std::string model;
+  for (std::string_view left = bytes; !left.empty();) {
+    const ProtoField field = take_field(left);
+    if (field.number == model_piece) ++size_;
+    if (field.number != model_self_test) model += field.bytes;
+  }
+  // The library joins unknown characters to one piece, which it copies again for each of them. With
+  // bytes to fall back to it lists them, and they are joined in cut().
+  const bool own_bytes = has_bytes(bytes);
+  if (!own_bytes) model += bytes_for_unknown();
+  auto processor = std::make_shared<sentencepiece::SentencePieceProcessor>();
+  if (size_ == 0 || !loads(*processor, model)) throw no_model();
+  joins_by_copies_ = own_bytes;
+  for (std::size_t i = 0; i < size_ && joins_by_copies_; ++i) {
+    joins_by_copies_ = !processor->IsByte(static_cast<int>(i));
+  }
   processor_ = std::move(processor);
 }
 
 std::size_t SentencePieceModel::size() const {
-  return static_cast<std::size_t>(processor_->GetPieceSize());
+  return size_;
 }
 
 const std::string& SentencePieceModel::piece(std::size_t number) const {
@@ -383,18 +443,31 @@ std::size_t SentencePieceModel::unknown() const {
 }
 
 void SentencePieceModel::cut(std::string_view text, std::vector<ModelToken>& result) const {
-  // The library takes half a kilobyte per byte of text.
-  constexpr std::size_t most = std::size_t{1} << 20;
+  // The library takes half a kilobyte per byte of text, and where it joins by copies a time that
+  // grows with the square.
+  const std::size_t most = joins_by_copies_ ? std::size_t{1} << 16 : std::size_t{1} << 20;
   if (text.size() > most) {
-    throw input_error(translated("the text has {1} bytes, more than 1 MiB", text.size()), "",
-                      translated("give less text at a time"));
+    throw input_error(joins_by_copies_
+                          ? translated("the text has {1} bytes, more than 64 KiB", text.size())
+                          : translated("the text has {1} bytes, more than 1 MiB", text.size()),
+                      "", translated("give less text at a time"));
   }
+  check_time();
   const auto cut = processor_->EncodeAsImmutableProto({text.data(), text.size()});
   const std::size_t first = result.size(), count = cut.pieces_size();
+  bool after_unknown = false;
   for (std::size_t i = 0; i < count; ++i) {
     const auto piece = cut.pieces(static_cast<int>(i));
-    result.push_back({ids_[piece.id()], piece.begin(), piece.end()});
+    const bool unknown_byte = piece.id() >= size_;
+    if (unknown_byte && after_unknown) {
+      result.back().end = piece.end();
+      continue;
+    }
+    after_unknown = unknown_byte;
+    const std::size_t number = unknown_byte ? unknown() : piece.id();
+    result.push_back({ids_[number], piece.begin(), piece.end()});
   }
+  if (size_ < static_cast<std::size_t>(processor_->GetPieceSize())) return;
   // Only the last byte of a character comes with the place of the character.
   for (std::size_t i = count; i-- > 1;) {
     ModelToken& before = result[first + i - 1];

@@ -166,11 +166,13 @@ class SentencePieceModel {
 
   std::optional<TokenId> unknown_id() const { return ids_[unknown()]; }
 
-  /// Throws Error(input) if the text has more than 1 MiB.
+  /// Throws Error(input) if the text has more than 1 MiB, or than the library cuts in little time.
   void cut(std::string_view text, std::vector<ModelToken>& result) const;
 
  private:
   std::shared_ptr<const sentencepiece::SentencePieceProcessor> processor_;
+  std::size_t size_ = 0;          ///< pieces of the file; the library may have got those of bytes
+  bool joins_by_copies_ = false;  ///< whether the library joins unknown characters
   std::vector<TokenId> ids_;
 };
 

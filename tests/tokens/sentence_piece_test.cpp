@@ -61,6 +61,45 @@ TEST_CASE("a SentencePiece model gives the ids that its own program gives") {
         Ids{3, 17, 10, 0, 68, 6, 64, 41, 6, 23, 0, 7, 7, 7, 3, 0});
 }
 
+TEST_CASE("unknown characters in a row are one token of a SentencePiece model, however many") {
+  const Folder folder("unigram.model");
+  const Tokenizer tokenizer = Tokenizer::from_files(folder.files);
+  for (const std::size_t count : {2, 300'000}) {
+    CAPTURE(count);
+    std::string text = "The ";
+    for (std::size_t i = 0; i < count; ++i) text += "\u0416";
+    const auto tokens = tokenizer.encode(text + ". ", std::nullopt, false, "/text");
+    REQUIRE(tokens.size() == 4);
+    CHECK(tokens[0].id == 150);
+    CHECK(tokens[1].id == 3);
+    CHECK(tokens[2].id == 0);
+    CHECK(tokens[2].begin == 4);
+    CHECK(tokens[2].end == 4 + 2 * count);
+    CHECK(tokens[3].id == 7);
+    CHECK(tokens[3].end == tokens[3].begin + 1);
+  }
+}
+
+TEST_CASE("a SentencePiece model whose pieces look like bytes takes shorter texts") {
+  Folder folder("unigram.model");
+  folder.bytes += "\x0a\x08\x0a\x06<0x41>";  // pieces { piece: "<0x41>" }
+  folder.files.sentencepiece = folder.bytes;
+  const Tokenizer tokenizer = Tokenizer::from_files(folder.files);
+  CHECK(tokenizer.encode("a\u0416\u0416", std::nullopt, false, "/text").size() == 2);
+  CHECK(error_from(
+            [&] { tokenizer.encode(std::string(70'000, 'a'), std::nullopt, false, "/text"); }) ==
+        "the text has 70000 bytes, more than 64 KiB\n  where: /text\n"
+        "  help:  give less text at a time");
+}
+
+TEST_CASE("texts that a SentencePiece model tests itself by are not cut while it loads") {
+  Folder folder("unigram.model");
+  folder.bytes += "\x22\x08\x0a\x06\x0a\x01z\x12\x01z";  // self_test_data { samples { … } }
+  folder.files.sentencepiece = folder.bytes;
+  CHECK(ids_of(folder, "a", std::nullopt, false) ==
+        ids_of(Folder("unigram.model"), "a", std::nullopt, false));
+}
+
 TEST_CASE("tokens of a SentencePiece model say which bytes and which words they stand for") {
   const Folder folder("bpe.model");
   const auto tokens =
