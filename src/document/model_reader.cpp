@@ -97,7 +97,11 @@ class ModelReader {
       throw input_error(translated("the name is empty"), at,
                         translated("name a checkpoint folder"));
     const FileName file = FileName::by_document(document_.folder(), name);
-    refuse_outside(file, document_.access());
+    try {
+      refuse_outside(file, document_.access());
+    } catch (const Error& error) {
+      throw error.inside(at);
+    }
     return file.path();
   }
 

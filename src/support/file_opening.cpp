@@ -180,6 +180,11 @@ struct Place {
 };
 
 Place place_of(const FileName& file, const FileAccess& access) {
+  // The system would take the file or folder whose name ends at the zero byte.
+  if (file.path().native().find('\0') != std::string::npos) {
+    throw input_error(translated("the file name {1} holds a zero byte", file.text()), "",
+                      translated("check the name"));
+  }
   if (file.is_of_user() || !access.restrict_to) return {file.path(), std::nullopt};
   Resolution resolution(*access.restrict_to, file.folder());
   const std::optional<fs::path> path = resolution(file.name());
@@ -265,11 +270,6 @@ OpenedFile open_file(const FileName& file, const FileAccess& access) {
     if (fstat(STDIN_FILENO, &status) != 0) fail(name, errno);
     if (S_ISDIR(status.st_mode)) fail(name, EISDIR);
     return {Descriptor(STDIN_FILENO, false), status};
-  }
-  // The system would open the file whose name ends at the zero byte.
-  if (file.name().native().find('\0') != std::string::npos) {
-    throw input_error(translated("the file name {1} holds a zero byte", name), "",
-                      translated("check the name"));
   }
   if (file.name().empty()) {
     throw Error(ErrorKind::file, translated("the name of a file is empty"), "",

@@ -81,8 +81,8 @@ struct OpenedFile {
 /// nothing is touched, so that the error does not depend on what is there.
 OpenedFile open_file(const FileName& file, const FileAccess& access);
 
-/// Throws the error of open_file() for a place outside of FileAccess::restrict_to, also for the
-/// name of a folder.
+/// Throws the errors of open_file() for a name with a zero byte and for a place outside of
+/// FileAccess::restrict_to, also for the name of a folder.
 void refuse_outside(const FileName& file, const FileAccess& access);
 
 /// Whether there is something of that name. Throws as refuse_outside() does.

@@ -304,5 +304,8 @@ TEST_CASE(
           "the file name \"" + (folder / "in/q.npy").string() +
               "\\x00.txt\" holds a zero byte\n  where: " + (folder / "doc.json").string() +
               ", /query/file\n  help:  check the name");
+    CHECK(verdict(folder, R"({"model": "in\u0000x", "text": "a"})", any) ==
+          "the file name \"" + (folder / "in").string() + "\\x00x\" holds a zero byte\n  where: " +
+              (folder / "doc.json").string() + ", /model\n  help:  check the name");
   }
 }
