@@ -5,6 +5,7 @@
 #include "fuzz/fuzz_input.hpp"
 #include "images/decoding.hpp"
 #include "images/resampling.hpp"
+#include "models/image_processor.hpp"
 
 namespace {
 
@@ -57,6 +58,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::uint8_t* const chosen = data + size - choices;
   const auto filter = static_cast<Resampling>(chosen[0] % 5);
   const std::size_t height = 1 + chosen[1] % 64U, width = 1 + chosen[2] % 64U;
+  // What a processor asks for: a shorter side, a crop or a size of up to 65536 pixels.
+  ImageProcessor processor;
+  const std::size_t asked = (height * 64 + width) * 16 - 15;
+  processor.filter = filter;
+  if ((chosen[0] & 128U) != 0) {
+    processor.resize = {0, 0, asked};
+  } else if ((chosen[0] & 64U) != 0) {
+    processor.crop = {asked, asked, 0};
+  } else {
+    processor.resize = {asked, asked, 0};
+  }
   const std::vector<std::uint8_t> file = with_checksums(data, size - choices);
   const fuzz::Input input(file.data(), file.size());
   Limits limits;
@@ -66,7 +78,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(looks_like_picture(input.bytes()));
     check_size(picture, picture.height, picture.width);
     fuzz::require(!picture.rgb.empty() && picture.rgb.size() <= limits.elements);
-    const Pixels made = resampled(picture, height, width, filter);
+    fuzz::accept_refusals([&] {
+      const Pixels prepared = processor.prepared(picture, limits);
+      check_size(prepared, prepared.height, prepared.width);
+      fuzz::require(prepared.rgb.size() <= limits.elements);
+    });
+    const Pixels made = resampled(picture, height, width, filter, limits);
     check_size(made, height, width);
     if (filter != Resampling::lanczos && filter != Resampling::bicubic) {
       // Shares of at least 0 keep to the range, but for the rounding of two axes.
@@ -74,8 +91,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const auto [low, high] = std::ranges::minmax(made.rgb);
       fuzz::require(low + 2 >= least && high <= most + 2);
     }
-    fuzz::require(resampled(picture, picture.height, picture.width, filter).rgb == picture.rgb);
-    check_size(centre_cropped(made, width, height), width, height);
+    fuzz::require(resampled(picture, picture.height, picture.width, filter, limits).rgb ==
+                  picture.rgb);
+    check_size(centre_cropped(made, width, height, limits), width, height);
   });
   return 0;
 }

@@ -6,11 +6,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const fuzz::Input input(data, size);
   Limits limits;
   limits.unpacked_bytes = 1'000'000;
+  // More are refused before a view that repeats its storage gathers them.
+  limits.elements = 100'000;
   fuzz::accept_refusals([&] {
     const TorchFile file(input.bytes(), input.owner(), limits);
     for (std::size_t i = 0; i < file.names().size(); ++i) {
-      // A view can repeat the elements of its storage without end.
-      if (element_count(file.shape(i)) > 100'000) continue;
       fuzz::accept_refusals([&] { fuzz::check_read_back(file.read(i)); });
     }
   });

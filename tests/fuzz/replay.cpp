@@ -1,6 +1,7 @@
 // Runs a fuzz target behind `--replay` on files and on all files of folders, instead of libFuzzer
 // where the target has that too. `--rounds FIRST COUNT` among them runs it on so many inputs of
-// random bytes, each known by its number; each may take ten seconds, and all of them together 2 GB.
+// random bytes, each known by its number, and each of these may take ten seconds. All together may
+// take 2 GB, as under tests/fuzz/run.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +19,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace {
 
+void check_memory_used() {
+  constexpr long most_kilobytes = 2'000'000;
+  rusage used{};
+  if (getrusage(RUSAGE_SELF, &used) == 0 && used.ru_maxrss > most_kilobytes) std::abort();
+}
+
 int replay(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path)) {
     int count = 0;
@@ -29,12 +36,12 @@ int replay(const std::filesystem::path& path) {
   std::printf("%s\n", path.c_str());
   std::fflush(stdout);  // the last line names the input that ended the program
   LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  check_memory_used();
   return 1;
 }
 
 void play(unsigned long first, unsigned long count) {
   constexpr unsigned most_seconds = 10;
-  constexpr long most_kilobytes = 2'000'000;
   std::vector<std::uint8_t> bytes;
   for (unsigned long round = first; round < first + count; ++round) {
     std::mt19937_64 random(round);
@@ -44,8 +51,7 @@ void play(unsigned long first, unsigned long count) {
     alarm(most_seconds);
     LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
     alarm(0);
-    rusage used{};
-    if (getrusage(RUSAGE_SELF, &used) == 0 && used.ru_maxrss > most_kilobytes) std::abort();
+    check_memory_used();
   }
 }
 
