@@ -225,6 +225,8 @@ class ModelReader {
           translated("tokens are shown by their ids, as the tokenizer cannot be read: {1}",
                      request_.folder->no_tokenizer->problem()));
     }
+    plan_.warnings.insert(plan_.warnings.end(), request_.folder->warnings.begin(),
+                          request_.folder->warnings.end());
     if (const std::string& within = request_.folder->weights.within(); !within.empty()) {
       plan_.warnings.push_back(
           translated("the weights were found within {1} of their file", in_quotes(within)));

@@ -9,7 +9,7 @@
 
 #include "models/configuration_reader.hpp"
 #include "models/family_row.hpp"
-#include "models/refused_values.hpp"
+#include "models/library_keys.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -136,24 +136,35 @@ class ArchitectureReader {
     model_.alibi_scaled = row_.alibi_scaled;
     model_.alibi_odd_first = row_.alibi_odd_first;
     model_.optional = row_.optional;
+    read_biases();
     model_.softcap = read_softcap(row_.softcap);
     model_.logit_softcap = read_softcap(row_.logit_softcap);
     const double root = std::sqrt(static_cast<double>(model_.width));
     model_.tied = reader_.boolean("tie_word_embeddings").value_or(row_.tied);
-    if (row_.tied_logits_by_root_of_width && model_.tied) model_.tied_logit_scale = 1 / root;
+    if (reader_.value(row_.logits_by_root_of_width).value_or(false)) model_.logit_scale = 1 / root;
     const auto scaled = reader_.listed(row_.embedding_scale_keys);
     if (row_.embedding_scaled || (scaled && *reader_.boolean(*scaled))) {
       model_.embedding_scale = root;
     }
     model_.embedding_scale *= reader_.positive_number(row_.embedding_multiplier).value_or(1);
     model_.branch_scale = reader_.positive_number(row_.branch_multiplier).value_or(1);
-    model_.logit_scale = reader_.positive_number(row_.logit_multiplier).value_or(1) /
-                         reader_.positive_number(row_.logit_divisor).value_or(1);
+    model_.logit_scale *= reader_.positive_number(row_.logit_multiplier).value_or(1) /
+                          reader_.positive_number(row_.logit_divisor).value_or(1);
     model_.pad_id = read_id("pad_token_id");
     model_.decoder_start_id = read_id("decoder_start_token_id");
     const auto hidden = read_id("mask_token_id");
     if (hidden && reader_.value(row_.hides_tokens).value_or(false)) {
       model_.hidden = HiddenTokens{.id = *hidden};
+    }
+  }
+
+  void read_biases() {
+    if (!row_.biases) return;
+    model_.biases.emplace();
+    for (const auto& [key, purposes] : *row_.biases) {
+      ModelBias bias{key == "always" ? "" : key, true};
+      if (!bias.key.empty()) bias.there = reader_.boolean(key);
+      for (const WeightPurpose purpose : purposes) model_.biases->insert_or_assign(purpose, bias);
     }
   }
 
@@ -305,8 +316,9 @@ class ArchitectureReader {
       model_.stacks.push_back(stack(*row_.decoder, true, true, decoder_layers_));
       return;
     }
-    // A BERT that is a decoder sees what is before.
-    const bool causal = row_.causal || reader_.boolean("is_decoder").value_or(false);
+    // A BERT that is a decoder sees what is before; a decoder may be let see both sides.
+    const bool causal = (row_.causal || reader_.boolean("is_decoder").value_or(false)) &&
+                        reader_.boolean("is_causal").value_or(true);
     ModelStack only = stack(row_.stack, causal, false, layers_);
     const auto norm_first = reader_.listed(row_.norm_first_keys);
     if (norm_first && !*reader_.boolean(*norm_first)) put_norms_last(only.names);
@@ -326,7 +338,7 @@ class ArchitectureReader {
     names.erase(final_norm);
   }
 
-  ModelStack stack(const RowStack& part, bool causal, bool crosses, std::size_t count) const {
+  ModelStack stack(const RowStack& part, bool causal, bool crosses, std::size_t count) {
     if (!part.names) refuse_key("names", translated("the row names no tensors"), "give \"names\"");
     ModelStack own;
     own.prefix = part.prefix;
@@ -334,7 +346,11 @@ class ArchitectureReader {
     own.crosses = crosses;
     own.names = *part.names;
     std::optional<RotaryReader> rotary;
-    if (model_.positions == ModelPositions::rotary) rotary.emplace(reader_, model_.head_width);
+    if (model_.positions == ModelPositions::rotary) {
+      rotary.emplace(reader_, model_.head_width);
+      const std::vector<std::string>& own_warnings = rotary->warnings();
+      model_.warnings.insert(model_.warnings.end(), own_warnings.begin(), own_warnings.end());
+    }
     const LayerTypeReader types(reader_, causal, count);
     if (causal && types.both_ways()) own.causal = false;
     const auto zero_key = reader_.listed(row_.rotary.off_where_zero_keys);
@@ -438,6 +454,7 @@ Architecture read_stacks_apart(const JsonValue& config, const FamilyRow& row,
   if (encoder_alone(config)) return encoder;
   Architecture model = read_stack_apart(config, row, *row.decoder, family);
   model.stacks.insert(model.stacks.begin(), encoder.stacks.front());
+  model.warnings.insert(model.warnings.end(), encoder.warnings.begin(), encoder.warnings.end());
   model.encoder.push_back(std::move(encoder));
   return model;
 }
@@ -453,6 +470,7 @@ void read_text_part(Architecture& model, const FamilyRow& row, const JsonValue& 
   Architecture& own =
       model.text.emplace_back(ArchitectureReader(*part, texts, row.vision->text).read());
   own.prefixes.emplace_back("");
+  model.warnings.insert(model.warnings.end(), own.warnings.begin(), own.warnings.end());
   const auto end = ConfigurationReader(*part, texts).count("eos_token_id");
   if (end) model.vision->end_id = static_cast<std::int64_t>(*end);
 }
@@ -474,7 +492,7 @@ Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
   JsonValue complete = row_of(pictures ? config : part, row);
   if (&part != &config && !pictures) complete = with_part_sizes(complete, part);
   FamilyRow own = read_row(complete);
-  // The word of the whole model counts where its part says nothing.
+  // The whole model may tie what its part does not; else its word counts where that says nothing.
   const auto tied = ConfigurationReader(config, own).boolean("tie_word_embeddings");
   own.tied = tied.value_or(own.tied);
   refuse_unread(config, own);
@@ -483,6 +501,7 @@ Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
   const bool apart = own.encoder && own.decoder && !own.encoder->part.empty();
   Architecture model =
       apart ? read_stacks_apart(part, own, name) : ArchitectureReader(part, own, name).read();
+  model.tied = model.tied || tied.value_or(false);
   if (&part != &config && !pictures) {
     for (const char* prefix : {"language_model.model.", "model.language_model."}) {
       model.prefixes.emplace_back(prefix);

@@ -99,6 +99,12 @@ struct ModelExperts {
   std::optional<double> limit;  ///< as Experts::limit
 };
 
+/// Whether a Linear layer or a norm has a bias.
+struct ModelBias {
+  std::string key;  ///< of the configuration, by which it has one or not; empty = it has one
+  std::optional<bool> there;  ///< absent = as the file has it
+};
+
 struct ModelBuckets {
   std::size_t count = 32, max_distance = 128;
 };
@@ -160,12 +166,14 @@ struct Architecture {
   bool alibi_scaled = false;     ///< the bias of ALiBi is scaled with the scores
   bool alibi_odd_first = false;  ///< for heads not a power of two: every second slope comes first
   std::vector<WeightPurpose> optional;  ///< tensors that files may lack
+  /// Biases of Linear layers and norms, those that are left out having none; absent = as the file
+  /// has them.
+  std::optional<std::map<WeightPurpose, ModelBias>> biases;
   double embedding_scale = 1;
   double branch_scale = 1;  ///< of what attention and feed-forward add
   double logit_scale = 1;
   std::optional<double> softcap, logit_softcap;
   bool tied = true;
-  double tied_logit_scale = 1;
   std::optional<ModelExperts> experts;
   DeltaSizes delta;            ///< of layers of linear attention
   bool gated_queries = false;  ///< rows of a head's gate follow those of its query
@@ -181,6 +189,7 @@ struct Architecture {
   std::vector<Architecture> encoder;
   std::optional<std::int64_t> pad_id, decoder_start_id;
   std::optional<HiddenTokens> hidden;
+  std::vector<std::string> warnings;  ///< of the configuration, for reports
 
   bool encoder_decoder() const noexcept { return stacks.size() == 2; }
   /// The sizes and rules of a stack.

@@ -1,6 +1,7 @@
 #include "models/checkpoint.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -306,6 +307,24 @@ Tensor CheckpointWeights::read_rows(const std::string& name, std::size_t first,
   rows.shape[0] = count;
   rows.bytes = rows.bytes.subspan(first * row, count * row);
   return tensor_from(rows);
+}
+
+bool CheckpointWeights::same_numbers(const std::string& a, const std::string& b) const {
+  if (shape(a) != shape(b)) return false;
+  const RawArray one = raw(a), other = raw(b);
+  if (one.type == other.type && !one.make_row && !other.make_row) {
+    return one.bytes.data() == other.bytes.data() ||
+           std::memcmp(one.bytes.data(), other.bytes.data(), one.bytes.size()) == 0;
+  }
+  constexpr std::size_t rows_at_once = 256;
+  const std::size_t rows = shape(a).empty() ? 0 : shape(a)[0];
+  for (std::size_t first = 0; first < rows; first += rows_at_once) {
+    const std::size_t count = std::min(rows_at_once, rows - first);
+    const Tensor some = read_rows(a, first, count).converted(DType::float64),
+                 others = read_rows(b, first, count).converted(DType::float64);
+    if (!std::ranges::equal(some.values<double>(), others.values<double>())) return false;
+  }
+  return true;
 }
 
 Tensor CheckpointWeights::read(const std::string& name) const {

@@ -65,6 +65,8 @@ class CheckpointWeights {
   bool made_by_rows(const std::string& name) const;
   /// Rows `first` … `first + count` − 1 of the tensor's first axis, widened.
   Tensor read_rows(const std::string& name, std::size_t first, std::size_t count) const;
+  /// Whether two tensors have one shape and the same numbers.
+  bool same_numbers(const std::string& a, const std::string& b) const;
 
   /// Has products keep the packed rows of matrices there, for a model that reads more than one
   /// text. `prefix` tells their names from those of other checkpoints.
@@ -153,6 +155,9 @@ class StackWeights {
 [[noreturn]] void refuse_shape(const CheckpointWeights& weights, const std::string& name,
                                const Shape& shape, const Shape& expected);
 
+/// The name of the head's own matrix in the file, where the configuration ties it to the token
+/// embeddings and it has other numbers.
+std::optional<std::string> head_apart(const Architecture& model, const CheckpointWeights& weights);
 /// Whether the file holds the head that gives logits.
 bool has_head(const Architecture& model, const CheckpointWeights& weights);
 /// Whether the self-attention of each layer of a stack has sink logits.

@@ -96,14 +96,19 @@ class RotaryReader {
   /// a scaling that is not known or not complete.
   Rotary read(bool window) const;
 
+  /// Names of members that are not known, for reports.
+  const std::vector<std::string>& warnings() const noexcept { return warnings_; }
+
  private:
   std::optional<ConfigurationPart> parameters(bool window) const;
   double original(const ConfigurationPart& scaling) const;
   RotaryScaling read_scaling(const ConfigurationPart& scaling) const;
   RotaryScaling long_scaling(const ConfigurationPart& scaling) const;
+  void note_unknown(const ConfigurationPart& part);
 
   const ConfigurationReader& reader_;
   const RowRotary& row_;
+  std::vector<std::string> warnings_;
   std::size_t width_ = 0, longest_ = 0;
   bool by_kind_ = false;  // whether layers with a window have parameters of their own
 };

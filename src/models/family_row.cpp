@@ -90,6 +90,44 @@ void read(std::vector<WeightPurpose>& to, const JsonValue& value, const std::str
   for (const std::string& name : names) to.push_back(purpose_of(name, place));
 }
 
+constexpr auto norms = std::to_array<WeightPurpose>(
+    {WeightPurpose::embedding_norm, WeightPurpose::query_norm, WeightPurpose::key_norm,
+     WeightPurpose::before_attention, WeightPurpose::after_attention,
+     WeightPurpose::after_attention_sum, WeightPurpose::before_cross, WeightPurpose::after_cross,
+     WeightPurpose::after_cross_sum, WeightPurpose::before_feed_forward,
+     WeightPurpose::after_feed_forward, WeightPurpose::after_feed_forward_sum,
+     WeightPurpose::final_norm, WeightPurpose::relative_norm});
+
+constexpr auto projections = std::to_array<WeightPurpose>(
+    {WeightPurpose::embedding_projection, WeightPurpose::output_projection, WeightPurpose::query,
+     WeightPurpose::key, WeightPurpose::value, WeightPurpose::query_key_value,
+     WeightPurpose::output, WeightPurpose::cross_query, WeightPurpose::cross_key,
+     WeightPurpose::cross_value, WeightPurpose::cross_output, WeightPurpose::gate,
+     WeightPurpose::up, WeightPurpose::gated_up, WeightPurpose::gate_up, WeightPurpose::down,
+     WeightPurpose::relative_key, WeightPurpose::relative_query, WeightPurpose::contacts});
+
+// Purposes by the keys that say whether they have biases; "norms" and "projections" stand for all
+// of them.
+void read(std::map<std::string, std::vector<WeightPurpose>>& to, const JsonValue& value,
+          const std::string& place) {
+  for (const JsonMember& key : expect_object(value, place, help()).members()) {
+    if (is_null(key.value)) continue;
+    const std::string at = pointer_to(place, key.key);
+    std::vector<std::string> names;
+    read(names, key.value, at);
+    std::vector<WeightPurpose>& purposes = to[key.key];
+    for (const std::string& name : names) {
+      if (name == "norms") {
+        purposes.insert(purposes.end(), norms.begin(), norms.end());
+      } else if (name == "projections") {
+        purposes.insert(purposes.end(), projections.begin(), projections.end());
+      } else {
+        purposes.push_back(purpose_of(name, at));
+      }
+    }
+  }
+}
+
 void read(TensorNames& to, const JsonValue& value, const std::string& place) {
   for (const JsonMember& tensor : expect_object(value, place, help()).members()) {
     const std::string at = pointer_to(place, tensor.key);
@@ -342,6 +380,7 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"decoder", put_part<&FamilyRow::decoder, stack_fields>},
      {"head", put_part<&FamilyRow::head, head_fields>},
      {"optional", put<&FamilyRow::optional>},
+     {"biases", put<&FamilyRow::biases>},
      {"defaults", put<&FamilyRow::defaults>},
      {"only", put<&FamilyRow::only>},
      {"part_sizes", check<JsonValue>},
@@ -391,7 +430,8 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
       keys<&FamilyRow::logit_multiplier>},
      {"logit_divisor", own_positive<&FamilyRow::logit_divisor>, keys<&FamilyRow::logit_divisor>},
      {"tied", put<&FamilyRow::tied>},
-     {"tied_logits_by_root_of_width", put<&FamilyRow::tied_logits_by_root_of_width>},
+     {"logits_by_root_of_width", own<&FamilyRow::logits_by_root_of_width>,
+      keys<&FamilyRow::logits_by_root_of_width>},
      {"embedding_scale", read_embedding_scale},
      {"embedding_scale_keys", put<&FamilyRow::embedding_scale_keys>},
      {"hides_tokens", own<&FamilyRow::hides_tokens>, keys<&FamilyRow::hides_tokens>}});

@@ -118,7 +118,10 @@ struct FamilyRow {
   std::optional<RowStack> encoder, decoder;
   std::optional<RowHead> head;
   std::vector<WeightPurpose> optional;  ///< tensors that files may lack
-  JsonValue defaults;                   ///< of members of the configuration
+  /// Tensors with a bias, by the key of the configuration that says so, or "always". Absent = as
+  /// the file has them.
+  std::optional<std::map<std::string, std::vector<WeightPurpose>>> biases;
+  JsonValue defaults;  ///< of members of the configuration
   JsonValue only;  ///< members of the configuration with the value, or the list of values, known
   std::vector<std::string> parts;  ///< objects in it whose members count as its own
   bool causal = false;
@@ -149,8 +152,9 @@ struct FamilyRow {
   RowValue<double> score_multiplier;  ///< the scale of the scores
   RowValue<double> scale_of, softcap, logit_softcap;
   RowValue<double> embedding_multiplier, branch_multiplier, logit_multiplier, logit_divisor;
-  bool tied = true, tied_logits_by_root_of_width = false;
-  bool embedding_scaled = false;  ///< by the root of the width
+  bool tied = true;
+  RowValue<bool> logits_by_root_of_width;  ///< whether logits are divided by it
+  bool embedding_scaled = false;           ///< by the root of the width
   std::vector<std::string> embedding_scale_keys;
   /// Whether tokens that hide others are left out as in training; see HiddenTokens.
   RowValue<bool> hides_tokens;

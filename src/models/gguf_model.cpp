@@ -323,6 +323,7 @@ GgufModel read_gguf_model(const Gguf& file) {
   model.config = ConfigurationWriter(file, std::string(*name), family).config();
   JsonValue::Object like;
   like->push_back({"like", JsonValue{family}});
+  like->push_back({"biases", JsonValue()});  // as the file has them
   model.row = over(JsonValue{std::move(like)}, names_of(entry));
   return model;
 }

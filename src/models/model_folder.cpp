@@ -156,6 +156,18 @@ std::optional<std::vector<std::int64_t>> end_tokens(const JsonValue& config) {
   }
 }
 
+// Parts the head from the token embeddings where the file has other numbers for it, as transformers
+// does since version 5.
+void part_head(ModelFolder& model) {
+  const auto own = head_apart(model.architecture, model.weights);
+  if (!own) return;
+  model.architecture.tied = false;
+  model.warnings.push_back(
+      translated("\"tie_word_embeddings\" is true, but {1} has other numbers than the token "
+                 "embeddings: it is used, as transformers does since version 5",
+                 in_quotes(*own)));
+}
+
 // A model in one file.
 void read_gguf(ModelFolder& model, const fs::path& path, const std::optional<fs::path>& row,
                const FileAccess& access) {
@@ -224,6 +236,7 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   const std::optional<JsonValue> own_row = read_own_row(row, access);
   try {
     model.architecture = read_architecture(config, own_row ? &*own_row : nullptr);
+    model.warnings = model.architecture.warnings;
     model.row = row_text(config, own_row ? &*own_row : nullptr);
   } catch (const Error& problem) {
     throw problem.inside(configuration.string());
@@ -243,6 +256,7 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   // 2. Its weights.
   model.weights = CheckpointWeights::open(path, access);
   model.weights.find_within(model.architecture);
+  part_head(model);
   // 3. Its tokenizer.
   try {
     const TokenizerFolder files(path, model.architecture.family, access);

@@ -30,6 +30,7 @@ struct ModelFolder {
   std::optional<Tokenizer> decoder_tokenizer;  ///< where the decoder has one of its own
   std::optional<Error> no_tokenizer;           ///< the reason why there is none
   std::vector<std::filesystem::path> files;    ///< all that were read
+  std::vector<std::string> warnings;           ///< for reports
 
   /// `row` is a file that describes the model in the place of a known row. The caller has had both
   /// paths checked by refuse_outside(). Throws Error(file) or

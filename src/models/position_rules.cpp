@@ -9,6 +9,7 @@
 #include "attn/error.hpp"
 
 #include "models/configuration_reader.hpp"
+#include "models/library_keys.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -100,6 +101,22 @@ RotaryReader::RotaryReader(const ConfigurationReader& reader, std::size_t head_w
         translated("{2} columns of heads {1} wide cannot be rotated", head_width, width_), "",
         translated("an even number up to the width of a head can"));
   }
+  const JsonValue* old = reader.find("rope_scaling");
+  if (old != nullptr && old->is(JsonValue::Type::object)) note_unknown({*old, "/rope_scaling"});
+  if (const auto full = parameters(false)) note_unknown(*full);
+  if (const auto windowed = by_kind_ ? parameters(true) : std::nullopt) note_unknown(*windowed);
+}
+
+void RotaryReader::note_unknown(const ConfigurationPart& part) {
+  std::string names;
+  for (const std::string& key : unknown_rope_keys(part.object, part.place)) {
+    names += (names.empty() ? "" : ", ") + in_quotes(key);
+  }
+  if (names.empty()) return;
+  warnings_.push_back(
+      translated("members of {1} in the configuration are not known and change "
+                 "nothing: {2}",
+                 in_quotes(part.place.substr(1)), names));
 }
 
 Rotary RotaryReader::read(bool window) const {
@@ -256,6 +273,10 @@ LayerTypeReader::LayerTypeReader(const ConfigurationReader& reader, bool causal,
 
 std::optional<std::size_t> LayerTypeReader::window_of(std::size_t layer, bool turned) const {
   if (!size_ || !row_ || !is_windowed(layer, turned)) return std::nullopt;
+  if (*size_ == 0 && causal_ && !both_ways_) {
+    refuse_key(*reader_.listed(row_->keys), translated("a window of 0 keys hides all keys"),
+               translated("null means that layers have no window"));
+  }
   // A window that is said to be causal is halved where it is on both sides (EmbeddingGemma).
   const bool halved = row_->each_side_half || (causal_ && both_ways_);
   if (row_->own_counted && !causal_ && *size_ > 0) return *size_ - 1;
@@ -275,7 +296,7 @@ void LayerTypeReader::read_types(std::size_t layers) {
     const std::string name = type.is(JsonValue::Type::string) ? type.string() : "";
     if (name == "sliding_attention" || name == "local") {
       types_.push_back(Type::windowed);
-    } else if (name == "full_attention" || name == "global") {
+    } else if (name == "full_attention" || name == "attention" || name == "global") {
       types_.push_back(Type::full);
     } else if (name == "linear_attention" && reader_.row().linear) {
       types_.push_back(Type::linear);

@@ -412,7 +412,7 @@ LogitsHead read_head(const Architecture& model, const CheckpointWeights& checkpo
       if (!head.norm->bias) head.norm->bias = part(norm, end);
     }
   }
-  head.scale = model.tied_logit_scale * model.logit_scale;
+  head.scale = model.logit_scale;
   const bool own = !model.tied && !names.weight.empty();
   const std::string table = own ? head_weight(names, checkpoint)
                                 : StackWeights(checkpoint, model, model.stacks.back(), prefix)

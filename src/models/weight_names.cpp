@@ -146,6 +146,17 @@ std::optional<std::string> known_prefix(const CheckpointWeights& weights,
 
 }  // namespace
 
+std::optional<std::string> head_apart(const Architecture& model, const CheckpointWeights& weights) {
+  if (!model.tied || model.head.weight.empty()) return std::nullopt;
+  const std::string own = head_weight(model.head, weights);
+  const auto prefix = weights.has(own) ? known_prefix(weights, model) : std::nullopt;
+  if (!prefix) return std::nullopt;
+  const auto tokens = StackWeights(weights, model, model.stacks.back(), *prefix)
+                          .found(WeightPurpose::tokens, std::nullopt, "weight");
+  if (!tokens || weights.same_numbers(own, *tokens)) return std::nullopt;
+  return own;
+}
+
 void CheckpointWeights::find_within(const Architecture& model) {
   if (known_prefix(*this, model)) return;
   const ModelStack& stack = model.stacks.front();

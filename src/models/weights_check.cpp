@@ -314,17 +314,37 @@ class StackCheck {
     expert_part(expert_down, n, "bias", {count, width});
   }
 
-  [[noreturn]] void missing(WeightPurpose purpose, LayerNumber layer) const {
-    const std::string wanted = names_.name(purpose, layer) + ".weight";
+  [[noreturn]] void missing(WeightPurpose purpose, LayerNumber layer,
+                            const char* part = ".weight") const {
+    const std::string wanted = names_.name(purpose, layer) + part;
     const std::vector<std::string_view> known(weights_.names().begin(), weights_.names().end());
     throw input_error(translated("the weights have no tensor {1}", in_quotes(wanted)),
                       weights_.place(), suggestion(wanted, known));
+  }
+
+  // Holds a bias of the file, or that there is none, against what the model says of it.
+  void check_bias(WeightPurpose purpose, LayerNumber layer,
+                  const std::optional<std::string>& name) const {
+    if (!model_.biases) return;
+    const auto rule = model_.biases->find(purpose);
+    const bool none = rule == model_.biases->end();
+    if (!name && !none && rule->second.there.value_or(false)) missing(purpose, layer, ".bias");
+    if (!name || (!none && rule->second.there.value_or(true))) return;
+    throw input_error(
+        none ? translated("the weights have the bias {1}, which models of the type {2} do not have",
+                          in_quotes(*name), in_quotes(model_.family))
+             : translated("the weights have the bias {1}, which \"{2}\": false leaves out",
+                          in_quotes(*name), rule->second.key),
+        weights_.place(),
+        none ? translated("what it does would be left out: give a row that has it in \"biases\"")
+             : translated("what it does would be left out: correct the configuration"));
   }
 
   // A tensor with its bias, if the file has one. In all layers or in none.
   void use(WeightPurpose purpose, LayerNumber layer, const std::string& name, std::size_t rows) {
     take(name);
     const auto bias = names_.found(purpose, layer, "bias");
+    check_bias(purpose, layer, bias);
     if (bias) {
       take(*bias);
       if (weights_.shape(*bias) != Shape{rows})

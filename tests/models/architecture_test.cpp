@@ -325,12 +325,12 @@ TEST_CASE("a row that says what is not known, or names no tensors, is refused") 
 
 TEST_CASE("what a row says with false is not so") {
   const JsonValue row = parse_json(
-      R"({"like": "olmo2", "whole_width_norms": false, "tied_logits_by_root_of_width": false,
+      R"({"like": "olmo2", "whole_width_norms": false, "logits_by_root_of_width": false,
           "alibi_scaled": false, "tied": true})");
   const Architecture model = read_architecture(parse_json(with_sizes("olmo2")), &row);
   CHECK_FALSE(model.whole_width_norms);
   CHECK_FALSE(model.alibi_scaled);
-  CHECK(model.tied_logit_scale == 1);
+  CHECK(model.logit_scale == 1);
   CHECK(architecture_of(with_sizes("olmo2")).whole_width_norms);
 }
 

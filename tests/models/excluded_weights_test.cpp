@@ -1,0 +1,154 @@
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/model.hpp"
+
+#include "models/changed_checkpoint.hpp"
+#include "models/pass.hpp"
+
+namespace attn {
+namespace {
+
+std::string at_the_weights(const std::string& problem, const std::string& help) {
+  return problem + "\n  where: FOLDER/model.safetensors\n  help:  " + help;
+}
+
+const std::string correct_the_configuration =
+    "what it does would be left out: correct the configuration";
+
+double first_number(const Tensor& tensor) {
+  return tensor.converted(DType::float64).values<double>()[0];
+}
+
+TEST_CASE("a bias that the configuration leaves out is refused with the key that says so") {
+  struct Excluded {
+    std::string model, bias, key;
+  };
+  for (const Excluded& wanted : std::vector<Excluded>{
+           {"llama_grouped", ".self_attn.q_proj.bias", "attention_bias"},
+           {"llama_grouped", ".mlp.gate_proj.bias", "mlp_bias"},
+           {"gemma2_soft_caps_bf16", ".self_attn.v_proj.bias", "attention_bias"}}) {
+    CAPTURE(wanted.model);
+    ChangedCheckpoint checkpoint(wanted.model);
+    for (std::size_t n = 0; n < 2; ++n) {
+      const std::string name = "model.layers." + std::to_string(n) + wanted.bias;
+      std::string weight = name;
+      weight.replace(weight.size() - 4, 4, "weight");
+      checkpoint.put(name, {checkpoint.tensor(weight).shape()[0]}, 1);
+    }
+    CHECK(checkpoint.refusal() ==
+          at_the_weights("the weights have the bias \"model.layers.0" + wanted.bias +
+                             "\", which \"" + wanted.key + "\": false leaves out",
+                         correct_the_configuration));
+  }
+}
+
+TEST_CASE("a key that is turned off leaves out the biases that the family has otherwise") {
+  struct Turned {
+    std::string model, key, bias;
+  };
+  for (const Turned& wanted : std::vector<Turned>{
+           {"gpt_neox_pythia_f16", "attention_bias",
+            "gpt_neox.layers.0.attention.query_key_value.bias"},
+           {"smollm3_unturned_window", "attention_bias", "model.layers.0.self_attn.q_proj.bias"},
+           {"starcoder2_window", "use_bias", "model.layers.0.self_attn.q_proj.bias"},
+           {"opt_offset_two_f16", "enable_bias", "model.decoder.layers.0.self_attn.q_proj.bias"},
+           {"gpt_oss_sinks_bf16", "attention_bias", "model.layers.0.self_attn.q_proj.bias"}}) {
+    CAPTURE(wanted.model);
+    CHECK(ChangedCheckpoint(wanted.model).set(wanted.key, "false").refusal() ==
+          at_the_weights("the weights have the bias \"" + wanted.bias + "\", which \"" +
+                             wanted.key + "\": false leaves out",
+                         correct_the_configuration));
+  }
+}
+
+TEST_CASE("a bias or a norm that the family does not have is refused, in a layer and behind them") {
+  const std::string row = "what it does would be left out: give a row that has it in \"biases\"";
+  CHECK(ChangedCheckpoint("mistral_window")
+            .put("model.layers.0.self_attn.k_proj.bias", {16}, 1)
+            .refusal() ==
+        at_the_weights("the weights have the bias \"model.layers.0.self_attn.k_proj.bias\", which "
+                       "models of the type \"mistral\" do not have",
+                       row));
+  CHECK(ChangedCheckpoint("cohere_norms_of_heads").put("model.norm.bias", {16}, 1).refusal() ==
+        at_the_weights("the weights have the bias \"model.norm.bias\", which models of the type "
+                       "\"cohere\" do not have",
+                       row));
+  CHECK(ChangedCheckpoint("llama_grouped").put("model.norm.bias", {32}, 1).refusal() ==
+        at_the_weights("the weights have the bias \"model.norm.bias\", which models of the type "
+                       "\"llama\" do not have",
+                       row));
+  CHECK(ChangedCheckpoint("phi_head_norms").set("qk_layernorm", "false").refusal() ==
+        at_the_weights(
+            "layer 0 has a tensor \"model.layers.0.self_attn.k_layernorm.bias\", which has "
+            "no place in a model of the type \"phi\"",
+            "what it does would be left out: give a row that names it"));
+}
+
+TEST_CASE("a bias that the configuration asks for has to be in the file") {
+  CHECK(ChangedCheckpoint("llama_grouped").set("attention_bias", "true").refusal() ==
+        at_the_weights("the weights have no tensor \"model.layers.0.self_attn.q_proj.bias\"",
+                       "did you mean \"model.layers.0.self_attn.q_proj.weight\"?"));
+  CHECK(ChangedCheckpoint("bert_pairs")
+            .take_away("bert.encoder.layer.0.output.dense.bias")
+            .refusal()
+            .starts_with("the weights have no tensor \"bert.encoder.layer.0.output.dense.bias\""));
+}
+
+TEST_CASE("biases that neither configuration nor family speaks of are in all layers or in none") {
+  const std::string weight = "model.layers.0.attention.wqkv";
+  ChangedCheckpoint checkpoint("internlm2_grouped");
+  checkpoint.set("bias", "null");
+  CHECK(checkpoint.refusal() == "no error");
+  checkpoint.take_away("model.layers.1.attention.wqkv.bias");
+  CHECK(checkpoint.refusal() == at_the_weights("the weights have biases for \"" + weight +
+                                                   "\" in some layers and not in layer 1",
+                                               "the file is incomplete: download it again"));
+  CHECK(checkpoint.set("bias", "false").refusal() ==
+        at_the_weights(
+            "the weights have the bias \"" + weight + ".bias\", which \"bias\": false leaves out",
+            correct_the_configuration));
+}
+
+TEST_CASE("a head in the file with other numbers than the embeddings it is tied to is used") {
+  ChangedCheckpoint checkpoint("llama_grouped");
+  checkpoint.set("tie_word_embeddings", "true");
+  const ModelFolder apart = checkpoint.open();
+  CHECK_FALSE(apart.architecture.tied);
+  CHECK(apart.warnings ==
+        std::vector<std::string>{
+            "\"tie_word_embeddings\" is true, but \"lm_head.weight\" has other numbers than the "
+            "token embeddings: it is used, as transformers does since version 5"});
+  const LogitsHead head = read_head(apart.architecture, apart.weights, "model.");
+  CHECK(first_number(head.words.weight.tensor()) ==
+        first_number(checkpoint.tensor("lm_head.weight")));
+  // The same numbers, as files of PyTorch have them twice, are the embeddings.
+  checkpoint.put("lm_head.weight", checkpoint.tensor("model.embed_tokens.weight"));
+  CHECK(checkpoint.open().architecture.tied);
+  CHECK(checkpoint.open().warnings.empty());
+  // As other types hold them too.
+  checkpoint.put("lm_head.weight",
+                 checkpoint.tensor("model.embed_tokens.weight").converted(DType::float64));
+  CHECK(checkpoint.open().architecture.tied);
+  checkpoint.take_away("lm_head.weight");
+  CHECK(checkpoint.open().architecture.tied);
+}
+
+TEST_CASE("an encoder and a decoder with tables of their own read those, tied to nothing or not") {
+  ChangedCheckpoint checkpoint("bart_start_token");
+  const Tensor shared = checkpoint.tensor("model.shared.weight");
+  checkpoint.put("model.decoder.embed_tokens.weight", shared.shape(), 0.5F);
+  const ModelFolder folder = checkpoint.open();
+  const std::string prefix = find_prefix(folder.weights, folder.architecture);
+  const auto first = [&](const ModelStack& stack) {
+    return first_number(read_stack(folder.architecture, folder.weights, stack, prefix, {})
+                            .embedding.tokens.tensor());
+  };
+  CHECK(first(folder.architecture.stacks[0]) == first_number(shared));
+  CHECK(first(folder.architecture.stacks[1]) == 0.5);
+}
+
+}  // namespace
+}  // namespace attn
