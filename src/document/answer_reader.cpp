@@ -145,6 +145,7 @@ void read_answer(const JsonValue& root, const FileAccess& access, ModelRequest& 
   if (generate != nullptr) {
     answer.most_tokens = static_cast<std::size_t>(expect_integer(*generate, place, 1));
     answer.end_ids = end_tokens(*request.folder, access);
+    answer.rules = generation_rules(*request.folder, access);
   } else {
     answer.given =
         given_answers(root, request, samples.size(), expect_string(*given, place), place);

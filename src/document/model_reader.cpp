@@ -72,6 +72,7 @@ class ModelReader {
       if (problems_.errors().size() == before) {
         problems_.attempt([&] {
           read_answer(root_, document_.access(), request_);
+          warn_of_rules();
           request_.parts = read_answer_parts(root_.find("parts"), texts.prompts(), request_);
         });
       }
@@ -264,6 +265,19 @@ class ModelReader {
                           decoder && !crosses ? decoder_labels : labels};
     }
     plan_.model = std::move(report_);
+  }
+
+  // Settings of the folder with which its library writes another answer.
+  void warn_of_rules() {
+    if (!request_.answer || request_.answer->rules.not_followed.empty()) return;
+    std::string settings;
+    for (const std::string& one : request_.answer->rules.not_followed) {
+      settings += (settings.empty() ? "" : ", ") + one;
+    }
+    plan_.warnings.push_back(translated(
+        "the model's folder asks for {1}, which is not done: each token is the likeliest "
+        "one, and the library's answer may be another",
+        settings));
   }
 
   void note_tokens(const std::vector<Ids>& samples, const char* name) {

@@ -137,13 +137,20 @@ Answer answer_to(const Architecture& model, const CheckpointWeights& weights,
     }
     return answer;
   }
+  const std::vector<std::int64_t> prompt = ids;
+  std::vector<std::int64_t> text = prompt;
+  const AnswerSoFar so_far{model.encoder_decoder() ? own.ids.front() : prompt, text, prompt.size(),
+                           request.most_tokens, request.end_ids};
   while (answer.ids.size() < request.most_tokens) {
     const Tensor states = reading.read(ids);
     const Tensor last = reading.logits(states, ids.size() - 1, 1);
     const std::span<const double> logits = last.values<double>();
+    std::vector<double> allowed(logits.begin(), logits.end());
+    request.rules.apply(so_far, allowed);
     // The lower id comes first where logits are equal.
-    const auto best = std::ranges::max_element(logits);
-    ids = {static_cast<std::int64_t>(best - logits.begin())};
+    const auto best = std::ranges::max_element(allowed);
+    ids = {best - allowed.begin()};
+    text.push_back(ids.front());
     add(ids.front(), logits);
     if (generated) generated(answer.ids.size());
     if (std::ranges::count(request.end_ids, ids.front()) > 0) break;

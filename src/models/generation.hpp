@@ -10,17 +10,20 @@
 
 #include "layers/embedding_and_head.hpp"
 #include "layers/layer.hpp"
+#include "models/generation_rules.hpp"
 #include "models/pass.hpp"
 
 namespace attn {
 
 /// Request for tokens that follow the texts that a model reads.
 struct AnswerRequest {
-  std::size_t most_tokens = 0;  ///< of the answer, each the likeliest one after those before it
+  /// Of the answer, each the likeliest one after those before it, as far as the rules allow it.
+  std::size_t most_tokens = 0;
   /// Ids of tokens at which that ends, themselves the last of the answer.
   std::vector<std::int64_t> end_ids = {};
   /// In the place of likeliest tokens: those of a given text, for each sample.
   std::vector<std::vector<std::int64_t>> given = {};
+  GenerationRules rules = {};  ///< of likeliest tokens
 };
 
 /// Tokens that follow a text, and the probability that the model gives each of them where it

@@ -275,6 +275,17 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   return model;
 }
 
+std::optional<SettingsFile> generation_settings(const ModelFolder& model,
+                                                const FileAccess& access) {
+  for (const char* name : {"generation_config.json", "config.json"}) {
+    const FileName file = FileName::by_document(model.path, name);
+    if (model.weights.gguf() == nullptr && is_there(file, access)) {
+      return SettingsFile{file.path(), read_json(file, access)};
+    }
+  }
+  return std::nullopt;
+}
+
 std::vector<std::int64_t> end_tokens(const ModelFolder& model, const FileAccess& access) {
   std::vector<std::int64_t> ids;
   if (const Gguf* keys = model.weights.gguf()) {

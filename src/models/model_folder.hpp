@@ -12,6 +12,7 @@
 #include "attn/error.hpp"
 #include "attn/file_access.hpp"
 
+#include "io/json_value.hpp"
 #include "models/architecture.hpp"
 #include "models/checkpoint.hpp"
 #include "models/image_processor.hpp"
@@ -45,6 +46,17 @@ struct ModelFolder {
     return decoder_tokenizer ? decoder_tokenizer : tokenizer;
   }
 };
+
+/// A file of settings.
+struct SettingsFile {
+  std::filesystem::path file;
+  JsonValue members;
+};
+
+/// What a model's folder says of texts that the model writes: generation_config.json or, where
+/// there is none, config.json; absent for a GGUF file. Throws Error(file) or Error(input) naming
+/// the file.
+std::optional<SettingsFile> generation_settings(const ModelFolder& model, const FileAccess& access);
 
 /// The ids of the tokens that end what the model writes, by its generation_config.json or, if that
 /// names none, its config.json. Throws Error(file) or Error(input) naming the file.
