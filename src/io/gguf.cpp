@@ -355,6 +355,12 @@ Tensor Gguf::read(std::size_t index) const {
   }
 }
 
+std::vector<std::string> Gguf::keys() const {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : keys_) names.push_back(name);
+  return names;
+}
+
 const Gguf::Value* Gguf::find(std::string_view key) const {
   const auto found = keys_.find(key);
   return found == keys_.end() ? nullptr : &found->second;

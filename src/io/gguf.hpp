@@ -39,6 +39,9 @@ class Gguf {
   Tensor read(std::size_t index) const;
   std::string stored_type(std::size_t index) const;
 
+  /// The names of all keys.
+  std::vector<std::string> keys() const;
+  bool has(std::string_view key) const { return keys_.contains(key); }
   /// The value of a key; absent if there is none of that name. Numbers of any type are returned as
   /// doubles; float32 exactly. Throws Error(input) at the key for a value of another type.
   std::optional<std::string_view> text(std::string_view key) const;

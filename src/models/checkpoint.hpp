@@ -81,6 +81,12 @@ class CheckpointWeights {
   /// That path, "model" or "state.model"; empty if they are not within other things.
   const std::string& within() const noexcept { return within_; }
 
+  /// Notes tensors that were read for something else than weights.
+  void note_read(const std::vector<std::string>& names) {
+    read_.insert(read_.end(), names.begin(), names.end());
+  }
+  const std::vector<std::string>& noted() const noexcept { return read_; }
+
   /// The keys of a GGUF file; null for other files.
   const Gguf* gguf() const;
 
@@ -103,7 +109,7 @@ class CheckpointWeights {
 
   std::vector<Part> parts_;
   std::map<std::string, Place> places_;
-  std::vector<std::string> names_;
+  std::vector<std::string> names_, read_;
   std::string place_, within_;
   std::shared_ptr<KeptPacking> kept_packing_;
   std::string kept_prefix_;

@@ -1,6 +1,7 @@
 #include "models/gguf_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "attn/error.hpp"
 
 #include "io/json_writer.hpp"
+#include "models/gguf_keys.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -107,15 +109,15 @@ const JsonValue& known_architecture(const std::string& name) {
                     std::string(architecture_key), suggestion(name, known));
 }
 
-/// Writes a configuration from the keys of a file.
+/// Writes a configuration from the keys of a file. Defaults are llama.cpp's, where it has one.
 class ConfigurationWriter {
  public:
-  ConfigurationWriter(const Gguf& file, std::string name, std::string family)
-      : file_(file), name_(std::move(name)), family_(std::move(family)) {}
+  ConfigurationWriter(const Gguf& file, const std::string& name, std::string family)
+      : file_(file), name_(name), keys_(file, name), family_(std::move(family)) {}
 
-  JsonValue config() {
-    refuse_unsupported();
-    return parse_json(json_text([&](JsonWriter& json) {
+  GgufModel model() {
+    GgufModel own;
+    own.config = parse_json(json_text([&](JsonWriter& json) {
       json.begin_object();
       json.member("model_type", std::string_view(family_));
       if (name_ == "t5encoder") {
@@ -123,112 +125,94 @@ class ConfigurationWriter {
       }
       sizes(json);
       rules(json);
-      positions(json);
-      scaling(json);
+      windows(json);
+      rotation(json);
       json.end_object();
     }));
+    own.tensors = std::move(tensors_);
+    const std::vector<std::string> unread = keys_.check_unread();
+    if (unread.empty()) return own;
+    std::string names;
+    for (const std::string& key : unread) names += (names.empty() ? "" : ", ") + in_quotes(key);
+    own.warnings.push_back(
+        translated("keys of the file are not known and change nothing: {1}", names));
+    return own;
   }
 
  private:
-  std::string key(std::string_view end) const { return name_ + "." + std::string(end); }
-
-  std::optional<double> number(std::string_view end) const { return file_.number(key(end)); }
-
-  double needed(std::string_view end) const {
-    if (const auto value = number(end)) return *value;
-    throw input_error(translated("the file has no number under this key"), key(end),
-                      translated("the model cannot be described without it: convert it again"));
-  }
-
-  // A number of each layer, which must be the same for all of them.
-  std::optional<double> same_number(std::string_view end) const {
-    const std::vector<double> all = file_.numbers(key(end));
-    if (all.empty()) return std::nullopt;
-    if (std::ranges::count(all, all.front()) != static_cast<std::ptrdiff_t>(all.size())) {
-      throw input_error(translated("the layers have different sizes"), key(end),
-                        translated("layers of one size are computed"));
-    }
-    return all.front();
-  }
-
   std::optional<std::size_t> find(std::string_view name) const {
     const auto found = std::ranges::find(file_.names(), name);
     if (found == file_.names().end()) return std::nullopt;
     return static_cast<std::size_t>(found - file_.names().begin());
   }
 
-  void refuse_unsupported() const {
-    const auto neutral = [&](std::string_view end, double value, const char* wrong) {
-      const auto given = number(end);
-      if (!given || *given == value) return;
-      throw input_error(translated("this value is not supported: {1}", number_text(*given)),
-                        key(end), translated(wrong));
-    };
-    neutral("logit_scale", 1, to_translate("logits would stay as they are"));
-    neutral("residual_scale", 1, to_translate("branches would be added as they are"));
-    neutral("embedding_scale", 1, to_translate("embeddings would stay as they are"));
-    neutral("attention.clamp_kqv", 0,
-            to_translate("queries, keys and values would stay as they are"));
-    const auto width = number("attention.key_length");
-    const auto value_width = number("attention.value_length");
-    if (width && value_width) {
-      neutral("attention.value_length", *width,
-              to_translate("values as wide as keys are computed"));
-    }
-  }
-
   void sizes(JsonWriter& json) {
-    const double width = needed("embedding_length");
-    heads_ = same_number("attention.head_count").value_or(0);
-    if (heads_ < 1) needed("attention.head_count");
-    head_width_ = number("attention.key_length").value_or(std::floor(width / heads_));
-    integer(json, "hidden_size", width);
+    width_ = keys_.needed("embedding_length");
+    heads_ = keys_.same_number("attention.head_count").value_or(0);
+    if (heads_ < 1) keys_.needed("attention.head_count");
+    head_width_ = keys_.number("attention.key_length").value_or(std::floor(width_ / heads_));
+    if (const auto values = keys_.number("attention.value_length");
+        values && *values != head_width_) {
+      throw input_error(translated("this value is not supported: {1}", number_text(*values)),
+                        keys_.key("attention.value_length"),
+                        translated("values as wide as keys are computed"));
+    }
+    layers_ = keys_.needed("block_count");
+    integer(json, "hidden_size", width_);
     integer(json, "num_attention_heads", heads_);
-    integer(json, "num_key_value_heads", same_number("attention.head_count_kv").value_or(heads_));
+    integer(json, "num_key_value_heads",
+            keys_.same_number("attention.head_count_kv").value_or(heads_));
     integer(json, "head_dim", head_width_);
-    integer(json, "num_hidden_layers", needed("block_count"));
-    if (const auto decoder = number("decoder_block_count")) {
+    integer(json, "num_hidden_layers", layers_);
+    if (const auto decoder = keys_.number("decoder_block_count")) {
       integer(json, "num_decoder_layers", *decoder);
     }
     if (const auto tokens = find("token_embd.weight")) {
       const Shape& shape = file_.shape(*tokens);
       if (!shape.empty()) json.member("vocab_size", shape.front());
     }
-    if (const auto longest = number("context_length")) {
-      integer(json, "max_position_embeddings", *longest);
-    }
+    longest_ = keys_.number("context_length");
+    if (longest_) integer(json, "max_position_embeddings", *longest_);
     json.member("tie_word_embeddings", !find("output.weight").has_value());
   }
 
   void rules(JsonWriter& json) {
-    auto eps = number("attention.layer_norm_rms_epsilon");
-    if (!eps) eps = number("attention.layer_norm_epsilon");
+    auto eps = keys_.number("attention.layer_norm_rms_epsilon");
+    if (!eps) eps = keys_.number("attention.layer_norm_epsilon");
     for (const char* name : {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"}) {
       if (eps) json.member(name, *eps);
     }
-    if (const auto parallel = file_.boolean(key("use_parallel_residual"))) {
-      json.member("use_parallel_residual", *parallel);
+    const auto causal = keys_.boolean("attention.causal");
+    if (causal && name_ != "t5encoder") {
+      json.member("is_causal", *causal);
+      if (family_ == "bert") json.member("is_decoder", *causal);
     }
-    if (const auto cap = number("attn_logit_softcapping")) {
-      json.member("attn_logit_softcapping", *cap);
+    if (family_ == "gpt_neox") {
+      if (const auto parallel = keys_.boolean("use_parallel_residual")) {
+        json.member("use_parallel_residual", *parallel);
+      }
     }
-    if (const auto cap = number("final_logit_softcapping")) {
-      json.member("final_logit_softcapping", *cap);
+    if (family_.starts_with("gemma")) {
+      for (const char* name : {"attn_logit_softcapping", "final_logit_softcapping"}) {
+        if (const auto cap = keys_.number(name)) json.member(name, *cap);
+      }
+      // llama.cpp knows the models of 27 billion parameters by their layers.
+      const bool largest = layers_ == (family_ == "gemma2" ? 46 : 62) && family_ != "gemma";
+      json.member("query_pre_attn_scalar", largest ? width_ / heads_ : head_width_);
     }
-    json.member("query_pre_attn_scalar", head_width_);
     // Fused projections are side by side in the file, whatever they were.
     if (family_ == "falcon") json.member("multi_query", false);
-    if (const auto count = number("expert_count"); count && *count > 0) {
+    if (const auto count = keys_.number("expert_count"); count && *count > 0) {
       integer(json, "num_local_experts", *count);
-      integer(json, "num_experts_per_tok", needed("expert_used_count"));
+      integer(json, "num_experts_per_tok", keys_.needed("expert_used_count"));
     }
     // T5: without a gate relu, with one the approximated gelu of T5 1.1.
     if (family_ == "t5") {
       json.member("feed_forward_proj", find("enc.blk.0.ffn_gate.weight") ? "gated-gelu" : "relu");
-      if (const auto start = number("decoder_start_token_id")) {
+      if (const auto start = keys_.number("decoder_start_token_id")) {
         integer(json, "decoder_start_token_id", *start);
       }
-      if (const auto count = number("attention.relative_buckets_count")) {
+      if (const auto count = keys_.number("attention.relative_buckets_count")) {
         integer(json, "relative_attention_num_buckets", *count);
       }
     }
@@ -237,59 +221,108 @@ class ConfigurationWriter {
     }
   }
 
-  void positions(JsonWriter& json) {
-    const auto window = number("attention.sliding_window");
+  // Of the families that have windows; which layers do is a pattern, or a truth for each layer.
+  void windows(JsonWriter& json) {
+    constexpr std::array<std::string_view, 5> windowed{"gemma2", "gemma3_text", "phi3", "gpt_oss",
+                                                       "olmo3"};
+    if (std::ranges::count(windowed, family_) == 0) return;
+    const auto window = keys_.number("attention.sliding_window");
     if (window && *window > 0) {
       integer(json, "sliding_window", *window);
     } else if (window) {
       json.member("sliding_window", std::optional<bool>());  // 0 is none
     }
-    if (const auto every = number("attention.sliding_window_pattern")) {
-      integer(json, "sliding_window_pattern", *every);
-    }
-    if (const auto base = number("rope.freq_base")) json.member("rope_theta", *base);
-    if (const auto base = number("rope.freq_base_swa")) json.member("rope_local_base_freq", *base);
-    if (const auto turned = number("rope.dimension_count")) {
-      integer(json, "rope_dimension_count", *turned);
-    } else {
-      integer(json, "rope_dimension_count", head_width_);
-    }
+    const std::vector<double> pattern = keys_.numbers("attention.sliding_window_pattern");
+    if (pattern.size() == 1) integer(json, "sliding_window_pattern", pattern.front());
+    if (pattern.size() < 2) return;
+    json.array("layer_types", pattern, [&](double has_window) {
+      json.value(has_window != 0 ? "sliding_attention" : "full_attention");
+    });
   }
 
-  // Factors of the frequencies, one for each pair of turned columns.
-  std::optional<std::vector<double>> factors(std::string_view name) const {
+  void rotation(JsonWriter& json) {
+    // Ollama's converter has names of its own for Gemma 3.
+    auto base = keys_.number("rope.freq_base");
+    if (!base) base = keys_.number("rope.global.freq_base");
+    json.member("rope_theta", base.value_or(10000));
+    if (family_ == "gemma3_text") {
+      auto near = keys_.number("rope.freq_base_swa");
+      if (!near) near = keys_.number("rope.local.freq_base");
+      if (near) json.member("rope_local_base_freq", *near);
+    }
+    turned_ = keys_.number("rope.dimension_count").value_or(head_width_);
+    integer(json, "rope_dimension_count", turned_);
+    scaling(json);
+  }
+
+  // Factors that divide the frequencies, one for each pair of turned columns.
+  std::optional<std::vector<double>> factors(std::string_view name) {
     const auto index = find(name);
     if (!index) return std::nullopt;
+    tensors_.emplace_back(name);
     const Tensor read = file_.read(*index).converted(DType::float64);
     const std::span<const double> values = read.values<double>();
     return std::vector<double>(values.begin(), values.end());
   }
 
+  // The type is linear where the file names none; an old key has the factor where the new one does
+  // not; and the amplitude counts whatever the type is.
   void scaling(JsonWriter& json) {
-    const std::string type(file_.text(key("rope.scaling.type")).value_or(""));
-    const auto original = number("rope.scaling.original_context_length");
-    const auto longest = number("context_length");
+    const std::string type = keys_.text("rope.scaling.type").value_or("linear");
+    constexpr std::array<std::string_view, 4> types{"none", "linear", "yarn", "longrope"};
+    if (std::ranges::count(types, type) == 0) {
+      throw input_error(translated("the scaling of positions {1} is not known", in_quotes(type)),
+                        keys_.key("rope.scaling.type"),
+                        translated("known: {1}", "none, linear, yarn, longrope"));
+    }
+    const auto old_factor = keys_.number("rope.scale_linear"),
+               new_factor = keys_.number("rope.scaling.factor");
+    double factor = new_factor.value_or(old_factor.value_or(0));
+    if (factor == 0 || type == "none") factor = 1;
+    const double amplitude = keys_.number("rope.scaling.attn_factor").value_or(1);
+    const double original =
+        keys_.number("rope.scaling.original_context_length").value_or(longest_.value_or(1));
+    if (type == "yarn") {
+      yarn(json, factor, amplitude, original);
+      return;
+    }
     const auto all = factors("rope_freqs.weight");
-    const auto near = all ? all : factors("rope_factors_short.weight");
-    const auto far = all ? all : factors("rope_factors_long.weight");
-    if (near && far) {
+    auto near = all ? all : factors("rope_factors_short.weight");
+    auto far = all ? all : factors("rope_factors_long.weight");
+    if (amplitude == 1 && !(near && far)) {
+      if (factor == 1) return;
       json.object("rope_scaling", [&] {
-        json.member("rope_type", "longrope");
-        json.array("short_factor", *near, [&](double factor) { json.value(factor); });
-        json.array("long_factor", *far, [&](double factor) { json.value(factor); });
-        json.member("original_max_position_embeddings", original.value_or(longest.value_or(1)));
-        const auto amplitude = number("rope.scaling.attn_factor");
-        if (all || amplitude) json.member("attention_factor", amplitude.value_or(1));
+        json.member("rope_type", "linear");
+        json.member("factor", factor);
       });
       return;
     }
-    if (type.empty() || type == "none") return;
+    const std::vector<double> same(static_cast<std::size_t>(turned_ / 2), 1);
     json.object("rope_scaling", [&] {
-      json.member("rope_type", std::string_view(type));
-      json.member("factor", needed("rope.scaling.factor"));
-      if (original) json.member("original_max_position_embeddings", *original);
-      if (const auto amplitude = number("rope.scaling.attn_factor")) {
-        json.member("attention_factor", *amplitude);
+      json.member("rope_type", "longrope");
+      for (const auto& [name, own] :
+           {std::pair("short_factor", &near), std::pair("long_factor", &far)}) {
+        json.array(name, own->value_or(same), [&](double one) { json.value(one * factor); });
+      }
+      json.member("original_max_position_embeddings", original);
+      json.member("attention_factor", amplitude);
+    });
+  }
+
+  // Bounds and the whole amplitude are the configuration's, which newer converters write.
+  void yarn(JsonWriter& json, double factor, double amplitude, double original) {
+    const auto whole = keys_.number("rope.scaling.yarn_attn_factor");
+    json.object("rope_scaling", [&] {
+      json.member("rope_type", "yarn");
+      json.member("factor", factor);
+      json.member("original_max_position_embeddings", original);
+      if (whole || amplitude != 1) {
+        json.member("attention_factor",
+                    amplitude * whole.value_or(1 + 0.1 * std::log(std::max(factor, 1.0))));
+      }
+      for (const auto& [end, name] : {std::pair("rope.scaling.yarn_beta_fast", "beta_fast"),
+                                      std::pair("rope.scaling.yarn_beta_slow", "beta_slow")}) {
+        if (const auto bound = keys_.number(end)) json.member(name, *bound);
       }
       if (family_ == "gpt_oss") json.member("truncate", false);
     });
@@ -304,8 +337,12 @@ class ConfigurationWriter {
   }
 
   const Gguf& file_;
-  std::string name_, family_;
-  double heads_ = 0, head_width_ = 0;
+  const std::string name_;
+  GgufKeys keys_;
+  const std::string family_;
+  std::vector<std::string> tensors_;
+  std::optional<double> longest_;
+  double width_ = 0, heads_ = 0, head_width_ = 0, layers_ = 0, turned_ = 0;
 };
 
 }  // namespace
@@ -318,9 +355,12 @@ GgufModel read_gguf_model(const Gguf& file) {
                       translated("it holds no model, or a part of one: choose another file"));
   }
   const JsonValue& entry = known_architecture(std::string(*name));
-  const std::string& family = entry.find("family")->string();
-  GgufModel model;
-  model.config = ConfigurationWriter(file, std::string(*name), family).config();
+  std::string family = entry.find("family")->string();
+  // llama.cpp has one name for OLMo 2 and OLMo 3, which has windows.
+  if (family == "olmo2" && file.number("olmo2.attention.sliding_window").value_or(0) > 0) {
+    family = "olmo3";
+  }
+  GgufModel model = ConfigurationWriter(file, std::string(*name), family).model();
   JsonValue::Object like;
   like->push_back({"like", JsonValue{family}});
   like->push_back({"biases", JsonValue()});  // as the file has them

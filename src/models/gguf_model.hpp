@@ -9,6 +9,8 @@ namespace attn {
 struct GgufModel {
   JsonValue config;  ///< config.json
   JsonValue row;     ///< row of the table of families with the names of the file's tensors
+  std::vector<std::string> tensors;   ///< names of those that the configuration was made of
+  std::vector<std::string> warnings;  ///< for reports
 };
 
 /// Reads the keys by the architecture of the file. The row says what its converter changed.

@@ -177,6 +177,9 @@ void read_gguf(ModelFolder& model, const fs::path& path, const std::optional<fs:
   try {
     const GgufModel own = read_gguf_model(keys);
     model.architecture = read_architecture(own.config, own_row ? &*own_row : &own.row);
+    model.warnings = model.architecture.warnings;
+    model.warnings.insert(model.warnings.end(), own.warnings.begin(), own.warnings.end());
+    model.weights.note_read(own.tensors);
     model.row = row_text(own.config, own_row ? &*own_row : &own.row);
   } catch (const Error& problem) {
     throw problem.inside(path.string());

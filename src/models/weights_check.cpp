@@ -467,7 +467,7 @@ void check_head(const Architecture& model, const CheckpointWeights& weights,
 std::vector<std::string> check_weights(const Architecture& model,
                                        const CheckpointWeights& weights) {
   const std::string prefix = find_prefix(weights, model);
-  std::set<std::string> used;
+  std::set<std::string> used(weights.noted().begin(), weights.noted().end());
   for (const ModelStack& stack : model.stacks) {
     StackCheck(model, weights, stack, prefix, used).check();
   }
