@@ -121,7 +121,8 @@ class ModelReader {
                           ? access.models->open(at, row, access)
                           : std::make_shared<const ModelFolder>(ModelFolder::open(at, row, access));
     if (access.models) access.models->check();
-    check_weights(model(), request_.folder->weights);
+    unread_ = unread_warning(model(), request_.folder->weights,
+                             check_weights(model(), request_.folder->weights));
     open_decoder_tokenizer();
     refuse_conversations(root_, *request_.folder, access);
   }
@@ -228,6 +229,7 @@ class ModelReader {
     }
     plan_.warnings.insert(plan_.warnings.end(), request_.folder->warnings.begin(),
                           request_.folder->warnings.end());
+    if (unread_) plan_.warnings.push_back(*unread_);
     if (const std::string& within = request_.folder->weights.within(); !within.empty()) {
       plan_.warnings.push_back(
           translated("the weights were found within {1} of their file", in_quotes(within)));
@@ -309,6 +311,7 @@ class ModelReader {
   ModelRequest request_;
   ModelReport report_;
   PatchGrid grid_;
+  std::optional<std::string> unread_;
   std::vector<std::vector<std::string>> labels_, decoder_labels_;  // that the document gives
 };
 

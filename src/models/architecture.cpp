@@ -502,7 +502,8 @@ Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
   Architecture model =
       apart ? read_stacks_apart(part, own, name) : ArchitectureReader(part, own, name).read();
   model.tied = model.tied || tied.value_or(false);
-  if (&part != &config && !pictures) {
+  model.is_part = &part != &config && !pictures;
+  if (model.is_part) {
     for (const char* prefix : {"language_model.model.", "model.language_model."}) {
       model.prefixes.emplace_back(prefix);
     }

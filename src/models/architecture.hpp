@@ -189,6 +189,7 @@ struct Architecture {
   std::vector<Architecture> encoder;
   std::optional<std::int64_t> pad_id, decoder_start_id;
   std::optional<HiddenTokens> hidden;
+  bool is_part = false;               ///< the language part of a model of several parts
   std::vector<std::string> warnings;  ///< of the configuration, for reports
 
   bool encoder_decoder() const noexcept { return stacks.size() == 2; }

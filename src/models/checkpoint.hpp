@@ -178,9 +178,16 @@ std::string head_weight(const ModelHead& head, const CheckpointWeights& weights)
 
 /// Checks the weights against the configuration. Throws Error(input) naming the first tensor that
 /// is missing, has another shape, holds elements that are no floating-point numbers, or stands in a
-/// layer without a place in the model. Returns the names of the tensors without a part in it: other
+/// layer without a place in the model. Returns the names of the tensors that nothing reads: other
 /// heads, buffers, layers beyond the configuration's.
 std::vector<std::string> check_weights(const Architecture& model, const CheckpointWeights& weights);
+
+/// A warning that counts and names those of the unread tensors that transformers would list as
+/// unexpected, such as other heads and layers: not buffers, nor what its classes have beside the
+/// head, nor the other parts of a model of several. Absent if there are none.
+std::optional<std::string> unread_warning(const Architecture& model,
+                                          const CheckpointWeights& weights,
+                                          std::vector<std::string> unread);
 
 /// The prefix of the model's list behind which its token embeddings stand in the file. Throws
 /// Error(input) naming what was looked for if there are none.

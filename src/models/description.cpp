@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -134,14 +137,52 @@ std::string mask_text_of(const ModelStack& stack) {
   return text;
 }
 
-// "h.0.attn.bias and 3 more"
-std::string names_text(const std::vector<std::string>& names) {
-  constexpr std::size_t most = 3;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
-    text += (text.empty() ? "" : ", ") + names[i];
+// A name as what stands before and behind its first part that is a number.
+struct NumberedName {
+  std::string before, after;
+  std::optional<std::size_t> number = {};
+};
+
+NumberedName numbered_name(const std::string& name) {
+  for (std::size_t at = 0; at < name.size();) {
+    const std::size_t end = std::min(name.find('.', at), name.size());
+    std::size_t number = 0;
+    const auto read = std::from_chars(name.data() + at, name.data() + end, number);
+    if (end > at && read.ec == std::errc() && read.ptr == name.data() + end) {
+      return {name.substr(0, at), name.substr(end), number};
+    }
+    at = end + 1;
   }
-  if (names.size() > most) text += translated(" and {1} more", names.size() - most);
+  return {name, ""};
+}
+
+// "0–3/7"
+std::string numbers_text(std::vector<std::size_t> numbers) {
+  std::ranges::sort(numbers);
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::size_t first = i;
+    while (i + 1 < numbers.size() && numbers[i + 1] == numbers[i] + 1) ++i;
+    text += (first == 0 ? "" : "/") + std::to_string(numbers[first]);
+    if (i > first) text += "–" + std::to_string(numbers[i]);
+  }
+  return text;
+}
+
+// All names in order, those that differ in that number as one: "h.0–11.attn.bias, score.weight".
+std::string names_text(const std::vector<std::string>& names) {
+  std::vector<std::pair<std::string, std::string>> all;
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> numbers;
+  for (const std::string& name : names) {
+    const NumberedName own = numbered_name(name);
+    const auto [alike, is_first] = numbers.try_emplace({own.before, own.after});
+    if (is_first) all.push_back(alike->first);
+    if (own.number) alike->second.push_back(*own.number);
+  }
+  std::string text;
+  for (const auto& own : all) {
+    text += (text.empty() ? "" : ", ") + own.first + numbers_text(numbers.at(own)) + own.second;
+  }
   return text;
 }
 

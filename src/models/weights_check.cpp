@@ -21,13 +21,29 @@ using LayerNumber = std::optional<std::size_t>;
 
 // Causal masks, numbers and tables that old files hold in addition to the weights.
 bool is_buffer(std::string_view name) {
-  constexpr std::array<std::string_view, 9> ends{
-      ".attn_rot_embd.weight", ".attn.causal_mask", ".attn.bias", ".attention.bias",
-      ".masked_bias",          ".position_ids",     ".inv_freq",  ".relative_attention_bias.weight",
-      ".token_type_ids"};
+  constexpr std::array<std::string_view, 12> ends{".attn_rot_embd.weight",
+                                                  ".attn.causal_mask",
+                                                  ".attn.bias",
+                                                  ".attention.bias",
+                                                  ".masked_bias",
+                                                  ".position_ids",
+                                                  ".inv_freq",
+                                                  ".relative_attention_bias.weight",
+                                                  ".token_type_ids",
+                                                  ".embed_positions.weight",
+                                                  ".embed_positions.weights",
+                                                  "coder.version"};
   return name.find(".rotary_emb.") != name.npos ||
          std::any_of(ends.begin(), ends.end(),
                      [&](std::string_view end) { return name.ends_with(end); });
+}
+
+// Parts that the classes of whole models have beside the head that gives logits.
+bool is_side_part(std::string_view name) {
+  constexpr std::array<std::string_view, 4> parts{"pooler.", "seq_relationship.", "sop_classifier.",
+                                                  "mask_token"};
+  return std::ranges::any_of(parts,
+                             [&](std::string_view part) { return name.find(part) != name.npos; });
 }
 
 bool holds_numbers(ElementType type) {
@@ -64,6 +80,7 @@ class StackCheck {
         memory_width_(model.of(model.stacks.front()).width),
         weights_(weights),
         stack_(stack),
+        prefix_(prefix),
         names_(weights, model, stack, prefix),
         used_(used) {}
 
@@ -172,6 +189,10 @@ class StackCheck {
 
   std::size_t check_embeddings() {
     const Shape tokens = matrix(WeightPurpose::tokens, std::nullopt, model_.vocabulary, 0);
+    // Tables by other names are copies, or those of the other stack.
+    for (const std::string& other : stack_.names.at(WeightPurpose::tokens)) {
+      used_.insert(prefix_ + other + ".weight");
+    }
     const std::size_t embedded = tokens[1];
     if (names_.has(WeightPurpose::embedding_projection, std::nullopt)) {
       matrix(WeightPurpose::embedding_projection, std::nullopt, model_.width, embedded);
@@ -417,6 +438,7 @@ class StackCheck {
   std::size_t memory_width_;  // of what a cross-attention reads
   const CheckpointWeights& weights_;
   const ModelStack& stack_;
+  const std::string prefix_;
   StackWeights names_;
   std::set<std::string>& used_;
   std::set<WeightPurpose> there_;
@@ -427,13 +449,10 @@ class StackCheck {
 void check_head(const Architecture& model, const CheckpointWeights& weights,
                 const std::string& prefix, std::set<std::string>& used) {
   const ModelHead& head = model.head;
-  const std::string dense = head_part(head.dense, weights), norm = head_part(head.norm, weights);
-  for (const std::string& part : {dense, norm, head.weight}) {
-    for (const char* end : {".weight", ".bias", ".gamma", ".beta"}) used.insert(part + end);
-  }
-  used.insert(head.bias.begin(), head.bias.end());
   if (!has_head(model, weights)) return;
+  const std::string dense = head_part(head.dense, weights), norm = head_part(head.norm, weights);
   const auto expect = [&](const std::string& name, const Shape& wanted) -> const Shape& {
+    used.insert(name);
     return expect_shape(weights, name, wanted);
   };
   const StackWeights names(weights, model, model.stacks.back(), prefix);
@@ -454,10 +473,11 @@ void check_head(const Architecture& model, const CheckpointWeights& weights,
   const auto tokens = names.found(WeightPurpose::tokens, std::nullopt, "weight");
   const bool own = !model.tied && !head.weight.empty();
   const std::string table = own ? head_weight(head, weights) : tokens.value_or("");
-  used.insert(table);
   const std::size_t words = expect(table, {0, width})[0];
+  used.insert(head_weight(head, weights));  // else it has the numbers of the embeddings
   for (const std::string& bias : head.bias) {
     if (!weights.has(bias)) continue;
+    used.insert(bias);
     if (weights.shape(bias) != Shape{1, words}) expect(bias, {words});
   }
 }
@@ -500,6 +520,25 @@ std::vector<std::string> check_weights(const Architecture& model,
     }
   }
   return ignored;
+}
+
+std::optional<std::string> unread_warning(const Architecture& model,
+                                          const CheckpointWeights& weights,
+                                          std::vector<std::string> unread) {
+  const std::string prefix = find_prefix(weights, model);
+  std::erase_if(unread, [&](const std::string& name) {
+    const bool of_other_part = model.is_part && !name.starts_with(prefix);
+    return is_buffer(name) || is_side_part(name) || of_other_part;
+  });
+  if (unread.empty()) return std::nullopt;
+  constexpr std::size_t most = 3;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(most, unread.size()); ++i) {
+    names += (names.empty() ? "" : ", ") + unread[i];
+  }
+  if (unread.size() > most) names += translated(" and {1} more", unread.size() - most);
+  return translated("nothing reads {1} of the file: {2}",
+                    translated_count(unread.size(), "{1} tensor", "{1} tensors"), names);
 }
 
 }  // namespace attn

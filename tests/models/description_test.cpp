@@ -6,6 +6,7 @@
 
 #include "attn/model.hpp"
 
+#include "models/changed_checkpoint.hpp"
 #include "temporary_folder.hpp"
 
 namespace attn {
@@ -70,6 +71,22 @@ TEST_CASE("the description of a model tells what its family computes") {
     CHECK(says("mask        " + wanted.mask));
     CHECK(says("head        " + wanted.head));
   }
+}
+
+TEST_CASE("a description names all tensors that nothing reads, and none that something does") {
+  ChangedCheckpoint checkpoint("llama_grouped");
+  for (const char* layer : {"3", "4", "5", "12"}) {
+    checkpoint.put("model.layers." + std::string(layer) + ".up.weight", {2}, 1);
+  }
+  checkpoint.put("score.weight", {2}, 1);
+  static_cast<void>(checkpoint.open());
+  CheckpointFolder folder;
+  folder.path = checkpoint.path();
+  CHECK(model_text(folder).find("  ignored     model.layers.3–5/12.up.weight, score.weight\n") !=
+        std::string::npos);
+  CHECK(model_json(folder).find("\"ignored\": [\n    \"model.layers.12.up.weight\",") !=
+        std::string::npos);
+  CHECK(model_text(stored("llama_grouped")).find("ignored") == std::string::npos);
 }
 
 TEST_CASE("a folder is validated with all that a run would need of it") {

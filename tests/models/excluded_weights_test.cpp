@@ -150,5 +150,30 @@ TEST_CASE("an encoder and a decoder with tables of their own read those, tied to
   CHECK(first(folder.architecture.stacks[1]) == 0.5);
 }
 
+TEST_CASE(
+    "tensors that nothing reads are counted and named, as far as the library would list them") {
+  const auto warning = [](const ChangedCheckpoint& checkpoint) {
+    const ModelFolder model = checkpoint.open();
+    return unread_warning(model.architecture, model.weights,
+                          check_weights(model.architecture, model.weights));
+  };
+  CHECK_FALSE(warning(ChangedCheckpoint("llama_grouped")));
+  // Causal masks, tables of positions and angles, and parts that classes of the library have.
+  CHECK_FALSE(warning(ChangedCheckpoint("llama_grouped")
+                          .put("model.layers.0.self_attn.rotary_emb.inv_freq", {4}, 1)
+                          .put("pooler.dense.weight", {32, 32}, 1)));
+  CHECK(warning(ChangedCheckpoint("llama_grouped").put("score.weight", {2, 32}, 1)) ==
+        "nothing reads 1 tensor of the file: score.weight");
+  // A bias of the head that the family does not have.
+  CHECK(warning(ChangedCheckpoint("llama_grouped").put("lm_head.bias", {60}, 1)) ==
+        "nothing reads 1 tensor of the file: lm_head.bias");
+  CHECK(warning(ChangedCheckpoint("llama_grouped").set("num_hidden_layers", "1")) ==
+        "nothing reads 9 tensors of the file: model.layers.1.input_layernorm.weight, "
+        "model.layers.1.mlp.down_proj.weight, model.layers.1.mlp.gate_proj.weight and 6 more");
+  // Of a model of several parts only that of the texts counts.
+  CHECK_FALSE(warning(
+      ChangedCheckpoint("qwen3_5_text_part").put("model.visual.patch_embed.weight", {2, 2}, 1)));
+}
+
 }  // namespace
 }  // namespace attn
