@@ -32,38 +32,39 @@ enum class ModelPositions { none, learned, sinusoidal, sinusoidal_closed, rotary
 enum class FusedLayout { side_by_side, each_head, each_group, four_parts };
 
 // clang-format off
-/// The tensors that a stack may have. `layer` stands for the beginning of the names of a layer's
-/// tensors.
+// The tensors that a stack may have. `layer` stands for the beginning of the names of a layer's
+// tensors. One list for the enumeration and its names.
+#define ATTN_WEIGHT_PURPOSES(X) \
+  X(tokens) X(positions) X(types) X(embedding_norm) X(embedding_projection) \
+  X(output_projection) X(layer) X(query) X(key) X(value) X(query_key_value) X(output) \
+  X(query_norm) X(key_norm) X(sinks) X(buckets) X(before_attention) X(after_attention) \
+  X(after_attention_sum) X(cross_query) X(cross_key) X(cross_value) X(cross_output) \
+  X(before_cross) X(after_cross) X(after_cross_sum) X(before_feed_forward) \
+  X(after_feed_forward) X(after_feed_forward_sum) X(final_norm) X(gate) X(up) X(gated_up) \
+  X(gate_up) X(down) X(router) X(experts) X(expert_gate) X(expert_up) X(expert_down) \
+  X(xielu_positive) X(xielu_negative) X(xielu_beta) X(xielu_eps) X(linear_query_key_value) \
+  X(linear_query_key_value_gate) X(linear_gate) X(linear_strength) X(linear_decay) \
+  X(linear_strength_decay) X(linear_convolution) X(linear_decay_log) X(linear_decay_bias) \
+  X(linear_norm) X(linear_output) X(expert_gate_up) X(shared_gate) X(shared_up) X(shared_down) \
+  X(shared_share) X(class_token) X(distillation_token) X(registers) X(attention_scale) \
+  X(feed_forward_scale) X(relative) X(relative_norm) X(relative_key) X(relative_query) \
+  X(query_bias) X(value_bias) X(probe) X(pooling_in) X(pooling_output) X(pooling_norm) \
+  X(pooling_up) X(pooling_down) X(pooled_norm) X(contacts)
+// clang-format on
+
+/// The tensors that a stack may have.
 enum class WeightPurpose {
-  tokens, positions, types, embedding_norm, embedding_projection, output_projection, layer, query,
-  key, value, query_key_value, output, query_norm, key_norm, sinks, buckets, before_attention,
-  after_attention, after_attention_sum, cross_query, cross_key, cross_value, cross_output,
-  before_cross, after_cross, after_cross_sum, before_feed_forward, after_feed_forward, after_feed_forward_sum,
-  final_norm, gate, up, gated_up, gate_up, down, router, experts, expert_gate, expert_up,
-  expert_down, xielu_positive, xielu_negative, xielu_beta, xielu_eps, linear_query_key_value,
-  linear_query_key_value_gate, linear_gate, linear_strength, linear_decay, linear_strength_decay,
-  linear_convolution, linear_decay_log, linear_decay_bias, linear_norm, linear_output, expert_gate_up, shared_gate, shared_up, shared_down, shared_share, class_token, distillation_token, registers, attention_scale, feed_forward_scale,
-  relative, relative_norm, relative_key, relative_query, query_bias, value_bias,
-  probe, pooling_in, pooling_output, pooling_norm, pooling_up, pooling_down, pooled_norm, contacts
+#define ATTN_ENUMERATOR(name) name,
+  ATTN_WEIGHT_PURPOSES(ATTN_ENUMERATOR)
+#undef ATTN_ENUMERATOR
 };
 /// Their names in a row of the table of families, in the order of the enumeration.
-inline constexpr std::array<std::string_view, 79> weight_purposes{
-    "tokens", "positions", "types", "embedding_norm", "embedding_projection",
-    "output_projection", "layer", "query", "key", "value", "query_key_value", "output",
-    "query_norm", "key_norm", "sinks", "buckets", "before_attention", "after_attention",
-    "after_attention_sum", "cross_query", "cross_key", "cross_value", "cross_output",
-    "before_cross", "after_cross", "after_cross_sum", "before_feed_forward", "after_feed_forward",
-    "after_feed_forward_sum", "final_norm", "gate", "up", "gated_up", "gate_up", "down",
-    "router", "experts", "expert_gate", "expert_up", "expert_down", "xielu_positive",
-    "xielu_negative", "xielu_beta", "xielu_eps", "linear_query_key_value",
-    "linear_query_key_value_gate", "linear_gate", "linear_strength", "linear_decay",
-    "linear_strength_decay", "linear_convolution", "linear_decay_log", "linear_decay_bias",
-    "linear_norm", "linear_output", "expert_gate_up",
-    "shared_gate", "shared_up", "shared_down", "shared_share", "class_token",
-    "distillation_token", "registers", "attention_scale", "feed_forward_scale",
-    "relative", "relative_norm", "relative_key", "relative_query", "query_bias", "value_bias", "probe",
-    "pooling_in", "pooling_output", "pooling_norm", "pooling_up", "pooling_down", "pooled_norm", "contacts"};
-// clang-format on
+inline constexpr auto weight_purposes = std::to_array<std::string_view>({
+#define ATTN_NAME(name) #name,
+    ATTN_WEIGHT_PURPOSES(ATTN_NAME)
+#undef ATTN_NAME
+});
+#undef ATTN_WEIGHT_PURPOSES
 
 /// The names that files may give a tensor, the first that is there counting.
 using TensorNames = std::map<WeightPurpose, std::vector<std::string>>;
