@@ -125,7 +125,7 @@ void ModelTextReader::read_captions() {
     throw input_error(translated("\"text\" and \"token_ids\" cannot both be given"), "/token_ids",
                       translated("leave one of them out"));
   }
-  if (model().text.empty()) {
+  if (!model().text) {
     throw input_error(translated("the model has no part that reads texts"), key,
                       translated("leave the texts out"));
   }
@@ -142,7 +142,7 @@ void ModelTextReader::read_captions() {
 
 // Fills texts up to the longest one that the model reads, with a token that is seen.
 void ModelTextReader::fill_captions() {
-  const Architecture& texts = model().text.front();
+  const Architecture& texts = *model().text;
   const CheckpointWeights& weights = request_.folder->weights;
   const auto table = StackWeights(weights, texts, texts.stacks.front(), find_prefix(weights, texts))
                          .shape(WeightPurpose::positions, std::nullopt, "weight");

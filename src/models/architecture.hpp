@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -184,10 +185,11 @@ struct Architecture {
   ModelHead head;
   std::vector<ModelStack> stacks;  ///< one, or an encoder and a decoder
   std::optional<VisionPart> vision;
-  std::vector<Architecture> text;  ///< of a model of pictures and texts: one, that of its texts
-  /// Of an encoder-decoder whose encoder has sizes and rules of its own: one, with the same first
-  /// stack.
-  std::vector<Architecture> encoder;
+  /// That of the texts, of a model of pictures and texts; else null.
+  std::shared_ptr<const Architecture> text;
+  /// Of an encoder-decoder whose encoder has sizes and rules of its own: these, with the same first
+  /// stack; else null.
+  std::shared_ptr<const Architecture> encoder;
   std::optional<std::int64_t> pad_id, decoder_start_id;
   std::optional<HiddenTokens> hidden;
   bool is_part = false;               ///< the language part of a model of several parts
@@ -196,7 +198,7 @@ struct Architecture {
   bool encoder_decoder() const noexcept { return stacks.size() == 2; }
   /// The sizes and rules of a stack.
   const Architecture& of(const ModelStack& stack) const noexcept {
-    return encoder.empty() || stack.crosses ? *this : encoder.front();
+    return !encoder || stack.crosses ? *this : *encoder;
   }
   /// Name of a stack in the names of its results: "" if it is the only one.
   std::string_view result_stack(const ModelStack& stack) const {

@@ -116,26 +116,6 @@ std::optional<std::string> ConfigurationReader::listed(const std::vector<std::st
   return std::nullopt;
 }
 
-std::optional<double> ConfigurationReader::value(const RowValue<double>& of) const {
-  const auto key = listed(of.keys);
-  return key ? number(*key) : of.own;
-}
-
-std::optional<double> ConfigurationReader::positive_number(const RowValue<double>& of) const {
-  const auto key = listed(of.keys);
-  return key ? positive(*key, *number(*key)) : of.own;
-}
-
-std::optional<std::size_t> ConfigurationReader::value(const RowValue<std::size_t>& of) const {
-  const auto key = listed(of.keys);
-  return key ? std::optional(size_of_number(*number(*key))) : of.own;
-}
-
-std::optional<bool> ConfigurationReader::value(const RowValue<bool>& of) const {
-  const auto key = listed(of.keys);
-  return key ? boolean(*key) : of.own;
-}
-
 bool ConfigurationReader::given_as_null(const std::vector<std::string>& keys) const {
   return std::ranges::any_of(keys, [&](const std::string& key) {
     const JsonValue* own = config_.find(key);
@@ -143,7 +123,7 @@ bool ConfigurationReader::given_as_null(const std::vector<std::string>& keys) co
   });
 }
 
-Activation activation_of(const std::string& name, const std::string& key) {
+Activation activation_of(const std::string& name, const std::string& place) {
   constexpr std::array<std::pair<std::string_view, Activation>, 13> known{{
       {"relu", Activation::relu},
       {"gelu", Activation::gelu},
@@ -164,13 +144,8 @@ Activation activation_of(const std::string& name, const std::string& key) {
     if (other == name) return activation;
     names.push_back(other);
   }
-  refuse_key(key, translated("the activation {1} is not known", in_quotes(name)),
-             suggestion(name, names));
-}
-
-Activation read_activation(const ConfigurationReader& reader, const RowValue<std::string>& of) {
-  if (const auto key = reader.listed(of.keys)) return activation_of(*reader.text(*key), *key);
-  return activation_of(of.own.value_or("gelu"), "activation");
+  throw input_error(translated("the activation {1} is not known", in_quotes(name)), place,
+                    suggestion(name, names));
 }
 
 }  // namespace attn

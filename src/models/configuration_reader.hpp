@@ -45,7 +45,7 @@ std::size_t size_of_number(double number) noexcept;
 /// Error(input) at the key for a value of another type.
 class ConfigurationReader {
  public:
-  /// Keeps references to both.
+  /// Keeps references to both; of the row it uses defaults and parts.
   ConfigurationReader(const JsonValue& config, const FamilyRow& row) : config_(config), row_(row) {}
 
   const JsonValue* find(std::string_view key) const;
@@ -57,12 +57,6 @@ class ConfigurationReader {
   std::size_t required(const std::string& meaning, std::initializer_list<const char*> keys) const;
   /// The first of the keys that is there.
   std::optional<std::string> listed(const std::vector<std::string>& keys) const;
-  /// The value under one of the row's keys, else the row's own.
-  std::optional<double> value(const RowValue<double>& of) const;
-  std::optional<std::size_t> value(const RowValue<std::size_t>& of) const;
-  std::optional<bool> value(const RowValue<bool>& of) const;
-  /// A value that must be finite and more than 0 where the configuration has it; the row's is.
-  std::optional<double> positive_number(const RowValue<double>& of) const;
   /// Whether the configuration has one of the keys with null as its value.
   bool given_as_null(const std::vector<std::string>& keys) const;
   const FamilyRow& row() const { return row_; }
@@ -75,10 +69,8 @@ class ConfigurationReader {
   const FamilyRow& row_;
 };
 
-/// The activation that configurations call by that name. Throws Error(input) at the key.
-Activation activation_of(const std::string& name, const std::string& key);
-/// The activation of the configuration or the row; gelu if neither has one.
-Activation read_activation(const ConfigurationReader& reader, const RowValue<std::string>& of);
+/// The activation that configurations call by that name. Throws Error(input) at the place.
+Activation activation_of(const std::string& name, const std::string& place);
 
 /// An object within a configuration, and its place as a JSON pointer.
 struct ConfigurationPart {

@@ -53,7 +53,7 @@ constexpr std::string_view rows = R"json({
   "head": {"dense": "generator_predictions.dense", "norm": "generator_predictions.LayerNorm",
     "weight": "generator_lm_head", "bias": ["generator_lm_head.bias"], "activation": "gelu"}},
 "mpnet": {"like": "bert", "prefixes": ["mpnet."], "position_offset": "pad_plus_one", "defaults": {"pad_token_id": 1},
-  "buckets": {"bidirectional": true, "count_keys": ["relative_attention_num_buckets"], "shared": true},
+  "buckets": {"count_keys": ["relative_attention_num_buckets"]},
   "names": {"types": null, "buckets": "encoder.relative_attention_bias",
     "query": "attention.attn.q", "key": "attention.attn.k", "value": "attention.attn.v",
     "output": "attention.attn.o", "after_attention_sum": "attention.LayerNorm"},
@@ -407,7 +407,7 @@ constexpr std::string_view rows = R"json({
   "feed_forward_keys": ["feed_forward_proj"],
   "logits_by_root_of_width": true, "logits_by_root_of_width_keys": ["scale_decoder_outputs", "tie_word_embeddings"],
   "buckets": {"count_keys": ["relative_attention_num_buckets"],
-    "distance_keys": ["relative_attention_max_distance"], "shared": true},
+    "distance_keys": ["relative_attention_max_distance"]},
   "encoder": {"prefix": "encoder.", "names": {
     "tokens": ["encoder.embed_tokens", "shared", "decoder.embed_tokens"], "layer": "block.{n}.",
     "query": "layer.0.SelfAttention.q", "key": "layer.0.SelfAttention.k", "value": "layer.0.SelfAttention.v",

@@ -217,8 +217,8 @@ void refuse_unsupported(const JsonValue& config) {
 void refuse_unread(const JsonValue& config, const FamilyRow& row) {
   if (const JsonValue* type = present_member(config, "position_embedding_type")) {
     const std::string name = type->is(JsonValue::Type::string) ? type->string() : "absolute";
-    const bool turned =
-        (name == "rotary" || name.starts_with("rope")) && row.positions == ModelPositions::rotary;
+    const bool turned = (name == "rotary" || name.starts_with("rope")) &&
+                        row.model.positions == ModelPositions::rotary;
     if (name != "absolute" && !turned) {
       refuse_key("position_embedding_type",
                  translated("positions of the type {1} are not computed", in_quotes(name)),
@@ -228,14 +228,7 @@ void refuse_unread(const JsonValue& config, const FamilyRow& row) {
   const ConfigurationReader reader(config, row);
   refuse_other_values(reader, row.only);
   for (const RefusedKey& refused : refused_keys) {
-    const auto reads = [&](const RowValue<double>& of) {
-      return std::ranges::count(of.keys, refused.key) > 0;
-    };
-    if (refused.key == "quantization_config" || reads(row.branch_multiplier) ||
-        reads(row.embedding_multiplier) || reads(row.logit_multiplier) ||
-        reads(row.logit_divisor) || reads(row.score_multiplier) || reads(row.clip)) {
-      continue;
-    }
+    if (refused.key == "quantization_config" || row.keys.contains(refused.key)) continue;
     const JsonValue* value = reader.find(refused.key);
     if (value != nullptr && !is_neutral(*value, refused.neutral)) refuse_value(refused, *value, "");
   }

@@ -140,14 +140,14 @@ void check_texts(const Architecture& model, const CheckpointWeights& weights,
   };
   if (model.vision) {
     if (texts.captions.empty()) return;
-    if (model.text.empty()) {
+    if (!model.text) {
       throw input_error(translated("the model has no part that reads texts"), texts.place,
                         translated("leave the texts out"));
     }
     ModelTexts own;
     own.ids = texts.captions;
     own.place = texts.place;
-    check_texts(model.text.front(), weights, own);
+    check_texts(*model.text, weights, own);
     return;
   }
   check(model.stacks[0], texts.ids, texts.types, texts.place);
@@ -272,9 +272,9 @@ void run_captions(const Architecture& model, const CheckpointWeights& weights,
   const ModelTexts captions = texts_of(texts);
   ModelOptions own = options_of_texts(options);
   own.finished = [&](const Tensor& x) { outputs.push_back(x); };
-  run_model(
-      model.text.front(), weights, captions, own,
-      [&](const std::string& name, Tensor tensor) { take("text." + name, std::move(tensor)); });
+  run_model(*model.text, weights, captions, own, [&](const std::string& name, Tensor tensor) {
+    take("text." + name, std::move(tensor));
+  });
   take("similarity",
        similarity_of(model, weights, pictures, outputs, captions.ids).converted(options.dtype));
 }
@@ -445,8 +445,8 @@ std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& 
     all.emplace_back("pooling.weights", Shape{texts.ids.size(), model.heads, 1, memory});
   }
   if (!texts.captions.empty()) {
-    for (auto& [name, shape] : foreseen_tensors(model.text.front(), weights, texts_of(texts),
-                                                options_of_texts(options))) {
+    for (auto& [name, shape] :
+         foreseen_tensors(*model.text, weights, texts_of(texts), options_of_texts(options))) {
       all.emplace_back("text." + name, std::move(shape));
     }
     all.emplace_back("similarity", Shape{texts.ids.size(), texts.captions.size()});

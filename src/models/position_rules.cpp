@@ -90,12 +90,12 @@ RotaryReader::RotaryReader(const ConfigurationReader& reader, std::size_t head_w
   for (const char* kind : {"full_attention", "sliding_attention"}) {
     if (both != nullptr && present_member(*both, kind) != nullptr) by_kind_ = true;
   }
-  double share = reader.value(row_.share).value_or(1);
+  double share = row_.share;
   if (const auto flat = parameters(false)) {
     share = number_or(*flat, "partial_rotary_factor", share);
   }
   width_ = size_of_number(static_cast<double>(head_width) * share);
-  if (const auto whole = reader.value(row_.width)) width_ = *whole;
+  if (row_.width) width_ = *row_.width;
   if (width_ == 0 || width_ % 2 != 0 || width_ > head_width) {
     throw input_error(
         translated("{2} columns of heads {1} wide cannot be rotated", head_width, width_), "",
@@ -122,13 +122,9 @@ void RotaryReader::note_unknown(const ConfigurationPart& part) {
 Rotary RotaryReader::read(bool window) const {
   Rotary rotary;
   rotary.width = width_;
-  rotary.interleaved = reader_.value(row_.interleaved).value_or(false);
-  rotary.theta = reader_.positive_number(row_.theta).value_or(10000);
-  const bool own_theta = window && row_.window_theta.own;
-  // A key that is there and null means that of the other layers.
-  if (own_theta && !reader_.given_as_null(row_.window_theta.keys)) {
-    rotary.theta = *reader_.positive_number(row_.window_theta);
-  }
+  rotary.interleaved = row_.interleaved;
+  const bool own_theta = window && row_.window_theta;
+  rotary.theta = own_theta && !row_.window_theta_is_null ? *row_.window_theta : row_.theta;
   std::optional<ConfigurationPart> scaling;
   const JsonValue* found = reader_.find("rope_scaling");
   if (found != nullptr && !(window && row_.scaling_of_full_layers_alone)) {
@@ -262,20 +258,15 @@ LayerTypeReader::LayerTypeReader(const ConfigurationReader& reader, bool causal,
     }
     return;
   }
-  if (const auto key = reader.listed(row_->keys)) {
-    size_ = reader.count(*key);
-  } else if (!reader.given_as_null(row_->keys)) {
-    size_ = row_->size;
-  }
-  if (!reader.value(row_->active).value_or(true)) size_.reset();
-  both_ways_ = reader.value(row_->both_sides).value_or(!causal_);
+  if (row_->active) size_ = row_->size;
+  both_ways_ = row_->both_sides.value_or(!causal_);
 }
 
 std::optional<std::size_t> LayerTypeReader::window_of(std::size_t layer, bool turned) const {
   if (!size_ || !row_ || !is_windowed(layer, turned)) return std::nullopt;
   if (*size_ == 0 && causal_ && !both_ways_) {
-    refuse_key(*reader_.listed(row_->keys), translated("a window of 0 keys hides all keys"),
-               translated("null means that layers have no window"));
+    throw input_error(translated("a window of 0 keys hides all keys"), row_->size_place,
+                      translated("null means that layers have no window"));
   }
   // A window that is said to be causal is halved where it is on both sides (EmbeddingGemma).
   const bool halved = row_->each_side_half || (causal_ && both_ways_);
@@ -286,8 +277,8 @@ std::optional<std::size_t> LayerTypeReader::window_of(std::size_t layer, bool tu
 bool LayerTypeReader::is_linear(std::size_t layer) const {
   if (!reader_.row().linear) return false;
   if (layer < types_.size()) return types_[layer] == Type::linear;
-  const auto every = reader_.value(reader_.row().linear->full_every);
-  return every && (layer + 1) % std::max<std::size_t>(*every, 1) != 0;
+  const std::size_t every = reader_.row().linear->full_every;
+  return every > 0 && (layer + 1) % every != 0;
 }
 
 // The types of the layers: a list of them, or of types with how often they come (GPT-Neo).
@@ -337,11 +328,12 @@ void LayerTypeReader::read_types(std::size_t layers) {
 bool LayerTypeReader::is_windowed(std::size_t layer, bool turned) const {
   if (layer < types_.size()) return types_[layer] == Type::windowed;
   if (row_->where_not_turned) return !turned;
-  if (const auto end = reader_.value(row_->until); end && layer >= *end) return false;
-  if (const auto first = reader_.value(row_->from)) return layer >= *first;
+  if (row_->until && layer >= *row_->until) return false;
+  if (row_->from) return layer >= *row_->from;
   if (row_->alternating_from) return layer % 2 == 1;
-  if (const auto every = reader_.value(row_->full_every)) {
-    const std::size_t step = std::max<std::size_t>(*every, 1);
+  if (row_->full_every_error) throw Error(*row_->full_every_error);
+  if (row_->full_every) {
+    const std::size_t step = std::max<std::size_t>(*row_->full_every, 1);
     return row_->full_first ? layer % step != 0 : (layer + 1) % step != 0;
   }
   return true;
@@ -380,8 +372,8 @@ void read_disentangled(const ConfigurationReader& reader, Architecture& model) {
     const auto key = reader.listed(keys);
     return key ? size_of_number(*reader.number(*key)) : 0;
   };
-  if (!reader.value(row.active).value_or(false) || model.score_terms == 1) return;
-  own.shared = reader.value(row.shared).value_or(false);
+  if (!row.active || model.score_terms == 1) return;
+  own.shared = row.shared;
   DistanceRows& distances = own.distances;
   distances.max_distance = number(row.distance_keys);
   if (distances.max_distance == 0) {

@@ -228,8 +228,8 @@ void check_vision(const Architecture& model, const StackWeights& names,
     }
   };
   projection(vision.projection, width);
-  if (model.text.empty()) return;
-  projection(vision.text_projection, model.text.front().width);
+  if (!model.text) return;
+  projection(vision.text_projection, model.text->width);
   for (const char* name : {"logit_scale", "logit_bias"}) {
     if (!weights.has(name)) continue;
     used.emplace_back(name);

@@ -500,7 +500,7 @@ std::vector<std::string> check_weights(const Architecture& model,
     used.insert(own.begin(), own.end());
   }
   std::vector<std::string> of_texts = weights.names();
-  if (!model.text.empty()) of_texts = check_weights(model.text.front(), weights);
+  if (model.text) of_texts = check_weights(*model.text, weights);
   check_head(model, weights, prefix, used);
   std::vector<std::string> ignored;
   for (const std::string& name : weights.names()) {

@@ -586,7 +586,7 @@ TEST_CASE("an encoder and a decoder that are described apart have sizes and rule
   const Architecture model =
       architecture_of(R"({"model_type": "t5gemma", "vocab_size": 9, )" + parts + "}");
   REQUIRE(model.stacks.size() == 2);
-  REQUIRE(model.encoder.size() == 1);
+  REQUIRE(model.encoder);
   const Architecture& encoder = model.of(model.stacks[0]);
   CHECK(encoder.width == 48);
   CHECK(encoder.heads == 6);
