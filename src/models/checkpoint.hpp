@@ -182,6 +182,9 @@ std::string head_weight(const ModelHead& head, const CheckpointWeights& weights)
 /// heads, buffers, layers beyond the configuration's.
 std::vector<std::string> check_weights(const Architecture& model, const CheckpointWeights& weights);
 
+/// Whether a tensor is a causal mask, a number or a table that old files hold beside the weights.
+bool is_buffer(std::string_view name);
+
 /// A warning that counts and names those of the unread tensors that transformers would list as
 /// unexpected, such as other heads and layers: not buffers, nor what its classes have beside the
 /// head, nor the other parts of a model of several. Absent if there are none.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -24,6 +25,14 @@ std::vector<std::string> spellings(const std::string& name, std::string_view par
   if (part == "weight") return {name + ".weight", name + ".gamma", name};
   if (part == "bias") return {name + ".bias", name + ".beta"};
   return {name + std::string(part)};
+}
+
+// Parts that the classes of whole models have beside the head that gives logits.
+bool is_side_part(std::string_view name) {
+  constexpr std::array<std::string_view, 4> parts{"pooler.", "seq_relationship.", "sop_classifier.",
+                                                  "mask_token"};
+  return std::ranges::any_of(parts,
+                             [&](std::string_view part) { return name.find(part) != name.npos; });
 }
 
 }  // namespace
@@ -213,6 +222,43 @@ std::vector<bool> layers_with_sinks(const Architecture& model, const CheckpointW
     found.push_back(names.has(WeightPurpose::sinks, n));
   }
   return found;
+}
+
+bool is_buffer(std::string_view name) {
+  constexpr std::array<std::string_view, 12> ends{".attn_rot_embd.weight",
+                                                  ".attn.causal_mask",
+                                                  ".attn.bias",
+                                                  ".attention.bias",
+                                                  ".masked_bias",
+                                                  ".position_ids",
+                                                  ".inv_freq",
+                                                  ".relative_attention_bias.weight",
+                                                  ".token_type_ids",
+                                                  ".embed_positions.weight",
+                                                  ".embed_positions.weights",
+                                                  "coder.version"};
+  return name.find(".rotary_emb.") != name.npos ||
+         std::any_of(ends.begin(), ends.end(),
+                     [&](std::string_view end) { return name.ends_with(end); });
+}
+
+std::optional<std::string> unread_warning(const Architecture& model,
+                                          const CheckpointWeights& weights,
+                                          std::vector<std::string> unread) {
+  const std::string prefix = find_prefix(weights, model);
+  std::erase_if(unread, [&](const std::string& name) {
+    const bool of_other_part = model.is_part && !name.starts_with(prefix);
+    return is_buffer(name) || is_side_part(name) || of_other_part;
+  });
+  if (unread.empty()) return std::nullopt;
+  constexpr std::size_t most = 3;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(most, unread.size()); ++i) {
+    names += (names.empty() ? "" : ", ") + unread[i];
+  }
+  if (unread.size() > most) names += translated(" and {1} more", unread.size() - most);
+  return translated("nothing reads {1} of the file: {2}",
+                    translated_count(unread.size(), "{1} tensor", "{1} tensors"), names);
 }
 
 }  // namespace attn
