@@ -245,22 +245,22 @@ TEST_CASE("keys about attention and rotation that nothing reads are a warning, o
 }
 
 TEST_CASE("keys of a GGUF file with values of another type are refused at their place") {
-  const auto refused = [](const std::string& key, const std::string& wanted) {
-    return "the key has a value of another type than " + wanted + "\n  where: " + key +
-           "\n  help:  convert the model again";
+  const auto refused = [](const std::string& key, const std::string& types) {
+    return "this key holds " + types + "\n  where: " + key +
+           "\n  help:  convert the model again with llama.cpp";
   };
   CHECK(GgufText("llama").own("rope.freq_base", "10000").refusal() ==
-        refused("llama.rope.freq_base", "a number"));
+        refused("llama.rope.freq_base", "a text, not a number"));
   CHECK(GgufText("llama").own("rope.scaling.factor", true).refusal() ==
-        refused("llama.rope.scaling.factor", "a number"));
+        refused("llama.rope.scaling.factor", "true or false, not a number"));
   CHECK(GgufText("llama").own("rope.scaling.type", 1U).refusal() ==
-        refused("llama.rope.scaling.type", "a string"));
+        refused("llama.rope.scaling.type", "a number, not a text"));
   CHECK(GgufText("llama").own("attention.causal", 1U).refusal() ==
-        refused("llama.attention.causal", "true or false"));
+        refused("llama.attention.causal", "a number, not true or false"));
   CHECK(GgufText("llama").own("attention.head_count_kv", "two").refusal() ==
-        refused("llama.attention.head_count_kv", "a list of numbers"));
+        refused("llama.attention.head_count_kv", "a text, not an array of numbers"));
   CHECK(GgufText("llama").own("attention.scale", "much").refusal() ==
-        refused("llama.attention.scale", "a number"));
+        refused("llama.attention.scale", "a text, not a number"));
 }
 
 }  // namespace
