@@ -235,7 +235,7 @@ class Batch {
   void prepare_folder() {
     outcome_.summary = options_.run.out / summary_name(options_.shard);
     if (files_.mapped) files_.mapped->refuse_output(outcome_.summary);
-    make_output_folder(options_.run.out);
+    make_output_folder(options_.run.out).keep();
     if (options_.resume) {
       earlier_ = Summaries::read(options_.run.out);
       outcome_.warnings = earlier_->warnings();
@@ -310,7 +310,7 @@ class Batch {
                SummaryRecord& record) {
     const auto bytes = std::as_bytes(std::span(text.text));
     record.inputs.emplace_back(record.item.input, content_hash(bytes));
-    const fs::path folder = options_.run.out / document.name;
+    const fs::path folder = place_below(options_.run.out, document.name);
     if (is_done(record, folder, access)) {
       record.item.skipped = true;
       return;
@@ -336,10 +336,10 @@ class Batch {
       provenance.add(record.item.input, bytes);
     }
     Document parsed = open_batch_document(document, text, options.document, record.item.input);
-    make_folders_below(options_.run.out, fs::path(document.name).parent_path());
-    refuse_link(folder);
+    NewFolders made = make_folder_below(options_.run.out, document.name);
     const RunOutcome outcome =
         run_document(options, std::move(parsed), options.provenance ? &provenance : nullptr);
+    made.keep();
     for (const RunReport& report : outcome.reports) {
       record.item.warnings.insert(record.item.warnings.end(), report.warnings.begin(),
                                   report.warnings.end());

@@ -228,9 +228,7 @@ class DocumentList::Listing {
     // Names begin with the first folder that differs between matches.
     const std::string fixed = fixed_folders(pattern);
     const auto below_fixed = [&](const std::string& path) {
-      std::string below = path.substr(0, path.find_last_not_of('/') + 1);
-      if (below.starts_with(fixed)) below.erase(0, fixed.size());
-      return below;
+      return whole_name(path.starts_with(fixed) ? path.substr(fixed.size()) : path);
     };
     for (const std::string& path : paths) add_path(path, below_fixed(path), below_fixed(path));
     for (const auto& [folder, reason] : unreadable) {

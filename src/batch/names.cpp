@@ -8,13 +8,13 @@
 namespace attn {
 namespace {
 
-std::string without_extension(std::string name) {
+// The name itself where nothing, "." or ".." would be left of it.
+std::string without_extension(const std::string& name) {
   for (const std::string_view extension : {".jsonl", ".json"}) {
-    if (name.size() > extension.size() && name.ends_with(extension) &&
-        name[name.size() - extension.size() - 1] != '/') {
-      name.resize(name.size() - extension.size());
-      break;
-    }
+    if (!name.ends_with(extension)) continue;
+    std::string shorter = name.substr(0, name.size() - extension.size());
+    const std::string last = shorter.substr(shorter.rfind('/') + 1);  // npos + 1 = 0
+    return last.empty() || last == "." || last == ".." ? name : shorter;
   }
   return name;
 }

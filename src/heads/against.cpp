@@ -20,7 +20,6 @@
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
 #include "result/output_folder.hpp"
-#include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
 #include "support/memory.hpp"
 #include "support/number_text.hpp"
@@ -182,26 +181,17 @@ HeadsOptions options_of_other(const HeadsOptions& options, bool model,
 }
 
 void write(const HeadsOptions& options, HeadsAgainst& outcome) {
-  const std::filesystem::path& folder = *options.out;
-  std::vector<HeadPicture> pictures;
+  ResultFolder folder(*options.out, false);
   for (std::size_t column = 0; options.plots && column < comparisons.size(); ++column) {
     const HeadComparisonInfo& info = comparisons[column];
-    pictures.push_back({"against." + std::string(info.name) + extension(options.format),
-                        layers_by_heads(outcome.attentions, column, translated(info.title),
-                                        info.is_share, options)});
+    folder.add(
+        "against." + std::string(info.name) + extension(options.format),
+        layers_by_heads(outcome.attentions, column, translated(info.title), info.is_share, options)
+            .bytes);
   }
-  if (const auto& inputs = options.document.files.mapped) {
-    for (const char* name : {"against.csv", "against.json"}) inputs->refuse_output(folder / name);
-    for (const HeadPicture& picture : pictures) inputs->refuse_output(folder / picture.name);
-  }
-  make_output_folder(folder);
-  const auto put = [&](const std::string& name, const std::string& text) {
-    write_whole_file(folder / name, text);
-    outcome.files.push_back(folder / name);
-  };
-  for (const HeadPicture& picture : pictures) put(picture.name, picture.picture.bytes);
-  put("against.csv", against_csv(outcome));
-  put("against.json", against_json(outcome));
+  folder.add("against.csv", against_csv(outcome));
+  folder.add("against.json", against_json(outcome));
+  outcome.files = folder.write_all(options.document.files.mapped.get());
 }
 
 // Small numbers keep their size: 1.2e-05.

@@ -109,7 +109,7 @@ class CorpusReading {
     for (const char* name : {"heads.csv", "by_offset.csv", "result.json"}) {
       inputs.refuse_output(options_.out / name);
     }
-    make_output_folder(options_.out);
+    make_output_folder(options_.out).keep();
     if (options_.resume) resume(texts);
     saved_ = Clock::now();
     while (before_.lines < texts.size() && !stopped()) read_block(texts);

@@ -12,7 +12,7 @@
 #include "pictures/picture_kinds.hpp"
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
-#include "support/atomic_file.hpp"
+#include "result/output_folder.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
@@ -312,9 +312,9 @@ Picture offsets_picture(const CorpusSums& sums, const HeadsOptions& options) {
 
 void report_corpus(const HeadsCorpusOptions& options, const CorpusSums& sums,
                    HeadsCorpusOutcome& outcome) {
-  const auto put = [&](const std::string& name, const std::string& text) {
-    write_whole_file(options.out / name, text);
-    outcome.files.push_back(options.out / name);
+  ResultFolder folder(options.out, false);
+  const auto put = [&](const std::string& name, std::string bytes) {
+    folder.add(name, std::move(bytes));
   };
   HeadsOutcome means = means_of(sums, options.heads);
   outcome.csv = options.heads.table.wide ? heads_csv(means, true) : statistics_csv(sums);
@@ -327,8 +327,8 @@ void report_corpus(const HeadsCorpusOptions& options, const CorpusSums& sums,
     put("result.json", mean_maps_json(averages, options.heads.document.threads));
   }
   if (options.heads.plots && !sums.attentions.empty()) {
-    for (const HeadPicture& picture : head_pictures(options.heads, means, {}, {}, {})) {
-      put(picture.name, picture.picture.bytes);
+    for (HeadPicture& picture : head_pictures(options.heads, means, {}, {}, {})) {
+      put(picture.name, std::move(picture.picture.bytes));
     }
     put("by_offset" + extension(options.heads.format), offsets_picture(sums, options.heads).bytes);
     if (!averages.empty()) {
@@ -341,6 +341,9 @@ void report_corpus(const HeadsCorpusOptions& options, const CorpusSums& sums,
       put("contributions" + extension(options.heads.format),
           contributions_picture(sums, options.heads).bytes);
     }
+  }
+  for (std::filesystem::path& file : folder.write_all(options.heads.document.files.mapped.get())) {
+    outcome.files.push_back(std::move(file));
   }
   means.counted = translated(
       "Means over {1} texts; heads.csv has standard errors and deviations, most.csv the texts with "

@@ -22,7 +22,6 @@
 #include "result/result_writer.hpp"
 #include "result/tensor_names.hpp"
 #include "statistics/stack_analyses.hpp"
-#include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
 #include "support/overloaded.hpp"
 #include "support/printable.hpp"
@@ -291,33 +290,26 @@ class Reading {
 
   // result.json with the tensors, the tables, and the pictures.
   void write() {
-    const std::filesystem::path& folder = *options_.out;
     std::vector<HeadPicture> pictures;
     if (options_.plots)
       pictures = head_pictures(options_, outcome_, tensors_, labels_, heads_on_map_, seen_);
-    if (const auto& inputs = options_.document.files.mapped) {
-      for (const char* name : {"heads.csv", "heads.json", "result.json"}) {
-        inputs->refuse_output(folder / name);
-      }
-      for (const HeadPicture& picture : pictures) inputs->refuse_output(folder / picture.name);
-    }
-    make_output_folder(folder);
-    const auto put = [&](const std::string& name, const std::string& text) {
-      write_whole_file(folder / name, text);
-      outcome_.files.push_back(folder / name);
-    };
-    for (const HeadPicture& picture : pictures) {
-      put(picture.name, picture.picture.bytes);
+    ResultFolder folder(*options_.out, false);
+    for (HeadPicture& picture : pictures) {
+      folder.add(picture.name, std::move(picture.picture.bytes));
       for (const std::string& warning : picture.picture.warnings) {
         if (std::count(outcome_.warnings.begin(), outcome_.warnings.end(), warning) == 0) {
           outcome_.warnings.push_back(warning);
         }
       }
     }
-    put("heads.csv", heads_csv(outcome_, options_.table.wide));
-    put("heads.json", heads_json(outcome_));
-    if (outcome_.shares) put("shares.csv", shares_csv(*outcome_.shares));
-    if (tensors_.empty()) return;
+    folder.add("heads.csv", heads_csv(outcome_, options_.table.wide));
+    folder.add("heads.json", heads_json(outcome_));
+    if (outcome_.shares) folder.add("shares.csv", shares_csv(*outcome_.shares));
+    if (!tensors_.empty()) folder.add("result.json", tensors_json());
+    outcome_.files = folder.write_all(options_.document.files.mapped.get());
+  }
+
+  std::string tensors_json() const {
     Fact::Members tensors;
     if (seen_) {
       tensors.push_back({"image", seen_->image});
@@ -326,12 +318,11 @@ class Reading {
     for (const auto& [name, tensor] : tensors_) tensors.push_back({name, tensor});
     const bool labelled = !labels_.empty() && !labels_[0].empty();
     const Fact labels = label_facts(labels_);
-    put("result.json",
-        json_text(
-            object({{"format", 1},
-                    {"labels", only_if(labelled, object({{"query", labels}, {"key", labels}}))},
-                    {"tensors", tensors}}),
-            JsonLayout::indented, options_.document.threads));
+    return json_text(
+        object({{"format", 1},
+                {"labels", only_if(labelled, object({{"query", labels}, {"key", labels}}))},
+                {"tensors", tensors}}),
+        JsonLayout::indented, options_.document.threads);
   }
 
   const HeadsOptions& options_;

@@ -312,16 +312,13 @@ std::vector<std::filesystem::path> write_frames(const std::vector<Picture>& fram
                                                 PictureFormat format,
                                                 const std::filesystem::path& folder) {
   const std::size_t digits = std::to_string(frames.size()).size();
-  std::vector<std::filesystem::path> files;
+  ResultFolder files(folder, false);
   for (std::size_t i = 1; i <= frames.size(); ++i) {
     const std::string number = std::to_string(i);
-    files.push_back(folder / ("frame-" + std::string(digits - number.size(), '0') + number +
-                              extension(format)));
-    if (frames[i - 1].inputs) frames[i - 1].inputs->refuse_output(files.back());
+    files.add("frame-" + std::string(digits - number.size(), '0') + number + extension(format),
+              [&bytes = frames[i - 1].bytes](HashedFile& file) { file.write(bytes); });
   }
-  make_output_folder(folder);
-  for (std::size_t i = 0; i < frames.size(); ++i) write_whole_file(files[i], frames[i].bytes);
-  return files;
+  return files.write_all(frames.empty() ? nullptr : frames.front().inputs.get());
 }
 
 }  // namespace attn

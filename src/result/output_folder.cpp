@@ -23,24 +23,32 @@ namespace fs = std::filesystem;
 
 constexpr const char* result_name = "result.json";
 
-// Makes the folder if it is missing, in a parent that must be there.
-void make_folder(const fs::path& folder, const std::string& help) {
-  std::error_code error;
-  if (fs::is_directory(folder, error)) return;
+// Makes the folder if it is missing, with those above it.
+NewFolders make_folder(const fs::path& folder, const std::string& help) {
+  std::error_code error, ignored;
+  if (fs::is_directory(folder, error)) return {};
   if (fs::exists(folder, error)) {
     throw Error(ErrorKind::file,
                 translated("{1} is a file, not a folder", in_quotes(folder.native())),
                 "RunOptions::out", translated("name another folder for the results"));
   }
-  fs::create_directory(folder, error);
+  NewFolders made(folder, error);
+  if (!error && fs::is_directory(folder, ignored)) return made;
+  const std::string reason =
+      error ? system_error_text(error.value()) : translated("it is not a folder");
+  throw Error(ErrorKind::file,
+              translated("cannot create the folder {1}: {2}", in_quotes(folder.native()), reason),
+              "RunOptions::out", help);
+}
+
+// Below the folder of the results no link is followed.
+void refuse_link(const fs::path& folder) {
   std::error_code ignored;
-  if (error || !fs::is_directory(folder, ignored)) {
-    const std::string reason =
-        error ? system_error_text(error.value()) : translated("it is not a folder");
-    throw Error(ErrorKind::file,
-                translated("cannot create the folder {1}: {2}", in_quotes(folder.native()), reason),
-                "RunOptions::out", help);
-  }
+  if (!fs::is_symlink(fs::symlink_status(folder, ignored))) return;
+  throw Error(ErrorKind::file,
+              translated("the folder {1} is a symbolic link", in_quotes(folder.native())),
+              "RunOptions::out",
+              translated("remove it: below the folder of the results, links are not followed"));
 }
 
 // Whether the file of a result has the size and the hash that the result says. A link has not.
@@ -58,28 +66,32 @@ bool is_unchanged(const ResultFiles& files, const fs::path& folder, const std::s
 
 }  // namespace
 
-void make_output_folder(const fs::path& folder) {
-  make_folder(folder, translated("name a folder whose parent folder exists and can be written to"));
+NewFolders make_output_folder(const fs::path& folder) {
+  NewFolders made = make_folder(folder, translated("name a folder in one that can be written to"));
   remove_leftovers(folder);
+  return made;
 }
 
-void make_folders_below(const fs::path& folder, const fs::path& below) {
-  fs::path inside = folder;
-  for (const fs::path& part : below) {
-    inside /= part;
-    refuse_link(inside);
-    make_folder(inside,
-                translated("check the permissions of the folders above, and what is in the way"));
+fs::path place_below(const fs::path& folder, std::string_view name) {
+  const fs::path below(name);
+  const auto leads_away = [](const fs::path& part) {
+    return part.empty() || part == "." || part == "..";
+  };
+  if (below.empty() || below.is_absolute() || name.find('\0') != name.npos ||
+      std::any_of(below.begin(), below.end(), leads_away)) {
+    throw input_error(translated("{1} cannot be the name of a file or folder in {2}",
+                                 in_quotes(name), in_quotes(folder.native())),
+                      "RunOptions::out", translated("give the document another name"));
   }
+  return folder / below;
 }
 
-void refuse_link(const fs::path& folder) {
-  std::error_code ignored;
-  if (!fs::is_symlink(fs::symlink_status(folder, ignored))) return;
-  throw Error(ErrorKind::file,
-              translated("the folder {1} is a symbolic link", in_quotes(folder.native())),
-              "RunOptions::out",
-              translated("remove it: below the folder of the results, links are not followed"));
+NewFolders make_folder_below(const fs::path& folder, std::string_view name) {
+  const fs::path place = place_below(folder, name);
+  fs::path inside = folder;
+  for (const fs::path& part : fs::path(name)) refuse_link(inside /= part);
+  return make_folder(
+      place, translated("check the permissions of the folders above, and what is in the way"));
 }
 
 namespace {
@@ -133,23 +145,27 @@ void HashedFile::write(std::string_view piece) {
   bytes_ += piece.size();
 }
 
-std::vector<WrittenFile> ResultFolder::write(
-    std::size_t threads,
-    const std::function<void(const std::vector<WrittenFile>&, HashedFile&)>& write_result) {
+void ResultFolder::write_files(std::size_t threads) {
   constexpr std::size_t most_open = 100;
   const bool many = tasks_.size() > most_open;
   parallel_for(tasks_.size(), threads, [&](std::size_t i) {
     Task& task = tasks_[i];
     if (!task.file) {
-      task.file = std::make_shared<HashedFile>(folder_ / task.name);
+      task.file = std::make_shared<HashedFile>(task.path);
       task.write(*task.file);
     }
     if (sync_) task.file->file().sync();
     if (many) task.file->file().set_aside();
   });
+}
+
+std::vector<WrittenFile> ResultFolder::write(
+    std::size_t threads,
+    const std::function<void(const std::vector<WrittenFile>&, HashedFile&)>& write_result) {
+  write_files(threads);
   std::vector<WrittenFile> written;
   for (const Task& task : tasks_) written.push_back(task.file->written());
-  const std::filesystem::path path = folder_ / result_name;
+  const fs::path path = place_below(folder_, result_name);
   result_ = std::make_unique<HashedFile>(path);
   write_result(written, *result_);
   if (sync_) result_->file().sync();
@@ -162,6 +178,18 @@ std::vector<WrittenFile> ResultFolder::write(
   return written;
 }
 
+std::vector<fs::path> ResultFolder::write_all(const MappedFiles* inputs) {
+  std::vector<fs::path> paths;
+  for (const Task& task : tasks_) {
+    if (inputs != nullptr) inputs->refuse_output(task.path);
+    paths.push_back(task.path);
+  }
+  make();
+  write_files(1);
+  commit();
+  return paths;
+}
+
 void ResultFolder::mark_unfinished() {
   if (mark_) mark_->commit();
   mark_.reset();
@@ -170,11 +198,14 @@ void ResultFolder::mark_unfinished() {
 void ResultFolder::commit() {
   mark_unfinished();
   for (const Task& task : tasks_) task.file->file().commit();
+  const std::vector<fs::path> new_folders = made_.keep();
   if (sync_ && !tasks_.empty()) sync_folder(folder_);
-  result_->file().commit();
+  if (result_) result_->file().commit();
   std::error_code ignored;
   for (const fs::path& file : left_over_) fs::remove(file, ignored);
-  if (sync_) sync_folder(folder_);
+  if (!sync_) return;
+  sync_folder(folder_);
+  for (const fs::path& folder : new_folders) sync_folder(folder / "..");
 }
 
 }  // namespace attn

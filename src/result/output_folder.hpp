@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "attn/file_access.hpp"
 #include "attn/written_file.hpp"
 
 #include "io/content_hash.hpp"
@@ -17,17 +18,19 @@
 
 namespace attn {
 
-/// Makes the folder of the results if it is missing, and removes what killed programs left in it.
-/// Its parent must be there: a mistyped path is an error, not a new tree. Throws Error(file) at
-/// RunOptions::out.
-void make_output_folder(const std::filesystem::path& folder);
+/// Makes the folder of the results with those above it, if they are missing, and removes what
+/// killed programs left in it. Throws Error(file) at RunOptions::out.
+[[nodiscard]] NewFolders make_output_folder(const std::filesystem::path& folder);
 
-/// Makes the folders that `below` names inside the folder of the results. Throws Error(file) if one
-/// of them is a symbolic link, which somebody may have put there to have files written elsewhere.
-void make_folders_below(const std::filesystem::path& folder, const std::filesystem::path& below);
+/// The place of a file or folder with that name below the folder of the results; "/" is between the
+/// names of folders. What is written gets its place here. Throws Error(input) for a name that is
+/// empty, absolute, ends in "/", holds a zero byte or, as a part of it, ".." or ".".
+std::filesystem::path place_below(const std::filesystem::path& folder, std::string_view name);
 
-/// Throws Error(file) if the folder is a symbolic link.
-void refuse_link(const std::filesystem::path& folder);
+/// Makes place_below() as a folder, with those above it. Throws Error(file) if one of them is a
+/// symbolic link, which somebody may have put there to have files written elsewhere.
+[[nodiscard]] NewFolders make_folder_below(const std::filesystem::path& folder,
+                                           std::string_view name);
 
 /// Files that the result in the folder was written with, unchanged since, and that the new one,
 /// `written`, does not have; none if there is no such result.
@@ -56,23 +59,31 @@ class HashedFile {
   std::uint64_t bytes_ = 0;
 };
 
-/// The files of one result on their way into its folder. All are written first, without names; an
-/// older result stays whole until then. While they get their names, result.json is one that is
-/// unfinished, and it is the last that gets its own.
+/// Files on their way into a folder, such as those of one result. All are written first, without
+/// names; an older result stays whole until then. While they get their names, result.json is one
+/// that is unfinished, and it is the last that gets its own.
 class ResultFolder {
  public:
-  /// The folder must be there when files are written. `sync` waits for the disk.
+  /// `sync` waits for the disk.
   ResultFolder(std::filesystem::path folder, bool sync) : folder_(std::move(folder)), sync_(sync) {}
 
   const std::filesystem::path& path() const noexcept { return folder_; }
 
-  /// Adds a file that `write` will write.
+  /// Makes the folder. If no file gets its name, a folder that was made is removed in the end.
+  /// Throws as make_output_folder().
+  void make() { made_.add(make_output_folder(folder_)); }
+
+  /// Adds a file that `write` will write. Throws as place_below().
   void add(const std::string& name, std::function<void(HashedFile&)> write) {
-    tasks_.push_back({name, std::move(write), nullptr});
+    tasks_.push_back({place_below(folder_, name), std::move(write), nullptr});
   }
   /// Adds a file that is written already and only lacks its name.
   void add(const std::string& name, std::shared_ptr<HashedFile> written) {
-    tasks_.push_back({name, {}, std::move(written)});
+    tasks_.push_back({place_below(folder_, name), {}, std::move(written)});
+  }
+  /// Adds a file with these bytes.
+  void add(const std::string& name, std::string bytes) {
+    add(name, [bytes = std::move(bytes)](HashedFile& file) { file.write(bytes); });
   }
 
   /// Writes the files on up to `threads` threads (0 = as many as the machine has), then result.json
@@ -81,6 +92,11 @@ class ResultFolder {
   std::vector<WrittenFile> write(std::size_t threads,
                                  const std::function<void(const std::vector<WrittenFile>& others,
                                                           HashedFile& result)>& write_result);
+
+  /// Makes the folder, writes the files and gives them their names, where they are no parts of a
+  /// result. Returns their paths, in the order of add(). Throws Error(file), and as
+  /// MappedFiles::refuse_output() before anything is written; `inputs` may be null.
+  std::vector<std::filesystem::path> write_all(const MappedFiles* inputs);
 
   /// Has commit() remove a file of the older result once the new one is whole.
   void remove_after(std::filesystem::path file) { left_over_.push_back(std::move(file)); }
@@ -93,13 +109,16 @@ class ResultFolder {
 
  private:
   struct Task {
-    std::string name;
+    std::filesystem::path path;
     std::function<void(HashedFile&)> write;
     std::shared_ptr<HashedFile> file;
   };
 
+  void write_files(std::size_t threads);
+
   std::filesystem::path folder_;
   bool sync_;
+  NewFolders made_;
   std::vector<Task> tasks_;
   std::unique_ptr<HashedFile> result_;
   std::unique_ptr<AtomicFile> mark_;

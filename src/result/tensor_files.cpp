@@ -122,7 +122,7 @@ TensorStream::TensorStream(TensorFormat format, std::vector<std::pair<std::strin
 }
 
 void TensorStream::open(const std::string& name) {
-  files_.emplace_back(name, std::make_shared<HashedFile>(folder_ / name));
+  files_.emplace_back(name, std::make_shared<HashedFile>(place_below(folder_, name)));
   if (large_) files_.back().second->file().begin_direct();
 }
 

@@ -134,13 +134,6 @@ KindRun::KindRun(const RunOptions& options, const Document& document, Plan plan,
   if (make) maps_file_ = make(plan_, folder_.path());
 }
 
-KindRun::~KindRun() {
-  stream_.reset();
-  folder_ = ResultFolder(folder_.path(), false);
-  std::error_code ignored;
-  if (made_folder_) std::filesystem::remove(folder_.path(), ignored);
-}
-
 void KindRun::compute(const std::function<void(std::size_t)>& progress) {
   plan_.options().progress = progress;
   report_.weights.resize(plan_.attentions.size());
@@ -152,7 +145,7 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
     const auto tensors = foreseen();
     choose_format(tensors);
     if (TensorStream::takes(format_)) {
-      make_folder();
+      folder_.make();
       stream_.emplace(format_, tensors, folder_.path(), options_.document.threads, options_.sync);
     }
   }
@@ -273,7 +266,7 @@ void KindRun::write(const Provenance* provenance, const std::optional<WrittenFil
       }
     }
   }
-  make_folder();
+  folder_.make();
   for (std::size_t i = 0; i < pictures_.size(); ++i) {
     if (failures_[i]) {
       report_.failed_pictures.push_back(std::move(*failures_[i]));
@@ -327,21 +320,8 @@ void KindRun::choose_format(std::span<const std::pair<std::string, Tensor>> tens
                  bytes_text(bytes)));
 }
 
-void KindRun::commit() {
-  const bool is_new = std::exchange(made_folder_, false);
-  folder_.commit();
-  if (is_new && options_.sync) sync_folder(folder_.path() / "..");
-}
-
 bool KindRun::draws_weights() const {
   return std::ranges::any_of(plots_, &PictureKind::shows_weights, picture_kind);
-}
-
-void KindRun::make_folder() {
-  if (folder_.path() != options_.out) make_folders_below(options_.out, folder_.path().filename());
-  std::error_code ignored;
-  made_folder_ = made_folder_ || !std::filesystem::exists(folder_.path(), ignored);
-  make_output_folder(folder_.path());
 }
 
 // Splits are computed before the model, as files are begun with the shapes of all tensors.

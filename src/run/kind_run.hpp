@@ -52,8 +52,6 @@ class KindRun {
   /// Keeps a reference to the options. `make` may be empty. Throws as choose_results() does.
   KindRun(const RunOptions& options, const Document& document, Plan plan, std::filesystem::path out,
           const MakeMapsFile& make = {});
-  /// Removes a folder that was made for files which then were not written.
-  ~KindRun();
   KindRun(const KindRun&) = delete;
   KindRun& operator=(const KindRun&) = delete;
 
@@ -83,7 +81,7 @@ class KindRun {
   /// Marks an older result as unfinished.
   void mark_unfinished() { folder_.mark_unfinished(); }
   /// Gives the files their names. Throws Error(file).
-  void commit();
+  void commit() { folder_.commit(); }
 
   void warn(std::string warning) { plan_.warnings.push_back(std::move(warning)); }
   RunReport& report() { return report_; }
@@ -99,7 +97,6 @@ class KindRun {
   /// Chooses safetensors in place of JSON that would be large, if the options leave it open.
   void choose_format(std::span<const std::pair<std::string, Tensor>> tensors);
 
-  void make_folder();
   void split();
   std::vector<std::pair<std::string, Tensor>> foreseen() const;
   bool keeps_weights() const;
@@ -129,7 +126,6 @@ class KindRun {
   std::vector<Picture> pictures_;
   std::vector<std::optional<Error>> failures_;  // of the pictures
   ShownMatrices shown_;
-  bool made_folder_ = false;  // with nothing in it yet
   ResultFolder folder_;
   std::optional<TensorStream> stream_;
   MapsFile maps_file_;  // without a name if there is none

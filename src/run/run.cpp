@@ -82,9 +82,11 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   }
   std::vector<Plan> plans =
       read_plans(document, [&](Plan& sketch) { choose_results(options, sketch); });
+  NewFolders made;
   std::vector<std::unique_ptr<KindRun>> runs;
   for (Plan& plan : plans) {
-    std::filesystem::path out = plans.size() > 1 ? options.out / info(plan.kind).name : options.out;
+    std::filesystem::path out =
+        plans.size() > 1 ? place_below(options.out, info(plan.kind).name) : options.out;
     runs.push_back(
         std::make_unique<KindRun>(options, document, std::move(plan), std::move(out), make));
   }
@@ -142,10 +144,15 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
     for (const auto& run : runs) outcome.reports.push_back(std::move(run->report()));
     return outcome;
   }
-  if (runs.size() > 1) make_output_folder(options.out);
+  if (runs.size() > 1) {
+    made.add(make_output_folder(options.out));
+    for (const auto& run : runs) {
+      made.add(make_folder_below(options.out, info(run->report().kind).name));
+    }
+  }
   std::optional<HashedFile> comparison;
   if (side_by_side) {
-    comparison.emplace(options.out / comparison_name);
+    comparison.emplace(place_below(options.out, comparison_name));
     comparison->write(side_by_side->bytes);
     if (options.sync) comparison->file().sync();
     outcome.comparison = comparison->written();
@@ -164,10 +171,10 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   for (const auto& run : runs) run->mark_unfinished();
   if (comparison) comparison->file().commit();
   for (const auto& run : runs) run->commit();
-  if (runs.size() > 1 && options.sync) {
-    sync_folder(options.out);
-    sync_folder(options.out / "..");
+  for (const std::filesystem::path& folder : made.keep()) {
+    if (options.sync) sync_folder(folder / "..");
   }
+  if (runs.size() > 1 && options.sync) sync_folder(options.out);
   for (const auto& run : runs) outcome.reports.push_back(std::move(run->report()));
   if (side_by_side_failure) {
     outcome.reports[0].failed_pictures.push_back(std::move(*side_by_side_failure));

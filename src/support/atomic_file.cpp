@@ -120,6 +120,31 @@ bool has_a_name(int descriptor) {
 
 }  // namespace
 
+NewFolders::NewFolders(const fs::path& folder, std::error_code& error) {
+  // Another program may remove an empty folder before the next one is made in it.
+  constexpr int attempts = 100;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    std::vector<fs::path> missing;
+    for (fs::path at = folder; !at.empty() && !fs::exists(at, error); at = at.parent_path()) {
+      missing.push_back(at);
+    }
+    error.clear();
+    for (auto at = missing.rbegin(); at != missing.rend() && !error; ++at) {
+      if (fs::create_directory(*at, error)) made_.push_back(*at);
+    }
+    if (error != std::errc::no_such_file_or_directory) return;
+  }
+}
+
+NewFolders::~NewFolders() {
+  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) rmdir(folder->c_str());
+}
+
+void NewFolders::add(NewFolders inner) {
+  for (fs::path& folder : inner.made_) made_.push_back(std::move(folder));
+  inner.keep();
+}
+
 // Pieces of which a file is written directly: systems take whole blocks of memory and of the disk.
 class AtomicFile::DirectPieces {
  public:
@@ -159,6 +184,11 @@ class AtomicFile::DirectPieces {
 AtomicFile::AtomicFile(fs::path path, Existing existing) : path_(std::move(path)), target_(path_) {
   if (existing == Existing::followed && !find_target()) return;
   if (target_.empty()) fail(ENOENT);
+  if (existing == Existing::followed) {
+    std::error_code error;
+    folders_ = NewFolders(folder_of(path_), error);
+    if (error) fail(error.value());
+  }
   struct stat status {};
   if (lstat(target_.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) fail(EISDIR);
@@ -292,6 +322,7 @@ void AtomicFile::commit() {
   end_direct();
   if (descriptor_ >= 0) close_whole();
   if (!target_.empty()) link_into_place();
+  folders_.keep();
   if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));
 }
 

@@ -5,6 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 namespace attn {
 
@@ -14,8 +17,31 @@ enum class Existing {
   /// They are replaced too: nobody can redirect results by planting a link or a pipe.
   replaced,
   /// For files that the user named: a symbolic link is followed; a device, a pipe or /dev/stdout is
-  /// written to at once.
+  /// written to at once. Folders that are missing above the file are made.
   followed,
+};
+
+/// Folders that are made for outputs, with those above them, where they are missing. Those that
+/// were made are removed in the end if nothing is in them, unless they are kept.
+class NewFolders {
+ public:
+  NewFolders() = default;
+  /// Makes the folder. An error is the system's reason.
+  NewFolders(const std::filesystem::path& folder, std::error_code& error);
+  ~NewFolders();
+  NewFolders(NewFolders&& other) noexcept : made_(std::exchange(other.made_, {})) {}
+  NewFolders& operator=(NewFolders&& other) noexcept {
+    std::swap(made_, other.made_);
+    return *this;
+  }
+
+  /// Adds folders that were made in these.
+  void add(NewFolders inner);
+  /// Keeps the folders, and returns those that were made, the outermost first.
+  std::vector<std::filesystem::path> keep() noexcept { return std::exchange(made_, {}); }
+
+ private:
+  std::vector<std::filesystem::path> made_;
 };
 
 /// File that gets its name when it is whole, at commit(); before that, whatever ends the program
@@ -59,6 +85,7 @@ class AtomicFile {
   void link_into_place();
   [[noreturn]] void fail(int reason) const;
 
+  NewFolders folders_;                 // above the file
   std::filesystem::path path_;         // as the caller named it, for messages
   std::filesystem::path target_;       // final path; empty if the file is written to directly
   std::filesystem::path temporary_;    // hidden name of the unfinished file, if it has one

@@ -69,6 +69,47 @@ TEST_CASE("an input that cannot be read is one failed item") {
   CHECK(fs::exists(folder / "out/dangling.000001/result.json"));
 }
 
+TEST_CASE("documents whose names lead out of the folder of the results stay inside") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "docs/a");
+  fs::create_directories(folder / "docs/b");
+  const std::vector<std::string> names{"...json",   "..json",     "a/...json", "b/..json",
+                                       "a/...json", "...jsonl",   "....json",  ".json",
+                                       "b/.jsonl",  "b/...jsonl", "a/~1.json"};
+  for (const std::string& name : names) folder.write("docs/" + name, two_by_two + "\n");
+  folder.write("result.json", "the parent's");
+  BatchOptions options = options_for(folder, {});
+  options.files_from = folder / "list";
+  std::string list;
+  for (const std::string& name : names) list += (folder / "docs" / name).string() + "\n";
+  folder.write("list", list + (folder / "docs/a/..").string() + "\n");
+  const BatchOutcome outcome = run_batch(options);
+  CHECK(outcome.counts.failed == 0);
+  CHECK(read_text(folder / "result.json") == "the parent's");
+  CHECK_FALSE(fs::exists(folder / "out/result.json"));
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 4);
+}
+
+TEST_CASE("matches of a pattern that lead out of the folder of the results stay inside") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "top/docs/sub");
+  folder.write("top/docs/sub/a.json", two_by_two);
+  folder.write("top/docs/b.json", two_by_two);
+  folder.write("top/c.json", two_by_two);
+  BatchOptions options =
+      options_for(folder, {"top/docs/*/../../c.json", "top/docs/sub/.?/b.json", "top/docs/sub/.?"});
+  options.run.out = folder / "results/of/all";
+  const BatchOutcome outcome = run_batch(options);
+  CHECK(outcome.counts.failed == 0);
+  CHECK(outcome.counts.done == 3);
+  for (const char* name : {"c", "b", "sub/a"}) {
+    CHECK(fs::exists(folder / "results/of/all" / name / "result.json"));
+  }
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 2);
+  CHECK(std::distance(fs::directory_iterator(folder / "results"), {}) == 1);
+  CHECK(std::distance(fs::directory_iterator(folder / "results/of"), {}) == 1);
+}
+
 TEST_CASE("a file of lines that is too large is one failed item") {
   const TemporaryFolder folder;
   folder.write("a.json", two_by_two);

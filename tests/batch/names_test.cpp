@@ -33,6 +33,17 @@ TEST_CASE("a document's name is where it stands, without its extension") {
         Names{"notes.txt", ".json"});
 }
 
+TEST_CASE("a name that would lead to its folder or out of it keeps its extension") {
+  CHECK(unlike_names({{"...json", "docs/...json", ""},
+                      {"..json", "docs/..json", ""},
+                      {"a/...json", "docs/a/...json", ""},
+                      {"a/..json", "docs/a/..json", ""},
+                      {"...jsonl", "docs/...jsonl", ".000001"},
+                      {"....json", "docs/....json", ""},
+                      {"a/.jsonl", "docs/a/.jsonl", ""}}) ==
+        Names{"...json", "..json", "a/...json", "a/..json", "...jsonl.000001", "...", "a/.jsonl"});
+}
+
 TEST_CASE("documents of one name are named by their whole paths") {
   CHECK(unlike_names(
             {{"a.json", "x/a.json", ""}, {"a.json", "y/a.json", ""}, {"b.json", "y/b.json", ""}}) ==

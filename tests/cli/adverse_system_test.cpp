@@ -170,7 +170,7 @@ TEST_CASE("a folder that cannot be written to is told") {
   CHECK(run.exit_code == 4);
   CHECK(run.errors ==
         "attn-cli: cannot create the folder \"locked/r\": Permission denied\n  where: --out\n"
-        "  help:  name a folder whose parent folder exists and can be written to\n");
+        "  help:  name a folder in one that can be written to\n");
   const Outcome batch =
       shell(user + "\"$ATTN\" batch a.json --plots none --out locked", folder.path());
   CHECK(batch.exit_code == 4);

@@ -97,3 +97,43 @@ TEST_CASE("a batch writes over no document that it has still to read") {
           .find("the output \\\"docs/a/result.json\\\" would replace \\\"docs/a/result.json\\\"") !=
       std::string::npos);
 }
+
+TEST_CASE("every command makes the folders that are missing above its output, or none") {
+  const TemporaryFolder folder;
+  folder.write("d.json", document);
+  folder.write("v.json", tensors);
+  folder.write("wrong.json", R"({"attention":"sdpa"})");
+  folder.write("t.txt", "The people of the world.\n");
+  const std::string model = std::string(ATTN_DATA) + "/speeches";
+  const std::vector<std::pair<std::vector<std::string>, std::string>> outputs{
+      {{"run", "d.json", "--plots", "none", "--out"}, ""},
+      {{"run", "d.json", "--attention", "sdpa", "--attention", "dot_product", "--plots", "none",
+        "--out"},
+       ""},
+      {{"batch", "d.json", "--plots", "none", "--out"}, ""},
+      {{"heads", "d.json", "--out"}, ""},
+      {{"heads", "v.json", "--against", "v.json", "--out"}, ""},
+      {{"heads", "--model", model, "--corpus", "t.txt", "--out"}, ""},
+      {{"plot", "heatmap", "v.json", "--out"}, "/map.svg"},
+      {{"plot", "animation", "v.json", "--out"}, ""},
+      {{"view", "v.json", "--out"}, "/page.html"},
+      {{"compare", "v.json", "v.json", "--plot"}, "/difference.svg"}};
+  int number = 0;
+  for (auto [words, file] : outputs) {
+    const std::string top = "new" + std::to_string(++number);
+    words.push_back(top + "/sub/deep" + file);
+    CAPTURE(words[0]);
+    const Outcome outcome = attn_cli(words, folder.path());
+    CHECK(outcome.errors == "");
+    CHECK(outcome.exit_code == 0);
+    CHECK_FALSE(fs::is_empty(folder / (top + "/sub/deep")));
+  }
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"run", "wrong.json", "--out", "none/sub/deep"},
+        {"heads", "wrong.json", "--out", "none/sub/deep"},
+        {"view", "wrong.json", "--out", "none/sub/page.html"}}) {
+    CAPTURE(words[0]);
+    CHECK(attn_cli(words, folder.path()).exit_code == 3);
+    CHECK_FALSE(fs::exists(folder / "none"));
+  }
+}

@@ -55,6 +55,51 @@ std::string error_of_reading(const TemporaryFolder& folder) {
 
 }  // namespace
 
+TEST_CASE("a name has its place below the folder of results, or is refused") {
+  const auto error = [](std::string_view name) {
+    return error_from([&] { attn::place_below("out", name); }, ErrorKind::input);
+  };
+  const auto refused = [](const std::string& shown) {
+    return shown +
+           " cannot be the name of a file or folder in \"out\"\n  where: RunOptions::out\n"
+           "  help:  give the document another name";
+  };
+  CHECK(attn::place_below("out", "a/b.c") == std::filesystem::path("out/a/b.c"));
+  CHECK(attn::place_below("out", "...") == std::filesystem::path("out/..."));
+  for (const std::string name :
+       {"", ".", "..", "../a", "a/..", "a/../../b", "a/.", "/a", "/", "a/"}) {
+    CAPTURE(name);
+    CHECK(error(name) == refused("\"" + name + "\""));
+  }
+  CHECK(error(std::string_view("a\0b", 3)) == refused("\"a\\x00b\""));
+  const TemporaryFolder folder;
+  CHECK_THROWS_AS(attn::make_folder_below(folder.path(), "../a").keep(), attn::Error);
+  ResultFolder result(folder.path(), false);
+  CHECK_THROWS_AS(result.add("../x", std::string("bytes")), attn::Error);
+  attn::make_folder_below(folder.path(), "a/b").keep();
+  CHECK(std::filesystem::is_directory(folder / "a/b"));
+}
+
+TEST_CASE("files that are no parts of a result are written together, or none of them") {
+  const TemporaryFolder folder;
+  {
+    ResultFolder files(folder / "new/deep", false);
+    files.add("a.csv", std::string("a"));
+    files.add("b.csv", std::string("b"));
+    CHECK(files.write_all(nullptr) ==
+          std::vector<std::filesystem::path>{folder / "new/deep/a.csv", folder / "new/deep/b.csv"});
+  }
+  CHECK(read_text(folder / "new/deep/b.csv") == "b");
+  attn::MappedFiles inputs;
+  inputs.add(folder / "new/deep/b.csv");
+  ResultFolder files(folder / "new/deep", false);
+  files.add("c.csv", std::string("c"));
+  files.add("b.csv", std::string("d"));
+  CHECK_THROWS_AS(files.write_all(&inputs), attn::Error);
+  CHECK_FALSE(std::filesystem::exists(folder / "new/deep/c.csv"));
+  CHECK(read_text(folder / "new/deep/b.csv") == "b");
+}
+
 TEST_CASE("an older result stays whole until the new one is written, and is then unfinished") {
   const TemporaryFolder folder;
   ResultFolder old(folder.path(), true);
