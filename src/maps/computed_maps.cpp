@@ -342,7 +342,7 @@ ComputedFacts compute(const Plan& plan, const ComputedConsumer& consumer) {
   return std::move(results.facts);
 }
 
-void compute_rows(const Plan& plan, const TakeRows& take) {
+void compute_rows(const Plan& plan, const TakeMapRows& take) {
   Plan by_rows = plan;
   std::get<ModelRequest>(by_rows.computation).rows = take;
   compute(by_rows, {});

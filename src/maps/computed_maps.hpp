@@ -39,10 +39,10 @@ ComputedFacts compute(const Plan& plan, const ComputedConsumer& consumer);
 
 /// Takes rows [1,H,count,Lk] of layer `layer`, of queries from `first` on: layer by layer, of each
 /// sample by sample.
-using TakeRows = std::function<void(std::size_t layer, std::size_t first, const Tensor& rows)>;
+using TakeMapRows = std::function<void(std::size_t layer, std::size_t first, const Tensor& rows)>;
 
 /// Computes a model's plan whose maps are too large to be held.
-void compute_rows(const Plan& plan, const TakeRows& take);
+void compute_rows(const Plan& plan, const TakeMapRows& take);
 
 /// The ten likeliest tokens by the logits [..,V] of one position.
 Prediction prediction_of(std::size_t position, const Tensor& logits, const ModelFolder& folder);
