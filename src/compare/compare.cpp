@@ -20,20 +20,12 @@
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
 
 using Outcome = TensorComparison::Outcome;
-
-Shape index_of(std::size_t element, const Shape& shape) {
-  Shape index(shape.size());
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    index[axis] = element % shape[axis];
-    element /= shape[axis];
-  }
-  return index;
-}
 
 TensorComparison::Number number_at(const Tensor& tensor, std::size_t element) {
   return with_elements(tensor, [element]<class T>(std::span<const T> values) {

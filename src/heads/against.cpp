@@ -60,7 +60,8 @@ std::vector<AttentionMap> maps_of(const HeadsOptions& options, const OpenedInput
   if (const auto* document = std::get_if<Document>(&input)) {
     Plan plan = plan_of_statistics(options, *document);
     warnings.insert(warnings.end(), plan.warnings.begin(), plan.warnings.end());
-    compute_maps(plan, options.counting, false, keep);
+    const auto computed = compute_maps(plan, options.counting, false, keep);
+    warnings.insert(warnings.end(), computed.begin(), computed.end());
     return maps;
   }
   std::vector<FiledMaps> stacks =

@@ -142,8 +142,9 @@ void ask_for_rows(Plan& plan);
 
 /// Computes a model and hands over the numbers of each attention, equal to those of the maps of
 /// compute_maps(): means over samples. With `corpus` also what text_numbers() has of the first
-/// sample. The plan is not const for the reason that compute_maps() has.
-void walk_rows(Plan& plan, const HeadCounting& counting, const HeadsCorpusOptions* corpus,
-               bool scores, const std::function<void(const TextNumbers&)>& take);
+/// sample. Returns what compute_maps() returns. The plan is not const for the reason that that has.
+std::vector<std::string> walk_rows(Plan& plan, const HeadCounting& counting,
+                                   const HeadsCorpusOptions* corpus, bool scores,
+                                   const std::function<void(const TextNumbers&)>& take);
 
 }  // namespace attn

@@ -268,10 +268,9 @@ AttentionMap with_tokens(AttentionMap map, const HeadCounting& counting,
   return map;
 }
 
-std::vector<std::vector<Prediction>> compute_maps(
-    Plan& plan, const HeadCounting& counting, bool scores,
-    const std::function<void(const AttentionMap&)>& take,
-    const std::function<void(const NamedTensor&)>& take_tensor) {
+std::vector<std::string> compute_maps(Plan& plan, const HeadCounting& counting, bool scores,
+                                      const std::function<void(const AttentionMap&)>& take,
+                                      const std::function<void(const NamedTensor&)>& take_tensor) {
   auto* const model = std::get_if<ModelRequest>(&plan.computation);
   std::vector<bool> sinks, decoder_sinks;  // of each layer
   if (model != nullptr) {
@@ -296,7 +295,7 @@ std::vector<std::vector<Prediction>> compute_maps(
     if (reading) map.score_values = reading->take(map.name.text());
     take(with_tokens(std::move(map), counting, model));
   };
-  return compute(plan, {.tensor = take_tensor, .map = give}).predictions;
+  return compute(plan, {.tensor = take_tensor, .map = give}).warnings;
 }
 
 }  // namespace attn

@@ -75,9 +75,9 @@ Plan plan_of_statistics(const HeadsOptions& options, const Document& document,
 
 /// Computes a plan and hands over the map of each attention, with its tokens and, if `scores`, what
 /// is known of its scores, as soon as it is there, and the other tensors if they are asked for.
-/// Returns a model's predictions, one list per sample. The plan is not const because a ScoreReading
-/// sets a hook of its model meanwhile.
-std::vector<std::vector<Prediction>> compute_maps(
+/// Returns warnings of numbers that are NaN or infinite. The plan is not const because a
+/// ScoreReading sets a hook of its model meanwhile.
+std::vector<std::string> compute_maps(
     Plan& plan, const HeadCounting& counting, bool scores,
     const std::function<void(const AttentionMap&)>& take,
     const std::function<void(const NamedTensor&)>& take_tensor = {});

@@ -210,21 +210,25 @@ class Reading {
 
   void read_rows(Plan& plan) {
     labels_ = plan.attentions[0].labels.query;
-    walk_rows(plan, options_.counting, nullptr, reads_scores(options_.statistics),
-              [&](const TextNumbers& numbers) {
-                put_statistics(numbers.name, numbers.values, true, true);
-              });
+    warn(walk_rows(plan, options_.counting, nullptr, reads_scores(options_.statistics),
+                   [&](const TextNumbers& numbers) {
+                     put_statistics(numbers.name, numbers.values, true, true);
+                   }));
   }
 
   void read_maps(Plan& plan) {
-    compute_maps(
+    warn(compute_maps(
         plan, options_.counting, reads_scores(options_.statistics),
         [&](const AttentionMap& map) { take(map); },
         [&](const NamedTensor& result) {
           if (result.name == "contacts" && wants(HeadAnalysis::contacts)) {
             tensors_.emplace_back(result.name, result.tensor);
           }
-        });
+        }));
+  }
+
+  void warn(const std::vector<std::string>& warnings) {
+    outcome_.warnings.insert(outcome_.warnings.end(), warnings.begin(), warnings.end());
   }
 
   void put_statistics(const std::string& name, const std::vector<HeadValues>& values,

@@ -170,10 +170,11 @@ void ask_for_rows(Plan& plan) {
   std::get<ModelRequest>(plan.computation).rows = [](std::size_t, std::size_t, const Tensor&) {};
 }
 
-void walk_rows(Plan& plan, const HeadCounting& counting, const HeadsCorpusOptions* corpus,
-               bool scores, const std::function<void(const TextNumbers&)>& take) {
+std::vector<std::string> walk_rows(Plan& plan, const HeadCounting& counting,
+                                   const HeadsCorpusOptions* corpus, bool scores,
+                                   const std::function<void(const TextNumbers&)>& take) {
   PassReading reading(plan, counting, corpus, scores, take);
-  compute_rows(plan, [&](std::size_t layer, std::size_t first, const Tensor& rows) {
+  return compute_rows(plan, [&](std::size_t layer, std::size_t first, const Tensor& rows) {
     reading.take(layer, first, rows);
   });
 }

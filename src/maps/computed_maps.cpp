@@ -16,6 +16,7 @@
 #include "attention/visibility.hpp"
 #include "layers/embedding_and_head.hpp"
 #include "maps/answer_shares.hpp"
+#include "maps/not_finite_numbers.hpp"
 #include "models/model_folder.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
@@ -83,7 +84,7 @@ AttentionMap map_of(const Plan& plan, const PlannedAttention& attention) {
 class Results {
  public:
   Results(const Plan& plan, const ComputedConsumer& consumer)
-      : plan_(plan), consumer_(consumer), picture_(picture_of(plan)) {
+      : not_finite(plan), plan_(plan), consumer_(consumer), picture_(picture_of(plan)) {
     for (const NamedTensor& token : plan.tokens) put(token.name, token.tensor);
   }
 
@@ -97,6 +98,7 @@ class Results {
   const Plan& plan() const { return plan_; }
 
   ComputedFacts facts;
+  NotFiniteNumbers not_finite;
 
  private:
   const Plan& plan_;
@@ -104,8 +106,16 @@ class Results {
   std::optional<SeenPicture> picture_;
 };
 
-void put_attention(Results& results, AttentionResult result, std::size_t at) {
+// Whether the weights are finite because that is what was computed of them.
+bool implies_weights(const Plan& plan, const Tensor& output) {
+  const AttentionOptions& options = plan.options();
+  return output && !options.dropout && !options.weight_expression &&
+         not_finite(output, false, options.threads).count == 0;
+}
+
+void put_attention(Results& results, AttentionResult result, std::size_t at, bool finite) {
   const PlannedAttention& attention = results.plan().attentions[at];
+  results.not_finite.look_at(attention.name, result, finite);
   AttentionMap map = map_of(results.plan(), attention);
   results.facts.empty_rows += result.empty_rows;
   // Pictures and reports show numbers of float32 and float64.
@@ -139,21 +149,23 @@ void put_attention(Results& results, AttentionResult result, std::size_t at) {
 
 void put_output(Results& results, const Tensor& output) {
   if (!output) return;
+  results.not_finite.look_at("output", output);
   results.facts.shapes.emplace_back("output", output.shape());
   results.put("output", output);
 }
 
 void put_all(Results& results, AttentionResult result) {
   const Tensor output = result.output;
-  put_attention(results, std::move(result), 0);
+  put_attention(results, std::move(result), 0, implies_weights(results.plan(), output));
   put_output(results, output);
 }
 
 void put_all(Results& results, TransformerResult result, bool decoder) {
+  const bool finite = implies_weights(results.plan(), result.output);
   std::size_t at = 0;
   for (TransformerResult::Layer& layer : result.layers) {
-    put_attention(results, std::move(layer.self), at++);
-    if (decoder) put_attention(results, std::move(layer.cross), at++);
+    put_attention(results, std::move(layer.self), at++, finite);
+    if (decoder) put_attention(results, std::move(layer.cross), at++, finite);
   }
   put_output(results, result.output);
 }
@@ -193,6 +205,7 @@ Gradients named_gradients(const Plan& plan) {
 void put_gradients(Results& results) {
   if (!results.plan().output_gradient) return;
   for (auto& [name, gradient] : named_gradients(results.plan())) {
+    results.not_finite.look_at(name, gradient);
     results.put(name, std::move(gradient));
   }
 }
@@ -291,6 +304,16 @@ class ModelMaps {
   std::vector<std::pair<const PlannedAttention*, Tensor>> seen_;
 };
 
+// Looks at a tensor of a model. Scores that are not hidden are in what is masked.
+void look_at(NotFiniteNumbers& not_finite, const std::string& name, const Tensor& tensor) {
+  if (name.ends_with(".scores") || name.ends_with(".capped")) return;
+  if (!name.ends_with(".weights")) {
+    not_finite.look_at(name, tensor);
+  } else {
+    not_finite.look_at_weights(name, tensor, AttentionName::of_tensor(name).is_self());
+  }
+}
+
 void put_model(Results& results, const ModelRequest& request) {
   const Plan& plan = results.plan();
   if (!request.predicted.empty()) results.facts.predictions.resize(request.predicted.size());
@@ -299,6 +322,7 @@ void put_model(Results& results, const ModelRequest& request) {
   run_model(
       request.folder->architecture, request.folder->weights, request.texts, request,
       [&](const std::string& name, Tensor tensor) {
+        look_at(results.not_finite, name, tensor);
         const bool weights = name.ends_with(".weights");
         if (weights || name == "output" || name == "logits") {
           results.facts.shapes.emplace_back(name, tensor.shape());
@@ -311,10 +335,13 @@ void put_model(Results& results, const ModelRequest& request) {
         if (at) results.put(maps.give(*at, std::move(tensor)), *at);
       },
       [&](std::size_t sample, std::size_t position, const Tensor& logits) {
+        results.not_finite.look_at_logits(sample, position, logits);
         results.facts.predictions[sample].push_back(
             prediction_of(position, logits, *request.folder));
       });
-  results.put("shares", shares.finish());
+  Tensor shared = shares.finish();
+  if (shared) results.not_finite.look_at("shares", shared);
+  results.put("shares", std::move(shared));
   if (request.rows) return;
   for (std::size_t at = 0; at < plan.attentions.size(); ++at) {
     if (!maps.is_given(at)) results.put(maps.give(at, {}), at);
@@ -339,13 +366,14 @@ ComputedFacts compute(const Plan& plan, const ComputedConsumer& consumer) {
                           put_gradients(results);
                         }},
              plan.computation);
+  results.facts.warnings = results.not_finite.warnings();
   return std::move(results.facts);
 }
 
-void compute_rows(const Plan& plan, const TakeMapRows& take) {
+std::vector<std::string> compute_rows(const Plan& plan, const TakeMapRows& take) {
   Plan by_rows = plan;
   std::get<ModelRequest>(by_rows.computation).rows = take;
-  compute(by_rows, {});
+  return compute(by_rows, {}).warnings;
 }
 
 Prediction prediction_of(std::size_t position, const Tensor& logits, const ModelFolder& folder) {

@@ -31,7 +31,8 @@ struct ComputedConsumer {
 struct ComputedFacts {
   std::vector<std::pair<std::string, Shape>> shapes;  ///< of weights and outputs
   std::vector<std::vector<Prediction>> predictions;   ///< of a model, one list a sample
-  std::size_t empty_rows = 0;  ///< queries with no key left, in all attentions
+  std::size_t empty_rows = 0;         ///< queries with no key left, in all attentions
+  std::vector<std::string> warnings;  ///< of numbers that are NaN or infinite
 };
 
 /// Computes a plan. Throws Error as attend() and run_model() do.
@@ -41,8 +42,8 @@ ComputedFacts compute(const Plan& plan, const ComputedConsumer& consumer);
 /// sample by sample.
 using TakeMapRows = std::function<void(std::size_t layer, std::size_t first, const Tensor& rows)>;
 
-/// Computes a model's plan whose maps are too large to be held.
-void compute_rows(const Plan& plan, const TakeMapRows& take);
+/// Computes a model's plan whose maps are too large to be held. Returns ComputedFacts::warnings.
+std::vector<std::string> compute_rows(const Plan& plan, const TakeMapRows& take);
 
 /// The ten likeliest tokens by the logits [..,V] of one position.
 Prediction prediction_of(std::size_t position, const Tensor& logits, const ModelFolder& folder);

@@ -166,6 +166,7 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
         facts.empty_rows, "{1} query has no key left to see: its weights and output are zero",
         "{1} queries have no key left to see: their weights and output are zero"));
   }
+  for (std::string& warning : facts.warnings) plan_.warnings.push_back(std::move(warning));
   if (nothing_merged_) plan_.warnings.push_back(std::move(*nothing_merged_));
   if (plan_.model) {
     report_.model = std::move(plan_.model);

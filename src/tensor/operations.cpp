@@ -11,11 +11,14 @@
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "attn/error.hpp"
 
+#include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
+#include "tensor/half_number.hpp"
 
 namespace attn {
 namespace {
@@ -62,22 +65,64 @@ void copy_block(const std::byte* from, const Shape& shape, std::byte* to, const 
   }
 }
 
-// By bits and in pieces, for which compilers use vectors.
+// Bits of a float; those of a 16-bit number are what is stored.
+template <class T>
+auto bits_of(T number) {
+  if constexpr (std::is_same_v<T, std::uint16_t>) {
+    return number;
+  } else {
+    return std::bit_cast<
+        std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>>(number);
+  }
+}
+
+// Whether all bits of the exponent are set, as of NaN and infinities, in numbers other than
+// `apart`. By bits and in pieces, for which compilers use vectors.
+template <class T, class Bits>
+bool any_not_finite(const T* numbers, std::size_t count, Bits exponent, Bits apart) {
+  Bits found = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Bits bits = bits_of(numbers[i]);
+    found |= (bits & exponent) == exponent && bits != apart ? Bits{1} : Bits{0};
+  }
+  return found != 0;
+}
+
 template <class T>
 bool finite_by_bits(std::span<const T> numbers) {
-  using Bits = std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>;
-  constexpr Bits exponent = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+  const auto exponent = bits_of(std::numeric_limits<T>::infinity());
   constexpr std::size_t piece = 16;
   std::size_t i = 0;
   for (; i + piece <= numbers.size(); i += piece) {
-    Bits not_finite = 0;
-    for (std::size_t j = 0; j < piece; ++j) {
-      const Bits bits = std::bit_cast<Bits>(numbers[i + j]);
-      not_finite |= (bits & exponent) == exponent ? 1U : 0U;
-    }
-    if (not_finite != 0) return false;
+    if (any_not_finite(numbers.data() + i, piece, exponent, decltype(exponent){})) return false;
   }
   return std::ranges::all_of(numbers.subspan(i), [](T x) { return std::isfinite(x); });
+}
+
+// Of numbers whose infinity has these bits.
+template <class T, class Bits>
+NotFinite not_finite_by_bits(std::span<const T> numbers, Bits infinity, bool hiding,
+                             std::size_t threads) {
+  constexpr Bits sign = Bits{1} << (8 * sizeof(Bits) - 1);
+  const Bits apart = hiding ? static_cast<Bits>(sign | infinity) : Bits{0};
+  constexpr std::size_t block = std::size_t{1} << 18U, piece = 256;
+  std::vector<NotFinite> found((numbers.size() + block - 1) / block);
+  parallel_for(found.size(), threads, [&](std::size_t at) {
+    const std::size_t end = std::min(numbers.size(), (at + 1) * block);
+    for (std::size_t i = at * block; i < end; i += piece) {
+      const std::size_t count = std::min(piece, end - i);
+      if (!any_not_finite(numbers.data() + i, count, infinity, apart)) continue;
+      for (std::size_t j = i; j < i + count; ++j) {
+        if (any_not_finite(numbers.data() + j, 1, infinity, apart)) found[at].add(j);
+      }
+    }
+  });
+  NotFinite all;
+  for (const NotFinite& part : found) {
+    if (all.count == 0) all.first = part.first;
+    all.count += part.count;
+  }
+  return all;
 }
 
 }  // namespace
@@ -106,6 +151,39 @@ bool all_finite(std::span<const double> numbers) {
 
 bool all_finite(const Tensor& tensor) {
   return with_floats(tensor, [](const auto numbers) { return all_finite(numbers); });
+}
+
+NotFinite not_finite(const Tensor& tensor, bool hiding, std::size_t threads) {
+  const auto halves = [&](std::uint16_t infinity) {
+    return not_finite_by_bits(
+        std::span(static_cast<const std::uint16_t*>(tensor.bytes()), tensor.size()), infinity,
+        hiding, threads);
+  };
+  switch (tensor.dtype()) {
+    case DType::int64:
+    case DType::boolean:
+      return {};
+    case DType::bfloat16:
+      return halves(bfloat16_bits(std::numeric_limits<float>::infinity()));
+    case DType::float16:
+      return halves(float16_bits(std::numeric_limits<float>::infinity()));
+    case DType::float32:
+    case DType::float64:
+      break;
+  }
+  return with_floats(tensor, [&]<class T>(std::span<const T> numbers) {
+    return not_finite_by_bits(numbers, bits_of(std::numeric_limits<T>::infinity()), hiding,
+                              threads);
+  });
+}
+
+Shape index_of(std::size_t element, const Shape& shape) {
+  Shape index(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    index[axis] = element % shape[axis];
+    element /= shape[axis];
+  }
+  return index;
 }
 
 Tensor picked(const Tensor& tensor, std::span<const std::size_t> indices, std::size_t axis) {

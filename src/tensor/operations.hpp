@@ -30,6 +30,23 @@ bool all_finite(const Tensor& tensor);
 bool all_finite(std::span<const float> numbers);
 bool all_finite(std::span<const double> numbers);
 
+/// Numbers that are NaN or infinite.
+struct NotFinite {
+  std::size_t count = 0;
+  std::size_t first = 0;  ///< in row-major order, if there is one
+
+  void add(std::size_t element) {
+    if (count++ == 0) first = element;
+  }
+};
+
+/// Those of a tensor of floats, none of other types; with `hiding` −∞ is none of them. Not for
+/// shapes alone. `threads` 0 = as many as the machine has.
+NotFinite not_finite(const Tensor& tensor, bool hiding = false, std::size_t threads = 1);
+
+/// The indices along the axes of the element with that number in row-major order.
+Shape index_of(std::size_t element, const Shape& shape);
+
 /// Slices of one axis in the order of `indices`, which may repeat: [n,…] → [indices,…] for axis 0,
 /// [b,n,…] → [b,indices,…] for axis 1.
 Tensor picked(const Tensor& tensor, std::span<const std::size_t> indices, std::size_t axis = 0);

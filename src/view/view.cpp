@@ -86,7 +86,9 @@ ViewOutcome view_document(Document document, const ViewOptions& options, const S
                      }});
   page.take(std::move(facts.predictions), plan.model && plan.model->next);
   page.take(by_layer.read(plan));
-  return page.finish();
+  ViewOutcome outcome = page.finish();
+  outcome.warnings.insert(outcome.warnings.end(), facts.warnings.begin(), facts.warnings.end());
+  return outcome;
 }
 
 ViewOutcome view_files(const MapFiles& files, const ViewOptions& options, const Sink& sink) {

@@ -1,4 +1,6 @@
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -76,6 +78,35 @@ TEST_CASE("a model generates the likeliest tokens, and its maps go over prompt a
       result,
       R"("query":["<|begin_of_text|>","the"," people"," of"," the"," United"," States",","])"));
   CHECK(holds_text(result, R"("layers.3.self.weights":[1,4,8,8])"));
+}
+
+TEST_CASE("a model that gives NaN says so, with the layer and the first token") {
+  const TemporaryFolder folder;
+  fs::copy(speeches_model, folder / "model", fs::copy_options::recursive);
+  std::string weights = read_text(folder / "model/model.safetensors");
+  std::uint64_t header = 0;
+  std::memcpy(&header, weights.data(), sizeof(header));
+  const std::size_t name = weights.find("\"model.layers.1.mlp.down_proj.weight\"");
+  const std::size_t offsets = weights.find("\"data_offsets\":[", name) + 16;
+  const std::size_t at = 8 + header + std::stoul(weights.substr(offsets, 20));
+  weights.replace(at, 2, "\xC0\x7F");  // NaN in bfloat16
+  folder.write("model/model.safetensors", weights);
+  const std::vector<std::string> words{"run",        "--model", "model",      "--text",
+                                       "the people", "--plots", "none",       "--out",
+                                       "r",          "--quiet", "--generate", "2"};
+  const Outcome outcome = attn_cli(words, folder.path());
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.errors == "");
+  const std::string result = read_text(folder / "r/result.json");
+  CHECK(holds_text(
+      result,
+      R"("2 of 2 probabilities of the tokens that follow the texts are NaN or infinite, the first, )"
+      R"(nan, that of token 1 after sample 0: the tokens say nothing from there on")"));
+  CHECK(holds_text(
+      result,
+      R"(numbers of \"layers.2.self.weights\" are NaN or infinite, the first, nan, at [0,0,0,0]; )"
+      R"(the first step with such a number is \"Layer 1\"; others are in )"
+      R"(\"layers.3.self.weights\", \"output\", \"logits\", \"shares\"")"));
 }
 
 TEST_CASE("a given answer has the maps and probabilities of the generated one") {

@@ -8,6 +8,7 @@
 #include "attn/run.hpp"
 
 #include "error_from.hpp"
+#include "io/json_value.hpp"
 #include "temporary_folder.hpp"
 
 namespace {
@@ -48,6 +49,22 @@ TEST_CASE("a run tells each token that it generates, of how many") {
   attn::run(options);
   CHECK(told == std::vector<std::size_t>{1, 2, 3, 4, 5, 6});
   CHECK(of == std::vector<std::size_t>(6, 6));
+}
+
+TEST_CASE("a result with numbers that are not finite says so in its report and in result.json") {
+  const TemporaryFolder folder;
+  attn::RunOptions options;
+  options.document.input = folder.write("doc.json", R"({"attention":"sdpa","query":[[1],[2]],
+    "key":[[1],[2]],"value":[[1],["nan"]],"mask":{"causal":true}})");
+  options.out = folder / "out";
+  options.plots = {};
+  const std::vector<std::string> expected{
+      "1 of 2 numbers of \"output\" is NaN or infinite: nan at [1,0]; the first step with such a "
+      "number is the input \"value\""};
+  CHECK(attn::run(options).reports[0].warnings == expected);
+  const attn::JsonValue result = attn::parse_json(read_text(folder / "out/result.json"));
+  CHECK(result.find("warnings")->size() == 1);
+  CHECK(result.find("warnings")->element(0).string() == expected[0]);
 }
 
 }  // namespace

@@ -133,6 +133,32 @@ TEST_CASE("samples of different sizes become a batch with zeros at the ends") {
   CHECK(attn::batched(std::array{a}).bytes() == a.bytes());
 }
 
+TEST_CASE("NaN and infinities are counted in every type, -inf unless it hides") {
+  std::vector<double> elements(3000, 1.0);
+  for (const std::size_t at : {1000UL, 1001UL, 2999UL}) elements[at] = NAN;
+  elements[700] = -INFINITY;
+  elements[900] = INFINITY;
+  const Tensor doubles({2, 1500}, elements);
+  for (const DType dtype : {DType::float64, DType::float32, DType::float16, DType::bfloat16}) {
+    CAPTURE(attn::name(dtype));
+    const Tensor tensor = doubles.converted(dtype);
+    CHECK(attn::not_finite(tensor).count == 5);
+    CHECK(attn::not_finite(tensor).first == 700);
+    CHECK(attn::not_finite(tensor, true, 2).count == 4);
+    CHECK(attn::not_finite(tensor, true, 2).first == 900);
+    CHECK(attn::not_finite(Tensor({3}, {1, 2, 3}).converted(dtype)).count == 0);
+  }
+  CHECK(attn::not_finite(doubles.converted(DType::int64)).count == 0);
+  CHECK(attn::not_finite(Tensor()).count == 0);
+  // Of several blocks, which several threads look at.
+  std::vector<float> many(1 << 20U, 0.0F);
+  many[600000] = many[999999] = NAN;
+  const attn::NotFinite found = attn::not_finite(Tensor({1 << 20U}, std::move(many)), false, 2);
+  CHECK(found.count == 2);
+  CHECK(found.first == 600000);
+  CHECK(attn::index_of(3 * 5 + 4, {2, 3, 5}) == Shape{1, 0, 4});
+}
+
 TEST_CASE("a tensor is repeated along its first axis") {
   const Tensor twice = attn::repeated(Tensor({1, 2}, {1, 2}), 2);
   CHECK(twice.shape() == Shape{2, 2});
