@@ -48,13 +48,14 @@ struct ExplainOutcome {
   std::vector<std::string> warnings;
 };
 
-/// Computes the document in double precision and writes down every step for one query, from the
-/// embedding of its token on, or for all queries; of several kinds one after the other. Long sums,
-/// vectors and rows are left out in the middle unless all is asked for, and what is left out is
-/// counted or named. Maps are not computed: of them the row of the query is explained, in each
-/// layer and head that is chosen. Throws Error as run() and draw() do; Error(input) naming the
-/// field if there is no such sample, head, query or layer, or if `digits` is out of range;
-/// Error(usage) for fields of a document that are set for maps, and the other way round.
+/// Computes the document as run() does, numbers of results rounded to their type and of 16 bits
+/// each step, and writes down every step for one query, from the embedding of its token on, or for
+/// all queries; of several kinds one after the other. Long sums, vectors and rows are left out in
+/// the middle unless all is asked for, and what is left out is counted or named. Maps are not
+/// computed: of them the row of the query is explained, in each layer and head that is chosen.
+/// Throws Error as run() and draw() do; Error(input) naming the field if there is no such sample,
+/// head, query or layer, or if `digits` is out of range; Error(usage) for fields of a document that
+/// are set for maps, and the other way round.
 ExplainOutcome explain(const ExplainOptions& options);
 
 }  // namespace attn

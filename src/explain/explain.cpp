@@ -29,12 +29,16 @@
 namespace attn {
 namespace {
 
-// The numbers of the inputs are as `run` reads them; what is computed keeps all its digits.
 void choose_steps(Plan& plan) {
   AttentionOptions& attention = plan.options();
-  attention.dtype = DType::float64;
   attention.pool.reset();
   attention.weights = attention.stages = true;
+}
+
+// The type in which run() computes an attention with results of that type: float32 rounds results
+// alone, while each step of 16 bits is rounded.
+DType computed_type(DType dtype) {
+  return is_half(dtype) ? dtype : DType::float64;
 }
 
 /// One kind of a document on its way from the request to its explanation, or to one of each query.
@@ -178,23 +182,28 @@ class KindExplanation {
     for (const auto& [tensor, shape] : plan_.shapes)
       to.item(tensor + " " + text(shape) +
               (tensor == plan_.shapes[0].first ? std::string(", ") + name(dtype) : ""));
-    to.paragraph(options_.digits == usual_decimals
-                     ? translated("Numbers are shown rounded to four decimals, but computed in "
-                                  "double precision. A number shown as 0 is exactly 0.")
-                     : translated("Numbers are shown rounded to {1} decimals, but computed in "
-                                  "double precision. A number shown as 0 is exactly 0.",
-                                  options_.digits));
+    const bool single = plan_.model && dtype == DType::float32;
+    to.paragraph(
+        single ? translated("Numbers are shown rounded to {1} decimals, but computed in {2}, as "
+                            "in a run. A number shown as 0 is exactly 0.",
+                            options_.digits, name(dtype))
+        : options_.digits == usual_decimals
+            ? translated("Numbers are shown rounded to four decimals, but computed in "
+                         "double precision. A number shown as 0 is exactly 0.")
+            : translated("Numbers are shown rounded to {1} decimals, but computed in "
+                         "double precision. A number shown as 0 is exactly 0.",
+                         options_.digits));
     if (is_half(dtype)) {
-      to.paragraph(
-          translated("A run computes this in {1} and rounds inputs, scores, weights and "
-                     "output to it; here no step is rounded.",
-                     name(dtype)));
+      to.paragraph(translated("Inputs, scores, weights and output are rounded to {1}, as in a run.",
+                              name(dtype)));
     }
   }
 
   void explain(const AttentionRequest& request) {
     chosen_layer(1);
-    const AttentionResult result = attend(request);
+    AttentionRequest computed = request;
+    computed.dtype = computed_type(request.dtype);
+    const AttentionResult result = attend(computed);
     for_queries([&](Explanation& to) {
       explain_attention(ExplainedQuery(request, result, plan_.attentions[0], choice_), to);
     });
@@ -203,11 +212,21 @@ class KindExplanation {
   void explain(const ProjectedAttentionRequest& request) {
     chosen_layer(1);
     const AttentionWeights weights = request.projections;
-    AttendedStates attended{
-        weights, request.states.query, project(request, request.states, weights), {}, {}, {}};
+    AttendedStates attended{weights,
+                            request.states.query,
+                            project(request, request.states, weights, computed_type(request.dtype)),
+                            {},
+                            {},
+                            {}};
     attended.result = attend(attended.request);
-    attended.joined = attended.result.output;
-    if (weights.output) attended.output = apply(weights.output, attended.joined, request.threads);
+    attended.request.dtype = request.dtype;
+    attended.joined = attended.result.output.converted(DType::float64);
+    if (weights.output) {
+      const Tensor output = is_half(request.dtype)
+                                ? attend_projected(request).output
+                                : apply(weights.output, attended.joined, request.threads);
+      attended.output = output.converted(request.dtype).converted(DType::float64);
+    }
     for_queries(
         [&](Explanation& to) { explain_projected(attended, plan_.attentions[0], choice_, to); });
   }
@@ -258,7 +277,10 @@ void refuse_changes(const Plan& plan) {
 
 ExplainOutcome explained_document(const ExplainOptions& options, const Document& document) {
   refuse_selection(options);
-  std::vector<Plan> plans = read_plans(document, choose_steps);
+  std::vector<Plan> plans = read_plans(document, [](Plan& sketch) {
+    choose_steps(sketch);
+    sketch.options().dtype = DType::float64;  // the largest that is computed in
+  });
   std::vector<KindExplanation> explained;
   if (options.why || options.logit) return explain_why(options, document, plans.front());
   if (options.format == ExplanationFormat::csv) {

@@ -38,7 +38,8 @@ std::vector<std::size_t> largest_of(const std::vector<double>& numbers, std::siz
 
 std::vector<double> row_of(const Tensor& matrix, std::size_t row) {
   const std::size_t width = matrix.shape().back();
-  const auto numbers = matrix.values<double>().subspan(row * width, width);
+  const Tensor own = part_of(matrix, row * width, {width}).converted(DType::float64);
+  const auto numbers = own.values<double>();
   return {numbers.begin(), numbers.end()};
 }
 
@@ -103,7 +104,6 @@ class AnalysedPosition {
 
   // One pass through the model, of which one row a layer is kept.
   void compute() {
-    request_.dtype = DType::float64;
     request_.stages = request_.logits = false;
     request_.weights = wants(HeadAnalysis::rollout) || wants(HeadAnalysis::norms);
     request_.layers.reset();
@@ -115,7 +115,7 @@ class AnalysedPosition {
         const TermNorms norms = term_norms(layer, step);
         norms_.push_back({AttentionName(name + "self").layer().value_or(0),
                           row_of(norms.of_all_heads, query_), row_of(norms.of_block, query_),
-                          norms.mixing.values<double>()[query_]});
+                          norms.mixing.converted(DType::float64).values<double>()[query_]});
       };
     }
     if (wants(HeadAnalysis::lens)) {

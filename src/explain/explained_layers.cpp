@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attention/head_rows.hpp"
+#include "attention/score_stages.hpp"
 #include "explain/explained_linear.hpp"
 #include "explain/explained_projections.hpp"
 #include "explain/explanation.hpp"
@@ -171,17 +172,23 @@ class LayerWalk {
     }
     AttentionRequest request = self ? step_.self_request : step_.cross_request;
     AttentionResult result = self ? step_.self : step_.cross;
-    const Tensor joined = result.output;
+    const Tensor joined = result.output.converted(DType::float64);
     // A model's layers are computed without stages.
     if (!result.scores) {
-      request.weights = request.stages = true;
+      request.weights = true;
       request.progress = {};
       result = attend(request);
+      ScoreStages stages = score_stages(request, result.weights);
+      result.scores = std::move(stages.scores);
+      result.capped = std::move(stages.capped);
+      result.masked = std::move(stages.masked);
+      result.lse = std::move(stages.lse);
     }
+    request.dtype = explained_.layer.spec.self.dtype;
     const AttentionWeights& weights = self ? weights_.self : weights_.cross;
     if (self && weights_.distances) distances(*weights_.distances, request);
     explain_projected({weights, states.input, std::move(request), std::move(result), joined,
-                       weights.output ? states.change : Tensor()},
+                       weights.output ? states.change.converted(DType::float64) : Tensor()},
                       explained_.attentions[self ? 0 : 1], choice_, to_);
   }
 
@@ -219,15 +226,20 @@ class LayerWalk {
                 y + " = " + x + "\\,W_" + number + "^\\top" + (bias ? " + b_" + number : ""));
   }
 
+  // A row [1,D] in the type of the states, in which the layer was computed.
+  static Tensor row_of_states(std::span<const double> x, const Tensor& states) {
+    return Tensor({1, x.size()}, Numbers(x.begin(), x.end())).converted(states.dtype());
+  }
+
   void feed_forward(const SubLayer& states) {
     const auto x = row(states.input), output = row(states.change);
     if (weights_.experts) {
-      experts(x, output);
+      experts(row_of_states(x, states.input), x, output);
       return;
     }
-    const Tensor input({1, x.size()}, Numbers(x.begin(), x.end()));
+    const Tensor input = row_of_states(x, states.input);
     const StoredLinear& first = weights_.gate ? weights_.gate : weights_.up;
-    const Tensor hidden_states = apply(first, input, 1);
+    const Tensor hidden_states = apply(first, input, 1).converted(DType::float64);
     const auto hidden = hidden_states.values<double>();
     Numbers active;
     for (const double h : hidden) {
@@ -253,7 +265,7 @@ class LayerWalk {
       to_.formula("g = x W3ᵀ" + std::string(bias ? " + b3" : "") + ", a = " + called + " · g",
                   "g = x\\,W_3^\\top" + std::string(bias ? " + b_3" : "") +
                       ", \\qquad a = " + std::string(shown.name) + "(h) \\odot g");
-      const Tensor gates = apply(weights_.up, input, 1);
+      const Tensor gates = apply(weights_.up, input, 1).converted(DType::float64);
       const auto gate = gates.values<double>();
       explain_linear(weights_.up, x, 0, gate, "g", to_);
       for (std::size_t i = 0; i < active.size(); ++i) active[i] *= gate[i];
@@ -286,10 +298,9 @@ class LayerWalk {
         "weighed by a softmax over their scores:");
   }
 
-  void experts(std::span<const double> x, std::span<const double> output) {
+  void experts(const Tensor& input, std::span<const double> x, std::span<const double> output) {
     const Experts& experts = *weights_.experts;
-    const Tensor scores =
-        apply(experts.router, Tensor({1, x.size()}, Numbers(x.begin(), x.end())), 1);
+    const Tensor scores = apply(experts.router, input, 1).converted(DType::float64);
     to_.step(translated("The experts"));
     to_.paragraph(translated(rule_of(experts.shares), experts.count, experts.chosen));
     show_vectors({named_vector("x", x)}, to_);

@@ -14,7 +14,7 @@
 
 namespace attn {
 
-/// One layer as it was computed in float64 with StepOptions::inside.
+/// One layer as it was computed with StepOptions::inside.
 struct ExplainedLayer {
   const Layer& layer;
   const LayerStep& step;

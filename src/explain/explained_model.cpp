@@ -86,7 +86,6 @@ class ModelWalk {
 
  private:
   void compute(const Architecture& model) {
-    request_.dtype = DType::float64;
     request_.stages = request_.weights = true;
     request_.layers = std::vector<std::size_t>{layer_};
     request_.logits = false;
@@ -104,9 +103,11 @@ class ModelWalk {
     run_model(
         model, request_.folder->weights, request_.texts, request_,
         [&](const std::string& name, const Tensor& tensor) {
-          if (tensor.rank() == 3) states_[name] = tensor;
+          if (tensor.rank() == 3) states_[name] = tensor.converted(DType::float64);
         },
-        [&](std::size_t, std::size_t, const Tensor& logits) { logits_ = logits; });
+        [&](std::size_t, std::size_t, const Tensor& logits) {
+          logits_ = logits.converted(DType::float64);
+        });
   }
 
   const std::vector<std::int64_t>& ids() const {

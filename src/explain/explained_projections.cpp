@@ -68,13 +68,17 @@ class Projected {
       explain_linear(weights_.query, x, first, query_.given_query(), "q", to_);
       return;
     }
-    const Tensor bare =
-        apply(weights_.query, Tensor({1, x.size()}, Numbers(x.begin(), x.end())), 1);
+    // In the type of the states, as in the pass itself.
+    const Tensor projected = apply(
+        weights_.query,
+        Tensor({1, x.size()}, Numbers(x.begin(), x.end())).converted(attended_.states.dtype()), 1);
+    const Tensor bare = projected.converted(DType::float64);
     const double eps = attended_.request.eps;
     explain_linear(weights_.query, x, first, bare.values<double>().subspan(first, width), "q", to_);
     if (weights_.query_norm) {
       // The norm is of all heads together.
-      const Tensor normed = apply(*weights_.query_norm, bare, eps, 1);
+      const Tensor normed =
+          apply(*weights_.query_norm, projected, eps, 1).converted(DType::float64);
       explain_norm(*weights_.query_norm, eps, bare.values<double>(), normed.values<double>(), to_);
       to_.paragraph(
           translated("This norm is over the queries of all heads together; keys have one "

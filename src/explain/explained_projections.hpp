@@ -9,14 +9,14 @@
 
 namespace attn {
 
-/// An attention over hidden states as it was computed in float64 with stages.
+/// An attention over hidden states as it was computed with stages.
 struct AttendedStates {
   const AttentionWeights& weights;
   Tensor states;             ///< [L,D] or [B,L,D], from which queries are projected
   AttentionRequest request;  ///< the attention over projected queries, keys and values
   AttentionResult result;    ///< of that request
-  Tensor joined;  ///< [..,L,H·d]: its output, with zeros for heads that are switched off
-  Tensor output;  ///< [..,L,out], after the output projection; absent without one
+  Tensor joined;  ///< float64 [..,L,H·d]: its output, with zeros for heads that are switched off
+  Tensor output;  ///< float64 [..,L,out], after the output projection; absent without one
 };
 
 /// Shows the steps of an attention over hidden states: projections of the query, keys and values,

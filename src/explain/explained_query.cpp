@@ -13,6 +13,8 @@
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
+#include "tensor/half_number.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 
@@ -57,6 +59,12 @@ namespace {
 
 constexpr std::size_t widest_label = 14;
 
+std::vector<double> numbers_of(const Tensor& tensor, std::size_t first, std::size_t count) {
+  const Tensor part = part_of(tensor, first, {count}).converted(DType::float64);
+  const auto numbers = part.values<double>();
+  return {numbers.begin(), numbers.end()};
+}
+
 }  // namespace
 
 PositionNames::PositionNames(std::vector<std::string> labels, std::size_t count,
@@ -90,7 +98,11 @@ namespace {
 Sequences prepared_by(const HeadPreparation& preparation, const AttentionRequest& request) {
   const Sequences* const given = sequences_of(request.score);
   if (given == nullptr) return {};
-  return preparation ? preparation.prepared(*given, DType::float64) : *given;
+  Sequences compared = preparation ? preparation.prepared(*given, DType::float64) : *given;
+  for (Tensor* tensor : {&compared.query, &compared.key}) {
+    if (is_half(request.dtype)) *tensor = tensor->converted(request.dtype);
+  }
+  return compared;
 }
 
 }  // namespace
@@ -181,23 +193,35 @@ std::span<const double> ExplainedQuery::given_scores() const {
   return scores_(choice_.sample, choice_.head, choice_.query);
 }
 
-std::span<const double> ExplainedQuery::row(const Tensor& tensor) const {
-  const std::size_t at =
-      (choice_.sample * geometry().heads + choice_.head) * geometry().queries + choice_.query;
-  return tensor.values<double>().subspan(at * geometry().keys, geometry().keys);
+double ExplainedQuery::in_step(double number) const {
+  if (!is_half(request_.dtype)) return number;
+  return nearest_half(static_cast<float>(number), request_.dtype);
 }
 
-std::span<const double> ExplainedQuery::scores_before_biases() const {
+std::vector<double> ExplainedQuery::row(const Tensor& tensor) const {
+  std::vector<double> row = exact_row(tensor);
+  for (double& number : row) number = in_results(number);
+  return row;
+}
+
+std::vector<double> ExplainedQuery::exact_row(const Tensor& tensor) const {
+  const std::size_t at =
+      (choice_.sample * geometry().heads + choice_.head) * geometry().queries + choice_.query;
+  return numbers_of(tensor, at * geometry().keys, geometry().keys);
+}
+
+std::vector<double> ExplainedQuery::scores_before_biases() const {
   return row(request_.softcap_after_bias ? result_.scores : result_.capped);
 }
 
 std::vector<double> ExplainedQuery::scores_by_distance() const {
-  const auto given = scores_before_biases();
-  std::vector<double> scores(given.begin(), given.end());
+  std::vector<double> scores =
+      exact_row(request_.softcap_after_bias ? result_.scores : result_.capped);
   const auto place =
       static_cast<std::ptrdiff_t>(choice_.query) + visibility_.offset(choice_.sample);
   for (std::size_t j = 0; position_bias_ && j < scores.size(); ++j)
     scores[j] += position_bias_.term(choice_.head, static_cast<std::ptrdiff_t>(j) - place);
+  for (double& score : scores) score = in_results(score);
   return scores;
 }
 
@@ -210,9 +234,9 @@ std::vector<double> ExplainedQuery::bias() const {
 }
 
 double ExplainedQuery::lse() const {
-  return result_.lse
-      .values<double>()[(choice_.sample * geometry().heads + choice_.head) * geometry().queries +
-                        choice_.query];
+  const std::size_t at =
+      (choice_.sample * geometry().heads + choice_.head) * geometry().queries + choice_.query;
+  return in_results(numbers_of(result_.lse, at, 1)[0]);
 }
 
 std::size_t ExplainedQuery::output_at() const {
@@ -223,8 +247,10 @@ std::size_t ExplainedQuery::output_at() const {
   return row * geometry().value_width;
 }
 
-std::span<const double> ExplainedQuery::output() const {
-  return result_.output.values<double>().subspan(output_at(), geometry().value_width);
+std::vector<double> ExplainedQuery::output() const {
+  std::vector<double> output = numbers_of(result_.output, output_at(), geometry().value_width);
+  for (double& number : output) number = in_results(number);
+  return output;
 }
 
 ExpressionCell ExplainedQuery::cell(std::size_t j) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -60,12 +61,12 @@ class PositionNames {
   const char* numbered_;
 };
 
-/// One query of one attention: what was given, what was computed of it in double precision with all
-/// stages, and how to name it.
+/// One query of one attention: what was given, what was computed of it with all stages, and how to
+/// name it.
 class ExplainedQuery {
  public:
-  /// The request is one that attend() takes, the result its own, the attention what is known of
-  /// both.
+  /// The request is one that attend() takes, the result its own or, of float32, that of double
+  /// precision, in which attend() computes it; the attention is what is known of both.
   ExplainedQuery(const AttentionRequest& request, const AttentionResult& result,
                  const PlannedAttention& attention, QueryChoice choice);
 
@@ -88,19 +89,31 @@ class ExplainedQuery {
   /// The query between its norm and its rotation, whichever comes first.
   std::vector<double> normed_query() const;
   bool has_value() const noexcept { return static_cast<bool>(result_.output); }
+  /// A number as results have it: rounded to float32 if that is their type.
+  double in_results(double number) const {
+    return request_.dtype == DType::float32 ? static_cast<float>(number) : number;
+  }
+  /// A number as the next step takes it: rounded to the request's type if that has 16 bits.
+  double in_step(double number) const;
+  /// Whether float32 results have an infinity in the place of this number.
+  bool leaves_float32(double number) const {
+    return std::isfinite(number) && !std::isfinite(in_results(number));
+  }
   std::span<const double> value(std::size_t j) const;  ///< v[j] [d_v]
   std::span<const double> given_scores() const;
 
-  /// This query's row of a tensor [..,Lq,Lk] of the result.
-  std::span<const double> row(const Tensor& tensor) const;
+  /// This query's row of a tensor [..,Lq,Lk] of the result, as results have it and as the next step
+  /// takes it.
+  std::vector<double> row(const Tensor& tensor) const;
+  std::vector<double> exact_row(const Tensor& tensor) const;
   /// Whether the softcap is behind the biases.
   bool capped_last() const noexcept { return request_.softcap && request_.softcap_after_bias; }
   /// This query's scores before anything is added to them, and with what distances add [Lk].
-  std::span<const double> scores_before_biases() const;
+  std::vector<double> scores_before_biases() const;
   std::vector<double> scores_by_distance() const;
   std::vector<double> bias() const;  ///< of the mask [Lk]
   double lse() const;
-  std::span<const double> output() const;  ///< of this head alone, [d_v], after its gate
+  std::vector<double> output() const;  ///< of this head alone, [d_v], after its gate
   /// The cell of this query and a key, as expressions have it.
   ExpressionCell cell(std::size_t j) const;
   std::vector<double> gate() const;  ///< of this head alone, [d_v], or empty

@@ -153,6 +153,7 @@ class ScoreSteps {
   // The products of weights [1,n] with what each key has, [Lk,n].
   Vector of_keys(const Matrix& weights, const Matrix& of_key) {
     Vector scores = xt::sum(weights * of_key, {1});
+    for (double& score : scores) score = query_.in_step(score);
     Explanation::Sums sums{{}, query_.shown_keys(), keys_left_out};
     for (const std::size_t j : query_.shown_keys().indices())
       sums.sums.push_back(product_sum(query_.key_names().in_table(j), numbers(weights, 0),
@@ -183,10 +184,9 @@ void explain_scale(const ExplainedQuery& query, const Vector& unscaled, Explanat
   const AttentionRequest& request = query.request();
   const bool by_width = info(kind_of(request.score)).scales_by_width;
   const double scale = scale_of(request, query.geometry());
-  const Vector own = unscaled * scale;
-  const std::span<const double> scaled = request.score_expression
-                                             ? std::span<const double>(own.data(), own.size())
-                                             : query.row(query.result().scores);
+  std::vector<double> scaled = query.row(query.result().scores);
+  for (std::size_t j = 0; request.score_expression && j < scaled.size(); ++j)
+    scaled[j] = query.in_step(unscaled(j) * scale);
   if (!by_width && scale == 1) return;
   const std::string width = std::to_string(query.geometry().query_width);
   const std::string shown = shown_number(scale);
@@ -211,7 +211,7 @@ void explain_scale(const ExplainedQuery& query, const Vector& unscaled, Explanat
   to.put(Explanation::Table{
       {query.key_column(),
        query.key_numbers(translated("product"), {unscaled.data(), unscaled.size()}),
-       query.key_numbers(translated("score"), {scaled.data(), scaled.size()})},
+       query.key_numbers(translated("score"), scaled)},
       query.shown_keys(),
       keys_left_out});
 }
@@ -227,7 +227,7 @@ void explain_own_score(const ExplainedQuery& query, const Vector& unscaled, Expl
   to.formula("score = " + tree.text(), "\\text{" + tree.text() + "}");
   for (const std::size_t j : query.shown_keys().indices()) {
     ExpressionCell cell = query.cell(j);
-    cell.given = unscaled(j) * scale;
+    cell.given = query.in_step(unscaled(j) * scale);
     to.item(query.key_names().in_prose(j) + ": " + tree.with_numbers(cell) + " = " +
             shown_number(query.row(query.result().scores)[j]));
   }
@@ -251,11 +251,10 @@ void explain_softcap(const ExplainedQuery& query, Explanation& explanation) {
                              : translated("capped = {1}·tanh(score / {1})", c),
                       "s_j \\leftarrow " + c + "\\,\\tanh\\left(\\frac{s_j" +
                           (biased ? " + b_j" : "") + "}{" + c + "}\\right)");
-  const std::vector<double> by_distance = query.scores_by_distance();
   Explanation::Table table{
       {query.key_column(),
        query.key_numbers(translated("score"), query.capped_last()
-                                                  ? std::span(by_distance)
+                                                  ? query.scores_by_distance()
                                                   : query.row(query.result().scores))},
       query.shown_keys(),
       keys_left_out};

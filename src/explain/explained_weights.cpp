@@ -90,11 +90,10 @@ void explain_mask(const ExplainedQuery& query, Explanation& explanation) {
     }
     explanation.paragraph(text);
   }
-  const std::vector<double> by_distance = query.scores_by_distance();
   Explanation::Table table{
       {query.key_column(),
        query.key_numbers(translated("score"), query.capped_last() ? query.row(query.result().capped)
-                                                                  : std::span(by_distance))},
+                                                                  : query.scores_by_distance())},
       query.shown_keys(),
       keys_left_out};
   if (biased) table.columns.push_back(query.key_numbers(translated("bias"), query.bias()));
@@ -133,6 +132,14 @@ void explain_exceptions(const ExplainedQuery& query, std::span<const double> mas
                    "weight that is not hidden are nan.",
                    query.key_names().in_prose(first([](double s) { return s == infinity; }))));
   }
+  const std::size_t larger = first([&](double score) { return query.leaves_float32(score); });
+  if (larger < masked.size()) {
+    to.paragraph(
+        translated("The score of {1} is {2}, larger than float32 holds: results have {3} in its "
+                   "place, and the softmax takes the number itself.",
+                   query.key_names().in_prose(larger), shown_number(masked[larger]),
+                   shown_number(query.in_results(masked[larger]))));
+  }
   if (query.request().mask.fill) {
     bool none_seen = true;
     for (std::size_t j = 0; j < query.keys(); ++j) none_seen = none_seen && !query.seen(j);
@@ -146,10 +153,9 @@ void explain_exceptions(const ExplainedQuery& query, std::span<const double> mas
 
 // The weights before an expression takes their place.
 Numbers weights_of_softmax(const ExplainedQuery& query) {
-  const auto weights = query.row(query.result().weights);
-  Numbers result(weights.begin(), weights.end());
+  Numbers result = query.row(query.result().weights);
   if (!query.request().weight_expression) return result;
-  const auto masked = query.row(query.result().masked);
+  const Numbers masked = query.exact_row(query.result().masked);
   for (std::size_t j = 0; j < result.size(); ++j) {
     result[j] = is_left(masked[j]) ? std::exp(masked[j] - query.lse()) : 0;
   }
@@ -158,7 +164,7 @@ Numbers weights_of_softmax(const ExplainedQuery& query) {
 
 void explain_softmax(const ExplainedQuery& query, Explanation& to) {
   to.step(translated("Softmax"));
-  const auto masked = query.row(query.result().masked);
+  const Numbers masked = query.exact_row(query.result().masked);
   const Numbers weights = weights_of_softmax(query);
   if (std::none_of(masked.begin(), masked.end(), is_left)) {
     to.paragraph(
@@ -208,12 +214,13 @@ void explain_softmax(const ExplainedQuery& query, Explanation& to) {
     for (const std::size_t j : query.shown_keys().indices()) shown.push_back(row[j]);
     return number_column(std::move(header), shown, total);
   };
-  to.put(Explanation::Table{{std::move(key), query.key_numbers(translated("score"), masked),
-                             query.key_numbers(translated("score - m"), distances),
-                             with_total(translated("exp(score - m)"), exponentials, sum),
-                             with_total(translated("weight"), weights, weight_sum)},
-                            query.shown_keys(),
-                            keys_left_out});
+  to.put(Explanation::Table{
+      {std::move(key), query.key_numbers(translated("score"), query.row(query.result().masked)),
+       query.key_numbers(translated("score - m"), distances),
+       with_total(translated("exp(score - m)"), exponentials, sum),
+       with_total(translated("weight"), weights, weight_sum)},
+      query.shown_keys(),
+      keys_left_out});
   double whole = sum;
   if (has_sink) {
     const double sink = sinks.values<double>()[query.choice().head];
@@ -239,7 +246,7 @@ void explain_own_weight(const ExplainedQuery& query, Explanation& to) {
   const ExpressionTree tree(request.weight_expression, ExpressionUse::weight, "/weight",
                             query.geometry());
   to.formula("weight = " + tree.text(), "\\text{" + tree.text() + "}");
-  const auto masked = query.row(query.result().masked);
+  const Numbers masked = query.exact_row(query.result().masked);
   const Numbers weights = weights_of_softmax(query);
   for (const std::size_t j : query.shown_keys().indices()) {
     const std::string key = query.key_names().in_prose(j) + ": ";
@@ -292,12 +299,11 @@ void explain_dropout(const ExplainedQuery& query, Explanation& to) {
 
 // The output of this head before its gate.
 Numbers sums_of_values(const ExplainedQuery& query) {
-  const auto output = query.output();
-  if (query.gate().empty()) return {output.begin(), output.end()};
+  if (query.gate().empty()) return query.output();
   const AttentionResult& result = query.result();
-  const auto masked = query.row(result.masked);
-  const auto weights = query.row(result.dropped ? result.dropped : result.weights);
-  Numbers sums(output.size());
+  const Numbers masked = query.exact_row(result.masked);
+  const Numbers weights = query.exact_row(result.dropped ? result.dropped : result.weights);
+  Numbers sums(query.geometry().value_width);
   for (std::size_t j = 0; j < query.keys(); ++j) {
     if (!is_left(masked[j])) continue;
     for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += weights[j] * query.value(j)[c];
@@ -311,8 +317,8 @@ void explain_output(const ExplainedQuery& query, Explanation& to) {
     return;
   }
   const AttentionResult& result = query.result();
-  const auto masked = query.row(result.masked);
-  const auto weights = query.row(result.dropped ? result.dropped : result.weights);
+  const Numbers masked = query.exact_row(result.masked);
+  const Numbers weights = query.row(result.dropped ? result.dropped : result.weights);
   const Numbers output = sums_of_values(query);
   to.step(translated("The weighted sum of the values"));
   const std::string last = std::to_string(output.size() - 1);

@@ -1,6 +1,7 @@
 #include "attn/explain.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <sstream>
@@ -173,8 +174,6 @@ TEST_CASE("the weights and outputs shown are those that run computes") {
     run.out = out.path();
     run.plots = {};
     const attn::RunReport report = attn::run(run).reports[0];
-    // An explanation rounds no step, and says so.
-    if (report.dtype != attn::DType::float32 && report.dtype != attn::DType::float64) continue;
     const attn::TensorFile result = attn::TensorFile::open(out / "result.json");
     const std::string name = report.weights[0].name;
     const attn::Tensor weights = result.read(name).converted(attn::DType::float64);
@@ -229,7 +228,12 @@ std::size_t checked_sums(const std::filesystem::path& document, ExplainOptions c
   std::size_t count = 0;
   CAPTURE(document);
   choice.format = attn::ExplanationFormat::markdown;
-  for (const auto& row : rows_of(explained(document, choice))) {
+  const std::string text = explained(document, choice);
+  // Sums in a 16-bit type are rounded to it, by half a unit in their last place.
+  const double unit = text.find(", bfloat16") != text.npos  ? 0x1p-9
+                      : text.find(", float16") != text.npos ? 0x1p-12
+                                                            : 0;
+  for (const auto& row : rows_of(text)) {
     if (row.size() != 3 || row[1] == "terms" || row[1].find("…") != std::string::npos) continue;
     if (row[1].find("·") == std::string::npos && row[1].find("²") == std::string::npos) continue;
     if (row[1].find("nan") != std::string::npos || row[1].find("inf") != std::string::npos)
@@ -238,7 +242,7 @@ std::size_t checked_sums(const std::filesystem::path& document, ExplainOptions c
     const Added terms = added(row[1]);
     // Each factor is rounded by half a unit of its fourth decimal.
     const double rounding = 0.5e-4 * static_cast<double>(1 + 8 * terms.count) + 1e-3 * terms.size;
-    CHECK(std::abs(terms.sum - std::stod(row[2])) <= rounding);
+    CHECK(std::abs(terms.sum - std::stod(row[2])) <= rounding + unit * std::abs(terms.sum));
     ++count;
   }
   return count;
@@ -264,6 +268,100 @@ TEST_CASE("norms, projections and feed-forward of every family of models add up"
       CAPTURE(title);
       CHECK(text.find(title) != std::string::npos);
     }
+  }
+}
+
+TEST_CASE("a model's numbers are those of a run in float32, to its last digits") {
+  const std::filesystem::path document =
+      std::filesystem::path(ATTN_TEST_DATA) / "models" / "cases" / "llama_grouped" / "input.json";
+  const TemporaryFolder out;
+  attn::RunOptions run;
+  run.document.input = document;
+  run.document.dtype = attn::DType::float32;
+  run.stages = true;
+  run.out = out.path();
+  run.plots = {};
+  attn::run(run);
+  const attn::TensorFile result = attn::TensorFile::open(out / "result.json");
+  const attn::Tensor scores = result.read("layers.1.self.masked"),
+                     weights = result.read("layers.1.self.weights");
+  ExplainOptions choice;
+  choice.document.dtype = attn::DType::float32;
+  choice.layer = 1;
+  choice.query = 2;
+  choice.digits = 12;
+  choice.format = attn::ExplanationFormat::markdown;
+  const std::string text = explained(document, choice);
+  CHECK(text.find("rounded to 12 decimals, but computed in float32, as in a run.") != text.npos);
+  const auto rows = rows_of(text);
+  const auto header = std::find_if(rows.begin(), rows.end(), [](const auto& cells) {
+    return !cells.empty() && cells[0] == "key" && cells.back() == "weight";
+  });
+  REQUIRE(header != rows.end());
+  for (std::size_t key = 0; key < 3; ++key) {
+    const std::vector<std::string>& cells = header[static_cast<std::ptrdiff_t>(key) + 2];
+    const std::size_t at = 2 * weights.shape().back() + key;
+    CHECK(std::abs(std::stod(cells[1]) - scores.values<float>()[at]) <= 0.5e-12);
+    CHECK(std::abs(std::stod(cells.back()) - weights.values<float>()[at]) <= 0.5e-12);
+  }
+}
+
+TEST_CASE("numbers that leave the type of a run leave it in its explanation") {
+  const TemporaryFolder folder;
+  const auto text_of = [&](const std::string& document) {
+    return explained(folder.write("d.json", document));
+  };
+  // 300 · 300 is beyond float16, whose rounding makes it infinite.
+  const std::string half = text_of(R"({"attention":"dot_product","dtype":"float16",
+    "query":[[300,0]],"key":[[300,0],[0,1]],"value":[[1],[2]]})");
+  CHECK(half.find("   Inputs, scores, weights and output are rounded to float16, as in a run.") ==
+        half.npos);  // the introduction has no margin
+  CHECK(half.find("Inputs, scores, weights and output are rounded to float16, as in a run.\n") !=
+        half.npos);
+  CHECK(half.find("   key 1  300·300 + 0·0 = inf\n") != half.npos);
+  CHECK(half.find("   key 1    inf        nan             nan     nan\n") != half.npos);
+  // float32 has no such score, but its softmax is computed in double precision.
+  const std::string single = text_of(R"({"attention":"dot_product","query":[[1e30,0]],
+    "key":[[1e20,0],[0,1]],"value":[[1],[2]]})");
+  CHECK(single.find("The score of key 1 is 1e50, larger than float32 holds: results have inf in") !=
+        single.npos);
+  CHECK(single.find("   key 1    inf          0               1       1\n") != single.npos);
+}
+
+TEST_CASE(
+    "an explanation shows the first NaN or infinity in the step that the warning of a run names") {
+  const auto sdpa = [](const std::string& key, const std::string& more) {
+    return R"({"attention":"sdpa","query":[[1,0],[0,1]],"value":[[1,2],[3,4],[5,6]],"key":)" + key +
+           more + "}";
+  };
+  const TemporaryFolder folder;
+  for (const auto& [document, step] : std::vector<std::pair<std::string, std::string>>{
+           {sdpa("[[1e30,0],[0,1],[1,1]]", R"(,"scale":1e20)"), "Scale"},
+           {sdpa("[[60000,0],[0,1],[1,1]]", R"(,"dtype":"float16","scale":300)"), "Scale"},
+           {sdpa("[[1,0],[0,1],[1,1]]", R"(,"dtype":"float64","weight":"p * 1e300 * 1e300")"),
+            "The weight by expression"},
+           {sdpa("[[60000,0],[60000,1],[1,1]]", R"(,"dtype":"float16")"), ""}}) {
+    attn::RunOptions run;
+    run.document.input = folder.write("d.json", document);
+    INFO(read_text(run.document.input));
+    run.out = folder / "out";
+    run.stages = true;
+    run.plots = {};
+    const std::vector<std::string> warnings = attn::run(run).reports[0].warnings;
+    CHECK(warnings.size() == (step.empty() ? 0 : 1));
+    if (!warnings.empty()) {
+      CHECK(warnings[0].find("such a number is \"" + step + "\"") != std::string::npos);
+    }
+    std::istringstream lines(explained(folder / "d.json"));
+    std::string title, first;
+    for (std::string line; first.empty() && std::getline(lines, line);) {
+      if (line.size() > 3 && std::isdigit(static_cast<unsigned char>(line[0])) != 0) {
+        title = line.substr(line.find(' ') + 1);
+      }
+      const bool shown = line.find("nan") != line.npos || line.find("inf") != line.npos;
+      if (shown && !title.empty()) first = title;
+    }
+    CHECK(first == step);
   }
 }
 
