@@ -25,7 +25,8 @@ std::string quoted(const std::string& text) {
 }
 
 std::string induction_table(const HeadsOutcome& outcome) {
-  TextTable table{{{"head"}, {"previous", true}, {"duplicate", true}, {"induction", true}}};
+  TextTable table{
+      {{translated("head")}, {"previous", true}, {"duplicate", true}, {"induction", true}}};
   for (const InductionHeads& attention : outcome.induction) {
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
       const auto& head = attention.heads[h];
@@ -37,7 +38,7 @@ std::string induction_table(const HeadsOutcome& outcome) {
 }
 
 std::string differences_table(const HeadsOutcome& outcome) {
-  TextTable table{{{"head"},
+  TextTable table{{{translated("head")},
                    {translated("likeliest")},
                    {translated("probability"), true},
                    {translated("without the head"), true},
@@ -70,7 +71,7 @@ std::string patches_text(const HeadPatches& patches, std::optional<std::size_t> 
   std::stable_sort(heads.begin(), heads.end(), [](const PatchedHead& a, const PatchedHead& b) {
     return std::abs(a.effect) > std::abs(b.effect);
   });
-  TextTable table{{{"head"},
+  TextTable table{{{translated("head")},
                    {translated("logit difference"), true},
                    {translated("effect"), true},
                    {translated("share"), true}}};
@@ -100,9 +101,9 @@ std::string lens_table(const HeadsOutcome& outcome) {
     layers = std::max(layers, tokens.layer + 1);
     positions = std::max(positions, tokens.position + 1);
   }
-  std::vector<TextTable::Column> columns{{"position", true}, {"token"}};
+  std::vector<TextTable::Column> columns{{translated("position"), true}, {translated("token")}};
   for (std::size_t layer = 0; layer < layers; ++layer) {
-    columns.push_back({"layer " + std::to_string(layer)});
+    columns.push_back({translated("layer {1}", layer)});
   }
   std::vector<std::vector<std::string>> rows(positions, std::vector<std::string>(2 + layers));
   for (std::size_t i = 0; i < positions; ++i) {

@@ -233,7 +233,7 @@ std::string statistics_text(const HeadsOutcome& outcome, const HeadsTable& optio
   const std::size_t all = rows.size();
   const Columns columns(outcome, rows, options);
   rows.resize(std::min(all, options.top.value_or(all)));
-  std::vector<TextTable::Column> headings{{"head"}};
+  std::vector<TextTable::Column> headings{{translated("head")}};
   for (const HeadStatistic statistic : columns.shown) {
     headings.push_back({std::string(name_of(statistic)), true});
   }

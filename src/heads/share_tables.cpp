@@ -62,7 +62,7 @@ std::vector<std::vector<std::vector<double>>> mean_shares(const AnswerShareTable
 }
 
 std::string shares_text(const AnswerShareTable& table, std::optional<std::size_t> top) {
-  std::vector<TextTable::Column> columns{{"head"}};
+  std::vector<TextTable::Column> columns{{translated("head")}};
   for (const std::string& part : table.parts) columns.push_back({printable(part), true});
   TextTable rows(columns);
   const auto means = mean_shares(table);

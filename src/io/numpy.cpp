@@ -123,9 +123,9 @@ class HeaderReader {
     }
     const std::size_t end = position();
     if (at_ < text_.size()) fail(translated("something after its closing '}'"), end);
-    if (!header.descriptor) fail("no 'descr'", offset_);
-    if (!header.column_major) fail("no 'fortran_order'", offset_);
-    if (!header.shape) fail("no 'shape'", offset_);
+    if (!header.descriptor) fail(translated("no {1}", "'descr'"), offset_);
+    if (!header.column_major) fail(translated("no {1}", "'fortran_order'"), offset_);
+    if (!header.shape) fail(translated("no {1}", "'shape'"), offset_);
     return header;
   }
 
@@ -233,7 +233,7 @@ std::string_view text_of(std::span<const std::byte> bytes) {
 }
 
 std::string counted_bytes(std::size_t count) {
-  return std::to_string(count) + (count == 1 ? " byte" : " bytes");
+  return translated_count(count, "{1} byte", "{1} bytes");
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ std::size_t header_length(std::span<const std::byte> bytes) noexcept {
 }
 
 std::string range_text(std::size_t begin, std::size_t end) {
-  return std::to_string(begin) + " to " + std::to_string(end);
+  return translated("{1} to {2}", begin, end);
 }
 
 // Throws for the name whose repetition comes first.

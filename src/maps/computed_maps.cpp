@@ -51,7 +51,7 @@ void name_bins(std::vector<std::vector<std::string>>& lists, const char* prefix,
 // "128", or "2 to 3" where the bins are not of one size.
 std::string bin_size(std::size_t positions, std::size_t bins) {
   const std::size_t least = positions / bins;
-  return std::to_string(least) + (positions % bins == 0 ? "" : " to " + std::to_string(least + 1));
+  return positions % bins == 0 ? std::to_string(least) : translated("{1} to {2}", least, least + 1);
 }
 
 void name_bins(AttentionMap& map, const Pooling& pooling, const Shape& from) {

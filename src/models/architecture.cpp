@@ -229,7 +229,8 @@ class ArchitectureReader {
   }
 
   ModelStack stack(const RowStack& part, bool causal, bool crosses, std::size_t count) {
-    if (!part.names) refuse_key("names", translated("the row names no tensors"), "give \"names\"");
+    if (!part.names)
+      refuse_key("names", translated("the row names no tensors"), translated("give \"names\""));
     ModelStack own;
     own.prefix = part.prefix;
     own.causal = causal;

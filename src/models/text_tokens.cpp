@@ -22,7 +22,8 @@ std::vector<std::vector<TextToken>> tokens_of(const CheckpointFolder& folder,
   if (!model.tokenizer) throw *model.no_tokenizer;
   std::vector<std::vector<TextToken>> tokens;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    const std::string place = texts.size() == 1 ? "text" : "text " + std::to_string(i + 1);
+    const std::string place =
+        texts.size() == 1 ? translated("text") : translated("text {1}", i + 1);
     tokens.push_back(model.tokenizer->encode(texts[i], std::nullopt, true, place));
   }
   return tokens;

@@ -48,7 +48,9 @@ std::vector<std::string> curve_names(const CurvesOptions& options,
   }
   std::vector<std::string> called;
   called.reserve(names.size());
-  for (const std::string& name : names) called.push_back((dimensions ? "dimension " : "") + name);
+  for (const std::string& name : names) {
+    called.push_back(dimensions ? translated("dimension {1}", name) : name);
+  }
   return called;
 }
 

@@ -54,7 +54,7 @@ std::vector<Matrix> panel_matrices(const HeatmapGrid& grid) {
   }
   std::vector<Matrix> matrices;
   for (std::size_t i = 0; i < grid.panels.size(); ++i) {
-    const std::string where = "panel " + std::to_string(i + 1);
+    const std::string where = translated("panel {1}", i + 1);
     matrices.emplace_back(grid.panels[i], where);
     const Shape& shape = grid.panels[i].weights.shape();
     const Shape& first = grid.panels[0].weights.shape();

@@ -22,6 +22,7 @@
 
 #include "kernels/cpu_target.hpp"
 #include "report/facts.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -86,8 +87,8 @@ std::string version_json() {
 }
 
 std::string version_text() {
-  return "attn-cli " ATTN_VERSION "\nCPU target " + std::string(kernels::cpu_target()) +
-         "\nlibraries: " + libraries() + "\n";
+  return "attn-cli " ATTN_VERSION "\n" + translated("CPU target {1}", kernels::cpu_target()) +
+         "\n" + translated("libraries: {1}", libraries()) + "\n";
 }
 
 }  // namespace attn

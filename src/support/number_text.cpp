@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "support/translated.hpp"
+
 namespace attn {
 namespace {
 
@@ -74,12 +76,13 @@ std::string hexadecimal(std::uint64_t number, std::size_t digits) {
 }
 
 std::string bytes_text(double bytes) {
-  constexpr std::array<const char*, 7> units{" bytes", " kB", " MB", " GB", " TB", " PB", " EB"};
+  constexpr std::array<const char*, 7> units{"", " kB", " MB", " GB", " TB", " PB", " EB"};
   // Three digits of more than this would round to 1 of the next unit.
   constexpr double next_unit = 999.5;
   std::size_t unit = 0;
   for (; bytes >= next_unit && unit + 1 < units.size(); ++unit) bytes /= 1000;
-  return with_digits(bytes, 3) + units[unit];
+  const std::string number = with_digits(bytes, 3);
+  return unit == 0 ? translated("{1} bytes", number) : number + units[unit];
 }
 
 std::string count_text(std::size_t count, const std::string& one, const std::string& many) {

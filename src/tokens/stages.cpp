@@ -78,7 +78,7 @@ TextTemplate::Part read_part(const Stage& stage, const Stage& part, bool of_pair
   }
   throw input_error(
       translated("expected a part of a template, found {1}", translated(type_text(part.value()))),
-      part.place(), R"(give {"Sequence": …} or {"SpecialToken": …})");
+      part.place(), translated("give {1} or {2}", R"({"Sequence": …})", R"({"SpecialToken": …})"));
 }
 
 std::vector<TextTemplate::Part> read_parts(const Stage& stage, std::string_view key,
@@ -260,7 +260,8 @@ RegularExpression read_pattern(const Stage& stage, std::string_view key) {
     if (pattern.find("Regex") != nullptr) return {pattern.string("Regex"), pattern.place("Regex")};
   }
   throw input_error(translated("expected a pattern, found {1}", translated(type_text(value))),
-                    pattern.place(), R"(give {"String": …} or {"Regex": …})");
+                    pattern.place(),
+                    translated("give {1} or {2}", R"({"String": …})", R"({"Regex": …})"));
 }
 
 TextTemplate enclosing_template(TokenId first, TokenId last, bool doubled) {

@@ -19,7 +19,7 @@ const char* const names = R"(
 Abnar Kobayashi Kubernetes La Lb Lens Lk Logit Lq Markdown Schema Slurm Softmax Vaswani WxH YlOrRd Zuidema
 additive alibi all allow allowed always animation attention auto bars bash comparison contributions steps batch bench bias block blocks bwr capped causal column compare
 completion confidence contacts cos csv curves dark de difference dimensions distance distances duplicate en entropy eps
-GB MB kB bytes example exp explain fill first fish gradient gray grid head heads heatmap il index induction json jsonl key kitty
+GB MB kB example exp explain fill first fish gradient gray grid head heads heatmap il index induction json jsonl key kitty
 labels layer lens linear lines list llama log logit logits lse manual mask masked matplotlib max mean memory
 ment min model nat never next none norms nostalgebraist npy npz off on out outlines output overlay padding page panel parts path pdf
 plot png position positions poster previous query rollout rotary run safetensors scale schema scores self separators
@@ -108,10 +108,13 @@ TEST_CASE("reports, explanations, pictures and errors in Chinese hold no English
     "mask":{"causal":true,"window":{"left":1,"right":0},"global":[0],"fill":-1e9}})");
   folder.write("l.json", R"({"attention":"decoder_layer","x":{"randn":[1,3,8]},
     "memory":{"randn":[1,2,8]},"heads":2,"feed_forward":8,"parameters":{"init":"torch"},"seed":1})");
+  folder.write("p.json", R"({"attention":"sdpa","query":{"randn":[25,4]},"seed":1,
+    "key":{"randn":[25,4]},"value":{"randn":[25,4]},"pool":{"size":10}})");
   std::string said;
   for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
            {"run", "d.json", "--out", "d", "--plots", "all", "--format", "svg", "--show"},
            {"run", "l.json", "--out", "l", "--plots", "stages,mask,lines", "--format", "svg"},
+           {"run", "p.json", "--out", "p", "--plots", "heatmap", "--format", "svg"},
            {"explain", "d.json"},
            {"explain", "l.json"},
            {"validate", "d.json"},
@@ -130,7 +133,7 @@ TEST_CASE("reports, explanations, pictures and errors in Chinese hold no English
   said += spoken({"run", "-"}, folder, R"({"attention":"sdp","querry":[[1]]})");
   for (const std::filesystem::path picture :
        {"d/heatmap.svg", "d/mask.svg", "d/lines.svg", "d/grid.svg", "d/dimensions.svg",
-        "d/strip.svg", "d/difference.svg", "l/stages.svg"}) {
+        "d/strip.svg", "d/difference.svg", "l/stages.svg", "p/heatmap.svg"}) {
     CAPTURE(picture);
     REQUIRE(std::filesystem::exists(folder.path() / picture));
     said += svg_texts(read_text(folder.path() / picture));
@@ -146,7 +149,7 @@ TEST_CASE("what is said of a model in Chinese holds no English words but names")
       spoken({"run", "--model", model, "--text", "a b", "--plots", "none"}, folder) +
       spoken({"explain", "--model", model, "--text", "a b", "--analyses", "rollout,norms,lens"},
              folder) +
-      spoken({"heads", "--model", model, "--text", "a b", "--analyses", "norms,distances",
+      spoken({"heads", "--model", model, "--text", "a b", "--analyses", "norms,distances,lens",
               "--without-heads-of", "0"},
              folder));
 }
