@@ -71,8 +71,7 @@ struct RolloutOptions {
   double discarded = 0;  ///< share of the smallest fused weights of each row that become zero first
 };
 
-/// An analysis of a stack of maps, in addition to the statistics. `norms`, `lens`,
-/// `induction` and `contacts` require a model.
+/// An analysis of a stack of maps, in addition to the statistics.
 enum class HeadAnalysis {
   rollout,
   norms,
@@ -86,6 +85,7 @@ enum class HeadAnalysis {
 struct HeadAnalysisInfo {
   HeadAnalysis analysis;
   std::string_view name, meaning;
+  bool needs_model;  ///< whether maps alone do not do
 };
 
 /// All analyses, in the order of listings.

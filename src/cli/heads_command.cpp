@@ -224,9 +224,12 @@ Command heads_command() {
            translated("Statistics to report (default all)"),
            [&](std::size_t at) { options.statistics.push_back(head_statistics()[at].statistic); });
   add_counting(flags, options.counting);
+  std::string analyses;
+  for (const std::string_view name : names_of(head_analyses())) {
+    analyses += (analyses.empty() ? "" : ", ") + std::string(name);
+  }
   add_list(flags, "--analyses", head_analyses(),
-           translated("Further analyses to compute: rollout, norms, lens, distances, induction, "
-                      "contacts"),
+           translated("Further analyses to compute: {1}", analyses),
            [&](std::size_t at) { options.analyses.push_back(head_analyses()[at].analysis); });
   add_rollout(flags, options.rollout);
   flags.count("--lens-tokens", options.lens_tokens, "N",

@@ -106,10 +106,7 @@ class Reading {
 
   void refuse_what_takes_a_model() const {
     for (const HeadAnalysisInfo& info : head_analyses()) {
-      const bool of_models =
-          info.analysis == HeadAnalysis::norms || info.analysis == HeadAnalysis::lens ||
-          info.analysis == HeadAnalysis::contacts || info.analysis == HeadAnalysis::induction;
-      if (!of_models || !wants(info.analysis)) continue;
+      if (!info.needs_model || !wants(info.analysis)) continue;
       throw Error(ErrorKind::usage,
                   translated("the analysis {1} takes a model, not maps alone", info.name),
                   "HeadsOptions::analyses", translated("leave it out, or name a model and a text"));

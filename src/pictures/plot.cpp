@@ -92,9 +92,8 @@ std::vector<AttentionMap> read_steps(FiledMaps stack) {
 std::vector<std::string> read_maps(const PlotRequest& request, const FileAccess& access,
                                    Drawing& drawing) {
   const PictureKind& kind = picture_kind(request.kind);
-  const PictureKind::Shows shows = kind.shows;
-  const bool one_file = shows == PictureKind::Shows::mask || shows == PictureKind::Shows::sizes;
-  if (one_file && !request.maps.others.empty()) {
+  using Shows = PictureKind::Shows;
+  if ((kind.shows == Shows::mask || kind.shows == Shows::sizes) && !request.maps.others.empty()) {
     throw Error(ErrorKind::usage, translated("more than one file to draw given"),
                 "MapRequest::others", translated("give one: only weights can be in several files"));
   }
@@ -107,37 +106,46 @@ std::vector<std::string> read_maps(const PlotRequest& request, const FileAccess&
       drawing.of.emplace_back().map = std::move(map);
     }
   };
-  if (one_file) {
-    if (shows == PictureKind::Shows::mask && !file->is_document()) {
-      add({filed_maps(request, file, MapContents::mask).one()});
-      return {};
-    }
-    DrawnMap& drawn = drawing.of.emplace_back();
-    drawn.map.file = file->name();
-    if (shows == PictureKind::Shows::sizes) {
+  const auto maps_in = [&](MapContents contents) { return filed_maps(request, file, contents); };
+  switch (kind.shows) {
+    case Shows::mask:
+      if (!file->is_document()) {
+        add({maps_in(MapContents::mask).one()});
+      } else {
+        DrawnMap& drawn = drawing.of.emplace_back();
+        drawn.map.file = file->name();
+        drawn.mask = document_mask(request, *file);
+      }
+      break;
+    case Shows::sizes:
       if (file->is_document()) throw not_a_result(file->name());
+      drawing.of.emplace_back().map.file = file->name();
       drawing.shapes = file->shapes();
-    } else {
-      drawn.mask = document_mask(request, *file);
-    }
-    return {};
+      break;
+    case Shows::steps:
+      add(read_steps(maps_in(MapContents::weights)));
+      break;
+    case Shows::positions:
+      add({read_positions(request, *file)});
+      break;
+    case Shows::stages:
+      add({maps_in(MapContents::stages).one()});
+      break;
+    case Shows::weights:
+      if (kind.unit == PictureKind::Unit::stack) {
+        FiledMaps stack = maps_in(MapContents::weights);
+        add(stack.chosen());
+        return stack.left_out();
+      }
+      [[fallthrough]];
+    case Shows::overlay:
+    case Shows::score_split:
+    case Shows::logit_split:
+    case Shows::split:
+      add({maps_in(MapContents::weights).one()});
+      break;
   }
-  if (shows == PictureKind::Shows::steps) {
-    add(read_steps(filed_maps(request, file, MapContents::weights)));
-    return {};
-  }
-  if (shows == PictureKind::Shows::positions) {
-    add({read_positions(request, *file)});
-    return {};
-  }
-  const bool stages = shows == PictureKind::Shows::stages;
-  FiledMaps stack = filed_maps(request, file, stages ? MapContents::stages : MapContents::weights);
-  if (kind.unit != PictureKind::Unit::stack || shows != PictureKind::Shows::weights) {
-    add({stack.one()});
-    return {};
-  }
-  add(stack.chosen());
-  return stack.left_out();
+  return {};
 }
 
 // Names of the files, or of their folders where all files have one name.

@@ -34,16 +34,24 @@ bool are_all(const std::vector<PlotKind>& plots) {
 
 // The option whose split a kind of picture shows, where it is not given; null = nothing lacks.
 const char* lacking_split(PlotKind kind, const WhyOptions& why) {
+  using Shows = PictureKind::Shows;
   switch (picture_kind(kind).shows) {
-    case PictureKind::Shows::score_split:
+    case Shows::score_split:
       return why.head ? nullptr : "WhyOptions::head";
-    case PictureKind::Shows::logit_split:
+    case Shows::logit_split:
       return why.logit ? nullptr : "WhyOptions::logit";
-    case PictureKind::Shows::split:
+    case Shows::split:
       return why ? nullptr : "WhyOptions::head";
-    default:
-      return nullptr;
+    case Shows::weights:
+    case Shows::stages:
+    case Shows::overlay:
+    case Shows::mask:
+    case Shows::sizes:
+    case Shows::positions:
+    case Shows::steps:
+      break;
   }
+  return nullptr;
 }
 
 // Refuses options for single positions, which a map of bins does not have.

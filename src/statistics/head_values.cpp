@@ -97,18 +97,19 @@ static_assert(std::all_of(statistics.begin(), statistics.end(),
 
 constexpr std::array<HeadAnalysisInfo, static_cast<std::size_t>(HeadAnalysis::last) + 1> analyses{{
     {HeadAnalysis::rollout, "rollout",
-     to_translate("how much of each input token arrives at each position, layer by layer")},
+     to_translate("how much of each input token arrives at each position, layer by layer"), false},
     {HeadAnalysis::norms, "norms",
      to_translate("lengths of the vectors that an attention adds up, and how much of other tokens "
-                  "is mixed in; for models")},
-    {HeadAnalysis::lens, "lens",
-     to_translate("what each layer's states would predict; for models")},
+                  "is mixed in; for models"),
+     true},
+    {HeadAnalysis::lens, "lens", to_translate("what each layer's states would predict; for models"),
+     true},
     {HeadAnalysis::distances, "distances",
-     to_translate("how different the heads are, and their positions on a map")},
+     to_translate("how different the heads are, and their positions on a map"), false},
     {HeadAnalysis::induction, "induction",
-     to_translate("what heads look at in random tokens that are repeated; for models")},
+     to_translate("what heads look at in random tokens that are repeated; for models"), true},
     {HeadAnalysis::contacts, "contacts",
-     to_translate("which residues of a protein touch each other; for ESM's models")},
+     to_translate("which residues of a protein touch each other; for ESM's models"), true},
 }};
 
 }  // namespace
