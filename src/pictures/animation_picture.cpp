@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,10 +21,14 @@ constexpr double usual_dpi = 100, seconds = 0.8;
 constexpr std::size_t most_frames = 500;
 constexpr std::size_t few_keys = 12;  // whose weights are shown on the whole range from 0 to 1
 
+// The largest finite number, which colours end at; others have no colour.
 double largest(const Tensor& numbers) {
   const Tensor converted = numbers.converted(DType::float64);
-  const auto values = converted.values<double>();
-  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+  double most = 0;
+  for (const double number : converted.values<double>()) {
+    if (std::isfinite(number)) most = std::max(most, number);
+  }
+  return most;
 }
 
 // Options of all frames: one size, and one range from 0 to the largest weight of any frame.

@@ -92,6 +92,21 @@ TEST_CASE("an animation has a frame for each query, on one range and of one size
   CHECK(checked_frames(draw(other_style).bytes) == 3);
 }
 
+TEST_CASE("an animation of infinite weights has the range of the finite ones, as heatmaps have") {
+  const TemporaryFolder folder;
+  const PlotRequest request =
+      animation_of(folder, R"({"tensors":{"weights":[[1,"inf"],["nan",0.5]]}})");
+  CHECK(checked_frames(draw(request).bytes) == 2);
+  const std::vector<Picture> frames = draw_frames(request);
+  CHECK(has(frames[0], "1.0"));
+  CHECK(has(frames[0], "∞"));
+  CHECK(has(frames[1], "NaN"));
+  const PlotRequest stack = animation_of(folder, R"({"tensors":{
+    "layers.0.self.weights":[[[[0.5,"inf"],[0.25,0.75]]]],
+    "layers.1.self.weights":[[[["inf","inf"],["inf","inf"]]]]}})");
+  CHECK(checked_frames(draw(stack).bytes) == 2);
+}
+
 TEST_CASE("an animation of a stack shows its layers, and one of a chosen layer its queries") {
   const TemporaryFolder folder;
   PlotRequest request = animation_of(folder, two_layers);
