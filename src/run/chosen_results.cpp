@@ -171,6 +171,10 @@ ResultElements elements_of(const PlannedAttention& attention, const AttentionOpt
 
 }  // namespace
 
+bool holds_seen_keys(std::string_view tensor) {
+  return tensor == "allowed" || tensor.ends_with(".allowed");
+}
+
 bool wants_weights(const RunOptions& options, const Plan& plan) {
   return options.weights && plan.weights &&
          (options.only.empty() || std::ranges::any_of(options.only, is_weights));
@@ -225,8 +229,9 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
                 translated("leave out overlay, or give a model of pictures and "
                            "DocumentOptions::images"));
   }
-  attention.weights =
-      wants || std::ranges::any_of(plots, &PictureKind::shows_weights, picture_kind);
+  // What queries see is computed with their weights.
+  attention.weights = wants || std::ranges::any_of(options.only, holds_seen_keys) ||
+                      std::ranges::any_of(plots, &PictureKind::shows_weights, picture_kind);
   attention.stages = options.stages || show_stages(plots);
   attention.threads = options.document.threads;
   return plots;

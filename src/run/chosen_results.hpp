@@ -18,6 +18,9 @@ namespace attn {
 /// that have no meaning for the plan.
 std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan);
 
+/// Whether a tensor of that name says which keys are seen: "allowed", "self.allowed".
+bool holds_seen_keys(std::string_view tensor);
+
 /// Whether a run writes weights.
 bool wants_weights(const RunOptions& options, const Plan& plan);
 

@@ -68,10 +68,6 @@ std::string put_together(const std::vector<std::string>& tokens) {
 // Pictures of one kind: more than models have layers.
 constexpr std::size_t most_pictures = 200;
 
-bool is_mask(std::string_view name) {
-  return name == "allowed" || name.ends_with(".allowed");
-}
-
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
@@ -284,7 +280,7 @@ void KindRun::write(const Provenance* provenance, const std::optional<WrittenFil
     choose_format(written);
     // Files of tensors have once what all heads see; nested arrays have the shape of the weights.
     for (auto& [name, numbers] : tensors_) {
-      const bool once = format_ != TensorFormat::json && is_mask(name);
+      const bool once = format_ != TensorFormat::json && holds_seen_keys(name);
       if (once && is_written(name)) numbers = once_for_heads(numbers);
     }
   }
@@ -369,7 +365,7 @@ bool KindRun::draws_whole(const AttentionMap& map) const {
 void KindRun::take(NamedTensor tensor) {
   auto& [name, numbers] = tensor;
   const bool output = name == "output", written = is_written(name);
-  if (stream_ && is_mask(name)) numbers = once_for_heads(numbers);
+  if (stream_ && holds_seen_keys(name)) numbers = once_for_heads(numbers);
   if (stream_ && written) stream_->put(name, numbers);
   if (output && written) report_.output = numbers;
   // Elements that are in a file already, or in no file, are not kept.

@@ -1,10 +1,14 @@
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "attn/io.hpp"
 #include "attn/run.hpp"
 
 #include "error_from.hpp"
@@ -49,6 +53,34 @@ TEST_CASE("a run tells each token that it generates, of how many") {
   attn::run(options);
   CHECK(told == std::vector<std::size_t>{1, 2, 3, 4, 5, 6});
   CHECK(of == std::vector<std::size_t>(6, 6));
+}
+
+TEST_CASE("what queries see is a result by itself") {
+  const TemporaryFolder folder;
+  attn::RunOptions options;
+  options.document.input = folder.write("doc.json", R"({"attention":"decoder_layer","heads":2,
+    "feed_forward":8,"x":{"rand":[3,2,4]},"memory":{"rand":[3,5,4]},"seed":1,
+    "parameters":{"init":"torch"},"mask":{"causal":true}})");
+  options.plots = {};
+  const auto names = [&](std::vector<std::string> only) {
+    options.only = std::move(only);
+    options.out = folder / "out";
+    attn::run(options);
+    return attn::TensorFile::open(folder / "out/result.json").names();
+  };
+  CHECK(names({"allowed"}) == std::vector<std::string>{"self.allowed"});
+  const attn::Tensor alone = attn::TensorFile::open(folder / "out/result.json")
+                                 .read("self.allowed")
+                                 .converted(attn::DType::boolean);
+  CHECK(names({"allowed", "weights"}) ==
+        std::vector<std::string>{"self.weights", "self.allowed", "cross.weights"});
+  const attn::Tensor beside = attn::TensorFile::open(folder / "out/result.json")
+                                  .read("self.allowed")
+                                  .converted(attn::DType::boolean);
+  CHECK(alone.shape() == attn::Shape{3, 2, 2, 2});
+  CHECK(std::ranges::equal(alone.values<std::uint8_t>(), beside.values<std::uint8_t>()));
+  options.weights = false;
+  CHECK(names({"allowed"}) == std::vector<std::string>{"self.allowed"});
 }
 
 TEST_CASE("a result with numbers that are not finite says so in its report and in result.json") {
