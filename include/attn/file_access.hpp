@@ -49,7 +49,7 @@ struct FileAccess {
   /// call only.
   std::function<void(const std::filesystem::path&, std::span<const std::byte>)> opened;
 
-  /// Files that were memory-mapped for one piece of work, such as a call of run(), which sets this.
+  /// Set by run(), draw()…: registry of files mapped in this call. Leave empty.
   std::shared_ptr<MappedFiles> mapped;
 
   /// Checkpoint folders that stay open between documents; absent = each document opens its own.

@@ -64,8 +64,7 @@ struct MapSelection {
 /// Choice among the maps of an input that is a result or any file of tensors: one map, or a stack
 /// of the maps of all layers.
 struct MapRequest {
-  /// Further files: those of the other layers of a stack of weights, the others of a comparison, or
-  /// the next ones of steps.
+  /// Further files: one per layer of a stack, map of a comparison, or decoding step.
   std::vector<std::filesystem::path> others;
   /// Name of the tensor, or of one tensor per layer with "{n}" in the place of the layer's number.
   /// Absent: the weights of a result, or the tensors of a file whose rows are weights, as layers.

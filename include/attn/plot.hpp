@@ -43,9 +43,9 @@ enum class Letters { text, outlines };
 
 /// Values that colours are spread over: one range for all panels, one a panel, or a given range. A
 /// range that is not given goes from 0 to 1 for weights of at most 12 keys, for others from 0 to
-/// the largest, at least to 0.1 up to 20 keys. For numbers of both signs 0 is in its middle,
-/// numbers of one sign that come near 0 end there; others span it, as all do in the matplotlib
-/// style.
+/// the largest, at least to 0.1 up to 20 keys. For numbers of both signs 0 is in its middle.
+/// Numbers of one sign that come near 0 end there. Others span the range, as all do in the
+/// matplotlib style.
 struct ColorRange {
   enum class Scope { shared, panel, given } scope = Scope::shared;
   double low = 0, high = 1;  ///< of Scope::given

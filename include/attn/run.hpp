@@ -101,8 +101,8 @@ struct RunReport {
   /// Why pictures that were asked for are not there: an error of each, whose place is its file.
   std::vector<Error> failed_pictures;
   std::vector<WrittenFile> files;  ///< in the order of writing
-  /// Files of an older result in the folder that the new one does not have. They were as that had
-  /// written them, and are gone.
+  /// Files of an older result in the folder that the new one does not have. They were unchanged
+  /// since that run and have been deleted.
   std::vector<std::filesystem::path> removed;
 };
 

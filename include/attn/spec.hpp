@@ -164,7 +164,7 @@ struct Mask {
                           ///< id at its position, and none if there is no key
   Tensor prefix = {};     ///< int64 [] or [B]: number of leading keys that causality, window and
                           ///< chunk do not hide
-  std::optional<std::size_t> chunk = {};  ///< a query sees the keys of its own block of that many
+  std::optional<std::size_t> chunk = {};  ///< block size: a query sees only keys of its own block
   std::optional<std::size_t> dilation =
       {};  ///< with a window: only every n-th key from the query's position, global ones apart
   Expression where = {};  ///< a truth; a key is seen only where it holds

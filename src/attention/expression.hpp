@@ -18,7 +18,7 @@
 
 namespace attn {
 
-/// The place where an expression acts: it decides on the names that are known and on its sort.
+/// The place where an expression acts: it decides which names are known, and the result's type.
 enum class ExpressionUse { score, where, weight };
 
 /// One cell of an attention, by the names of expressions.

@@ -39,8 +39,8 @@ struct NamedSize {
 /// The factors of a number of products, "B·H·Lq·Lk·d_k".
 std::vector<NamedSize> sizes_of(const ProductInfo& product, const Geometry& geometry);
 
-/// Which weights dropout keeps, drawn anew: bool of their shape. Throws Error(input) at "/dropout"
-/// if something of another shape is drawn.
+/// Draws a new dropout mask, bool, of the weights' shape. Throws Error(input) at "/dropout" if
+/// something of another shape is drawn.
 Tensor drawn_weights(const Dropout& dropout, const Geometry& geometry);
 
 /// The default factor of the scores: 1/√d_k for kinds that scale by the width, else 1.

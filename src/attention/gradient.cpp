@@ -116,9 +116,10 @@ void check_offered(const AttentionOptions& options) {
 
 void check_shape(const Tensor& gradient, const Shape& output) {
   if (gradient.shape() == output) return;
-  throw input_error(translated("the gradient of the output {1} has not the output's shape {2}",
-                               text(gradient.shape()), text(output)),
-                    "/gradient/output", translated("give one number for each of the output"));
+  throw input_error(
+      translated("the gradient of the output {1} does not have the output's shape {2}",
+                 text(gradient.shape()), text(output)),
+      "/gradient/output", translated("give one number for each of the output"));
 }
 
 // Gradients through y = x Wᵀ + b over the rows of a tensor.

@@ -246,10 +246,9 @@ class KeptRows {
 
 // Computes those rows of all tasks. A thread packs a group of columns and multiplies with it while
 // it is in its cache; threads that find no group left share the rows of unfinished groups. Each
-// begins with the same share of the columns of every task, so that it reads most of what follows,
-// such as the heads of an attention, from its own cache. No thread repacks its memory while others
-// read it, because no group is left to pack then. The sum of a number does not depend on its
-// thread. Returns false, with an incomplete y, if numbers do not fit the packing.
+// thread keeps the same columns in every product, so that they stay in its cache. No thread repacks
+// its memory while others read it, because no group is left to pack then. The sum of a number does
+// not depend on its thread. Returns false, with an incomplete y, if numbers do not fit the packing.
 template <class T, class Way>
 bool multiply_by(Way& way, std::vector<ProductTask<T>>& tasks, const RowRange& rows,
                  std::size_t threads) {

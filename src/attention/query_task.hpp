@@ -71,7 +71,7 @@ struct QueryTask {
   QueryTask(const QueryTask&) = delete;
   QueryTask& operator=(const QueryTask&) = delete;
 
-  /// Unsees the keys whose scores for a query of the block are −∞.
+  /// Clears seen[j] of the keys j whose scores for a query of the block are −∞.
   void hide_from(std::size_t query, std::span<std::uint8_t> seen) const;
 
   const KernelInputs<T>& inputs;

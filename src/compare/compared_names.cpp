@@ -80,8 +80,8 @@ std::optional<std::size_t> layer_of(const std::string& name, const CompareReques
   return AttentionName::of_tensor(name).layer();
 }
 
-// Name of a pair of tensors of which one at least has none of its own: that of the other one. The
-// names of two files are a name for both only if they are equal, or one is asked for.
+// Name of a pair in which at least one tensor is unnamed: that of the other one. The names of two
+// files are a name for both only if they are equal, or one is asked for.
 std::string name_of_both(const CompareRequest& request, const NamedOfFile& a,
                          const NamedOfFile& b) {
   if (a.first == b.first || !a.second.empty()) return a.first;

@@ -75,7 +75,7 @@ class ShownDecimals {
 /// exponent, so that only 0 looks like 0.
 std::string shown_number(double number);
 
-/// Numbers of one column: as many decimals for all as the one that needs most.
+/// Numbers of one column, all with the decimals of the number that needs most.
 std::vector<std::string> shown_column(std::span<const double> numbers);
 
 /// Texts about rows that are left out; {1} is their number.

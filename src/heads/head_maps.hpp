@@ -52,7 +52,7 @@ class ScoreReading {
   std::map<std::string, std::vector<ScoreValues>> read_;
 };
 
-/// Whether a statistic of scores is among those; of no statistics, which stand for all, it is.
+/// Whether a statistic of scores is among those. An empty list means all, so the answer is true.
 bool reads_scores(const std::vector<HeadStatistic>& statistics);
 
 /// Statistics of each head [H] of a map with tokens: means over the samples in which they have a

@@ -68,7 +68,7 @@ struct QueryBlock {
   BlockMask<T> mask;
   T* output;  ///< null = weights only
   std::size_t output_stride;
-  /// Weights up to this one are 0 in the type of the result, which may be smaller than T.
+  /// Weights ≤ vanishing underflow to 0 in the result's type.
   double vanishing;
   /// One more score in the sum of each row's exponentials, not scaled; −∞ = none.
   double sink = -std::numeric_limits<double>::infinity();

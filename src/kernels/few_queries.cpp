@@ -401,9 +401,9 @@ void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedH
   for (std::size_t key = first; key < first + count; key += keys_at_a_time) {
     KeyStep<T> keys;
     keys.range = {key, std::min(key + keys_at_a_time, first + count)};
-    // 1. The first queries. What they all see is measured while it is read for them; many queries
-    // that do not lie side by side are faster after a pass that measures it and brings it into the
-    // cache.
+    // 1. The first queries. Keys that all queries see are measured while they are read; many
+    // queries that do not lie side by side are faster after a pass that measures these and brings
+    // them into the cache.
     const std::size_t next = std::min(keys_at_a_time, first + count - keys.range.end);
     const auto sees_all = [&](const QueryRow<T>& one) {
       const Range own = one.own(keys.range);

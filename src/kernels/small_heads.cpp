@@ -298,7 +298,7 @@ class Panel {
     const Tag d;
     const std::size_t width = block_.sizes.value_width;
     std::array<double, columns> total{}, factor{};
-    // Sums of exponentials of 0 are those of rows that see no key.
+    // A zero sum means that the row sees no key.
     for (std::size_t i = 0; i < count_; ++i) {
       total[i] = sums_.value(output_width_ * columns + i);
       if (total[i] == 0) ++outcome.empty_rows;

@@ -28,8 +28,7 @@ namespace {
 
 constexpr std::size_t most_predicted = 10;
 
-// Labels of bins of positions: each that of its first position, or its number, as pictures have it
-// where there are no labels.
+// Labels of pooled bins: that of the bin's first position, else its number.
 std::vector<std::string> bin_labels(const std::vector<std::string>& labels, const char* prefix,
                                     std::size_t positions, std::size_t bins) {
   if (positions == bins) return labels;

@@ -72,8 +72,7 @@ using TensorNames = std::map<WeightPurpose, std::vector<std::string>>;
 
 /// Rules that may differ from layer to layer.
 struct ModelLayer {
-  /// The number of keys that are seen: with causality those up to the query, its own among them,
-  /// else those on either side of it.
+  /// Window in keys: causal, the query's key and those before it; else that many on each side.
   std::optional<std::size_t> window;
   std::optional<Rotary> rotary;
   double scale = 1;      ///< of the scores
@@ -185,10 +184,9 @@ struct Architecture {
   ModelHead head;
   std::vector<ModelStack> stacks;  ///< one, or an encoder and a decoder
   std::optional<VisionPart> vision;
-  /// That of the texts, of a model of pictures and texts; else null.
+  /// The language model's configuration in a model of pictures and texts; else null.
   std::shared_ptr<const Architecture> text;
-  /// Of an encoder-decoder whose encoder has sizes and rules of its own: these, with the same first
-  /// stack; else null.
+  /// The encoder's own configuration where it differs, with the same first stack; else null.
   std::shared_ptr<const Architecture> encoder;
   std::optional<std::int64_t> pad_id, decoder_start_id;
   std::optional<HiddenTokens> hidden;

@@ -73,7 +73,7 @@ class TokenizerFolder {
            !files_.sentencepiece;
   }
   const TokenizerFiles& files() const { return files_; }
-  /// Those of the decoder's tokenizer, if it has one of its own.
+  /// Those of the decoder's tokenizer, if it has a separate one.
   std::optional<TokenizerFiles> decoder_files() const {
     if (!decoder_) return std::nullopt;
     TokenizerFiles files = files_;

@@ -59,8 +59,8 @@ struct NamedPicture {
 };
 
 /// Pictures of a kind that a run draws of these attentions; none of kinds that runs do not draw.
-/// The first has the bare name of the kind. `of_model`: masks of layers that see a window and of
-/// those that see all are pictures of their own.
+/// The first has the bare name of the kind. `of_model`: windowed and full layers get
+/// separate mask pictures.
 std::vector<NamedPicture> pictures_of(PlotKind kind,
                                       const std::vector<PlannedAttention>& attentions,
                                       bool of_model);

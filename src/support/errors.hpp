@@ -24,7 +24,7 @@ constexpr bool names_option(std::string_view where) {
   return true;
 }
 
-/// Several errors of one input. As an Error it is the first of them.
+/// Several errors of one input. Caught as Error, it is the first error.
 class SeveralErrors : public Error {
  public:
   /// `errors` are not empty.

@@ -17,8 +17,8 @@ class SentencePieceProcessor;
 }  // namespace sentencepiece
 
 // Models that cut words into tokens. Each has cut(word, result), which appends the word's tokens in
-// order; a word is UTF-8 and not empty. unknown_id() is the token of what has none, if there is
-// one.
+// order; a word is UTF-8 and not empty. unknown_id() is the id of the token that replaces unknown
+// pieces, if there is one.
 
 namespace attn {
 

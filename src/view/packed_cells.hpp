@@ -63,8 +63,7 @@ struct CellPlan {
   std::size_t side = 0;            ///< queries and keys beyond this number are pooled; 0 = none are
   std::size_t strongest_keys = 0;  ///< kept of each query of a pooled map
 
-  /// Number of rows or columns that a map keeps of `positions`: those that evenly sized bins of
-  /// them leave.
+  /// Number of rows or columns that a map keeps of `positions`: the number of equal bins.
   std::size_t kept(std::size_t positions) const noexcept;
 };
 
@@ -97,7 +96,8 @@ class Thumbnails {
 
   void add(const ReducedMap& map, bool diverging);
 
-  /// The codes of all: weights as shares of a range, what is diverging of one about 0.
+  /// The codes of all: weights are coded relative to [least, most], diverging maps to
+  /// [−furthest, furthest].
   std::string codes(double least, double most, double furthest) const;
 
  private:

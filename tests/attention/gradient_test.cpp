@@ -281,7 +281,7 @@ TEST_CASE("what gradients are not offered for is refused") {
     return error_from([&] { attn::gradients(of, output); });
   };
   CHECK(error(request, random.normal({1, 3, 2})) ==
-        "the gradient of the output [1,3,2] has not the output's shape [1,1,3,2]\n"
+        "the gradient of the output [1,3,2] does not have the output's shape [1,1,3,2]\n"
         "  where: /gradient/output\n"
         "  help:  give one number for each of the output");
   AttentionRequest normed = request;

@@ -43,7 +43,7 @@ TEST_CASE("keys without a meaning for a document's kind are problems at their pl
             "the gradient has no output\n  where: doc.json, /gradient/output\n"
             "  help:  give the gradient of the output, in its shape"},
            {sdpa + R"(,"gradient":{"output":{"zeros":[2,3]}}})",
-            "the gradient of the output [2,3] has not the output's shape [2,3,4]\n"
+            "the gradient of the output [2,3] does not have the output's shape [2,3,4]\n"
             "  where: doc.json, /gradient/output\n  help:  give one number for each of the output"},
            {layer + R"(,"gradient":{"output":{"zeros":[1,2,4]}}})",
             "there are no gradients through layers\n  where: doc.json, /gradient\n"
