@@ -55,7 +55,7 @@ class Tensor {
  public:
   Tensor() = default;
 
-  /// Takes the elements over. Throws Error(internal) if their number is not element_count(shape).
+  /// Takes the elements over. Throws Error(usage) if their number is not element_count(shape).
   template <class T>
   Tensor(Shape shape, std::vector<T> elements) {  // NOLINT(performance-*): moved
     auto owner = std::make_shared<const std::vector<T>>(std::move(elements));
@@ -78,19 +78,24 @@ class Tensor {
   DType dtype() const noexcept { return dtype_; }
   const void* bytes() const noexcept { return elements_; }
 
-  /// Elements in row-major order. Throws Error(internal) if dtype() is not dtype_of<T>().
+  /// Elements in row-major order. Throws Error(usage) if dtype() is not dtype_of<T>(): converted()
+  /// gives a tensor of another type.
   template <class T>
   std::span<const T> values() const {
     check_stored(dtype_of<T>());
     return {static_cast<const T*>(elements_), size_};
   }
 
+  /// The element at an index per axis, of any type, as a double: weights.at({0, 2}). Throws
+  /// Error(usage) for another number of indices, or one beyond the end of its axis.
+  double at(std::initializer_list<std::size_t> index) const;
+
   /// This tensor's numbers in another dtype; shares the elements if it is the same. Floats are
   /// rounded to nearest, halves to even. As int64, numbers beyond the range become its ends and NaN
   /// becomes 0; as booleans, all numbers but 0 are true. An absent tensor stays absent.
   Tensor converted(DType dtype) const;
 
-  /// These elements, shared, in another shape. Throws Error(internal) if it has another number of
+  /// These elements, shared, in another shape. Throws Error(usage) if it has another number of
   /// elements.
   Tensor reshaped(Shape shape) const;
 

@@ -162,6 +162,22 @@ Tensor Tensor::converted(DType dtype) const {
   });
 }
 
+double Tensor::at(std::initializer_list<std::size_t> index) const {
+  const Shape place(index);
+  std::size_t element = 0;
+  bool inside = place.size() == rank();
+  for (std::size_t axis = 0; inside && axis < rank(); ++axis) {
+    inside = place[axis] < shape_[axis];
+    element = element * shape_[axis] + place[axis];
+  }
+  if (!inside || !*this) {
+    throw Error(ErrorKind::usage,
+                translated("a tensor {1} has no element {2}", text(shape_), text(place)), "",
+                translated("give an index per axis, each below the size of its axis"));
+  }
+  return part_of(*this, element, {1}).converted(DType::float64).values<double>()[0];
+}
+
 Tensor Tensor::reshaped(Shape shape) const {
   if (!*this)
     throw Error(ErrorKind::internal, translated("an absent tensor was given a shape"), "", "");
@@ -173,8 +189,10 @@ Tensor Tensor::reshaped(Shape shape) const {
 void Tensor::adopt(Shape shape, DType dtype, const void* elements, std::size_t count,
                    std::shared_ptr<const void> owner) {
   if (element_count(shape) != count) {
-    throw Error(ErrorKind::internal,
-                translated("{1} elements cannot have the shape {2}", count, text(shape)), "", "");
+    throw Error(ErrorKind::usage,
+                translated("{1} elements cannot have the shape {2}", count, text(shape)), "",
+                translated("give {1}",
+                           translated_count(element_count(shape), "{1} element", "{1} elements")));
   }
   shape_ = std::move(shape);
   dtype_ = dtype;
@@ -185,8 +203,9 @@ void Tensor::adopt(Shape shape, DType dtype, const void* elements, std::size_t c
 
 void Tensor::check_stored(DType dtype) const {
   if (dtype != dtype_) {
-    throw Error(ErrorKind::internal,
-                translated("a tensor of {1} was read as {2}", name(dtype_), name(dtype)), "", "");
+    throw Error(ErrorKind::usage,
+                translated("a tensor of {1} was read as {2}", name(dtype_), name(dtype)), "",
+                translated("read it as it is stored, or convert it first"));
   }
   if (is_shape_only(*this)) {
     throw Error(

@@ -110,17 +110,35 @@ TEST_CASE("a tensor knows its shape, dtype and elements") {
   CHECK(Tensor({}, std::vector<float>{5}).rank() == 0);
 }
 
-TEST_CASE("elements that do not fill the shape are a broken promise") {
+TEST_CASE("elements that do not fill the shape are a mistake of the caller") {
   CHECK_THROWS_WITH_AS(Tensor({2, 3}, std::vector<float>(5)),
-                       "5 elements cannot have the shape [2,3]", Error);
-  CHECK(kind_of_error([] { Tensor({2, 3}, std::vector<float>(7)); }) == ErrorKind::internal);
+                       "5 elements cannot have the shape [2,3]\n  help:  give 6 elements", Error);
+  CHECK(kind_of_error([] { Tensor({2, 3}, std::vector<float>(7)); }) == ErrorKind::usage);
 }
 
 TEST_CASE("elements are read only as what they are stored as") {
   const Tensor tensor({1}, std::vector<float>{1});
-  CHECK_THROWS_WITH_AS(tensor.values<double>(), "a tensor of float32 was read as float64", Error);
-  CHECK_THROWS_WITH_AS(tensor.values<std::uint8_t>(), "a tensor of float32 was read as bool",
+  const std::string help = "\n  help:  read it as it is stored, or convert it first";
+  CHECK_THROWS_WITH_AS(tensor.values<double>(),
+                       ("a tensor of float32 was read as float64" + help).c_str(), Error);
+  CHECK_THROWS_WITH_AS(tensor.values<std::uint8_t>(),
+                       ("a tensor of float32 was read as bool" + help).c_str(), Error);
+  CHECK(kind_of_error([&] { tensor.values<double>(); }) == ErrorKind::usage);
+}
+
+TEST_CASE("an element of any type is read at its index") {
+  const Tensor tensor({2, 3}, {0, 1, 2, 3, 4, 5.5F});
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {
+    CHECK(tensor.converted(dtype).at({1, 2}) == 5.5);
+    CHECK(tensor.converted(dtype).at({0, 1}) == 1);
+  }
+  CHECK(tensor.converted(DType::int64).at({1, 0}) == 3);
+  CHECK(Tensor({}, std::vector<float>{7}).at({}) == 7);
+  const std::string help = "\n  help:  give an index per axis, each below the size of its axis";
+  CHECK_THROWS_WITH_AS(tensor.at({1, 3}), ("a tensor [2,3] has no element [1,3]" + help).c_str(),
                        Error);
+  CHECK_THROWS_WITH_AS(tensor.at({1}), ("a tensor [2,3] has no element [1]" + help).c_str(), Error);
+  CHECK(kind_of_error([] { Tensor().at({}); }) == ErrorKind::usage);
 }
 
 TEST_CASE("copies and reshaped tensors share the elements") {
@@ -130,7 +148,8 @@ TEST_CASE("copies and reshaped tensors share the elements") {
   const Tensor reshaped = tensor.reshaped({3, 1, 2});
   CHECK(reshaped.shape() == Shape{3, 1, 2});
   CHECK(reshaped.bytes() == tensor.bytes());
-  CHECK_THROWS_WITH_AS(tensor.reshaped({4}), "6 elements cannot have the shape [4]", Error);
+  CHECK_THROWS_WITH_AS(tensor.reshaped({4}),
+                       "6 elements cannot have the shape [4]\n  help:  give 4 elements", Error);
 }
 
 TEST_CASE("a borrowed tensor keeps the owner of its elements alive") {
