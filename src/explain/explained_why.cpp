@@ -448,11 +448,8 @@ class WhyExplanation {
   }
 
   static std::string token_text(const ModelFolder& folder, std::size_t token) {
-    const auto& tokenizer = folder.writing_tokenizer();
-    if (!tokenizer) return std::to_string(token);
-    const auto id = static_cast<std::int64_t>(token);
-    // The space before it is kept only after another token.
-    return in_quotes(one_line(written_tokens(tokenizer, {id, id}).back()));
+    const auto written = written_token(folder, static_cast<std::int64_t>(token));
+    return written ? in_quotes(one_line(*written)) : std::to_string(token);
   }
 
   const ExplainOptions& options_;

@@ -37,11 +37,7 @@ std::vector<double> logarithms(const Tensor& logits) {
 }
 
 std::string token_text(const ModelFolder& folder, std::size_t id) {
-  const auto& tokenizer = folder.writing_tokenizer();
-  if (!tokenizer) return std::to_string(id);
-  const auto own = static_cast<std::int64_t>(id);
-  // After another token, so that a space before it stays.
-  return written_tokens(tokenizer, {own, own}).back();
+  return written_token(folder, static_cast<std::int64_t>(id)).value_or(std::to_string(id));
 }
 
 // Logarithms of the predicted probabilities: of each sample the token after its last one, or of a

@@ -401,4 +401,10 @@ std::vector<std::string> written_tokens(const std::optional<Tokenizer>& tokenize
   return result;
 }
 
+std::optional<std::string> written_token(const ModelFolder& folder, std::int64_t id) {
+  const auto& tokenizer = folder.writing_tokenizer();
+  if (!tokenizer) return std::nullopt;
+  return written_tokens(tokenizer, {id, id}).back();
+}
+
 }  // namespace attn

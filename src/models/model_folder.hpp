@@ -94,4 +94,8 @@ class ModelFolders {
 std::vector<std::string> written_tokens(const std::optional<Tokenizer>& tokenizer,
                                         const std::vector<std::int64_t>& ids);
 
+/// One token as it is written behind another, with the space that it may begin with; absent without
+/// a tokenizer.
+std::optional<std::string> written_token(const ModelFolder& folder, std::int64_t id);
+
 }  // namespace attn

@@ -440,10 +440,8 @@ DrawnSplits KindRun::drawn_splits() const {
   if (!both) drawn.read = drawn.tokens;
   if (!why_->logit) return drawn;
   const auto id = static_cast<std::int64_t>(why_->logit->token);
-  // The space before it is kept only after another token.
-  const auto& tokenizer = folder.writing_tokenizer();
-  drawn.token =
-      tokenizer ? in_quotes(written_tokens(tokenizer, {id, id}).back()) : std::to_string(id);
+  const std::optional<std::string> token = written_token(folder, id);
+  drawn.token = token ? in_quotes(*token) : std::to_string(id);
   return drawn;
 }
 
