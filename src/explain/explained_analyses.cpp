@@ -26,16 +26,6 @@ struct NormsOfPosition {
   double mixing = 0;
 };
 
-// Positions with the largest numbers, the largest first.
-std::vector<std::size_t> largest_of(const std::vector<double>& numbers, std::size_t most) {
-  std::vector<std::size_t> order(numbers.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return numbers[a] > numbers[b]; });
-  order.resize(std::min(most, order.size()));
-  return order;
-}
-
 std::vector<double> row_of(const Tensor& matrix, std::size_t row) {
   const std::size_t width = matrix.shape().back();
   const Tensor own = part_of(matrix, row * width, {width}).converted(DType::float64);

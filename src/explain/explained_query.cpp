@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -148,17 +147,11 @@ ExplainedQuery::ExplainedQuery(const AttentionRequest& request, const AttentionR
                         }},
              request.score);
 
-  const auto weights = row(result.weights);
+  std::vector<double> weights = row(result.weights);
   // NaN has no place in an order; all of a row are NaN or hidden then.
-  const auto weight = [&](std::size_t j) { return std::isnan(weights[j]) ? 1.0 : weights[j]; };
-  std::vector<std::size_t> order(weights.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const std::size_t count = std::min(heaviest_keys, order.size());
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
-                    [&](std::size_t a, std::size_t b) {
-                      return weight(a) != weight(b) ? weight(a) > weight(b) : a < b;
-                    });
-  for (std::size_t i = 0; i < count; ++i) shown_keys_.include(order[i]);
+  std::ranges::replace_if(
+      weights, [](double weight) { return std::isnan(weight); }, 1.0);
+  for (const std::size_t key : largest_of(weights, heaviest_keys)) shown_keys_.include(key);
 }
 
 std::span<const double> ExplainedQuery::query() const {

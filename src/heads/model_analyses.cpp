@@ -118,15 +118,9 @@ Lens::Lens(ModelRequest& request, std::size_t likeliest)
           static_cast<const std::byte*>(logits.bytes()) + i * words * size_of(logits.dtype()),
           std::make_shared<const Tensor>(logits));
       const std::vector<double> scores = logarithms(row);
-      std::vector<std::size_t> order(words);
-      for (std::size_t k = 0; k < words; ++k) order[k] = k;
-      const std::size_t count = std::min(likeliest_, words);
-      std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count),
-                        order.end(), [&](std::size_t a, std::size_t b) {
-                          return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
-                        });
+      const std::vector<std::size_t> order = largest_of(scores, likeliest_);
       const std::size_t at = ((sample * layers_ + layer) * longest_ + i) * likeliest_;
-      for (std::size_t k = 0; k < count; ++k) {
+      for (std::size_t k = 0; k < order.size(); ++k) {
         ids_[at + k] = static_cast<std::int64_t>(order[k]);
         probabilities_[at + k] = std::exp(scores[order[k]]);
       }

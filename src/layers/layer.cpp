@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -265,13 +264,7 @@ class LayerPass {
 }  // namespace
 
 std::vector<ExpertShare> best_experts(const Experts& experts, std::span<const double> scores) {
-  std::vector<std::size_t> order(experts.count);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(experts.chosen),
-                    order.end(), [&](std::size_t a, std::size_t b) {
-                      return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
-                    });
-  const auto taken = std::span(order).first(experts.chosen);
+  const std::vector<std::size_t> taken = largest_of(scores, experts.chosen);
   const auto power = [&](std::size_t e) { return std::exp(scores[e] - scores[taken.front()]); };
   std::vector<ExpertShare> shares;
   if (experts.shares == ShareRule::of_near) {

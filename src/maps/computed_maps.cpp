@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -379,28 +378,12 @@ Prediction prediction_of(std::size_t position, const Tensor& logits, const Model
   const Tensor numbers = logits.converted(DType::float64);
   const auto scores = numbers.values<double>();
   const double whole = log_sum_exp(scores);
-  std::vector<std::int64_t> ids(scores.size());
-  std::iota(ids.begin(), ids.end(), std::int64_t{0});
-  const std::size_t count = std::min(most_predicted, ids.size());
-  // The lower id comes first where scores are equal.
-  std::partial_sort(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(count), ids.end(),
-                    [&](std::int64_t a, std::int64_t b) {
-                      const double first = scores[static_cast<std::size_t>(a)];
-                      const double second = scores[static_cast<std::size_t>(b)];
-                      return first != second ? first > second : a < b;
-                    });
   Prediction result;
   result.position = position;
-  for (std::size_t i = 0; i < count; ++i) {
-    Prediction::Token token;
-    token.id = ids[i];
-    if (const auto& tokenizer = folder.writing_tokenizer()) {
-      // Behind another token, a space before the token is kept.
-      const auto pair = written_tokens(tokenizer, {ids[i], ids[i]});
-      token.text = pair.back();
-    }
-    token.probability = std::exp(scores[static_cast<std::size_t>(ids[i])] - whole);
-    result.likeliest.push_back(std::move(token));
+  for (const std::size_t best : largest_of(scores, most_predicted)) {
+    const auto id = static_cast<std::int64_t>(best);
+    result.likeliest.push_back(
+        {id, written_token(folder, id).value_or(""), std::exp(scores[best] - whole)});
   }
   return result;
 }

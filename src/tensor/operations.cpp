@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -175,6 +176,21 @@ NotFinite not_finite(const Tensor& tensor, bool hiding, std::size_t threads) {
     return not_finite_by_bits(numbers, bits_of(std::numeric_limits<T>::infinity()), hiding,
                               threads);
   });
+}
+
+std::vector<std::size_t> largest_of(std::span<const double> numbers, std::size_t count) {
+  std::vector<std::size_t> places(numbers.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  count = std::min(count, places.size());
+  std::partial_sort(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(count),
+                    places.end(), [&](std::size_t a, std::size_t b) {
+                      const double one = numbers[a], other = numbers[b];
+                      if (one > other || one < other) return one > other;
+                      if (std::isnan(one) != std::isnan(other)) return std::isnan(other);
+                      return a < b;
+                    });
+  places.resize(count);
+  return places;
 }
 
 Shape index_of(std::size_t element, const Shape& shape) {

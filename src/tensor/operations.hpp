@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "attn/tensor.hpp"
 
@@ -43,6 +44,10 @@ struct NotFinite {
 /// Those of a tensor of floats, none of other types; with `hiding` −∞ is none of them. Not for
 /// shapes alone. `threads` 0 = as many as the machine has.
 NotFinite not_finite(const Tensor& tensor, bool hiding = false, std::size_t threads = 1);
+
+/// The places of the `count` largest numbers, or of all if there are fewer, the largest first; of
+/// equal ones the lower place comes first, and NaN last.
+std::vector<std::size_t> largest_of(std::span<const double> numbers, std::size_t count);
 
 /// The indices along the axes of the element with that number in row-major order.
 Shape index_of(std::size_t element, const Shape& shape);

@@ -15,6 +15,7 @@
 #include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
+#include "tensor/operations.hpp"
 #include "view/map_rows.hpp"
 #include "view/packed_cells.hpp"
 
@@ -409,16 +410,10 @@ void PageMaker::take(const std::string& attention, std::size_t head,
       std::tie(pair.query, pair.key) = split.pairs[n];
       pair.score = split.scores[n];
       const auto terms = split.parts.values<double>().subspan(n * each, each);
-      std::vector<std::size_t> order(each);
-      std::iota(order.begin(), order.end(), std::size_t{0});
-      const std::size_t count = std::min(most_terms, each);
-      std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count),
-                        order.end(), [&](std::size_t a, std::size_t b) {
-                          const double one = std::abs(terms[a]), other = std::abs(terms[b]);
-                          return one != other ? one > other : a < b;
-                        });
-      for (std::size_t at = 0; at < count && terms[order[at]] != 0; ++at) {
-        pair.strongest.push_back({order[at] / B, order[at] % B, terms[order[at]]});
+      std::vector<double> strengths;
+      for (const double term : terms) strengths.push_back(std::abs(term));
+      for (const std::size_t at : largest_of(strengths, most_terms)) {
+        if (terms[at] != 0) pair.strongest.push_back({at / B, at % B, terms[at]});
       }
     }
   }

@@ -159,6 +159,14 @@ TEST_CASE("NaN and infinities are counted in every type, -inf unless it hides") 
   CHECK(attn::index_of(3 * 5 + 4, {2, 3, 5}) == Shape{1, 0, 4});
 }
 
+TEST_CASE("the largest numbers come first, of equal ones the lower place, and NaN last") {
+  using Places = std::vector<std::size_t>;
+  const std::vector<double> numbers{1, NAN, 3, 3, -INFINITY, NAN};
+  CHECK(attn::largest_of(numbers, 2) == Places{2, 3});
+  CHECK(attn::largest_of(numbers, 9) == Places{2, 3, 0, 4, 1, 5});
+  CHECK(attn::largest_of({}, 3).empty());
+}
+
 TEST_CASE("a tensor is repeated along its first axis") {
   const Tensor twice = attn::repeated(Tensor({1, 2}, {1, 2}), 2);
   CHECK(twice.shape() == Shape{2, 2});
