@@ -29,16 +29,13 @@
 #include "support/parallel_for.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "support/work_budget.hpp"
 
 namespace attn {
 namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// A batch whose results go to BatchOptions::answer, in the order of the documents.
 class Answers {

@@ -13,6 +13,7 @@
 #include "models/pass_changes.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
+#include "support/work_budget.hpp"
 
 namespace attn {
 namespace {
@@ -187,8 +188,7 @@ void complete_answer(Plan& plan, std::size_t threads,
         {request->prompts[b], std::move(answer.ids), {}, std::move(answer.probabilities)});
   }
   if (request->answer->given.empty()) {
-    report.generation_seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report.generation_seconds = seconds_since(start);
   }
   report.answer_parts = request->parts.names;
   for (std::size_t n = 0; n < last_stack(*request).layers.size(); ++n) {

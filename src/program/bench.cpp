@@ -24,6 +24,7 @@
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
+#include "support/work_budget.hpp"
 
 namespace attn {
 namespace {
@@ -31,7 +32,7 @@ namespace {
 double seconds_of(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return seconds_since(start);
 }
 
 double median(std::vector<double> numbers) {

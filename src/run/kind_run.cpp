@@ -24,6 +24,7 @@
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "support/work_budget.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/operations.hpp"
 #include "why/why.hpp"
@@ -69,10 +70,6 @@ std::string put_together(const std::vector<std::string>& tokens) {
 constexpr std::size_t most_pictures = 200;
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 }  // namespace
 
