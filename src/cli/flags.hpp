@@ -54,15 +54,6 @@ bool parse_number(const std::string& text, Number& number) {
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
-/// The names of a table, whose rows each have one.
-template <class Table>
-std::vector<std::string_view> names_of(const Table& table) {
-  std::vector<std::string_view> names;
-  names.reserve(std::size(table));
-  for (const auto& row : table) names.push_back(row.name);
-  return names;
-}
-
 /// The row of that name. Throws Error(usage) with the nearest name.
 template <class Table>
 const auto& chosen(const std::string& flag, const std::string& text, const Table& table) {

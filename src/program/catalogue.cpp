@@ -18,13 +18,6 @@
 namespace attn {
 namespace {
 
-template <class Table>
-std::vector<std::string_view> names_of(const Table& table) {
-  std::vector<std::string_view> names;
-  for (const auto& row : table) names.push_back(row.name);
-  return names;
-}
-
 template <class Names>
 std::string joined(const Names& names, std::string_view between) {
   std::string text;
