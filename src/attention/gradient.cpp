@@ -170,7 +170,7 @@ Gradients gradients(const AttentionRequest& request, const Tensor& output_gradie
   const Tensor gradient = output_gradient.converted(DType::float64);
   Numbers to_output, to_gate;
   for (std::size_t n = 0; n < gate.size(); ++n) {
-    const double opened = 1 / (1 + std::exp(-gate.values<double>()[n]));
+    const double opened = sigmoid(gate.values<double>()[n]);
     const double dy = gradient.values<double>()[n];
     to_output.push_back(dy * opened);
     to_gate.push_back(dy * output.values<double>()[n] * opened * (1 - opened));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -75,6 +76,10 @@ struct ActivationCurve {
 
 /// f(x) in double precision.
 double activated(double x, const ActivationCurve& by);
+/// 1 / (1 + e⁻ˣ)
+inline double sigmoid(double x) noexcept {
+  return 1 / (1 + std::exp(-x));
+}
 
 /// Replace a product by its activation, by the activation of `gates` times the product, by its sum
 /// with `base`. Both tensors have the product's shape and type.

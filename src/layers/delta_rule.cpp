@@ -11,10 +11,6 @@
 namespace attn {
 namespace {
 
-double sigmoid(double x) {
-  return 1 / (1 + std::exp(-x));
-}
-
 double silu(double x) {
   return activated(x, curve_of(Activation::silu));
 }

@@ -71,7 +71,7 @@ void add_shared(const SharedExpert& shared, const ActivationCurve& curve, const 
   const Tensor scores =
       shared.share ? apply(shared.share, x, threads).converted(DType::float64) : Tensor();
   for (std::size_t i = 0; i < total.size(); ++i) {
-    const double share = scores ? 1 / (1 + std::exp(-scores.values<double>()[i / width])) : 1;
+    const double share = scores ? sigmoid(scores.values<double>()[i / width]) : 1;
     total[i] += share * out.values<double>()[i];
   }
 }

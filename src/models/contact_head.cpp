@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "attention/linear.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"
 
@@ -69,7 +70,7 @@ Tensor ContactHead::probabilities(const std::vector<double>& logits) const {
   const auto n = static_cast<std::size_t>(std::lround(std::sqrt(logits.size())));
   std::vector<double> numbers;
   numbers.reserve(logits.size());
-  for (const double logit : logits) numbers.push_back(1 / (1 + std::exp(-logit - bias_)));
+  for (const double logit : logits) numbers.push_back(sigmoid(logit + bias_));
   return {{1, n, n}, std::move(numbers)};
 }
 

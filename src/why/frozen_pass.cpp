@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attention/attention_name.hpp"
+#include "attention/linear.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {
@@ -152,7 +153,7 @@ class Freezer {
     own.values = all_rows(value_of(request.score));
     if (request.gate) {
       own.gates = rows_at(request.gate, choice_.positions);
-      for (double& x : own.gates.numbers) x = 1 / (1 + std::exp(-x));
+      for (double& x : own.gates.numbers) x = sigmoid(x);
     }
     own.weights = std::move(weights_read);
     return own;
