@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "attn/document.hpp"
 #include "attn/error.hpp"
@@ -100,36 +102,61 @@ std::span<const Named<DType>> dtypes(const KindInfo& kind) {
 
 using Reading = DocumentKey::Reading;
 
-template <class Member>
-void read_value(const KeyValue& given, Member& member) {
-  member = FieldType<Member>::read(given.value, given.place);
+// A plain key whose value goes as it is to the member at the end of the path, whose type says how
+// it is read and, unless one is given, its schema.
+template <auto... path>
+constexpr DocumentKey stored(std::string_view name, bool (*takes)(const KindInfo&),
+                             std::string_view meaning, bool leaves_sizes = false,
+                             Schema schema = {}) {
+  using Member = std::remove_cvref_t<decltype((std::declval<PlainValues&>().*....*path))>;
+  constexpr auto read = [](const KeyValue& given, PlainValues& values) {
+    (values.*....*path) = FieldType<Member>::read(given.value, given.place);
+  };
+  if (schema.empty()) schema = FieldType<Member>::schema;
+  return {name, takes, meaning, schema, Reading::plain, read, leaves_sizes};
 }
+
+// An option that is read in turn by a function of its place, type and tensors.
+template <auto member, auto read>
+constexpr DocumentKey in_turn(std::string_view name, bool (*takes)(const KindInfo&),
+                              std::string_view meaning, Schema schema, bool leaves_sizes = false) {
+  constexpr auto take = [](const KeyValue& given, PlainValues& values) {
+    values.options.*member = read(given.value, given.place, values.numbers(), *given.tensors);
+  };
+  return {name, takes, meaning, schema, Reading::in_turn, take, leaves_sizes};
+}
+
+Tensor read_tensor(const JsonValue& value, const std::string& place, DType dtype,
+                   TensorSource& tensors) {
+  return tensors.read(value, dtype, place);
+}
+
+constexpr Schema tensor = FieldType<Tensor>::schema, text = FieldType<std::string>::schema,
+                 truth = FieldType<bool>::schema, count = FieldType<std::size_t>::schema,
+                 positive_number = R"("type": "number", "exclusiveMinimum": 0)";
 
 constexpr std::array<DocumentKey, 69> keys{{
     {"attention", all,
      to_translate("the kind of attention, or a list of kinds; \"model\" where a model is given"),
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
-    {"model", model, to_translate("checkpoint folder, instead of a kind of attention"),
-     R"("type": "string")"},
+    {"model", model, to_translate("checkpoint folder, instead of a kind of attention"), text},
     {"architecture", model,
-     to_translate("file with a row of the table of models, instead of the known one"),
-     R"("type": "string")"},
+     to_translate("file with a row of the table of models, instead of the known one"), text},
     {"image", model, to_translate("pictures that a model of pictures reads, a file or several"),
      R"("oneOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}])"},
     {"token_types", model, to_translate("like token_ids, for models that have token types"),
      R"("$ref": "#/$defs/ids")"},
-    {"special_tokens", model, to_translate("whether the tokenizer's template is applied to text"),
-     R"("type": "boolean")", Reading::plain,
-     [](const KeyValue& given, PlainValues& values) { read_value(given, values.special_tokens); }},
+    stored<&PlainValues::special_tokens>(
+        "special_tokens", model,
+        to_translate("whether the tokenizer's template is applied to text")),
     {"decoder_text", model, to_translate("what the decoder of an encoder-decoder reads"),
      R"("$ref": "#/$defs/texts")"},
     {"decoder_token_ids", model, to_translate("the same, as token ids"),
      R"("$ref": "#/$defs/ids")"},
     {"decoder_tokenizer", model,
      to_translate("folder or tokenizer.json of a decoder whose vocabulary is not the encoder's"),
-     R"("type": "string")"},
-    {"logits", model, to_translate("true: write the logits of each position too"),
-     R"("type": "boolean")"},
+     text},
+    {"logits", model, to_translate("true: write the logits of each position too"), truth},
     {"heads_off", model,
      to_translate("heads by layer whose outputs are zeros before the output projection"),
      R"("type": "object", "additionalProperties": {"type": "array", "items": {"type": "integer", "minimum": 0}})"},
@@ -139,35 +166,28 @@ constexpr std::array<DocumentKey, 69> keys{{
     {"patch", model,
      to_translate("another text, and the part of the model whose output is taken from it"),
      R"("type": "object", "additionalProperties": false, "properties": {"text": {"type": "string"}, "token_ids": {"type": "array", "items": {"type": "integer", "minimum": 0}}, "at": {"type": "string"}})"},
-    {"generate", model, to_translate("largest number of tokens to generate after the text"),
-     R"("type": "integer", "minimum": 1)"},
+    {"generate", model, to_translate("largest number of tokens to generate after the text"), count},
     {"continue", model, to_translate("a text to read after the text, in place of a generated one"),
      R"("type": "string", "minLength": 1)"},
     {"parts", model,
      to_translate("parts of the text whose shares of the answer's attention are wanted: ranges of "
                   "characters by name, or \"special\" for what stands between special tokens"),
      R"("oneOf": [{"const": "special"}, {"type": "object", "minProperties": 1, "additionalProperties": {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "integer", "minimum": 0}}}])"},
-    {"chat", model, to_translate("refused with the reason: chat templates are not run"),
-     R"("type": "boolean")"},
+    {"chat", model, to_translate("refused with the reason: chat templates are not run"), truth},
     {"messages", model, to_translate("refused with the reason: chat templates are not run"),
      R"("type": "array", "items": {"type": "object", "required": ["role", "content"], "properties": {"role": {"type": "string"}, "content": {"type": "string"}}})"},
-    {"query", queries, to_translate("tensor [L,D], [B,L,D] or [B,H,L,D]"),
-     R"("$ref": "#/$defs/tensor")"},
-    {"key", queries, to_translate("tensor; the query if absent"), R"("$ref": "#/$defs/tensor")"},
-    {"value", values, to_translate("tensor; the key if absent"), R"("$ref": "#/$defs/tensor")"},
-    {"x", hidden_states, to_translate("hidden states [L,E] or [B,L,E]"),
-     R"("$ref": "#/$defs/tensor")"},
+    {"query", queries, to_translate("tensor [L,D], [B,L,D] or [B,H,L,D]"), tensor},
+    {"key", queries, to_translate("tensor; the query if absent"), tensor},
+    {"value", values, to_translate("tensor; the key if absent"), tensor},
+    {"x", hidden_states, to_translate("hidden states [L,E] or [B,L,E]"), tensor},
     {"memory", second_sequence, to_translate("hidden states that keys and values come from"),
-     R"("$ref": "#/$defs/tensor")"},
-    {"past_key", queries, to_translate("rows before those of the key"),
-     R"("$ref": "#/$defs/tensor")"},
-    {"past_value", queries, to_translate("rows before those of the value"),
-     R"("$ref": "#/$defs/tensor")"},
+     tensor},
+    {"past_key", queries, to_translate("rows before those of the key"), tensor},
+    {"past_value", queries, to_translate("rows before those of the value"), tensor},
     {"block_table", plain,
-     to_translate("pages of key and value in their order, [M] or [B,M]; -1 = none"),
-     R"("$ref": "#/$defs/tensor")"},
+     to_translate("pages of key and value in their order, [M] or [B,M]; -1 = none"), tensor},
     {"scores", given_scores, to_translate("given scores [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]"),
-     R"("$ref": "#/$defs/tensor")"},
+     tensor},
     {"tokens", sequences, to_translate("sequences of tokens, instead of x or query"),
      R"("$ref": "#/$defs/names")"},
     {"token_ids", texts,
@@ -189,25 +209,19 @@ constexpr std::array<DocumentKey, 69> keys{{
     {"parameters", learned, to_translate("learned weights"), R"("$ref": "#/$defs/parameters")"},
     {"mask", tensors, to_translate("which keys each query sees"), R"("$ref": "#/$defs/mask")",
      Reading::by_name, nullptr, true},
-    {"valid_lens", tensors, to_translate("how many leading keys are valid, [B] or [B,Lq]"),
-     R"("$ref": "#/$defs/tensor")"},
+    {"valid_lens", tensors, to_translate("how many leading keys are valid, [B] or [B,Lq]"), tensor},
     {"memory_mask", decoder, to_translate("the mask of a decoder layer's cross-attention"),
      R"("$ref": "#/$defs/mask")", Reading::by_name, nullptr, true},
     {"memory_valid_lens", decoder, to_translate("the valid lengths of a decoder layer's memory"),
-     R"("$ref": "#/$defs/tensor")"},
-    {"heads", heads, to_translate("number of query heads"), R"("type": "integer", "minimum": 1)",
-     Reading::plain,
-     [](const KeyValue& given, PlainValues& values) { read_value(given, values.states.heads); }},
-    {"kv_heads", heads, to_translate("number of key and value heads; heads if absent"),
-     R"("type": "integer", "minimum": 1)", Reading::plain,
-     [](const KeyValue& given, PlainValues& values) { read_value(given, values.states.kv_heads); }},
-    {"scale", tensors, to_translate("scale of the scores"), R"("type": "number")", Reading::plain,
-     [](const KeyValue& given, PlainValues& values) { read_value(given, values.options.scale); },
-     true},
-    {"softcap", tensors, to_translate("c of c·tanh(score/c)"),
-     R"("type": "number", "exclusiveMinimum": 0)", Reading::plain,
-     [](const KeyValue& given, PlainValues& values) { read_value(given, values.options.softcap); },
-     true},
+     tensor},
+    stored<&PlainValues::states, &Sequences::heads>("heads", heads,
+                                                    to_translate("number of query heads")),
+    stored<&PlainValues::states, &Sequences::kv_heads>(
+        "kv_heads", heads, to_translate("number of key and value heads; heads if absent")),
+    stored<&PlainValues::options, &AttentionOptions::scale>(
+        "scale", tensors, to_translate("scale of the scores"), true),
+    stored<&PlainValues::options, &AttentionOptions::softcap>(
+        "softcap", tensors, to_translate("c of c·tanh(score/c)"), true, positive_number),
     {"softcap_after", tensors,
      to_translate("scale or bias: whether biases are added after the softcap or before it"),
      +[] { return names_schema(softcap_places); }, Reading::plain,
@@ -235,44 +249,26 @@ constexpr std::array<DocumentKey, 69> keys{{
        values.tables = read_tables(given.value, given.place, *given.tensors);
      },
      true},
-    {"gate", tensors,
-     to_translate("shape of the joined heads, which its sigmoid multiplies before the output "
-                  "projection"),
-     R"("$ref": "#/$defs/tensor")", Reading::in_turn,
-     [](const KeyValue& given, PlainValues& values) {
-       values.options.gate = given.tensors->read(given.value, values.numbers(), given.place);
-     },
-     true},
-    {"rotary", products, to_translate("rotates queries and keys by their positions"),
-     R"("$ref": "#/$defs/rotary")", Reading::in_turn,
-     [](const KeyValue& given, PlainValues& values) {
-       values.options.rotary =
-           read_rotary(given.value, given.place, values.numbers(), *given.tensors);
-     }},
-    {"query_norm", products, to_translate("norm of each head's query, before it is rotated"),
-     R"("$ref": "#/$defs/head_norm")", Reading::in_turn,
-     [](const KeyValue& given, PlainValues& values) {
-       values.options.query_norm =
-           read_head_norm(given.value, given.place, values.numbers(), *given.tensors);
-     }},
-    {"key_norm", products, to_translate("norm of each head's key, before it is rotated"),
-     R"("$ref": "#/$defs/head_norm")", Reading::in_turn,
-     [](const KeyValue& given, PlainValues& values) {
-       values.options.key_norm =
-           read_head_norm(given.value, given.place, values.numbers(), *given.tensors);
-     }},
-    {"relative_bias", products, to_translate("biases by buckets of distances, as in T5"),
-     R"("$ref": "#/$defs/relative_bias")", Reading::in_turn,
-     [](const KeyValue& given, PlainValues& values) {
-       values.options.relative_bias =
-           read_relative_bias(given.value, given.place, values.numbers(), *given.tensors);
-     }},
-    {"sinks", products,
-     to_translate("[H]: one more logit per head in the softmax's sum, without a value"),
-     R"("$ref": "#/$defs/tensor")", Reading::in_turn,
-     [](const KeyValue& given, PlainValues& values) {
-       values.options.sinks = given.tensors->read(given.value, values.numbers(), given.place);
-     }},
+    in_turn<&AttentionOptions::gate, read_tensor>(
+        "gate", tensors,
+        to_translate("shape of the joined heads, which its sigmoid multiplies before the output "
+                     "projection"),
+        tensor, true),
+    in_turn<&AttentionOptions::rotary, read_rotary>(
+        "rotary", products, to_translate("rotates queries and keys by their positions"),
+        R"("$ref": "#/$defs/rotary")"),
+    in_turn<&AttentionOptions::query_norm, read_head_norm>(
+        "query_norm", products, to_translate("norm of each head's query, before it is rotated"),
+        R"("$ref": "#/$defs/head_norm")"),
+    in_turn<&AttentionOptions::key_norm, read_head_norm>(
+        "key_norm", products, to_translate("norm of each head's key, before it is rotated"),
+        R"("$ref": "#/$defs/head_norm")"),
+    in_turn<&AttentionOptions::relative_bias, read_relative_bias>(
+        "relative_bias", products, to_translate("biases by buckets of distances, as in T5"),
+        R"("$ref": "#/$defs/relative_bias")"),
+    in_turn<&AttentionOptions::sinks, read_tensor>(
+        "sinks", products,
+        to_translate("[H]: one more logit per head in the softmax's sum, without a value"), tensor),
     {"gradient", tensors,
      to_translate("the gradient of the output, from which those of all inputs are computed"),
      output_gradient_schema, Reading::in_turn,
@@ -280,9 +276,8 @@ constexpr std::array<DocumentKey, 69> keys{{
        values.plan.output_gradient =
            read_output_gradient(given.value, given.place, values.numbers(), *given.tensors);
      }},
-    {"feed_forward", layers, to_translate("hidden width of a layer's feed-forward part"),
-     R"("type": "integer", "minimum": 1)", Reading::plain,
-     [](const KeyValue& given, PlainValues& values) { read_value(given, values.feed_forward); }},
+    stored<&PlainValues::feed_forward>("feed_forward", layers,
+                                       to_translate("hidden width of a layer's feed-forward part")),
     {"activation", layers, to_translate("of the feed-forward part; the last three are gated"),
      +[] { return names_schema(activations); }, Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
@@ -309,17 +304,16 @@ constexpr std::array<DocumentKey, 69> keys{{
      R"("oneOf": [{"const": "all"}, {"type": "integer", "minimum": 0}, {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}}])",
      Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
-       if (!model(given.kind)) read_value(given, values.layers);
+       if (model(given.kind)) return;
+       values.layers = FieldType<std::size_t>::read(given.value, given.place);
      }},
-    {"eps", products, to_translate("ε of all norms"), R"("type": "number", "exclusiveMinimum": 0)",
+    stored<&PlainValues::options, &AttentionOptions::eps>(
+        "eps", products, to_translate("ε of all norms"), true, positive_number),
+    {"weights", all, to_translate("false: leave the weights out of the result"), truth,
      Reading::plain,
-     [](const KeyValue& given, PlainValues& values) { read_value(given, values.options.eps); },
-     true},
-    {"weights", all, to_translate("false: leave the weights out of the result"),
-     R"("type": "boolean")", Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
-       read_value(given, values.options.weights);
-       values.plan.weights = values.options.weights;
+       values.plan.weights = expect_boolean(given.value, given.place);
+       values.options.weights = values.plan.weights;
      },
      true},
     {"pool", tensors,
@@ -342,13 +336,10 @@ constexpr std::array<DocumentKey, 69> keys{{
      [](const KeyValue& given, PlainValues& values) {
        values.options.dtype = expect_choice(given.value, given.place, "dtype", dtypes(given.kind));
      }},
-    {"title", all, to_translate("title of report and pictures"), R"("type": "string")",
-     Reading::plain,
-     [](const KeyValue& given, PlainValues& values) { read_value(given, values.plan.title); },
-     true},
-    {"description", all, to_translate("text for the report"), R"("type": "string")", Reading::plain,
-     [](const KeyValue& given, PlainValues& values) { read_value(given, values.plan.description); },
-     true},
+    stored<&PlainValues::plan, &Plan::title>("title", all,
+                                             to_translate("title of report and pictures"), true),
+    stored<&PlainValues::plan, &Plan::description>("description", all,
+                                                   to_translate("text for the report"), true),
 }};
 // No row is left empty by a number of rows that is too large.
 static_assert(std::all_of(keys.begin(), keys.end(), [](const DocumentKey& key) {
