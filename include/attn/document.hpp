@@ -24,13 +24,6 @@ struct ModelText {
   std::optional<std::string> pair;
 };
 
-/// A head of a layer. `layer` is "5", or of an encoder-decoder "encoder.5", "decoder.5" or
-/// "cross.5".
-struct LayerHead {
-  std::string layer;
-  std::size_t head = 0;
-};
-
 /// A part of a text: characters `from` … `to` − 1.
 struct TextPart {
   std::string name;
@@ -47,9 +40,10 @@ struct DocumentOptions {
   std::vector<ModelText> texts;                       ///< input of the model, a sample each
   std::vector<std::filesystem::path> images;          ///< pictures that the model reads
   std::optional<std::vector<std::size_t>>
-      layers;                        ///< the model's layers with weights; absent = all
-  bool logits = false;               ///< whether the model's logits are results
-  std::vector<LayerHead> heads_off;  ///< heads that are off before the output projection
+      layers;           ///< the model's layers with weights; absent = all
+  bool logits = false;  ///< whether the model's logits are results
+  /// Heads that are off before the output projection, as in WhyOptions::head: "5.1", "cross.5.1".
+  std::vector<std::string> heads_off;
   /// Numbers in the place of their outputs: "zero" or "mean", over all tokens of the texts.
   std::optional<std::string> ablate;
   std::optional<std::string> patch;      ///< text that the output of a part of the model comes from

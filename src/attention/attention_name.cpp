@@ -136,13 +136,15 @@ std::string AttentionName::row_title() const {
   return is_cross() ? translated("{1}, Cross", title) : title;
 }
 
-std::string AttentionName::head_name(std::size_t head) const {
-  const std::string number = std::to_string(head);
-  if (!layer_ || (!part().empty() && part() != "self" && part() != "cross")) {
-    return prefix() + number;
-  }
+std::string AttentionName::layer_name() const {
+  if (!layer_ || (!part().empty() && part() != "self" && part() != "cross")) return text_;
   const std::string before(is_cross() ? std::string_view("cross") : stack());
-  return (before.empty() ? "" : before + ".") + std::to_string(*layer_) + "." + number;
+  return (before.empty() ? "" : before + ".") + std::to_string(*layer_);
+}
+
+std::string AttentionName::head_name(std::size_t head) const {
+  const std::string layer = layer_name();
+  return (layer.empty() ? "" : layer + ".") + std::to_string(head);
 }
 
 std::string layer_prefix(std::string_view stack, std::size_t layer) {

@@ -64,8 +64,11 @@ class AttentionName {
   std::string stack_title() const;
   /// Short title for a row of layers: "Decoder Layer 3, Cross"; the text without a layer.
   std::string row_title() const;
-  /// Name of one of its heads, layer and head from 0: "1.2", "encoder.1.2", "cross.1.2"; "2" of a
-  /// single attention, and the whole name before the head where it says more.
+  /// Short name of an attention of a layer, from 0: "1", "encoder.1", "cross.1"; the whole name
+  /// where it says more.
+  std::string layer_name() const;
+  /// Name of one of its heads, after that name and a point: "1.2", "encoder.1.2", "cross.1.2"; "2"
+  /// of a single attention.
   std::string head_name(std::size_t head) const;
 
   friend bool operator==(const AttentionName& a, const AttentionName& b) noexcept {

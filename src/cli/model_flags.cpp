@@ -9,13 +9,15 @@
 namespace attn::cli {
 namespace {
 
-LayerHead layer_head(const std::string& text) {
+// The text, if it names a layer and a head.
+const std::string& head_of_layer(const std::string& text) {
   const std::size_t point = text.rfind('.');
   if (point == std::string::npos || point == 0) {
     throw wrong_value("--heads-off", text,
                       translated("a layer and a head such as 5.1, or encoder.5.1"));
   }
-  return {text.substr(0, point), whole_number("--heads-off", text.substr(point + 1))};
+  whole_number("--heads-off", text.substr(point + 1));
+  return text;
 }
 
 void read_parts(const std::string& text, DocumentOptions& options) {
@@ -69,7 +71,7 @@ void add_model(Flags& flags, DocumentOptions& options) {
   flags
       .add("--heads-off", "LAYER.HEAD",
            translated("Head whose output is set to zeros, such as 5.1; repeatable"),
-           [&](const std::string& text) { options.heads_off.push_back(layer_head(text)); })
+           [&](const std::string& text) { options.heads_off.push_back(head_of_layer(text)); })
       .repeats = true;
   flags
       .text("--ablate", options.ablate, "WAY",

@@ -14,6 +14,8 @@
 #include "images/decoding.hpp"
 #include "io/json_document.hpp"
 #include "support/errors.hpp"
+#include "support/number_text.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/work_budget.hpp"
 
@@ -202,7 +204,15 @@ std::vector<Setting> settings(
   if (layers) set("DocumentOptions::layers", json(*layers));
   if (logits) set("DocumentOptions::logits", json(true));
   std::map<std::string, std::vector<std::size_t>> off;
-  for (const LayerHead& head : heads_off) off[head.layer].push_back(head.head);
+  for (const std::string& name : heads_off) {
+    const std::size_t point = name.rfind('.');
+    std::size_t head = 0;
+    if (point == name.npos || !parse_number(std::string_view(name).substr(point + 1), head)) {
+      throw Error(ErrorKind::usage, translated("{1} names no head", in_quotes(name)),
+                  "DocumentOptions::heads_off", translated("give LAYER.HEAD, both from 0"));
+    }
+    off[name.substr(0, point)].push_back(head);
+  }
   for (const auto& [layer, without] : off)
     set("DocumentOptions::heads_off", json(without), "heads_off", layer);
   if (ablate) set("DocumentOptions::ablate", json(*ablate));

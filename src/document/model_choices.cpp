@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "attn/error.hpp"
 
@@ -12,7 +13,6 @@
 #include "io/json_value.hpp"
 #include "models/checkpoint.hpp"
 #include "models/pass_changes.hpp"
-#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -86,40 +86,26 @@ void read_heads_off(const JsonValue& root, ModelRequest& request) {
   if (value == nullptr) return;
   for (const JsonMember& member : expect_object(*value, "/heads_off").members()) {
     const std::string at = pointer_to("/heads_off", member.key);
-    std::string_view name = member.key;
-    const std::size_t point = name.find('.');
-    const std::string_view part = point == name.npos ? "" : name.substr(0, point);
-    if (point != name.npos) name.remove_prefix(point + 1);
-    const bool both = model.encoder_decoder();
-    const bool known =
-        both ? part == "encoder" || part == "decoder" || part == "cross" : part.empty();
-    std::size_t layer = 0;
-    if (!known || !parse_number(name, layer)) {
+    const auto place = ModelPlace::parse(member.key);
+    if (!place || !place->is_attention() || place->head || !has_stack(model, place->stack)) {
       throw input_error(
           translated("{1} is not a layer of the model", in_quotes(member.key)), at,
-          both ? translated("name layers such as \"encoder.0\", \"decoder.0\" or \"cross.0\"")
-               : translated("name layers by their numbers, such as \"0\""));
+          model.encoder_decoder()
+              ? translated("name layers such as \"encoder.0\", \"decoder.0\" or \"cross.0\"")
+              : translated("name layers by their numbers, such as \"0\""));
     }
-    const ModelStack& stack = model.stacks[part == "decoder" || part == "cross" ? 1 : 0];
-    check_layer_with_map(stack, layer, at);
+    check_layer_with_map(stack_in(model, place->stack), place->layer, at);
     if (!member.value.is(JsonValue::Type::array)) {
       throw input_error(
           translated("expected a list of heads, found {1}", translated(type_text(member.value))),
           at, translated("give a list of numbers such as [0, 3]"));
     }
-    HeadsByLayer& off = part == "cross"     ? request.cross_heads_off
-                        : part == "decoder" ? request.decoder_heads_off
-                                            : request.heads_off;
     for (std::size_t i = 0; i < member.value.size(); ++i) {
-      const std::string place = pointer_to(at, i);
-      const auto head = static_cast<std::size_t>(expect_integer(member.value.element(i), place, 0));
-      const std::size_t heads = model.of(stack).heads;
-      if (head >= heads) {
-        throw input_error(translated("there is no head {1}: each layer has {2}", head,
-                                     translated_count(heads, "{1} head", "{1} heads")),
-                          place, translated("give 0 to {1}", heads - 1));
-      }
-      off[layer].push_back(head);
+      ModelPlace head = *place;
+      const std::string number = pointer_to(at, i);
+      head.head = static_cast<std::size_t>(expect_integer(member.value.element(i), number, 0));
+      check_head(model, head, number);
+      request.heads_off.push_back(std::move(head));
     }
   }
 }

@@ -83,13 +83,15 @@ class KindExplanation {
               in_quotes(options_.stack)),
           "ExplainOptions::layer", translated("give the layer's number alone"));
     }
-    const std::string stack = options_.stack.empty() ? "encoder" : options_.stack;
+    const auto named = named_attention(options_, model->folder->architecture);
     for (const PlannedAttention& attention : plan_.attentions) {
-      const bool crosses = attention.name.is_cross();
-      const std::string_view own = crosses ? "cross" : attention.name.stack();
-      if (own == stack) return attention;
+      if (named && attention.name.without_layer() == named->attention().without_layer()) {
+        return attention;
+      }
     }
-    throw input_error(translated("the model has no {1}", in_quotes(stack)), "ExplainOptions::layer",
+    throw input_error(translated("the model has no {1}",
+                                 in_quotes(options_.stack.empty() ? "encoder" : options_.stack)),
+                      "ExplainOptions::layer",
                       translated("name a layer such as encoder.0, decoder.0 or cross.0"));
   }
   void check_choices() const {
@@ -114,7 +116,7 @@ class KindExplanation {
     const std::size_t all = chosen_attention().geometry.queries;
     const auto* model = std::get_if<ModelRequest>(&plan_.computation);
     if (!model) return all;
-    const bool decoder = options_.stack == "decoder" || options_.stack == "cross";
+    const bool decoder = chosen_attention().name.in_decoder();
     const auto& ids = decoder ? model->texts.decoder_ids : model->texts.ids;
     return std::min(all, ids[choice_.sample].size());
   }
@@ -238,12 +240,10 @@ class KindExplanation {
 
   void explain(const ModelRequest& request) {
     const Architecture& model = request.folder->architecture;
-    const bool decoder = options_.stack == "decoder" || options_.stack == "cross";
-    const ModelStack& stack = decoder ? model.stacks.back() : model.stacks.front();
-    const std::size_t layer = options_.layer.value_or(first_layer_with_map(stack));
-    check_layer_with_map(stack, layer, "ExplainOptions::layer");
+    const ModelPlace place = named_attention(options_, model).value();
+    check_layer_with_map(stack_in(model, place.stack), place.layer, "ExplainOptions::layer");
     for_queries([&](Explanation& to) {
-      explain_model(request, chosen_attention(), choice_, layer, to);
+      explain_model(request, chosen_attention().labels, choice_, place, to);
       if (options_.analyses.empty()) return;
       explain_analyses(request, Labels::of_sample(plan_.attentions[0].labels.query, choice_.sample),
                        choice_, options_.analyses, to);

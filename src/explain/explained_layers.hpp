@@ -1,16 +1,19 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "attn/explain.hpp"
 #include "attn/layers.hpp"
 
 #include "document/plan.hpp"
 #include "explain/explained_query.hpp"
 #include "explain/explanation.hpp"
 #include "layers/layer.hpp"
+#include "models/model_place.hpp"
 
 namespace attn {
 
@@ -52,11 +55,14 @@ class ExplainedTransformer {
   std::vector<Tensor> states_;  // before the first layer and after each
 };
 
-/// Shows the way of one token through a model: its embedding, the steps of one layer, the state
-/// after each layer, and the likeliest tokens at the end. `attention` is one like it in the plan:
-/// of the encoder, of the decoder, or of the decoder over what the encoder gives. Throws
-/// Error(input) naming the field if the sample has no such query.
-void explain_model(const ModelRequest& request, const PlannedAttention& attention,
-                   QueryChoice choice, std::size_t layer, Explanation& explanation);
+/// The attention of a model that ExplainOptions::stack and layer name, by default of the first
+/// layer with a map; absent if the model has no such stack.
+std::optional<ModelPlace> named_attention(const ExplainOptions& options, const Architecture& model);
+
+/// Shows the way of one token through a model: its embedding, the steps of one attention and its
+/// layer, the state after each layer, and the likeliest tokens at the end. `labels` are those of
+/// the attention's stack. Throws Error(input) naming the field if the sample has no such query.
+void explain_model(const ModelRequest& request, const Labels& labels, QueryChoice choice,
+                   const ModelPlace& attention, Explanation& explanation);
 
 }  // namespace attn

@@ -20,18 +20,9 @@ namespace {
 
 class ModelWalk {
  public:
-  ModelWalk(const ModelRequest& given, const PlannedAttention& planned, QueryChoice choice,
-            std::size_t layer, Explanation& to)
-      : request_(given),
-        choice_(choice),
-        layer_(layer),
-        to_(to),
-        both_(given.folder->architecture.encoder_decoder()),
-        crosses_(both_ && planned.name.is_cross()),
-        decoder_(both_ && planned.name.in_decoder()),
-        stack_(!both_     ? ""
-               : decoder_ ? "decoder"
-                          : "encoder") {
+  ModelWalk(const ModelRequest& given, const Labels& labels, QueryChoice choice,
+            const ModelPlace& attention, Explanation& to)
+      : request_(given), choice_(choice), place_(attention), to_(to) {
     request_.texts = request_.texts.of_sample(choice.sample);
     if (choice.query >= ids().size()) {
       throw input_error(
@@ -39,20 +30,22 @@ class ModelWalk {
                            "there is no query {2}: the sample has {1} tokens", choice.query),
           "ExplainOptions::query", translated("give 0 to {1}", ids().size() - 1));
     }
-    labels_ = Labels::of_sample(planned.labels.query, choice.sample);
+    labels_ = Labels::of_sample(labels.query, choice.sample);
     labels_.resize(ids().size());
-    key_labels_ = Labels::of_sample(planned.labels.key, choice.sample);
-    key_labels_.resize(crosses_ ? request_.texts.ids[0].size() : ids().size());
+    key_labels_ = Labels::of_sample(labels.key, choice.sample);
+    key_labels_.resize(place_.crosses() ? request_.texts.ids[0].size() : ids().size());
     compute(request_.folder->architecture);
   }
 
   void walk() {
-    const std::string layer = !both_     ? translated("layer {1}", layer_)
-                              : decoder_ ? translated("the decoder's layer {1}", layer_)
-                                         : translated("the encoder's layer {1}", layer_);
+    using Stack = ModelPlace::Stack;
+    const std::string layer = place_.stack == Stack::only ? translated("layer {1}", place_.layer)
+                              : place_.stack == Stack::decoder
+                                  ? translated("the decoder's layer {1}", place_.layer)
+                                  : translated("the encoder's layer {1}", place_.layer);
     to_.part(translated("Into {1}", layer));
     to_.step(translated("The token's embedding"));
-    const bool sees = request_.folder->architecture.vision && stack_ != "text";
+    const bool sees = request_.folder->architecture.vision.has_value();
     to_.paragraph(
         sees ? translated("\"{1}\" of the picture: the projection of a patch's pixels, or a "
                           "learned vector, with what positions and norms add before the first "
@@ -61,22 +54,23 @@ class ModelWalk {
              : translated("\"{1}\" is the token {2} of the vocabulary. Its row of the table, with "
                           "what positions and norms add before the first layer:",
                           one_line(labels_[choice_.query]), ids()[choice_.query]));
-    show("x", AttentionName(stack_).tensor("embedded"));
-    if (layer_ > 0) {
+    show("x", embedded());
+    if (place_.layer > 0) {
       to_.step(translated("What enters {1}", layer));
-      if (layer_ == 1) {
+      if (place_.layer == 1) {
         to_.paragraph(translated("Layer 0 is left out here; a layer is chosen by its number."));
       } else {
-        to_.paragraph(translated(
-            "Layers 0 to {1} are left out here; a layer is chosen by its number.", layer_ - 1));
+        to_.paragraph(
+            translated("Layers 0 to {1} are left out here; a layer is chosen by its number.",
+                       place_.layer - 1));
       }
-      show("x", output_of(layer_ - 1));
+      show("x", output_of(place_.layer - 1));
     }
-    if (crosses_) encoder_output();
+    if (place_.crosses()) encoder_output();
     explain();
     to_.part(translated("Out of {1}", layer));
     to_.step(translated("What leaves {1}", layer));
-    show("x", output_of(layer_));
+    show("x", output_of(place_.layer));
     if (gives_output()) {
       to_.step(translated("What leaves the model"));
       show("x", "output");
@@ -87,7 +81,7 @@ class ModelWalk {
  private:
   void compute(const Architecture& model) {
     request_.stages = request_.weights = true;
-    request_.layers = std::vector<std::size_t>{layer_};
+    request_.layers = std::vector<std::size_t>{place_.layer};
     request_.logits = false;
     request_.predicted.clear();
     // An encoder's states become logits only in the decoder.
@@ -96,7 +90,7 @@ class ModelWalk {
     }
     request_.inside = [this](std::size_t, const std::string& name, const Layer& layer,
                              const LayerStep& step) {
-      if (name != layer_prefix(stack_, layer_)) return;
+      if (name != layer_prefix(place_.attention().stack(), place_.layer)) return;
       own_ = layer;
       step_ = step;
     };
@@ -111,10 +105,10 @@ class ModelWalk {
   }
 
   const std::vector<std::int64_t>& ids() const {
-    return decoder_ ? request_.texts.decoder_ids[0] : request_.texts.ids[0];
+    return request_.texts.read_by(place_.stack).front();
   }
   // Whether this stack's last states leave the model.
-  bool gives_output() const { return !both_ || decoder_; }
+  bool gives_output() const { return place_.stack != ModelPlace::Stack::encoder; }
 
   // The states that keys and values of a cross-attention are made of.
   void encoder_output() {
@@ -129,7 +123,12 @@ class ModelWalk {
     show_vectors({named_vector("m", states.values<double>().first(width))}, to_);
   }
 
-  std::string output_of(std::size_t layer) const { return layer_prefix(stack_, layer) + "output"; }
+  std::string embedded() const {
+    return AttentionName(place_.attention().stack()).tensor("embedded");
+  }
+  std::string output_of(std::size_t layer) const {
+    return layer_prefix(place_.attention().stack(), layer) + "output";
+  }
 
   void show(const char* name, const std::string& states) {
     const Tensor& all = states_.at(states);
@@ -142,16 +141,19 @@ class ModelWalk {
   void explain() {
     std::vector<PlannedAttention> attentions{planned(step_.self_request, labels_)};
     if (own_.weights.cross.query) attentions.push_back(planned(step_.cross_request, key_labels_));
-    const std::string name = !both_     ? translated("Layer {1}", layer_)
-                             : decoder_ ? translated("Decoder layer {1}", layer_)
-                                        : translated("Encoder layer {1}", layer_);
+    using Stack = ModelPlace::Stack;
+    const std::string name = place_.stack == Stack::only ? translated("Layer {1}", place_.layer)
+                             : place_.stack == Stack::decoder
+                                 ? translated("Decoder layer {1}", place_.layer)
+                                 : translated("Encoder layer {1}", place_.layer);
     const QueryChoice own{0, choice_.head, choice_.query, choice_.full, choice_.first_number};
-    explain_layer({own_, step_, attentions, name, false, !crosses_, crosses_}, own, to_);
-    std::vector<Tensor> states{states_.at(AttentionName(stack_).tensor("embedded"))};
+    const bool crosses = place_.crosses();
+    explain_layer({own_, step_, attentions, name, false, !crosses, crosses}, own, to_);
+    std::vector<Tensor> states{states_.at(embedded())};
     while (states_.contains(output_of(states.size() - 1))) {
       states.push_back(states_.at(output_of(states.size() - 1)));
     }
-    explain_all_layers(states, own, layer_, to_);
+    explain_all_layers(states, own, place_.layer, to_);
   }
 
   PlannedAttention planned(const AttentionRequest& request,
@@ -185,10 +187,8 @@ class ModelWalk {
 
   ModelRequest request_;
   QueryChoice choice_;
-  std::size_t layer_;
+  ModelPlace place_;
   Explanation& to_;
-  bool both_, crosses_, decoder_;
-  std::string_view stack_;  // name of the stack in names of results
   std::vector<std::string> labels_, key_labels_;
   Layer own_;
   LayerStep step_;
@@ -198,9 +198,20 @@ class ModelWalk {
 
 }  // namespace
 
-void explain_model(const ModelRequest& request, const PlannedAttention& attention,
-                   QueryChoice choice, std::size_t layer, Explanation& explanation) {
-  ModelWalk(request, attention, choice, layer, explanation).walk();
+std::optional<ModelPlace> named_attention(const ExplainOptions& options,
+                                          const Architecture& model) {
+  const bool first = options.stack.empty() && model.encoder_decoder();
+  const std::string stack = first ? "encoder" : options.stack,
+                    layer = std::to_string(options.layer.value_or(0));
+  auto place = ModelPlace::parse(stack.empty() ? layer : stack + "." + layer);
+  if (!place || place->head || !has_stack(model, place->stack)) return std::nullopt;
+  if (!options.layer) place->layer = first_layer_with_map(stack_in(model, place->stack));
+  return place;
+}
+
+void explain_model(const ModelRequest& request, const Labels& labels, QueryChoice choice,
+                   const ModelPlace& attention, Explanation& explanation) {
+  ModelWalk(request, labels, choice, attention, explanation).walk();
 }
 
 }  // namespace attn

@@ -11,6 +11,7 @@
 #include "attn/error.hpp"
 
 #include "document/labels.hpp"
+#include "explain/explained_layers.hpp"
 #include "explain/explained_query.hpp"
 #include "explain/explanation.hpp"
 #include "report/facts.hpp"
@@ -58,10 +59,6 @@ std::string enumerated(const std::vector<std::string>& texts) {
   return text;
 }
 
-bool is_feed_forward(const std::string& part) {
-  return part.ends_with(".feed_forward");
-}
-
 // Whether parts of both signs are much larger than their sum.
 bool cancels(std::span<const double> parts, double whole) {
   double size = 0;
@@ -98,7 +95,7 @@ Explanation::Table table_by_size(
 class ScoreWords {
  public:
   ScoreWords(const ScoreSplit& split, std::size_t pair, TokenNames queries, TokenNames keys,
-             TokenNames encoder, bool crosses, Explanation& to)
+             TokenNames encoder, Explanation& to)
       : split_(split),
         pair_(pair),
         query_(split.pairs[pair].first),
@@ -106,7 +103,6 @@ class ScoreWords {
         queries_(std::move(queries)),
         keys_(std::move(keys)),
         encoder_(std::move(encoder)),
-        crosses_(crosses),
         to_(to) {
     const std::size_t each = split.query_parts.size() * split.key_parts.size();
     terms_ = split.parts.values<double>().subspan(pair * each, each);
@@ -117,17 +113,17 @@ class ScoreWords {
 
   void explain(bool capped) {
     const double score = split_.scores[pair_];
-    to_.part(translated("Why head {1} looks from {2} at {3}", split_.head, queries_(query_),
-                        keys_(key_)));
+    const std::string head = split_.head.text();
+    to_.part(translated("Why head {1} looks from {2} at {3}", head, queries_(query_), keys_(key_)));
     to_.step(translated("The score, in short"));
     to_.paragraph(capped ? translated("Head {1} gives {2} of the weight of {3} to {4}. Its score, "
                                       "before softcap, bias and mask, is {5}.",
-                                      split_.head, percentage(split_.weights[pair_], 1),
-                                      queries_(query_), keys_(key_), shown_number(score))
+                                      head, percentage(split_.weights[pair_], 1), queries_(query_),
+                                      keys_(key_), shown_number(score))
                          : translated("Head {1} gives {2} of the weight of {3} to {4}. Its score, "
                                       "before bias and mask, is {5}.",
-                                      split_.head, percentage(split_.weights[pair_], 1),
-                                      queries_(query_), keys_(key_), shown_number(score)));
+                                      head, percentage(split_.weights[pair_], 1), queries_(query_),
+                                      keys_(key_), shown_number(score)));
     to_.paragraph(translated("On the side of the key: {1}.", in_short(of_key_, true)));
     to_.paragraph(translated("On the side of the query: {1}.", in_short(of_query_, false)));
     if (cancels(of_key_, score) || cancels(of_query_, score)) {
@@ -147,37 +143,51 @@ class ScoreWords {
   }
 
  private:
-  const std::vector<std::string>& names(bool key) const {
+  const std::vector<ModelPlace>& places(bool key) const {
     return key ? split_.key_parts : split_.query_parts;
   }
 
   // The token that a head gave most weight when it wrote the part; nothing for other parts.
   std::optional<std::size_t> strongest(std::size_t part, bool key) const {
-    if (key && crosses_) return std::nullopt;
+    if (key && split_.head.crosses()) return std::nullopt;
     return split_.looked_at(part, key ? key_ : query_);
   }
 
   std::string part_in_words(std::size_t part, bool key) const {
-    const std::string& name = names(key)[part];
+    using Part = ModelPlace::Part;
+    const ModelPlace& place = places(key)[part];
     const std::string token = key ? keys_(key_) : queries_(query_);
-    if (name == "embedding") return translated("the token {1} itself", token);
-    if (name == "position") return translated("its position");
-    if (name == "token_type") return translated("its token type");
-    if (name == "bias") return translated("biases");
-    if (name == "encoder.output") return translated("the encoder's output at {1}", token);
-    if (is_feed_forward(name)) {
-      return translated("the feed-forward of layer {1} at {2}", name.substr(0, name.rfind('.')),
-                        token);
+    const std::string layer = place.whole().text();
+    switch (place.part) {
+      case Part::embedding:
+        return translated("the token {1} itself", token);
+      case Part::position:
+        return translated("its position");
+      case Part::token_type:
+        return translated("its token type");
+      case Part::bias:
+        return translated("biases");
+      case Part::output:
+        return translated("the encoder's output at {1}", token);
+      case Part::feed_forward:
+        return translated("the feed-forward of layer {1} at {2}", layer, token);
+      case Part::linear_attention:
+        return translated("the linear attention of layer {1} at {2}", layer, token);
+      case Part::self:
+      case Part::cross:
+      case Part::residual:
+        break;
     }
-    if (name.ends_with(".linear_attention")) {
-      return translated("the linear attention of layer {1} at {2}", name.substr(0, name.find('.')),
-                        token);
-    }
+    const std::string source = source_of(part, key);
+    if (source.empty()) return translated("head {1}", place.text());
+    return translated("what head {1} wrote at {2}, looking at {3}", place.text(), token, source);
+  }
+
+  // That token's name; empty without one.
+  std::string source_of(std::size_t part, bool key) const {
     const auto source = strongest(part, key);
-    const bool reads_other = name.starts_with("cross.");
-    if (!source) return translated("head {1}", name);
-    return translated("what head {1} wrote at {2}, looking at {3}", name, token,
-                      reads_other ? encoder_(*source) : queries_(*source));
+    if (!source) return "";
+    return places(key)[part].crosses() ? encoder_(*source) : queries_(*source);
   }
 
   // The largest parts of one side with their shares.
@@ -198,20 +208,19 @@ class ScoreWords {
     to_.paragraph(key ? translated("Each number is the sum over all parts of the query.")
                       : translated("Each number is the sum over all parts of the key."));
     std::vector<std::string> sources;
-    for (std::size_t part = 0; part < names(key).size(); ++part) {
-      const auto source = strongest(part, key);
-      const bool reads_other = names(key)[part].starts_with("cross.");
-      sources.push_back(!source ? "" : reads_other ? encoder_(*source) : queries_(*source));
+    for (std::size_t part = 0; part < places(key).size(); ++part) {
+      sources.push_back(source_of(part, key));
     }
     to_.put(table_by_size(
-        to_, {{translated("part"), names(key)}, {translated("looks at"), std::move(sources)}},
+        to_,
+        {{translated("part"), texts_of(places(key))}, {translated("looks at"), std::move(sources)}},
         key ? of_key_ : of_query_, split_.scores[pair_], parts_left_out));
   }
 
   void pairs() {
     std::vector<std::string> query, key;
-    for (const std::string& a : split_.query_parts) {
-      for (const std::string& b : split_.key_parts) {
+    for (const std::string& a : texts_of(split_.query_parts)) {
+      for (const std::string& b : texts_of(split_.key_parts)) {
         query.push_back(a);
         key.push_back(b);
       }
@@ -226,7 +235,6 @@ class ScoreWords {
   const ScoreSplit& split_;
   std::size_t pair_, query_, key_;
   TokenNames queries_, keys_, encoder_;
-  bool crosses_;
   Explanation& to_;
   std::span<const double> terms_;
   std::vector<double> of_query_, of_key_;
@@ -241,8 +249,8 @@ void explain_logit(const LogitSplit& split, const std::string& token, const Toke
                       : translated("The logit of {1} at {2} is {3}.", token, tokens(split.position),
                                    shown_number(split.logit)));
   const std::span<const double> parts = split.parts.values<double>();
-  to.put(
-      table_by_size(to, {{translated("part"), split.names}}, parts, split.logit, parts_left_out));
+  to.put(table_by_size(to, {{translated("part"), texts_of(split.places)}}, parts, split.logit,
+                       parts_left_out));
   const auto sources = [&](const Tensor& rows, const TokenNames& names, const std::string& title) {
     const std::size_t keys = rows.shape()[1];
     std::vector<double> sums(keys, 0);
@@ -264,10 +272,12 @@ void explain_logit(const LogitSplit& split, const std::string& token, const Toke
 std::string csv_of(const ScoreSplit& split) {
   std::string text = "query,key,query_part,key_part,score\n";
   const double* term = split.parts.values<double>().data();
+  const std::vector<std::string> of_query = texts_of(split.query_parts),
+                                 of_key = texts_of(split.key_parts);
   for (const auto& [query, key] : split.pairs) {
     const std::string place = std::to_string(query) + "," + std::to_string(key) + ",";
-    for (const std::string& a : split.query_parts) {
-      for (const std::string& b : split.key_parts) {
+    for (const std::string& a : of_query) {
+      for (const std::string& b : of_key) {
         text.append(place).append(a).append(",").append(b).append(",");
         text.append(number_text(*term++)).append("\n");
       }
@@ -281,15 +291,15 @@ std::string csv_of(const LogitSplit& split) {
   std::string text = "position,token,part,source,contribution\n";
   const std::string place =
       std::to_string(split.position) + "," + std::to_string(split.token) + ",";
-  const auto row = [&](const std::string& part, const std::string& source, double number) {
-    text.append(place).append(part).append(",").append(source).append(",");
+  const auto row = [&](const ModelPlace& part, const std::string& source, double number) {
+    text.append(place).append(part.text()).append(",").append(source).append(",");
     text.append(number_text(number)).append("\n");
   };
-  const auto head_row = [](const std::vector<std::string>& heads, const std::string& part) {
-    return static_cast<std::size_t>(std::find(heads.begin(), heads.end(), part) - heads.begin());
+  const auto head_row = [](const std::vector<ModelPlace>& heads, const ModelPlace& part) {
+    return static_cast<std::size_t>(std::ranges::find(heads, part) - heads.begin());
   };
-  for (std::size_t p = 0; p < split.names.size(); ++p) {
-    const std::string& part = split.names[p];
+  for (std::size_t p = 0; p < split.places.size(); ++p) {
+    const ModelPlace& part = split.places[p];
     const std::size_t own = head_row(split.heads, part), cross = head_row(split.cross_heads, part);
     if (own == split.heads.size() && cross == split.cross_heads.size()) {
       row(part, "", split.parts.values<double>()[p]);
@@ -306,13 +316,13 @@ std::string csv_of(const LogitSplit& split) {
 
 Fact facts_of(const ScoreSplit& split, std::size_t strongest) {
   const auto pair = [](const auto& one) { return Shape{one.first, one.second}; };
-  return object({{"head", split.head},
+  return object({{"head", split.head.text()},
                  {"pairs", list_of(split.pairs, pair)},
                  {"strongest", pair(split.pairs[strongest])},
                  {"scores", split.scores},
                  {"weights", split.weights},
-                 {"query_parts", split.query_parts},
-                 {"key_parts", split.key_parts},
+                 {"query_parts", texts_of(split.query_parts)},
+                 {"key_parts", texts_of(split.key_parts)},
                  {"parts", split.parts}});
 }
 
@@ -321,11 +331,11 @@ Fact facts_of(const LogitSplit& split, const std::string& text) {
                  {"token", split.token},
                  {"text", text},
                  {"logit", split.logit},
-                 {"names", split.names},
+                 {"names", texts_of(split.places)},
                  {"parts", split.parts},
-                 {"heads", split.heads},
+                 {"heads", texts_of(split.heads)},
                  {"tokens", split.tokens},
-                 {"cross_heads", unless_empty(split.cross_heads)},
+                 {"cross_heads", unless_empty(texts_of(split.cross_heads))},
                  {"cross_tokens", split.cross_tokens ? Fact(split.cross_tokens) : Fact::absent()}});
 }
 
@@ -369,10 +379,10 @@ class WhyExplanation {
     const bool both = model.encoder_decoder();
     const TokenNames own = names(both), encoder = names(false);
     if (splits.scores) {
-      const bool crosses = splits.scores->head.starts_with("cross."),
-                 in_encoder = splits.scores->head.starts_with("encoder.");
+      const ModelPlace& head = splits.scores->head;
+      const bool in_encoder = head.stack == ModelPlace::Stack::encoder;
       ScoreWords(*splits.scores, splits.scores->strongest_pair(), in_encoder ? encoder : own,
-                 crosses || in_encoder ? encoder : own, encoder, crosses, to)
+                 head.crosses() || in_encoder ? encoder : own, encoder, to)
           .explain(model.softcap.has_value());
     }
     if (splits.logit) {
@@ -406,9 +416,10 @@ class WhyExplanation {
   }
 
   // Position of the token among those that the explained stack reads.
-  std::size_t named_query(const ModelTexts& text, bool both) const {
+  std::size_t named_query(const ModelTexts& text, const Architecture& model) const {
+    const auto head = named_attention(options_, model);
     const bool decoder =
-        both && (!options_.why || options_.stack == "decoder" || options_.stack == "cross");
+        options_.why ? head && head->stack == ModelPlace::Stack::decoder : model.encoder_decoder();
     for (const PlannedAttention& attention : plan_.attentions) {
       if (attention.name.in_decoder() != decoder) continue;
       const auto& ids = decoder ? text.decoder_ids : text.ids;
@@ -421,20 +432,17 @@ class WhyExplanation {
   WhyOptions choice(const Architecture& model, const ModelTexts& text) const {
     WhyOptions why;
     why.query = options_.split_query;
-    if (options_.query_token) why.query = named_query(text, model.encoder_decoder());
+    if (options_.query_token) why.query = named_query(text, model);
     why.key = options_.key;
     why.logit = options_.logit;
     if (!options_.why) return why;
-    std::string stack = options_.stack;
-    if (stack.empty() && model.encoder_decoder()) stack = "encoder";
-    const bool decoder = stack == "decoder" || stack == "cross";
-    const std::size_t layer =
-        options_.layer.value_or(first_layer_with_map(model.stacks[decoder ? 1 : 0]));
-    why.head = (stack.empty() ? "" : stack + ".") + std::to_string(layer) + "." +
-               std::to_string(options_.head);
-    if (!why.query) {
-      why.query = (decoder ? text.decoder_ids : text.ids).front().size() - 1;
-    }
+    const auto place = named_attention(options_, model);
+    const std::size_t first = first_layer_with_map(model.stacks.front());
+    // A stack that is not there is named by the error.
+    why.head = place ? place->with_head(options_.head).text()
+                     : options_.stack + "." + std::to_string(options_.layer.value_or(first)) + "." +
+                           std::to_string(options_.head);
+    if (place && !why.query) why.query = text.read_by(place->stack).front().size() - 1;
     return why;
   }
 

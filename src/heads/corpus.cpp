@@ -226,8 +226,8 @@ class CorpusReading {
     why.logit = options_.logit;
     const LogitSplit logit = *split(why, *model->folder, model->texts.of_sample(0), *model).logit;
     std::vector<PartSums> parts;
-    for (std::size_t p = 0; p < logit.names.size(); ++p) {
-      parts.push_back({logit.names[p], {}});
+    for (std::size_t p = 0; p < logit.places.size(); ++p) {
+      parts.push_back({logit.places[p].text(), {}});
       parts.back().contribution.add(logit.parts.values<double>()[p]);
     }
     return parts;

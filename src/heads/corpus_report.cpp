@@ -126,7 +126,9 @@ Picture contributions_picture(const CorpusSums& sums, const HeadsOptions& option
   LogitSplit& logit = splits.logit.emplace();
   std::vector<double> means;
   for (const PartSums& part : sums.parts) {
-    logit.names.push_back(part.name);
+    const auto place = ModelPlace::parse(part.name);
+    if (!place) continue;
+    logit.places.push_back(*place);
     means.push_back(part.contribution.mean());
   }
   const Shape shape{means.size()};

@@ -194,9 +194,7 @@ void add_patches(const HeadsOptions& options, const HeadPatches& patches, Pictur
   std::vector<AttentionHeads> effects;
   for (std::size_t n = 0; n < patches.patched.size(); ++n) {
     AttentionHeads& own = effects.emplace_back();
-    own.name = patches.layers[n];
-    own.name.insert(own.name.rfind('.') + 1, "layers.");  // npos + 1 = 0
-    own.name += ".self";
+    own.name = ModelPlace::parse(patches.layers[n]).value().attention().text();
     for (const double difference : patches.patched[n]) {
       own.heads.push_back({difference - patches.own});
     }

@@ -257,13 +257,13 @@ std::vector<HeadDifference> head_differences(const ModelRequest& request,
   const ModelStack& stack = model.stacks.back();
   for (const std::size_t layer : layers) {
     check_layer_with_map(stack, layer, "HeadsOptions::without_heads_of");
+    const ModelPlace place{last_stack_of(model), layer};
     for (std::size_t head = 0; head < model.heads; ++head) {
       ModelRequest without = whole;
-      HeadsByLayer& off = stack.crosses ? without.decoder_heads_off : without.heads_off;
-      off[layer].push_back(head);
+      without.heads_off.push_back(place.with_head(head));
       const std::vector<std::vector<double>> now = predicted(without);
       HeadDifference& difference = all.emplace_back();
-      difference.layer = (stack.crosses ? "decoder." : "") + std::to_string(layer);
+      difference.layer = place.text();
       difference.head = head;
       const std::size_t first = likeliest(base[0]);
       difference.likeliest = token_text(folder, first);
@@ -291,8 +291,7 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
     throw input_error(translated("the checkpoint has no head that gives logits"), "/patch",
                       translated("use the folder of the whole model"));
   }
-  if (!request.heads_off.empty() || !request.decoder_heads_off.empty() ||
-      !request.cross_heads_off.empty()) {
+  if (!request.heads_off.empty()) {
     throw Error(ErrorKind::usage, translated("heads are patched in the model as it is"),
                 "DocumentOptions::heads_off",
                 translated("leave it out, or patch one part by DocumentOptions::patch_at"));
@@ -320,7 +319,7 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
                       {},
                       effects.patched};
   for (const std::size_t n : effects.layers) {
-    patches.layers.push_back((model.encoder_decoder() ? "decoder." : "") + std::to_string(n));
+    patches.layers.push_back(ModelPlace{last_stack_of(model), n}.text());
   }
   return patches;
 }

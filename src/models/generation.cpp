@@ -20,8 +20,6 @@ ModelOptions without_results(const ModelOptions& options) {
   own.threads = options.threads;
   own.weights = false;
   own.heads_off = options.heads_off;
-  own.decoder_heads_off = options.decoder_heads_off;
-  own.cross_heads_off = options.cross_heads_off;
   return own;
 }
 
@@ -29,10 +27,11 @@ ModelOptions without_results(const ModelOptions& options) {
 Tensor encoded(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& texts,
                ModelOptions options) {
   if (!model.encoder_decoder()) return {};
-  options.last = {.stack = 0, .layer = model.stacks[0].layers.size() - 1};
+  const ModelPlace last{ModelPlace::Stack::encoder, model.stacks[0].layers.size() - 1,
+                        ModelPlace::Part::residual};
+  options.last = last;
   Tensor memory;
-  options.watches.push_back({0, options.last->layer, Written::residual,
-                             [&](std::size_t, Tensor& states) { memory = states; }});
+  options.watches.push_back({last, [&](std::size_t, Tensor& states) { memory = states; }});
   run_model(model, weights, texts, options, [](const std::string&, const Tensor&) {});
   const std::string prefix = find_prefix(weights, model);
   return read_stack(model, weights, model.stacks[0], prefix, options).finish(memory);
@@ -71,12 +70,12 @@ bool CachedPass::turns_anew(std::size_t length) const {
 
 Tensor CachedPass::pass(const std::vector<std::int64_t>& ids) {
   Tensor x = embed(stack_.embedding.behind(read_), ids, {}, stack_.options);
-  const bool decoder = model_.encoder_decoder();
+  const ModelPlace::Stack stack = last_stack_of(model_);
   for (std::size_t n = 0; n < layers_.size(); ++n) {
     check_time();
     StepOptions step_options;
-    step_options.self_off = heads_of(decoder ? options_.decoder_heads_off : options_.heads_off, n);
-    step_options.cross_off = heads_of(options_.cross_heads_off, n);
+    step_options.self_off = heads_in({stack, n}, options_.heads_off);
+    step_options.cross_off = heads_in({stack, n, ModelPlace::Part::cross}, options_.heads_off);
     step_options.self_cache = &caches_[n].self;
     step_options.cross_cache = &caches_[n].cross;
     step_options.linear_state = &caches_[n].linear;

@@ -18,11 +18,6 @@
 
 namespace attn {
 
-std::vector<std::size_t> heads_of(const HeadsByLayer& heads, std::size_t layer) {
-  const auto found = heads.find(layer);
-  return found == heads.end() ? std::vector<std::size_t>() : found->second;
-}
-
 ModelTexts ModelTexts::of_sample(std::size_t sample) const {
   ModelTexts one = *this;
   for (auto* lists : {&one.ids, &one.types, &one.decoder_ids}) {
@@ -66,36 +61,11 @@ Mask stack_mask(const ModelStack& stack, std::size_t layer) {
   return mask;
 }
 
-void check_layer(const ModelStack& stack, std::size_t layer, const std::string& place) {
-  const std::size_t count = stack.layers.size();
-  if (layer < count) return;
-  throw input_error(translated("there is no layer {1}: the model has {2}", layer,
-                               translated_count(count, "{1} layer", "{1} layers")),
-                    place, translated("give 0 to {1}", count - 1));
-}
-
-void check_layer_with_map(const ModelStack& stack, std::size_t layer, const std::string& place) {
-  check_layer(stack, layer, place);
-  if (stack.layers[layer].has_map()) return;
-  std::string others;
-  for (std::size_t n = 0; n < stack.layers.size(); ++n) {
-    if (stack.layers[n].has_map()) others += (others.empty() ? "" : ", ") + std::to_string(n);
-  }
-  throw input_error(translated("layer {1} is linear attention and has no map", layer), place,
-                    others.empty() ? translated("no layer of the model has one")
-                                   : translated("layers with maps: {1}", others));
-}
-
 void check_term_norms(const Architecture& model, const std::string& place) {
   if (!model.gated_queries) return;
   throw input_error(
       translated("the norms of terms are not computed where heads' outputs have a gate"), place,
       translated("leave norms out: a token's term differs from query to query there"));
-}
-
-std::size_t first_layer_with_map(const ModelStack& stack) {
-  const auto found = std::ranges::find_if(stack.layers, &ModelLayer::has_map);
-  return found == stack.layers.end() ? 0 : static_cast<std::size_t>(found - stack.layers.begin());
 }
 
 std::optional<std::size_t> longest_text(const Architecture& model, const CheckpointWeights& weights,
@@ -180,16 +150,16 @@ ModelOptions options_of_texts(const ModelOptions& pictures) {
 
 // Hands what a layer writes to the watches of the layer, `sample` being the one that is computed.
 // Returns the function for the states that leave it; empty = none is wanted.
-std::function<void(Tensor&)> watch(const ModelOptions& options, std::size_t stack,
-                                   std::size_t layer, const std::size_t& sample,
-                                   StepOptions& step) {
+std::function<void(Tensor&)> watch(const ModelOptions& options, const ModelPlace& layer,
+                                   const std::size_t& sample, StepOptions& step) {
   std::function<void(Tensor&)> states;
   for (const LayerWatch& one : options.watches) {
-    if (one.stack != stack || one.layer != layer) continue;
-    auto& to = one.what == Written::heads          ? step.self_heads
-               : one.what == Written::cross_heads  ? step.cross_heads
-               : one.what == Written::feed_forward ? step.feed_forward
-                                                   : states;
+    if (one.place.stack != layer.stack || one.place.layer != layer.layer) continue;
+    using Part = ModelPlace::Part;
+    auto& to = one.place.part == Part::self           ? step.self_heads
+               : one.place.part == Part::cross        ? step.cross_heads
+               : one.place.part == Part::feed_forward ? step.feed_forward
+                                                      : states;
     to = [&one, &sample, before = std::move(to)](Tensor& numbers) {
       if (before) before(numbers);
       one.take(sample, numbers);
@@ -316,24 +286,24 @@ class StackPass {
         memory_(memory),
         take_(take),
         name_(model.result_stack(stack)),
-        number_(static_cast<std::size_t>(&stack - model.stacks.data())),
+        in_(stack_of(model, stack)),
         contacts_(std::move(contacts)),
         contact_logits_(ids_.size()) {}
 
   /// Computes layer `n` of the states [1,L,D] of all samples, in place, and hands over its results.
   void step_all(std::size_t n, std::vector<Tensor>& states) {
     const Layer layer = own_.layer(n);
+    const ModelPlace self_place{in_, n}, cross_place{in_, n, ModelPlace::Part::cross};
     const std::string name = layer_prefix(name_, n);
     const bool wanted = options_.wants(stack_, n);
     const bool staged = options_.stages && options_.chooses_map(stack_, n) && !options_.rows;
     const bool seen_inside = options_.inside && options_.weights && options_.chooses(n);
     StepOptions step_options;
     step_options.inside = seen_inside;
-    step_options.self_off =
-        heads_of(stack_.crosses ? options_.decoder_heads_off : options_.heads_off, n);
-    step_options.cross_off = heads_of(options_.cross_heads_off, n);
+    step_options.self_off = heads_in(self_place, options_.heads_off);
+    step_options.cross_off = heads_in(cross_place, options_.heads_off);
     std::size_t sample = 0;
-    const auto watch_states = watch(options_, number_, n, sample, step_options);
+    const auto watch_states = watch(options_, self_place, sample, step_options);
     if (options_.rows) {
       step_options.rows = [&](std::size_t first, const Tensor& rows) {
         options_.rows(n, first, rows);
@@ -374,7 +344,7 @@ class StackPass {
 
   /// Whether the pass ends after that layer.
   bool ends_after(std::size_t n) const {
-    return options_.last && options_.last->stack == number_ && options_.last->layer == n;
+    return options_.last && options_.last->stack == in_ && options_.last->layer == n;
   }
 
   /// Hands over the contacts of all layers, if they are predicted.
@@ -393,8 +363,8 @@ class StackPass {
   const ModelOptions& options_;
   const std::vector<Tensor>& memory_;
   const TakeTensor& take_;
-  std::string name_;    // of the stack, in names of results
-  std::size_t number_;  // of the stack
+  std::string name_;  // of the stack, in names of results
+  ModelPlace::Stack in_;
   std::optional<ContactHead> contacts_;
   std::vector<std::vector<double>> contact_logits_;  // of each sample
 };

@@ -1,11 +1,9 @@
 #pragma once
 
 #include <algorithm>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,6 +17,7 @@
 #include "layers/layer.hpp"
 #include "models/architecture.hpp"
 #include "models/checkpoint.hpp"
+#include "models/model_place.hpp"
 
 namespace attn {
 
@@ -40,6 +39,9 @@ struct ModelTexts {
   const std::vector<std::vector<std::int64_t>>& read_by(const ModelStack& stack) const noexcept {
     return stack.crosses ? decoder_ids : ids;
   }
+  const std::vector<std::vector<std::int64_t>>& read_by(ModelPlace::Stack stack) const noexcept {
+    return stack == ModelPlace::Stack::decoder ? decoder_ids : ids;
+  }
 };
 
 /// The length of the longest sample.
@@ -48,39 +50,20 @@ std::size_t longest_of(const std::vector<std::vector<std::int64_t>>& samples) no
 /// The samples as int64 [B,L], with −1 behind the ends of shorter ones.
 Tensor padded_ids(const std::vector<std::vector<std::int64_t>>& samples);
 
-/// Heads by the layer that they are in.
-using HeadsByLayer = std::map<std::size_t, std::vector<std::size_t>>;
-/// The heads of one layer.
-std::vector<std::size_t> heads_of(const HeadsByLayer& heads, std::size_t layer);
-
-/// Numbers of a layer that a pass hands over before they go on.
-enum class Written {
-  heads,         ///< outputs [1,L,H·d] of the self-attention's heads, before they are projected
-  cross_heads,   ///< of the cross-attention's
-  feed_forward,  ///< what [1,L,D] the feed-forward adds
-  residual       ///< the states [1,L,D] that leave the layer
-};
-
-/// Reads or changes numbers of one layer of a stack, in every sample.
+/// Reads or changes numbers of one place in every sample, before they go on: the outputs [1,L,H·d]
+/// of an attention's heads, before they are projected, what [1,L,D] the feed-forward adds, or the
+/// states [1,L,D] that leave the layer.
 struct LayerWatch {
-  std::size_t stack = 0, layer = 0;
-  Written what = Written::heads;
+  ModelPlace place;
   std::function<void(std::size_t sample, Tensor& numbers)> take;
-};
-
-/// A part of a model that a text gets from another one: a head, a feed-forward, or the states that
-/// leave a layer. Heads are query heads; keys and values that several of them share stay.
-struct PatchPlace {
-  std::size_t stack = 0, layer = 0;
-  Written what = Written::heads;
-  std::size_t head = 0;                ///< of heads
-  std::vector<std::size_t> positions;  ///< empty = all
 };
 
 /// What comes from another text. An encoder-decoder's decoder reads the same text.
 struct Patch {
   std::vector<std::int64_t> ids;  ///< of that text
-  std::optional<PatchPlace> at;   ///< absent = each head in its turn
+  /// The head, feed-forward or states that leave a layer. Heads are query heads; keys and values
+  /// that several of them share stay. Absent = each head in its turn.
+  std::optional<ModelPlace> at;
 };
 
 /// Numbers in the place of the outputs of heads that are off: zeros, or the mean of the head over
@@ -92,18 +75,12 @@ enum class Ablation { zero, mean };
 /// layers whose weights may be wanted.
 struct ModelOptions : AttentionOptions {
   std::optional<std::vector<std::size_t>> layers;  ///< those whose weights are wanted; absent = all
-  /// A layer of one of the model's stacks after which the pass ends. Absent = it goes to the end.
-  struct Last {
-    std::size_t stack = 0, layer = 0;
-    auto operator<=>(const Last&) const = default;
-  };
-  std::optional<Last> last = {};
+  /// A layer after which the pass ends. Absent = it goes to the end.
+  std::optional<ModelPlace> last = {};
   bool logits = false;
   /// For each sample the positions of the last stack whose logits are wanted; empty = none.
   std::vector<std::vector<std::size_t>> predicted;
-  /// Heads that are off before the output projection: of the self-attention of
-  /// the first or only stack, of a decoder's self-attention, and of its cross-attention.
-  HeadsByLayer heads_off, decoder_heads_off, cross_heads_off;
+  std::vector<ModelPlace> heads_off;  ///< heads that are off before the output projection
   Ablation ablation = Ablation::zero;
   std::optional<Patch> patch = {};  ///< of each sample
   std::vector<LayerWatch> watches = {};
@@ -166,17 +143,9 @@ using TakeLogits =
 /// The positions that a model adds to its embeddings as sines and cosines; absent = none.
 std::optional<Sinusoids> sinusoids_of(const Architecture& model);
 
-/// Throws Error(input) at `place` for a layer that the stack does not have.
-void check_layer(const ModelStack& stack, std::size_t layer, const std::string& place);
-/// Throws also for a layer that has no map and so no heads.
-void check_layer_with_map(const ModelStack& stack, std::size_t layer, const std::string& place);
-
 /// Throws Error(input) at `place` for a model whose heads' outputs have a gate, so that a token's
 /// term in an attention's output differs from query to query (term_norms()).
 void check_term_norms(const Architecture& model, const std::string& place);
-
-/// The first layer that has a map; 0 if none has.
-std::size_t first_layer_with_map(const ModelStack& stack);
 
 /// The mask of a layer's self-attention over a whole text: causality and window.
 Mask stack_mask(const ModelStack& stack, std::size_t layer);

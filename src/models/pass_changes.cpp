@@ -9,7 +9,6 @@
 
 #include "attn/error.hpp"
 
-#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
@@ -22,50 +21,45 @@ namespace {
 void add_means(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& texts,
                ModelOptions& options) {
   struct Mean {
-    LayerWatch of;
+    ModelPlace of;
     std::vector<std::size_t> heads;
     std::vector<double> sums;
     std::size_t tokens = 0;
   };
   std::vector<Mean> means;
-  const std::size_t last = model.stacks.size() - 1;
-  const auto collect = [&](HeadsByLayer& off, std::size_t stack, Written what) {
-    for (auto& [layer, heads] : off) means.push_back({{stack, layer, what, {}}, heads, {}, 0});
-    off.clear();
-  };
-  collect(options.heads_off, 0, Written::heads);
-  collect(options.decoder_heads_off, last, Written::heads);
-  collect(options.cross_heads_off, last, Written::cross_heads);
+  for (const ModelPlace& head : options.heads_off) {
+    if (std::ranges::count(means, head.whole(), &Mean::of) > 0) continue;
+    means.push_back({head.whole(), heads_in(head.whole(), options.heads_off), {}, 0});
+  }
+  options.heads_off.clear();
 
   ModelOptions reading = only_watches(options);
   for (Mean& mean : means) {
-    const ModelOptions::Last deepest{mean.of.stack, mean.of.layer};
-    reading.last = std::max(reading.last.value_or(deepest), deepest);
-    reading.watches.push_back(mean.of);
-    reading.watches.back().take = [&mean](std::size_t, Tensor& outputs) {
-      const std::size_t width = outputs.shape().back();
-      const Tensor numbers = outputs.converted(DType::float64);
-      mean.sums.resize(width);
-      mean.tokens += numbers.size() / width;
-      for (std::size_t at = 0; at < numbers.size(); ++at) {
-        mean.sums[at % width] += numbers.values<double>()[at];
-      }
-    };
+    if (!reading.last || is_before(*reading.last, mean.of)) reading.last = mean.of;
+    reading.watches.push_back({mean.of, [&mean](std::size_t, Tensor& outputs) {
+                                 const std::size_t width = outputs.shape().back();
+                                 const Tensor numbers = outputs.converted(DType::float64);
+                                 mean.sums.resize(width);
+                                 mean.tokens += numbers.size() / width;
+                                 for (std::size_t at = 0; at < numbers.size(); ++at) {
+                                   mean.sums[at % width] += numbers.values<double>()[at];
+                                 }
+                               }});
   }
   run_model(model, weights, texts, reading, [](const std::string&, const Tensor&) {});
   for (Mean& mean : means) {
     for (double& sum : mean.sums) sum /= static_cast<double>(mean.tokens);
     const Shape shape{1, mean.sums.size()};
-    const std::size_t width = shape[1] / model.of(model.stacks[mean.of.stack]).heads;
+    const std::size_t width = shape[1] / model.of(stack_in(model, mean.of.stack)).heads;
     const Tensor row = Tensor(shape, std::move(mean.sums)).converted(options.dtype);
-    options.watches.push_back(mean.of);
-    options.watches.back().take = [row, width, heads = mean.heads](std::size_t, Tensor& outputs) {
-      for (const std::size_t head : heads) put_columns(row, head * width, width, {}, outputs);
-    };
+    options.watches.push_back(
+        {mean.of, [row, width, heads = mean.heads](std::size_t, Tensor& outputs) {
+           for (const std::size_t head : heads) put_columns(row, head * width, width, {}, outputs);
+         }});
   }
 }
 
-void check_lengths(const ModelTexts& texts, const ModelTexts& source, const PatchPlace& at,
+void check_lengths(const ModelTexts& texts, const ModelTexts& source, const ModelPlace& at,
                    const ModelStack& stack) {
   const auto &given_texts = source.read_by(stack), &own_texts = texts.read_by(stack);
   for (std::size_t b = 0; b < own_texts.size(); ++b) {
@@ -95,32 +89,27 @@ void add_patch(const Architecture& model, const CheckpointWeights& weights, cons
         translated("name it by DocumentOptions::patch_at, such as 2.1, 2.feed_forward or "
                    "2.residual"));
   }
-  const PatchPlace& at = *patch.at;
+  const ModelPlace& at = *patch.at;
+  const ModelStack& stack = stack_in(model, at.stack);
   // Each sample's decoder reads its own text over the same encoded one.
   ModelTexts source = texts;
   source.ids.assign(model.encoder_decoder() ? texts.ids.size() : 1, patch.ids);
   source.types.clear();
   source.captions.clear();
   source.place = "/patch";
-  check_lengths(texts, source, at, model.stacks[at.stack]);
+  check_lengths(texts, source, at, stack);
   const auto taken = std::make_shared<std::vector<Tensor>>();
   ModelOptions reading = only_watches(options);
   reading.heads_off = options.heads_off;
-  reading.decoder_heads_off = options.decoder_heads_off;
-  reading.cross_heads_off = options.cross_heads_off;
-  LayerWatch watch{at.stack, at.layer, at.what, {}};
-  watch.take = [&](std::size_t, Tensor& numbers) { taken->push_back(numbers); };
-  reading.watches.push_back(watch);
-  reading.last = {at.stack, at.layer};
+  reading.watches.push_back({at, [&](std::size_t, Tensor& numbers) { taken->push_back(numbers); }});
+  reading.last = at;
   run_model(model, weights, source, reading, [](const std::string&, const Tensor&) {});
-  const bool of_head = at.what == Written::heads || at.what == Written::cross_heads;
-  const std::size_t row = taken->front().shape().back(),
-                    heads = of_head ? model.of(model.stacks[at.stack]).heads : 1;
-  watch.take = [taken, at, width = row / heads](std::size_t sample, Tensor& numbers) {
-    put_columns((*taken)[taken->size() == 1 ? 0 : sample], at.head * width, width, at.positions,
-                numbers);
-  };
-  options.watches.push_back(std::move(watch));
+  const std::size_t width = taken->front().shape().back() / (at.head ? model.of(stack).heads : 1);
+  options.watches.push_back({at, [taken, at, width](std::size_t sample, Tensor& numbers) {
+                               put_columns((*taken)[taken->size() == 1 ? 0 : sample],
+                                           at.head.value_or(0) * width, width, at.positions,
+                                           numbers);
+                             }});
 }
 
 }  // namespace
@@ -131,8 +120,6 @@ ModelOptions only_watches(const ModelOptions& options) {
   own.weights = own.stages = own.logits = false;
   own.predicted.clear();
   own.heads_off.clear();
-  own.decoder_heads_off.clear();
-  own.cross_heads_off.clear();
   own.ablation = Ablation::zero;
   own.patch.reset();
   own.inside = {};
@@ -170,33 +157,7 @@ void put_columns(const Tensor& from, std::size_t first, std::size_t count,
   });
 }
 
-std::optional<NamedPart> named_part(std::string_view text, const Architecture& model) {
-  NamedPart part;
-  if (model.encoder_decoder()) {
-    const std::string_view stack = text.substr(0, text.find('.'));
-    if (stack != "encoder" && stack != "decoder" && stack != "cross") return std::nullopt;
-    part.stack = stack == "encoder" ? 0 : 1;
-    part.crosses = stack == "cross";
-    text.remove_prefix(std::min(text.size(), stack.size() + 1));
-  }
-  const std::size_t point = text.find('.');
-  if (point == text.npos || !parse_number(text.substr(0, point), part.layer)) return std::nullopt;
-  part.part = text.substr(point + 1);
-  return part;
-}
-
-void check_head(const Architecture& model, const NamedPart& part, std::size_t head,
-                const std::string& field) {
-  const ModelStack& stack = model.stacks[part.stack];
-  check_layer_with_map(stack, part.layer, field);
-  const std::size_t heads = model.of(stack).heads;
-  if (head < heads) return;
-  throw input_error(translated("there is no head {1}: each layer has {2}", head,
-                               translated_count(heads, "{1} head", "{1} heads")),
-                    field, translated("give 0 to {1}", heads - 1));
-}
-
-PatchPlace patch_place(const std::string& text, const Architecture& model,
+ModelPlace patch_place(const std::string& text, const Architecture& model,
                        const std::string& field) {
   const bool both = model.encoder_decoder();
   const auto refuse = [&] {
@@ -208,34 +169,16 @@ PatchPlace patch_place(const std::string& text, const Architecture& model,
              : translated("name a head, a feed-forward or states, such as 2.1, 2.feed_forward or "
                           "2.residual, and the positions after a colon: 2.1:3,4"));
   };
-  PatchPlace place;
-  std::string_view rest = text;
-  if (const std::size_t colon = rest.find(':'); colon != rest.npos) {
-    std::string_view list = rest.substr(colon + 1);
-    rest = rest.substr(0, colon);
-    while (true) {
-      const std::size_t comma = list.find(',');
-      if (!parse_number(list.substr(0, comma), place.positions.emplace_back())) throw refuse();
-      if (comma == list.npos) break;
-      list.remove_prefix(comma + 1);
-    }
+  using Part = ModelPlace::Part;
+  const auto place = ModelPlace::parse(text);
+  if (!place || !has_stack(model, place->stack)) throw refuse();
+  check_layer(stack_in(model, place->stack), place->layer, field);
+  if (place->head) {
+    check_head(model, *place, field);
+  } else if (place->part != Part::feed_forward && place->part != Part::residual) {
+    throw refuse();
   }
-  const auto named = named_part(rest, model);
-  if (!named) throw refuse();
-  place.stack = named->stack;
-  place.layer = named->layer;
-  const ModelStack& stack = model.stacks[place.stack];
-  check_layer(stack, place.layer, field);
-  if (named->part == "feed_forward" && !named->crosses) {
-    place.what = Written::feed_forward;
-  } else if (named->part == "residual" && !named->crosses) {
-    place.what = Written::residual;
-  } else {
-    place.what = named->crosses ? Written::cross_heads : Written::heads;
-    if (!parse_number(named->part, place.head)) throw refuse();
-    check_head(model, *named, place.head, field);
-  }
-  return place;
+  return *place;
 }
 
 }  // namespace attn

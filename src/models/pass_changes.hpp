@@ -10,9 +10,7 @@ namespace attn {
 
 /// Whether other numbers than zeros take the place of what a model computes.
 inline bool is_changed(const ModelOptions& options) {
-  const bool off = !options.heads_off.empty() || !options.decoder_heads_off.empty() ||
-                   !options.cross_heads_off.empty();
-  return options.patch || (off && options.ablation == Ablation::mean);
+  return options.patch || (!options.heads_off.empty() && options.ablation == Ablation::mean);
 }
 
 /// The options of a pass that has the means of heads that are off, and what a patch takes from the
@@ -29,24 +27,9 @@ ModelOptions only_watches(const ModelOptions& options);
 void put_columns(const Tensor& from, std::size_t first, std::size_t count,
                  const std::vector<std::size_t>& positions, Tensor& to);
 
-/// What the name of a part of a model begins with: "2.1", "2.residual", of an encoder-decoder
-/// "encoder.2.1", "decoder.2.1" or "cross.2.1".
-struct NamedPart {
-  std::size_t stack = 0, layer = 0;
-  bool crosses = false;
-  std::string_view part;  ///< what follows the layer, of the text that was read
-};
-/// Reads that beginning; absent if the text has none. The layer need not be there.
-std::optional<NamedPart> named_part(std::string_view text, const Architecture& model);
-
-/// Throws Error(input) at `field` for a head of the named layer that there is not.
-void check_head(const Architecture& model, const NamedPart& part, std::size_t head,
-                const std::string& field);
-
-/// The place that a text names: "2.1", "2.feed_forward" or "2.residual", of an encoder-decoder
-/// "encoder.2.1", "cross.2.1"…, and the positions that may follow it: "2.1:3,4". Throws
-/// Error(input) at `field`.
-PatchPlace patch_place(const std::string& text, const Architecture& model,
+/// The head, feed-forward or states of a layer that a text names, and the positions that may
+/// follow. Throws Error(input) at `field`.
+ModelPlace patch_place(const std::string& text, const Architecture& model,
                        const std::string& field);
 
 }  // namespace attn

@@ -11,10 +11,8 @@
 
 #include "attn/error.hpp"
 
-#include "attention/attention_name.hpp"
 #include "pictures/drawing.hpp"
 #include "plot/parts.hpp"
-#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -52,22 +50,22 @@ struct ShownScore {
         pair(split.strongest_pair()),
         query(split.pairs[pair].first),
         key(split.pairs[pair].second),
-        crosses(split.head.starts_with("cross.")),
+        crosses(split.head.crosses()),
         read(drawing.split.read),
-        queries(split.head.starts_with("encoder.") ? read : drawing.split.tokens),
+        queries(split.head.stack == ModelPlace::Stack::encoder ? read : drawing.split.tokens),
         keys(crosses ? read : queries) {}
 
   std::string title() const {
-    return translated("Why Head {1} Looks from {2} at {3}", split.head, token_name(queries, query),
-                      token_name(keys, key));
+    return translated("Why Head {1} Looks from {2} at {3}", split.head.text(),
+                      token_name(queries, query), token_name(keys, key));
   }
   // The name of a part, with the token that its head looked at.
   std::string part_name(std::size_t part, bool of_key) const {
-    const std::string& name = (of_key ? split.key_parts : split.query_parts)[part];
-    if (of_key && crosses) return name;
+    const ModelPlace& place = (of_key ? split.key_parts : split.query_parts)[part];
+    if (of_key && crosses) return place.text();
     const auto source = split.looked_at(part, of_key ? key : query);
-    if (!source) return name;
-    return name + " ← " + token_name(name.starts_with("cross.") ? read : queries, *source);
+    if (!source) return place.text();
+    return place.text() + " ← " + token_name(place.crosses() ? read : queries, *source);
   }
 };
 
@@ -81,7 +79,7 @@ struct ShownParts {
   std::vector<std::vector<std::size_t>> rows;
   std::vector<std::string> names;
 
-  ShownParts(const std::vector<std::string>& parts, std::span<const double> sums) {
+  ShownParts(const std::vector<ModelPlace>& parts, std::span<const double> sums) {
     constexpr std::size_t most = 24;
     std::vector<std::size_t> own = by_size(sums);
     std::vector<std::size_t> others;
@@ -92,7 +90,7 @@ struct ShownParts {
     std::sort(own.begin(), own.end());
     for (const std::size_t part : own) {
       rows.push_back({part});
-      names.push_back(parts[part]);
+      names.push_back(parts[part].text());
     }
     if (others.empty()) return;
     names.push_back(translated_count(others.size(), "{1} other part", "{1} other parts"));
@@ -123,11 +121,11 @@ class PathMaker {
   }
 
   /// The node of a part at a position; a head's has an edge from what it looked at.
-  std::size_t part(const std::string& name, const Place& place,
-                   const std::optional<Place>& source) {
+  std::size_t part(const ModelPlace& part, const Place& place, const std::optional<Place>& source) {
+    const std::string name = part.text();
     const std::string key = name + "@" + std::to_string(place.first) + std::to_string(place.second);
     const bool is_new = !numbers_.contains(key);
-    const std::size_t row = row_of(name);
+    const std::size_t row = part.in_layer() ? part.layer + 1 : 0;
     const std::size_t own = node(key, row, place, name);
     if (!is_new || !source) return own;
     const std::string below = std::to_string(row - 1) + "@" + std::to_string(source->first) +
@@ -155,17 +153,6 @@ class PathMaker {
   }
 
  private:
-  // The row of the layer in a part's name: "2.1", "decoder.2.feed_forward"; 0 of others.
-  static std::size_t row_of(const std::string& name) {
-    const std::size_t first = name.find_first_of("0123456789");
-    std::size_t layer = 0;
-    if (first == std::string::npos ||
-        !parse_number(name.substr(first, name.find('.', first) - first), layer)) {
-      return 0;
-    }
-    return layer + 1;
-  }
-
   PathGraph graph_;
   std::vector<Place> places_;
   std::map<std::string, std::size_t> numbers_;
@@ -177,20 +164,18 @@ PathGraph path_of(const Drawing& drawing, const ShownScore& shown) {
   const ScoreSplit& split = shown.split;
   const std::size_t A = split.query_parts.size(), B = split.key_parts.size();
   const auto terms = split.parts.values<double>().subspan(shown.pair * A * B, A * B);
-  const std::size_t point = split.head.rfind('.');
-  std::size_t layer = 0;
-  parse_number(split.head.substr(0, point).substr(split.head.find_first_of("0123456789")), layer);
+  const std::size_t layer = split.head.layer;
   PathMaker path(layer + 1, "");
   const PathMaker::Place query{true, shown.query}, key{!shown.crosses, shown.key};
-  const std::size_t whole = path.node("", layer + 1, query, split.head);
+  const std::size_t whole = path.node("", layer + 1, query, split.head.text());
   const auto side = [&](std::size_t part, bool of_key) {
-    const std::string& name = (of_key ? split.key_parts : split.query_parts)[part];
+    const ModelPlace& place = (of_key ? split.key_parts : split.query_parts)[part];
     std::optional<PathMaker::Place> source;
     if (!(of_key && shown.crosses)) {
       const auto at = split.looked_at(part, of_key ? shown.key : shown.query);
-      if (at) source.emplace(!name.starts_with("cross."), *at);
+      if (at) source.emplace(!place.crosses(), *at);
     }
-    return path.part(name, of_key ? key : query, source);
+    return path.part(place, of_key ? key : query, source);
   };
   const std::vector<std::size_t> order = by_size(terms);
   for (std::size_t n = 0; n < std::min(most_terms, order.size()); ++n) {
@@ -199,14 +184,12 @@ PathGraph path_of(const Drawing& drawing, const ShownScore& shown) {
     path.add(side(order[n] / B, false), whole, term);
     path.add(side(order[n] % B, true), whole, term);
   }
-  return path.finish(shown.crosses || !split.head.starts_with("encoder.") ? drawing.split.tokens
-                                                                          : drawing.split.read,
-                     drawing.split.read);
+  return path.finish(shown.queries, drawing.split.read);
 }
 
 // The key that a head took most from, of the rows of its heads.
-std::optional<PathMaker::Place> source_of(const LogitSplit& split, const std::string& part) {
-  const auto find = [&](const std::vector<std::string>& heads, const Tensor& rows,
+std::optional<PathMaker::Place> source_of(const LogitSplit& split, const ModelPlace& part) {
+  const auto find = [&](const std::vector<ModelPlace>& heads, const Tensor& rows,
                         bool own) -> std::optional<PathMaker::Place> {
     const auto at = std::find(heads.begin(), heads.end(), part);
     if (at == heads.end()) return std::nullopt;
@@ -221,17 +204,17 @@ std::optional<PathMaker::Place> source_of(const LogitSplit& split, const std::st
 
 PathGraph path_of(const Drawing& drawing, const LogitSplit& split) {
   constexpr std::size_t most_parts = 8;
-  std::size_t layers = 0;
-  for (const std::string& name : split.names) layers += name.ends_with(".feed_forward") ? 1 : 0;
+  const auto layers = static_cast<std::size_t>(
+      std::ranges::count(split.places, ModelPlace::Part::feed_forward, &ModelPlace::part));
   PathMaker path(layers, translated("Logit"));
   const PathMaker::Place place{true, split.position};
   const std::size_t whole = path.node("", layers + 1, place, drawing.split.token);
   const auto parts = split.parts.values<double>();
   const std::vector<std::size_t> order = by_size(parts);
   for (std::size_t n = 0; n < std::min(most_parts, order.size()); ++n) {
-    const std::string& name = split.names[order[n]];
+    const ModelPlace& part = split.places[order[n]];
     if (parts[order[n]] != 0) {
-      path.add(path.part(name, place, source_of(split, name)), whole, parts[order[n]]);
+      path.add(path.part(part, place, source_of(split, part)), whole, parts[order[n]]);
     }
   }
   return path.finish(drawing.split.tokens, drawing.split.read);
@@ -300,9 +283,9 @@ Picture draw_part_bars(const Drawing& drawing) {
     chart.value_name = translated("Contribution to the logit");
     chart.group_names = {""};
     add_bars(chart, split.parts.values<double>(), 0, [&](std::size_t part) {
-      const auto source = source_of(split, split.names[part]);
-      if (!source) return split.names[part];
-      return split.names[part] + " ← " +
+      const auto source = source_of(split, split.places[part]);
+      if (!source) return split.places[part].text();
+      return split.places[part].text() + " ← " +
              token_name(source->first ? drawing.split.tokens : drawing.split.read, source->second);
     });
   }
@@ -325,54 +308,51 @@ Picture draw_part_path(const Drawing& drawing) {
 
 Picture draw_contributions(const Drawing& drawing) {
   const LogitSplit& split = logit_in(drawing);
-  std::vector<std::string> layers;
-  std::vector<std::map<std::string, double>> rows;
+  // Attentions with their layers, and the contributions in each of the columns: heads by their
+  // numbers, then what else writes.
+  constexpr std::size_t feed_forward = std::numeric_limits<std::size_t>::max(),
+                        linear_attention = feed_forward - 1;
+  std::vector<ModelPlace> attentions;
+  std::vector<std::map<std::size_t, double>> rows;
   std::size_t heads = 0;
-  for (std::size_t p = 0; p < split.names.size(); ++p) {
-    const std::string& name = split.names[p];
-    const std::size_t point = name.rfind('.');
-    if (point == std::string::npos) continue;  // embedding, bias…
-    const std::string layer = name.substr(0, point), part = name.substr(point + 1);
-    auto at = std::find(layers.begin(), layers.end(), layer);
-    if (at == layers.end()) {
-      at = layers.insert(at, layer);
+  for (std::size_t p = 0; p < split.places.size(); ++p) {
+    const ModelPlace& place = split.places[p];
+    if (!place.in_layer()) continue;
+    auto at = std::ranges::find(attentions, place.whole());
+    if (at == attentions.end()) {
+      at = attentions.insert(at, place.whole());
       rows.emplace_back();
     }
-    rows[static_cast<std::size_t>(at - layers.begin())][part] = split.parts.values<double>()[p];
-    if (std::size_t head = 0; parse_number(part, head)) heads = std::max(heads, head + 1);
+    const bool feeds = place.part == ModelPlace::Part::feed_forward;
+    const std::size_t column = place.head.value_or(feeds ? feed_forward : linear_attention);
+    rows[static_cast<std::size_t>(at - attentions.begin())][column] =
+        split.parts.values<double>()[p];
+    if (place.head) heads = std::max(heads, *place.head + 1);
   }
   Heatmap map;
-  std::vector<std::string> columns;
-  const auto add = [&](std::string part, std::string title) {
-    const auto has = [&](const auto& row) { return row.contains(part); };
+  std::vector<std::size_t> columns;
+  const auto add = [&](std::size_t column, std::string title) {
+    const auto has = [&](const auto& row) { return row.contains(column); };
     if (std::ranges::none_of(rows, has)) return;
-    columns.push_back(std::move(part));
+    columns.push_back(column);
     map.key_labels.push_back(std::move(title));
   };
-  for (std::size_t h = 0; h < heads; ++h) add(std::to_string(h), translated("Head {1}", h));
-  add("linear_attention", translated("Linear Attention"));
-  add("feed_forward", translated("Feed-Forward"));
+  for (std::size_t h = 0; h < heads; ++h) add(h, translated("Head {1}", h));
+  add(linear_attention, translated("Linear Attention"));
+  add(feed_forward, translated("Feed-Forward"));
   std::vector<double> numbers;
   std::vector<std::uint8_t> missing;
-  for (std::size_t n = 0; n < layers.size(); ++n) {
-    const std::size_t point = layers[n].rfind('.');
-    const std::string stack = point == std::string::npos ? "" : layers[n].substr(0, point);
-    const std::string number = layers[n].substr(point == std::string::npos ? 0 : point + 1);
+  for (std::size_t n = 0; n < attentions.size(); ++n) {
     map.query_labels.push_back(
-        AttentionName((stack == "cross" ? "decoder."
-                       : stack.empty()  ? ""
-                                        : stack + ".") +
-                      ("layers." + number) +
-                      (stack == "cross" ? ".cross.weights" : ".self.weights"))
-            .row_title());
-    for (const std::string& column : columns) {
+        ModelPlace{attentions[n].stack, attentions[n].layer}.attention().row_title());
+    for (const std::size_t column : columns) {
       const auto part = rows[n].find(column);
       numbers.push_back(part == rows[n].end() ? std::numeric_limits<double>::quiet_NaN()
                                               : part->second);
       missing.push_back(part == rows[n].end() ? 1 : 0);
     }
   }
-  const Shape shape{layers.size(), columns.size()};
+  const Shape shape{attentions.size(), columns.size()};
   map.weights = Tensor(shape, std::move(numbers));
   if (std::count(missing.begin(), missing.end(), 1) > 0) map.missing = Tensor(shape, missing);
   map.any_numbers = true;

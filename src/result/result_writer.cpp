@@ -75,22 +75,22 @@ Fact generated_facts(const ModelReport& model) {
 }
 
 Fact facts_of(const ScoreSplit& split) {
-  return object({{"head", split.head},
+  return object({{"head", split.head.text()},
                  {"pairs", list_of(split.pairs,
                                    [](const auto& pair) {
                                      return Shape{pair.first, pair.second};
                                    })},
-                 {"query_parts", split.query_parts},
-                 {"key_parts", split.key_parts}});
+                 {"query_parts", texts_of(split.query_parts)},
+                 {"key_parts", texts_of(split.key_parts)}});
 }
 
 Fact facts_of(const LogitSplit& split) {
   return object({{"position", split.position},
                  {"token", split.token},
                  {"logit", split.logit},
-                 {"parts", split.names},
-                 {"heads", split.heads},
-                 {"cross_heads", unless_empty(split.cross_heads)}});
+                 {"parts", texts_of(split.places)},
+                 {"heads", texts_of(split.heads)},
+                 {"cross_heads", unless_empty(texts_of(split.cross_heads))}});
 }
 
 Fact facts_of(const ResultFile& result) {

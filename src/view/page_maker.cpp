@@ -395,15 +395,14 @@ void PageMaker::take(const AttentionMap& map, const std::optional<ScoreVectors>&
   data_.attentions.push_back(std::move(attention));
 }
 
-void PageMaker::take(const std::string& attention, std::size_t head,
-                     const std::vector<ScoreSplit>& splits) {
+void PageMaker::take(const std::vector<ScoreSplit>& splits) {
   constexpr std::size_t most_terms = 5;
-  split_attention_ = attention;
   for (const ScoreSplit& split : splits) {
     ViewData::Why& why = splits_.emplace_back();
-    why.head = head;
-    why.query_parts = split.query_parts;
-    why.key_parts = split.key_parts;
+    split_attention_ = split.head.attention().text();
+    why.head = split.head.head.value();
+    why.query_parts = texts_of(split.query_parts);
+    why.key_parts = texts_of(split.key_parts);
     const std::size_t B = split.key_parts.size(), each = split.query_parts.size() * B;
     for (std::size_t n = 0; n < split.pairs.size(); ++n) {
       ViewData::Why::Pair& pair = why.pairs.emplace_back();

@@ -62,7 +62,7 @@ class PageMaker {
   void take(const AttentionMap& map, const std::optional<ScoreVectors>& vectors = {});
 
   /// Takes the splits of a head's scores, one per sample, before the attention's map.
-  void take(const std::string& attention, std::size_t head, const std::vector<ScoreSplit>& splits);
+  void take(const std::vector<ScoreSplit>& splits);
 
   /// Takes the predictions of a model, one list per sample. `next`: of the token after the text.
   void take(std::vector<std::vector<Prediction>> predictions, bool next);

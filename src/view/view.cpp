@@ -50,7 +50,7 @@ void put_splits(const Plan& plan, const ViewOptions& options, PageMaker& page) {
   if (model == nullptr) refuse_split_without_model("ViewOptions::why");
   WhyOptions why;
   why.head = options.why;
-  const SplitHead head = split_head(*options.why, model->folder->architecture);
+  const ModelPlace head = split_head(*options.why, model->folder->architecture);
   if (!model->chooses(head.layer)) {
     throw Error(ErrorKind::usage, translated("the page leaves out layer {1}", head.layer),
                 "ViewOptions::why", translated("choose this layer too"));
@@ -60,10 +60,7 @@ void put_splits(const Plan& plan, const ViewOptions& options, PageMaker& page) {
     splits.push_back(
         std::move(*split(why, *model->folder, model->texts.of_sample(b), *model).scores));
   }
-  const std::string stack = !model->folder->architecture.encoder_decoder() ? ""
-                            : head.decoder                                 ? "decoder"
-                                                                           : "encoder";
-  page.take(layer_prefix(stack, head.layer) + (head.crosses ? "cross" : "self"), head.head, splits);
+  page.take(splits);
 }
 
 ViewOutcome view_document(Document document, const ViewOptions& options, const Sink& sink) {

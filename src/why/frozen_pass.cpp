@@ -15,12 +15,11 @@ namespace attn {
 namespace {
 
 // The layer after which nothing is asked for; absent = the last.
-std::optional<ModelOptions::Last> last_of(std::span<const FrozenChoice> choices) {
-  ModelOptions::Last last;
+std::optional<ModelPlace> last_of(std::span<const FrozenChoice> choices) {
+  std::optional<ModelPlace> last;
   for (const FrozenChoice& choice : choices) {
     if (!choice.attention) return std::nullopt;
-    const ModelOptions::Last own{choice.decoder ? std::size_t{1} : 0, choice.attention->layer};
-    if (std::pair(own.stack, own.layer) > std::pair(last.stack, last.layer)) last = own;
+    if (!last || is_before(*last, *choice.attention)) last = choice.attention;
   }
   return last;
 }
@@ -33,16 +32,17 @@ class Freezer {
       : model_(model),
         text_(text),
         choice_(choice),
-        own_(model.stacks[choice.decoder ? 1 : 0]),
+        own_(stack_in(model, choice.stack)),
         stack_(read_stack(model, weights, own_, find_prefix(weights, model), options)) {
-    frozen_.stack = model_.result_stack(own_);
     frozen_.positions = choice_.positions;
     embed();
   }
 
   void take_layer(const std::string& name, const Layer& layer, const LayerStep& step) {
     const std::size_t n = frozen_.layers.size();
-    if (!frozen_.attention && name == layer_prefix(frozen_.stack, n)) keep(n, layer, step);
+    if (!frozen_.attention && name == layer_prefix(model_.result_stack(own_), n)) {
+      keep(n, layer, step);
+    }
   }
   void take_memory(const Tensor& memory) { frozen_.memory = memory; }
   void take_output(const Tensor& states) { frozen_.output = states; }
@@ -69,15 +69,14 @@ class Freezer {
     const EmbeddedTerms terms = embedded_terms(stack_.embedding, text_.read_by(own_).front(),
                                                typed ? text_.types.front() : none, stack_.options);
     Tensor x;
-    const auto add = [&](const char* name, const Tensor& term) {
+    const auto add = [&](ModelPlace::Part part, const Tensor& term) {
       if (!term) return;
-      frozen_.embedded_names.emplace_back(name);
-      frozen_.embedded.push_back(rows_at(term, choice_.positions));
+      frozen_.embedded.emplace_back(ModelPlace{.part = part}, rows_at(term, choice_.positions));
       x = x ? sum(x, term) : term;
     };
-    add("embedding", terms.tokens);
-    add("position", terms.positions);
-    add("token_type", terms.types);
+    add(ModelPlace::Part::embedding, terms.tokens);
+    add(ModelPlace::Part::position, terms.positions);
+    add(ModelPlace::Part::token_type, terms.types);
     frozen_.embedding_norm = norm(stack_.embedding.norm, x);
     if (!terms.projected) frozen_.embedding_projection = stack_.embedding.projection;
   }
@@ -90,16 +89,16 @@ class Freezer {
     std::vector<FrozenSubLayer> all;
 
     const FrozenNorm read = norm(weights.before_attention, in->before);
-    if (at_layer && !choice_.attention->crosses) {
+    if (at_layer && !choice_.attention->crosses()) {
       frozen_.attention = {spec, weights.self, read, step.self_request, step.self.weights};
       return;
     }
     FrozenSubLayer self;
     if (weights.linear) {
-      self.branch = Branch::linear;
+      self.place = {choice_.stack, n, ModelPlace::Part::linear_attention};
       self.change = rows_at(in->branch, choice_.positions);
     } else {
-      self = attention(Branch::self, layer, step);
+      self = attention({choice_.stack, n}, layer, step);
       self.on_branch = norm(weights.after_attention, in->scaled);
     }
     if (spec.residual_after_norm) self.on_stream = read;
@@ -113,14 +112,14 @@ class Freezer {
         frozen_.layers.push_back(std::move(all));
         return;
       }
-      FrozenSubLayer cross = attention(Branch::cross, layer, step);
+      FrozenSubLayer cross = attention({choice_.stack, n, ModelPlace::Part::cross}, layer, step);
       cross.on_branch = norm(weights.after_cross, in->scaled);
       cross.on_sum = norm_of_sum(weights.after_cross_sum, *in);
       all.push_back(std::move(cross));
       ++in;
     }
     FrozenSubLayer feed;
-    feed.branch = Branch::feed_forward;
+    feed.place = {choice_.stack, n, ModelPlace::Part::feed_forward};
     feed.change = rows_at(in->branch, choice_.positions);
     if (!spec.parallel) {
       if (spec.residual_after_norm) {
@@ -133,11 +132,11 @@ class Freezer {
     last_ = step.states;
   }
 
-  FrozenSubLayer attention(Branch branch, const Layer& layer, const LayerStep& step) const {
-    const bool crosses = branch == Branch::cross;
+  FrozenSubLayer attention(ModelPlace place, const Layer& layer, const LayerStep& step) const {
+    const bool crosses = place.crosses();
     const AttentionResult& result = crosses ? step.cross : step.self;
     FrozenSubLayer own;
-    own.branch = branch;
+    own.place = std::move(place);
     own.scale = layer.spec.branch_scale;
     own.heads = layer.spec.heads.value_or(1);
     own.outputs = rows_at(result.output, choice_.positions);

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/attention.hpp"
@@ -17,13 +17,10 @@
 
 namespace attn {
 
-/// The sub-layers that write into the residual stream.
-enum class Branch { self, cross, linear, feed_forward };
-
 /// One sub-layer with its norms frozen, at R positions of a text: the stream goes through
 /// `on_stream`, the branch is added to it, and the sum goes through `on_sum`.
 struct FrozenSubLayer {
-  Branch branch = Branch::self;
+  ModelPlace place;  ///< of what the branch writes
   FrozenNorm on_stream, on_branch, on_sum;
   double scale = 1;  ///< of what the projection makes
 
@@ -53,24 +50,18 @@ struct FrozenAttention {
 
 /// Choice of what a pass keeps.
 struct FrozenChoice {
-  bool decoder = false;                ///< the second stack of an encoder-decoder
+  ModelPlace::Stack stack = ModelPlace::Stack::only;
   std::vector<std::size_t> positions;  ///< in order
   /// The attention whose scores are split; the layers before it are kept. Absent = all layers are,
   /// with what heads read.
-  struct Place {
-    std::size_t layer = 0;
-    bool crosses = false;
-  };
-  std::optional<Place> attention;
+  std::optional<ModelPlace> attention;
 };
 
 /// One text's way through a stack, computed by the model's own pass in double precision.
 struct FrozenPass {
-  std::string stack;                   ///< "", "encoder" or "decoder"
   std::vector<std::size_t> positions;  ///< R of them, in order
-  /// Terms of the embedding [R,E], under the names of parts; what follows them.
-  std::vector<std::string> embedded_names;
-  std::vector<Rows> embedded;
+  /// Terms of the embedding [R,E], under their places; what follows them.
+  std::vector<std::pair<ModelPlace, Rows>> embedded;
   FrozenNorm embedding_norm;
   StoredLinear embedding_projection;
 

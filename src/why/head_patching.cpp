@@ -30,7 +30,7 @@ class HeadPatching {
       : model_(model),
         weights_(weights),
         text_(text),
-        number_(model.stacks.size() - 1),
+        place_(last_stack_of(model)),
         options_(only_watches(options)),
         prefix_(find_prefix(weights, model)),
         stack_(read_stack(model, weights, model.stacks.back(), prefix_, options_)),
@@ -76,13 +76,12 @@ class HeadPatching {
     pass.outputs.resize(stack_.count);
     ModelOptions options = options_;
     for (std::size_t n = 0; n < stack_.count; ++n) {
-      options.watches.push_back({number_, n, Written::heads, [&, n](std::size_t, Tensor& outputs) {
-                                   pass.outputs[n] = outputs;
-                                 }});
+      options.watches.push_back(
+          {{place_, n}, [&, n](std::size_t, Tensor& outputs) { pass.outputs[n] = outputs; }});
       if (n + 1 == stack_.count) continue;
-      options.watches.push_back({number_, n, Written::residual, [&](std::size_t, Tensor& states) {
-                                   pass.entering.push_back(states);
-                                 }});
+      options.watches.push_back(
+          {{place_, n, ModelPlace::Part::residual},
+           [&](std::size_t, Tensor& states) { pass.entering.push_back(states); }});
     }
     options.finished = [&](const Tensor& states) { pass.output = states; };
     const std::string embedded =
@@ -167,7 +166,7 @@ class HeadPatching {
   const Architecture& model_;
   const CheckpointWeights& weights_;
   const ModelTexts& text_;
-  std::size_t number_;  // of the stack
+  ModelPlace::Stack place_;
   ModelOptions options_;
   std::string prefix_;
   Stack stack_;

@@ -34,10 +34,9 @@ class LogitWalk {
         const FrozenSubLayer& sublayer = sublayers[s];
         through(sublayer.on_sum, g_);
         if (sublayer.heads == 0) {
-          add(whole_part(pass_.stack, sublayer.branch, n),
-              dot(g_.data(), sublayer.change.row(0), g_.size()));
+          add(sublayer.place, dot(g_.data(), sublayer.change.row(0), g_.size()));
         } else {
-          attention(sublayer, n);
+          attention(sublayer);
         }
         through(sublayer.on_stream, g_);
       }
@@ -47,8 +46,8 @@ class LogitWalk {
   }
 
  private:
-  void add(std::string name, double contribution) {
-    names_.push_back(std::move(name));
+  void add(ModelPlace place, double contribution) {
+    places_.push_back(std::move(place));
     contributions_.push_back(contribution);
   }
 
@@ -72,23 +71,21 @@ class LogitWalk {
   void take_back_through(const StoredLinear& linear) { g_ = before(linear, g_); }
 
   // The heads of an attention, the last first, as all parts are collected from the end.
-  void attention(const FrozenSubLayer& sublayer, std::size_t n) {
+  void attention(const FrozenSubLayer& sublayer) {
     std::vector<double> g = g_;
     through(sublayer.on_branch, g);
     for (double& x : g) x *= sublayer.scale;
     g = before(sublayer.projection, g);
-    const bool crosses = sublayer.branch == Branch::cross;
     const std::size_t heads = sublayer.heads, width = g.size() / heads;
     const std::size_t group = heads * width / sublayer.values.width;
     for (std::size_t h = heads; h-- > 0;) {
       const double* own = g.data() + h * width;
       const double* output = sublayer.outputs.row(0) + h * width;
-      const std::string name = head_part(pass_.stack, sublayer.branch, n, h);
-      add(name, dot(own, output, width));
+      add(sublayer.place.with_head(h), dot(own, output, width));
       // A head that is off keeps its weights, but has written zeros.
       const bool off = std::all_of(output, output + width, [](double x) { return x == 0; });
-      Sources& to = crosses ? cross_ : self_;
-      to.heads.push_back(name);
+      Sources& to = sublayer.place.crosses() ? cross_ : self_;
+      to.heads.push_back(places_.back());
       std::vector<double> gated(own, own + width);
       for (std::size_t i = 0; i < width && !sublayer.gates.numbers.empty(); ++i) {
         gated[i] *= sublayer.gates.row(0)[h * width + i];
@@ -107,13 +104,14 @@ class LogitWalk {
     if (pass_.embedding_projection) take_back_through(pass_.embedding_projection);
     through(pass_.embedding_norm, g_);
     for (std::size_t p = pass_.embedded.size(); p-- > 0;) {
-      add(pass_.embedded_names[p], dot(g_.data(), pass_.embedded[p].row(0), g_.size()));
+      const auto& [place, rows] = pass_.embedded[p];
+      add(place, dot(g_.data(), rows.row(0), g_.size()));
     }
   }
 
   /// Contributions of heads by the token that they read.
   struct Sources {
-    std::vector<std::string> heads;
+    std::vector<ModelPlace> heads;
     std::vector<std::vector<double>> rows;
 
     Tensor finish() {
@@ -127,11 +125,11 @@ class LogitWalk {
   };
 
   LogitSplit finished() {
-    std::reverse(names_.begin(), names_.end());
+    std::reverse(places_.begin(), places_.end());
     std::reverse(contributions_.begin(), contributions_.end());
-    add("bias", bias_);
+    add({.part = ModelPlace::Part::bias}, bias_);
     LogitSplit split;
-    split.names = std::move(names_);
+    split.places = std::move(places_);
     const Shape shape{contributions_.size()};
     split.parts = Tensor(shape, std::move(contributions_));
     split.tokens = self_.finish();
@@ -144,7 +142,7 @@ class LogitWalk {
   const FrozenPass& pass_;
   std::vector<double> g_;  // direction in the stream
   double bias_ = 0;
-  std::vector<std::string> names_;
+  std::vector<ModelPlace> places_;
   std::vector<double> contributions_;
   Sources self_, cross_;
 };
@@ -166,7 +164,7 @@ void check_split_logits(const Architecture& model, const CheckpointWeights& weig
 
 FrozenChoice kept_for_logit(const Architecture& model, std::size_t position) {
   FrozenChoice choice;
-  choice.decoder = model.encoder_decoder();
+  choice.stack = last_stack_of(model);
   choice.positions = {position};
   return choice;
 }

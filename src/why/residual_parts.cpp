@@ -17,10 +17,10 @@ class PartsWalk {
 
   ResidualParts walk() {
     embed();
-    for (std::size_t n = 0; n < pass_.layers.size(); ++n) {
-      for (const FrozenSubLayer& sublayer : pass_.layers[n]) {
+    for (const auto& layer : pass_.layers) {
+      for (const FrozenSubLayer& sublayer : layer) {
         apply(sublayer.on_stream, first_, stream_, threads_);
-        ResidualParts branch = sublayer.heads == 0 ? whole(sublayer, n) : heads(sublayer, n);
+        ResidualParts branch = sublayer.heads == 0 ? whole(sublayer) : heads(sublayer);
         apply(sublayer.on_branch, first_, branch, threads_);
         add(std::move(branch));
         apply(sublayer.on_sum, first_, stream_, threads_);
@@ -37,9 +37,11 @@ class PartsWalk {
   }
 
   void embed() {
-    stream_.names = pass_.embedded_names;
-    for (const Rows& rows : pass_.embedded) stream_.parts.push_back(rows_of_block(rows));
-    stream_.names.emplace_back("bias");
+    for (const auto& [place, rows] : pass_.embedded) {
+      stream_.places.push_back(place);
+      stream_.parts.push_back(rows_of_block(rows));
+    }
+    stream_.places.push_back({.part = ModelPlace::Part::bias});
     stream_.parts.emplace_back(count_, stream_.parts.front().width);
     apply(pass_.embedding_norm, first_, stream_, threads_);
     if (pass_.embedding_projection) project(pass_.embedding_projection, stream_);
@@ -65,23 +67,23 @@ class PartsWalk {
     }
   }
 
-  ResidualParts whole(const FrozenSubLayer& sublayer, std::size_t n) const {
+  ResidualParts whole(const FrozenSubLayer& sublayer) const {
     ResidualParts branch;
-    branch.names = {whole_part(pass_.stack, sublayer.branch, n), "bias"};
+    branch.places = {sublayer.place, {.part = ModelPlace::Part::bias}};
     branch.parts = {rows_of_block(sublayer.change), Rows(count_, sublayer.change.width)};
     return branch;
   }
 
   // Head h writes the scale times W_o^h times its own output.
-  ResidualParts heads(const FrozenSubLayer& sublayer, std::size_t n) const {
+  ResidualParts heads(const FrozenSubLayer& sublayer) const {
     const Rows columns = columns_of(sublayer.projection.weight);
     const std::size_t width = sublayer.outputs.width / sublayer.heads;
     ResidualParts branch;
     for (std::size_t h = 0; h < sublayer.heads; ++h) {
-      branch.names.push_back(head_part(pass_.stack, sublayer.branch, n, h));
+      branch.places.push_back(sublayer.place.with_head(h));
     }
-    branch.names.emplace_back("bias");
-    branch.parts.assign(branch.names.size(), Rows(count_, columns.width));
+    branch.places.push_back({.part = ModelPlace::Part::bias});
+    branch.parts.assign(branch.places.size(), Rows(count_, columns.width));
     parallel_for(sublayer.heads * count_, threads_, [&](std::size_t task) {
       const std::size_t h = task / count_, i = task % count_;
       add_combination(columns, h * width, {sublayer.outputs.row(first_ + i) + h * width, width},
@@ -98,9 +100,9 @@ class PartsWalk {
   void add(ResidualParts branch) {
     Rows& bias = stream_.bias();
     add_scaled(1, branch.bias().numbers.data(), bias.numbers.size(), bias.numbers.data());
-    branch.names.pop_back();
+    branch.places.pop_back();
     branch.parts.pop_back();
-    stream_.names.insert(stream_.names.end() - 1, branch.names.begin(), branch.names.end());
+    stream_.places.insert(stream_.places.end() - 1, branch.places.begin(), branch.places.end());
     stream_.parts.insert(stream_.parts.end() - 1, std::make_move_iterator(branch.parts.begin()),
                          std::make_move_iterator(branch.parts.end()));
   }
@@ -111,17 +113,6 @@ class PartsWalk {
 };
 
 }  // namespace
-
-std::string head_part(std::string_view stack, Branch branch, std::size_t layer, std::size_t head) {
-  const std::string own = std::to_string(layer) + "." + std::to_string(head);
-  if (branch == Branch::cross) return "cross." + own;
-  return stack.empty() ? own : std::string(stack) + "." + own;
-}
-
-std::string whole_part(std::string_view stack, Branch branch, std::size_t layer) {
-  return (stack.empty() ? "" : std::string(stack) + ".") + std::to_string(layer) +
-         (branch == Branch::linear ? ".linear_attention" : ".feed_forward");
-}
 
 ResidualParts parts_of(const FrozenPass& pass, std::size_t first, std::size_t count,
                        std::size_t threads) {

@@ -2,8 +2,6 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "why/frozen_pass.hpp"
@@ -14,16 +12,11 @@ namespace attn {
 /// Rows of the residual stream as sums of what was written into it: row i is the sum of row i of
 /// all parts.
 struct ResidualParts {
-  std::vector<std::string> names;
-  std::vector<Rows> parts;  ///< [count,D] each; the last is the bias
+  std::vector<ModelPlace> places;  ///< where each was written
+  std::vector<Rows> parts;         ///< [count,D] each; the last is the bias
 
   Rows& bias() { return parts.back(); }
 };
-
-/// Names of parts: "2.1", "encoder.2.1", "cross.2.1"; "2.feed_forward", "decoder.2.feed_forward",
-/// "2.linear_attention".
-std::string head_part(std::string_view stack, Branch branch, std::size_t layer, std::size_t head);
-std::string whole_part(std::string_view stack, Branch branch, std::size_t layer);
 
 /// The rows `first` … `first + count` − 1 of a pass's positions, where its attention reads them, or
 /// after the last layer that it kept. Each norm on the way counts once.

@@ -25,8 +25,8 @@ namespace {
 
 /// Queries or keys of one head, by the parts of what they are made of.
 struct HeadVectors {
-  std::vector<std::string> names;
-  std::vector<Rows> parts;  ///< [count,d] each; the last is the bias
+  std::vector<ModelPlace> places;  ///< where the parts were written
+  std::vector<Rows> parts;         ///< [count,d] each; the last is the bias
 };
 
 // The norm with the denominator of the sum of all parts.
@@ -92,12 +92,13 @@ class HeadProjection {
 
 class ScoreSplitter {
  public:
-  ScoreSplitter(const FrozenPass& pass, const SplitHead& place,
+  ScoreSplitter(const FrozenPass& pass, const ModelPlace& place,
                 const std::vector<std::size_t>& queries, const std::vector<std::size_t>& keys,
                 std::size_t threads)
       : pass_(pass),
         attention_(*pass.attention),
         place_(place),
+        head_(place.head.value()),
         queries_(queries),
         keys_(keys),
         threads_(threads),
@@ -105,7 +106,7 @@ class ScoreSplitter {
         visibility_(attention_.request.mask, geometry_, {}),
         preparation_(attention_.request, geometry_, visibility_.places()) {}
 
-  ScoreSplit split(std::string name) {
+  ScoreSplit split() {
     if (attention_.weights.clip) {
       throw input_error(
           translated("the scores of this model are not sums over parts: its queries and keys are "
@@ -123,26 +124,26 @@ class ScoreSplitter {
     }
     find_pairs();
     const std::size_t d = geometry_.query_width;
-    const std::size_t kv_head = place_.head / (geometry_.heads / geometry_.kv_heads);
+    const std::size_t kv_head = head_ / (geometry_.heads / geometry_.kv_heads);
     const bool after = request.norms_after_rotary;
     const std::optional<Norm> none;
     const HeadProjection query(attention_.weights.query, attention_.weights.query_norm,
-                               after ? none : request.query_norm, place_.head, d, request.eps);
+                               after ? none : request.query_norm, head_, d, request.eps);
     const HeadProjection key(attention_.weights.key, attention_.weights.key_norm,
                              after ? none : request.key_norm, kv_head, d, request.eps);
     std::vector<FromStream> wanted{{query, queries_, q_}};
-    if (!place_.crosses) wanted.push_back({key, keys_, k_});
+    if (!place_.crosses()) wanted.push_back({key, keys_, k_});
     read_stream(wanted);
-    if (place_.crosses) k_ = of_memory(key);
+    if (place_.crosses()) k_ = of_memory(key);
     turn_all(q_, queries_, preparation_.query_positions());
     turn_all(k_, keys_, preparation_.key_positions());
     if (after) {
-      normalise_all(q_, norm_of_head(request.query_norm, place_.head));
+      normalise_all(q_, norm_of_head(request.query_norm, head_));
       normalise_all(k_, norm_of_head(request.key_norm, kv_head));
     }
-    split_.head = std::move(name);
-    split_.query_parts = q_.names;
-    split_.key_parts = k_.names;
+    split_.head = place_;
+    split_.query_parts = q_.places;
+    split_.key_parts = k_.places;
     multiply();
     check();
     note_weights();
@@ -153,7 +154,7 @@ class ScoreSplitter {
   void find_pairs() {
     std::vector<std::uint8_t> seen(geometry_.keys);
     for (std::size_t a = 0; a < queries_.size(); ++a) {
-      visibility_.see(0, place_.head, queries_[a], seen);
+      visibility_.see(0, head_, queries_[a], seen);
       for (std::size_t b = 0; b < keys_.size(); ++b) {
         if (seen[keys_[b]] == 0) continue;
         split_.pairs.emplace_back(queries_[a], keys_[b]);
@@ -184,8 +185,8 @@ class ScoreSplitter {
       apply(attention_.read, first, stream, threads_);
       for (const auto& [projection, positions, to] : wanted) {
         const std::vector<Rows> made = projection.project(stream, threads_);
-        if (to.names.empty()) {
-          to.names = stream.names;
+        if (to.places.empty()) {
+          to.places = stream.places;
           to.parts.assign(made.size(), Rows(positions.size(), projection.width()));
         }
         for (std::size_t n = 0; n < positions.size(); ++n) {
@@ -202,10 +203,11 @@ class ScoreSplitter {
 
   HeadVectors of_memory(const HeadProjection& projection) const {
     ResidualParts parts;
-    parts.names = {"encoder.output", "bias"};
+    parts.places = {{.stack = ModelPlace::Stack::encoder, .part = ModelPlace::Part::output},
+                    {.part = ModelPlace::Part::bias}};
     parts.parts.push_back(rows_at(pass_.memory, keys_));
     parts.parts.emplace_back(keys_.size(), parts.parts.front().width);
-    return {parts.names, projection.project(parts, threads_)};
+    return {parts.places, projection.project(parts, threads_)};
   }
 
   void turn_all(HeadVectors& vectors, const std::vector<std::size_t>& rows,
@@ -257,12 +259,12 @@ class ScoreSplitter {
     const Sequences own =
         preparation_.prepared(std::get<ScaledDotProduct>(attention_.request.score), DType::float64);
     const HeadRows<double> queries(own.query, geometry_.heads), keys(own.key, geometry_.kv_heads);
-    const std::size_t kv_head = place_.head / (geometry_.heads / geometry_.kv_heads);
+    const std::size_t kv_head = head_ / (geometry_.heads / geometry_.kv_heads);
     const double scale = scale_of(attention_.request, geometry_);
     const std::size_t each = q_.parts.size() * k_.parts.size();
     for (std::size_t n = 0; n < split_.pairs.size(); ++n) {
       const auto [i, j] = split_.pairs[n];
-      const double *q = queries(0, place_.head, i).data(), *k = keys(0, kv_head, j).data();
+      const double *q = queries(0, head_, i).data(), *k = keys(0, kv_head, j).data();
       const std::size_t d = geometry_.query_width;
       const double score = scale * dot(q, k, d);
       const double size = std::abs(scale) * std::sqrt(dot(q, q, d) * dot(k, k, d));
@@ -270,25 +272,23 @@ class ScoreSplitter {
       check_sum(split_.parts.values<double>().subspan(n * each, each), score, size,
                 [&, i = i, j = j] {  // clang captures no structured binding by itself
                   return translated("the score of query {1} and key {2} of head {3}", i, j,
-                                    split_.head);
+                                    split_.head.text());
                 });
     }
   }
 
   void note_weights() {
     const auto weights = attention_.computed.values<double>();
-    const std::size_t first = place_.head * geometry_.queries;
+    const std::size_t first = head_ * geometry_.queries;
     for (const auto& [i, j] : split_.pairs) {
       split_.weights.push_back(weights[(first + i) * geometry_.keys + j]);
     }
     split_.positions = pass_.positions;
     split_.strongest.resize(split_.query_parts.size());
     for (const auto& layer : pass_.layers) {
-      const std::size_t n = static_cast<std::size_t>(&layer - pass_.layers.data());
       for (const FrozenSubLayer& sublayer : layer) {
         for (std::size_t h = 0; h < sublayer.heads; ++h) {
-          const std::string name = head_part(pass_.stack, sublayer.branch, n, h);
-          const auto at = std::find(split_.query_parts.begin(), split_.query_parts.end(), name);
+          const auto at = std::ranges::find(split_.query_parts, sublayer.place.with_head(h));
           auto& to = split_.strongest[static_cast<std::size_t>(at - split_.query_parts.begin())];
           for (std::size_t r = 0; r < pass_.positions.size(); ++r) {
             to.push_back(sublayer.strongest[r * sublayer.heads + h]);
@@ -300,7 +300,8 @@ class ScoreSplitter {
 
   const FrozenPass& pass_;
   const FrozenAttention& attention_;
-  const SplitHead& place_;
+  const ModelPlace& place_;
+  std::size_t head_;
   const std::vector<std::size_t>& queries_;
   const std::vector<std::size_t>& keys_;
   std::size_t threads_;
@@ -361,20 +362,20 @@ ScoreSplit::Sides ScoreSplit::sides(std::size_t pair) const {
   return sums;
 }
 
-ChosenScores::ChosenScores(const SplitHead& own_head, const ModelTexts& text,
+ChosenScores::ChosenScores(ModelPlace own_head, const ModelTexts& text,
                            std::optional<std::size_t> query, std::optional<std::size_t> key)
-    : head(own_head) {
-  const std::size_t own = (head.decoder ? text.decoder_ids : text.ids).front().size();
+    : head(std::move(own_head)) {
+  const std::size_t own = text.read_by(head.stack).front().size();
   queries = chosen_positions(query, own);
-  keys = chosen_positions(key, head.crosses ? text.ids.front().size() : own);
+  keys = chosen_positions(key, head.crosses() ? text.ids.front().size() : own);
 }
 
 FrozenChoice ChosenScores::kept() const {
   FrozenChoice choice;
-  choice.decoder = head.decoder;
-  choice.attention = {head.layer, head.crosses};
+  choice.stack = head.stack;
+  choice.attention = head.whole();
   choice.positions = queries;
-  if (head.crosses) return choice;
+  if (head.crosses()) return choice;
   choice.positions.insert(choice.positions.end(), keys.begin(), keys.end());
   std::sort(choice.positions.begin(), choice.positions.end());
   const auto repeated = std::unique(choice.positions.begin(), choice.positions.end());
@@ -383,10 +384,7 @@ FrozenChoice ChosenScores::kept() const {
 }
 
 ScoreSplit split_scores(const FrozenPass& pass, const ChosenScores& chosen, std::size_t threads) {
-  const SplitHead& head = chosen.head;
-  return ScoreSplitter(pass, head, chosen.queries, chosen.keys, threads)
-      .split(head_part(pass.stack, head.crosses ? Branch::cross : Branch::self, head.layer,
-                       head.head));
+  return ScoreSplitter(pass, chosen.head, chosen.queries, chosen.keys, threads).split();
 }
 
 }  // namespace attn

@@ -10,20 +10,13 @@
 
 namespace attn {
 
-/// The head whose scores are split: of a model of one stack, or of the encoder, of the decoder over
-/// itself, or of the decoder over the encoder's output.
-struct SplitHead {
-  bool decoder = false, crosses = false;
-  std::size_t layer = 0, head = 0;
-};
-
 /// The scores of a head that are split: those of one query or key of a text, or of all that see
 /// each other; all of them must be there.
 struct ChosenScores {
-  SplitHead head;
+  ModelPlace head;
   std::vector<std::size_t> queries, keys;
 
-  ChosenScores(const SplitHead& head, const ModelTexts& text, std::optional<std::size_t> query,
+  ChosenScores(ModelPlace head, const ModelTexts& text, std::optional<std::size_t> query,
                std::optional<std::size_t> key);
 
   /// Choice of what a pass keeps for them.

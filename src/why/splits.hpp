@@ -3,11 +3,12 @@
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "attn/tensor.hpp"
+
+#include "models/model_place.hpp"
 
 namespace attn {
 
@@ -15,11 +16,11 @@ namespace attn {
 /// for the query and for the key. With the denominators of all norms as they are, query and key are
 /// linear in the parts of the residual stream: score(i,j) = Σ_a Σ_b scale · q_i^a · k_j^b.
 struct ScoreSplit {
-  std::string head;                                        ///< as in WhyOptions
+  ModelPlace head;
   std::vector<std::pair<std::size_t, std::size_t>> pairs;  ///< query and key, row by row
-  /// Names of the parts: "embedding", "position", "token_type", "0.3", "0.feed_forward", "bias"; of
-  /// an encoder-decoder "encoder.0.3", "cross.0.3", "encoder.output"…
-  std::vector<std::string> query_parts, key_parts;
+  /// Where the parts were written: terms of the embedding, heads, feed-forwards, biases, and the
+  /// encoder's output.
+  std::vector<ModelPlace> query_parts, key_parts;
   Tensor parts;                         ///< float64 [pairs,A,B]
   std::vector<double> scores, weights;  ///< of the pairs
   /// Positions of the text whose parts are known, in order, and for each part that a head wrote the
@@ -44,10 +45,10 @@ struct ScoreSplit {
 struct LogitSplit {
   std::size_t position = 0, token = 0;
   double logit = 0;
-  std::vector<std::string> names;               ///< of the parts
-  Tensor parts;                                 ///< float64 [P]
-  std::vector<std::string> heads, cross_heads;  ///< of the rows of the following
-  Tensor tokens;                                ///< float64 [heads,Lk]
+  std::vector<ModelPlace> places;              ///< where the parts were written
+  Tensor parts;                                ///< float64 [P]
+  std::vector<ModelPlace> heads, cross_heads;  ///< of the rows of the following
+  Tensor tokens;                               ///< float64 [heads,Lk]
   Tensor cross_tokens;  ///< float64 [cross heads,Lk] of an encoder-decoder; else absent
 };
 

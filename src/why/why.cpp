@@ -41,22 +41,17 @@ void refuse_split_without_model(const char* field) {
               translated("leave it out, or name a model"));
 }
 
-SplitHead split_head(const std::string& name, const Architecture& model) {
-  const bool both = model.encoder_decoder();
-  const auto refuse = [&] {
-    return input_error(
+ModelPlace split_head(const std::string& name, const Architecture& model) {
+  const auto head = ModelPlace::parse(name);
+  if (!head || !head->is_head() || !has_stack(model, head->stack)) {
+    throw input_error(
         translated("{1} names no head", in_quotes(name)), "WhyOptions::head",
-        both ? translated("give encoder.LAYER.HEAD, decoder.LAYER.HEAD or cross.LAYER.HEAD")
-             : translated("give LAYER.HEAD, both from 0"));
-  };
-  const auto part = named_part(name, model);
-  SplitHead head;
-  if (!part || !parse_number(part->part, head.head)) throw refuse();
-  head.layer = part->layer;
-  head.decoder = part->stack == 1;
-  head.crosses = part->crosses;
-  check_head(model, *part, head.head, "WhyOptions::head");
-  return head;
+        model.encoder_decoder()
+            ? translated("give encoder.LAYER.HEAD, decoder.LAYER.HEAD or cross.LAYER.HEAD")
+            : translated("give LAYER.HEAD, both from 0"));
+  }
+  check_head(model, *head, "WhyOptions::head");
+  return *head;
 }
 
 std::size_t token_named(const std::string& text, const ModelFolder& folder, const char* field) {
@@ -90,9 +85,9 @@ void check_why(const WhyOptions& why, const ModelFolder& folder, const ModelText
   };
   const char* const no_query = to_translate("there is no query {1}: the text has {2} tokens");
   if (why.head) {
-    const SplitHead head = split_head(*why.head, model);
-    const std::size_t queries = (head.decoder ? text.decoder_ids : text.ids).front().size();
-    const std::size_t keys = head.crosses ? text.ids.front().size() : queries;
+    const ModelPlace head = split_head(*why.head, model);
+    const std::size_t queries = text.read_by(head.stack).front().size();
+    const std::size_t keys = head.crosses() ? text.ids.front().size() : queries;
     check(why.query, queries, "WhyOptions::query", no_query);
     check(why.key, keys, "WhyOptions::key",
           to_translate("there is no key {1}: the text has {2} tokens"));

@@ -17,7 +17,7 @@ namespace attn {
 std::size_t token_named(const std::string& text, const ModelFolder& folder, const char* field);
 
 /// The head that WhyOptions::head names. Throws Error(input) for one that there is not.
-SplitHead split_head(const std::string& name, const Architecture& model);
+ModelPlace split_head(const std::string& name, const Architecture& model);
 
 /// Checks that a choice fits a model and its texts. Throws Error(input) at the field that names a
 /// head, position or token which is not there, or what cannot be split.

@@ -283,7 +283,7 @@ TEST_CASE("every option of a document is one of its keys") {
   images = {"a"};
   layers = {{0}};
   logits = causal = true;
-  heads_off = {{"0", 0}};
+  heads_off = {"0.0"};
   attention = {attn::Kind::self};
   dtype = attn::DType::float64;
   heads = 1;

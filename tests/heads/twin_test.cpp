@@ -146,7 +146,7 @@ TEST_CASE("predictions without a head are those of a run without it") {
   REQUIRE(outcome.differences.size() == 4);
   RunOptions run_options;
   run_options.document = options.document;
-  run_options.document.heads_off = {{"1", 2}};
+  run_options.document.heads_off = {"1.2"};
   const TemporaryFolder out;
   run_options.out = out.path();
   run_options.plots.clear();

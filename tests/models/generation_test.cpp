@@ -155,7 +155,9 @@ TEST_CASE("a given answer has the probabilities of a pass over the whole text") 
 
 TEST_CASE("a head that is off is off during generation") {
   GenerationCase own = open_generation_case("gpt2_bare_names");
-  own.options.heads_off = {{0, {0, 1, 2, 3}}, {1, {0}}};
+  for (const char* head : {"0.0", "0.1", "0.2", "0.3", "1.0"}) {
+    own.options.heads_off.push_back(ModelPlace::parse(head).value());
+  }
   const Answer want = by_whole_passes(own, 6);
   const Answer got =
       answer_to(own.model, own.weights, own.texts, 0, {.most_tokens = 6}, own.options);

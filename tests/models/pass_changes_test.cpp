@@ -127,13 +127,13 @@ TEST_CASE("heads that are off by their means write the mean of all tokens at eac
   const auto outputs_of = [&](ModelOptions options) {
     Tensor outputs;
     options.watches.push_back(
-        {0, 1, Written::heads, [&](std::size_t, Tensor& numbers) { outputs = numbers; }});
+        {{.layer = 1}, [&](std::size_t, Tensor& numbers) { outputs = numbers; }});
     own.logits(options);
     return outputs;
   };
   const Tensor before = outputs_of(own.options);
   ModelOptions options = own.options;
-  options.heads_off[1] = {2};
+  options.heads_off = {{.layer = 1, .head = 2}};
   options.ablation = Ablation::mean;
   const ModelOptions changed = with_changes(own.model(), own.folder.weights, own.text, options);
   const Tensor after = outputs_of(changed);
@@ -183,7 +183,7 @@ TEST_CASE("places of patches are read, and what they cannot be is named") {
   const PatchCase own("gpt2_bare_names");
   const auto place = [&](const std::string& text) { return patch_place(text, own.model(), "at"); };
   CHECK(place("2.3").head == 3);
-  CHECK(place("2.feed_forward").what == Written::feed_forward);
+  CHECK(place("2.feed_forward").part == ModelPlace::Part::feed_forward);
   CHECK(place("1.residual:0,4").positions == std::vector<std::size_t>{0, 4});
   CHECK(error_from([&] { place("2"); }) ==
         "\"2\" names no part of the model\n  where: at\n  help:  name a head, a feed-forward or "
@@ -195,8 +195,8 @@ TEST_CASE("places of patches are read, and what they cannot be is named") {
   CHECK(error_from([&] { place("2.4"); }) ==
         "there is no head 4: each layer has 4 heads\n  where: at\n  help:  give 0 to 3");
   const PatchCase both("t5_relu_tied");
-  CHECK(patch_place("cross.0.2", both.model(), "at").what == Written::cross_heads);
-  CHECK(patch_place("encoder.0.residual", both.model(), "at").stack == 0);
+  CHECK(patch_place("cross.0.2", both.model(), "at").crosses());
+  CHECK(patch_place("encoder.0.residual", both.model(), "at").stack == ModelPlace::Stack::encoder);
   PatchCase longer("gpt2_bare_names");
   longer.other.push_back(1);
   const std::string lengths =

@@ -28,13 +28,9 @@ inline void read_heads_off(const JsonValue& document, ModelOptions& options) {
   const JsonValue* off = document.find("heads_off");
   if (off == nullptr) return;
   for (const JsonMember& layer : off->members()) {
-    HeadsByLayer& heads = layer.key.starts_with("cross.")     ? options.cross_heads_off
-                          : layer.key.starts_with("decoder.") ? options.decoder_heads_off
-                                                              : options.heads_off;
-    const std::size_t number = layer.key.find('.') + 1;  // 0 where there is none
     for (std::size_t i = 0; i < layer.value.size(); ++i) {
-      heads[std::stoul(layer.key.substr(number))].push_back(
-          static_cast<std::size_t>(layer.value.element(i).integer()));
+      options.heads_off.push_back(ModelPlace::parse(layer.key).value().with_head(
+          static_cast<std::size_t>(layer.value.element(i).integer())));
     }
   }
 }

@@ -87,14 +87,12 @@ WhyOptions drawn(const SplitCase& own, std::mt19937& random) {
 
 // The stage `scores` of a head, by the attention itself.
 Tensor scores_of(const SplitCase& own, const std::string& head) {
-  const std::size_t first = head.find_first_of("0123456789"), point = head.rfind('.');
-  const std::string layer = head.substr(first, point - first), stack = head.substr(0, first);
-  const bool crosses = stack == "cross.";
+  const ModelPlace place = ModelPlace::parse(head).value();
   Tensor scores;
   ModelOptions options = own.options;
   options.inside = [&](std::size_t, const std::string& name, const Layer&, const LayerStep& step) {
-    if (name != (crosses ? "decoder." : stack) + "layers." + layer + ".") return;
-    AttentionRequest request = crosses ? step.cross_request : step.self_request;
+    if (name != layer_prefix(place.attention().stack(), place.layer)) return;
+    AttentionRequest request = place.crosses() ? step.cross_request : step.self_request;
     request.stages = true;
     scores = attend(request).scores;
   };
@@ -126,7 +124,7 @@ std::size_t check_drawn_scores(const std::string& name, std::size_t rounds, unsi
     const std::size_t queries = scores.shape()[2], keys = scores.shape()[3];
     const std::size_t head = std::stoul(why.head->substr(why.head->rfind('.') + 1));
     const std::size_t each = got.query_parts.size() * got.key_parts.size();
-    CHECK(got.head == *why.head);
+    CHECK(got.head.text() == *why.head);
     CHECK(got.parts.shape() ==
           Shape{got.pairs.size(), got.query_parts.size(), got.key_parts.size()});
     for (std::size_t n = 0; n < got.pairs.size(); ++n) {
@@ -175,13 +173,13 @@ TEST_CASE("splits are those of an independent computation") {
     }
     const WhySplits got = split(why, own.folder, own.text, own.options);
     const JsonValue& names = *expected.find("why");
-    CHECK(got.scores->query_parts == texts(*names.find("query_parts")));
-    CHECK(got.scores->key_parts == texts(*names.find("key_parts")));
+    CHECK(texts_of(got.scores->query_parts) == texts(*names.find("query_parts")));
+    CHECK(texts_of(got.scores->key_parts) == texts(*names.find("key_parts")));
     check_numbers(got.scores->parts, numbers.read("why.scores"), 1e-9);
     CHECK(got.logit.has_value() == (expected.find("contribution") != nullptr));
     if (const JsonValue* of_logit = expected.find("contribution")) {
       CHECK(got.logit->token == static_cast<std::size_t>(of_logit->find("token")->integer()));
-      CHECK(got.logit->names == texts(*of_logit->find("parts")));
+      CHECK(texts_of(got.logit->places) == texts(*of_logit->find("parts")));
       check_numbers(got.logit->parts, numbers.read("contribution.parts"), 1e-9);
       check_numbers(got.logit->tokens, numbers.read("contribution.tokens"), 1e-9);
     }
@@ -237,12 +235,12 @@ void check_logit(SplitCase own) {
   if (head.softcap) whole = *head.softcap * std::tanh(whole / *head.softcap);
   const double logit = logits.values<double>()[got.position * logits.shape()[2] + 3];
   CHECK(std::abs(whole - logit) <= 1e-12 * size_of_sum(got.parts.values<double>()) + 1e-13);
-  const auto check_rows = [&](const std::vector<std::string>& heads, const Tensor& rows) {
+  const auto check_rows = [&](const std::vector<ModelPlace>& heads, const Tensor& rows) {
     for (std::size_t h = 0; h < heads.size(); ++h) {
-      const auto part = std::find(got.names.begin(), got.names.end(), heads[h]);
-      REQUIRE(part != got.names.end());
+      const auto part = std::ranges::find(got.places, heads[h]);
+      REQUIRE(part != got.places.end());
       const double own_part =
-          got.parts.values<double>()[static_cast<std::size_t>(part - got.names.begin())];
+          got.parts.values<double>()[static_cast<std::size_t>(part - got.places.begin())];
       const std::size_t keys = rows.shape()[1];
       const auto row = rows.values<double>().subspan(h * keys, keys);
       CHECK(std::abs(sum_of(row) - own_part) <= 1e-12 * size_of_sum(row) + 1e-14);
@@ -320,16 +318,16 @@ TEST_CASE("parts are named by the layer and head that wrote them") {
     return *split(why, own.folder, own.text, own.options).scores;
   };
   using Names = std::vector<std::string>;
-  CHECK(parts("bert_pairs", "1.0").query_parts == Names{"embedding", "position", "token_type",
-                                                        "0.0", "0.1", "0.2", "0.3",
-                                                        "0.feed_forward", "bias"});
-  CHECK(parts("t5_relu_tied", "decoder.1.0").key_parts ==
+  CHECK(texts_of(parts("bert_pairs", "1.0").query_parts) == Names{"embedding", "position",
+                                                                  "token_type", "0.0", "0.1", "0.2",
+                                                                  "0.3", "0.feed_forward", "bias"});
+  CHECK(texts_of(parts("t5_relu_tied", "decoder.1.0").key_parts) ==
         Names{"embedding", "decoder.0.0", "decoder.0.1", "decoder.0.2", "cross.0.0", "cross.0.1",
               "cross.0.2", "decoder.0.feed_forward", "bias"});
   const ScoreSplit cross = parts("t5_relu_tied", "cross.0.2");
-  CHECK(cross.query_parts ==
+  CHECK(texts_of(cross.query_parts) ==
         Names{"embedding", "decoder.0.0", "decoder.0.1", "decoder.0.2", "bias"});
-  CHECK(cross.key_parts == Names{"encoder.output", "bias"});
+  CHECK(texts_of(cross.key_parts) == Names{"encoder.output", "bias"});
 }
 
 TEST_CASE("what is not there to be split is named") {
