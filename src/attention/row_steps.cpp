@@ -58,7 +58,6 @@ class SingleRow {
         geometry_(check_geometry(request)),
         place_(place),
         key_head_(place.head / (geometry_.heads / geometry_.kv_heads)),
-        visibility_(request.mask, geometry_),
         one_(request) {
     // Expressions read where a cell stands, so that only the whole attention has its row.
     whole_ = request.score_expression || request.weight_expression;
@@ -104,16 +103,18 @@ class SingleRow {
   // Norms and rotation, for the row and for what the mask compares.
   void prepare() {
     const Sequences* const sequences = sequences_of(given_.score);
-    if (sequences == nullptr) return;
+    if (sequences == nullptr) {
+      visibility_.emplace(given_.mask, geometry_, Sequences());
+      return;
+    }
     Sequences compared = rounded(*sequences, one_.dtype);
     rows_.emplace(compared, geometry_);
-    if (const HeadPreparation preparation(given_, geometry_, visibility_); preparation) {
+    if (const HeadPreparation preparation(given_, geometry_, QueryPlaces(given_.mask, geometry_));
+        preparation) {
       compared = rounded(preparation.prepared(compared, DType::float64), one_.dtype);
       prepared_.emplace(compared, geometry_);
     }
-    if (visibility_.compares_rows()) {
-      visibility_.compare(std::make_shared<const ComparedRows>(compared, geometry_));
-    }
+    visibility_.emplace(given_.mask, geometry_, compared);
   }
 
   // Leaves one query, one head, and a mask of the same keys and biases.
@@ -149,16 +150,16 @@ class SingleRow {
     one_.mask = Mask{.fill = given_.mask.fill};
     if (given_.mask.present()) {
       std::vector<std::uint8_t> seen(keys);
-      visibility_.see(batch, head, query, seen);
+      visibility_->see(batch, head, query, seen);
       one_.mask.allow = Tensor({1, keys}, std::move(seen));
     }
     one_.relative_bias.reset();
     const PositionBias positions(given_, geometry_);
     if (!positions && !given_.mask.bias) return;
     std::vector<double> bias(keys);
-    const std::ptrdiff_t stands = static_cast<std::ptrdiff_t>(query) + visibility_.offset(batch);
+    const std::ptrdiff_t stands = static_cast<std::ptrdiff_t>(query) + visibility_->offset(batch);
     for (std::size_t j = 0; j < keys; ++j) {
-      bias[j] = visibility_.bias(batch, head, query, j);
+      bias[j] = visibility_->bias(batch, head, query, j);
       if (positions) bias[j] += positions.term(head, static_cast<std::ptrdiff_t>(j) - stands);
     }
     one_.mask.bias = Tensor({1, keys}, std::move(bias));
@@ -223,7 +224,7 @@ class SingleRow {
     for (std::size_t j = 0; j < geometry_.keys; ++j) {
       if (rows_ && compared_[j] && !is_finite(rows_->key(batch, key_head_, j))) return in("key", j);
       if (compared_[j] && given_.mask.bias &&
-          !std::isfinite(visibility_.bias(batch, head, query, j)))
+          !std::isfinite(visibility_->bias(batch, head, query, j)))
         return in("bias", j);
       if (value.width() > 0 && weighted_[j] && !is_finite(value(batch, key_head_, j)))
         return in("value", j);
@@ -235,7 +236,7 @@ class SingleRow {
   Geometry geometry_;
   RowPlace place_;
   std::size_t key_head_;
-  Visibility visibility_;
+  std::optional<Visibility> visibility_;
   std::optional<RowsOfHeads> rows_, prepared_;  // before norms and rotation, and after them
   bool whole_ = false;
   AttentionRequest one_;

@@ -334,15 +334,14 @@ std::string NotFiniteNumbers::step_of(const Found& found, const ModelRequest& re
       const std::string layer = !model.encoder_decoder() ? translated("Layer {1}", n)
                                 : crosses                ? translated("Decoder layer {1}", n)
                                                          : translated("Encoder layer {1}", n);
-      const auto watch = [&](Written what, std::string title) {
-        own.watches.push_back(
-            {stack, n, what, [note, title = std::move(title)](std::size_t, const Tensor& numbers) {
-               note(numbers, title);
-             }});
+      const auto watch = [&](ModelPlace::Part part, std::string title) {
+        own.watches.push_back({{stack_of(model, model.stacks[stack]), n, part},
+                               [note, title = std::move(title)](
+                                   std::size_t, const Tensor& numbers) { note(numbers, title); }});
       };
-      watch(Written::heads, translated("{1}: self-attention", layer));
-      if (crosses) watch(Written::cross_heads, translated("{1}: cross-attention", layer));
-      watch(Written::residual, layer);
+      watch(ModelPlace::Part::self, translated("{1}: self-attention", layer));
+      if (crosses) watch(ModelPlace::Part::cross, translated("{1}: cross-attention", layer));
+      watch(ModelPlace::Part::residual, layer);
     }
   }
   run_model(model, request.folder->weights, request.texts, own,
