@@ -256,8 +256,11 @@ TEST_CASE("compare --plot draws the difference, whatever the exit code") {
         "attn-cli: unsupported picture format \".bmp\"\n"
         "  where: --plot\n"
         "  help:  name a file that ends in .png, .svg or .pdf\n");
-  CHECK(attn_cli({"compare", "a.json", "b.json", "--plot", "no/d.png"}, folder.path()).exit_code ==
-        4);
+  CHECK(attn_cli({"compare", "a.json", "b.json", "--plot", "new/d.png"}, folder.path()).exit_code ==
+        1);
+  CHECK(std::filesystem::exists(folder / "new/d.png"));
+  CHECK(attn_cli({"compare", "a.json", "b.json", "--plot", "a.json/d.png"}, folder.path())
+            .exit_code == 4);
 }
 
 TEST_CASE("compare tells wrong use, bad input and unreadable files apart") {
