@@ -346,7 +346,7 @@ bool multiply_by(Way& way, std::vector<ProductTask<T>>& tasks, const RowRange& r
     }
   });
   if (unfit) return false;
-  for (KeptRows<Way, T>& rows : kept) rows.leave();
+  for (KeptRows<Way, T>& kept_rows : kept) kept_rows.leave();
   return true;
 }
 

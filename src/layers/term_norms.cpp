@@ -192,8 +192,8 @@ class TermReader {
     const T *rows = branch.values<T>().data(), *residual = block_.residual.values<T>().data();
     std::vector<double> norm_bias(width_);
     if (block_.branch_norm && block_.branch_norm->bias) {
-      const Tensor bias = block_.branch_norm->bias.converted(DType::float64);
-      std::copy_n(bias.values<double>().begin(), width_, norm_bias.begin());
+      const Tensor stored = block_.branch_norm->bias.converted(DType::float64);
+      std::copy_n(stored.values<double>().begin(), width_, norm_bias.begin());
     }
     branch_scales_.resize(length_);
     sum_scales_.resize(length_);
