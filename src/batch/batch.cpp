@@ -28,8 +28,8 @@
 #include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
 #include "support/printable.hpp"
+#include "support/seconds_since.hpp"
 #include "support/translated.hpp"
-#include "support/work_budget.hpp"
 
 namespace attn {
 namespace {

@@ -12,8 +12,8 @@
 #include "models/checkpoint.hpp"
 #include "models/pass_changes.hpp"
 #include "support/number_text.hpp"
+#include "support/seconds_since.hpp"
 #include "support/translated.hpp"
-#include "support/work_budget.hpp"
 
 namespace attn {
 namespace {

@@ -22,9 +22,9 @@
 #include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
 #include "support/printable.hpp"
+#include "support/seconds_since.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
-#include "support/work_budget.hpp"
 
 namespace attn {
 namespace {

@@ -17,10 +17,6 @@ thread_local WorkBudget* budget_of_thread = nullptr;
 
 }  // namespace
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 WorkBudget::WorkBudget(std::optional<double> seconds) : seconds_(seconds) {
   // More seconds than this would overflow the clock's numbers.
   constexpr double most = 1e9;

@@ -8,9 +8,6 @@
 
 namespace attn {
 
-/// Seconds that have passed since then.
-double seconds_since(std::chrono::steady_clock::time_point start);
-
 /// Time that a piece of work may take. It is checked while the work goes on, at coarse steps, so
 /// that it changes no result but that the work ends. A thread has one budget at a time;
 /// parallel_for() and run_beside() give it to their workers.

@@ -299,8 +299,8 @@ struct Faulty {
   std::string text, error;
 };
 
-void check_errors(std::initializer_list<Faulty> texts) {
-  for (const Faulty& one : texts) {
+void check_errors(std::initializer_list<Faulty> all) {
+  for (const Faulty& one : all) {
     CAPTURE(one.text);
     CHECK(error_from([&] { parse_json_document(one.text); }) == "not valid JSON: " + one.error);
   }
