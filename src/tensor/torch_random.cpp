@@ -32,8 +32,8 @@ struct TorchRandom::Engine {
 };
 
 TorchRandom::TorchRandom(std::uint64_t seed)
-    : engine_(std::make_unique<Engine>(
-          std::mt19937(static_cast<std::mt19937::result_type>(seed & 0xffffffffU)))) {}
+    : engine_(
+          new Engine{std::mt19937(static_cast<std::mt19937::result_type>(seed & 0xffffffffU))}) {}
 TorchRandom::~TorchRandom() = default;
 
 TorchRandom::TorchRandom(const TorchRandom& other)
