@@ -109,10 +109,11 @@ bool has_bytes(std::string_view model) {
 
 // The fields that make a model with pieces of all bytes fall back to them. Messages one after the
 // other are one message.
+constexpr std::size_t byte_pieces = 256;
 std::string bytes_for_unknown() {
   constexpr std::string_view digits = "0123456789ABCDEF";
   std::string fields("\x12\x03\x98\x02\x01");  // trainer_spec { byte_fallback: true }
-  for (std::size_t byte = 0; byte < 256; ++byte) {
+  for (std::size_t byte = 0; byte < byte_pieces; ++byte) {
     // pieces { piece: "<0x0A>" type: BYTE }
     fields += "\x0a\x0a\x0a\x06<0x";
     fields += {digits[byte / 16], digits[byte % 16]};
@@ -423,6 +424,9 @@ SentencePieceModel::SentencePieceModel(std::string_view bytes) {
   if (!own_bytes) model += bytes_for_unknown();
   auto processor = std::make_shared<sentencepiece::SentencePieceProcessor>();
   if (size_ == 0 || !loads(*processor, model)) throw no_model();
+  // A field of a piece's number and another form counts above, and is no piece for the library.
+  const std::size_t pieces = size_ + (own_bytes ? 0 : byte_pieces);
+  if (static_cast<std::size_t>(processor->GetPieceSize()) != pieces) throw no_model();
   joins_by_copies_ = own_bytes;
   for (std::size_t i = 0; i < size_ && joins_by_copies_; ++i) {
     joins_by_copies_ = !processor->IsByte(static_cast<int>(i));

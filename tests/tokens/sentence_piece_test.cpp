@@ -206,9 +206,11 @@ TEST_CASE("damaged models, other files and unknown classes are errors that name 
   // A piece without text, for which the library's trie throws.
   const std::string no_text =
       read_text(models + "unigram.model") + std::string("\x0A\x03\x0A\x01\x00", 5);
+  // A number in the field of pieces, which the library passes over.
+  const std::string number_as_piece = whole + "\x08\x05";
   for (const std::string& bytes :
        {std::string(), whole.substr(0, whole.size() / 2), whole.substr(1), std::string("IQ== 0\n"),
-        std::string(64, '\0'), no_text}) {
+        std::string(64, '\0'), no_text, number_as_piece}) {
     folder.bytes = bytes;
     folder.files.sentencepiece = folder.bytes;
     CHECK(error_from([&] { Tokenizer::from_files(folder.files); }) == wrong);
