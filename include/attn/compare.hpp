@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -11,10 +12,20 @@
 
 #include "attn/file_access.hpp"
 #include "attn/maps.hpp"
+#include "attn/named.hpp"
 #include "attn/plot.hpp"
 #include "attn/tensor.hpp"
 
 namespace attn {
+
+/// Tolerances for the numbers of a type.
+struct Tolerances {
+  double rtol, atol;
+};
+
+/// Types with the tolerances that torch.testing.assert_close has for them, the narrowest first;
+/// by short names, "bf16", and then by those of "dtype", "bfloat16".
+std::span<const Named<Tolerances>> tolerances_of_types() noexcept;
 
 /// Two files of tensors to compare: results of this program or anything TensorFile reads.
 ///
@@ -32,6 +43,12 @@ struct CompareRequest {
   /// Names that tensors go by in place of their own, in either file: {"out", "output"}; "" is a
   /// tensor without a name.
   std::vector<std::pair<std::string, std::string>> renamed;
+  /// Order of the axes of tensors of `a` and of `b`, by the letters B, H, L and D: "BLHD". Tensors
+  /// with as many axes are put into the order B, H, L, D; maps are left alone.
+  std::string layout, layout_b;
+  /// Whether rows of queries that see no key in either file are left out: by `allowed`, `lse` or
+  /// `weights` beside the tensor, the first of them that the file has.
+  bool seen_only = false;
   bool strict = false;   ///< whether a tensor that only one file has counts as different
   bool overlap = false;  ///< whether tensors of other lengths are compared where both have elements
   /// Axes of the tensors, for `layers` and `heads`, as MapRequest takes them. Tensors
@@ -71,6 +88,13 @@ struct TensorComparison {
     double relative_norm = 0;  ///< ‖a − b‖₂ / ‖b‖₂; infinite if b alone is all zeros
   };
 
+  /// An axis along which some positions alone have elements out of tolerance.
+  struct Confined {
+    std::string axis;  ///< "sample", "head", "query"…; empty where this is not known
+    std::size_t number = 0, size = 0;  ///< of the axis, from 0, and how many positions it has
+    std::vector<std::size_t> places;
+  };
+
   std::string name;  ///< empty for two arrays without one in files of different names
   Outcome outcome = Outcome::within;
   bool exact = false;  ///< integers or booleans in both, and no tolerance given
@@ -82,6 +106,10 @@ struct TensorComparison {
   Spread spread;
   std::size_t elements = 0, beyond = 0;  ///< all of them, and those beyond the tolerance
   std::optional<Element> first_beyond;   ///< in row-major order
+  std::vector<Confined> confined;        ///< of several elements out of tolerance
+  std::optional<Shape> agreeing_order;   ///< of the axes of a, by which it agrees with b
+  std::string agreeing_type;      ///< whose tolerances would do where none are given: "bfloat16"
+  std::size_t rows_left_out = 0;  ///< of queries that see no key
 };
 
 struct Comparison {
@@ -99,9 +127,11 @@ struct Comparison {
 
 /// Compares tensor by tensor, those of one name. A tensor without a name goes by its file's,
 /// `output.npy`; a file's only tensor of this sort is compared with the only tensor of the other,
-/// whatever its name. The picture is a heatmap of a − b, for the
-/// matrix with the largest error; without a matrix in both files there is a warning instead. Throws
-/// Error(input) if a file is malformed or both hold no tensor, Error(file) if one cannot be read.
+/// whatever its name. Where no name is in
+/// both files, tensors go together whose shape each file has once. The picture is a heatmap of a −
+/// b, for the matrix with the largest error; without a matrix in both files there is a warning
+/// instead. Throws Error(input) if a file is malformed or both hold no tensor, Error(file) if one
+/// cannot be read.
 Comparison compare(const CompareRequest& request);
 
 /// The comparison to read: a line a tensor, then what differs.

@@ -46,25 +46,9 @@ void take_picture(const std::string& text, GivenToCompare& given) {
   }
 }
 
-struct Tolerances {
-  double rtol, atol;
-};
-constexpr Tolerances bfloat16{1.6e-2, 1e-5}, float16{1e-3, 1e-5}, float32{1.3e-6, 1e-5},
-    float64{1e-7, 1e-7};
-
-// Tolerances of torch.testing.assert_close by type, under the names of "dtype" too. --rtol and
-// --atol override them.
-constexpr auto tolerances = std::to_array<Named<Tolerances>>({{"bf16", bfloat16},
-                                                              {"f16", float16},
-                                                              {"f32", float32},
-                                                              {"f64", float64},
-                                                              {"bfloat16", bfloat16},
-                                                              {"float16", float16},
-                                                              {"float32", float32},
-                                                              {"float64", float64}});
-
+// --rtol and --atol override them.
 void take_tolerances(const std::string& text, CompareRequest& request) {
-  const Tolerances row = chosen("--tolerances", text, tolerances).value;
+  const Tolerances row = chosen("--tolerances", text, tolerances_of_types()).value;
   if (!request.rtol) request.rtol = row.rtol;
   if (!request.atol) request.atol = row.atol;
 }
@@ -84,12 +68,13 @@ int compare_files(const GivenToCompare& given) {
                 "attn-cli compare", translated("name a picture to write it into with --plot FILE"));
   }
   request.threads = given.common.threads;
-  const Comparison comparison = compare(request);
+  Comparison comparison = compare(request);
+  for (std::string& warning : comparison.warnings) warning = with_flags(warning);
   if (comparison.picture) write_picture(*comparison.picture, given.picture);
   if (!given.common.quiet) {
     warn(comparison.warnings);
     print(given.common.json ? comparison_json(comparison)
-                            : terminal_lines(comparison_text(comparison)));
+                            : terminal_lines(with_flags(comparison_text(comparison))));
   }
   return comparison.agree() ? 0 : 1;
 }
@@ -120,7 +105,7 @@ Command compare_command() {
       translated(
           "Tolerances for numbers of a type, the same as in torch.testing: bf16, f16, f32, f64"),
       [&](const std::string& text) { take_tolerances(text, request); });
-  for (const auto& row : tolerances) flags.back().words.emplace_back(row.name);
+  for (const auto& row : tolerances_of_types()) flags.back().words.emplace_back(row.name);
   flags.add("--only", "NAME,…",
             translated("Tensors to compare: output, lse, layer{n}…; a last part of a name too"),
             [&](const std::string& text) { request.only = comma_separated(text); });
@@ -129,6 +114,16 @@ Command compare_command() {
            translated("Name that a tensor goes by instead of its own; repeatable"),
            [&](const std::string& text) { request.renamed.push_back(renaming(text)); })
       .repeats = true;
+  const auto add_layout = [&flags](const char* flag, std::string& layout, std::string help) {
+    flags.add(flag, "LETTERS", std::move(help),
+              [&layout](const std::string& text) { layout = text; });
+  };
+  add_layout("--layout", request.layout,
+             translated("Order of the axes of A's tensors, such as BLHD: samples, positions, "
+                        "heads, components"));
+  add_layout("--layout-b", request.layout_b, translated("Order of the axes of B's tensors"));
+  flags.toggle("--seen-only", request.seen_only,
+               translated("Leave out rows of queries that see no key in either file"));
   flags.toggle("--strict", request.strict,
                translated("Count a tensor that only one file has as a difference"));
   flags.toggle("--overlap", request.overlap,

@@ -9,6 +9,7 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
+#include "attention/attention_name.hpp"
 #include "compare/compared_tensors.hpp"
 #include "document/tensor_source.hpp"
 #include "io/json_tensor.hpp"
@@ -17,7 +18,9 @@
 #include "pictures/drawing.hpp"
 #include "result/provenance.hpp"
 #include "result/result_reader.hpp"
+#include "result/tensor_names.hpp"
 #include "support/mapped_file.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/operations.hpp"
@@ -39,13 +42,14 @@ double ratio(long double a, long double b) {
   return static_cast<double>(a / b);  // infinite for b = 0
 }
 
+// `left_out` of the elements are zeros in both and do not count.
 TensorComparison::Spread spread_of(const Tensor& a, const Tensor& b,
-                                   const ElementDifferences& found) {
+                                   const ElementDifferences& found, std::size_t left_out) {
   TensorComparison::Spread spread;
   if (found.absolute.error == 0) return spread;
-  spread.mean = ratio(found.sum, static_cast<long double>(a.size()));
+  spread.mean = ratio(found.sum, static_cast<long double>(a.size() - left_out));
   spread.relative_norm = ratio(std::sqrt(found.squares), std::sqrt(found.squares_of_b));
-  const std::vector<double> quantiles = error_quantiles(a, b, {0.5, 0.9, 0.99});
+  const std::vector<double> quantiles = error_quantiles(a, b, {0.5, 0.9, 0.99}, left_out);
   spread.median = quantiles[0];
   spread.percent90 = quantiles[1];
   spread.percent99 = quantiles[2];
@@ -56,13 +60,64 @@ bool is_exact(const Tensor& tensor) {
   return tensor.dtype() == DType::int64 || tensor.dtype() == DType::boolean;
 }
 
+Tolerances allowed_by(const CompareRequest& request, bool exact) {
+  return {request.rtol.value_or(exact ? 0 : CompareRequest::default_rtol),
+          request.atol.value_or(exact ? 0 : CompareRequest::default_atol)};
+}
+
+// The type whose rounding the difference may come from: the one with the larger tolerances of the
+// two files, if all is within them and none are given.
+std::string agreeing_type(const Tensor& a, const Tensor& b, const CompareRequest& request,
+                          const TensorComparison& comparison) {
+  if (request.rtol || request.atol) return "";
+  for (const auto& [type, allowed] : tolerances_of_types()) {
+    if (type != comparison.a.type && type != comparison.b.type) continue;
+    const bool would_do = element_differences(a, b, allowed, request.threads).beyond == 0;
+    return would_do ? std::string(type) : "";
+  }
+  return "";
+}
+
+// Names of the axes of a tensor, fewer where they are not known.
+std::vector<std::string_view> axes_of(std::string_view name, std::size_t rank,
+                                      const std::vector<MapAxis>& given) {
+  constexpr std::string_view names[]{"layer", "sample", "head", "query", "key"};  // of MapAxis
+  std::vector<std::string_view> axes;
+  for (const MapAxis axis : given) axes.push_back(names[static_cast<std::size_t>(axis)]);
+  const bool map = is_map(name), sums = name == "lse" || name.ends_with(".lse");
+  if (!axes.empty() && axes.size() <= rank && rank <= axes.size() + 2) {
+    // The last two may be left out.
+  } else if (map || sums || rank > 3) {
+    axes = leading_axes(name, rank - std::min<std::size_t>(rank, sums ? 1 : 2), map);
+  } else {
+    axes.assign(rank == 3 ? 1 : 0, "sample");
+  }
+  if (axes.size() < rank && rank > 1) axes.push_back("query");
+  if (axes.size() < rank && rank > 1) axes.push_back(map ? "key" : "component");
+  return axes;
+}
+
+// What may have caused that the elements differ.
+void explain_difference(const Tensor& a, const Tensor& b, const CompareRequest& request,
+                        TensorComparison& comparison) {
+  const Tolerances allowed = allowed_by(request, is_exact(a) && is_exact(b));
+  comparison.agreeing_order = agreeing_order(a, b, allowed);
+  if (comparison.outcome != Outcome::beyond) return;
+  comparison.agreeing_type = agreeing_type(a, b, request, comparison);
+  if (comparison.beyond == 1) return;  // whose place is told
+  comparison.confined = confined_differences(a, b, allowed);
+  const std::vector<std::string_view> axes = axes_of(comparison.name, a.rank(), request.axes);
+  for (TensorComparison::Confined& one : comparison.confined) {
+    if (one.number < axes.size()) one.axis = axes[one.number];
+  }
+}
+
 void compare_elements(const Tensor& a, const Tensor& b, const CompareRequest& request,
-                      TensorComparison& comparison) {
+                      std::size_t left_out, TensorComparison& comparison) {
   const bool exact = is_exact(a) && is_exact(b);
   comparison.exact = exact && !request.rtol && !request.atol;
-  const ElementDifferences found = element_differences(
-      a, b, request.rtol.value_or(exact ? 0 : CompareRequest::default_rtol),
-      request.atol.value_or(exact ? 0 : CompareRequest::default_atol), request.threads);
+  const ElementDifferences found =
+      element_differences(a, b, allowed_by(request, exact), request.threads);
   const auto largest = [&](const ElementDifferences::Largest& of) {
     TensorComparison::Largest result{of.error, {}};
     if (of.error > 0) result.index = index_of(of.index, a.shape());
@@ -70,9 +125,9 @@ void compare_elements(const Tensor& a, const Tensor& b, const CompareRequest& re
   };
   comparison.absolute = largest(found.absolute);
   comparison.relative = largest(found.relative);
-  comparison.spread = spread_of(a, b, found);
+  comparison.spread = spread_of(a, b, found, left_out);
   comparison.compared = a.shape();
-  comparison.elements = a.size();
+  comparison.elements = a.size() - left_out;
   comparison.beyond = found.beyond;
   comparison.outcome = found.beyond == 0 ? Outcome::within : Outcome::beyond;
   if (found.first_beyond) {
@@ -89,9 +144,12 @@ std::string name_of(const std::filesystem::path& path) {
 /// of `access`.
 class ComparedFile {
  public:
-  ComparedFile(const std::filesystem::path& path, const FileAccess& access)
+  ComparedFile(const std::filesystem::path& path, const FileAccess& access,
+               const std::string& layout, const char* layout_field)
       : path_(path),
         access_(access),
+        layout_(layout),
+        layout_field_(layout_field),
         name_(name_of(path)),
         source_(path == "-" ? std::filesystem::path() : path.parent_path(), access) {
     const auto file = MappedFile::open(FileName::by_user(path), access);
@@ -124,6 +182,40 @@ class ComparedFile {
     Tensor tensor;
     std::string type;
   };
+  /// Rows without a key of the attention that the tensor belongs to; empty if nothing beside it
+  /// tells.
+  UnseenRows unseen_rows_beside(const std::string& tensor) {
+    const AttentionName attention = AttentionName::of_tensor(tensor);
+    for (const char* const quantity : {"allowed", "lse", "weights"}) {
+      const std::string name = attention.tensor(quantity);
+      if (!index_.contains(name)) continue;
+      const Tensor found = read(name).tensor;
+      if (found.rank() > 0 && found.size() > 0) return unseen_rows(found, quantity);
+    }
+    return {};
+  }
+
+  /// A tensor with its axes in the usual order; maps and log-sum-exps have it as they are.
+  Stored read(const std::string& name, const std::string& compared_as) {
+    Stored stored = read(name);
+    const bool sums = compared_as == "lse" || compared_as.ends_with(".lse");
+    const bool fits = stored.tensor.rank() == layout_.size() && !layout_.empty();
+    if (fits && !sums && !is_map(compared_as)) {
+      stored.tensor = in_usual_layout(stored.tensor, layout_, layout_field_);
+      in_layout_ = true;
+    }
+    return stored;
+  }
+
+  /// Throws Error(input) if there is a layout, and no tensor that was read has its axes.
+  void check_layout_used() const {
+    if (layout_.empty() || in_layout_) return;
+    throw input_error(
+        translated("no tensor that is compared has the {1} axes of the layout \"{2}\"",
+                   layout_.size(), layout_),
+        layout_field_, translated("give one letter for each axis"));
+  }
+
   Stored read(const std::string& name) {
     if (tensors_) return {tensors_->read(name), tensors_->stored_type(name)};
     try {
@@ -153,6 +245,9 @@ class ComparedFile {
 
   std::filesystem::path path_;
   FileAccess access_;
+  std::string layout_;  // of its tensors; empty = the usual one
+  const char* layout_field_;
+  bool in_layout_ = false;
   std::string name_;
   TensorSource source_;
   std::optional<JsonTensorFile> json_;
@@ -192,8 +287,9 @@ void draw(const CompareRequest& request, const FileAccess& access, ComparedFile&
     const std::size_t heads = tensor.compared.size() == 4 ? tensor.compared[1] : 1;
     return leading_part(for_each_head(compared_part(whole, request), heads), tensor.compared);
   };
-  DifferenceMap map{part(a.read(*pairs[*chosen].a).tensor), part(b.read(*pairs[*chosen].b).tensor),
-                    tensor.name, tensor.absolute.index.value_or(Shape(tensor.compared.size())),
+  DifferenceMap map{part(a.read(*pairs[*chosen].a, tensor.name).tensor),
+                    part(b.read(*pairs[*chosen].b, tensor.name).tensor), tensor.name,
+                    tensor.absolute.index.value_or(Shape(tensor.compared.size())),
                     labels_of(tensor.name, request.a, access)};
   comparison.pictured = pictured_name(map);
   comparison.picture = draw_difference(map, *request.picture, request.dpi,
@@ -206,6 +302,22 @@ void draw(const CompareRequest& request, const FileAccess& access, ComparedFile&
 
 }  // namespace
 
+std::span<const Named<Tolerances>> tolerances_of_types() noexcept {
+  constexpr static Tolerances bfloat16{1.6e-2, 1e-5}, float16{1e-3, 1e-5}, float32{1.3e-6, 1e-5},
+      float64{1e-7, 1e-7};
+  static constexpr Named<Tolerances> types[]{
+      {"bf16", bfloat16},     {"f16", float16},     {"f32", float32},     {"f64", float64},
+      {"bfloat16", bfloat16}, {"float16", float16}, {"float32", float32}, {"float64", float64}};
+  return types;
+}
+
+std::optional<Tolerances> tolerances_of(std::string_view type) noexcept {
+  for (const auto& [name, allowed] : tolerances_of_types()) {
+    if (name == type) return allowed;
+  }
+  return {};
+}
+
 bool Comparison::agree() const noexcept {
   // Files that have nothing in common agree in nothing.
   if (std::all_of(tensors.begin(), tensors.end(), is_alone)) return false;
@@ -216,20 +328,48 @@ bool Comparison::agree() const noexcept {
 
 namespace {
 
+// Tensors that only one file has go together if each file has their shape once.
+void pair_by_shape(ComparedFile& a, ComparedFile& b, std::vector<ComparedNames>& pairs,
+                   Comparison& comparison) {
+  std::map<Shape, std::vector<std::size_t>> in_a, in_b;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const ComparedNames& pair = pairs[i];
+    const Tensor tensor = (pair.a ? a.read(*pair.a, pair.name) : b.read(*pair.b, pair.name)).tensor;
+    (pair.a ? in_a : in_b)[tensor.shape()].push_back(i);
+  }
+  std::vector<std::size_t> joined;
+  for (const auto& [shape, places] : in_a) {
+    const auto other = in_b.find(shape);
+    if (places.size() != 1 || other == in_b.end() || other->second.size() != 1) continue;
+    ComparedNames& pair = pairs[places[0]];
+    const ComparedNames& found = pairs[other->second[0]];
+    comparison.warnings.push_back(translated(
+        "no name is in both files: {1} is compared with {2}, which alone has its shape "
+        "{3}; say so with CompareRequest::renamed {4}",
+        in_quotes(pair.name), in_quotes(found.name), text(shape), pair.name + "=" + found.name));
+    pair.b = found.b;
+    joined.push_back(other->second[0]);
+  }
+  std::sort(joined.rbegin(), joined.rend());
+  for (const std::size_t i : joined) pairs.erase(pairs.begin() + static_cast<std::ptrdiff_t>(i));
+}
+
 Comparison compared(const CompareRequest& given, FileAccess access) {
   CompareRequest request = given;
   request.a = result_in(given.a);
   request.b = result_in(given.b);
   Provenance provenance;
   if (request.provenance) provenance.watch(access);
-  ComparedFile a(request.a, access), b(request.b, access);
+  if (!request.layout.empty()) check_layout(request.layout, "CompareRequest::layout");
+  if (!request.layout_b.empty()) check_layout(request.layout_b, "CompareRequest::layout_b");
+  ComparedFile a(request.a, access, request.layout, "CompareRequest::layout");
+  ComparedFile b(request.b, access, request.layout_b, "CompareRequest::layout_b");
   Comparison comparison;
   comparison.a = name_of(request.a);
   comparison.b = name_of(request.b);
   comparison.rtol = request.rtol.value_or(CompareRequest::default_rtol);
   comparison.atol = request.atol.value_or(CompareRequest::default_atol);
-  const std::vector<ComparedNames> pairs =
-      compared_names(request, a.known_names(), b.known_names());
+  std::vector<ComparedNames> pairs = compared_names(request, a.known_names(), b.known_names());
   const auto in_both = [](const ComparedNames& pair) { return pair.a && pair.b; };
   if (std::none_of(pairs.begin(), pairs.end(), in_both)) {
     a.refuse_document();
@@ -239,13 +379,27 @@ Comparison compared(const CompareRequest& given, FileAccess access) {
     throw input_error(translated("neither file holds a tensor"), comparison.a + ", " + comparison.b,
                       translated("name two results or files of tensors"));
   }
+  if (std::none_of(pairs.begin(), pairs.end(), in_both)) pair_by_shape(a, b, pairs, comparison);
   for (const ComparedNames& pair : pairs) {
     TensorComparison tensor;
     tensor.name = pair.name;
     tensor.counts = request.strict || !request.only.empty();
     // Read here, so that no more than one pair is in memory at a time.
-    auto stored_a = pair.a ? a.read(*pair.a) : ComparedFile::Stored();
-    auto stored_b = pair.b ? b.read(*pair.b) : ComparedFile::Stored();
+    auto stored_a = pair.a ? a.read(*pair.a, pair.name) : ComparedFile::Stored();
+    auto stored_b = pair.b ? b.read(*pair.b, pair.name) : ComparedFile::Stored();
+    std::size_t left_out = 0;
+    if (request.seen_only && pair.a && pair.b) {
+      const UnseenRows rows =
+          unseen_in_either(a.unseen_rows_beside(*pair.a), b.unseen_rows_beside(*pair.b));
+      Cleared in_a = without_unseen(stored_a.tensor, pair.name, rows);
+      Cleared in_b = without_unseen(stored_b.tensor, pair.name, rows);
+      if (in_a.elements == in_b.elements) {
+        stored_a.tensor = std::move(in_a.tensor);
+        stored_b.tensor = std::move(in_b.tensor);
+        tensor.rows_left_out = in_a.rows;
+        left_out = in_a.elements;
+      }
+    }
     stored_a.tensor = compared_part(stored_a.tensor, request);
     stored_b.tensor = compared_part(stored_b.tensor, request);
     if (pair.a && pair.b && (pair.name == "allowed" || pair.name.ends_with(".allowed"))) {
@@ -269,14 +423,19 @@ Comparison compared(const CompareRequest& given, FileAccess access) {
       for (std::size_t axis = 0; axis < common.size(); ++axis) {
         common[axis] = std::min(common[axis], in_b.shape()[axis]);
       }
-      compare_elements(leading_part(in_a, common), leading_part(in_b, common), request, tensor);
+      compare_elements(leading_part(in_a, common), leading_part(in_b, common), request, 0, tensor);
     } else if (in_a.shape() != in_b.shape()) {
       tensor.outcome = Outcome::shapes_differ;
     } else {
-      compare_elements(in_a, in_b, request, tensor);
+      compare_elements(in_a, in_b, request, left_out, tensor);
+    }
+    if (tensor.outcome == Outcome::beyond || tensor.outcome == Outcome::shapes_differ) {
+      explain_difference(in_a, in_b, request, tensor);
     }
     comparison.tensors.push_back(std::move(tensor));
   }
+  a.check_layout_used();
+  b.check_layout_used();
   if (request.picture) draw(request, access, a, b, pairs, provenance, comparison);
   return comparison;
 }

@@ -122,9 +122,14 @@ float narrowed(double error) {
   return std::numeric_limits<float>::infinity();
 }
 
+// Of an error |a − b| for |b|; an infinite b would allow any a.
+bool is_within(double error, double size, Tolerances allowed) {
+  return std::isfinite(error) && error <= allowed.atol + allowed.rtol * size;
+}
+
 template <class A, class B>
 ElementDifferences compare_chunk(std::span<const A> a, std::span<const B> b, std::size_t first,
-                                 double rtol, double atol) {
+                                 Tolerances allowed) {
   using Wide = Common<std::span<const A>, std::span<const B>>;
   ElementDifferences found;
   for (std::size_t i = first; i < std::min(a.size(), first + chunk_elements); ++i) {
@@ -138,8 +143,7 @@ ElementDifferences compare_chunk(std::span<const A> a, std::span<const B> b, std
     const double relative = std::isfinite(error) ? error / size : infinity;
     if (error > found.absolute.error) found.absolute = {error, i};
     if (relative > found.relative.error) found.relative = {relative, i};
-    // An infinite b would allow any a.
-    if (std::isfinite(error) && error <= atol + rtol * size) continue;
+    if (is_within(error, size, allowed)) continue;
     if (found.beyond++ == 0) found.first_beyond = i;
   }
   return found;
@@ -147,13 +151,13 @@ ElementDifferences compare_chunk(std::span<const A> a, std::span<const B> b, std
 
 }  // namespace
 
-ElementDifferences element_differences(const Tensor& a, const Tensor& b, double rtol, double atol,
+ElementDifferences element_differences(const Tensor& a, const Tensor& b, Tolerances allowed,
                                        std::size_t threads) {
   std::vector<ElementDifferences> chunks((a.size() + chunk_elements - 1) / chunk_elements);
   parallel_for(chunks.size(), threads, [&](std::size_t chunk) {
     chunks[chunk] = with_elements(a, [&](auto x) {
       return with_elements(
-          b, [&](auto y) { return compare_chunk(x, y, chunk * chunk_elements, rtol, atol); });
+          b, [&](auto y) { return compare_chunk(x, y, chunk * chunk_elements, allowed); });
     });
   });
   ElementDifferences all;
@@ -169,8 +173,86 @@ ElementDifferences element_differences(const Tensor& a, const Tensor& b, double 
   return all;
 }
 
+namespace {
+
+template <class A, class B>
+bool agree(A a, B b, Tolerances allowed) {
+  using Wide = Common<std::span<const A>, std::span<const B>>;
+  const auto x = static_cast<Wide>(a), y = static_cast<Wide>(b);
+  return alike(x, y) || is_within(distance(x, y), std::abs(static_cast<double>(y)), allowed);
+}
+
+// Elements of b, one after the other, beside those of a whose axes are in another order.
+template <class A, class B>
+bool agree_in_order(std::span<const A> a, std::span<const B> b, const Shape& shape,
+                    const Shape& strides, Tolerances allowed) {
+  Shape at(shape.size(), 0);
+  std::size_t offset = 0;
+  for (const B& element : b) {
+    if (!agree(a[offset], element, allowed)) return false;
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      offset += strides[axis];
+      if (++at[axis] < shape[axis]) break;
+      offset -= strides[axis] * shape[axis];
+      at[axis] = 0;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<TensorComparison::Confined> confined_differences(const Tensor& a, const Tensor& b,
+                                                             Tolerances allowed) {
+  const Shape& shape = a.shape();
+  std::vector<std::vector<char>> differs;
+  for (const std::size_t size : shape) differs.emplace_back(size, 0);
+  with_elements(a, [&](auto x) {
+    with_elements(b, [&](auto y) {
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        if (agree(x[i], y[i], allowed)) continue;
+        std::size_t rest = i;
+        for (std::size_t axis = shape.size(); axis-- > 0; rest /= shape[axis]) {
+          differs[axis][rest % shape[axis]] = 1;
+        }
+      }
+    });
+  });
+  std::vector<TensorComparison::Confined> confined;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    TensorComparison::Confined one{"", axis, shape[axis], {}};
+    for (std::size_t i = 0; i < shape[axis]; ++i) {
+      if (differs[axis][i] != 0) one.places.push_back(i);
+    }
+    if (!one.places.empty() && one.places.size() < one.size) confined.push_back(std::move(one));
+  }
+  return confined;
+}
+
+std::optional<Shape> agreeing_order(const Tensor& a, const Tensor& b, Tolerances allowed) {
+  constexpr std::size_t most_axes = 5;
+  const std::size_t rank = a.rank();
+  if (rank != b.rank() || rank > most_axes || a.size() != b.size() || a.size() == 0) return {};
+  Shape order = counted(rank), strides(rank, 1);
+  for (std::size_t axis = rank; axis-- > 1;) strides[axis - 1] = strides[axis] * a.shape()[axis];
+  while (std::next_permutation(order.begin(), order.end())) {
+    Shape shape, ordered;
+    for (const std::size_t axis : order) {
+      shape.push_back(a.shape()[axis]);
+      ordered.push_back(strides[axis]);
+    }
+    if (shape != b.shape()) continue;
+    const bool agrees = with_elements(a, [&](auto x) {
+      return with_elements(b,
+                           [&](auto y) { return agree_in_order(x, y, shape, ordered, allowed); });
+    });
+    if (agrees) return order;
+  }
+  return {};
+}
+
 std::vector<double> error_quantiles(const Tensor& a, const Tensor& b,
-                                    const std::vector<double>& shares) {
+                                    const std::vector<double>& shares, std::size_t left_out) {
   std::vector<float> errors;
   errors.reserve(a.size());
   with_elements(a, [&](auto x) {
@@ -185,8 +267,8 @@ std::vector<double> error_quantiles(const Tensor& a, const Tensor& b,
   });
   std::vector<double> quantiles;
   for (const double share : shares) {
-    const auto rank = static_cast<std::size_t>(
-        std::max(0.0, std::ceil(share * static_cast<double>(errors.size())) - 1));
+    const double counted = std::ceil(share * static_cast<double>(errors.size() - left_out));
+    const std::size_t rank = left_out + static_cast<std::size_t>(std::max(0.0, counted - 1));
     const auto at = errors.begin() + static_cast<std::ptrdiff_t>(rank);
     std::nth_element(errors.begin(), at, errors.end());
     quantiles.push_back(*at);

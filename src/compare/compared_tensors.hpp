@@ -3,12 +3,16 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attn/compare.hpp"
 #include "attn/tensor.hpp"
 
 namespace attn {
+
+/// The tolerances of a type; none of a type that has none.
+std::optional<Tolerances> tolerances_of(std::string_view type) noexcept;
 
 inline bool is_compared(const TensorComparison& tensor) {
   using Outcome = TensorComparison::Outcome;
@@ -60,11 +64,42 @@ struct ElementDifferences {
 
 /// Compares two tensors of one shape element by element: in double precision, or exactly where both
 /// hold integers or booleans. They agree if |a − b| ≤ atol + rtol·|b|.
-ElementDifferences element_differences(const Tensor& a, const Tensor& b, double rtol, double atol,
+ElementDifferences element_differences(const Tensor& a, const Tensor& b, Tolerances allowed,
                                        std::size_t threads);
 
-/// The errors |a − b| below which those shares of them lie, to the digits of a float32.
+/// The axes along which some positions alone have elements that differ by more than is allowed,
+/// without the names of the axes.
+std::vector<TensorComparison::Confined> confined_differences(const Tensor& a, const Tensor& b,
+                                                             Tolerances allowed);
+
+/// Another order of the axes of `a` by which it agrees with `b`, if there is one.
+std::optional<Shape> agreeing_order(const Tensor& a, const Tensor& b, Tolerances allowed);
+
+/// The errors |a − b| below which those shares of them lie, to the digits of a float32. `left_out`
+/// of them, which are zeros, do not count.
 std::vector<double> error_quantiles(const Tensor& a, const Tensor& b,
-                                    const std::vector<double>& shares);
+                                    const std::vector<double>& shares, std::size_t left_out = 0);
+
+/// Whether each query, in row-major order of its axes, sees no key.
+struct UnseenRows {
+  Shape shape;  ///< of the axes: [B,H or 1,Lq], [H or 1,Lq] or [Lq]
+  std::vector<char> unseen;
+};
+
+/// Rows without a key by one tensor of a result: no truth in a row of "allowed", minus infinity in
+/// "lse", nothing but zeros or NaN in a row of "weights".
+UnseenRows unseen_rows(const Tensor& tensor, std::string_view quantity);
+
+/// Rows that see no key by either of them, of which one may know nothing, or all heads once.
+UnseenRows unseen_in_either(const UnseenRows& a, const UnseenRows& b);
+
+/// The tensor with zeros in all elements of the rows of queries that see no key, and how many
+/// elements and rows these are. Rows are found by the axes of `rows`; those of a tensor that has no
+/// axis of heads are left out if no head sees a key. A tensor without such axes is left as it is.
+struct Cleared {
+  Tensor tensor;
+  std::size_t rows = 0, elements = 0;
+};
+Cleared without_unseen(const Tensor& tensor, std::string_view name, const UnseenRows& rows);
 
 }  // namespace attn

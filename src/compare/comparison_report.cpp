@@ -1,13 +1,17 @@
 #include <cstddef>
 #include <iterator>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "attn/compare.hpp"
 
 #include "compare/compared_tensors.hpp"
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
+#include "result/tensor_names.hpp"
 #include "support/number_text.hpp"
 #include "support/overloaded.hpp"
 #include "support/printable.hpp"
@@ -118,7 +122,10 @@ std::string error_table(const Comparison& comparison) {
     if (!is_compared(tensor)) continue;
     table.add({shown(tensor.name), shape_text(tensor), types_text(tensor),
                largest_text(tensor.absolute), largest_text(tensor.relative),
-               translated("{1} of {2}", grouped(tensor.beyond), grouped(tensor.elements))});
+               translated("{1} of {2}", grouped(tensor.beyond), grouped(tensor.elements)) +
+                   (tensor.rows_left_out == 0
+                        ? ""
+                        : translated(" ({1} rows left out)", tensor.rows_left_out))});
   }
   return table.has_rows() ? table.text() : "";
 }
@@ -139,6 +146,78 @@ std::string difference_text(const TensorComparison& tensor, const Comparison& co
       break;
   }
   return "";
+}
+
+// "1–3, 5", or "12 positions" where a list would be long.
+std::string places_text(const std::vector<std::size_t>& places) {
+  constexpr std::size_t most_ranges = 8;
+  std::string text;
+  std::size_t ranges = 0;
+  for (std::size_t i = 0; i < places.size(); ++ranges) {
+    std::size_t last = i;
+    while (last + 1 < places.size() && places[last + 1] == places[last] + 1) ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(places[i]);
+    if (last > i) text += "–" + std::to_string(places[last]);
+    i = last + 1;
+  }
+  return ranges <= most_ranges ? text
+                               : translated("{1} to {2} in part", places.front(), places.back());
+}
+
+std::string confinement_text(const TensorComparison::Confined& confined) {
+  struct Words {
+    std::string_view axis, one, several;
+  };
+  static constexpr Words words[]{
+      {"layer", to_translate("layer {1} of {2}"), to_translate("layers {1} of {2}")},
+      {"sample", to_translate("sample {1} of {2}"), to_translate("samples {1} of {2}")},
+      {"head", to_translate("head {1} of {2}"), to_translate("heads {1} of {2}")},
+      {"query", to_translate("query {1} of {2}"), to_translate("queries {1} of {2}")},
+      {"key", to_translate("key {1} of {2}"), to_translate("keys {1} of {2}")},
+      {"component", to_translate("component {1} of {2}"), to_translate("components {1} of {2}")}};
+  const std::string places = places_text(confined.places);
+  for (const auto& [axis, one, several] : words) {
+    if (axis != confined.axis) continue;
+    return translated(confined.places.size() == 1 ? one : several, places, confined.size);
+  }
+  return translated("places {1} of the {2} along axis {3}", places, confined.size, confined.number);
+}
+
+// Letters of the layout by which `order` leads to the usual one.
+std::string layout_of(const Shape& order) {
+  static constexpr std::string_view usual[]{"", "L", "LD", "BLD", "BHLD"};
+  if (order.size() >= std::size(usual)) return "";
+  std::string layout(order.size(), ' ');
+  for (std::size_t axis = 0; axis < order.size(); ++axis) {
+    layout[order[axis]] = usual[order.size()][axis];
+  }
+  return layout;
+}
+
+// What may have caused the difference, and what to write then; a line each.
+std::vector<std::string> causes_of(const TensorComparison& tensor) {
+  std::vector<std::string> lines;
+  if (!tensor.confined.empty()) {
+    std::string all;
+    for (const TensorComparison::Confined& one : tensor.confined) {
+      all += (all.empty() ? "" : ", ") + confinement_text(one);
+    }
+    lines.push_back(translated("only in {1}", all));
+  }
+  if (tensor.agreeing_order) {
+    const std::string layout = is_map(tensor.name) ? "" : layout_of(*tensor.agreeing_order);
+    lines.push_back(translated("with its axes in the order {1} the first one agrees",
+                               text(*tensor.agreeing_order)) +
+                    (layout.empty() ? "" : ": CompareRequest::layout " + layout));
+  }
+  if (!tensor.agreeing_type.empty()) {
+    const Tolerances allowed = *tolerances_of(tensor.agreeing_type);
+    lines.push_back(translated(
+        "it is within the tolerances of {1}: CompareRequest::rtol {2} CompareRequest::atol {3}",
+        tensor.agreeing_type, with_short_exponent(number_text(allowed.rtol)),
+        with_short_exponent(number_text(allowed.atol))));
+  }
+  return lines;
 }
 
 const char* outcome_name(Outcome outcome) {
@@ -162,6 +241,13 @@ Fact facts_of(const TensorComparison::Element& element) {
                  {"b", std::visit(number, element.b)}});
 }
 
+Fact facts_of(const TensorComparison::Confined& confined) {
+  return object({{"axis", unless_empty(confined.axis)},
+                 {"number", confined.number},
+                 {"size", confined.size},
+                 {"places", Shape(confined.places.begin(), confined.places.end())}});
+}
+
 Fact facts_of(const TensorComparison& tensor) {
   const bool compared = is_compared(tensor);
   const bool in_part = tensor.a.shape != tensor.compared || tensor.b.shape != tensor.compared;
@@ -183,7 +269,14 @@ Fact facts_of(const TensorComparison& tensor) {
        {"compared", only_if(compared && in_part, tensor.compared)},
        {"elements", if_compared(tensor.elements)},
        {"beyond", if_compared(tensor.beyond)},
-       {"first_beyond", tensor.first_beyond ? facts_of(*tensor.first_beyond) : Fact::absent()}});
+       {"rows_left_out", only_if(tensor.rows_left_out > 0, tensor.rows_left_out)},
+       {"first_beyond", tensor.first_beyond ? facts_of(*tensor.first_beyond) : Fact::absent()},
+       {"confined_to",
+        only_if(!tensor.confined.empty(),
+                list_of(tensor.confined,
+                        [](const TensorComparison::Confined& one) { return facts_of(one); }))},
+       {"agreeing_order", only_if(tensor.agreeing_order.has_value(), tensor.agreeing_order)},
+       {"agreeing_type", unless_empty(tensor.agreeing_type)}});
 }
 
 }  // namespace
@@ -206,6 +299,7 @@ std::string comparison_text(const Comparison& comparison) {
     std::string& list = !only_one ? different : tensor.counts ? alone : not_compared;
     ++count;
     list += "  " + shown(tensor.name) + ": " + difference_text(tensor, comparison) + "\n";
+    for (const std::string& cause : causes_of(tensor)) list += "    " + cause + "\n";
   }
   if (!different.empty()) text += translated("\nDifferences\n") + different;
   if (!alone.empty()) text += translated("\nOnly in one file\n") + alone;

@@ -139,6 +139,13 @@ struct TensorView {
 /// Error(input) below `pointer`.
 TensorView take_view(JsonValue& object, const std::string& pointer);
 
+/// Throws Error(input) at `at` unless the layout is letters of B, H, L and D, each at most once.
+void check_layout(const std::string& layout, const std::string& at);
+
+/// The tensor with its axes, which `layout` names, in the order B, H, L, D. Throws Error(input) at
+/// `at` if it has not as many axes as the layout.
+Tensor in_usual_layout(const Tensor& tensor, const std::string& layout, const std::string& at);
+
 /// The members of a view.
 struct Field;
 std::span<const Field> view_fields() noexcept;

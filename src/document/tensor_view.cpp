@@ -59,19 +59,6 @@ Shape sizes_in(const JsonValue& list, const std::string& at) {
   return sizes;
 }
 
-std::string layout_in(const JsonValue& value, const std::string& at) {
-  const std::string& layout = expect_string(value, at);
-  std::string sorted = layout;
-  std::sort(sorted.begin(), sorted.end());
-  const bool repeats = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
-  if (layout.empty() || repeats || layout.find_first_not_of(usual_layout) != std::string::npos) {
-    throw input_error(translated("\"{1}\" is not a layout", layout), at,
-                      translated("give the letters B (samples), H (heads), L (positions) and D "
-                                 "(components) in the order of the axes, such as \"BLHD\""));
-  }
-  return layout;
-}
-
 Tensor part(const Tensor& tensor, const Shape& index, const std::string& at) {
   const Shape& shape = tensor.shape();
   if (index.size() >= shape.size()) {
@@ -132,6 +119,19 @@ Tensor transposed(const Tensor& tensor, const TensorView& view, const std::strin
   return permuted(tensor, order);
 }
 
+}  // namespace
+
+void check_layout(const std::string& layout, const std::string& at) {
+  std::string sorted = layout;
+  std::sort(sorted.begin(), sorted.end());
+  const bool repeats = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+  if (layout.empty() || repeats || layout.find_first_not_of(usual_layout) != std::string::npos) {
+    throw input_error(translated("\"{1}\" is not a layout", layout), at,
+                      translated("give the letters B (samples), H (heads), L (positions) and D "
+                                 "(components) in the order of the axes, such as \"BLHD\""));
+  }
+}
+
 Tensor in_usual_layout(const Tensor& tensor, const std::string& layout, const std::string& at) {
   if (layout.size() != tensor.rank()) {
     throw input_error(translated("the layout \"{1}\" has {2} axes, but the tensor {3} has {4}",
@@ -145,8 +145,6 @@ Tensor in_usual_layout(const Tensor& tensor, const std::string& layout, const st
   }
   return permuted(tensor, order);
 }
-
-}  // namespace
 
 std::span<const Field> view_fields() noexcept {
   return fields;
@@ -170,7 +168,10 @@ TensorView take_view(JsonValue& object, const std::string& pointer) {
       view.axes = numbers_in(*order, at("transpose"), 0);
     }
   }
-  if (const JsonValue* layout = find("layout")) view.layout = layout_in(*layout, at("layout"));
+  if (const JsonValue* layout = find("layout")) {
+    view.layout = expect_string(*layout, at("layout"));
+    check_layout(view.layout, at("layout"));
+  }
   if ((view.transposed || view.axes) && !view.layout.empty()) {
     throw input_error(translated("\"transpose\" and \"layout\" cannot both be given"), at("layout"),
                       translated("leave one of them out"));

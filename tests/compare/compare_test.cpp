@@ -11,7 +11,9 @@
 #include "attn/io.hpp"
 
 #include "compare/compared_tensors.hpp"
+#include "error_from.hpp"
 #include "temporary_folder.hpp"
+#include "tensor/operations.hpp"
 
 namespace {
 
@@ -31,7 +33,7 @@ Tensor row(std::vector<T> values) {
 
 // Whether single numbers agree at the given tolerance.
 bool agree(double a, double b, double rtol = 1e-5, double atol = 1e-6) {
-  return attn::element_differences(row<double>({a}), row<double>({b}), rtol, atol, 1).beyond == 0;
+  return attn::element_differences(row<double>({a}), row<double>({b}), {rtol, atol}, 1).beyond == 0;
 }
 
 Comparison compare(const TemporaryFolder& folder, const Tensor& a, const Tensor& b) {
@@ -100,7 +102,7 @@ TEST_CASE("NaN agrees with NaN, an infinity with itself alone") {
 
 TEST_CASE("the largest errors, the first element beyond and their number are found") {
   const auto found = attn::element_differences(row<float>({1, 2, 4, 8, 0.5F}),
-                                               row<float>({1, 2.5F, 4, 9, 0.25F}), 1e-5, 1e-6, 1);
+                                               row<float>({1, 2.5F, 4, 9, 0.25F}), {1e-5, 1e-6}, 1);
   CHECK(found.absolute.error == 1);
   CHECK(found.absolute.index == 3);
   CHECK(found.relative.error == 1);
@@ -116,7 +118,7 @@ TEST_CASE("large tensors are compared in parts with the same outcome for any num
   numbers[2'999'999] = 3;
   const Tensor b = row(numbers);
   for (const std::size_t threads : {1U, 2U, 5U}) {
-    const auto found = attn::element_differences(a, b, 1e-5, 1e-6, threads);
+    const auto found = attn::element_differences(a, b, {1e-5, 1e-6}, threads);
     CHECK(found.absolute.error == 2);
     CHECK(found.absolute.index == 1'500'000);
     CHECK(found.first_beyond == 1'500'000);
@@ -189,8 +191,8 @@ TEST_CASE("an array without a name is compared with a single tensor of any name"
   CHECK(attn::compare(request).agree());
   request.b = folder.write("b.json", "[1]");
   CHECK(attn::compare(request).agree());
-  // Two names that differ are no such case.
-  const std::vector<attn::NamedTensor> other{{"output", row<float>({1})}};
+  // Two names that differ are no such case, if the shapes differ too.
+  const std::vector<attn::NamedTensor> other{{"output", row<float>({1, 2})}};
   request.b = folder.write("c.npz", attn::npz_bytes(other));
   CHECK(attn::compare(request).tensors.size() == 2);
 }
@@ -237,4 +239,148 @@ TEST_CASE("without a matrix in both files there is a warning in place of the pic
   REQUIRE(comparison.warnings.size() == 1);
   CHECK(comparison.warnings[0] ==
         "there is no picture: the files have no matrix of one name and shape in common");
+}
+
+namespace {
+
+// [2,4,3,2], each number once.
+Tensor numbered() {
+  std::vector<float> numbers(48);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i) / 7;
+  return Tensor({2, 4, 3, 2}, std::move(numbers));
+}
+
+Comparison compare(const TemporaryFolder& folder, const std::vector<attn::NamedTensor>& a,
+                   const std::vector<attn::NamedTensor>& b, CompareRequest request = {}) {
+  request.a = folder.write("a.npz", attn::npz_bytes(a));
+  request.b = folder.write("b.npz", attn::npz_bytes(b));
+  return attn::compare(request);
+}
+
+}  // namespace
+
+TEST_CASE("a difference names the samples, heads and queries that it is confined to") {
+  const TemporaryFolder folder;
+  const Tensor ours = numbered();
+  std::vector<float> changed(ours.values<float>().begin(), ours.values<float>().end());
+  for (const std::size_t head : {1U, 2U}) {
+    for (std::size_t i = 0; i < 4; ++i) changed[24 + head * 6 + i] += 1;
+  }
+  const Comparison comparison =
+      compare(folder, {{"output", ours}}, {{"output", Tensor(ours.shape(), std::move(changed))}});
+  CHECK_FALSE(comparison.agree());
+  const auto& confined = comparison.tensors.at(0).confined;
+  REQUIRE(confined.size() == 3);
+  CHECK(confined[0].axis == "sample");
+  CHECK(confined[0].places == std::vector<std::size_t>{1});
+  CHECK(confined[1].axis == "head");
+  CHECK(confined[1].size == 4);
+  CHECK(confined[1].places == std::vector<std::size_t>{1, 2});
+  CHECK(confined[2].axis == "query");
+  CHECK(confined[2].places == std::vector<std::size_t>{0, 1});
+  CHECK(attn::comparison_text(comparison)
+            .find("\n    only in sample 1 of 2, heads 1–2 of 4, queries 0–1 of 3\n") !=
+        std::string::npos);
+  CHECK(attn::comparison_json(comparison).find(R"("confined_to": [)") != std::string::npos);
+}
+
+TEST_CASE("a permutation of axes that would agree is told with the layout to write") {
+  const TemporaryFolder folder;
+  const Tensor ours = numbered(), theirs = attn::permuted(ours, {0, 2, 1, 3});
+  const Comparison found = compare(folder, {{"output", theirs}}, {{"output", ours}});
+  CHECK(found.tensors.at(0).outcome == Outcome::shapes_differ);
+  CHECK(found.tensors.at(0).agreeing_order == Shape{0, 2, 1, 3});
+  CHECK(attn::comparison_text(found).find("  output: the shapes are [2,3,4,2] and [2,4,3,2]\n"
+                                          "    with its axes in the order [0,2,1,3] the first one "
+                                          "agrees: CompareRequest::layout BLHD\n") !=
+        std::string::npos);
+  CompareRequest request;
+  request.layout = "BLHD";
+  CHECK(compare(folder, {{"output", theirs}}, {{"output", ours}}, request).agree());
+  request.layout.swap(request.layout_b);
+  CHECK(compare(folder, {{"output", ours}}, {{"output", theirs}}, request).agree());
+  // Queries and keys of equal numbers, exchanged.
+  const Tensor square({1, 2, 2}, std::vector<float>{1, 2, 3, 4});
+  const Comparison turned =
+      compare(folder, {{"weights", attn::permuted(square, {0, 2, 1})}}, {{"weights", square}});
+  CHECK(turned.tensors.at(0).agreeing_order == Shape{0, 2, 1});
+}
+
+TEST_CASE("a layout that is none, or that fits no tensor, is refused") {
+  const TemporaryFolder folder;
+  CompareRequest request;
+  request.layout = "BLXD";
+  CHECK(error_from([&] {
+          compare(folder, {{"x", numbered()}}, {{"x", numbered()}}, request);
+        }) ==
+        "\"BLXD\" is not a layout\n"
+        "  where: CompareRequest::layout\n"
+        "  help:  give the letters B (samples), H (heads), L (positions) and D (components) in the "
+        "order of the axes, such as \"BLHD\"");
+  request.layout = "LBD";
+  CHECK(error_from([&] {
+          compare(folder, {{"x", numbered()}}, {{"x", numbered()}}, request);
+        }) ==
+        "no tensor that is compared has the 3 axes of the layout \"LBD\"\n"
+        "  where: CompareRequest::layout\n"
+        "  help:  give one letter for each axis");
+}
+
+TEST_CASE("tensors of other names go together where each file has their shape once") {
+  const TemporaryFolder folder;
+  const Tensor output = numbered(), sums({2, 4, 3}, std::vector<float>(24, 1.0F));
+  const Comparison comparison = compare(folder, {{"out", output}, {"sums", sums}, {"again", sums}},
+                                        {{"output", output}, {"lse", sums}});
+  REQUIRE(comparison.tensors.size() == 4);
+  CHECK(comparison.tensors[0].name == "out");
+  CHECK(comparison.tensors[0].outcome == Outcome::within);
+  CHECK(comparison.tensors[1].outcome == Outcome::only_in_a);
+  CHECK(comparison.warnings ==
+        std::vector<std::string>{
+            "no name is in both files: \"out\" is compared with \"output\", which alone has its "
+            "shape [2,4,3,2]; say so with CompareRequest::renamed out=output"});
+  // One name in common is a sign that names are meant.
+  CHECK(compare(folder, {{"out", output}, {"lse", sums}}, {{"output", output}, {"lse", sums}})
+            .warnings.empty());
+}
+
+TEST_CASE("rows of queries that see no key in either file are left out on request") {
+  const TemporaryFolder folder;
+  // One sample, two heads, two queries, of which the last sees no key.
+  const Tensor output({1, 2, 2, 1}, std::vector<float>{1, 2, 3, 4}),
+      cut({1, 2, 2, 1}, std::vector<float>{1, 0, 3, 0}),
+      together({1, 2, 1}, std::vector<float>{1, 2}),
+      cut_together({1, 2, 1}, std::vector<float>{1, 0}),
+      allowed({1, 1, 2, 1}, std::vector<std::uint8_t>{1, 0}),
+      sums({1, 2, 2}, std::vector<float>{1, -std::numeric_limits<float>::infinity(), 1,
+                                         -std::numeric_limits<float>::infinity()});
+  CompareRequest request;
+  request.seen_only = true;
+  for (const auto& [name, tells] :
+       {std::pair<std::string, Tensor>{"allowed", allowed}, {"lse", sums}, {"weights", cut}}) {
+    CAPTURE(name);
+    const std::vector<attn::NamedTensor> ours{{"output", cut}, {name, tells}, {"y", cut_together}};
+    const std::vector<attn::NamedTensor> theirs{{"output", output}, {"y", together}};
+    CHECK_FALSE(compare(folder, ours, theirs).agree());
+    const Comparison comparison = compare(folder, ours, theirs, request);
+    CHECK(comparison.agree());
+    CHECK(comparison.tensors.at(0).rows_left_out == 2);
+    CHECK(comparison.tensors.at(0).elements == 2);
+    CHECK(compare(folder, theirs, ours, request).agree());
+  }
+}
+
+TEST_CASE("the type whose tolerances would do is told where none are given") {
+  const TemporaryFolder folder;
+  const Tensor numbers = numbered();
+  const std::vector<attn::NamedTensor> rounded{{"x", numbers.converted(attn::DType::float16)}};
+  const Comparison comparison = compare(folder, rounded, {{"x", numbers}});
+  CHECK_FALSE(comparison.agree());
+  CHECK(comparison.tensors.at(0).agreeing_type == "float16");
+  CHECK(attn::comparison_text(comparison)
+            .find("it is within the tolerances of float16: CompareRequest::rtol 0.001 "
+                  "CompareRequest::atol 1e-5\n") != std::string::npos);
+  CompareRequest request;
+  request.rtol = 0;
+  CHECK(compare(folder, rounded, {{"x", numbers}}, request).tensors.at(0).agreeing_type.empty());
 }
