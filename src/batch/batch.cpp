@@ -196,7 +196,7 @@ class Batch {
         files_(options.run.document.files),
         observer_(observer),
         stop_(stop),
-        fingerprint_(options_hash(options.run)) {
+        fingerprint_(description_of(options.run).hash()) {
     // A checkpoint that many documents name is read once.
     files_.models = std::make_shared<ModelFolders>();
   }
@@ -281,17 +281,19 @@ class Batch {
     SummaryRecord record;
     record.item.name = document.name;
     record.item.input = document.place();
+    Provenance read = hashes_.provenance();
     try {
       with_whole_files(files_, [&](const FileAccess& access) {
         FileAccess anywhere = access;
         anywhere.restrict_to.reset();
-        compute(document, text(anywhere), access, record);
+        compute(document, text(anywhere), access, record, read);
         return true;
       });
     } catch (const std::exception& exception) {
       record.item.skipped = false;
       record.item.error = error_of(exception);
     }
+    record.inputs = read.inputs();
     reword(record.item, options_);
     record.item.seconds = seconds_since(start);
     if (!record.item.skipped) {
@@ -304,11 +306,10 @@ class Batch {
   }
 
   void compute(const ListedDocument& document, const DocumentText& text, const FileAccess& access,
-               SummaryRecord& record) {
-    const auto bytes = std::as_bytes(std::span(text.text));
-    record.inputs.emplace_back(record.item.input, content_hash(bytes));
+               SummaryRecord& record, Provenance& read) {
+    read.add(record.item.input, content_hash(std::as_bytes(std::span(text.text))));
     const fs::path folder = place_below(options_.run.out, document.name);
-    if (is_done(record, folder, access)) {
+    if (is_done(record.item.name, read.inputs().front(), folder, access)) {
       record.item.skipped = true;
       return;
     }
@@ -317,25 +318,13 @@ class Batch {
     options.document.files = access;
     options.out = folder;
     options.sync = false;  // SavedRecords waits for the disk
-    Provenance provenance;
     if (options.document.threads == 0) options.document.threads = 1;
     options.plot.figure.threads = options.document.threads;
-    options.document.files.opened = [&](const fs::path& path, std::span<const std::byte> content) {
-      const std::string name = path_text(path.native());
-      const auto known = std::find_if(record.inputs.begin(), record.inputs.end(),
-                                      [&](const auto& input) { return input.first == name; });
-      if (known == record.inputs.end()) {
-        record.inputs.emplace_back(name, hashes_.hash(path, content));
-      }
-    };
-    if (options.provenance) {
-      provenance.watch(options.document.files);
-      provenance.add(record.item.input, bytes);
-    }
+    read.watch(options.document.files);
     Document parsed = open_batch_document(document, text, options.document, record.item.input);
     NewFolders made = make_folder_below(options_.run.out, document.name);
     const RunOutcome outcome =
-        run_document(options, std::move(parsed), options.provenance ? &provenance : nullptr);
+        run_document(options, std::move(parsed), options.provenance ? &read : nullptr);
     made.keep();
     for (const RunReport& report : outcome.reports) {
       record.item.warnings.insert(record.item.warnings.end(), report.warnings.begin(),
@@ -351,25 +340,19 @@ class Batch {
 
   // Whether an earlier batch computed this document with the same options and files, and its
   // results are still there.
-  bool is_done(const SummaryRecord& record, const fs::path& folder, const FileAccess& access) {
+  bool is_done(const std::string& item, const FileHashList::value_type& input,
+               const fs::path& folder, const FileAccess& access) {
     if (!earlier_) return false;
-    const std::optional<SummaryRecord> before = earlier_->find(record.item.name);
+    const std::optional<SummaryRecord> before = earlier_->find(item);
     if (!before || before->item.error || before->options != fingerprint_ ||
-        before->inputs.empty() || before->inputs[0] != record.inputs[0]) {
+        before->inputs.empty() || before->inputs[0] != input) {
       return false;
     }
     if (!std::all_of(before->files.begin(), before->files.end(),
                      [&](const WrittenFile& file) { return is_there(folder, file); })) {
       return false;
     }
-    const auto is_same = [&](const auto& input) {
-      try {
-        return hashes_.hash(path_of_text(input.first), access) == input.second;
-      } catch (const Error&) {
-        return false;  // computing the document reports the error
-      }
-    };
-    if (!std::all_of(before->inputs.begin() + 1, before->inputs.end(), is_same)) return false;
+    if (hashes_.first_changed(std::span(before->inputs).subspan(1), access)) return false;
     // A program that was killed while it replaced the result may have left unfinished files.
     std::set<fs::path> folders;
     for (const WrittenFile& file : before->files) {

@@ -1,7 +1,7 @@
 #include "batch/fingerprint.hpp"
 
-#include <cstdint>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -23,71 +23,14 @@
 namespace attn {
 namespace {
 
-/// A text of options, different for any two different lists of values.
-class Description {
- public:
-  template <class... Values>
-  void add(const Values&... values) {
-    (add_one(values), ...);
-  }
-
-  const std::string& text() const { return text_; }
-
- private:
-  void add_one(std::string_view value) {
-    text_ += std::to_string(value.size());
-    text_ += ':';
-    text_ += value;
-    text_ += ';';
-  }
-  void add_one(const std::string& value) { add_one(std::string_view(value)); }
-  void add_one(double value) { add_one(std::string_view(number_text(value))); }
-  template <class Integer>
-  requires std::is_integral_v<Integer> || std::is_enum_v<Integer>
-  void add_one(Integer value) {
-    text_ += std::to_string(static_cast<std::int64_t>(value));
-    text_ += ';';
-  }
-  template <class Value>
-  void add_one(const std::optional<Value>& value) {
-    text_ += value ? '+' : '-';
-    if (value) add_one(*value);
-  }
-  template <class Value>
-  void add_one(const std::vector<Value>& values) {
-    add_one(values.size());
-    for (const Value& value : values) add_one(value);
-  }
-  template <class First, class Second>
-  void add_one(const std::pair<First, Second>& pair) {
-    add(pair.first, pair.second);
-  }
-  void add_one(const PositionRange& range) { add(range.first, range.end); }
-  void add_one(const JsonValue& value) {
-    add(value.type());
-    std::visit(Overloaded{[&](bool truth) { add(truth); }, [&](double number) { add(number); },
-                          [&](std::int64_t number) { add(number); },
-                          [&](JsonValue::LargeInteger large) { add(large.nearest); },
-                          [&](const JsonValue::Text& text) { add(*text); },
-                          [&](const JsonValue::Array& elements) { add(*elements); },
-                          [&](const JsonValue::Object& members) {
-                            for (const JsonMember& member : *members) add(member.key, member.value);
-                          },
-                          [](std::monostate) {}, [](const JsonValue::Block&) {}},
-               value.data);
-  }
-
-  std::string text_;
-};
-
 // Naming all members makes a new member a compile error until it is described.
 void describe(const MapSelection& selection, Description& description) {
   const auto& [heads, chosen_heads, layers, layers_together, queries, keys, query, drop_first, drop,
                renormalize, merge_pieces, words, hide_mask, one_sample] = selection;
-  description.add(heads, chosen_heads, layers, layers_together, queries, keys, drop_first, drop,
-                  renormalize, merge_pieces, hide_mask, one_sample);
-  if (words) description.add(words->words, words->pieces);
-  if (query) description.add(std::string_view("query"), *query);
+  description.add("MapSelection", heads, chosen_heads, layers, layers_together, queries, keys,
+                  drop_first, drop, renormalize, merge_pieces, hide_mask, one_sample);
+  if (words) description.add("MapSelection::words", words->words, words->pieces);
+  if (query) description.add("MapSelection::query", *query);
 }
 
 void describe(const PlotOptions& plot, Description& description) {
@@ -99,21 +42,10 @@ void describe(const PlotOptions& plot, Description& description) {
   const auto& [annotate, color, format] = annotation;
   static_cast<void>(provenance);
   static_cast<void>(threads);
-  description.add(style, title, xlabel, ylabel, bar_label, titles, columns, cmap, figsize, dpi,
-                  annotate, color, format, bar, marginals, background, letters, ticks, show_spaces,
-                  range.scope, range.low, range.high, norm.kind, norm.gamma, pixels, font_scale,
-                  top, threshold);
-  if (smooth) description.add(std::string_view("smooth"));
-  if (exact_size) description.add(std::string_view("exact_size"));
-  if (short_names) description.add(std::string_view("short_names"));
-  if (font) description.add(std::string_view("font"), *font);
-}
-
-void describe(const DocumentOptions& document, Description& description) {
-  const auto as_given = [](const std::filesystem::path& path) { return path.string(); };
-  for (const Setting& setting : settings(document, as_given)) {
-    description.add(setting.key, setting.inner, setting.value);
-  }
+  description.add("PlotOptions", style, title, xlabel, ylabel, bar_label, titles, columns, cmap,
+                  figsize, dpi, annotate, color, format, bar, marginals, background, letters, ticks,
+                  show_spaces, range.scope, range.low, range.high, norm.kind, norm.gamma, pixels,
+                  font_scale, top, threshold, smooth, exact_size, short_names, font);
 }
 
 void describe(const RunOptions& run, Description& description) {
@@ -129,25 +61,92 @@ void describe(const RunOptions& run, Description& description) {
   static_cast<void>(foresee);
   static_cast<void>(progress);
   describe(document, description);
-  description.add(stages, weights, timing, provenance, tensors, sample, head, plots,
+  description.add("RunOptions", stages, weights, timing, provenance, tensors, sample, head, plots,
                   most_weights_for_heatmap, format, only);
-  if (why) description.add(why.head, why.query, why.key, why.logit);
+  if (why) description.add("WhyOptions", why.head, why.query, why.key, why.logit);
   describe(selection, description);
   describe(plot, description);
 }
 
 }  // namespace
 
-std::string options_hash(const RunOptions& options) {
-  Description description;
-  description.add(std::string_view(ATTN_VERSION));
-  // The last bits of fast kernels differ between instruction sets. Machines that share a batch may
+Description::Description() {
+  add("version", std::string_view(ATTN_VERSION));
+  // The last bits of fast kernels differ between instruction sets. Machines that share work may
   // each use their best; a different set was chosen by the user.
   if (kernels::cpu_target() != kernels::cpu_targets().front()) {
-    description.add(kernels::cpu_target());
+    add("use_cpu_target()", kernels::cpu_target());
   }
+}
+
+std::string Description::hash() const {
+  std::string text;
+  for (const auto& [field, value] : fields_) {
+    add_to(text, field);
+    add_to(text, value);
+  }
+  return content_hash(std::as_bytes(std::span(text)));
+}
+
+void Description::add_to(std::string& text, std::string_view value) {
+  text += std::to_string(value.size());
+  text += ':';
+  text += value;
+  text += ';';
+}
+
+void Description::add_to(std::string& text, double value) {
+  add_to(text, std::string_view(number_text(value)));
+}
+
+void Description::add_to(std::string& text, std::int64_t value) {
+  text += std::to_string(value);
+  text += ';';
+}
+
+void Description::add_to(std::string& text, const JsonValue& value) {
+  const auto put = [&](const auto& alternative) { add_to(text, alternative); };
+  put(value.type());
+  std::visit(Overloaded{[&](bool truth) { put(truth); }, [&](double number) { put(number); },
+                        [&](std::int64_t number) { put(number); },
+                        [&](JsonValue::LargeInteger large) { put(large.nearest); },
+                        [&](const JsonValue::Text& words) { put(*words); },
+                        [&](const JsonValue::Array& elements) { put(*elements); },
+                        [&](const JsonValue::Object& members) {
+                          for (const JsonMember& member : *members) {
+                            put(member.key);
+                            put(member.value);
+                          }
+                        },
+                        [](std::monostate) {}, [](const JsonValue::Block&) {}},
+             value.data);
+}
+
+void describe(const DocumentOptions& document, Description& description) {
+  const auto as_given = [](const std::filesystem::path& path) { return path.string(); };
+  for (const Setting& setting : settings(document, as_given)) {
+    description.add(setting.field, setting.key, setting.inner, setting.value);
+  }
+}
+
+Description description_of(const RunOptions& options) {
+  Description description;
   describe(options, description);
-  return content_hash(std::as_bytes(std::span(description.text())));
+  return description;
+}
+
+std::string differing_fields(const std::map<std::string, std::string>& a,
+                             const std::map<std::string, std::string>& b) {
+  std::set<std::string> names;
+  for (const auto& [from, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    for (const auto& [name, value] : *from) {
+      const auto same = other->find(name);
+      if (same == other->end() || same->second != value) names.insert(name);
+    }
+  }
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
 }
 
 // Absent unless the path is a regular file.
@@ -192,6 +191,19 @@ std::string FileHashes::hash(const std::filesystem::path& path, const FileAccess
   }
   if (const auto known = find(identity)) return *known;
   return keep(identity, path, MappedFile::open(FileName::by_document("", path), access)->bytes());
+}
+
+std::optional<std::string> FileHashes::first_changed(
+    std::span<const FileHashList::value_type> files, const FileAccess& access) {
+  for (const auto& [name, before] : files) {
+    try {
+      if (hash(path_of_text(name), access) == before) continue;
+    } catch (const Error&) {
+      // Computing the document again tells why.
+    }
+    return name;
+  }
+  return std::nullopt;
 }
 
 }  // namespace attn

@@ -1,22 +1,91 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
+#include "attn/document.hpp"
+#include "attn/maps.hpp"
 #include "attn/run.hpp"
+
+#include "io/json_value.hpp"
+#include "result/provenance.hpp"
 
 namespace attn {
 
-/// A hash of everything except the document that determines the bytes of a result: the program's
-/// version, the instruction set unless it is the machine's best, and the options without folders,
-/// numbers of threads and limits.
-std::string options_hash(const RunOptions& options);
+/// What was asked for: options by the names of their fields, such as "DocumentOptions::causal",
+/// each as a text that differs for any two different values. Work is continued or joined only if
+/// both were asked for the same.
+class Description {
+ public:
+  /// Describes the program, which is the same on all machines that use their best instruction set.
+  Description();
+
+  template <class... Values>
+  void add(std::string_view field, const Values&... values) {
+    std::string& text = fields_[std::string(field)];
+    (add_to(text, values), ...);
+  }
+
+  const std::map<std::string, std::string>& fields() const { return fields_; }
+  std::string hash() const;
+
+ private:
+  static void add_to(std::string& text, std::string_view value);
+  static void add_to(std::string& text, const std::string& value) {
+    add_to(text, std::string_view(value));
+  }
+  static void add_to(std::string& text, double value);
+  static void add_to(std::string& text, std::int64_t value);
+  static void add_to(std::string& text, const JsonValue& value);
+  static void add_to(std::string& text, const PositionRange& range) {
+    add_to(text, range.first);
+    add_to(text, range.end);
+  }
+  template <class Number>
+  requires std::integral<Number> || std::is_enum_v<Number>
+  static void add_to(std::string& text, Number value) {
+    add_to(text, static_cast<std::int64_t>(value));
+  }
+  template <class Value>
+  static void add_to(std::string& text, const std::optional<Value>& value) {
+    text += value ? '+' : '-';
+    if (value) add_to(text, *value);
+  }
+  template <class Value>
+  static void add_to(std::string& text, const std::vector<Value>& values) {
+    add_to(text, values.size());
+    for (const Value& value : values) add_to(text, value);
+  }
+  template <class First, class Second>
+  static void add_to(std::string& text, const std::pair<First, Second>& pair) {
+    add_to(text, pair.first);
+    add_to(text, pair.second);
+  }
+
+  std::map<std::string, std::string> fields_;
+};
+
+/// Describes the options of documents, without folders, numbers of threads and limits.
+void describe(const DocumentOptions& document, Description& description);
+/// Likewise all options that change the bytes of a result.
+Description description_of(const RunOptions& options);
+
+/// The fields whose values differ, or that one of the two lacks: "DocumentOptions::causal,
+/// DocumentOptions::dtype"; empty if all are the same.
+std::string differing_fields(const std::map<std::string, std::string>& a,
+                             const std::map<std::string, std::string>& b);
 
 /// Hashes of files. Each file is read once while it stays unchanged. Several threads may call the
 /// functions at once.
@@ -27,6 +96,15 @@ class FileHashes {
   /// Reads the file. Throws Error if it cannot or may not be read, or is no regular file, since a
   /// pipe might never give anything.
   std::string hash(const std::filesystem::path& path, const FileAccess& access);
+  /// The first of the files that has another hash now or cannot be read; absent if there is none.
+  std::optional<std::string> first_changed(std::span<const FileHashList::value_type> files,
+                                           const FileAccess& access);
+  /// A list of files that are read, whose hashes are these.
+  Provenance provenance() {
+    return Provenance([this](const std::filesystem::path& path, std::span<const std::byte> bytes) {
+      return hash(path, bytes);
+    });
+  }
 
  private:
   /// Device, inode, size, and seconds and nanoseconds of the last change.

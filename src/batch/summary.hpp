@@ -13,20 +13,18 @@
 #include "attn/batch.hpp"
 
 #include "io/json_value.hpp"
+#include "result/provenance.hpp"
 #include "support/file_opening.hpp"
 #include "support/work_queue.hpp"
 
 namespace attn {
-
-/// Files, each with its hash.
-using FileHashList = std::vector<std::pair<std::string, std::string>>;
 
 /// A line of a summary: the outcome of an item, and the facts that decide whether a later batch may
 /// skip it.
 struct SummaryRecord {
   BatchItem item;
   std::size_t items = 0;           ///< of the whole batch, all shards together
-  std::string options;             ///< options_hash()
+  std::string options;             ///< hash of their description
   FileHashList inputs;             ///< of the document and of the files that it names
   std::vector<WrittenFile> files;  ///< of the result, paths below the item's folder
   std::string finished;            ///< UTC, "2024-03-01T12:00:00.123456Z"

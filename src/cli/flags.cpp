@@ -211,6 +211,7 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"run() and RunOptions::plots", "attn-cli run --plots"},
     {"run() and RunOptions::stages", "attn-cli run --stages"},
     {"the sizes of BenchRequest", "--shape"},
+    {"use_cpu_target()", "--cpu"},
 };
 
 void replace_exceptions(std::string& text) {

@@ -8,9 +8,9 @@
 
 #include "attn/error.hpp"
 #include "attn/heads.hpp"
-#include "attn/model.hpp"
 #include "attn/run.hpp"
 
+#include "batch/fingerprint.hpp"
 #include "batch/items.hpp"
 #include "document/reader.hpp"
 #include "heads/corpus_sums.hpp"
@@ -20,8 +20,8 @@
 #include "result/output_folder.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
-#include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "why/why.hpp"
 
@@ -30,26 +30,60 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::string hash_of(const std::string& text) {
-  return content_hash(std::as_bytes(std::span(text)));
+// Naming all members makes a new member a compile error until it is described.
+void describe(const HeadCounting& counting, Description& description) {
+  const auto& [ignore_special, separators, sink_threshold, without_first_key, without_self,
+               measure] = counting;
+  description.add("HeadCounting::ignore_special", ignore_special);
+  description.add("HeadCounting::separators", separators);
+  description.add("HeadCounting::sink_threshold", sink_threshold);
+  description.add("HeadCounting::without_first_key", without_first_key);
+  description.add("HeadCounting::without_self", without_self);
+  description.add("HeadCounting::measure", measure);
 }
 
-// All that the sums depend on beside the texts.
-std::string fingerprint_of(const HeadsCorpusOptions& options) {
-  const HeadCounting& counting = options.heads.counting;
-  std::string text = number_text(counting.sink_threshold) + "," +
-                     std::to_string(static_cast<int>(counting.ignore_special)) +
-                     std::to_string(static_cast<int>(counting.without_first_key)) +
-                     std::to_string(static_cast<int>(counting.without_self)) +
-                     std::to_string(static_cast<int>(counting.measure)) + "," +
-                     std::to_string(options.kept) + "," + std::to_string(options.reach);
-  for (const std::string& separator : counting.separators) text += "," + separator;
-  if (const auto& model = options.heads.document.model) {
-    text += model_json({*model, options.heads.document.architecture, options.heads.document.files});
-  }
-  if (options.logit) text += ",logit " + *options.logit;
-  if (options.average) text += ",average " + std::to_string(*options.average);
-  return hash_of(text);
+void describe(const HeadsOptions& heads, Description& description) {
+  const auto& [document, maps, statistics, counting, analyses, rollout, lens_tokens,
+               induction_length, induction_samples, without_heads_of, logit_difference, out, plots,
+               sample, format, plot, table] = heads;
+  // A corpus has all statistics, no analyses, and maps of documents alone.
+  static_cast<void>(maps);
+  static_cast<void>(statistics);
+  static_cast<void>(analyses);
+  static_cast<void>(rollout);
+  static_cast<void>(lens_tokens);
+  static_cast<void>(induction_length);
+  static_cast<void>(induction_samples);
+  static_cast<void>(without_heads_of);
+  static_cast<void>(logit_difference);
+  // Sums are the same whatever is shown of them.
+  static_cast<void>(out);
+  static_cast<void>(plots);
+  static_cast<void>(sample);
+  static_cast<void>(format);
+  static_cast<void>(plot);
+  static_cast<void>(table);
+  describe(document, description);
+  describe(counting, description);
+}
+
+// The options that the sums depend on.
+Description description_of(const HeadsCorpusOptions& options) {
+  const auto& [heads, corpus, out, shard, resume, kept, reach, average, logit, seconds_between] =
+      options;
+  // Of the texts there is a hash, and shards are compared apart.
+  static_cast<void>(corpus);
+  static_cast<void>(out);
+  static_cast<void>(shard);
+  static_cast<void>(resume);
+  static_cast<void>(seconds_between);
+  Description description;
+  describe(heads, description);
+  description.add("HeadsCorpusOptions::kept", kept);
+  description.add("HeadsCorpusOptions::reach", reach);
+  description.add("HeadsCorpusOptions::average", average);
+  description.add("HeadsCorpusOptions::logit", logit);
+  return description;
 }
 
 std::string file_of(const Shard& shard) {
@@ -92,13 +126,13 @@ class CorpusReading {
         parts_(threads_) {
     of_a_text_.document.threads = 1;  // texts at a time are better shared than numbers
     run_.document = of_a_text_.document;
-    run_.document.files.models = std::make_shared<ModelFolders>();
+    run_.document.files.models = std::make_shared<ModelFolders>(ModelFolders::Files::told_once);
     run_.out = options.out;
+    read_.watch(run_.document.files);
   }
 
   HeadsCorpusOutcome read() {
     path_ = options_.out / file_of(shard_);
-    fingerprint_ = fingerprint_of(options_);
     BatchOptions list;
     list.inputs = {options_.corpus.string()};
     list.run = run_;
@@ -137,7 +171,8 @@ class CorpusReading {
   bool stopped() const { return stop_ != nullptr && *stop_; }
 
   std::string next_hash(const DocumentText& text) const {
-    return hash_of(before_.lines_hash + std::string(text.text));
+    const std::string both = before_.lines_hash + std::string(text.text);
+    return content_hash(std::as_bytes(std::span(both)));
   }
   std::string next_hash(const DocumentList& texts, std::size_t index) const {
     return next_hash(texts.text(index, run_.document.files));
@@ -148,11 +183,17 @@ class CorpusReading {
     std::error_code none;
     if (!std::filesystem::exists(path_, none)) return;
     const StoredSums stored = stored_in(path_);
-    if (stored.fingerprint != fingerprint_) {
+    const auto refuse = [&](const std::string& difference) {
       throw input_error(
-          translated("the sums were made with a different model or different options"),
-          path_.string(),
+          difference, path_.string(),
           translated("give the same as before, or another folder with HeadsOptions::out"));
+    };
+    const std::string fields = differing_fields(stored.options, description_.fields());
+    if (!fields.empty())
+      refuse(translated("the sums were made with different options: {1}", fields));
+    for (const auto& [name, hash] : stored.inputs) read_.add(name, hash);
+    if (const auto changed = hashes_.first_changed(read_.inputs(), options_.heads.document.files)) {
+      refuse(translated("{1} has changed since the sums were made", in_quotes(*changed)));
     }
     const std::string wanted = stored.sums.lines_hash;
     for (std::size_t i = 0; i < stored.sums.lines && i < texts.size(); ++i) {
@@ -238,7 +279,9 @@ class CorpusReading {
       before_.add(part, options_);
       part = {};
     }
-    write_whole_file(path_, sums_text(before_, fingerprint_, shard_));
+    const FileHashList& inputs = read_.inputs();
+    write_whole_file(
+        path_, sums_text({before_, shard_, description_.fields(), {inputs.begin(), inputs.end()}}));
     saved_ = Clock::now();
   }
 
@@ -250,7 +293,9 @@ class CorpusReading {
   std::size_t threads_;
   RunOptions run_;
   std::filesystem::path path_;
-  std::string fingerprint_;
+  const Description description_{description_of(options_)};
+  FileHashes hashes_;
+  Provenance read_{hashes_.provenance()};
   CorpusSums before_;              // what is saved, and what is said of lines
   std::vector<CorpusSums> parts_;  // what each thread has added since
   Clock::time_point saved_;
@@ -275,6 +320,7 @@ void check_of_corpus(const HeadsCorpusOptions& options) {
                         translated("a corpus is read as it is, without parts of another text");
   refuse(!heads.without_heads_of.empty(), statistics, "HeadsOptions::without_heads_of");
   refuse(!heads.analyses.empty(), statistics, "HeadsOptions::analyses");
+  refuse(!heads.logit_difference.empty(), statistics, "HeadsOptions::logit_difference");
   refuse(document.generate.has_value(), answers, "DocumentOptions::generate");
   refuse(document.continued.has_value(), answers, "DocumentOptions::continued");
   refuse(!document.parts.empty(), answers, "DocumentOptions::parts");
@@ -291,6 +337,28 @@ void check_of_corpus(const HeadsCorpusOptions& options) {
   throw Error(
       ErrorKind::usage, translated("mean maps of {1} positions are too large", *options.average),
       "HeadsCorpusOptions::average", translated("give at most {1}", most_average_positions));
+}
+
+// Refuses a shard that does not belong to the others, the first of which is in the file `first`.
+void refuse_other(const StoredSums& shard, const StoredSums& others, std::size_t count,
+                  const std::filesystem::path& path, const std::string& first) {
+  std::string difference;
+  if (shard.shard.count != count || shard.sums.lines != others.sums.lines ||
+      shard.sums.lines_hash != others.sums.lines_hash) {
+    difference = translated("the shard is of another corpus or number of shards than {1}", first);
+  } else if (const std::string fields = differing_fields(shard.options, others.options);
+             !fields.empty()) {
+    difference =
+        translated("the shard was made with different options than {1}: {2}", first, fields);
+  }
+  for (const auto& [name, hash] : shard.inputs) {
+    const auto same = others.inputs.find(name);
+    if (!difference.empty() || same == others.inputs.end() || same->second == hash) continue;
+    difference = translated("{1} changed between {2} and this shard", in_quotes(name), first);
+  }
+  if (difference.empty()) return;
+  throw input_error(difference, path.string(),
+                    translated("keep the shards of one corpus in a folder of their own"));
 }
 
 }  // namespace
@@ -317,42 +385,36 @@ HeadsCorpusOutcome merge_corpus(const HeadsCorpusOptions& options) {
     throw input_error(translated("there are no sums of shards"), options.out.string(),
                       translated("name the folder that the shards were read into"));
   }
-  CorpusSums all;
-  std::string fingerprint;
+  StoredSums all;
   std::size_t count = 0;
   std::set<std::size_t> found;
   for (const auto& path : files) {
     const StoredSums stored = stored_in(path);
     if (count == 0) {
       count = stored.shard.count;
-      fingerprint = stored.fingerprint;
-      all.lines = stored.sums.lines;
-      all.lines_hash = stored.sums.lines_hash;
+      all.options = stored.options;
+      all.sums.lines = stored.sums.lines;
+      all.sums.lines_hash = stored.sums.lines_hash;
     }
     if (!stored.sums.done) {
       throw input_error(translated("the shard is not finished"), path.string(),
                         translated("go on with it by HeadsCorpusOptions::resume"));
     }
-    if (stored.fingerprint != fingerprint || stored.shard.count != count ||
-        stored.sums.lines_hash != all.lines_hash || stored.sums.lines != all.lines) {
-      throw input_error(
-          translated("the shard is of another corpus, model or number of shards than {1}",
-                     files[0].filename().string()),
-          path.string(), translated("keep the shards of one corpus in a folder of their own"));
-    }
+    refuse_other(stored, all, count, path, files[0].filename().string());
+    all.inputs.insert(stored.inputs.begin(), stored.inputs.end());
     found.insert(stored.shard.index);
-    all.add(stored.sums, options);
+    all.sums.add(stored.sums, options);
   }
   for (std::size_t i = 0; i < count; ++i) {
     if (found.contains(i)) continue;
     throw input_error(translated("shard {1} of {2} is missing", i, count), options.out.string(),
                       translated("read it, or bring its file here"));
   }
-  all.done = true;
+  all.sums.done = true;
   const std::filesystem::path path = options.out / file_of({});
-  write_whole_file(path, sums_text(all, fingerprint, {}));
-  HeadsCorpusOutcome outcome = CorpusReading::outcome_of(all, path);
-  report_corpus(options, all, outcome);
+  write_whole_file(path, sums_text(all));
+  HeadsCorpusOutcome outcome = CorpusReading::outcome_of(all.sums, path);
+  report_corpus(options, all.sums, outcome);
   return outcome;
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -115,17 +116,20 @@ struct CorpusSums {
   void add(const CorpusSums& other, const HeadsCorpusOptions& options);
 };
 
-/// Text of a file of sums, with a checksum; `fingerprint` stands for the options and the model
-/// behind them.
-std::string sums_text(const CorpusSums& sums, const std::string& fingerprint, const Shard& shard);
-
+/// A file of sums.
 struct StoredSums {
   CorpusSums sums;
-  std::string fingerprint;
   Shard shard;
+  std::map<std::string, std::string> options;  ///< fields of their Description
+  std::map<std::string, std::string> inputs;   ///< hashes of the files that were read, by name
 };
-/// Throws Error(input) for a text that does not fit its checksum, and for sums that no texts have:
-/// counts that contradict one another, numbers out of range.
+
+/// Text of a file of sums, with a checksum.
+std::string sums_text(const StoredSums& stored);
+
+/// Throws Error(input) for a text that does not fit its checksum, for one of another version of the
+/// program, and for sums that no texts have: counts that contradict one another, numbers out of
+/// range.
 StoredSums read_sums(std::string_view text);
 
 /// Writes heads.csv, most.csv, by_offset.csv, result.json with mean maps and, if they are wanted,

@@ -144,6 +144,21 @@ AttentionSums read_attention(const JsonObject& stored, const StoredSums& of) {
   return attention;
 }
 
+// Of other formats no member is read.
+constexpr std::size_t format = 2;
+
+Fact facts_of(const std::map<std::string, std::string>& texts) {
+  return Fact::Members(texts.begin(), texts.end());
+}
+
+std::map<std::string, std::string> texts_in(const JsonObject& object) {
+  std::map<std::string, std::string> texts;
+  for (const JsonMember& member : object.value().members()) {
+    texts.emplace(member.key, object.string(member.key));
+  }
+  return texts;
+}
+
 // The text with its checksum in place of the zeros that it was computed with.
 constexpr std::string_view checksum_start = "\"checksum\": \"";
 constexpr std::string_view no_checksum = "00000000000000000000000000000000";
@@ -168,7 +183,8 @@ void check_sum(std::string_view text) {
 
 }  // namespace
 
-std::string sums_text(const CorpusSums& sums, const std::string& fingerprint, const Shard& shard) {
+std::string sums_text(const StoredSums& stored) {
+  const CorpusSums& sums = stored.sums;
   const auto failure = [](const FailedText& text) {
     return object({{"line", text.line}, {"problem", text.problem}});
   };
@@ -210,10 +226,11 @@ std::string sums_text(const CorpusSums& sums, const std::string& fingerprint, co
                    {"squares", part.contribution.squares.text()}});
   };
   std::string text =
-      json_text(object({{"format", 1},
+      json_text(object({{"format", format},
                         {"checksum", no_checksum},
-                        {"fingerprint", fingerprint},
-                        {"shard", Shape{shard.index, shard.count}},
+                        {"options", facts_of(stored.options)},
+                        {"inputs", facts_of(stored.inputs)},
+                        {"shard", Shape{stored.shard.index, stored.shard.count}},
                         {"done", sums.done},
                         {"in_range", sums.in_range},
                         {"lines", sums.lines},
@@ -234,8 +251,14 @@ StoredSums read_sums(std::string_view text) {
   check_sum(text);
   const JsonValue root = parse_json_by_element(text, 16);
   const JsonObject file(root, "", texts_of_errors);
+  if (file.count("format") != format) {
+    throw input_error(translated("the sums are those of another version of the program"),
+                      file.place("format"),
+                      translated("start again without the file, or with another folder"));
+  }
   StoredSums stored;
-  stored.fingerprint = file.string("fingerprint");
+  stored.options = texts_in(file.object("options"));
+  stored.inputs = texts_in(file.object("inputs"));
   std::vector<std::size_t> shard;
   file.each("shard", [&](const JsonValue& number, const std::string& place) {
     shard.push_back(static_cast<std::size_t>(expect_integer(number, place, 0)));

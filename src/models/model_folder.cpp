@@ -348,7 +348,7 @@ std::shared_ptr<const ModelFolder> ModelFolders::open(const fs::path& path,
   const auto known = open_.find(key);
   if (known != open_.end()) {
     // A caller that wants to know which files were read hears of these too.
-    if (given.opened) {
+    if (given.opened && files_ == Files::told_each) {
       for (const fs::path& file : known->second->files) {
         given.opened(file, MappedFile::open(FileName::by_document(file),
                                             {given.limits, given.restrict_to, {}, given.mapped})

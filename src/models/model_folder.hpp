@@ -74,6 +74,11 @@ Tokenizer open_tokenizer(const std::filesystem::path& path, const std::string& f
 /// once. May be used by several threads.
 class ModelFolders {
  public:
+  /// The documents that FileAccess::opened tells which files of a folder were read: each that names
+  /// it, or the first.
+  enum class Files { told_each, told_once };
+  explicit ModelFolders(Files files = Files::told_each) : files_(files) {}
+
   /// Opens a folder, or gives the one that was opened by this path. Throws as ModelFolder::open().
   std::shared_ptr<const ModelFolder> open(const std::filesystem::path& path,
                                           const std::optional<std::filesystem::path>& row,
@@ -83,6 +88,7 @@ class ModelFolders {
   void check() const;
 
  private:
+  Files files_;
   std::mutex guard_;
   std::map<std::string, std::shared_ptr<const ModelFolder>> open_;
   std::shared_ptr<MappedFiles> mapped_;

@@ -11,6 +11,11 @@
 
 namespace attn {
 
+Provenance::Provenance()
+    : hash_([](const std::filesystem::path&, std::span<const std::byte> bytes) {
+        return content_hash(bytes);
+      }) {}
+
 void Provenance::watch(FileAccess& access) {
   access.opened = [this, before = std::move(access.opened)](const std::filesystem::path& path,
                                                             std::span<const std::byte> bytes) {
@@ -21,10 +26,22 @@ void Provenance::watch(FileAccess& access) {
 
 void Provenance::add(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   const std::string name = path == "-" ? "standard input" : path_text(path.native());
+  const auto is_known = [&] {
+    return std::any_of(inputs_.begin(), inputs_.end(),
+                       [&](const auto& input) { return input.first == name; });
+  };
+  {
+    const std::lock_guard lock(guard_);
+    if (is_known()) return;
+  }
+  std::string hash = hash_(path, bytes);
   const std::lock_guard lock(guard_);
-  const bool known = std::any_of(inputs_.begin(), inputs_.end(),
-                                 [&](const Input& input) { return input.name == name; });
-  if (!known) inputs_.push_back({name, content_hash(bytes)});
+  if (!is_known()) inputs_.emplace_back(name, std::move(hash));
+}
+
+void Provenance::add(std::string name, std::string hash) {
+  const std::lock_guard lock(guard_);
+  inputs_.emplace_back(std::move(name), std::move(hash));
 }
 
 std::string Provenance::version() {
@@ -37,7 +54,7 @@ std::string Provenance::cpu_target() {
 
 std::string Provenance::text() const {
   std::string text = "CPU target " + cpu_target();
-  for (const Input& input : inputs_) text += "; " + input.name + " xxh128:" + input.hash;
+  for (const auto& [name, hash] : inputs_) text += "; " + name + " xxh128:" + hash;
   return text;
 }
 

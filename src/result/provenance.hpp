@@ -2,22 +2,29 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/file_access.hpp"
 
 namespace attn {
 
+/// Files by their names, path_text() or "standard input", each with its content_hash().
+using FileHashList = std::vector<std::pair<std::string, std::string>>;
+
 /// Origin of a result: program, instruction set and input files.
 class Provenance {
  public:
-  struct Input {
-    std::string name;  ///< path as it was opened; "standard input"
-    std::string hash;  ///< content_hash() of the file
-  };
+  /// Hash of the file at a path, whose content are the bytes.
+  using Hash =
+      std::function<std::string(const std::filesystem::path&, std::span<const std::byte> bytes)>;
+
+  Provenance();
+  explicit Provenance(Hash hash) : hash_(std::move(hash)) {}
 
   /// Adds every file that is opened with this access from now on. The provenance must outlive the
   /// access.
@@ -25,19 +32,22 @@ class Provenance {
 
   /// Adds one file, once. Several threads may call it at the same time.
   void add(const std::filesystem::path& path, std::span<const std::byte> bytes);
+  /// Adds a file of that name whose hash is known.
+  void add(std::string name, std::string hash);
 
   /// Version of the program, "0.1.0", and instruction set of the processor, "avx512".
   static std::string version();
   static std::string cpu_target();
 
-  const std::vector<Input>& inputs() const { return inputs_; }
+  const FileHashList& inputs() const { return inputs_; }
 
   /// One line for a picture's metadata: "CPU target avx512; mine.json xxh128:0123…".
   std::string text() const;
 
  private:
+  Hash hash_;
   std::mutex guard_;
-  std::vector<Input> inputs_;
+  FileHashList inputs_;
 };
 
 }  // namespace attn

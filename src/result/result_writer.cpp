@@ -23,9 +23,7 @@ Fact facts_of(const Tensor& tensor, const TensorPlace& place) {
 
 Fact facts_of(const Provenance& provenance) {
   Fact::Members inputs;
-  for (const Provenance::Input& input : provenance.inputs()) {
-    inputs.push_back({input.name, "xxh128:" + input.hash});
-  }
+  for (const auto& [name, hash] : provenance.inputs()) inputs.push_back({name, "xxh128:" + hash});
   return object({{"program", "attn-cli " + Provenance::version()},
                  {"cpu_target", Provenance::cpu_target()},
                  {"inputs", inputs}});

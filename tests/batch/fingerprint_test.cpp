@@ -92,7 +92,7 @@ TEST_CASE("every option that changes a result changes the hash of the options") 
   for (const auto& change : changes) {
     RunOptions options;
     change(options);
-    const std::string hash = options_hash(options);
+    const std::string hash = description_of(options).hash();
     CHECK(hash.size() == 32);
     hashes.insert(hash);
   }
@@ -101,19 +101,19 @@ TEST_CASE("every option that changes a result changes the hash of the options") 
 
 TEST_CASE("places, threads and limits change no result and no hash") {
   RunOptions options;
-  const std::string hash = options_hash(options);
+  const std::string hash = description_of(options).hash();
   options.out = "elsewhere";
   options.document.input = "doc.json";
   options.document.threads = 3;
   options.document.files.limits.nesting = 7;
-  CHECK(options_hash(options) == hash);
+  CHECK(description_of(options).hash() == hash);
 }
 
 TEST_CASE("an instruction set that was chosen changes the hash, that of the machine does not") {
-  const std::string hash = options_hash({});
+  const std::string hash = description_of({}).hash();
   for (const std::string_view target : kernels::cpu_targets()) {
     kernels::use_cpu_target(target);
-    CHECK((options_hash({}) == hash) == (target == kernels::cpu_targets().front()));
+    CHECK((description_of({}).hash() == hash) == (target == kernels::cpu_targets().front()));
   }
   kernels::use_cpu_target("");
 }

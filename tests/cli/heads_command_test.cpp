@@ -446,7 +446,7 @@ TEST_CASE("a corpus that changed, or other options, are no reason to go on") {
   std::vector<std::string> other = read;
   other.insert(other.end(), {"--reach", "5"});
   CHECK(refused_with(3, other, folder.path()) ==
-        "attn-cli: the sums were made with a different model or different options\n"
+        "attn-cli: the sums were made with different options: --reach\n"
         "  where: out/corpus.json\n"
         "  help:  give the same as before, or another folder with --out\n");
   write_text(folder / "texts.txt", "Another text.\n" + texts(3));
@@ -456,6 +456,101 @@ TEST_CASE("a corpus that changed, or other options, are no reason to go on") {
         "  help:  start again, in another folder with --out\n");
   write_text(folder / "out" / "corpus.json", "{\"format\": 1}\n");
   CHECK(attn_cli(read, folder.path()).exit_code == 3);
+}
+
+TEST_CASE("sums of other options are not continued, and the error names what differs") {
+  const TemporaryFolder folder;
+  write_text(folder / "texts.txt", texts(3));
+  const std::vector<std::string> read{"heads", "--model", speeches,  "--corpus", "texts.txt",
+                                      "--out", "out",     "--quiet", "--resume"};
+  REQUIRE(attn_cli(read, folder.path()).exit_code == 0);
+  const std::string sums = read_text(folder / "out/corpus.json");
+  const std::vector<std::pair<std::vector<std::string>, std::string>> changes{
+      {{"--heads-off", "1.0"}, "--heads-off"},
+      {{"--heads-off", "1.0", "--ablate", "mean"}, "--ablate, --heads-off"},
+      {{"--dtype", "float64"}, "--dtype"},
+      {{"--causal"}, "--causal"},
+      {{"--seed", "1"}, "--seed"},
+      {{"--ignore-special"}, "--ignore-special"},
+      {{"--separators", "."}, "--separators"},
+      {{"--sink-threshold", "0.25"}, "--sink-threshold"},
+      {{"--without-first-key"}, "--without-first-key"},
+      {{"--without-self"}, "--without-self"},
+      {{"--measure", "difference"}, "--measure"},
+      {{"--kept", "2", "--reach", "3"}, "--kept, --reach"},
+      {{"--average", "4"}, "--average"},
+      {{"--logit"}, "--logit"},
+      {{"--cpu", "scalar"}, "--cpu"}};
+  for (const auto& [flags, named] : changes) {
+    CAPTURE(named);
+    std::vector<std::string> other = read;
+    other.insert(other.end(), flags.begin(), flags.end());
+    CHECK(refused_with(3, other, folder.path()) ==
+          "attn-cli: the sums were made with different options: " + named +
+              "\n  where: out/corpus.json\n"
+              "  help:  give the same as before, or another folder with --out\n");
+  }
+  // What the sums do not depend on.
+  std::vector<std::string> same = read;
+  same.insert(same.end(), {"--threads", "1", "--sort", "entropy", "--top", "3"});
+  CHECK(attn_cli(same, folder.path()).exit_code == 0);
+  CHECK(read_text(folder / "out/corpus.json") == sums);
+}
+
+TEST_CASE("sums are not continued or joined with other files of the model") {
+  const TemporaryFolder folder;
+  write_text(folder / "texts.txt", texts(4));
+  std::filesystem::copy(speeches, folder / "model");
+  const std::vector<std::string> words{"heads", "--model", "model",   "--corpus", "texts.txt",
+                                       "--out", "parts",   "--quiet", "--resume", "--shard"};
+  const auto read = [&](const char* shard) {
+    std::vector<std::string> line = words;
+    line.emplace_back(shard);
+    return line;
+  };
+  REQUIRE(attn_cli(read("0/2"), folder.path()).exit_code == 0);
+  const std::filesystem::path tokenizer = folder / "model/tokenizer.json";
+  REQUIRE(std::filesystem::exists(tokenizer));
+  write_text(tokenizer, read_text(tokenizer) + "\n");
+  CHECK(refused_with(3, read("0/2"), folder.path()) ==
+        "attn-cli: \"model/tokenizer.json\" has changed since the sums were made\n"
+        "  where: parts/corpus.0-of-2.json\n"
+        "  help:  give the same as before, or another folder with --out\n");
+  REQUIRE(attn_cli(read("1/2"), folder.path()).exit_code == 0);
+  CHECK(refused_with(3, {"heads", "--merge", "parts"}, folder.path()) ==
+        "attn-cli: \"model/tokenizer.json\" changed between corpus.0-of-2.json and this shard\n"
+        "  where: parts/corpus.1-of-2.json\n"
+        "  help:  keep the shards of one corpus in a folder of their own\n");
+}
+
+TEST_CASE("shards of other options or of another corpus are not joined") {
+  const TemporaryFolder folder;
+  write_text(folder / "texts.txt", texts(4));
+  write_text(folder / "others.txt", texts(3));
+  const auto read = [&](const char* corpus, std::vector<std::string> more) {
+    std::vector<std::string> line{"heads", "--model", speeches, "--corpus",
+                                  corpus,  "--out",   "parts",  "--quiet"};
+    line.insert(line.end(), more.begin(), more.end());
+    REQUIRE(attn_cli(line, folder.path()).exit_code == 0);
+  };
+  const auto refusal = [&] {
+    return refused_with(3, {"heads", "--merge", "parts"}, folder.path());
+  };
+  const std::string help =
+      "\n  where: parts/corpus.1-of-2.json\n"
+      "  help:  keep the shards of one corpus in a folder of their own\n";
+  read("texts.txt", {"--shard", "0/2"});
+  read("texts.txt", {"--shard", "1/2", "--heads-off", "1.0"});
+  CHECK(refusal() ==
+        "attn-cli: the shard was made with different options than corpus.0-of-2.json: --heads-off" +
+            help);
+  read("others.txt", {"--shard", "1/2"});
+  CHECK(refusal() ==
+        "attn-cli: the shard is of another corpus or number of shards than "
+        "corpus.0-of-2.json" +
+            help);
+  read("texts.txt", {"--shard", "1/2"});
+  CHECK(attn_cli({"heads", "--merge", "parts"}, folder.path()).exit_code == 0);
 }
 
 TEST_CASE("shards that are missing or not finished are not joined") {

@@ -48,7 +48,10 @@ CorpusSums sums(double largest = 0.75) {
 }
 
 std::string text(const CorpusSums& sums) {
-  return attn::sums_text(sums, "model", second_of_three);
+  return attn::sums_text({sums,
+                          second_of_three,
+                          {{"DocumentOptions::dtype", "7:float64;"}},
+                          {{"model/config.json", "0123456789abcdef0123456789abcdef"}}});
 }
 
 // The text with a part replaced by another, and the checksum of that.
@@ -78,7 +81,15 @@ TEST_CASE("sums of a corpus are read back as they were written") {
   const attn::StoredSums stored = attn::read_sums(written);
   CHECK(stored.shard.index == 1);
   CHECK(stored.shard.count == 3);
-  CHECK(attn::sums_text(stored.sums, stored.fingerprint, stored.shard) == written);
+  CHECK(attn::sums_text(stored) == written);
+}
+
+TEST_CASE("sums of another version are refused, whatever they hold") {
+  for (const char* format : {"1", "3"}) {
+    CHECK(error_of(edited(text(sums()), "\"format\": 2", std::string("\"format\": ") + format)) ==
+          "the sums are those of another version of the program\n  where: /format\n"
+          "  help:  start again without the file, or with another folder");
+  }
 }
 
 TEST_CASE("sums that are damaged in any place are refused") {
@@ -153,7 +164,7 @@ TEST_CASE("sums with more entropy than the keys of the longest text allow are re
     values.fill(0.5);
     values[static_cast<std::size_t>(attn::HeadStatistic::entropy)] = entropy;
     sums.add({TextNumbers{"layers.0.self", {values}, {}, keys}}, 1, options);
-    return error_of(attn::sums_text(sums, "model", {}));
+    return error_of(attn::sums_text({sums, {}, {}, {}}));
   };
   CHECK(stored(2.0794, 8) == "no error");
   CHECK(stored(2.09, 8) == impossible("/attentions/0/heads/0/entropy"));
