@@ -230,7 +230,7 @@ class Batch {
 
  private:
   void prepare_folder() {
-    outcome_.summary = options_.run.out / summary_name(options_.shard);
+    outcome_.summary = options_.run.out / summary_files.name(options_.shard);
     if (files_.mapped) files_.mapped->refuse_output(outcome_.summary);
     make_output_folder(options_.run.out).keep();
     if (options_.resume) {
@@ -436,6 +436,11 @@ BatchOutcome run_batch(const BatchOptions& options, const BatchObserver& observe
 
 BatchOutcome merge_summaries(const fs::path& folder) {
   const auto start = Clock::now();
+  BatchOutcome outcome;
+  outcome.summary = folder / summary_files.name({});
+  std::error_code none;
+  std::optional<SummaryFile> locked;  // a running batch would lose the lines that it appends
+  if (!summary_files.in(folder, none).empty()) locked.emplace(outcome.summary, true);
   const Summaries summaries = Summaries::read(folder);
   if (summaries.size() == 0) {
     throw Error(ErrorKind::file,
@@ -443,9 +448,7 @@ BatchOutcome merge_summaries(const fs::path& folder) {
                 "merge_summaries()",
                 translated("name the folder that was RunOptions::out of the batch"));
   }
-  BatchOutcome outcome;
   outcome.warnings = summaries.warnings();
-  outcome.summary = folder / summary_name({});
   std::string newest;
   AtomicFile merged(outcome.summary);
   summaries.for_each([&](const std::string& line) {

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "report/facts.hpp"
 #include "support/atomic_file.hpp"
 #include "support/number_text.hpp"
+#include "support/output_lock.hpp"
 #include "support/printable.hpp"
 #include "support/system_error_text.hpp"
 #include "support/translated.hpp"
@@ -97,11 +97,6 @@ std::uint64_t end_of_lines(const Descriptor& file, const fs::path& path) {
   return 0;
 }
 
-bool is_summary(const std::string& name) {
-  return name == "summary.jsonl" || (name.starts_with("summary.") && name.ends_with(".jsonl") &&
-                                     name.find("-of-") != std::string::npos);
-}
-
 }  // namespace
 
 std::string record_line(const SummaryRecord& record) {
@@ -151,25 +146,37 @@ SummaryRecord read_record(std::string_view text) {
   return record;
 }
 
-std::string summary_name(const Shard& shard) {
-  if (shard.count == 1) return "summary.jsonl";
-  return "summary." + std::to_string(shard.index) + "-of-" + std::to_string(shard.count) + ".jsonl";
+std::string ShardFiles::name(const Shard& shard) const {
+  if (shard.count == 1) return std::string(stem).append(extension);
+  return std::string(stem) + "." + std::to_string(shard.index) + "-of-" +
+         std::to_string(shard.count) + std::string(extension);
+}
+
+std::vector<fs::path> ShardFiles::in(const fs::path& folder, std::error_code& error) const {
+  std::vector<fs::path> files;
+  const std::string start = std::string(stem) + ".";
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    const std::string file = entry->path().filename();
+    if (file == name({}) || (file.starts_with(start) && file.ends_with(extension) &&
+                             file.find("-of-") != std::string::npos)) {
+      files.push_back(entry->path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 Summaries Summaries::read(const fs::path& folder) {
   Summaries summaries;
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
-       entry.increment(error)) {
-    if (is_summary(entry->path().filename().native())) summaries.files_.push_back(entry->path());
-  }
+  summaries.files_ = summary_files.in(folder, error);
   if (error) {
     throw Error(ErrorKind::file,
                 translated("cannot read the folder {1}: {2}", in_quotes(folder.native()),
                            system_error_text(error.value())),
                 "", translated("name the folder of a batch"));
   }
-  std::sort(summaries.files_.begin(), summaries.files_.end());
   for (std::uint32_t file = 0; file < summaries.files_.size(); ++file) summaries.read_file(file);
   summaries.keep_last_ones();
   if (summaries.left_out_ > most_warnings) {
@@ -303,18 +310,13 @@ void SummaryFile::open(bool keep) {
   }
 }
 
-// Waits for a while, since a batch that was just killed may still be ending.
 void SummaryFile::lock() const {
-  constexpr int attempts = 20;
-  for (int attempt = 1; flock(file_.get(), LOCK_EX | LOCK_NB) != 0; ++attempt) {
-    if (errno != EWOULDBLOCK) return;  // a file system without locks
-    if (attempt == attempts) {
-      throw Error(ErrorKind::file,
-                  translated("another batch is writing {1}", in_quotes(path_.native())), "",
-                  translated("wait for it to end, or write into another folder"));
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
+  // A batch that was just killed may still be ending.
+  constexpr std::chrono::seconds patience(2);
+  if (take_lock(file_.get(), patience)) return;
+  throw Error(ErrorKind::file,
+              translated("another batch is writing {1}", in_quotes(path_.native())), "",
+              translated("wait for it to end, or write into another folder"));
 }
 
 // Replaces a file that has other names by a copy, since users of the other names do not expect

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -35,8 +36,16 @@ std::string record_line(const SummaryRecord& record);
 /// Throws Error(input) if the text is no line of a summary.
 SummaryRecord read_record(std::string_view line);
 
-/// The file's name: "summary.jsonl", or "summary.2-of-8.jsonl".
-std::string summary_name(const Shard& shard);
+/// Files of a folder, one for each shard: "summary.jsonl" of all, "summary.2-of-8.jsonl" of one.
+struct ShardFiles {
+  std::string_view stem, extension;
+
+  std::string name(const Shard& shard) const;
+  /// Those that are in the folder, sorted by name.
+  std::vector<std::filesystem::path> in(const std::filesystem::path& folder,
+                                        std::error_code& error) const;
+};
+inline constexpr ShardFiles summary_files{"summary", ".jsonl"};
 
 /// The summaries of a folder: the last line of each item. Only names and offsets of lines are
 /// stored, so that millions of lines take little memory; the text of a line is read on demand.

@@ -12,6 +12,7 @@
 
 #include "batch/fingerprint.hpp"
 #include "batch/items.hpp"
+#include "batch/summary.hpp"
 #include "document/reader.hpp"
 #include "heads/corpus_sums.hpp"
 #include "heads/head_maps.hpp"
@@ -86,17 +87,14 @@ Description description_of(const HeadsCorpusOptions& options) {
   return description;
 }
 
-std::string file_of(const Shard& shard) {
-  if (shard.count == 1) return "corpus.json";
-  return "corpus." + std::to_string(shard.index) + "-of-" + std::to_string(shard.count) + ".json";
-}
+constexpr ShardFiles sums_files{"corpus", ".json"};
 
 // The sums in a file, which is named after their shard.
 StoredSums stored_in(const std::filesystem::path& path) {
   const auto file = MappedFile::open(FileName::by_document(path));
   try {
     StoredSums stored = read_sums(file->text());
-    const std::string name = file_of(stored.shard);
+    const std::string name = sums_files.name(stored.shard);
     if (path.filename() == name) return stored;
     throw input_error(translated("the file holds the sums of shard {1} of {2}", stored.shard.index,
                                  stored.shard.count),
@@ -132,7 +130,7 @@ class CorpusReading {
   }
 
   HeadsCorpusOutcome read() {
-    path_ = options_.out / file_of(shard_);
+    path_ = options_.out / sums_files.name(shard_);
     BatchOptions list;
     list.inputs = {options_.corpus.string()};
     list.run = run_;
@@ -144,6 +142,7 @@ class CorpusReading {
       inputs.refuse_output(options_.out / name);
     }
     make_output_folder(options_.out).keep();
+    const OutputLock lock = OutputLock::of_file(path_);
     if (options_.resume) resume(texts);
     saved_ = Clock::now();
     while (before_.lines < texts.size() && !stopped()) read_block(texts);
@@ -371,25 +370,20 @@ HeadsCorpusOutcome read_corpus(const HeadsCorpusOptions& options,
 }
 
 HeadsCorpusOutcome merge_corpus(const HeadsCorpusOptions& options) {
-  std::vector<std::filesystem::path> files;
+  const std::filesystem::path path = options.out / sums_files.name({});
   std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(options.out, none)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("corpus.") && name.find("-of-") != std::string::npos &&
-        name.ends_with(".json")) {
-      files.push_back(entry.path());
-    }
-  }
-  std::sort(files.begin(), files.end());
+  std::vector<std::filesystem::path> files = sums_files.in(options.out, none);
+  std::erase(files, path);
   if (files.empty()) {
     throw input_error(translated("there are no sums of shards"), options.out.string(),
                       translated("name the folder that the shards were read into"));
   }
+  const OutputLock lock = OutputLock::of_file(path);
   StoredSums all;
   std::size_t count = 0;
   std::set<std::size_t> found;
-  for (const auto& path : files) {
-    const StoredSums stored = stored_in(path);
+  for (const auto& file : files) {
+    const StoredSums stored = stored_in(file);
     if (count == 0) {
       count = stored.shard.count;
       all.options = stored.options;
@@ -397,10 +391,10 @@ HeadsCorpusOutcome merge_corpus(const HeadsCorpusOptions& options) {
       all.sums.lines_hash = stored.sums.lines_hash;
     }
     if (!stored.sums.done) {
-      throw input_error(translated("the shard is not finished"), path.string(),
+      throw input_error(translated("the shard is not finished"), file.string(),
                         translated("go on with it by HeadsCorpusOptions::resume"));
     }
-    refuse_other(stored, all, count, path, files[0].filename().string());
+    refuse_other(stored, all, count, file, files[0].filename().string());
     all.inputs.insert(stored.inputs.begin(), stored.inputs.end());
     found.insert(stored.shard.index);
     all.sums.add(stored.sums, options);
@@ -411,7 +405,6 @@ HeadsCorpusOutcome merge_corpus(const HeadsCorpusOptions& options) {
                       translated("read it, or bring its file here"));
   }
   all.sums.done = true;
-  const std::filesystem::path path = options.out / file_of({});
   write_whole_file(path, sums_text(all));
   HeadsCorpusOutcome outcome = CorpusReading::outcome_of(all.sums, path);
   report_corpus(options, all.sums, outcome);

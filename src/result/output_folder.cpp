@@ -72,6 +72,15 @@ NewFolders make_output_folder(const fs::path& folder) {
   return made;
 }
 
+OutputLock lock_folder(const fs::path& folder, NewFolders& made) {
+  OutputLock lock = OutputLock::of_folder(folder);
+  while (lock.is_of_removed()) {  // by a run that made it and failed
+    made.add(make_output_folder(folder));
+    lock = OutputLock::of_folder(folder);
+  }
+  return lock;
+}
+
 fs::path place_below(const fs::path& folder, std::string_view name) {
   const fs::path below(name);
   const auto leads_away = [](const fs::path& part) {
@@ -162,6 +171,7 @@ void ResultFolder::write_files(std::size_t threads) {
 std::vector<WrittenFile> ResultFolder::write(
     std::size_t threads,
     const std::function<void(const std::vector<WrittenFile>&, HashedFile&)>& write_result) {
+  lock_ = lock_folder(folder_, made_);
   write_files(threads);
   std::vector<WrittenFile> written;
   for (const Task& task : tasks_) written.push_back(task.file->written());
@@ -185,6 +195,7 @@ std::vector<fs::path> ResultFolder::write_all(const MappedFiles* inputs) {
     paths.push_back(task.path);
   }
   make();
+  lock_ = lock_folder(folder_, made_);
   write_files(1);
   commit();
   return paths;
@@ -203,9 +214,11 @@ void ResultFolder::commit() {
   if (result_) result_->file().commit();
   std::error_code ignored;
   for (const fs::path& file : left_over_) fs::remove(file, ignored);
-  if (!sync_) return;
-  sync_folder(folder_);
-  for (const fs::path& folder : new_folders) sync_folder(folder / "..");
+  if (sync_) {
+    sync_folder(folder_);
+    for (const fs::path& folder : new_folders) sync_folder(folder / "..");
+  }
+  lock_ = {};
 }
 
 }  // namespace attn

@@ -15,12 +15,17 @@
 
 #include "io/content_hash.hpp"
 #include "support/atomic_file.hpp"
+#include "support/output_lock.hpp"
 
 namespace attn {
 
 /// Makes the folder of the results with those above it, if they are missing, and removes what
 /// killed programs left in it. Throws Error(file) at RunOptions::out.
 [[nodiscard]] NewFolders make_output_folder(const std::filesystem::path& folder);
+
+/// Waits until no other run writes into the folder, which the caller made, and locks it. Adds it to
+/// `made` if it has to be made again. Throws Error(file), also after minutes of waiting.
+[[nodiscard]] OutputLock lock_folder(const std::filesystem::path& folder, NewFolders& made);
 
 /// The place of a file or folder with that name below the folder of the results; "/" is between the
 /// names of folders. What is written gets its place here. Throws Error(input) for a name that is
@@ -61,7 +66,8 @@ class HashedFile {
 
 /// Files on their way into a folder, such as those of one result. All are written first, without
 /// names; an older result stays whole until then. While they get their names, result.json is one
-/// that is unfinished, and it is the last that gets its own.
+/// that is unfinished, and it is the last that gets its own. From the first that is written to the
+/// last name the folder is locked, so that runs replace its files one after another.
 class ResultFolder {
  public:
   /// `sync` waits for the disk.
@@ -87,8 +93,9 @@ class ResultFolder {
   }
 
   /// Writes the files on up to `threads` threads (0 = as many as the machine has), then result.json
-  /// by `write_result`, which takes the others. Returns all, in the order of add(). Throws
-  /// Error(file) for the first that fails; the folder is unchanged then.
+  /// by `write_result`, which takes the others. Waits for another run that is writing into the
+  /// folder. Returns all, in the order of add(). Throws Error(file) for the first that fails; the
+  /// folder is unchanged then.
   std::vector<WrittenFile> write(std::size_t threads,
                                  const std::function<void(const std::vector<WrittenFile>& others,
                                                           HashedFile& result)>& write_result);
@@ -118,6 +125,7 @@ class ResultFolder {
 
   std::filesystem::path folder_;
   bool sync_;
+  OutputLock lock_;  // outlives made_, which may remove the folder
   NewFolders made_;
   std::vector<Task> tasks_;
   std::unique_ptr<HashedFile> result_;

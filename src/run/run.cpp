@@ -82,6 +82,7 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   }
   std::vector<Plan> plans =
       read_plans(document, [&](Plan& sketch) { choose_results(options, sketch); });
+  OutputLock lock;  // of the folder that the kinds share, before those of their own
   NewFolders made;
   std::vector<std::unique_ptr<KindRun>> runs;
   for (Plan& plan : plans) {
@@ -146,6 +147,7 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   }
   if (runs.size() > 1) {
     made.add(make_output_folder(options.out));
+    lock = lock_folder(options.out, made);
     for (const auto& run : runs) {
       made.add(make_folder_below(options.out, info(run->report().kind).name));
     }

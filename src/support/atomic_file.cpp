@@ -18,6 +18,7 @@
 
 #include "support/file_opening.hpp"
 #include "support/number_text.hpp"
+#include "support/output_lock.hpp"
 #include "support/printable.hpp"
 #include "support/system_error_text.hpp"
 #include "support/translated.hpp"
@@ -376,14 +377,19 @@ void sync_file_system(const fs::path& folder) {
 }
 
 void remove_leftovers(const fs::path& folder) {
+  Descriptor opened(-1);
   constexpr std::size_t digits = 16;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
        entry.increment(error)) {
     const std::string name = entry->path().filename();
-    if (name.size() != hidden_start.size() + digits + hidden_end.size() ||
-        !name.starts_with(hidden_start) || !name.ends_with(hidden_end)) {
-      continue;
+    const bool unfinished = name.size() == hidden_start.size() + digits + hidden_end.size() &&
+                            name.starts_with(hidden_start) && name.ends_with(hidden_end);
+    if (!unfinished && !OutputLock::is_hidden_name(name)) continue;
+    // A run that replaces many files of the folder does not keep all of them open and locked.
+    if (opened.get() < 0) {
+      opened = Descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      if (opened.get() >= 0 && !take_lock(opened.get())) return;
     }
     const int file =
         open(entry->path().c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK);

@@ -106,8 +106,8 @@ void sync_folder(const std::filesystem::path& folder);
 /// many files cheaper than each alone. Throws Error(file).
 void sync_file_system(const std::filesystem::path& folder);
 
-/// Removes unfinished files of killed programs from a folder. Files that a running program is
-/// writing stay.
+/// Removes unfinished files and locks of killed programs from a folder. Files that a running
+/// program is writing stay.
 void remove_leftovers(const std::filesystem::path& folder);
 
 }  // namespace attn

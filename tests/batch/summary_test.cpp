@@ -194,6 +194,6 @@ TEST_CASE("two batches cannot write one summary") {
 }
 
 TEST_CASE("shards have summaries of their own") {
-  CHECK(summary_name({}) == "summary.jsonl");
-  CHECK(summary_name({2, 8}) == "summary.2-of-8.jsonl");
+  CHECK(attn::summary_files.name({}) == "summary.jsonl");
+  CHECK(attn::summary_files.name({2, 8}) == "summary.2-of-8.jsonl");
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -240,4 +241,51 @@ TEST_CASE("on a terminal a bar tells how far a batch is, and goes away at its en
   CHECK(run.output.find(" left") != std::string::npos);
   CHECK(run.output.find("] 2/2  ") != std::string::npos);
   CHECK(run.output.find("\r\x1b[Kitems    2\r\n") != std::string::npos);
+}
+
+TEST_CASE("batches of the same documents into one folder at once leave whole results") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "docs");
+  for (const char* name : {"a", "b", "c"})
+    folder.write(std::string("docs/") + name + ".json", good);
+  const std::vector<std::string> parts{"0/1", "0/2", "1/2"};
+  std::string start;
+  std::vector<std::string> whole;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string command =
+        "\"$ATTN\" batch docs --plots none --tensors npy --stages --quiet "
+        "--jobs 1 --no-sync --scale 0." +
+        std::to_string(i + 1);
+    REQUIRE(shell(command + " --out " + std::to_string(i), folder.path()).exit_code == 0);
+    whole.push_back(read_text(folder / std::to_string(i) / "a/weights.npy"));
+    start += command + " --out r --shard " + parts[i] + " >/dev/null || echo failed & ";
+  }
+  for (int round = 0; round < 30; ++round) {
+    CAPTURE(round);
+    const Outcome outcome = shell(start + "wait", folder.path());
+    CHECK(outcome.output == "");
+    for (const char* name : {"a", "b", "c"}) {
+      const std::filesystem::path item = folder / "r" / name;
+      CHECK(attn_cli({"show", item / "result.json"}).exit_code == 0);
+      CHECK(std::find(whole.begin(), whole.end(), read_text(item / "weights.npy")) != whole.end());
+    }
+  }
+}
+
+TEST_CASE("summaries are not joined over the one that a batch appends to") {
+  const TemporaryFolder folder;
+  folder.write("line", good + "\n");
+  const Outcome outcome = shell(
+      "mkfifo in && exec 3<>in\n"
+      "\"$ATTN\" batch - --plots none --quiet --out r <in 3>&- &\n"
+      "cat line >&3; while ! [ -s r/summary.jsonl ]; do sleep 0.01; done\n"
+      "\"$ATTN\" batch --merge r; echo $?\n"
+      "cat line >&3; exec 3>&-; wait $!; echo $?; \"$ATTN\" batch --merge r --quiet; echo $?",
+      folder.path());
+  CHECK(outcome.output == "4\n0\n0\n");
+  CHECK(outcome.errors ==
+        "attn-cli: another batch is writing \"r/summary.jsonl\"\n"
+        "  help:  wait for it to end, or write into another folder\n");
+  const std::string summary = read_text(folder / "r/summary.jsonl");
+  CHECK(std::count(summary.begin(), summary.end(), '\n') == 2);
 }

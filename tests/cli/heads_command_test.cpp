@@ -426,6 +426,34 @@ TEST_CASE("a corpus that was killed goes on to the same bytes") {
         read_text(folder / "killed" / "corpus.json"));
 }
 
+TEST_CASE("of readings of corpora into one folder at once each is whole or refused") {
+  const TemporaryFolder folder;
+  std::string start;
+  std::vector<std::string> sums;
+  for (int i = 0; i < 3; ++i) {
+    const std::string number = std::to_string(i);
+    write_text(folder / (number + ".txt"), texts(20 + i));
+    const std::string command =
+        "\"$ATTN\" heads --model '" + speeches + "' --corpus " + number + ".txt --quiet --out ";
+    REQUIRE(shell(command + number, folder.path()).exit_code == 0);
+    sums.push_back(read_text(folder / number / "corpus.json"));
+    start += command + "all || echo $? & ";
+  }
+  for (int round = 0; round < 10; ++round) {
+    CAPTURE(round);
+    const Outcome outcome = shell(start + "wait", folder.path());
+    for (const char code : outcome.output) CHECK((code == '4' || code == '\n'));
+    CHECK(outcome.output.size() <= 4);
+    const std::string left = read_text(folder / "all/corpus.json");
+    const auto of = std::find(sums.begin(), sums.end(), left) - sums.begin();
+    REQUIRE(of < 3);
+    for (const char* name : {"heads.csv", "most.csv", "by_offset.csv"}) {
+      CHECK(read_text(folder / "all" / name) == read_text(folder / std::to_string(of) / name));
+    }
+    CHECK(std::distance(std::filesystem::directory_iterator(folder / "all"), {}) == 4);
+  }
+}
+
 TEST_CASE("a text that cannot be read is named and left out of a corpus") {
   const TemporaryFolder folder;
   write_text(folder / "texts.jsonl",

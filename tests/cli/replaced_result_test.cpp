@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -5,6 +6,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <sys/wait.h>
@@ -90,6 +92,28 @@ TEST_CASE("a run that is killed over an older result leaves one of the two, or a
     }
   }
   CHECK(killed > 0);
+}
+
+TEST_CASE("runs into one folder at once leave the whole result of one of them") {
+  const TemporaryFolder folder;
+  std::string start;
+  std::vector<Contents> whole;
+  for (int i = 0; i < 3; ++i) {
+    const std::string name = std::to_string(i) + ".json";
+    folder.write(name, drawn_document(i));
+    REQUIRE(replace(folder, name).exit_code == 0);
+    whole.push_back(contents_of(folder / "r"));
+    start += "\"$ATTN\" run " + name +
+             " --plots none --tensors npy --stages --no-sync --quiet --out r || echo failed & ";
+  }
+  for (int round = 0; round < 100; ++round) {
+    CAPTURE(round);
+    const Outcome outcome = shell(start + "wait", folder.path());
+    REQUIRE(outcome.output == "");
+    REQUIRE(outcome.errors == "");
+    const Contents left = contents_of(folder / "r");
+    REQUIRE(std::find(whole.begin(), whole.end(), left) != whole.end());
+  }
 }
 
 TEST_CASE("a run that cannot write leaves the older result as it was") {

@@ -139,6 +139,28 @@ TEST_CASE("a result that is dropped before its files have names leaves the older
   CHECK(read_text(folder / "result.json") == before);
 }
 
+TEST_CASE("a folder is locked from the first file that is written to the last name") {
+  const TemporaryFolder folder;
+  const auto is_free = [&] {
+    return error_from([&] { attn::OutputLock::of_folder(folder.path(), {}); }, ErrorKind::file) ==
+           "no error";
+  };
+  ResultFolder result(folder.path(), false);
+  CHECK(is_free());
+  write(result, 1);
+  CHECK_FALSE(is_free());
+  result.mark_unfinished();
+  CHECK_FALSE(is_free());
+  result.commit();
+  CHECK(is_free());
+  {
+    ResultFolder dropped(folder.path(), false);
+    write(dropped, 2);
+    CHECK_FALSE(is_free());
+  }
+  CHECK(is_free());
+}
+
 TEST_CASE("a result of more files than may be open is written") {
   const TemporaryFolder folder;
   ResultFolder result(folder.path(), false);

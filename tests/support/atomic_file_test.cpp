@@ -13,6 +13,7 @@
 #include "attn/error.hpp"
 
 #include "error_from.hpp"
+#include "support/output_lock.hpp"
 #include "support/printable.hpp"
 #include "temporary_folder.hpp"
 
@@ -356,6 +357,11 @@ TEST_CASE("what killed programs left is taken away, what a living one writes is 
   CHECK(fs::exists(written));
   CHECK(entries_in(folder) == 4);
   close(file);
+  {
+    const attn::OutputLock lock = attn::OutputLock::of_folder(folder.path());
+    remove_leftovers(folder.path());
+    CHECK(fs::exists(written));
+  }
   remove_leftovers(folder.path());
   CHECK_FALSE(fs::exists(written));
 }
