@@ -379,7 +379,10 @@ Comparison compared(const CompareRequest& given, FileAccess access) {
     throw input_error(translated("neither file holds a tensor"), comparison.a + ", " + comparison.b,
                       translated("name two results or files of tensors"));
   }
-  if (std::none_of(pairs.begin(), pairs.end(), in_both)) pair_by_shape(a, b, pairs, comparison);
+  // A name that is asked for has to be in both.
+  if (request.only.empty() && std::none_of(pairs.begin(), pairs.end(), in_both)) {
+    pair_by_shape(a, b, pairs, comparison);
+  }
   for (const ComparedNames& pair : pairs) {
     TensorComparison tensor;
     tensor.name = pair.name;

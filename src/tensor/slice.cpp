@@ -40,7 +40,7 @@ constexpr const char* slice_help = to_translate(
 
 Error not_a_slice(std::string_view entry, const std::string& where) {
   return input_error(entry.empty() ? translated("a slice has an empty entry")
-                                   : translated("\"{1}\" is no entry of a slice", entry),
+                                   : translated("\"{1}\" is not an entry of a slice", entry),
                      where, translated(slice_help));
 }
 
@@ -163,7 +163,7 @@ std::vector<AxisPart> parts_of(const Shape& shape, std::string_view slice,
   if (std::ranges::none_of(parts, &AxisPart::kept)) {
     throw input_error(translated("the slice \"{1}\" leaves one number and no axis of {2}",
                                  trimmed(slice), text(shape)),
-                      where, translated("keep an axis, such as by 0:1 in the place of 0"));
+                      where, translated("keep an axis, such as by 0:1 instead of 0"));
   }
   return parts;
 }

@@ -84,7 +84,13 @@ TEST_CASE("a tensor that only one file has counts where it is asked for") {
     words.insert(words.end(), more.begin(), more.end());
     return attn_cli(words, folder.path());
   };
-  const Outcome nothing = compared({});
+  const Outcome by_shape = compared({});
+  CHECK(by_shape.exit_code == 0);
+  CHECK(by_shape.errors ==
+        "attn-cli: warning: no name is in both files: \"out\" is compared with \"output\", which "
+        "alone has its shape [1,2]; say so with --map out=output\n");
+  folder.write("other.json", R"({"outputs":[[1],[2]]})");
+  const Outcome nothing = attn_cli({"compare", "mine.json", "other.json"}, folder.path());
   CHECK(nothing.exit_code == 1);
   CHECK(nothing.output.ends_with("\n\nThe files have no tensor in common.\n"));
   const Outcome renamed = compared({"--map", "out=output"});

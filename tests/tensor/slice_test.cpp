@@ -78,13 +78,13 @@ TEST_CASE("elements that lie together are shared, whatever their type") {
 }
 
 TEST_CASE("a slice that cannot be read or does not fit is refused") {
-  CHECK(refused("0, x") == std::string("\"x\" is no entry of a slice\n  where: /slice") + help);
+  CHECK(refused("0, x") == std::string("\"x\" is not an entry of a slice\n  where: /slice") + help);
   CHECK(refused("0,, 1") == std::string("a slice has an empty entry\n  where: /slice") + help);
   CHECK(refused("") == std::string("a slice has an empty entry\n  where: /slice") + help);
   CHECK(refused("1:2:3:4") ==
-        std::string("\"1:2:3:4\" is no entry of a slice\n  where: /slice") + help);
+        std::string("\"1:2:3:4\" is not an entry of a slice\n  where: /slice") + help);
   CHECK(refused("9999999999999999999") ==
-        std::string("\"9999999999999999999\" is no entry of a slice\n  where: /slice") + help);
+        std::string("\"9999999999999999999\" is not an entry of a slice\n  where: /slice") + help);
   CHECK(refused("::0") ==
         "the step of \"::0\" is 0\n  where: /slice\n  help:  give a step of at least 1, or a "
         "negative one to go backwards");
@@ -101,5 +101,5 @@ TEST_CASE("a slice that cannot be read or does not fit is refused") {
         "help:  give at most one entry per axis");
   CHECK(refused("0, 0, 0") ==
         "the slice \"0, 0, 0\" leaves one number and no axis of [2,3,4]\n  where: /slice\n  help:  "
-        "keep an axis, such as by 0:1 in the place of 0");
+        "keep an axis, such as by 0:1 instead of 0");
 }
