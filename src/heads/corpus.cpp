@@ -125,6 +125,7 @@ class CorpusReading {
     of_a_text_.document.threads = 1;  // texts at a time are better shared than numbers
     run_.document = of_a_text_.document;
     run_.document.files.models = std::make_shared<ModelFolders>(ModelFolders::Files::told_once);
+    run_.document.files.mapped = inputs_;
     run_.out = options.out;
     read_.watch(run_.document.files);
   }
@@ -135,12 +136,9 @@ class CorpusReading {
     list.inputs = {options_.corpus.string()};
     list.run = run_;
     const DocumentList texts(list);
-    MappedFiles inputs;
-    texts.add_inputs(inputs);
-    inputs.refuse_output(path_);
-    for (const char* name : {"heads.csv", "by_offset.csv", "result.json"}) {
-      inputs.refuse_output(options_.out / name);
-    }
+    texts.add_inputs(*inputs_);
+    inputs_->refuse_output(path_);
+    check_report(options_, *inputs_);
     make_output_folder(options_.out).keep();
     const OutputLock lock = OutputLock::of_file(path_);
     if (options_.resume) resume(texts);
@@ -150,7 +148,9 @@ class CorpusReading {
     save();
     HeadsCorpusOutcome outcome = outcome_of(before_, path_);
     outcome.interrupted = !before_.done;
-    if (before_.done && shard_.count == 1) report_corpus(options_, before_, outcome);
+    if (before_.done && shard_.count == 1) {
+      report_corpus(options_, before_, inputs_.get(), outcome);
+    }
     return outcome;
   }
 
@@ -158,9 +158,18 @@ class CorpusReading {
     HeadsCorpusOutcome outcome;
     outcome.texts = sums.texts;
     outcome.failed = sums.failed;
-    for (const FailedText& failure : sums.failures) {
+    for (const TextNote& failure : sums.failures) {
       outcome.warnings.push_back(
-          translated("text {1} is left out: {2}", failure.line, failure.problem));
+          translated("text {1} is left out: {2}", failure.line, failure.words));
+    }
+    for (const TextNote& warning : sums.warnings) {
+      outcome.warnings.push_back(translated("text {1}: {2}", warning.line, warning.words));
+    }
+    if (sums.warned > 1) {
+      outcome.warnings.push_back(
+          translated("there are warnings of {1} texts of {2}; each is shown "
+                     "once, with the first of its texts",
+                     sums.warned, sums.texts));
     }
     outcome.files.push_back(path);
     return outcome;
@@ -233,29 +242,44 @@ class CorpusReading {
                  CorpusSums& sums) const {
     const std::uint64_t line = index + 1;
     try {
-      const ListedDocument listed = texts[index];
-      const Document document = open_batch_document(listed, text, run_.document, listed.place());
-      bool rows = false;
-      Plan plan = plan_of_statistics(of_a_text_, document, &rows);
-      if (auto* model = std::get_if<ModelRequest>(&plan.computation)) model->predicted.clear();
       // All of a text or nothing.
-      std::vector<TextNumbers> numbers;
-      if (rows) {
-        walk_rows(plan, options_.heads.counting, &options_, true,
-                  [&](const TextNumbers& own) { numbers.push_back(own); });
-      } else {
-        compute_maps(plan, options_.heads.counting, true, [&](const AttentionMap& map) {
-          numbers.push_back(text_numbers(map, options_));
-        });
-      }
-      std::vector<PartSums> parts;
-      if (options_.logit) parts = contributions(plan);
-      sums.add(numbers, line, options_);
-      sums.add(parts);
+      const TextReading own = with_whole_files(run_.document.files, [&](const FileAccess& access) {
+        return reading_of(texts[index], text, access);
+      });
+      sums.add(own.numbers, line, options_);
+      sums.add(own.parts);
+      sums.warn(line, own.warnings);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::internal || error.kind() == ErrorKind::usage) throw;
       sums.fail(line, error.problem());
     }
+  }
+
+  struct TextReading {
+    std::vector<TextNumbers> numbers;
+    std::vector<PartSums> parts;
+    std::vector<std::string> warnings;
+  };
+
+  TextReading reading_of(const ListedDocument& listed, const DocumentText& text,
+                         const FileAccess& access) const {
+    DocumentOptions options = run_.document;
+    options.files = access;
+    const Document document = open_batch_document(listed, text, options, listed.place());
+    bool rows = false;
+    Plan plan = plan_of_statistics(of_a_text_, document, &rows);
+    if (auto* model = std::get_if<ModelRequest>(&plan.computation)) model->predicted.clear();
+    TextReading own;
+    own.warnings = plan.warnings;
+    const auto more =
+        rows ? walk_rows(plan, options_.heads.counting, &options_, true,
+                         [&](const TextNumbers& numbers) { own.numbers.push_back(numbers); })
+             : compute_maps(plan, options_.heads.counting, true, [&](const AttentionMap& map) {
+                 own.numbers.push_back(text_numbers(map, options_));
+               });
+    own.warnings.insert(own.warnings.end(), more.begin(), more.end());
+    if (options_.logit) own.parts = contributions(plan);
+    return own;
   }
 
   // Contributions of the parts of the model to the logit at the last position of the text.
@@ -279,6 +303,10 @@ class CorpusReading {
       part = {};
     }
     const FileHashList& inputs = read_.inputs();
+    for (; known_inputs_ < inputs.size(); ++known_inputs_) {
+      inputs_->add(path_of_text(inputs[known_inputs_].first));
+    }
+    inputs_->refuse_output(path_);
     write_whole_file(
         path_, sums_text({before_, shard_, description_.fields(), {inputs.begin(), inputs.end()}}));
     saved_ = Clock::now();
@@ -293,6 +321,8 @@ class CorpusReading {
   RunOptions run_;
   std::filesystem::path path_;
   const Description description_{description_of(options_)};
+  const std::shared_ptr<MappedFiles> inputs_ = std::make_shared<MappedFiles>();
+  std::size_t known_inputs_ = 0;  // of those that were read
   FileHashes hashes_;
   Provenance read_{hashes_.provenance()};
   CorpusSums before_;              // what is saved, and what is said of lines
@@ -407,7 +437,7 @@ HeadsCorpusOutcome merge_corpus(const HeadsCorpusOptions& options) {
   all.sums.done = true;
   write_whole_file(path, sums_text(all));
   HeadsCorpusOutcome outcome = CorpusReading::outcome_of(all.sums, path);
-  report_corpus(options, all.sums, outcome);
+  report_corpus(options, all.sums, nullptr, outcome);
   return outcome;
 }
 

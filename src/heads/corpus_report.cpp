@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
 #include "result/output_folder.hpp"
+#include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
@@ -310,49 +312,79 @@ Picture offsets_picture(const CorpusSums& sums, const HeadsOptions& options) {
   return draw_heatmap(heatmap, plot.heatmap(), options.format);
 }
 
+struct ReportFile {
+  std::string name;
+  std::function<std::string()> bytes;
+};
+
+std::string heads_csv(const HeadsCorpusOptions& options, const HeadsOutcome& means,
+                      const CorpusSums& sums) {
+  return options.heads.table.wide ? heads_csv(means, true) : statistics_csv(sums);
+}
+
+// The files of a report, in their order; without sums, the names of all that there may be.
+std::vector<ReportFile> report_files(const HeadsCorpusOptions& options, const CorpusSums* sums,
+                                     const HeadsOutcome& means,
+                                     const std::vector<MeanMaps>& averages) {
+  const HeadsOptions& heads = options.heads;
+  const bool split = sums != nullptr ? !sums->parts.empty() : options.logit.has_value(),
+             averaged = sums != nullptr ? !averages.empty() : options.average.has_value(),
+             drawn = heads.plots && (sums == nullptr || !sums->attentions.empty());
+  std::vector<ReportFile> files;
+  const auto add = [&](bool wanted, const std::string& name, std::function<std::string()> bytes) {
+    if (wanted) files.push_back({name, std::move(bytes)});
+  };
+  const std::string picture = extension(heads.format);
+  add(true, "heads.csv", [&, sums] { return heads_csv(options, means, *sums); });
+  add(true, "most.csv", [sums] { return most_csv(*sums); });
+  add(true, "by_offset.csv", [sums] { return offsets_csv(*sums); });
+  add(split, "contributions.csv", [sums] { return contributions_csv(*sums); });
+  add(averaged, "result.json", [&] { return mean_maps_json(averages, heads.document.threads); });
+  if (drawn && sums != nullptr) {
+    for (HeadPicture& one : head_pictures(heads, means, {}, {}, {})) {
+      add(true, one.name, [bytes = std::move(one.picture.bytes)] { return bytes; });
+    }
+  }
+  for (const HeadStatisticInfo& info : head_statistics()) {
+    add(drawn && sums == nullptr, statistic_picture(info) + picture, {});
+  }
+  add(drawn, "by_offset" + picture, [&, sums] { return offsets_picture(*sums, heads).bytes; });
+  add(drawn && averaged, "average" + picture,
+      [&] { return mean_maps_picture(averages, heads).bytes; });
+  add(drawn && averaged, "by_distance" + picture,
+      [&] { return distances_picture(averages, heads).bytes; });
+  add(drawn && split, "contributions" + picture,
+      [&, sums] { return contributions_picture(*sums, heads).bytes; });
+  return files;
+}
+
 }  // namespace
 
+void check_report(const HeadsCorpusOptions& options, const MappedFiles& inputs) {
+  for (const ReportFile& file : report_files(options, nullptr, {}, {})) {
+    inputs.refuse_output(options.out / file.name);
+  }
+}
+
 void report_corpus(const HeadsCorpusOptions& options, const CorpusSums& sums,
-                   HeadsCorpusOutcome& outcome) {
+                   const MappedFiles* inputs, HeadsCorpusOutcome& outcome) {
   ResultFolder folder(options.out, false);
-  const auto put = [&](const std::string& name, std::string bytes) {
-    folder.add(name, std::move(bytes));
-  };
   HeadsOutcome means = means_of(sums, options.heads);
-  outcome.csv = options.heads.table.wide ? heads_csv(means, true) : statistics_csv(sums);
-  put("heads.csv", outcome.csv);
-  put("most.csv", most_csv(sums));
-  put("by_offset.csv", offsets_csv(sums));
-  if (!sums.parts.empty()) put("contributions.csv", contributions_csv(sums));
   const std::vector<MeanMaps> averages = mean_maps(sums);
-  if (!averages.empty()) {
-    put("result.json", mean_maps_json(averages, options.heads.document.threads));
+  for (const ReportFile& file : report_files(options, &sums, means, averages)) {
+    folder.add(file.name, file.bytes());
   }
-  if (options.heads.plots && !sums.attentions.empty()) {
-    for (HeadPicture& picture : head_pictures(options.heads, means, {}, {}, {})) {
-      put(picture.name, std::move(picture.picture.bytes));
-    }
-    put("by_offset" + extension(options.heads.format), offsets_picture(sums, options.heads).bytes);
-    if (!averages.empty()) {
-      put("average" + extension(options.heads.format),
-          mean_maps_picture(averages, options.heads).bytes);
-      put("by_distance" + extension(options.heads.format),
-          distances_picture(averages, options.heads).bytes);
-    }
-    if (!sums.parts.empty()) {
-      put("contributions" + extension(options.heads.format),
-          contributions_picture(sums, options.heads).bytes);
-    }
-  }
-  for (std::filesystem::path& file : folder.write_all(options.heads.document.files.mapped.get())) {
+  for (std::filesystem::path& file : folder.write_all(inputs)) {
     outcome.files.push_back(std::move(file));
   }
+  outcome.csv = heads_csv(options, means, sums);
   means.counted = translated(
       "Means over {1} texts; heads.csv has standard errors and deviations, most.csv the texts with "
       "the largest values, by_offset.csv weights by relative position.",
       sums.texts);
   outcome.table = heads_text(means, options.heads.table);
   if (!sums.parts.empty()) outcome.table += contributions_text(sums);
+  means.warnings = outcome.warnings;
   outcome.json = heads_json(means);
 }
 

@@ -23,6 +23,21 @@ void keep(std::vector<KeptText>& most, const KeptText& text, std::size_t count) 
   if (most.size() > count) most.pop_back();
 }
 
+void keep(std::vector<TextNote>& notes, const TextNote& note) {
+  const auto earlier = [](const TextNote& a, const TextNote& b) { return a.line < b.line; };
+  notes.insert(std::upper_bound(notes.begin(), notes.end(), note, earlier), note);
+  if (notes.size() > most_notes) notes.pop_back();
+}
+
+// Of notes with the same words the first stays. Whatever the order of the texts, the same ones are
+// kept: a note that is left out has enough others before it.
+void keep_unlike(std::vector<TextNote>& notes, const TextNote& note) {
+  const auto same = std::ranges::find(notes, note.words, &TextNote::words);
+  if (same != notes.end() && same->line <= note.line) return;
+  if (same != notes.end()) notes.erase(same);
+  keep(notes, note);
+}
+
 [[noreturn]] void refuse_other_attentions() {
   throw input_error(
       translated("the documents of the corpus have different attentions"), "",
@@ -159,18 +174,21 @@ void CorpusSums::add(const std::vector<PartSums>& contributions) {
 
 void CorpusSums::fail(std::uint64_t line, const std::string& problem) {
   ++failed;
-  const auto later = [](const FailedText& a, const FailedText& b) { return a.line < b.line; };
-  const FailedText text{line, problem};
-  failures.insert(std::upper_bound(failures.begin(), failures.end(), text, later), text);
-  if (failures.size() > most_failures) failures.pop_back();
+  keep(failures, {line, problem});
+}
+
+void CorpusSums::warn(std::uint64_t line, const std::vector<std::string>& text_warnings) {
+  if (!text_warnings.empty()) ++warned;
+  for (const std::string& words : text_warnings) keep_unlike(warnings, {line, words});
 }
 
 void CorpusSums::add(const CorpusSums& other, const HeadsCorpusOptions& options) {
   texts += other.texts;
   in_range = in_range && other.in_range;
-  const std::uint64_t all_failed = failed + other.failed;
-  for (const FailedText& text : other.failures) fail(text.line, text.problem);
-  failed = all_failed;
+  failed += other.failed;
+  warned += other.warned;
+  for (const TextNote& note : other.failures) keep(failures, note);
+  for (const TextNote& note : other.warnings) keep_unlike(warnings, note);
   add(other.parts);
   if (other.attentions.empty()) return;
   if (attentions.empty()) {

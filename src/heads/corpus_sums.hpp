@@ -14,6 +14,7 @@
 #include "heads/head_maps.hpp"
 #include "statistics/exact_sum.hpp"
 #include "statistics/mean_map.hpp"
+#include "support/mapped_file.hpp"
 
 namespace attn {
 
@@ -82,24 +83,25 @@ struct PartSums {
   Moments contribution;
 };
 
-/// A text that could not be read.
-struct FailedText {
-  std::uint64_t line = 0;
-  std::string problem;
+/// What is said of a text: why it could not be read, or a warning.
+struct TextNote {
+  std::uint64_t line = 0;  ///< of the corpus, from 1
+  std::string words;
 };
 
-inline constexpr std::size_t most_failures = 10;
+inline constexpr std::size_t most_notes = 10;
 
 /// All that is known of a corpus, or of a shard of it: nothing of it grows with the texts.
 struct CorpusSums {
   std::uint64_t lines = 0;  ///< of the corpus that are passed, those of other shards too
-  std::uint64_t texts = 0, failed = 0;
+  std::uint64_t texts = 0, failed = 0, warned = 0;
   std::string lines_hash;  ///< of the lines that are passed
   bool done = false;       ///< whether that is all of the corpus
   /// Whether all numbers were in the ranges of their statistics, in which those of weights made by
   /// an expression need not be.
   bool in_range = true;
-  std::vector<FailedText> failures;  ///< the first ones
+  std::vector<TextNote> failures;  ///< the first ones
+  std::vector<TextNote> warnings;  ///< the first ones, each with the first of its texts
   std::vector<AttentionSums> attentions;
   std::vector<PartSums> parts;  ///< of logits, if they are split
 
@@ -111,6 +113,8 @@ struct CorpusSums {
   void add(const std::vector<TextNumbers>& numbers, std::uint64_t line,
            const HeadsCorpusOptions& options);
   void fail(std::uint64_t line, const std::string& problem);
+  /// Counts a text if there are warnings of it.
+  void warn(std::uint64_t line, const std::vector<std::string>& text_warnings);
   /// Adds the sums of other texts, without what is said of lines. Throws Error(input) if their
   /// attentions are others.
   void add(const CorpusSums& other, const HeadsCorpusOptions& options);
@@ -132,10 +136,14 @@ std::string sums_text(const StoredSums& stored);
 /// range.
 StoredSums read_sums(std::string_view text);
 
+/// Throws as MappedFiles::refuse_output() if report_corpus() could replace one of the inputs.
+void check_report(const HeadsCorpusOptions& options, const MappedFiles& inputs);
+
 /// Writes heads.csv, most.csv, by_offset.csv, result.json with mean maps and, if they are wanted,
-/// pictures of the means into the folder, and puts the table to read into the outcome.
+/// pictures of the means into the folder, and puts the table to read into the outcome. Throws as
+/// MappedFiles::refuse_output() before anything is written; `inputs` may be null.
 void report_corpus(const HeadsCorpusOptions& options, const CorpusSums& sums,
-                   HeadsCorpusOutcome& outcome);
+                   const MappedFiles* inputs, HeadsCorpusOutcome& outcome);
 
 /// Whether the maps of one layer of the plan are better read row by row than held whole: those of a
 /// model of one stack with more than 2²⁶ weights.

@@ -167,6 +167,10 @@ Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size
   return draw_heatmap(heatmap, plot.heatmap(), options.format);
 }
 
+std::string statistic_picture(const HeadStatisticInfo& info) {
+  return "heads." + std::string(info.name);
+}
+
 namespace {
 
 void add_statistics(const HeadsOptions& options, const HeadsOutcome& outcome, Pictures& pictures) {
@@ -181,7 +185,7 @@ void add_statistics(const HeadsOptions& options, const HeadsOutcome& outcome, Pi
         });
     if (!any) continue;
     pictures.add(
-        "heads." + std::string(info.name),
+        statistic_picture(info),
         layers_by_heads(outcome.attentions, column, translated(info.title), info.is_share, options,
                         statistic == HeadStatistic::sink
                             ? translated("1: the first key's mean weight is above {1}",

@@ -25,6 +25,9 @@ Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size
                         const std::string& title, bool weights, const HeadsOptions& options,
                         const std::string& bar = "");
 
+/// Name of the file of a statistic's picture, without its extension.
+std::string statistic_picture(const HeadStatisticInfo& info);
+
 /// Layers × heads for each chosen statistic, and pictures of what was computed in addition:
 /// the rollout of the last layer, norms of the chosen sample and head layer by layer, what the lens
 /// says, and the map of heads. `labels` are the tokens of each sample, `on_map` the attention of

@@ -185,8 +185,11 @@ void check_sum(std::string_view text) {
 
 std::string sums_text(const StoredSums& stored) {
   const CorpusSums& sums = stored.sums;
-  const auto failure = [](const FailedText& text) {
-    return object({{"line", text.line}, {"problem", text.problem}});
+  const auto failure = [](const TextNote& text) {
+    return object({{"line", text.line}, {"problem", text.words}});
+  };
+  const auto warning = [](const TextNote& text) {
+    return object({{"line", text.line}, {"warning", text.words}});
   };
   const auto kept = [](const KeptText& text) {
     return object({{"line", text.line}, {"value", text.value}});
@@ -237,7 +240,9 @@ std::string sums_text(const StoredSums& stored) {
                         {"lines_hash", sums.lines_hash},
                         {"texts", sums.texts},
                         {"failed", sums.failed},
+                        {"warned", sums.warned},
                         {"failures", list_of(sums.failures, failure)},
+                        {"warnings", list_of(sums.warnings, warning)},
                         {"attentions", list_of(sums.attentions, attention_facts)},
                         {"parts", only_if(!sums.parts.empty(), list_of(sums.parts, part_facts))}}));
   const std::size_t at = text.find(checksum_start) + checksum_start.size();
@@ -275,13 +280,22 @@ StoredSums read_sums(std::string_view text) {
   // The number of lines that are the shard's: its first is line `index`, from 0.
   const std::uint64_t own = (sums.lines + shard[1] - 1 - shard[0]) / shard[1];
   if (sums.texts > own || sums.failed != own - sums.texts) refuse(file.place("texts"));
-  file.each("failures", [&](const JsonValue& value, const std::string& place) {
-    const JsonObject failure(value, place, texts_of_errors);
-    sums.failures.push_back({failure.count("line"), failure.string("problem")});
-    check_line(sums.failures.back().line, stored, place);
-  });
-  if (sums.failures.size() != std::min<std::uint64_t>(sums.failed, most_failures)) {
+  sums.warned = file.count("warned");
+  if (sums.warned > sums.texts) refuse(file.place("warned"));
+  const auto read_notes = [&](const char* name, const char* words, std::vector<TextNote>& notes) {
+    file.each(name, [&](const JsonValue& value, const std::string& place) {
+      const JsonObject note(value, place, texts_of_errors);
+      notes.push_back({note.count("line"), note.string(words)});
+      check_line(notes.back().line, stored, place);
+    });
+  };
+  read_notes("failures", "problem", sums.failures);
+  read_notes("warnings", "warning", sums.warnings);
+  if (sums.failures.size() != std::min<std::uint64_t>(sums.failed, most_notes)) {
     refuse(file.place("failures"));
+  }
+  if (sums.warnings.size() > most_notes || sums.warnings.empty() != (sums.warned == 0)) {
+    refuse(file.place("warnings"));
   }
   file.each("attentions", [&](const JsonValue& value, const std::string& place) {
     sums.attentions.push_back(read_attention({value, place, texts_of_errors}, stored));

@@ -465,6 +465,38 @@ TEST_CASE("a text that cannot be read is named and left out of a corpus") {
   CHECK(heads.output.find("Means over 2 texts") != std::string::npos);
 }
 
+TEST_CASE("warnings of texts of a corpus are counted and shown, by shards as by one run") {
+  const TemporaryFolder folder;
+  std::string lines, longer;
+  for (int i = 0; i < 300; ++i) longer += " the law";
+  for (const char* text : {"The state", "A", "The law", "A", "A"}) {
+    lines += text + (std::string(text) == "A" ? longer : "") + "\n";
+  }
+  write_text(folder / "texts.txt", lines);
+  std::vector<std::string> words{"heads",     "--model", speeches, "--corpus",
+                                 "texts.txt", "--out",   "whole"};
+  const Outcome whole = attn_cli(words, folder.path());
+  CHECK(whole.exit_code == 0);
+  const std::string warnings =
+      "attn-cli: warning: text 2: a text has 602 tokens, and the model was made for 256\n"
+      "attn-cli: warning: there are warnings of 3 texts of 5; each is shown once, with the first "
+      "of its texts\n";
+  CHECK(whole.errors == warnings);
+  words.emplace_back("--json");
+  CHECK(attn_cli(words, folder.path())
+            .output.find("\"warnings\": [\n    \"text 2: a text has 602 tokens") !=
+        std::string::npos);
+  words[6] = "parts";
+  words.back() = "--shard";
+  for (const char* shard : {"0/2", "1/2"}) {
+    words.emplace_back(shard);
+    REQUIRE(attn_cli(words, folder.path()).exit_code == 0);
+    words.pop_back();
+  }
+  CHECK(attn_cli({"heads", "--merge", "parts"}, folder.path()).errors == warnings);
+  CHECK(read_text(folder / "parts/corpus.json") == read_text(folder / "whole/corpus.json"));
+}
+
 TEST_CASE("a corpus that changed, or other options, are no reason to go on") {
   const TemporaryFolder folder;
   write_text(folder / "texts.txt", texts(3));

@@ -59,6 +59,20 @@ TEST_CASE("no command writes over a file that it reads, by whatever name") {
   fs::create_symlink("../l.jsonl", folder / "batch/summary.jsonl");
   fs::create_directory(folder / "heads");
   folder.write("heads/heads.json", tensors);
+  folder.write("heads/against.json", tensors);
+  fs::create_directory(folder / "corpus");
+  for (const char* name : {"most.csv", "contributions.csv", "result.json", "heads.entropy.svg",
+                           "average.svg", "corpus.json", "corpus.0-of-2.json"}) {
+    folder.write(std::string("corpus/") + name, "The people of the world.\n");
+  }
+  const std::string model = std::string(ATTN_DATA) + "/speeches";
+  const auto over_corpus = [&](const std::string& name, const std::vector<std::string>& flags) {
+    Case one{{"heads", "--model", model, "--corpus", "corpus/" + name, "--out", "corpus"},
+             "corpus/" + name,
+             "corpus/" + name};
+    one.arguments.insert(one.arguments.end(), flags.begin(), flags.end());
+    return one;
+  };
   const auto before = contents(folder);
   const std::vector<Case> cases = {
       {{"view", "v.json", "--out", "v.json"}, "v.json", "v.json"},
@@ -71,6 +85,19 @@ TEST_CASE("no command writes over a file that it reads, by whatever name") {
       {{"plot", "heatmap", "w.json", "--out", "hard.png"}, "hard.png", "w.json"},
       {{"compare", "v.json", "w.json", "--plot", "link.png"}, "link.png", "v.json"},
       {{"heads", "heads/heads.json", "--out", "heads"}, "heads/heads.json", "heads/heads.json"},
+      {{"heads", "heads/against.json", "--against", "v.json", "--out", "heads"},
+       "heads/against.json",
+       "heads/against.json"},
+      {{"heads", "v.json", "--against", "heads/against.json", "--out", "heads"},
+       "heads/against.json",
+       "heads/against.json"},
+      over_corpus("most.csv", {}),
+      over_corpus("corpus.json", {}),
+      over_corpus("corpus.0-of-2.json", {"--shard", "0/2"}),
+      over_corpus("contributions.csv", {"--logit"}),
+      over_corpus("result.json", {"--average"}),
+      over_corpus("average.svg", {"--average", "--plots", "heads", "--format", "svg"}),
+      over_corpus("heads.entropy.svg", {"--plots", "heads", "--format", "svg"}),
       {{"batch", "l.jsonl", "--out", "batch", "--plots", "none"},
        "batch/summary.jsonl",
        "l.jsonl"}};
@@ -79,6 +106,21 @@ TEST_CASE("no command writes over a file that it reads, by whatever name") {
     CAPTURE(one.output);
     CHECK(refused_with(2, one.arguments, folder.path()) == refusal(one.output, one.input));
     CHECK(contents(folder) == before);
+  }
+}
+
+TEST_CASE("sums and tables of a corpus replace no file that its documents name") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "out");
+  for (const std::string name : {"corpus.json", "heads.csv"}) {
+    CAPTURE(name);
+    folder.write("out/" + name, tensors);
+    folder.write("docs.jsonl",
+                 R"({"attention":"softmax","value":[[1],[1]],"scores":{"file":"out/)" + name +
+                     R"(","name":"weights"}})" + "\n");
+    CHECK(refused_with(2, {"heads", "--corpus", "docs.jsonl", "--out", "out"}, folder.path()) ==
+          refusal("out/" + name, "out/" + name));
+    CHECK(read_text(folder / "out" / name) == tensors);
   }
 }
 

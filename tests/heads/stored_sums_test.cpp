@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -44,6 +45,7 @@ CorpusSums sums(double largest = 0.75) {
     sums.add({numbers}, line, options);
   }
   sums.fail(11, "unknown key \"txt\"");
+  sums.warn(8, {"a text has 9 tokens"});
   return sums;
 }
 
@@ -82,6 +84,29 @@ TEST_CASE("sums of a corpus are read back as they were written") {
   CHECK(stored.shard.index == 1);
   CHECK(stored.shard.count == 3);
   CHECK(attn::sums_text(stored) == written);
+}
+
+TEST_CASE("warnings are kept once, with their first text, in whatever order texts are added") {
+  std::vector<std::pair<std::uint64_t, std::vector<std::string>>> texts;
+  for (std::uint64_t line = 1; line <= 40; ++line) {
+    texts.push_back({line, {std::to_string(line % 13), std::to_string(line / 3)}});
+  }
+  const auto summed = [](const auto& in_order) {
+    CorpusSums parts[2], all;
+    for (std::size_t i = 0; i < in_order.size(); ++i) {
+      parts[i % 2].warn(in_order[i].first, in_order[i].second);
+    }
+    for (const CorpusSums& part : parts) all.add(part, {});
+    CHECK(all.warned == 40);
+    return text(all);
+  };
+  const std::string first = summed(texts);
+  CHECK(first.find("\"warning\": \"1\"") == first.rfind("\"warning\": \"1\""));
+  std::mt19937 random(3);
+  for (int time = 0; time < 50; ++time) {
+    std::shuffle(texts.begin(), texts.end(), random);
+    CHECK(summed(texts) == first);
+  }
 }
 
 TEST_CASE("sums of another version are refused, whatever they hold") {
@@ -127,6 +152,10 @@ TEST_CASE("sums that no texts have are refused, whatever their checksum") {
   CHECK(error("\"texts\": 3", "\"texts\": 4") == impossible("/texts"));
   CHECK(error("\"shard\": [1,3]", "\"shard\": [3,3]") == impossible("/shard"));
   CHECK(error("\"line\": 11", "\"line\": 10") == impossible("/failures/0"));
+  CHECK(error("\"line\": 8,\n      \"warning\"", "\"line\": 7,\n      \"warning\"") ==
+        impossible("/warnings/0"));
+  CHECK(error("\"warned\": 1", "\"warned\": 0") == impossible("/warnings"));
+  CHECK(error("\"warned\": 1", "\"warned\": 4") == impossible("/warned"));
   CHECK(error("\"line\": 5", "\"line\": 4") == impossible("/attentions/0/heads/0/previous/most/0"));
   CHECK(error("\"line\": 5", "\"line\": 14") ==
         impossible("/attentions/0/heads/0/previous/most/0"));
