@@ -25,10 +25,10 @@
 namespace attn {
 namespace {
 
-// A form of tensors as objects. Its first field decides the form.
+// A form of tensors as objects, which may have members of a view too. Its first field decides the
+// form.
 struct Form {
   std::array<Field, 4> all;  // those without a key are none
-  bool viewed = false;       // whether the object may have members of a view too
 
   std::string_view key() const { return all[0].key; }
   std::span<const Field> fields() const {
@@ -41,13 +41,11 @@ constexpr const char* shape_schema = R"("$ref": "#/$defs/shape")";
 constexpr const char* seed_schema = R"("type": "integer")";
 constexpr auto forms = std::to_array<Form>({
     {{{{"data", R"("type": "array", "items": {"$ref": "#/$defs/numbers"})", true},
-       {"shape", shape_schema, true}}},
-     true},
+       {"shape", shape_schema, true}}}},
     {{{{"file", R"("type": "string")", true},
        {"name", R"("type": "string")"},
        {"shape", shape_schema},
-       {"dtype", R"("type": "string")"}}},
-     true},
+       {"dtype", R"("type": "string")"}}}},
     {{{{"zeros", shape_schema, true}}}},
     {{{{"ones", shape_schema, true}}}},
     {{{{"full", shape_schema, true}, {"value", R"("$ref": "#/$defs/numbers")", true}}}},
@@ -60,7 +58,7 @@ std::string tensor_schema() {
   std::string objects;
   for (const Form& form : forms) {
     std::vector<Field> fields(form.fields().begin(), form.fields().end());
-    if (form.viewed) fields.insert(fields.end(), view_fields().begin(), view_fields().end());
+    fields.insert(fields.end(), view_fields().begin(), view_fields().end());
     objects += ",\n        {" + object_schema(fields) + "}";
   }
   return "\n      \"oneOf\": [\n        {\"type\": \"array\", \"minItems\": 1, \"items\": "
@@ -93,7 +91,9 @@ const Form& form_of(const JsonValue& object, const std::string& pointer) {
     found = &form;
   }
   if (found) {
-    expect_known_members(object, known_keys(found->fields()), pointer);
+    std::vector<std::string_view> members = known_keys(found->fields());
+    for (const Field& field : view_fields()) members.push_back(field.key);
+    expect_known_members(object, members, pointer);
     return *found;
   }
   // tensor_from_json() reports the problems of these objects.
@@ -266,7 +266,6 @@ Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string
   if (object && has_view(value)) {
     JsonValue whole = value;
     const TensorView view = take_view(whole, pointer);
-    if (!whole.find("file") && !whole.find("data")) form_of(value, pointer);  // throws
     return viewed(read(whole, dtype, pointer, integers), view, pointer);
   }
   const std::string_view form = object ? form_of(value, pointer).key() : "data";

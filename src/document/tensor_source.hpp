@@ -123,16 +123,18 @@ Tensor checked_conversion(const Tensor& tensor, DType dtype, const std::string& 
 /// 16-bit `dtype`, to which it will be rounded. Other types and shapes alone are left alone.
 void check_range(const Tensor& tensor, DType dtype, const std::string& pointer);
 
-/// A view of a given tensor, in this order: a part of it ("index", along its first axes), another
-/// shape of the same elements ("reshape"), another order of its axes ("transpose": true for the
-/// last two, or a list; or "layout": the letters B, H, L and D in the order of the tensor's axes).
+/// A view of a tensor, in this order: a part of it ("index", along its first axes, or "slice", as
+/// sliced() takes it), another shape of the same elements ("reshape"), another order of its axes
+/// ("transpose": true for the last two, or a list; or "layout": the letters B, H, L and D in the
+/// order of the tensor's axes, of which H without B is that of one sample, [1,H,L,D]). In another
+/// order: "view", steps of one of these each.
 struct TensorView {
+  std::vector<TensorView> steps = {};   ///< alone where there are any
   std::optional<Shape> index, reshape;  ///< in `reshape` 0 = the size that remains
+  std::optional<std::string> slice = {};
   bool transposed = false;
   std::optional<Shape> axes;
   std::string layout;  ///< empty = B, H, L, D
-
-  bool plain() const { return !index && !reshape && !transposed && !axes && layout.empty(); }
 };
 
 /// Removes the members of a view from the object, whose other members describe the tensor. Throws

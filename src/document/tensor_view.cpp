@@ -3,8 +3,11 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "attn/error.hpp"
 
@@ -14,16 +17,34 @@
 #include "io/raw_array.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
+#include "tensor/slice.hpp"
 
 namespace attn {
 namespace {
 
-constexpr std::array<Field, 4> fields{
+std::string steps_schema();
+
+constexpr std::array<Field, 6> fields{
     {{"index", R"("type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0})"},
+     {"slice", R"("type": "string", "minLength": 1)"},
      {"reshape", R"("type": "array", "minItems": 1, "items": {"type": "integer", "minimum": -1})"},
      {"transpose",
       R"("oneOf": [{"type": "boolean"}, {"type": "array", "items": {"type": "integer", "minimum": 0}}])"},
-     {"layout", R"("type": "string", "pattern": "^[BHLD]{1,4}$")"}}};
+     {"layout", R"("type": "string", "pattern": "^[BHLD]{1,4}$")"},
+     {"view", steps_schema}}};
+// All but "view" are steps of one.
+constexpr auto step_fields = std::span(fields).first<fields.size() - 1>();
+// Members that are two ways to say one thing.
+constexpr std::pair<std::string_view, std::string_view> rivals[]{
+    {"transpose", "layout"}, {"index", "slice"}, {"view", "index"},     {"view", "slice"},
+    {"view", "reshape"},     {"view", "layout"}, {"view", "transpose"},
+};
+
+std::string steps_schema() {
+  return R"("type": "array", "items": {)" + object_schema(step_fields) +
+         R"(, "minProperties": 1, "maxProperties": 1})";
+}
+
 // The order of axes in tensors: samples, heads, positions, components.
 constexpr std::string_view usual_layout = "BHLD";
 
@@ -143,8 +164,41 @@ Tensor in_usual_layout(const Tensor& tensor, const std::string& layout, const st
     const std::size_t place = layout.find(axis);
     if (place != std::string::npos) order.push_back(place);
   }
-  return permuted(tensor, order);
+  Tensor usual = permuted(tensor, order);
+  // Heads of a single sample: a tensor of three axes would be taken as samples.
+  const bool has_samples = layout.find('B') != std::string::npos;
+  if (has_samples || layout.find('H') == std::string::npos) return usual;
+  Shape shape = usual.shape();
+  shape.insert(shape.begin(), 1);
+  return usual.reshaped(std::move(shape));
 }
+
+namespace {
+
+std::vector<TensorView> steps_in(const JsonValue& list, const std::string& at) {
+  const char* const help =
+      to_translate("write one step after the other, such as [{\"reshape\": […]}, {\"slice\": …}]");
+  if (!list.is(JsonValue::Type::array)) {
+    throw input_error(
+        translated("expected a list of steps, found {1}", translated(type_text(list))), at,
+        translated(help));
+  }
+  std::vector<TensorView> steps;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string place = pointer_to(at, i);
+    JsonValue step = list.element(i);
+    expect_known_members(step, known_keys(step_fields), place);
+    if (step.members().size() != 1) {
+      throw input_error(
+          translated("a step of a view has {1} members, not one", step.members().size()), place,
+          translated(help));
+    }
+    steps.push_back(take_view(step, place));
+  }
+  return steps;
+}
+
+}  // namespace
 
 std::span<const Field> view_fields() noexcept {
   return fields;
@@ -159,7 +213,14 @@ TensorView take_view(JsonValue& object, const std::string& pointer) {
   TensorView view;
   const auto find = [&](std::string_view key) { return object.find(key); };
   const auto at = [&](std::string_view key) { return pointer_to(pointer, key); };
+  for (const auto& [one, other] : rivals) {
+    if (find(one) == nullptr || find(other) == nullptr) continue;
+    throw input_error(translated("\"{1}\" and \"{2}\" cannot both be given", one, other), at(other),
+                      translated("leave one of them out"));
+  }
+  if (const JsonValue* steps = find("view")) view.steps = steps_in(*steps, at("view"));
   if (const JsonValue* index = find("index")) view.index = numbers_in(*index, at("index"), 0);
+  if (const JsonValue* slice = find("slice")) view.slice = expect_string(*slice, at("slice"));
   if (const JsonValue* sizes = find("reshape")) view.reshape = sizes_in(*sizes, at("reshape"));
   if (const JsonValue* order = find("transpose")) {
     if (order->is(JsonValue::Type::boolean)) {
@@ -172,10 +233,6 @@ TensorView take_view(JsonValue& object, const std::string& pointer) {
     view.layout = expect_string(*layout, at("layout"));
     check_layout(view.layout, at("layout"));
   }
-  if ((view.transposed || view.axes) && !view.layout.empty()) {
-    throw input_error(translated("\"transpose\" and \"layout\" cannot both be given"), at("layout"),
-                      translated("leave one of them out"));
-  }
   auto& members = *std::get<JsonValue::Object>(object.data);
   std::erase_if(members, [](const JsonMember& member) {
     return std::ranges::count(fields, member.key, &Field::key) > 0;
@@ -185,7 +242,10 @@ TensorView take_view(JsonValue& object, const std::string& pointer) {
 
 Tensor viewed(const Tensor& tensor, const TensorView& view, const std::string& pointer) {
   Tensor result = tensor;
+  for (std::size_t i = 0; i < view.steps.size(); ++i)
+    result = viewed(result, view.steps[i], pointer_to(pointer_to(pointer, "view"), i));
   if (view.index) result = part(result, *view.index, pointer_to(pointer, "index"));
+  if (view.slice) result = sliced(result, *view.slice, pointer_to(pointer, "slice"));
   if (view.reshape) result = reshaped(result, *view.reshape, pointer_to(pointer, "reshape"));
   if (view.transposed || view.axes) {
     result = transposed(result, view, pointer_to(pointer, "transpose"));

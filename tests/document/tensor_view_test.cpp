@@ -64,7 +64,7 @@ TEST_CASE("axes are swapped or put in any order") {
 TEST_CASE("a layout brings the axes into the order samples, heads, positions, components") {
   // Position 1, head 2 of the only sample.
   const attn::Tensor ordered = seen(R"("layout":"LHD")");
-  CHECK(ordered.shape() == attn::Shape{3, 2, 4});
+  CHECK(ordered.shape() == attn::Shape{1, 3, 2, 4});
   CHECK(ordered.values<double>()[2 * 8 + 1 * 4] == 1 * 12 + 2 * 4);
   const attn::Tensor all = seen(R"("reshape":[1,2,3,4],"layout":"BLHD")");
   CHECK(all.shape() == attn::Shape{1, 3, 2, 4});
@@ -75,6 +75,59 @@ TEST_CASE("index, shape and order apply one after the other") {
   const attn::Tensor tensor = seen(R"("transpose":true,"reshape":[2,6],"index":[0])");
   CHECK(tensor.shape() == attn::Shape{6, 2});
   CHECK(numbers(tensor) == std::vector<double>{0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11});
+}
+
+TEST_CASE("a slice acts on the tensor as it lies, before another shape and order") {
+  const attn::Tensor tensor = seen(R"("transpose":true,"reshape":[2,4],"slice":"1, -2:, :")");
+  CHECK(tensor.shape() == attn::Shape{4, 2});
+  CHECK(numbers(tensor) == std::vector<double>{16, 20, 17, 21, 18, 22, 19, 23});
+}
+
+TEST_CASE("a view takes its steps in the order given") {
+  const attn::Tensor tensor =
+      seen(R"("view":[{"reshape":[2,12]},{"slice":":, 3:5"},{"transpose":true},{"index":[1]}])");
+  CHECK(numbers(tensor) == std::vector<double>{4, 16});
+  CHECK(seen(R"("view":[{"layout":"LBD"},{"slice":"2"}])").shape() == attn::Shape{2, 4});
+  CHECK(seen(R"("view":[])").shape() == attn::Shape{2, 3, 4});
+}
+
+TEST_CASE("tensors that are made are seen in another way too") {
+  attn::TensorSource source("");
+  const attn::Tensor tensor = source.read(
+      attn::parse_json(R"({"arange":6,"shape":[2,3],"slice":":, 1:","transpose":true})"),
+      attn::DType::float64, "/x");
+  CHECK(numbers(tensor) == std::vector<double>{1, 4, 2, 5});
+}
+
+TEST_CASE("a wrong key of a tensor is told all that it may have") {
+  attn::TensorSource source("");
+  CHECK(error_from([&] {
+          source.read(attn::parse_json(R"({"file":"a.npy","stride":2})"), attn::DType::float64,
+                      "/x");
+        }) ==
+        "unknown key \"stride\"\n  where: /x/stride\n  help:  known: file, name, shape, dtype, "
+        "index, slice, reshape, transpose, layout, view");
+}
+
+TEST_CASE("a view whose steps are not steps, or stand beside others, is refused") {
+  CHECK(refused_view(R"("view":{"slice":"0"})") ==
+        "expected a list of steps, found an object\n  where: /query/view\n  help:  write one step "
+        "after the other, such as [{\"reshape\": […]}, {\"slice\": …}]");
+  CHECK(refused_view(R"("view":[{"slice":"0"},{"slice":"0","transpose":true}])") ==
+        "a step of a view has 2 members, not one\n  where: /query/view/1\n  help:  write one step "
+        "after the other, such as [{\"reshape\": […]}, {\"slice\": …}]");
+  CHECK(refused_view(R"("view":[{"view":[]}])") ==
+        "unknown key \"view\"\n  where: /query/view/0/view\n  help:  known: index, slice, reshape, "
+        "transpose, layout");
+  CHECK(refused_view(R"("view":[{"slice":"0"},{"slice":"7"}])") ==
+        "the slice takes part 7 of axis 0, which has 3\n  where: /query/view/1/slice\n  help:  "
+        "give 0 to 2, or -1 for the last one");
+  CHECK(refused_view(R"("view":[],"slice":"0")") ==
+        "\"view\" and \"slice\" cannot both be given\n  where: /query/slice\n  help:  leave one "
+        "of them out");
+  CHECK(refused_view(R"("index":[0],"slice":"0")") ==
+        "\"index\" and \"slice\" cannot both be given\n  where: /query/slice\n  help:  leave one "
+        "of them out");
 }
 
 TEST_CASE("a tensor of a file is seen so, and a shape alone too") {
@@ -97,7 +150,8 @@ TEST_CASE("a tensor of a file is seen so, and a shape alone too") {
 
 TEST_CASE("a view that changes nothing leaves the tensor as it is") {
   for (const char* const members :
-       {R"("index":[])", R"("reshape":[2,3,4])", R"("transpose":[0,1,2])", R"("layout":"BHL")"}) {
+       {R"("index":[])", R"("reshape":[2,3,4])", R"("transpose":[0,1,2])", R"("layout":"BHL")",
+        R"("slice":"...")"}) {
     CAPTURE(members);
     const attn::Tensor tensor = seen(members);
     CHECK(tensor.shape() == attn::Shape{2, 3, 4});

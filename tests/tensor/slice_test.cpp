@@ -47,7 +47,7 @@ constexpr const char* help =
 
 }  // namespace
 
-// Right sides are what NumPy 1.24 gives for the same index of arange(24).reshape(2, 3, 4).
+// Right sides are what NumPy gives for the same index of arange(24).reshape(2, 3, 4).
 TEST_CASE("a slice takes what NumPy's basic indexing takes") {
   CHECK(part("1") == Part{{3, 4}, {12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}});
   CHECK(part("-1, -1") == Part{{4}, {20, 21, 22, 23}});
