@@ -154,8 +154,9 @@ struct HeadsAgainst {
 };
 
 /// Compares every head of the input with that of `against`: another model where the input is a
-/// model with its texts, else another document or file of maps. Throws Error as read_heads() does,
-/// and Error(input) for other heads or tokens.
+/// model with its texts, else another document or file of maps. Warns of the first token that is
+/// another one. Throws Error as read_heads() does, and Error(input) for other numbers of heads or
+/// tokens.
 HeadsAgainst compare_heads(const HeadsOptions& options, const std::filesystem::path& against);
 
 /// The comparison as a table to read, the most different heads first; as one JSON object; and as

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -113,26 +114,48 @@ bool is_counted(const AttentionMap& map, std::size_t sample, std::size_t row,
          map.query_tokens[sample].special[row] == 0;
 }
 
-// Whether both are known to read the same tokens: models by their ids, files by their labels.
-bool same_tokens(const AttentionMap& a, const AttentionMap& b, bool models) {
-  const auto& labels = a.labels.query;
-  if (!models) return labels.empty() || b.labels.query.empty() || labels == b.labels.query;
-  return std::ranges::equal(
-      a.query_tokens, b.query_tokens,
-      [](const MapTokens& own, const MapTokens& other) { return own.ids == other.ids; });
+// The first of two lists of tokens, or of their ids, that differ; absent if none does or one of the
+// lists is not known.
+template <class Token>
+std::optional<std::size_t> first_difference(const std::vector<Token>& a,
+                                            const std::vector<Token>& b) {
+  if (a.empty() || b.empty()) return std::nullopt;
+  const auto at = std::ranges::mismatch(a, b).in1 - a.begin();
+  return at < std::ssize(a) ? std::optional(static_cast<std::size_t>(at)) : std::nullopt;
 }
 
-AttentionHeads compared(const AttentionMap& a, const AttentionMap& b, bool models,
-                        const HeadsOptions& options) {
+// The first place at which two inputs of equal sizes read different tokens, which models have ids
+// of and files labels; empty if none is known.
+std::string different_tokens(const AttentionMap& a, const AttentionMap& b, bool models) {
+  const std::size_t samples = Maps(a.numbers).samples();
+  for (std::size_t s = 0; s < samples; ++s) {
+    for (const bool query : {true, false}) {
+      const auto& tokens = query ? &AttentionMap::query_tokens : &AttentionMap::key_tokens;
+      const auto labels = [&](const AttentionMap& map) {
+        return Labels::of_sample(query ? map.labels.query : map.labels.key, s);
+      };
+      const std::vector<std::string> ours = labels(a), theirs = labels(b);
+      const auto at = models ? first_difference((a.*tokens)[s].ids, (b.*tokens)[s].ids)
+                             : first_difference(ours, theirs);
+      if (!at) continue;
+      const auto name = [&](const std::vector<std::string>& names, const AttentionMap& map) {
+        return names.empty() ? std::to_string((map.*tokens)[s].ids[*at]) : in_quotes(names[*at]);
+      };
+      const std::string place = query ? translated("query {1}", *at) : translated("key {1}", *at);
+      return translated("the tokens of the two inputs differ: {1} is {2} here and {3} there",
+                        samples > 1 ? translated("sample {1}, {2}", s, place) : place,
+                        name(ours, a), name(theirs, b));
+    }
+  }
+  return "";
+}
+
+AttentionHeads compared(const AttentionMap& a, const AttentionMap& b, const HeadsOptions& options) {
   if (a.numbers.shape() != b.numbers.shape()) {
     throw input_error(translated("the weights of {1} are {2} here and {3} there",
                                  in_quotes(a.name.empty() ? a.tensor : a.name.text()),
                                  text(a.numbers.shape()), text(b.numbers.shape())),
                       "against",
-                      translated("compare inputs with the same heads over the same tokens"));
-  }
-  if (!same_tokens(a, b, models)) {
-    throw input_error(translated("the tokens of the two inputs differ"), "against",
                       translated("compare inputs with the same heads over the same tokens"));
   }
   const Maps ours(a.numbers), theirs(b.numbers);
@@ -228,9 +251,12 @@ HeadsAgainst compare_heads(const HeadsOptions& given, const std::filesystem::pat
                      translated_count(theirs.size(), "{1} attention", "{1} attentions")),
           "against", translated("compare inputs with the same heads over the same tokens"));
     }
+    std::string difference;
     for (std::size_t at = 0; at < ours.size(); ++at) {
-      outcome.attentions.push_back(compared(ours[at], theirs[at], model, options));
+      outcome.attentions.push_back(compared(ours[at], theirs[at], options));
+      if (difference.empty()) difference = different_tokens(ours[at], theirs[at], model);
     }
+    if (!difference.empty()) outcome.warnings.push_back(std::move(difference));
     if (options.out) write(options, outcome);
     return outcome;
   });

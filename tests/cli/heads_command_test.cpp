@@ -73,6 +73,18 @@ TEST_CASE("heads compares the heads of two models over one text") {
   CHECK(csv.output.starts_with(
       "layer,stack,head,divergence,total_variation,largest_difference,other_strongest\n"
       "0,self,0,0,0,0,0\n"));
+  const TemporaryFolder folder;
+  for (const std::string name : {"Rome", "Home"}) {
+    REQUIRE(attn_cli({"run", "--model", speeches, "--text", "The people of " + name, "--plots",
+                      "none", "--out", name},
+                     folder.path())
+                .exit_code == 0);
+  }
+  const Outcome results = attn_cli({"heads", "Rome", "--against", "Home"}, folder.path());
+  CHECK(results.exit_code == 0);
+  CHECK(results.errors ==
+        "attn-cli: warning: the tokens of the two inputs differ: query 6 is \" R\" here and \" "
+        "H\" there\n");
   words = compared;
   words.insert(words.end(), {"--corpus", "texts.txt"});
   CHECK(attn_cli(words, ".").errors ==

@@ -57,6 +57,28 @@ TEST_CASE("heads of two results are compared row by row") {
   CHECK(same.attentions[0].heads[0] == std::vector<double>{0, 0, 0, 0});
 }
 
+TEST_CASE("the first place where the tokens of two inputs differ is named") {
+  const TemporaryFolder folder;
+  const auto result = [&](const std::string& name, const std::string& query,
+                          const std::string& key) {
+    return folder.write(name, R"({"format":1,"labels":{"query":)" + query + R"(,"key":)" + key +
+                                  R"(},"tensors":{"weights":[[[[0.5,0.5]]],[[[1,0]]]]}})");
+  };
+  const auto warnings = [&](const fs::path& a, const fs::path& b) {
+    return compare_heads(options_of(a), b).warnings;
+  };
+  using Warnings = std::vector<std::string>;
+  const fs::path a = result("a.json", R"([["x"],["y"]])", R"([["a","b"],["c","d"]])");
+  const std::string differ = "the tokens of the two inputs differ: ";
+  CHECK(warnings(a, a).empty());
+  CHECK(warnings(a, result("b.json", R"([["x"],["z"]])", R"([["a","b"],["c","e"]])")) ==
+        Warnings{differ + R"(sample 1, query 0 is "y" here and "z" there)"});
+  CHECK(warnings(a, result("c.json", R"([["x"],["z"]])", R"([["a","c"],["c","d"]])")) ==
+        Warnings{differ + R"(sample 0, key 1 is "b" here and "c" there)"});
+  // Of other files no tokens are known.
+  CHECK(warnings(a, folder.write("d.json", R"({"weights":[[[[0.5,0.5]]],[[[1,0]]]]})")).empty());
+}
+
 TEST_CASE("heads of two models are compared over the same tokens, and others are refused") {
   const HeadsOptions options = options_of(cases / "gpt2_bare_names" / "input.json");
   const HeadsAgainst same = compare_heads(options, cases / "gpt2_bare_names" / "checkpoint");
