@@ -66,8 +66,6 @@ struct AttentionOptions {
   Tensor sinks = {};  ///< [H], finite: one more logit per head in the sum of the softmax, with no
                       ///< value (Xiao et al. 2023), neither scaled nor capped
 
-  /// Called with the number of scores just computed, by any thread and by several at once.
-  std::function<void(std::size_t)> progress = {};
   std::size_t threads = 0;           ///< 0 = as many as the machine has; no result depends on it
   bool weights = true;               ///< whether to return `weights` and `allowed`
   std::optional<Pooling> pool = {};  ///< returns `pooled` in place of the weights
@@ -103,9 +101,12 @@ struct AttentionResult {
   std::size_t empty_rows = 0;  ///< queries that see no key: their weights and output are zeros
 };
 
+/// Takes the number of scores just computed, from any thread and from several at once.
+using Progress = std::function<void(std::size_t scores)>;
+
 /// Computes one attention. A key whose masked score is −inf contributes exactly nothing, even if it
 /// holds NaN or infinity. Throws Error(input) naming the field, and the shapes if they do not fit.
-AttentionResult attend(const AttentionRequest& request);
+AttentionResult attend(const AttentionRequest& request, const Progress& progress = {});
 /// The attention of one score under these options:
 /// attend(DotProduct{{.query = q, .key = k, .value = v}}, {.mask = {.causal = true}}).
 AttentionResult attend(const Score& score, const AttentionOptions& options);

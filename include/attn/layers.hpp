@@ -54,7 +54,8 @@ struct ProjectedAttentionRequest : AttentionOptions {
 
 /// Computes it; the output is [..,Lq,out]. Throws Error(input) as attend() does; a parameter is
 /// named as in a document, "/parameters/W_q.weight".
-AttentionResult attend_projected(const ProjectedAttentionRequest& request);
+AttentionResult attend_projected(const ProjectedAttentionRequest& request,
+                                 const Progress& progress = {});
 
 /// A stack of encoder or decoder layers. The options hold for both attentions of a layer, but mask,
 /// rotary, norms of query and key, relative bias and sinks for the self-attention alone.
@@ -98,6 +99,6 @@ struct TransformerResult {
 /// Computes all layers. Float32 results of large stacks are computed in single precision. Throws
 /// Error(input) as attend_projected() does; a parameter's name begins with that of its part,
 /// "/parameters/self_attn.W_q.weight", and in a stack of several with "layers.0.".
-TransformerResult transform(const TransformerRequest& request);
+TransformerResult transform(const TransformerRequest& request, const Progress& progress = {});
 
 }  // namespace attn

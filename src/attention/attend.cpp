@@ -55,8 +55,9 @@ class FastScore {
  public:
   // `exact`: in double precision only.
   FastScore(const AttentionRequest& request, const Geometry& geometry,
-            const KeyIntervals& intervals, bool exact)
+            const KeyIntervals& intervals, const Progress& progress, bool exact)
       : request_(request),
+        progress_(progress),
         exact_(exact),
         scale_(scale_of(request, geometry)),
         geometry_(geometry),
@@ -130,7 +131,7 @@ class FastScore {
         own_.reads_rows() ? ComparedRows(compared != nullptr ? *compared : *sequences, geometry_)
                           : ComparedRows();
     return kernel_attention<T, R>(request_, *sequences, scale_, geometry_, intervals_,
-                                  {nullptr, own(), &rows});
+                                  {nullptr, own(), &rows}, progress_);
   }
 
   const OwnExpressions* own() const { return own_.score || own_.weight ? &own_ : nullptr; }
@@ -158,10 +159,12 @@ class FastScore {
     if (!own_.score) options.softcap.reset();
     Geometry geometry = geometry_;
     geometry.query_width = geometry.key_width = 1;
-    return kernel_attention<T, R>(options, sequences, 1, geometry, intervals_, {&scores, own()});
+    return kernel_attention<T, R>(options, sequences, 1, geometry, intervals_, {&scores, own()},
+                                  progress_);
   }
 
   const AttentionRequest& request_;
+  const Progress& progress_;
   bool exact_;
   double scale_;
   const Geometry& geometry_;
@@ -191,13 +194,13 @@ double multiply_adds(const Geometry& geometry) {
 
 std::optional<AttentionResult> fast_result(const AttentionRequest& request,
                                            const Geometry& geometry, const Visibility& visibility,
-                                           bool exact) {
+                                           const Progress& progress, bool exact) {
   if (geometry.keys > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
   if (!supported(request)) return std::nullopt;
   // Few cells are not worth the search for intervals of `where`.
   const KeyIntervals intervals =
       exact ? KeyIntervals(visibility) : KeyIntervals(visibility, geometry, request.threads);
-  return std::visit(FastScore(request, geometry, intervals, exact), request.score);
+  return std::visit(FastScore(request, geometry, intervals, progress, exact), request.score);
 }
 
 }  // namespace
@@ -212,14 +215,16 @@ bool exact_path_pays(const AttentionRequest& request, const Geometry& geometry) 
 
 std::optional<AttentionResult> fast_attention(const AttentionRequest& request,
                                               const Geometry& geometry,
-                                              const Visibility& visibility) {
-  return fast_result(request, geometry, visibility, false);
+                                              const Visibility& visibility,
+                                              const Progress& progress) {
+  return fast_result(request, geometry, visibility, progress, false);
 }
 
 std::optional<AttentionResult> exact_fast_attention(const AttentionRequest& request,
                                                     const Geometry& geometry,
-                                                    const Visibility& visibility) {
-  return fast_result(request, geometry, visibility, true);
+                                                    const Visibility& visibility,
+                                                    const Progress& progress) {
+  return fast_result(request, geometry, visibility, progress, true);
 }
 
 namespace {
@@ -266,19 +271,19 @@ void prepare_heads(AttentionRequest& request, const Geometry& geometry) {
 
 // By the kernels, where they pay.
 std::optional<AttentionResult> kernel_result(const AttentionRequest& request,
-                                             const Geometry& geometry,
-                                             const Visibility& visibility) {
+                                             const Geometry& geometry, const Visibility& visibility,
+                                             const Progress& progress) {
   const bool large = fast_path_pays(geometry);
   if (!large && !exact_path_pays(request, geometry)) return std::nullopt;
-  auto result = large ? fast_attention(request, geometry, visibility)
-                      : exact_fast_attention(request, geometry, visibility);
+  auto result = large ? fast_attention(request, geometry, visibility, progress)
+                      : exact_fast_attention(request, geometry, visibility, progress);
   if (result) visibility.check_where();
   return result;
 }
 
 }  // namespace
 
-AttentionResult attend(const AttentionRequest& given) {
+AttentionResult attend(const AttentionRequest& given, const Progress& progress) {
   AttentionRequest request = given;
   request.weights = request.weights && !request.pool;
   const Geometry geometry = check_geometry(request);
@@ -292,11 +297,11 @@ AttentionResult attend(const AttentionRequest& given) {
   const Sequences compared = compares ? *sequences_of(request.score) : Sequences();
   const Visibility visibility(request.mask, geometry, compared);
   AttentionResult result;
-  if (auto computed = kernel_result(request, geometry, visibility)) {
+  if (auto computed = kernel_result(request, geometry, visibility, progress)) {
     result = *std::move(computed);
   } else {
     if (!prepared_first) prepare_heads(request, geometry);
-    result = reference_attention(request, geometry, visibility);
+    result = reference_attention(request, geometry, visibility, progress);
   }
   if (request.pool) result.pooled_from = {geometry.queries, geometry.keys};
   result.compared = compared;
@@ -330,7 +335,7 @@ Tensor past_of(const Tensor& x, std::size_t count, std::size_t heads) {
 }  // namespace
 
 Tensor attend_by_queries(const AttentionRequest& request, std::size_t queries_at_a_time,
-                         const TakeRows& take) {
+                         const TakeRows& take, const Progress& progress) {
   const Geometry geometry = check_geometry(request);
   AttentionRequest part = request;
   part.weights = true;
@@ -354,7 +359,7 @@ Tensor attend_by_queries(const AttentionRequest& request, std::size_t queries_at
       score.past_value = past_of(all.value, first, groups);
     }
     if (request.gate) part.gate = rows_between(request.gate, first, end);
-    const AttentionResult result = attend(part);
+    const AttentionResult result = attend(part, progress);
     take(first, result.weights);
     outputs.push_back(result.output);
   }

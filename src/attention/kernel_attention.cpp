@@ -30,8 +30,9 @@ class KernelAttention {
  public:
   KernelAttention(const AttentionOptions& request, const Sequences& sequences, double scale,
                   const Geometry& geometry, const KeyIntervals& intervals,
-                  const ScoreParts<T>& parts)
+                  const ScoreParts<T>& parts, const Progress& progress)
       : request_(request),
+        progress_(progress),
         geometry_(geometry),
         inputs_(request, sequences, scale, geometry, intervals, parts),
         kernel_(kernel_of<T, R>(
@@ -249,7 +250,7 @@ class KernelAttention {
       Task task(inputs_, head / geometry_.heads, head % geometry_.heads, queries_of(0), nullptr);
       note(kernels::merge_partials(task.block, packed[kv_head],
                                    partials.get() + head * parts * count, parts));
-      if (request_.progress) request_.progress(task.block.queries * geometry_.keys);
+      if (progress_) progress_(task.block.queries * geometry_.keys);
     }
   }
 
@@ -295,7 +296,7 @@ class KernelAttention {
     const kernels::StepRounding rounding{rounded_type(request_.dtype), !is_half(weights_type_)};
     note(kernel_.attend({task.block, packed, bins ? &*bins : nullptr, rounding, weights, scratch}));
     if (pooled_ && !bins) pooled_->add(map, block, weights);
-    if (request_.progress) request_.progress(task.block.queries * geometry_.keys);
+    if (progress_) progress_(task.block.queries * geometry_.keys);
     if (pooled_ && request_.mask.present()) see_pooled(task, block);
     if (!allowed_) return;
     for (std::size_t i = 0; i < task.block.queries; ++i) {
@@ -343,6 +344,7 @@ class KernelAttention {
   bool inputs_finite() const { return inputs_.query.finite() && key_.finite() && value_.finite(); }
 
   const AttentionOptions& request_;
+  const Progress& progress_;
   const Geometry& geometry_;
   KernelInputs<T> inputs_;
   Kernel<T, R> kernel_;
@@ -368,24 +370,20 @@ std::optional<AttentionResult> kernel_attention(const AttentionOptions& options,
                                                 const Sequences& sequences, double scale,
                                                 const Geometry& geometry,
                                                 const KeyIntervals& intervals,
-                                                const ScoreParts<T>& parts) {
-  return KernelAttention<T, R>(options, sequences, scale, geometry, intervals, parts).compute();
+                                                const ScoreParts<T>& parts,
+                                                const Progress& progress) {
+  return KernelAttention<T, R>(options, sequences, scale, geometry, intervals, parts, progress)
+      .compute();
 }
 
-template std::optional<AttentionResult> kernel_attention<float, float>(const AttentionOptions&,
-                                                                       const Sequences&, double,
-                                                                       const Geometry&,
-                                                                       const KeyIntervals&,
-                                                                       const ScoreParts<float>&);
-template std::optional<AttentionResult> kernel_attention<double, double>(const AttentionOptions&,
-                                                                         const Sequences&, double,
-                                                                         const Geometry&,
-                                                                         const KeyIntervals&,
-                                                                         const ScoreParts<double>&);
-template std::optional<AttentionResult> kernel_attention<double, float>(const AttentionOptions&,
-                                                                        const Sequences&, double,
-                                                                        const Geometry&,
-                                                                        const KeyIntervals&,
-                                                                        const ScoreParts<double>&);
+template std::optional<AttentionResult> kernel_attention<float, float>(
+    const AttentionOptions&, const Sequences&, double, const Geometry&, const KeyIntervals&,
+    const ScoreParts<float>&, const Progress&);
+template std::optional<AttentionResult> kernel_attention<double, double>(
+    const AttentionOptions&, const Sequences&, double, const Geometry&, const KeyIntervals&,
+    const ScoreParts<double>&, const Progress&);
+template std::optional<AttentionResult> kernel_attention<double, float>(
+    const AttentionOptions&, const Sequences&, double, const Geometry&, const KeyIntervals&,
+    const ScoreParts<double>&, const Progress&);
 
 }  // namespace attn

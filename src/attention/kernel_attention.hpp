@@ -90,6 +90,7 @@ std::optional<AttentionResult> kernel_attention(const AttentionOptions& options,
                                                 const Sequences& sequences, double scale,
                                                 const Geometry& geometry,
                                                 const KeyIntervals& intervals,
-                                                const ScoreParts<T>& parts = {});
+                                                const ScoreParts<T>& parts = {},
+                                                const Progress& progress = {});
 
 }  // namespace attn

@@ -25,18 +25,20 @@ bool exact_path_pays(const AttentionRequest& request, const Geometry& geometry);
 /// or if numbers leave the range of double precision.
 std::optional<AttentionResult> fast_attention(const AttentionRequest& request,
                                               const Geometry& geometry,
-                                              const Visibility& visibility);
+                                              const Visibility& visibility,
+                                              const Progress& progress = {});
 
 /// fast_attention() in double precision only: equal to reference_attention() except for results
 /// halfway between two numbers of their type.
 std::optional<AttentionResult> exact_fast_attention(const AttentionRequest& request,
                                                     const Geometry& geometry,
-                                                    const Visibility& visibility);
+                                                    const Visibility& visibility,
+                                                    const Progress& progress = {});
 
 /// The definition of every kind in double precision, one (sample, head) after the other. Tests hold
 /// all faster paths against it.
 AttentionResult reference_attention(const AttentionRequest& request, const Geometry& geometry,
-                                    const Visibility& visibility);
+                                    const Visibility& visibility, const Progress& progress = {});
 
 /// Called with the weights [1,H,count,Lk] of queries `first`…`first + count` − 1.
 using TakeRows = std::function<void(std::size_t first, const Tensor& weights)>;
@@ -46,6 +48,6 @@ using TakeRows = std::function<void(std::size_t first, const Tensor& weights)>;
 /// sample with tensors [1,L,·] and no past; its mask has causality, window and ALiBi only, aligned
 /// upper left.
 Tensor attend_by_queries(const AttentionRequest& request, std::size_t queries_at_a_time,
-                         const TakeRows& take);
+                         const TakeRows& take, const Progress& progress = {});
 
 }  // namespace attn

@@ -399,8 +399,8 @@ bool fits_single_precision(AttentionRequest& inner, const ProjectedAttentionRequ
 
 // The inner attention and the output projection with its epilogue.
 AttentionResult finished(AttentionRequest inner, const AttentionWeights& weights,
-                         const Epilogue& epilogue = {}) {
-  AttentionResult result = attend(inner);
+                         const Progress& progress, const Epilogue& epilogue = {}) {
+  AttentionResult result = attend(inner, progress);
   inner.score = {};  // so that the output may take its memory
   if (weights.output) {
     result.output = apply_in(inner.dtype, weights.output, result.output, inner.threads, epilogue);
@@ -411,14 +411,15 @@ AttentionResult finished(AttentionRequest inner, const AttentionWeights& weights
 }  // namespace
 
 // Except in 16-bit types, nothing is rounded to the dtype before the last step.
-AttentionResult attend_projected(const ProjectedAttentionRequest& request) {
+AttentionResult attend_projected(const ProjectedAttentionRequest& request,
+                                 const Progress& progress) {
   Shape output;
   const Geometry geometry = check_projected(request, "", output);
   const AttentionWeights weights = request.projections;
   const auto projected_in = [&](DType precision) {
     return project(request, request.states, weights, precision);
   };
-  if (is_half(request.dtype)) return finished(projected_in(request.dtype), weights);
+  if (is_half(request.dtype)) return finished(projected_in(request.dtype), weights, progress);
   const Projections& p = request.projections;
   const double work = multiply_adds(p.query, request.states.query) +
                       multiply_adds(p.key, request.states.key_or_query()) +
@@ -432,11 +433,11 @@ AttentionResult attend_projected(const ProjectedAttentionRequest& request) {
                              if (!all_finite(std::span(y, count))) finite = false;
                            },
                            {}};
-      AttentionResult result = finished(std::move(inner), weights, check);
+      AttentionResult result = finished(std::move(inner), weights, progress, check);
       if (weights.output ? finite.load() : all_finite(result.output)) return result;
     }
   }
-  AttentionResult result = finished(projected_in(DType::float64), weights);
+  AttentionResult result = finished(projected_in(DType::float64), weights, progress);
   round_to(request.dtype, result);
   return result;
 }

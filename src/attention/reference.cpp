@@ -258,8 +258,9 @@ class SeenCells {
 class Definition {
  public:
   Definition(const AttentionRequest& request, const Geometry& geometry,
-             const Visibility& visibility)
+             const Visibility& visibility, const Progress& progress)
       : request_(request),
+        progress_(progress),
         geometry_(geometry),
         visibility_(visibility),
         masked_(request.mask.present()),
@@ -303,7 +304,7 @@ class Definition {
     add_bias_and_mask(s, block, seen);
     Matrix p = weights(s, block);
     if (value_of(request_.score)) put_output(p, s, block);
-    if (request_.progress) request_.progress(block.count * geometry_.keys);
+    if (progress_) progress_(block.count * geometry_.keys);
   }
 
   // 1. Scores: s[i,j] = scale · score(q[i], k[j]), or the number that the expression "score" gives
@@ -474,6 +475,7 @@ class Definition {
   }
 
   const AttentionRequest& request_;
+  const Progress& progress_;
   const Geometry& geometry_;
   const Visibility& visibility_;
   bool masked_;  // whether there is a mask
@@ -494,8 +496,8 @@ class Definition {
 }  // namespace
 
 AttentionResult reference_attention(const AttentionRequest& request, const Geometry& geometry,
-                                    const Visibility& visibility) {
-  return Definition(request, geometry, visibility).compute();
+                                    const Visibility& visibility, const Progress& progress) {
+  return Definition(request, geometry, visibility, progress).compute();
 }
 
 }  // namespace attn

@@ -65,7 +65,6 @@ class SingleRow {
     one_.weights = one_.stages = true;
     one_.pool.reset();
     one_.dropout.reset();
-    one_.progress = {};
     prepare();
     if (!whole_) cut_out();
     result_ = attend(one_);

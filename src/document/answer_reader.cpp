@@ -43,7 +43,7 @@ void refuse_models_without_generation(const ModelRequest& request, const std::st
   if (!has_head(model, request.folder->weights)) {
     refuse(translated("the file has no head that gives logits"));
   }
-  if (is_changed(request)) {
+  if (is_changed(request.options)) {
     throw input_error(
         translated("a model that gets parts from another text or means of heads generates "
                    "no text"),
@@ -106,7 +106,7 @@ void check_room(const ModelRequest& request, std::size_t prompt, std::size_t cou
   }
   const double length = as_real(prompt) + as_real(count);
   const double maps = as_real(last_stack(request).layers.size()) * length *
-                      (request.weights ? as_real(model.heads) * length : 1);
+                      (request.options.wanted.weights ? as_real(model.heads) * length : 1);
   if (maps <= static_cast<double>(limits.elements)) return;
   throw input_error(
       translated("a text of {1} tokens asks for {2} elements or more, and the limit is {3}",
@@ -166,14 +166,14 @@ void read_answer(const JsonValue& root, const FileAccess& access, ModelRequest& 
 
 void complete_answer(Plan& plan, std::size_t threads,
                      const std::function<void(std::size_t done, std::size_t all)>& generated) {
-  auto* request = std::get_if<ModelRequest>(&plan.computation);
+  ModelRequest* const request = model_of(plan);
   if (request == nullptr || !request->answer) return;
   const ModelFolder& folder = *request->folder;
   ModelReport& report = *plan.model;
   const bool decoder = last_stack(*request).crosses;
   std::vector<Ids>& samples = extended_ids(*request);
   // 1. The answer.
-  ModelOptions options = *request;
+  ModelOptions options = request->options;
   options.threads = threads;
   for (std::size_t b = 0; b < samples.size(); ++b) samples[b].resize(request->prompts[b]);
   const auto start = std::chrono::steady_clock::now();
@@ -182,8 +182,8 @@ void complete_answer(Plan& plan, std::size_t threads,
     const auto generated_here = [&](std::size_t done) {
       if (generated) generated(b * most + done, samples.size() * most);
     };
-    Answer answer = answer_to(folder.architecture, folder.weights, request->texts, b,
-                              *request->answer, options, generated_here);
+    Answer answer = answer_to({folder.architecture, folder.weights, request->texts, options}, b,
+                              *request->answer, generated_here);
     report.generated.push_back(
         {request->prompts[b], std::move(answer.ids), {}, std::move(answer.probabilities)});
   }
@@ -192,14 +192,15 @@ void complete_answer(Plan& plan, std::size_t threads,
   }
   report.answer_parts = request->parts.names;
   for (std::size_t n = 0; n < last_stack(*request).layers.size(); ++n) {
-    if (request->chooses_map(last_stack(*request), n)) report.answer_layers.push_back(n);
+    if (request->options.wanted.chooses_map(last_stack(*request), n))
+      report.answer_layers.push_back(n);
   }
   // 2. The texts with it.
   auto& tokens = decoder ? report.decoder_tokens : report.tokens;
   for (std::size_t b = 0; b < samples.size(); ++b) {
     GeneratedText& own = report.generated[b];
     samples[b].insert(samples[b].end(), own.ids.begin(), own.ids.end());
-    request->predicted[b] = {samples[b].size() - 1};
+    request->options.wanted.predicted[b] = {samples[b].size() - 1};
     if (!folder.writing_tokenizer()) continue;
     const std::vector<std::string> all = written_tokens(folder.writing_tokenizer(), samples[b]);
     own.tokens.assign(all.begin() + static_cast<std::ptrdiff_t>(own.prompt), all.end());

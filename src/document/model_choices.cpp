@@ -57,7 +57,7 @@ void read_layers(const JsonValue& root, ModelRequest& request) {
     }
     add(*value, "/layers");
   }
-  request.layers.emplace(layers.begin(), layers.end());
+  request.options.wanted.layers.emplace(layers.begin(), layers.end());
   const auto has_map = [&](const ModelStack& stack) {
     return std::ranges::any_of(layers, [&](std::size_t n) {
       return n < stack.layers.size() && stack.layers[n].has_map();
@@ -73,7 +73,7 @@ std::string layers_without_map(const ModelRequest& request) {
   std::string text;
   for (const ModelStack& stack : model.stacks) {
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {
-      if (stack.layers[n].has_map() || !request.chooses(n)) continue;
+      if (stack.layers[n].has_map() || !request.options.wanted.chooses(n)) continue;
       text += (text.empty() ? "" : ", ") + std::to_string(n);
     }
   }
@@ -105,7 +105,7 @@ void read_heads_off(const JsonValue& root, ModelRequest& request) {
       const std::string number = pointer_to(at, i);
       head.head = static_cast<std::size_t>(expect_integer(member.value.element(i), number, 0));
       check_head(model, head, number);
-      request.heads_off.push_back(std::move(head));
+      request.options.heads_off.push_back(std::move(head));
     }
   }
 }
@@ -115,7 +115,8 @@ void read_ablation(const JsonValue& root, ModelRequest& request) {
   if (value == nullptr) return;
   constexpr auto ways =
       std::to_array<Named<Ablation>>({{"zero", Ablation::zero}, {"mean", Ablation::mean}});
-  request.ablation = expect_choice(*value, "/ablate", translated("way to switch heads off"), ways);
+  request.options.ablation =
+      expect_choice(*value, "/ablate", translated("way to switch heads off"), ways);
 }
 
 void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& request) {
@@ -133,7 +134,7 @@ void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& reques
     throw input_error(translated("the patch names no text, or two"), "/patch",
                       translated("give \"text\" or \"token_ids\""));
   }
-  Patch& patch = request.patch.emplace();
+  Patch& patch = request.options.patch.emplace();
   if (ids != nullptr) {
     patch.ids = read_ids(*ids, "/patch/token_ids").front();
   } else {
@@ -156,8 +157,9 @@ void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& reques
 void read_logits(const JsonValue& root, ModelRequest& request) {
   const Architecture& model = request.folder->architecture;
   const JsonValue* value = root.find("logits");
-  if (value != nullptr) request.logits = expect_boolean(*value, "/logits");
-  if (!request.logits || has_head(model, request.folder->weights)) return;
+  bool& wanted = request.options.wanted.logits;
+  if (value != nullptr) wanted = expect_boolean(*value, "/logits");
+  if (!wanted || has_head(model, request.folder->weights)) return;
   const ModelHead& head = model.head;
   if (head.dense.empty() && head.weight.empty()) {
     throw input_error(translated("the file has no head that gives logits"), "/logits",

@@ -87,8 +87,8 @@ class ModelReader {
 
   void read_options() {
     read_plain_values(root_, info(Kind::model), problems_, values_);
-    request_.dtype = values_.options.dtype;
-    request_.weights = plan_.weights;
+    request_.options.dtype = values_.options.dtype;
+    request_.options.wanted.weights = plan_.weights;
   }
 
   // The path that a key gives, in a place that the document may name.
@@ -147,7 +147,7 @@ class ModelReader {
   void read_pictures(const ModelTextReader& texts) {
     const JsonValue* value = root_.find("image");
     PreparedPictures pictures = prepare_pictures(
-        value, document_, *request_.folder, request_.dtype,
+        value, document_, *request_.folder, request_.options.dtype,
         [&](std::size_t tokens) { texts.check_samples(*value, tokens, "/image"); });
     for (std::string& warning : pictures.warnings) plan_.warnings.push_back(std::move(warning));
     grid_ = pictures.grid;
@@ -214,7 +214,7 @@ class ModelReader {
                                     ? request_.folder->tokenizer->special_ids().mask.value_or(-1)
                                     : -1;
       for (const Ids& ids : last) {
-        std::vector<std::size_t>& positions = request_.predicted.emplace_back();
+        std::vector<std::size_t>& positions = request_.options.wanted.predicted.emplace_back();
         if (report_.next) positions.push_back(ids.size() - 1);
         for (std::size_t i = 0; !report_.next && i < ids.size(); ++i) {
           if (ids[i] == mask) positions.push_back(i);

@@ -29,7 +29,7 @@ void ModelTextReader::check_samples(const JsonValue& list, std::size_t tokens,
     const double layers =
         root_.find("layers") != nullptr ? 1 : static_cast<double>(stack.layers.size());
     const auto heads = static_cast<double>(model().of(stack).heads);
-    const double of_map = (request_.weights ? heads : 0) + 1;
+    const double of_map = (request_.options.wanted.weights ? heads : 0) + 1;
     each += layers * (stack.crosses ? 2 : 1) * length * (of_map * length + text_of_token);
   }
   const std::uint64_t most = access_.limits.elements;

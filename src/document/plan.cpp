@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 
 #include "attn/error.hpp"
 
-#include "attention/attention_name.hpp"
 #include "attention/positions.hpp"
 #include "attention/projected_attention.hpp"
 #include "layers/torch_layers.hpp"
@@ -78,16 +78,16 @@ Attentions planned(const ModelRequest& request) {
       return sizes;
     };
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {
-      if (!request.chooses_map(stack, n)) continue;
-      const std::string_view name = model.result_stack(stack);
+      if (!request.options.wanted.chooses_map(stack, n)) continue;
+      const ModelPlace at{stack_of(model, stack), n};
       Mask mask = stack_mask(stack, n);
       mask.valid_lens = lengths;
-      attentions.push_back({{name, n, "self"}, std::move(mask), geometry(own), {}});
+      attentions.push_back({at.attention(), std::move(mask), geometry(own), {}});
       if (!stack.crosses) continue;
       Mask memory;
       memory.valid_lens = lengths_of_memory;
-      attentions.push_back(
-          {{name, n, "cross"}, std::move(memory), geometry(request.texts.ids), {}});
+      const ModelPlace cross{at.stack, n, ModelPlace::Part::cross};
+      attentions.push_back({cross.attention(), std::move(memory), geometry(request.texts.ids), {}});
     }
   }
   return attentions;
@@ -99,15 +99,42 @@ std::vector<PlannedAttention> attentions_of(const Computation& computation) {
   return std::visit([](const auto& request) { return planned(request); }, computation);
 }
 
-AttentionOptions& Plan::options() noexcept {
-  return std::visit([](AttentionOptions& options) -> AttentionOptions& { return options; },
+ComputingOptions Plan::options() const {
+  const auto of = [](const auto& own, const auto& results) {
+    return ComputingOptions{own.dtype, own.threads, results.weights, results.stages};
+  };
+  return std::visit(Overloaded{[&](const ModelRequest& request) {
+                                 return of(request.options, request.options.wanted);
+                               },
+                               [&](const AttentionOptions& own) { return of(own, own); }},
                     computation);
 }
 
-const AttentionOptions& Plan::options() const noexcept {
-  return std::visit(
-      [](const AttentionOptions& options) -> const AttentionOptions& { return options; },
+void Plan::choose(const ComputingOptions& options) {
+  const auto put = [&](auto& own, auto& results) {
+    std::tie(own.dtype, own.threads) = std::tie(options.dtype, options.threads);
+    std::tie(results.weights, results.stages) = std::tie(options.weights, options.stages);
+  };
+  std::visit(
+      Overloaded{[&](ModelRequest& request) { put(request.options, request.options.wanted); },
+                 [&](AttentionOptions& own) { put(own, own); }},
       computation);
+}
+
+const AttentionOptions& Plan::attention_options() const {
+  static const AttentionOptions of_models;
+  return std::visit(
+      Overloaded{[](const ModelRequest&) -> const AttentionOptions& { return of_models; },
+                 [](const AttentionOptions& own) -> const AttentionOptions& { return own; }},
+      computation);
+}
+
+ModelRequest* model_of(Plan& plan) noexcept {
+  return std::get_if<ModelRequest>(&plan.computation);
+}
+
+const ModelRequest* model_of(const Plan& plan) noexcept {
+  return std::get_if<ModelRequest>(&plan.computation);
 }
 
 std::size_t Plan::scores_count() const {
@@ -171,17 +198,18 @@ Sum kept(const PlannedAttention& attention, const AttentionOptions& options) {
 // Tensors of a model that stay: weights, and logits of all positions if they are wanted.
 Sum kept(const Plan& plan, const ModelRequest& request) {
   Sum sum;
-  const std::size_t size = size_of(request.dtype);
+  const std::size_t size = size_of(request.options.dtype);
+  const WantedResults& wanted = request.options.wanted;
   for (const PlannedAttention& attention : plan.attentions) {
     const Geometry& g = attention.geometry;
     const double cells = as_real(g.batch) * as_real(g.queries) * as_real(g.keys);
-    if (request.rows) continue;
-    if (request.weights) sum.add(cells * as_real(g.heads), size);
+    if (wanted.by_rows) continue;
+    if (wanted.weights) sum.add(cells * as_real(g.heads), size);
     sum.add(cells, sizeof(std::uint8_t));
   }
   const auto& samples =
       request.texts.decoder_ids.empty() ? request.texts.ids : request.texts.decoder_ids;
-  if (request.logits) {
+  if (wanted.logits) {
     sum.add(as_real(samples.size()) * as_real(longest_of(samples)) *
                 as_real(request.folder->architecture.vocabulary),
             size);
@@ -223,8 +251,8 @@ Demand& Demand::operator+=(const Demand& other) {
 }
 
 Demand demand_of(const Plan& plan) {
-  const AttentionOptions& options = plan.options();
-  const std::size_t size = size_of(options.dtype);
+  const AttentionOptions& options = plan.attention_options();
+  const std::size_t size = size_of(plan.options().dtype);
   Sum sum;
   const auto keep = [&] {
     for (const PlannedAttention& attention : plan.attentions) sum.add(kept(attention, options));

@@ -42,18 +42,22 @@ struct AnswerParts {
 };
 
 /// A model, its input and the wanted results.
-struct ModelRequest : ModelOptions {
+struct ModelRequest {
   std::shared_ptr<const ModelFolder> folder;
   ModelTexts texts;
+  ModelOptions options;
   /// The request for tokens after the prompts, which are the beginnings of the texts that the last
   /// stack reads. Until they are known, tokens of the id 0 stand in their place.
   std::optional<AnswerRequest> answer;
   std::vector<std::size_t> prompts;  ///< tokens of each sample's
   AnswerParts parts;                 ///< of an answer
+
+  ModelPass pass() const { return {folder->architecture, folder->weights, texts, options}; }
 };
 
-/// The computation of a plan. Every visitor has a case for each alternative and no generic one, so
-/// that a new alternative does not compile before all visitors handle it.
+/// The computation of a plan, without who looks on. Every visitor has a case for each alternative
+/// and no generic one, so that a new alternative does not compile before all visitors handle it.
+/// Where a model alone is meant, model_of() asks for it.
 using Computation =
     std::variant<AttentionRequest, ProjectedAttentionRequest, TransformerRequest, ModelRequest>;
 
@@ -66,6 +70,13 @@ struct PlannedAttention {
 
   /// Whether maps of rank 3 are [H,Lq,Lk], not [B,Lq,Lk].
   bool heads_only() const { return geometry.head_axis && !geometry.batch_axis; }
+};
+
+/// The options that every computation has.
+struct ComputingOptions {
+  DType dtype = DType::float32;
+  std::size_t threads = 0;
+  bool weights = true, stages = false;
 };
 
 /// A checked document, ready to be computed as one kind of attention. Later steps read the plan and
@@ -92,10 +103,17 @@ struct Plan {
   std::vector<std::pair<std::string, std::string>> gradient_names;
   std::vector<PlannedAttention> attentions;  ///< in the order of computation
 
-  AttentionOptions& options() noexcept;
-  const AttentionOptions& options() const noexcept;
+  ComputingOptions options() const;
+  void choose(const ComputingOptions& options);
+  /// The options of the attentions; those of a model's, which differ from layer to layer, are not
+  /// known here, and all have their defaults.
+  const AttentionOptions& attention_options() const;
   std::size_t scores_count() const;  ///< sum over attentions, samples and heads
 };
+
+/// The plan's model; null if it computes none.
+ModelRequest* model_of(Plan& plan) noexcept;
+const ModelRequest* model_of(const Plan& plan) noexcept;
 
 /// The attentions of a computation, without labels. Throws Error(input) if its tensors do not fit
 /// together.

@@ -163,16 +163,19 @@ class PlanAssembly {
     }
   }
 
+  [[noreturn]] static void refuse_gradients() {
+    throw input_error(translated("there are no gradients through layers"), "/gradient",
+                      translated("leave it out, or choose a kind without layers"));
+  }
+
   void check_gradient() {
     const Tensor& output = parts_.plan.output_gradient;
     std::visit(
         Overloaded{
             [&](const AttentionRequest& request) { check_gradients(request, output); },
             [&](const ProjectedAttentionRequest& request) { check_gradients(request, output); },
-            [](const auto&) {
-              throw input_error(translated("there are no gradients through layers"), "/gradient",
-                                translated("leave it out, or choose a kind without layers"));
-            }},
+            [](const TransformerRequest&) { refuse_gradients(); },
+            [](const ModelRequest&) { refuse_gradients(); }},
         parts_.plan.computation);
     // The document's names of the tensors and parameters that have gradients.
     const auto call = [&](const char* ours, const std::string& theirs) {

@@ -95,7 +95,7 @@ double work_of(const ModelRequest& request) {
   // Generated tokens are computed one by one, and then read with their prompt.
   const double times = request.answer ? 2 : 1;
   return times * (work + tokens * layers) +
-         ((request.logits ? tokens : 0) + (request.answer ? tokens : 0)) * head;
+         ((request.options.wanted.logits ? tokens : 0) + (request.answer ? tokens : 0)) * head;
 }
 
 }  // namespace

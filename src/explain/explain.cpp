@@ -29,10 +29,11 @@
 namespace attn {
 namespace {
 
-void choose_steps(Plan& plan) {
-  AttentionOptions& attention = plan.options();
-  attention.pool.reset();
-  attention.weights = attention.stages = true;
+void choose_steps(Plan& plan, DType dtype, std::size_t threads) {
+  plan.choose({.dtype = dtype, .threads = threads, .weights = true, .stages = true});
+  std::visit(
+      Overloaded{[](AttentionOptions& options) { options.pool.reset(); }, [](ModelRequest&) {}},
+      plan.computation);
 }
 
 // The type in which run() computes an attention with results of that type: float32 rounds results
@@ -56,8 +57,7 @@ class KindExplanation {
     const DType dtype = plan_.options().dtype;
     begin();
     introduce(document.name(), dtype);
-    choose_steps(plan_);
-    plan_.options().threads = options.document.threads;
+    choose_steps(plan_, dtype, options.document.threads);
     std::visit([this](const auto& request) { explain(request); }, plan_.computation);
     explain_cost(plan_, dtype, explanations_.back().explanation);
   }
@@ -73,7 +73,7 @@ class KindExplanation {
  private:
   // The attention that is explained, of a model's many one like it.
   const PlannedAttention& chosen_attention() const {
-    const auto* model = std::get_if<ModelRequest>(&plan_.computation);
+    const ModelRequest* const model = model_of(plan_);
     const bool both = model != nullptr && model->folder->architecture.encoder_decoder();
     if (!both) {
       if (options_.stack.empty()) return plan_.attentions[0];
@@ -101,8 +101,7 @@ class KindExplanation {
     check_choice(of_queries, choice_.query, geometry.queries);
   }
   void check_analyses() const {
-    if (options_.analyses.empty() || std::holds_alternative<ModelRequest>(plan_.computation))
-      return;
+    if (options_.analyses.empty() || plan_.model) return;
     throw Error(ErrorKind::usage, translated("analyses are explained for models only"),
                 "ExplainOptions::analyses", translated("leave them out, or name a model"));
   }
@@ -114,8 +113,8 @@ class KindExplanation {
   // Padded samples of a model end with their own tokens.
   std::size_t queries() const {
     const std::size_t all = chosen_attention().geometry.queries;
-    const auto* model = std::get_if<ModelRequest>(&plan_.computation);
-    if (!model) return all;
+    const ModelRequest* const model = model_of(plan_);
+    if (model == nullptr) return all;
     const bool decoder = chosen_attention().name.in_decoder();
     const auto& ids = decoder ? model->texts.decoder_ids : model->texts.ids;
     return std::min(all, ids[choice_.sample].size());
@@ -268,18 +267,18 @@ void refuse_selection(const ExplainOptions& options) {
 
 // Steps are those of the model itself, but for heads that are zeros.
 void refuse_changes(const Plan& plan) {
-  const auto* model = std::get_if<ModelRequest>(&plan.computation);
-  if (model == nullptr || !is_changed(*model)) return;
+  const ModelRequest* const model = model_of(plan);
+  if (model == nullptr || !is_changed(model->options)) return;
   throw Error(ErrorKind::usage, translated("an explanation is of the model as it is"),
-              model->patch ? "DocumentOptions::patch" : "DocumentOptions::ablate",
+              model->options.patch ? "DocumentOptions::patch" : "DocumentOptions::ablate",
               translated("leave it out"));
 }
 
 ExplainOutcome explained_document(const ExplainOptions& options, const Document& document) {
   refuse_selection(options);
-  std::vector<Plan> plans = read_plans(document, [](Plan& sketch) {
-    choose_steps(sketch);
-    sketch.options().dtype = DType::float64;  // the largest that is computed in
+  std::vector<Plan> plans = read_plans(document, [&](Plan& sketch) {
+    // The largest type that is computed in.
+    choose_steps(sketch, DType::float64, options.document.threads);
   });
   std::vector<KindExplanation> explained;
   if (options.why || options.logit) return explain_why(options, document, plans.front());

@@ -7,7 +7,6 @@
 
 #include "attn/error.hpp"
 
-#include "attention/attention_name.hpp"
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "layers/term_norms.hpp"
@@ -43,11 +42,7 @@ class AnalysedPosition {
         names_(labels, given.texts.ids[choice.sample].size(), to_translate("token {1}")),
         to_(to) {
     check();
-    ModelTexts& texts = request_.texts;
-    texts.ids = {texts.ids[choice.sample]};
-    if (!texts.pictures.empty()) texts.pictures = {texts.pictures[choice.sample]};
-    texts.captions.clear();
-    if (!texts.types.empty()) texts.types = {texts.types[choice.sample]};
+    request_.texts = request_.texts.of_sample(choice.sample);
     compute();
   }
 
@@ -94,37 +89,35 @@ class AnalysedPosition {
 
   // One pass through the model, of which one row a layer is kept.
   void compute() {
-    request_.stages = request_.logits = false;
-    request_.weights = wants(HeadAnalysis::rollout) || wants(HeadAnalysis::norms);
-    request_.layers.reset();
-    request_.predicted.clear();
+    ModelOptions options = request_.options;
+    options.wanted = {.weights = wants(HeadAnalysis::rollout) || wants(HeadAnalysis::norms)};
+    PassObserver reading;
     if (wants(HeadAnalysis::norms)) {
-      request_.inside = [this](std::size_t, const std::string& name, const Layer& layer,
-                               const LayerStep& step) {
+      reading.layer = [this](const SamplePlace& at, const Layer& layer, const LayerStep& step) {
         if (!step.self.weights) return;
         const TermNorms norms = term_norms(layer, step);
-        norms_.push_back({AttentionName(name + "self").layer().value_or(0),
-                          row_of(norms.of_all_heads, query_), row_of(norms.of_block, query_),
+        norms_.push_back({at.place.layer, row_of(norms.of_all_heads, query_),
+                          row_of(norms.of_block, query_),
                           norms.mixing.converted(DType::float64).values<double>()[query_]});
       };
     }
     if (wants(HeadAnalysis::lens)) {
-      request_.lens = [this](std::size_t, std::size_t, const Tensor& logits) {
+      reading.lens = [this](const SamplePlace&, const Tensor& logits) {
         const std::size_t words = logits.shape().back();
         const Tensor row = rows_of(logits.reshaped({logits.size() / words, words}), query_, 1);
         lens_.push_back(prediction_of(query_, row.reshaped({words}), *request_.folder));
       };
     }
-    Rollout rollout(RolloutOptions(), {request_.texts.ids[0].size()}, request_.threads);
-    run_model(
-        request_.folder->architecture, request_.folder->weights, request_.texts, request_,
-        [&](const std::string& name, const Tensor& tensor) {
-          const AttentionName attention = AttentionName::of_tensor(name);
-          if (!wants(HeadAnalysis::rollout) || !attention.is_self() || !name.ends_with("weights"))
-            return;
-          mapped_.push_back(attention.layer().value_or(0));
-          rollout_.push_back(row_of(rollout.next(tensor), query_));
-        });
+    Rollout rollout(RolloutOptions(), {request_.texts.ids[0].size()}, options.threads);
+    if (wants(HeadAnalysis::rollout)) {
+      reading.tensor = [&](const PassTensor& what, const Tensor& tensor) {
+        if (what.quantity != PassTensor::Quantity::weights) return;
+        mapped_.push_back(what.place.layer);
+        rollout_.push_back(row_of(rollout.next(tensor), query_));
+      };
+    }
+    run_model({request_.folder->architecture, request_.folder->weights, request_.texts, options},
+              {reading});
   }
 
   void explain_rollout() {

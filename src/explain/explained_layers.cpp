@@ -176,7 +176,6 @@ class LayerWalk {
     // A model's layers are computed without stages.
     if (!result.scores) {
       request.weights = true;
-      request.progress = {};
       result = attend(request);
       ScoreStages stages = score_stages(request, result.weights);
       result.scores = std::move(stages.scores);

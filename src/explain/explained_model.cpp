@@ -1,4 +1,3 @@
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -54,7 +53,7 @@ class ModelWalk {
              : translated("\"{1}\" is the token {2} of the vocabulary. Its row of the table, with "
                           "what positions and norms add before the first layer:",
                           one_line(labels_[choice_.query]), ids()[choice_.query]));
-    show("x", embedded());
+    show("x", states_.front());
     if (place_.layer > 0) {
       to_.step(translated("What enters {1}", layer));
       if (place_.layer == 1) {
@@ -64,44 +63,51 @@ class ModelWalk {
             translated("Layers 0 to {1} are left out here; a layer is chosen by its number.",
                        place_.layer - 1));
       }
-      show("x", output_of(place_.layer - 1));
+      show("x", states_[place_.layer]);
     }
     if (place_.crosses()) encoder_output();
     explain();
     to_.part(translated("Out of {1}", layer));
     to_.step(translated("What leaves {1}", layer));
-    show("x", output_of(place_.layer));
+    show("x", states_[place_.layer + 1]);
     if (gives_output()) {
       to_.step(translated("What leaves the model"));
-      show("x", "output");
+      show("x", output_);
     }
     if (logits_) answer();
   }
 
  private:
   void compute(const Architecture& model) {
-    request_.stages = request_.weights = true;
-    request_.layers = std::vector<std::size_t>{place_.layer};
-    request_.logits = false;
-    request_.predicted.clear();
+    ModelOptions options = request_.options;
+    options.wanted = {.stages = true, .layers = std::vector<std::size_t>{place_.layer}};
     // An encoder's states become logits only in the decoder.
     if (gives_output() && has_head(model, request_.folder->weights)) {
-      request_.predicted = {{choice_.query}};
+      options.wanted.predicted = {{choice_.query}};
     }
-    request_.inside = [this](std::size_t, const std::string& name, const Layer& layer,
-                             const LayerStep& step) {
-      if (name != layer_prefix(place_.attention().stack(), place_.layer)) return;
-      own_ = layer;
-      step_ = step;
-    };
-    run_model(
-        model, request_.folder->weights, request_.texts, request_,
-        [&](const std::string& name, const Tensor& tensor) {
-          if (tensor.rank() == 3) states_[name] = tensor.converted(DType::float64);
-        },
-        [&](std::size_t, std::size_t, const Tensor& logits) {
-          logits_ = logits.converted(DType::float64);
-        });
+    const PassObserver keeping{
+        .tensor = [this](const PassTensor& what, const Tensor& tensor) { keep(what, tensor); },
+        .predicted = [this](std::size_t, std::size_t,
+                            const Tensor& logits) { logits_ = logits.converted(DType::float64); },
+        .layer =
+            [this](const SamplePlace& at, const Layer& layer, const LayerStep& step) {
+              if (at.place != ModelPlace{place_.stack, place_.layer}) return;
+              own_ = layer;
+              step_ = step;
+            }};
+    run_model({model, request_.folder->weights, request_.texts, options}, {keeping});
+  }
+
+  void keep(const PassTensor& what, const Tensor& tensor) {
+    using enum PassTensor::Quantity;
+    if (what.quantity != embedded && what.quantity != states && what.quantity != output) return;
+    const bool own = what.place.stack == place_.stack;
+    const Tensor numbers = tensor.converted(DType::float64);
+    if (what.quantity == output) {
+      (own ? output_ : memory_) = numbers;
+    } else if (own) {
+      states_.push_back(numbers);
+    }
   }
 
   const std::vector<std::int64_t>& ids() const {
@@ -112,29 +118,20 @@ class ModelWalk {
 
   // The states that keys and values of a cross-attention are made of.
   void encoder_output() {
-    const Tensor& states = states_.at("encoder.output");
-    const std::size_t width = states.shape().back();
+    const std::size_t width = memory_.shape().back();
     to_.step(translated("The encoder's output"));
     to_.paragraph(translated_count(key_labels_.size(),
                                    "Keys and values are made from the encoder's output, one for "
                                    "each of its {1} token. The first:",
                                    "Keys and values are made from the encoder's output, one for "
                                    "each of its {1} tokens. The first:"));
-    show_vectors({named_vector("m", states.values<double>().first(width))}, to_);
+    show_vectors({named_vector("m", memory_.values<double>().first(width))}, to_);
   }
 
-  std::string embedded() const {
-    return AttentionName(place_.attention().stack()).tensor("embedded");
-  }
-  std::string output_of(std::size_t layer) const {
-    return layer_prefix(place_.attention().stack(), layer) + "output";
-  }
-
-  void show(const char* name, const std::string& states) {
-    const Tensor& all = states_.at(states);
-    const std::size_t width = all.shape().back();
-    show_vectors({named_vector(name, all.values<double>().subspan(choice_.query * width, width))},
-                 to_);
+  void show(const char* name, const Tensor& states) {
+    const std::size_t width = states.shape().back();
+    show_vectors(
+        {named_vector(name, states.values<double>().subspan(choice_.query * width, width))}, to_);
   }
 
   // The layer's own steps, and the state after each layer in a line.
@@ -149,11 +146,7 @@ class ModelWalk {
     const QueryChoice own{0, choice_.head, choice_.query, choice_.full, choice_.first_number};
     const bool crosses = place_.crosses();
     explain_layer({own_, step_, attentions, name, false, !crosses, crosses}, own, to_);
-    std::vector<Tensor> states{states_.at(embedded())};
-    while (states_.contains(output_of(states.size() - 1))) {
-      states.push_back(states_.at(output_of(states.size() - 1)));
-    }
-    explain_all_layers(states, own, place_.layer, to_);
+    explain_all_layers(states_, own, place_.layer, to_);
   }
 
   PlannedAttention planned(const AttentionRequest& request,
@@ -193,7 +186,8 @@ class ModelWalk {
   Layer own_;
   LayerStep step_;
   std::optional<Tensor> logits_;
-  std::map<std::string, Tensor> states_;
+  std::vector<Tensor> states_;  // before the first layer and after each
+  Tensor memory_, output_;      // what leaves the encoder, and the model
 };
 
 }  // namespace

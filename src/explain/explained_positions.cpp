@@ -84,7 +84,7 @@ void show_others(const EmbeddedSample& embedding, const PositionNames& names, Ex
 
 void explain_embedding(const Plan& plan, QueryChoice choice, Explanation& to) {
   const Tensor *ids = found(plan, "token_ids"), *memory_ids = found(plan, "memory_token_ids");
-  if (std::holds_alternative<ModelRequest>(plan.computation) || (!ids && !memory_ids)) return;
+  if (plan.model || (!ids && !memory_ids)) return;
   if (std::holds_alternative<TransformerRequest>(plan.computation))
     to.part(translated("Embedding"));
   to.step(translated("Tokens become hidden states"));

@@ -346,10 +346,10 @@ class WhyExplanation {
 
   ExplainOutcome explain() {
     check();
-    const ModelRequest& request = std::get<ModelRequest>(plan_.computation);
+    const ModelRequest& request = *model_of(plan_);
     const Architecture& model = request.folder->architecture;
     const ModelTexts text = request.texts.of_sample(options_.sample);
-    const WhySplits splits = split(choice(model, text), *request.folder, text, request);
+    const WhySplits splits = split(choice(model, text), *request.folder, text, request.options);
     ExplainOutcome outcome;
     outcome.warnings = plan_.warnings;
     if (options_.format == ExplanationFormat::csv) {
@@ -396,7 +396,7 @@ class WhyExplanation {
  private:
   void check() const {
     const char* const field = options_.why ? "ExplainOptions::why" : "ExplainOptions::logit";
-    const auto* request = std::get_if<ModelRequest>(&plan_.computation);
+    const ModelRequest* const request = model_of(plan_);
     if (request == nullptr) refuse_split_without_model(field);
     if (options_.every_query || !options_.analyses.empty()) {
       throw Error(ErrorKind::usage, translated("a split is of one query, without analyses"), field,

@@ -268,7 +268,7 @@ class CorpusReading {
     const Document document = open_batch_document(listed, text, options, listed.place());
     bool rows = false;
     Plan plan = plan_of_statistics(of_a_text_, document, &rows);
-    if (auto* model = std::get_if<ModelRequest>(&plan.computation)) model->predicted.clear();
+    if (ModelRequest* const model = model_of(plan)) model->options.wanted.predicted.clear();
     TextReading own;
     own.warnings = plan.warnings;
     const auto more =
@@ -284,11 +284,12 @@ class CorpusReading {
 
   // Contributions of the parts of the model to the logit at the last position of the text.
   std::vector<PartSums> contributions(const Plan& plan) const {
-    const auto* model = std::get_if<ModelRequest>(&plan.computation);
+    const ModelRequest* const model = model_of(plan);
     if (model == nullptr) refuse_split_without_model("HeadsCorpusOptions::logit");
     WhyOptions why;
     why.logit = options_.logit;
-    const LogitSplit logit = *split(why, *model->folder, model->texts.of_sample(0), *model).logit;
+    const LogitSplit logit =
+        *split(why, *model->folder, model->texts.of_sample(0), model->options).logit;
     std::vector<PartSums> parts;
     for (std::size_t p = 0; p < logit.places.size(); ++p) {
       parts.push_back({logit.places[p].text(), {}});

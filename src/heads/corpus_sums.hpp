@@ -154,9 +154,10 @@ void ask_for_rows(Plan& plan);
 
 /// Computes a model and hands over the numbers of each attention, equal to those of the maps of
 /// compute_maps(): means over samples. With `corpus` also what text_numbers() has of the first
-/// sample. Returns what compute_maps() returns. The plan is not const for the reason that that has.
-std::vector<std::string> walk_rows(Plan& plan, const HeadCounting& counting,
+/// sample. `observers` are further ones of the pass. Returns what compute_maps() returns.
+std::vector<std::string> walk_rows(const Plan& plan, const HeadCounting& counting,
                                    const HeadsCorpusOptions* corpus, bool scores,
-                                   const std::function<void(const TextNumbers&)>& take);
+                                   const std::function<void(const TextNumbers&)>& take,
+                                   std::vector<PassObserver> observers = {});
 
 }  // namespace attn

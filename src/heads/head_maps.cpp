@@ -142,20 +142,11 @@ MapTokens model_tokens(const ModelFolder& folder, const std::vector<std::int64_t
   return tokens;
 }
 
-ScoreReading::ScoreReading(ModelRequest& model, const HeadCounting& counting)
-    : model_(model), counting_(counting) {
-  model.requests = [this](std::size_t sample, const std::string& attention,
-                          const AttentionRequest& request) { read(sample, attention, request); };
-}
-
-void ScoreReading::read(std::size_t sample, const std::string& attention,
-                        const AttentionRequest& request) {
-  const AttentionName name(attention);
-  const ModelTexts& texts = model_.texts;
-  const auto& ids = name.in_decoder() ? texts.decoder_ids[sample] : texts.ids[sample];
+void ScoreReading::read(const SamplePlace& at, const AttentionRequest& request) {
+  const auto& ids = model_.texts.read_by(at.place.stack)[at.sample];
   std::vector<std::uint8_t> left_out;
   if (counting_.ignore_special) left_out = model_tokens(*model_.folder, ids, counting_).special;
-  std::vector<ScoreValues>& own = read_[attention];
+  std::vector<ScoreValues>& own = read_[at.place.attention().text()];
   for (const ScoreValues& head : score_values(request, left_out)) own.push_back(head);
 }
 
@@ -230,12 +221,14 @@ Plan plan_of_maps(const Document& document, const std::function<void(Plan&)>& ch
 Plan plan_of_statistics(const HeadsOptions& options, const Document& document, bool* rows) {
   bool by_rows = false;
   Plan chosen = plan_of_maps(document, [&](Plan& plan) {
-    plan.options().weights = true;
-    plan.options().threads = options.document.threads;
+    ComputingOptions computing = plan.options();
+    computing.weights = true;
+    computing.threads = options.document.threads;
+    plan.choose(computing);
     by_rows = rows != nullptr && reads_by_rows(plan);
     if (by_rows) ask_for_rows(plan);
   });
-  if (chosen.options().pool) {
+  if (chosen.attention_options().pool) {
     throw Error(ErrorKind::usage,
                 translated("pooled weights have no single positions for statistics"),
                 "DocumentOptions::pool", translated("leave the pooling out"));
@@ -268,10 +261,11 @@ AttentionMap with_tokens(AttentionMap map, const HeadCounting& counting,
   return map;
 }
 
-std::vector<std::string> compute_maps(Plan& plan, const HeadCounting& counting, bool scores,
+std::vector<std::string> compute_maps(const Plan& plan, const HeadCounting& counting, bool scores,
                                       const std::function<void(const AttentionMap&)>& take,
-                                      const std::function<void(const NamedTensor&)>& take_tensor) {
-  auto* const model = std::get_if<ModelRequest>(&plan.computation);
+                                      const std::function<void(const NamedTensor&)>& take_tensor,
+                                      std::vector<PassObserver> observers) {
+  const ModelRequest* const model = model_of(plan);
   std::vector<bool> sinks, decoder_sinks;  // of each layer
   if (model != nullptr) {
     const ModelFolder& folder = *model->folder;
@@ -282,20 +276,23 @@ std::vector<std::string> compute_maps(Plan& plan, const HeadCounting& counting, 
     decoder_sinks = of(folder.architecture.stacks.back());
   }
   const auto has_sinks = [&](const AttentionName& name) {
-    if (model == nullptr) return plan.options().sinks && !plan.options().weight_expression;
+    const AttentionOptions& own_options = plan.attention_options();
+    if (model == nullptr) return own_options.sinks && !own_options.weight_expression;
     if (!name.is_self() || !name.layer()) return false;
     const std::vector<bool>& own = name.in_decoder() ? decoder_sinks : sinks;
     return own[*name.layer()];
   };
   std::optional<ScoreReading> reading;
-  if (scores && model != nullptr) reading.emplace(*model, counting);
+  if (scores && model != nullptr) {
+    observers.push_back(reading.emplace(*model, counting).observer());
+  }
   const auto give = [&](AttentionMap map, std::size_t) {
     if (!map.numbers) return;
     map.sinks = has_sinks(map.name);
-    if (reading) map.score_values = reading->take(map.name.text());
+    if (reading) map.score_values = reading->take(map.name);
     take(with_tokens(std::move(map), counting, model));
   };
-  return compute(plan, {.tensor = take_tensor, .map = give}).warnings;
+  return compute(plan, {.tensor = take_tensor, .map = give}, std::move(observers)).warnings;
 }
 
 }  // namespace attn

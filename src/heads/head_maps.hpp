@@ -29,25 +29,29 @@ MapTokens model_tokens(const ModelFolder& folder, const std::vector<std::int64_t
 AttentionMap with_tokens(AttentionMap map, const HeadCounting& counting,
                          const ModelRequest* model = nullptr);
 
-/// Scores of a model's attentions, read before each is computed: the model's hook `requests`, which
-/// is empty again when the reading ends, also by an exception.
+/// Scores of a model's attentions, read before each is computed.
 class ScoreReading {
  public:
   /// Keeps references to both.
-  ScoreReading(ModelRequest& model, const HeadCounting& counting);
-  ~ScoreReading() { model_.requests = {}; }
-  ScoreReading(const ScoreReading&) = delete;
-  ScoreReading& operator=(const ScoreReading&) = delete;
+  ScoreReading(const ModelRequest& model, const HeadCounting& counting)
+      : model_(model), counting_(counting) {}
+
+  /// Reads a pass; must not outlive this object, which must not be moved.
+  PassObserver observer() {
+    return {.request = [this](const SamplePlace& at, const AttentionRequest& request) {
+      read(at, request);
+    }};
+  }
 
   /// The values [B,H] of the attention that was last read, of all samples. Forgets them.
-  std::vector<ScoreValues> take(const std::string& attention) {
-    return std::exchange(read_[attention], {});
+  std::vector<ScoreValues> take(const AttentionName& attention) {
+    return std::exchange(read_[attention.text()], {});
   }
 
  private:
-  void read(std::size_t sample, const std::string& attention, const AttentionRequest& request);
+  void read(const SamplePlace& at, const AttentionRequest& request);
 
-  ModelRequest& model_;
+  const ModelRequest& model_;
   const HeadCounting& counting_;
   std::map<std::string, std::vector<ScoreValues>> read_;
 };
@@ -75,11 +79,12 @@ Plan plan_of_statistics(const HeadsOptions& options, const Document& document,
 
 /// Computes a plan and hands over the map of each attention, with its tokens and, if `scores`, what
 /// is known of its scores, as soon as it is there, and the other tensors if they are asked for.
-/// Returns warnings of numbers that are NaN or infinite. The plan is not const because a
-/// ScoreReading sets a hook of its model meanwhile.
+/// `observers` are further ones of a model's pass. Returns warnings of numbers that are NaN or
+/// infinite.
 std::vector<std::string> compute_maps(
-    Plan& plan, const HeadCounting& counting, bool scores,
+    const Plan& plan, const HeadCounting& counting, bool scores,
     const std::function<void(const AttentionMap&)>& take,
-    const std::function<void(const NamedTensor&)>& take_tensor = {});
+    const std::function<void(const NamedTensor&)>& take_tensor = {},
+    std::vector<PassObserver> observers = {});
 
 }  // namespace attn

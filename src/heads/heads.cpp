@@ -144,11 +144,15 @@ class Reading {
     bool rows = false;
     Plan plan = plan_of_statistics(options_, document, whole ? nullptr : &rows);
     outcome_.warnings = plan.warnings;
-    auto* model = std::get_if<ModelRequest>(&plan.computation);
+    ModelRequest* const model = model_of(plan);
     std::optional<Lens> lens;
+    std::vector<PassObserver> observers;
     // Without a part of the model, the other text is for each head in its turn.
     std::optional<Patch> patch;
-    if (model != nullptr && model->patch && !model->patch->at) patch.swap(model->patch);
+    if (model != nullptr) {
+      std::optional<Patch>& given = model->options.patch;
+      if (given && !given->at) patch.swap(given);
+    }
     if (!patch && !options_.logit_difference.empty()) {
       throw Error(ErrorKind::usage, translated("there is no text to patch heads from"),
                   "HeadsOptions::logit_difference",
@@ -158,13 +162,16 @@ class Reading {
       refuse_what_takes_a_model();
     } else {
       begin(*model, *plan.model);
-      if (wants(HeadAnalysis::lens)) lens.emplace(*model, options_.lens_tokens);
+      if (wants(HeadAnalysis::norms)) observers.push_back(norms_into(tensors_, *model));
+      if (wants(HeadAnalysis::contacts)) check_contacts(*model);
+      if (wants(HeadAnalysis::lens)) {
+        observers.push_back(lens.emplace(*model, options_.lens_tokens).observer());
+      }
     }
     if (rows) {
-      read_rows(plan);
-      model->rows = {};
+      read_rows(plan, std::move(observers));
     } else {
-      read_maps(plan);
+      read_maps(plan, std::move(observers));
     }
     if (model == nullptr) return;
     if (shares_ && outcome_.shares->attentions.empty()) {
@@ -181,8 +188,8 @@ class Reading {
     }
   }
 
-  // Notes what is known of a model's texts before they are computed, and asks for norms.
-  void begin(ModelRequest& model, const ModelReport& report) {
+  // Notes what is known of a model's texts before they are computed.
+  void begin(const ModelRequest& model, const ModelReport& report) {
     if (wants(HeadAnalysis::rollout) &&
         !std::ranges::all_of(model.folder->architecture.stacks.front().layers,
                              &ModelLayer::has_map)) {
@@ -201,19 +208,19 @@ class Reading {
         if (tokens.empty()) tokens = written_tokens(std::nullopt, text.ids);
       }
     }
-    if (wants(HeadAnalysis::norms)) watch_norms(model, tensors_);
-    if (wants(HeadAnalysis::contacts)) check_contacts(model);
   }
 
-  void read_rows(Plan& plan) {
+  void read_rows(const Plan& plan, std::vector<PassObserver> observers) {
     labels_ = plan.attentions[0].labels.query;
-    warn(walk_rows(plan, options_.counting, nullptr, reads_scores(options_.statistics),
-                   [&](const TextNumbers& numbers) {
-                     put_statistics(numbers.name, numbers.values, true, true);
-                   }));
+    warn(walk_rows(
+        plan, options_.counting, nullptr, reads_scores(options_.statistics),
+        [&](const TextNumbers& numbers) {
+          put_statistics(numbers.name, numbers.values, true, true);
+        },
+        std::move(observers)));
   }
 
-  void read_maps(Plan& plan) {
+  void read_maps(const Plan& plan, std::vector<PassObserver> observers) {
     warn(compute_maps(
         plan, options_.counting, reads_scores(options_.statistics),
         [&](const AttentionMap& map) { take(map); },
@@ -221,7 +228,8 @@ class Reading {
           if (result.name == "contacts" && wants(HeadAnalysis::contacts)) {
             tensors_.emplace_back(result.name, result.tensor);
           }
-        }));
+        },
+        std::move(observers)));
   }
 
   void warn(const std::vector<std::string>& warnings) {

@@ -42,12 +42,14 @@ std::string token_text(const ModelFolder& folder, std::size_t id) {
 
 // Logarithms of the predicted probabilities: of each sample the token after its last one, or of a
 // masked model the tokens at its mask tokens.
-std::vector<std::vector<double>> predicted(const ModelRequest& request) {
+std::vector<std::vector<double>> predicted(const ModelRequest& request,
+                                           const ModelOptions& options) {
   std::vector<std::vector<double>> all;
-  run_model(
-      request.folder->architecture, request.folder->weights, request.texts, request,
-      [](const std::string&, const Tensor&) {},
-      [&](std::size_t, std::size_t, const Tensor& logits) { all.push_back(logarithms(logits)); });
+  const auto take = [&](std::size_t, std::size_t, const Tensor& logits) {
+    all.push_back(logarithms(logits));
+  };
+  run_model({request.folder->architecture, request.folder->weights, request.texts, options},
+            {{.predicted = take}});
   return all;
 }
 
@@ -62,8 +64,8 @@ std::vector<std::vector<double>> predicted(const ModelRequest& request) {
 
 }  // namespace
 
-void watch_norms(ModelRequest& request, NamedTensors& tensors) {
-  if (is_changed(request)) {
+PassObserver norms_into(NamedTensors& tensors, const ModelRequest& request) {
+  if (is_changed(request.options)) {
     throw Error(
         ErrorKind::usage,
         translated("norms of terms are those of the model as it is, or with zeros for heads"),
@@ -76,26 +78,26 @@ void watch_norms(ModelRequest& request, NamedTensors& tensors) {
   };
   const auto layer = std::make_shared<Norms>();
   const std::size_t samples = request.texts.ids.size();
-  request.inside = [=, &tensors](std::size_t sample, const std::string& layer_name,
-                                 const Layer& own, const LayerStep& step) {
+  const auto take = [=, &tensors](const SamplePlace& at, const Layer& own, const LayerStep& step) {
     if (!step.self.weights) return;
-    const AttentionName name(layer_name + "self");
+    const AttentionName name = at.place.attention();
     TermNorms norms = term_norms(own, step);
     const std::size_t n = norms.mixing.size(), heads = norms.of_heads.shape()[0];
     layer->of_heads.push_back(norms.of_heads.reshaped({1, heads, n, n}));
     layer->of_all_heads.push_back(norms.of_all_heads.reshaped({1, n, n}));
     layer->of_block.push_back(norms.of_block.reshaped({1, n, n}));
     layer->mixing.push_back(norms.mixing.reshaped({1, n}));
-    if (sample + 1 < samples) return;
+    if (at.sample + 1 < samples) return;
     tensors.emplace_back(name.tensor("norms"), batched(layer->of_heads));
     tensors.emplace_back(name.tensor("norms_of_all_heads"), batched(layer->of_all_heads));
     tensors.emplace_back(name.tensor("block_norms"), batched(layer->of_block));
     tensors.emplace_back(name.tensor("mixing"), batched(layer->mixing));
     *layer = {};
   };
+  return {.layer = take};
 }
 
-Lens::Lens(ModelRequest& request, std::size_t likeliest)
+Lens::Lens(const ModelRequest& request, std::size_t likeliest)
     : request_(request),
       likeliest_(likeliest),
       layers_(request.folder->architecture.stacks.back().layers.size()),
@@ -110,22 +112,27 @@ Lens::Lens(ModelRequest& request, std::size_t likeliest)
   const std::size_t samples = request.texts.read_by(folder.architecture.stacks.back()).size();
   ids_.assign(samples * layers_ * longest_ * likeliest_, -1);
   probabilities_.assign(ids_.size(), 0);
-  request.lens = [this](std::size_t sample, std::size_t layer, const Tensor& logits) {
+}
+
+PassObserver Lens::observer() {
+  const auto take = [this](const SamplePlace& at, const Tensor& logits) {
     const std::size_t length = logits.shape()[1], words = logits.shape()[2];
-    parallel_for(length, request_.threads, [&](std::size_t i) {
+    parallel_for(length, request_.options.threads, [&](std::size_t i) {
       const Tensor row = Tensor::borrowed(
           {words}, logits.dtype(),
           static_cast<const std::byte*>(logits.bytes()) + i * words * size_of(logits.dtype()),
           std::make_shared<const Tensor>(logits));
       const std::vector<double> scores = logarithms(row);
       const std::vector<std::size_t> order = largest_of(scores, likeliest_);
-      const std::size_t at = ((sample * layers_ + layer) * longest_ + i) * likeliest_;
+      const std::size_t before = at.sample * layers_ + at.place.layer;
+      const std::size_t first = (before * longest_ + i) * likeliest_;
       for (std::size_t k = 0; k < order.size(); ++k) {
-        ids_[at + k] = static_cast<std::int64_t>(order[k]);
-        probabilities_[at + k] = std::exp(scores[order[k]]);
+        ids_[first + k] = static_cast<std::int64_t>(order[k]);
+        probabilities_[first + k] = std::exp(scores[order[k]]);
       }
     });
   };
+  return {.lens = take};
 }
 
 void Lens::finish(NamedTensors& tensors, std::vector<LensTokens>& lens) const {
@@ -158,7 +165,7 @@ void check_contacts(const ModelRequest& request) {
         translated("the checkpoint has no head that predicts contacts"), "HeadsOptions::analyses",
         translated("leave contacts out, or use an ESM whose file has \"contact_head\""));
   }
-  if (request.chooses_all(folder.architecture.stacks.front())) return;
+  if (request.options.wanted.chooses_all(folder.architecture.stacks.front())) return;
   throw input_error(translated("contacts are predicted from the weights of all layers"), "/layers",
                     translated("leave the layers out"));
 }
@@ -190,13 +197,10 @@ std::vector<InductionHeads> induction_test(const ModelRequest& request,
   }
   const std::size_t before = first ? 1 : 0;
   TorchRandom random(static_cast<std::uint64_t>(options.document.seed.value_or(0)));
-  ModelRequest test = request;
-  test.inside = {};
-  test.lens = {};
-  test.predicted.clear();
-  test.logits = test.stages = false;
-  test.texts = {};
-  test.texts.place = "HeadsOptions::induction_length";
+  ModelOptions computing = request.options;
+  computing.wanted = {.layers = request.options.wanted.layers};
+  ModelTexts test;
+  test.place = "HeadsOptions::induction_length";
   for (std::size_t sample = 0; sample < options.induction_samples; ++sample) {
     std::vector<std::int64_t> ids;
     while (ids.size() < m) {
@@ -211,31 +215,31 @@ std::vector<InductionHeads> induction_test(const ModelRequest& request,
     std::vector<std::int64_t> text;
     if (first) text.push_back(*first);
     for (int copy = 0; copy < 2; ++copy) text.insert(text.end(), ids.begin(), ids.end());
-    test.texts.ids.push_back(std::move(text));
+    test.ids.push_back(std::move(text));
   }
   std::vector<InductionHeads> all;
-  run_model(
-      model, folder.weights, test.texts, test, [&](const std::string& name, const Tensor& tensor) {
-        if (!name.ends_with(".weights")) return;
-        const Tensor maps = tensor.converted(DType::float64);
-        const auto numbers = maps.values<double>();
-        const std::size_t samples = maps.shape()[0], heads = maps.shape()[1], n = maps.shape()[2];
-        InductionHeads& of = all.emplace_back();
-        of.name = AttentionName::of_tensor(name).text();
-        for (std::size_t h = 0; h < heads; ++h) {
-          std::vector<double> sums(3);
-          for (std::size_t b = 0; b < samples; ++b) {
-            const double* map = numbers.data() + (b * heads + h) * n * n;
-            for (std::size_t i = before + m; i < n; ++i) {
-              sums[0] += map[i * n + i - 1];
-              sums[1] += map[i * n + i - m];
-              sums[2] += map[i * n + i - (m - 1)];
-            }
-          }
-          for (double& sum : sums) sum /= static_cast<double>(samples * m);
-          of.heads.push_back(std::move(sums));
+  const auto take = [&](const PassTensor& what, const Tensor& tensor) {
+    if (what.quantity != PassTensor::Quantity::weights) return;
+    const Tensor maps = tensor.converted(DType::float64);
+    const auto numbers = maps.values<double>();
+    const std::size_t samples = maps.shape()[0], heads = maps.shape()[1], n = maps.shape()[2];
+    InductionHeads& of = all.emplace_back();
+    of.name = what.place.attention().text();
+    for (std::size_t h = 0; h < heads; ++h) {
+      std::vector<double> sums(3);
+      for (std::size_t b = 0; b < samples; ++b) {
+        const double* map = numbers.data() + (b * heads + h) * n * n;
+        for (std::size_t i = before + m; i < n; ++i) {
+          sums[0] += map[i * n + i - 1];
+          sums[1] += map[i * n + i - m];
+          sums[2] += map[i * n + i - (m - 1)];
         }
-      });
+      }
+      for (double& sum : sums) sum /= static_cast<double>(samples * m);
+      of.heads.push_back(std::move(sums));
+    }
+  };
+  run_model({model, folder.weights, test, computing}, {{.tensor = take}});
   return all;
 }
 
@@ -243,11 +247,9 @@ std::vector<HeadDifference> head_differences(const ModelRequest& request,
                                              const std::vector<std::size_t>& layers) {
   const ModelFolder& folder = *request.folder;
   const Architecture& model = folder.architecture;
-  ModelRequest whole = request;
-  whole.inside = {};
-  whole.lens = {};
-  whole.logits = whole.stages = whole.weights = false;
-  const std::vector<std::vector<double>> base = predicted(whole);
+  ModelOptions whole = request.options;
+  whole.wanted = {.weights = false, .predicted = request.options.wanted.predicted};
+  const std::vector<std::vector<double>> base = predicted(request, whole);
   if (base.empty()) refuse_without_predictions();
   const auto likeliest = [](const std::vector<double>& scores) {
     return static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) -
@@ -259,9 +261,9 @@ std::vector<HeadDifference> head_differences(const ModelRequest& request,
     check_layer_with_map(stack, layer, "HeadsOptions::without_heads_of");
     const ModelPlace place{last_stack_of(model), layer};
     for (std::size_t head = 0; head < model.heads; ++head) {
-      ModelRequest without = whole;
+      ModelOptions without = whole;
       without.heads_off.push_back(place.with_head(head));
-      const std::vector<std::vector<double>> now = predicted(without);
+      const std::vector<std::vector<double>> now = predicted(request, without);
       HeadDifference& difference = all.emplace_back();
       difference.layer = place.text();
       difference.head = head;
@@ -291,7 +293,7 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
     throw input_error(translated("the checkpoint has no head that gives logits"), "/patch",
                       translated("use the folder of the whole model"));
   }
-  if (!request.heads_off.empty()) {
+  if (!request.options.heads_off.empty()) {
     throw Error(ErrorKind::usage, translated("heads are patched in the model as it is"),
                 "DocumentOptions::heads_off",
                 translated("leave it out, or patch one part by DocumentOptions::patch_at"));
@@ -308,10 +310,10 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
   std::vector<std::size_t> ids;
   ids.reserve(tokens.size());
   for (const std::string& token : tokens) ids.push_back(token_named(token, folder, field));
-  ModelOptions options = request;
+  ModelOptions options = request.options;
   options.patch = patch;
-  const HeadEffects effects =
-      patch_every_head(model, folder.weights, request.texts.of_sample(0), options, ids);
+  const ModelTexts text = request.texts.of_sample(0);
+  const HeadEffects effects = patch_every_head({model, folder.weights, text, options}, ids);
   HeadPatches patches{token_text(folder, effects.tokens[0]),
                       token_text(folder, effects.tokens[1]),
                       effects.own,

@@ -15,19 +15,22 @@ namespace attn {
 /// Tensors with their names, in the order in which a result has them.
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-/// Asks a model's pass for the norms of terms of every layer; the tensors are put into `tensors`
+/// Takes the norms of terms of every layer of a model's pass; the tensors are put into `tensors`
 /// while it runs: `layers.0.self.norms` [B,H,L,L], `layers.0.self.norms_of_all_heads` [B,L,L],
 /// `layers.0.self.block_norms` [B,L,L], `layers.0.self.mixing` [B,L]. Throws Error(input) as
 /// check_term_norms(), and Error(usage) for a patch and means of heads.
-void watch_norms(ModelRequest& request, NamedTensors& tensors);
+PassObserver norms_into(NamedTensors& tensors, const ModelRequest& request);
 
-/// Asks a model's pass for what each layer's states would say: "lens.ids" and
-/// "lens.probabilities" [B,layers,L,k] once it has run.
+/// What each layer's states of a model would say: "lens.ids" and "lens.probabilities"
+/// [B,layers,L,k] once the pass has run.
 class Lens {
  public:
   /// `likeliest` tokens a position. Throws Error(input) if the model has no head. Keeps references
-  /// to the request, which must not move.
-  Lens(ModelRequest& request, std::size_t likeliest);
+  /// to the request.
+  Lens(const ModelRequest& request, std::size_t likeliest);
+
+  /// Looks through a pass; must not outlive this object, which must not be moved.
+  PassObserver observer();
 
   void finish(NamedTensors& tensors, std::vector<LensTokens>& lens) const;
 

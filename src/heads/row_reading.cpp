@@ -73,16 +73,16 @@ class SampleReading {
 /// A pass of a model whose rows come layer by layer, in each sample by sample.
 class PassReading {
  public:
-  PassReading(Plan& plan, const HeadCounting& counting, const HeadsCorpusOptions* corpus,
+  PassReading(const Plan& plan, const HeadCounting& counting, const HeadsCorpusOptions* corpus,
               bool scores, const std::function<void(const TextNumbers&)>& take)
       : plan_(plan),
-        model_(std::get<ModelRequest>(plan.computation)),
+        model_(*model_of(plan)),
         counting_(counting),
         corpus_(corpus),
         take_(take),
         sinks_(layers_with_sinks(model_.folder->architecture, model_.folder->weights,
                                  model_.folder->architecture.stacks[0])) {
-    if (scores) scores_.emplace(std::get<ModelRequest>(plan.computation), counting);
+    if (scores) scores_.emplace(model_, counting);
     for (const auto& ids : model_.texts.ids) {
       MapTokens& own = tokens_.emplace_back(model_tokens(*model_.folder, ids, counting));
       own.special.resize(ids.size());
@@ -94,28 +94,32 @@ class PassReading {
     }
   }
 
-  void take(std::size_t layer, std::size_t first, const Tensor& rows) {
-    if (first == 0) begin(layer, rows.shape()[1]);
-    reading_->add(rows, seen_.data() + first, model_.threads);
-    if (first + rows.shape()[2] == positions_[sample_].rows) finish(layer);
+  // Observers of the pass.
+  std::vector<PassObserver> observers() {
+    std::vector<PassObserver> all{{.rows = [this](const SamplePlace& at, std::size_t first,
+                                                  const Tensor& rows) { take(at, first, rows); }}};
+    if (scores_) all.push_back(scores_->observer());
+    return all;
   }
 
  private:
-  // Finds the attention of a layer by its number: the plan has none for layers without a map.
-  const PlannedAttention& attention_of(std::size_t layer) const {
-    return *std::ranges::find_if(plan_.attentions, [&](const PlannedAttention& attention) {
-      return attention.name.layer() == layer;
-    });
+  void take(const SamplePlace& at, std::size_t first, const Tensor& rows) {
+    if (first == 0) begin(at, rows.shape()[1]);
+    reading_->add(rows, seen_.data() + first, model_.options.threads);
+    if (first + rows.shape()[2] == positions_[at.sample].rows) finish(at);
   }
 
-  void begin(std::size_t layer, std::size_t heads) {
-    const PlannedAttention& attention = attention_of(layer);
-    positions_[sample_].sinks = sinks_[layer];
-    reading_.emplace(positions_[sample_], heads, counting_, sample_ == 0 ? corpus_ : nullptr);
-    if (scores_) reading_->add(scores_->take(attention.name.text()));
-    Geometry geometry = attention.geometry;
+  void begin(const SamplePlace& at, std::size_t heads) {
+    const std::size_t layer = at.place.layer;
+    const AttentionName name = at.place.attention();
+    MapPositions& positions = positions_[at.sample];
+    positions.sinks = sinks_[layer];
+    reading_.emplace(positions, heads, counting_, at.sample == 0 ? corpus_ : nullptr);
+    if (scores_) reading_->add(scores_->take(name));
+    Geometry geometry =
+        std::ranges::find(plan_.attentions, name, &PlannedAttention::name)->geometry;
     geometry.batch = 1;
-    geometry.queries = geometry.keys = positions_[sample_].rows;
+    geometry.queries = geometry.keys = positions.rows;
     const Visibility visibility(stack_mask(model_.folder->architecture.stacks[0], layer), geometry,
                                 {});
     seen_.clear();
@@ -125,16 +129,15 @@ class PassReading {
     }
   }
 
-  void finish(std::size_t layer) {
+  void finish(const SamplePlace& at) {
     for (HeadValues& own : reading_->values()) values_.push_back(own);
-    if (sample_ == 0) {
+    if (at.sample == 0) {
       by_offset_ = reading_->by_offset();
       first_ = reading_->first();
     }
-    if (++sample_ < positions_.size()) return;
-    take_({attention_of(layer).name.text(), means_of_samples(values_, positions_.size()),
+    if (at.sample + 1 < positions_.size()) return;
+    take_({at.place.attention().text(), means_of_samples(values_, positions_.size()),
            std::move(by_offset_), longest_of(model_.texts.ids), std::move(first_)});
-    sample_ = 0;
     values_.clear();
   }
 
@@ -146,7 +149,6 @@ class PassReading {
   const std::vector<bool> sinks_;  // whether a layer has sink logits
   std::vector<MapTokens> tokens_;
   std::vector<MapPositions> positions_;  // of each sample
-  std::size_t sample_ = 0;               // that rows come of
   std::vector<std::size_t> seen_;
   std::optional<ScoreReading> scores_;  // absent = not wanted
   std::optional<SampleReading> reading_;
@@ -158,7 +160,7 @@ class PassReading {
 }  // namespace
 
 bool reads_by_rows(const Plan& plan) {
-  const auto* model = std::get_if<ModelRequest>(&plan.computation);
+  const ModelRequest* const model = model_of(plan);
   if (model == nullptr || model->folder->architecture.encoder_decoder()) return false;
   constexpr std::size_t most_weights = std::size_t{1} << 26U;
   const std::size_t length = longest_of(model->texts.ids);
@@ -167,16 +169,16 @@ bool reads_by_rows(const Plan& plan) {
 }
 
 void ask_for_rows(Plan& plan) {
-  std::get<ModelRequest>(plan.computation).rows = [](std::size_t, std::size_t, const Tensor&) {};
+  model_of(plan)->options.wanted.by_rows = true;
 }
 
-std::vector<std::string> walk_rows(Plan& plan, const HeadCounting& counting,
+std::vector<std::string> walk_rows(const Plan& plan, const HeadCounting& counting,
                                    const HeadsCorpusOptions* corpus, bool scores,
-                                   const std::function<void(const TextNumbers&)>& take) {
+                                   const std::function<void(const TextNumbers&)>& take,
+                                   std::vector<PassObserver> observers) {
   PassReading reading(plan, counting, corpus, scores, take);
-  return compute_rows(plan, [&](std::size_t layer, std::size_t first, const Tensor& rows) {
-    reading.take(layer, first, rows);
-  });
+  std::ranges::move(reading.observers(), std::back_inserter(observers));
+  return compute(plan, {}, std::move(observers)).warnings;
 }
 
 }  // namespace attn

@@ -202,7 +202,7 @@ class LayerPass {
       if (self && options_.rows && request.weights) {
         heads = by_rows(request);
       } else {
-        result = attend(request);
+        result = attend(request, options_.progress);
         heads = std::exchange(result.output, {});
       }
       if (options_.inside) (self ? step_.self_request : step_.cross_request) = std::move(request);
@@ -232,7 +232,7 @@ class LayerPass {
     const std::size_t length = std::get<ScaledDotProduct>(request.score).query.shape()[1];
     return attend_by_queries(
         request, std::max<std::size_t>(16, weights_at_a_time / (spec_.heads.value_or(1) * length)),
-        options_.rows);
+        options_.rows, options_.progress);
   }
 
   // down(f(gate x) ⊙ up x), or down(f(up x)) without a gate.

@@ -116,6 +116,7 @@ struct StepOptions {
   DeltaState* linear_state = nullptr;
   /// Takes the self-attention's weights some rows [1,H,count,L] at a time, in place of a whole map.
   std::function<void(std::size_t first, const Tensor& rows)> rows = {};
+  Progress progress = {};
 };
 
 /// The result of one layer.

@@ -190,12 +190,14 @@ namespace {
 
 // Hidden states stay in that precision up to the last layer. Tensors to look at are rounded as soon
 // as they are there, so that not all layers' weights are kept in double precision.
-TransformerResult transform_in(DType precision, const TransformerRequest& request) {
+TransformerResult transform_in(DType precision, const TransformerRequest& request,
+                               const Progress& progress) {
   TransformerResult result;
   Tensor x = states_of(request, precision);
   const Tensor memory = request.memory.converted(precision);
   for (std::size_t i = 0; i < request.layers.size(); ++i) {
-    LayerStep done = step(layer_of(request, i), x, memory, {.inside = request.stages});
+    LayerStep done =
+        step(layer_of(request, i), x, memory, {.inside = request.stages, .progress = progress});
     x = done.states;
     TransformerResult::Layer& layer = result.layers.emplace_back();
     layer.self = std::move(done.self);
@@ -228,14 +230,14 @@ double multiply_adds(const TransformerRequest& request) {
 
 }  // namespace
 
-TransformerResult transform(const TransformerRequest& request) {
+TransformerResult transform(const TransformerRequest& request, const Progress& progress) {
   check_transformer(request);
   if (single_precision_pays(request, multiply_adds(request))) {
-    TransformerResult result = transform_in(DType::float32, request);
+    TransformerResult result = transform_in(DType::float32, request, progress);
     // Numbers may leave the range of single precision on their way to a result within it.
     if (all_finite(result.output)) return result;
   }
-  TransformerResult result = transform_in(DType::float64, request);
+  TransformerResult result = transform_in(DType::float64, request, progress);
   result.output = result.output.converted(request.dtype);
   return result;
 }

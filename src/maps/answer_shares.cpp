@@ -71,7 +71,7 @@ Tensor AnswerShares::finish() const {
       all.insert(all.end(), from, from + static_cast<std::ptrdiff_t>(size));
     }
   }
-  return Tensor(shape(layers_.size()), std::move(all)).converted(request_.dtype);
+  return Tensor(shape(layers_.size()), std::move(all)).converted(request_.options.dtype);
 }
 
 }  // namespace attn

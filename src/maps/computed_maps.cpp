@@ -68,7 +68,7 @@ void name_bins(AttentionMap& map, const Pooling& pooling, const Shape& from) {
 AttentionMap map_of(const Plan& plan, const PlannedAttention& attention) {
   AttentionMap map;
   map.name = attention.name;
-  map.tensor = map.name.tensor(plan.options().pool ? "pooled_weights" : "weights");
+  map.tensor = map.name.tensor(plan.attention_options().pool ? "pooled_weights" : "weights");
   map.allowed_known = true;
   map.heads_only = attention.heads_only();
   map.heads_per_group = attention.geometry.heads / attention.geometry.kv_heads;
@@ -106,9 +106,9 @@ class Results {
 
 // Whether the weights are finite because that is what was computed of them.
 bool implies_weights(const Plan& plan, const Tensor& output) {
-  const AttentionOptions& options = plan.options();
+  const AttentionOptions& options = plan.attention_options();
   return output && !options.dropout && !options.weight_expression &&
-         not_finite(output, false, options.threads).count == 0;
+         not_finite(output, false, plan.options().threads).count == 0;
 }
 
 void put_attention(Results& results, AttentionResult result, std::size_t at, bool finite) {
@@ -127,7 +127,7 @@ void put_attention(Results& results, AttentionResult result, std::size_t at, boo
   if (result.pooled) {
     map.numbers = result.pooled;
     map.allowed = result.pooled_allowed;
-    name_bins(map, *results.plan().options().pool, result.pooled_from);
+    name_bins(map, *results.plan().attention_options().pool, result.pooled_from);
   }
   if (map.numbers) results.facts.shapes.emplace_back(map.tensor, map.numbers.shape());
   const auto put = [&](const char* quantity, Tensor& tensor) {
@@ -176,7 +176,8 @@ Gradients named_gradients(const Plan& plan) {
           [&](const ProjectedAttentionRequest& request) {
             return gradients(request, plan.output_gradient);
           },
-          [](const auto&) { return Gradients(); }},
+          [](const TransformerRequest&) { return Gradients(); },
+          [](const ModelRequest&) { return Gradients(); }},
       plan.computation);
   Gradients named;
   for (const auto& [ours, by_rows] : computed) {
@@ -265,12 +266,13 @@ class ModelMaps {
   ModelMaps(const Plan& plan, const ModelRequest& request)
       : plan_(plan), request_(request), given_(plan.attentions.size(), false) {}
 
-  // Number of the attention whose weights have this name.
-  std::optional<std::size_t> find(const std::string& weights) const {
-    for (std::size_t at = 0; at < plan_.attentions.size(); ++at) {
-      if (plan_.attentions[at].name.tensor("weights") == weights) return at;
-    }
-    return std::nullopt;
+  // Number of the attention whose weights these are.
+  std::optional<std::size_t> find(const PassTensor& tensor) const {
+    if (tensor.quantity != PassTensor::Quantity::weights) return std::nullopt;
+    const auto found =
+        std::ranges::find(plan_.attentions, tensor.place.attention(), &PlannedAttention::name);
+    if (found == plan_.attentions.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - plan_.attentions.begin());
   }
 
   AttentionMap give(std::size_t at, Tensor weights) {
@@ -302,45 +304,56 @@ class ModelMaps {
   std::vector<std::pair<const PlannedAttention*, Tensor>> seen_;
 };
 
+// Whether reports name the shape of a result: of weights, and of what leaves the model.
+bool is_reported(const PassTensor& result) {
+  using enum PassTensor::Quantity;
+  using Stack = ModelPlace::Stack;
+  const Stack stack = result.place.stack;
+  return result.quantity == weights || result.quantity == pooling || result.quantity == logits ||
+         (result.quantity == output && (stack == Stack::only || stack == Stack::decoder));
+}
+
 // Looks at a tensor of a model. Scores that are not hidden are in what is masked.
-void look_at(NotFiniteNumbers& not_finite, const std::string& name, const Tensor& tensor) {
-  if (name.ends_with(".scores") || name.ends_with(".capped")) return;
-  if (!name.ends_with(".weights")) {
-    not_finite.look_at(name, tensor);
+void look_at(NotFiniteNumbers& not_finite, const PassTensor& what, const Tensor& tensor) {
+  using enum PassTensor::Quantity;
+  if (what.quantity == scores || what.quantity == capped) return;
+  if (what.quantity != weights && what.quantity != pooling) {
+    not_finite.look_at(what.name(), tensor);
   } else {
-    not_finite.look_at_weights(name, tensor, AttentionName::of_tensor(name).is_self());
+    not_finite.look_at_weights(what.name(), tensor,
+                               what.quantity == weights && !what.place.crosses());
   }
 }
 
-void put_model(Results& results, const ModelRequest& request) {
+void put_model(Results& results, const ModelRequest& request, const Progress& progress,
+               std::vector<PassObserver> observers) {
   const Plan& plan = results.plan();
-  if (!request.predicted.empty()) results.facts.predictions.resize(request.predicted.size());
+  const WantedResults& wanted = request.options.wanted;
+  if (!wanted.predicted.empty()) results.facts.predictions.resize(wanted.predicted.size());
   ModelMaps maps(plan, request);
   AnswerShares shares(request);
-  run_model(
-      request.folder->architecture, request.folder->weights, request.texts, request,
-      [&](const std::string& name, Tensor tensor) {
-        look_at(results.not_finite, name, tensor);
-        const bool weights = name.ends_with(".weights");
-        if (weights || name == "output" || name == "logits") {
-          results.facts.shapes.emplace_back(name, tensor.shape());
-        }
-        const auto at = weights ? maps.find(name) : std::nullopt;
-        if (at && shares.reads(plan.attentions[*at].name)) {
-          shares.add(plan.attentions[*at].name, tensor);
-        }
-        results.put(name, tensor);
-        if (at) results.put(maps.give(*at, std::move(tensor)), *at);
-      },
-      [&](std::size_t sample, std::size_t position, const Tensor& logits) {
-        results.not_finite.look_at_logits(sample, position, logits);
-        results.facts.predictions[sample].push_back(
-            prediction_of(position, logits, *request.folder));
-      });
+  PassObserver& own = observers.emplace_back();
+  own.progress = progress;
+  own.tensor = [&](const PassTensor& what, Tensor tensor) {
+    look_at(results.not_finite, what, tensor);
+    const std::string name = what.name();
+    if (is_reported(what)) results.facts.shapes.emplace_back(name, tensor.shape());
+    const auto at = maps.find(what);
+    if (at && shares.reads(plan.attentions[*at].name)) {
+      shares.add(plan.attentions[*at].name, tensor);
+    }
+    results.put(name, tensor);
+    if (at) results.put(maps.give(*at, std::move(tensor)), *at);
+  };
+  own.predicted = [&](std::size_t sample, std::size_t position, const Tensor& logits) {
+    results.not_finite.look_at_logits(sample, position, logits);
+    results.facts.predictions[sample].push_back(prediction_of(position, logits, *request.folder));
+  };
+  run_model(request.pass(), observers);
   Tensor shared = shares.finish();
   if (shared) results.not_finite.look_at("shares", shared);
   results.put("shares", std::move(shared));
-  if (request.rows) return;
+  if (wanted.by_rows) return;
   for (std::size_t at = 0; at < plan.attentions.size(); ++at) {
     if (!maps.is_given(at)) results.put(maps.give(at, {}), at);
   }
@@ -348,30 +361,28 @@ void put_model(Results& results, const ModelRequest& request) {
 
 }  // namespace
 
-ComputedFacts compute(const Plan& plan, const ComputedConsumer& consumer) {
+ComputedFacts compute(const Plan& plan, const ComputedConsumer& consumer,
+                      std::vector<PassObserver> observers) {
   Results results(plan, consumer);
-  std::visit(Overloaded{[&](const ModelRequest& request) { put_model(results, request); },
+  const Progress& progress = consumer.progress;
+  std::visit(Overloaded{[&](const ModelRequest& request) {
+                          put_model(results, request, progress, std::move(observers));
+                        },
                         [&](const AttentionRequest& request) {
-                          put_all(results, attend(request));
+                          put_all(results, attend(request, progress));
                           put_gradients(results);
                         },
                         [&](const ProjectedAttentionRequest& request) {
-                          put_all(results, attend_projected(request));
+                          put_all(results, attend_projected(request, progress));
                           put_gradients(results);
                         },
                         [&](const TransformerRequest& request) {
-                          put_all(results, transform(request), request.decoder);
+                          put_all(results, transform(request, progress), request.decoder);
                           put_gradients(results);
                         }},
              plan.computation);
   results.facts.warnings = results.not_finite.warnings();
   return std::move(results.facts);
-}
-
-std::vector<std::string> compute_rows(const Plan& plan, const TakeMapRows& take) {
-  Plan by_rows = plan;
-  std::get<ModelRequest>(by_rows.computation).rows = take;
-  return compute(by_rows, {}).warnings;
 }
 
 Prediction prediction_of(std::size_t position, const Tensor& logits, const ModelFolder& folder) {

@@ -20,11 +20,12 @@ namespace attn {
 struct ComputedConsumer {
   /// Takes each tensor of the result under its name in result.json, in the order of the result. A
   /// model's, which are those of foreseen_tensors(), come as soon as each is computed.
-  std::function<void(NamedTensor tensor)> tensor;
+  std::function<void(NamedTensor tensor)> tensor = {};
   /// Takes the map of attention number `attention` of the plan, after its tensors. Its `planned`
   /// points into the plan. Maps of attentions whose weights are not asked for have no numbers, and
   /// a model's of these come last. None come where the rows of a model are taken.
-  std::function<void(AttentionMap map, std::size_t attention)> map;
+  std::function<void(AttentionMap map, std::size_t attention)> map = {};
+  Progress progress = {};
 };
 
 /// Facts of a computation that are there when it ends.
@@ -35,15 +36,10 @@ struct ComputedFacts {
   std::vector<std::string> warnings;  ///< of numbers that are NaN or infinite
 };
 
-/// Computes a plan. Throws Error as attend() and run_model() do.
-ComputedFacts compute(const Plan& plan, const ComputedConsumer& consumer);
-
-/// Takes rows [1,H,count,Lk] of layer `layer`, of queries from `first` on: layer by layer, of each
-/// sample by sample.
-using TakeMapRows = std::function<void(std::size_t layer, std::size_t first, const Tensor& rows)>;
-
-/// Computes a model's plan whose maps are too large to be held. Returns ComputedFacts::warnings.
-std::vector<std::string> compute_rows(const Plan& plan, const TakeMapRows& take);
+/// Computes a plan. `observers` are further ones of a model's pass. Throws Error as attend() and
+/// run_model() do.
+ComputedFacts compute(const Plan& plan, const ComputedConsumer& consumer,
+                      std::vector<PassObserver> observers = {});
 
 /// The ten likeliest tokens by the logits [..,V] of one position.
 Prediction prediction_of(std::size_t position, const Tensor& logits, const ModelFolder& folder);

@@ -70,6 +70,17 @@ std::string title_of(RowStep step, const Score& score) {
   return {};
 }
 
+// The title of what is written at a place: by an attention, or what leaves a layer.
+std::string title_of(const ModelPlace& place) {
+  using Stack = ModelPlace::Stack;
+  const std::string layer =
+      place.stack == Stack::decoder   ? translated("Decoder layer {1}", place.layer)
+      : place.stack == Stack::encoder ? translated("Encoder layer {1}", place.layer)
+                                      : translated("Layer {1}", place.layer);
+  if (place.part == ModelPlace::Part::self) return translated("{1}: self-attention", layer);
+  return place.crosses() ? translated("{1}: cross-attention", layer) : layer;
+}
+
 // The step that a tensor of an attention is the result of, where its own type alone does not hold a
 // number.
 std::string step_of_tensor(std::string_view tensor, const AttentionOptions& options,
@@ -147,7 +158,7 @@ void NotFiniteNumbers::look_at_weights(const std::string& name, const Tensor& we
 void NotFiniteNumbers::look_at(const AttentionName& name, const AttentionResult& result,
                                bool implied) {
   const auto* const request = std::get_if<AttentionRequest>(&plan_.computation);
-  const bool hides = plan_.options().score_expression ||
+  const bool hides = plan_.attention_options().score_expression ||
                      (request != nullptr && std::holds_alternative<GivenScores>(request->score));
   // What a mask hides may hold anything.
   const auto look_at_scores = [&](const char* quantity, const Tensor& scores) {
@@ -286,7 +297,6 @@ std::string NotFiniteNumbers::step_of(const Found& found,
 std::string NotFiniteNumbers::step_of(const Found& found, const TransformerRequest& request) const {
   TransformerRequest own = request;
   own.weights = own.stages = false;
-  own.progress = {};
   Tensor x = states_of(own, DType::float64);
   const Tensor memory = own.memory.converted(DType::float64);
   if (is_faulty(x)) return input_text("x");
@@ -313,43 +323,28 @@ std::string NotFiniteNumbers::step_of(const Found& found, const TransformerReque
 }
 
 std::string NotFiniteNumbers::step_of(const Found& found, const ModelRequest& request) const {
-  ModelRequest own = request;
-  own.layers = std::vector<std::size_t>{};
-  own.weights = own.stages = own.logits = false;
-  own.predicted.clear();
-  own.inside = {};
-  own.requests = {};
-  own.rows = {};
-  own.finished = {};
-  own.lens = {};
-  own.progress = {};
-  std::string first;
-  const auto note = [&first](const Tensor& numbers, const std::string& title) {
-    if (first.empty() && is_faulty(numbers)) first = title;
-  };
+  ModelOptions options = request.options;
+  options.wanted = {.weights = false};
   const Architecture& model = request.folder->architecture;
-  for (std::size_t stack = 0; stack < model.stacks.size(); ++stack) {
-    const bool crosses = model.stacks[stack].crosses;
-    for (std::size_t n = 0; n < model.stacks[stack].layers.size(); ++n) {
-      const std::string layer = !model.encoder_decoder() ? translated("Layer {1}", n)
-                                : crosses                ? translated("Decoder layer {1}", n)
-                                                         : translated("Encoder layer {1}", n);
-      const auto watch = [&](ModelPlace::Part part, std::string title) {
-        own.watches.push_back({{stack_of(model, model.stacks[stack]), n, part},
-                               [note, title = std::move(title)](
-                                   std::size_t, const Tensor& numbers) { note(numbers, title); }});
-      };
-      watch(ModelPlace::Part::self, translated("{1}: self-attention", layer));
-      if (crosses) watch(ModelPlace::Part::cross, translated("{1}: cross-attention", layer));
-      watch(ModelPlace::Part::residual, layer);
+  std::string first;
+  PassObserver looking;
+  for (const ModelStack& stack : model.stacks) {
+    for (std::size_t n = 0; n < stack.layers.size(); ++n) {
+      const ModelPlace::Stack name = stack_of(model, stack);
+      looking.places.push_back({name, n});
+      if (stack.crosses) looking.places.push_back({name, n, ModelPlace::Part::cross});
+      looking.places.push_back({name, n, ModelPlace::Part::residual});
     }
   }
-  run_model(model, request.folder->weights, request.texts, own,
-            [&](const std::string& name, const Tensor& tensor) {
-              const bool embedded = quantity_of(name) == "embedded";
-              note(tensor, embedded ? translated("The token's embedding")
-                                    : translated("What leaves the model"));
-            });
+  looking.written = [&](const SamplePlace& at, const Tensor& numbers) {
+    if (first.empty() && is_faulty(numbers)) first = title_of(at.place);
+  };
+  looking.tensor = [&](const PassTensor& what, const Tensor& numbers) {
+    if (!first.empty() || !is_faulty(numbers)) return;
+    first = what.quantity == PassTensor::Quantity::embedded ? translated("The token's embedding")
+                                                            : translated("What leaves the model");
+  };
+  run_model({model, request.folder->weights, request.texts, options}, {looking});
   if (first.empty() && quantity_of(found.tensor) == "logits") {
     first = translated("The likeliest tokens");
   }

@@ -61,7 +61,7 @@ std::optional<SeenPicture> picture_of(const Plan& plan) {
     if (token.name == "grid") grid = token.tensor;
   }
   std::optional<SeenPicture> picture = seen(image, grid);
-  const auto* model = std::get_if<ModelRequest>(&plan.computation);
+  const ModelRequest* const model = model_of(plan);
   if (picture && model != nullptr && model->folder->architecture.vision) {
     picture->patch = model->folder->architecture.vision->patch;
   }

@@ -198,10 +198,6 @@ struct Architecture {
   const Architecture& of(const ModelStack& stack) const noexcept {
     return !encoder || stack.crosses ? *this : *encoder;
   }
-  /// Name of a stack in the names of its results: "" if it is the only one.
-  std::string_view result_stack(const ModelStack& stack) const {
-    return !encoder_decoder() ? "" : stack.crosses ? "decoder" : "encoder";
-  }
 };
 
 /// Reads config.json by the row of its `model_type`, or by `row` if the user gives one. Throws

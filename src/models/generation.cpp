@@ -7,46 +7,34 @@
 #include <variant>
 
 #include "attention/positions.hpp"
+#include "models/pass_changes.hpp"
 #include "support/work_budget.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
 
-// Options of the same computation that asks for no result.
-ModelOptions without_results(const ModelOptions& options) {
-  ModelOptions own;
-  own.dtype = options.dtype;
-  own.threads = options.threads;
-  own.weights = false;
-  own.heads_off = options.heads_off;
-  return own;
-}
-
 // What the encoder makes of a text; absent in models without one.
-Tensor encoded(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& texts,
-               ModelOptions options) {
-  if (!model.encoder_decoder()) return {};
-  const ModelPlace last{ModelPlace::Stack::encoder, model.stacks[0].layers.size() - 1,
-                        ModelPlace::Part::residual};
-  options.last = last;
-  Tensor memory;
-  options.watches.push_back({last, [&](std::size_t, Tensor& states) { memory = states; }});
-  run_model(model, weights, texts, options, [](const std::string&, const Tensor&) {});
-  const std::string prefix = find_prefix(weights, model);
-  return read_stack(model, weights, model.stacks[0], prefix, options).finish(memory);
+Tensor encoded(const ModelPass& pass) {
+  if (!pass.model.encoder_decoder()) return {};
+  const ModelStack& encoder = pass.model.stacks.front();
+  ModelOptions options = pass.options;
+  options.wanted.last = {ModelPlace::Stack::encoder, encoder.layers.size() - 1};
+  const ModelPass to_there{pass.model, pass.weights, pass.texts, options};
+  return read_stack(to_there, encoder).finish(run_changed(to_there, {}, {}).front());
 }
 
 }  // namespace
 
-CachedPass::CachedPass(const Architecture& model, const CheckpointWeights& weights,
-                       const ModelTexts& texts, const ModelOptions& options)
-    : model_(model),
-      options_(without_results(options)),
-      stack_(
-          read_stack(model, weights, model.stacks.back(), find_prefix(weights, model), options_)),
-      head_(read_head(model, weights, find_prefix(weights, model))),
-      memory_(encoded(model, weights, texts, options_)),
+CachedPass::CachedPass(const ModelPass& pass)
+    : model_(pass.model),
+      options_{.dtype = pass.options.dtype,
+               .threads = pass.options.threads,
+               .heads_off = pass.options.heads_off,
+               .wanted = {.weights = false}},
+      stack_(read_stack({model_, pass.weights, pass.texts, options_}, model_.stacks.back())),
+      head_(read_head(model_, pass.weights)),
+      memory_(encoded({model_, pass.weights, pass.texts, options_})),
       caches_(stack_.count) {
   for (std::size_t n = 0; n < stack_.count; ++n) layers_.push_back(stack_.layer(n));
 }
@@ -105,14 +93,12 @@ Tensor CachedPass::logits(const Tensor& states, std::size_t first, std::size_t c
   return head_.logits(rows, model_.eps, options_.threads).converted(DType::float64);
 }
 
-Answer answer_to(const Architecture& model, const CheckpointWeights& weights,
-                 const ModelTexts& texts, std::size_t sample, const AnswerRequest& request,
-                 const ModelOptions& options,
+Answer answer_to(const ModelPass& pass, std::size_t sample, const AnswerRequest& request,
                  const std::function<void(std::size_t done)>& generated) {
-  const ModelTexts own = texts.of_sample(sample);
-  check_texts(model, weights, own);
-  std::vector<std::int64_t> ids = own.read_by(model.stacks.back()).front();
-  CachedPass reading(model, weights, own, options);
+  const ModelTexts own = pass.texts.of_sample(sample);
+  check_texts(pass.model, pass.weights, own);
+  std::vector<std::int64_t> ids = own.read_by(pass.model.stacks.back()).front();
+  CachedPass reading({pass.model, pass.weights, own, pass.options});
   Answer answer;
   const auto add = [&](std::int64_t id, std::span<const double> logits) {
     answer.ids.push_back(id);
@@ -138,8 +124,8 @@ Answer answer_to(const Architecture& model, const CheckpointWeights& weights,
   }
   const std::vector<std::int64_t> prompt = ids;
   std::vector<std::int64_t> text = prompt;
-  const AnswerSoFar so_far{model.encoder_decoder() ? own.ids.front() : prompt, text, prompt.size(),
-                           request.most_tokens, request.end_ids};
+  const AnswerSoFar so_far{pass.model.encoder_decoder() ? own.ids.front() : prompt, text,
+                           prompt.size(), request.most_tokens, request.end_ids};
   while (answer.ids.size() < request.most_tokens) {
     const Tensor states = reading.read(ids);
     const Tensor last = reading.logits(states, ids.size() - 1, 1);

@@ -38,11 +38,9 @@ struct Answer {
 /// whole text up to its end gives.
 class CachedPass {
  public:
-  /// `texts` has one sample, of which an encoder-decoder's encoder reads its part here. The options
-  /// are those of a pass without results; heads that are off are those that write zeros. Refers to
-  /// model and weights, which must have passed check_weights().
-  CachedPass(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& texts,
-             const ModelOptions& options);
+  /// The pass has one sample, of which an encoder-decoder's encoder reads its part here. Of its
+  /// options no results are read; heads that are off write zeros. Refers to model and weights.
+  explicit CachedPass(const ModelPass& pass);
   CachedPass(const CachedPass&) = delete;
   CachedPass& operator=(const CachedPass&) = delete;
   ~CachedPass() = default;
@@ -73,9 +71,7 @@ class CachedPass {
 
 /// The answer to the text of one sample. `generated` is called after each generated token with
 /// their number; it may be empty. Throws Error(input) as run_model() does.
-Answer answer_to(const Architecture& model, const CheckpointWeights& weights,
-                 const ModelTexts& texts, std::size_t sample, const AnswerRequest& request,
-                 const ModelOptions& options,
+Answer answer_to(const ModelPass& pass, std::size_t sample, const AnswerRequest& request,
                  const std::function<void(std::size_t done)>& generated = {});
 
 }  // namespace attn

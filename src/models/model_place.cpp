@@ -35,13 +35,6 @@ std::string_view name_of(Part part) {
   return std::ranges::find(part_names, part, &decltype(part_names)::value_type::second)->first;
 }
 
-// "encoder", "decoder" or "".
-std::string_view name_of(ModelPlace::Stack stack) {
-  return stack == ModelPlace::Stack::encoder   ? "encoder"
-         : stack == ModelPlace::Stack::decoder ? "decoder"
-                                               : "";
-}
-
 // Takes what comes before the first point, and the point.
 std::string_view take_word(std::string_view& text) {
   const std::string_view word = text.substr(0, text.find('.'));
@@ -103,6 +96,20 @@ std::string ModelPlace::text() const {
 
 AttentionName ModelPlace::attention() const {
   return {name_of(stack), layer, crosses() ? "cross" : "self"};
+}
+
+std::string_view name_of(ModelPlace::Stack stack) {
+  switch (stack) {
+    case ModelPlace::Stack::only:
+      return "";
+    case ModelPlace::Stack::encoder:
+      return "encoder";
+    case ModelPlace::Stack::decoder:
+      return "decoder";
+    case ModelPlace::Stack::captions:
+      break;
+  }
+  return "text";
 }
 
 bool is_before(const ModelPlace& a, const ModelPlace& b) {

@@ -15,7 +15,12 @@ namespace attn {
 /// A place in a model: a layer's attention, one of its heads, another part of a layer, or a term of
 /// the residual stream that no layer writes. Layers, heads and positions count from 0.
 struct ModelPlace {
-  enum class Stack { only, encoder, decoder };
+  enum class Stack {
+    only,
+    encoder,
+    decoder,
+    captions  ///< of a model of pictures: its texts'
+  };
   enum class Part {
     // Of no layer: terms of the embedding, what leaves a stack, and biases together.
     embedding,
@@ -64,6 +69,9 @@ struct ModelPlace {
 
   bool operator==(const ModelPlace&) const = default;
 };
+
+/// "", "encoder", "decoder" or "text", as names of results begin.
+std::string_view name_of(ModelPlace::Stack stack);
 
 /// Whether a pass leaves the layer of `a` before that of `b`.
 bool is_before(const ModelPlace& a, const ModelPlace& b);

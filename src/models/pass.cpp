@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 
 #include "attn/attention.hpp"
 #include "attn/error.hpp"
 
-#include "attention/attention_name.hpp"
 #include "attention/score_stages.hpp"
 #include "io/json_value.hpp"
 #include "models/contact_head.hpp"
@@ -126,64 +126,92 @@ void check_texts(const Architecture& model, const CheckpointWeights& weights,
   }
 }
 
+using Part = ModelPlace::Part;
+using Quantity = PassTensor::Quantity;
+
+std::string PassTensor::name() const {
+  // In the order of the quantities.
+  constexpr std::array names{"embedded", "weights", "scores",          "capped",
+                             "masked",   "lse",     "output",          "contacts",
+                             "output",   "logits",  "pooling.weights", "similarity"};
+  static_assert(names.size() == static_cast<std::size_t>(Quantity::similarity) + 1);
+  const std::string own = names[static_cast<std::size_t>(quantity)];
+  if (quantity >= Quantity::weights && quantity <= Quantity::lse) {
+    return place.attention().tensor(own);
+  }
+  if (quantity == Quantity::states) return layer_prefix(name_of(place.stack), place.layer) + own;
+  // What leaves the decoder leaves the model.
+  const bool of_model = place.stack == ModelPlace::Stack::decoder && quantity != Quantity::embedded;
+  return AttentionName(of_model ? "" : name_of(place.stack)).tensor(own);
+}
+
 namespace {
 
-// Request to the stack of texts.
-ModelTexts texts_of(const ModelTexts& pictures) {
-  ModelTexts texts;
-  texts.ids = pictures.captions;
-  texts.place = pictures.place;
-  return texts;
-}
-ModelOptions options_of_texts(const ModelOptions& pictures) {
-  ModelOptions options = pictures;
-  options.inside = {};
-  options.rows = {};
-  options.requests = {};
-  options.lens = {};
-  options.predicted.clear();
-  options.heads_off.clear();
-  options.watches.clear();
-  options.logits = false;
-  return options;
-}
+/// The observers of a pass as one.
+class Observers {
+ public:
+  explicit Observers(const std::vector<PassObserver>& all) : all_(all) {}
 
-// Hands what a layer writes to the watches of the layer, `sample` being the one that is computed.
-// Returns the function for the states that leave it; empty = none is wanted.
-std::function<void(Tensor&)> watch(const ModelOptions& options, const ModelPlace& layer,
-                                   const std::size_t& sample, StepOptions& step) {
-  std::function<void(Tensor&)> states;
-  for (const LayerWatch& one : options.watches) {
-    if (one.place.stack != layer.stack || one.place.layer != layer.layer) continue;
-    using Part = ModelPlace::Part;
-    auto& to = one.place.part == Part::self           ? step.self_heads
-               : one.place.part == Part::cross        ? step.cross_heads
-               : one.place.part == Part::feed_forward ? step.feed_forward
-                                                      : states;
-    to = [&one, &sample, before = std::move(to)](Tensor& numbers) {
-      if (before) before(numbers);
-      one.take(sample, numbers);
-    };
+  /// Whether one of them has the function.
+  template <class Take>
+  bool any(Take PassObserver::*take) const {
+    return std::ranges::any_of(all_, [&](const PassObserver& one) { return bool(one.*take); });
   }
-  return states;
-}
+  /// Calls the function of each that has it.
+  template <class Take, class... Given>
+  void tell(Take PassObserver::*take, const Given&... given) const {
+    for (const PassObserver& one : all_) {
+      if (one.*take) (one.*take)(given...);
+    }
+  }
+  /// Gives the samples of a result as one tensor, which the last observer alone holds then.
+  void give(const PassTensor& what, const std::vector<Tensor>& samples) const {
+    if (any(&PassObserver::tensor)) give(what, batched(samples));
+  }
+  void give(const PassTensor& what, Tensor tensor) const {
+    const PassObserver* last = nullptr;
+    for (const PassObserver& one : all_) {
+      if (!one.tensor) continue;
+      if (last != nullptr) last->tensor(what, tensor);
+      last = &one;
+    }
+    if (last != nullptr) last->tensor(what, std::move(tensor));
+  }
+  /// Whether one of them takes what is written at the place.
+  bool take(const ModelPlace& place) const {
+    return std::ranges::any_of(all_, [&](const PassObserver& one) { return one.takes(place); });
+  }
+  void tell_written(const SamplePlace& at, const Tensor& numbers) const {
+    for (const PassObserver& one : all_) {
+      if (one.takes(at.place)) one.written(at, numbers);
+    }
+  }
+  Progress progress() const {
+    if (!any(&PassObserver::progress)) return {};
+    return [this](std::size_t scores) { tell(&PassObserver::progress, scores); };
+  }
 
-using NamedShapes = std::vector<std::pair<std::string, Shape>>;
+ private:
+  const std::vector<PassObserver>& all_;
+};
 
-/// A tensor of an attention's stages under its name.
+using Foreseen = std::vector<std::pair<PassTensor, Shape>>;
+
+/// A tensor of an attention's stages.
 struct StageRow {
-  const char* name;
+  Quantity quantity;
   Tensor ScoreStages::*tensor;
   bool by_row;  ///< whether it has a number for each query, not for each pair
 };
-constexpr std::array<StageRow, 4> stage_rows{{{"scores", &ScoreStages::scores, false},
-                                              {"capped", &ScoreStages::capped, false},
-                                              {"masked", &ScoreStages::masked, false},
-                                              {"lse", &ScoreStages::lse, true}}};
+constexpr std::array<StageRow, 4> stage_rows{{{Quantity::scores, &ScoreStages::scores, false},
+                                              {Quantity::capped, &ScoreStages::capped, false},
+                                              {Quantity::masked, &ScoreStages::masked, false},
+                                              {Quantity::lse, &ScoreStages::lse, true}}};
 
-void foresee_stages(const std::string& name, const Shape& map, NamedShapes& all) {
+void foresee_stages(const ModelPlace& attention, const Shape& map, Foreseen& all) {
   for (const StageRow& row : stage_rows) {
-    all.emplace_back(name + row.name, Shape(map.begin(), map.end() - (row.by_row ? 1 : 0)));
+    all.push_back(
+        {{row.quantity, attention}, Shape(map.begin(), map.end() - (row.by_row ? 1 : 0))});
   }
 }
 
@@ -196,9 +224,9 @@ class GatheredStages {
       samples_[i].push_back(stages.*stage_rows[i].tensor);
     }
   }
-  void give(const std::string& name, const TakeTensor& take) const {
+  void give(const ModelPlace& attention, const Observers& observers) const {
     for (std::size_t i = 0; i < samples_.size() && !samples_[i].empty(); ++i) {
-      take(name + stage_rows[i].name, batched(samples_[i]));
+      observers.give({stage_rows[i].quantity, attention}, samples_[i]);
     }
   }
 
@@ -206,58 +234,69 @@ class GatheredStages {
   std::array<std::vector<Tensor>, stage_rows.size()> samples_;
 };
 
-bool pools_by_attention(const Architecture& model, const CheckpointWeights& weights,
-                        const std::string& prefix) {
-  return model.vision && StackWeights(weights, model, model.stacks.front(), prefix)
-                             .has(WeightPurpose::probe, std::nullopt);
-}
-
 // Whether the model has a head that reads contacts from the weights of all layers, and these are
 // wanted.
-bool predicts_contacts(const Architecture& model, const CheckpointWeights& weights,
-                       const ModelOptions& options) {
-  return options.weights && options.chooses_all(model.stacks.front()) && !options.rows &&
-         has_contact_head(model, weights);
+bool predicts_contacts(const ModelPass& pass) {
+  const WantedResults& wanted = pass.options.wanted;
+  return wanted.weights && wanted.chooses_all(pass.model.stacks.front()) && !wanted.by_rows &&
+         has_contact_head(pass.model, pass.weights);
 }
 
+/// The pass of a model of pictures over their captions.
+struct CaptionsPass {
+  ModelTexts texts;
+  ModelOptions options;
+  ModelPass pass;
+
+  explicit CaptionsPass(const ModelPass& pictures)
+      : options(pictures.options), pass{*pictures.model.text, pictures.weights, texts, options} {
+    texts.ids = pictures.texts.captions;
+    texts.place = pictures.texts.place;
+    options.heads_off.clear();
+    options.wanted.logits = options.wanted.by_rows = false;
+  }
+};
+
 // The pooling of pictures, and their captions.
-void run_captions(const Architecture& model, const CheckpointWeights& weights,
-                  const ModelTexts& texts, const ModelOptions& options, const std::string& prefix,
-                  const std::vector<Tensor>& states, const TakeTensor& take) {
+void run_captions(const ModelPass& pass, const std::vector<Tensor>& states,
+                  const Observers& observers) {
+  const auto& [model, weights, texts, options] = pass;
   std::vector<Tensor> maps;
   std::vector<std::vector<double>> pictures;
   for (const Tensor& x : states) {
-    auto pooled = pooled_picture(model, weights, prefix, x, options);
+    auto pooled = pooled_picture(model, weights, find_prefix(weights, model), x, options.dtype,
+                                 options.threads);
     if (!pooled) break;
     if (pooled->weights) maps.push_back(std::move(pooled->weights));
     pictures.push_back(std::move(pooled->vector));
   }
-  if (!maps.empty() && options.weights) take("pooling.weights", batched(maps));
+  if (!maps.empty() && options.wanted.weights) observers.give({Quantity::pooling}, maps);
   if (texts.captions.empty()) return;
   if (pictures.empty()) {
     throw input_error(translated("the weights have nothing that pools pictures"), weights.place(),
                       translated("leave the texts out"));
   }
-  std::vector<Tensor> outputs;
-  const ModelTexts captions = texts_of(texts);
-  ModelOptions own = options_of_texts(options);
-  own.finished = [&](const Tensor& x) { outputs.push_back(x); };
-  run_model(*model.text, weights, captions, own, [&](const std::string& name, Tensor tensor) {
-    take("text." + name, std::move(tensor));
-  });
-  take("similarity",
-       similarity_of(model, weights, pictures, outputs, captions.ids).converted(options.dtype));
+  const auto give = [&](PassTensor what, Tensor tensor) {
+    what.place.stack = ModelPlace::Stack::captions;
+    observers.give(what, std::move(tensor));
+  };
+  const CaptionsPass captions(pass);
+  const std::vector<Tensor> outputs =
+      run_changed(captions.pass, {}, {{.tensor = give, .progress = observers.progress()}});
+  observers.give({Quantity::similarity},
+                 similarity_of(model, weights, pictures, outputs, captions.texts.ids)
+                     .converted(options.dtype));
 }
 
 // States [1,L,D] of each sample before the first layer of a stack.
-std::vector<Tensor> embedded_samples(const Architecture& model, const CheckpointWeights& weights,
-                                     const std::string& prefix, const ModelStack& stack,
-                                     const Stack& own, const ModelTexts& texts) {
+std::vector<Tensor> embedded_samples(const ModelPass& pass, const ModelStack& stack,
+                                     const Stack& own) {
+  const auto& [model, weights, texts, options] = pass;
   std::vector<Tensor> states;
   if (model.vision) {
     const Shape& size = texts.pictures.front().shape();
-    const PatchEmbedding patches =
-        read_patch_embedding(model, weights, prefix, grid_of(*model.vision, size[1], size[2]));
+    const PatchEmbedding patches = read_patch_embedding(model, weights, find_prefix(weights, model),
+                                                        grid_of(*model.vision, size[1], size[2]));
     for (const Tensor& picture : texts.pictures) {
       states.push_back(embed_picture(patches, picture, own.options));
     }
@@ -272,216 +311,253 @@ std::vector<Tensor> embedded_samples(const Architecture& model, const Checkpoint
 }
 
 /// The way of all samples through the layers of one stack, layer by layer. Keeps references to all
-/// arguments except the contact head.
+/// arguments.
 class StackPass {
  public:
   /// `memory`: for each sample the states of the encoder; empty without one.
-  StackPass(const Architecture& model, const ModelStack& stack, const Stack& own,
-            const ModelTexts& texts, const ModelOptions& options, const std::vector<Tensor>& memory,
-            std::optional<ContactHead> contacts, const TakeTensor& take)
-      : stack_(stack),
+  StackPass(const ModelPass& pass, const ModelStack& stack, const Stack& own,
+            const std::vector<PassChange>& changes, const std::vector<Tensor>& memory,
+            const Observers& observers)
+      : pass_(pass),
+        wanted_(pass.options.wanted),
+        stack_(stack),
         own_(own),
-        ids_(texts.read_by(stack)),
-        options_(options),
+        changes_(changes),
         memory_(memory),
-        take_(take),
-        name_(model.result_stack(stack)),
-        in_(stack_of(model, stack)),
-        contacts_(std::move(contacts)),
-        contact_logits_(ids_.size()) {}
+        observers_(observers),
+        name_(stack_of(pass.model, stack)),
+        contact_logits_(pass.texts.read_by(stack).size()) {
+    if (!predicts_contacts(pass)) return;
+    contacts_ = ContactHead::read(pass.model, pass.weights, find_prefix(pass.weights, pass.model));
+  }
 
   /// Computes layer `n` of the states [1,L,D] of all samples, in place, and hands over its results.
   void step_all(std::size_t n, std::vector<Tensor>& states) {
     const Layer layer = own_.layer(n);
-    const ModelPlace self_place{in_, n}, cross_place{in_, n, ModelPlace::Part::cross};
-    const std::string name = layer_prefix(name_, n);
-    const bool wanted = options_.wants(stack_, n);
-    const bool staged = options_.stages && options_.chooses_map(stack_, n) && !options_.rows;
-    const bool seen_inside = options_.inside && options_.weights && options_.chooses(n);
-    StepOptions step_options;
-    step_options.inside = seen_inside;
-    step_options.self_off = heads_in(self_place, options_.heads_off);
-    step_options.cross_off = heads_in(cross_place, options_.heads_off);
+    const ModelPlace at{name_, n}, cross_at{name_, n, Part::cross};
+    const bool mapped = wanted_.chooses_weights(stack_, n) && !wanted_.by_rows;
+    const bool staged = wanted_.stages && wanted_.chooses_map(stack_, n) && !wanted_.by_rows;
     std::size_t sample = 0;
-    const auto watch_states = watch(options_, self_place, sample, step_options);
-    if (options_.rows) {
-      step_options.rows = [&](std::size_t first, const Tensor& rows) {
-        options_.rows(n, first, rows);
-      };
-    }
+    StepOptions options = options_of(at, sample);
     AttentionRequest self_request, cross_request;  // of the sample, where stages are wanted
-    if (staged || (options_.requests && options_.chooses(n))) {
-      step_options.requests = [&](bool is_self, const AttentionRequest& request) {
-        if (options_.requests)
-          options_.requests(sample, name + (is_self ? "self" : "cross"), request);
-        if (staged) (is_self ? self_request : cross_request) = request;
+    if (staged || (wanted_.chooses(n) && observers_.any(&PassObserver::request))) {
+      options.requests = [&](bool self, const AttentionRequest& request) {
+        observers_.tell(&PassObserver::request, SamplePlace{self ? at : cross_at, sample}, request);
+        if (staged) (self ? self_request : cross_request) = request;
       };
     }
+    const auto leaving = written_at({name_, n, Part::residual}, sample);
     std::vector<Tensor> self, cross;
     GatheredStages self_stages, cross_stages;
-    for (std::size_t b = 0; b < ids_.size(); ++b) {
-      sample = b;
-      LayerStep done =
-          step(layer, states[b], memory_.empty() ? Tensor() : memory_[b], step_options);
-      if (seen_inside) options_.inside(b, name, layer, done);
+    for (; sample < states.size(); ++sample) {
+      Tensor& x = states[sample];
+      LayerStep done = step(layer, x, memory_.empty() ? Tensor() : memory_[sample], options);
+      if (options.inside) {
+        observers_.tell(&PassObserver::layer, SamplePlace{at, sample}, layer, done);
+      }
       if (staged) self_stages.add(self_request, done.self.weights);
       if (staged && stack_.crosses) cross_stages.add(cross_request, done.cross.weights);
-      states[b] = std::move(done.states);
-      if (watch_states) watch_states(states[b]);
-      if (!wanted || options_.rows) continue;
+      x = std::move(done.states);
+      if (leaving) leaving(x);
+      if (!mapped) continue;
       if (contacts_) {
-        contacts_->add(n, done.self.weights, ids_[b], options_.threads, contact_logits_[b]);
+        contacts_->add(n, done.self.weights, pass_.texts.read_by(stack_)[sample],
+                       pass_.options.threads, contact_logits_[sample]);
       }
       self.push_back(std::move(done.self.weights));
       if (stack_.crosses) cross.push_back(std::move(done.cross.weights));
     }
-    if (!self.empty()) take_(name + "self.weights", batched(self));
-    if (!cross.empty()) take_(name + "cross.weights", batched(cross));
-    self_stages.give(name + "self.", take_);
-    cross_stages.give(name + "cross.", take_);
-    if (options_.stages) take_(name + "output", batched(states));
+    if (!self.empty()) observers_.give({Quantity::weights, at}, self);
+    if (!cross.empty()) observers_.give({Quantity::weights, cross_at}, cross);
+    self_stages.give(at, observers_);
+    cross_stages.give(cross_at, observers_);
+    if (wanted_.stages) observers_.give({Quantity::states, at}, states);
   }
 
   /// Whether the pass ends after that layer.
   bool ends_after(std::size_t n) const {
-    return options_.last && options_.last->stack == in_ && options_.last->layer == n;
+    return wanted_.last && wanted_.last->stack == name_ && wanted_.last->layer == n;
   }
 
   /// Hands over the contacts of all layers, if they are predicted.
   void give_contacts() const {
-    if (!contacts_ || longest_of(ids_) <= 2) return;
+    if (!contacts_ || longest_of(pass_.texts.read_by(stack_)) <= 2) return;
     std::vector<Tensor> samples;
     samples.reserve(contact_logits_.size());
     for (const auto& logits : contact_logits_) samples.push_back(contacts_->probabilities(logits));
-    take_("contacts", batched(samples).converted(options_.dtype));
+    observers_.give({Quantity::contacts, {name_}}, batched(samples).converted(pass_.options.dtype));
   }
 
  private:
+  // Options of a layer's step of each sample, without its requests.
+  StepOptions options_of(const ModelPlace& layer, const std::size_t& sample) const {
+    const ModelPlace cross{layer.stack, layer.layer, Part::cross};
+    StepOptions options;
+    options.inside =
+        observers_.any(&PassObserver::layer) && wanted_.weights && wanted_.chooses(layer.layer);
+    if (pass_.options.ablation == Ablation::zero) {
+      options.self_off = heads_in(layer, pass_.options.heads_off);
+      options.cross_off = heads_in(cross, pass_.options.heads_off);
+    }
+    options.self_heads = written_at(layer, sample);
+    options.cross_heads = written_at(cross, sample);
+    options.feed_forward = written_at({layer.stack, layer.layer, Part::feed_forward}, sample);
+    if (wanted_.by_rows) {
+      options.rows = [this, layer, &sample](std::size_t first, const Tensor& rows) {
+        observers_.tell(&PassObserver::rows, SamplePlace{layer, sample}, first, rows);
+      };
+    }
+    options.progress = observers_.progress();
+    return options;
+  }
+
+  // Changes what is written at a place and hands it over; empty = it stays, and nobody takes it.
+  std::function<void(Tensor&)> written_at(const ModelPlace& place,
+                                          const std::size_t& sample) const {
+    if (std::ranges::count(changes_, place, &PassChange::place) == 0 && !observers_.take(place)) {
+      return {};
+    }
+    return [this, place, &sample](Tensor& numbers) {
+      for (const PassChange& change : changes_) {
+        if (change.place == place) change.make(sample, numbers);
+      }
+      observers_.tell_written({place, sample}, numbers);
+    };
+  }
+
+  const ModelPass& pass_;
+  const WantedResults& wanted_;
   const ModelStack& stack_;
   const Stack& own_;
-  const std::vector<std::vector<std::int64_t>>& ids_;
-  const ModelOptions& options_;
+  const std::vector<PassChange>& changes_;
   const std::vector<Tensor>& memory_;
-  const TakeTensor& take_;
-  std::string name_;  // of the stack, in names of results
-  ModelPlace::Stack in_;
+  const Observers& observers_;
+  ModelPlace::Stack name_;
   std::optional<ContactHead> contacts_;
   std::vector<std::vector<double>> contact_logits_;  // of each sample
 };
 
 }  // namespace
 
-std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& model,
-                                                            const CheckpointWeights& weights,
-                                                            const ModelTexts& texts,
-                                                            const ModelOptions& options) {
-  const std::string prefix = find_prefix(weights, model);
-  std::vector<std::pair<std::string, Shape>> all;
+std::vector<std::pair<PassTensor, Shape>> foreseen_tensors(const ModelPass& pass) {
+  const auto& [model, weights, texts, options] = pass;
+  const WantedResults& wanted = options.wanted;
+  Foreseen all;
+  const auto add = [&](Quantity quantity, const ModelPlace& place, const Shape& shape) {
+    all.push_back({{quantity, place}, shape});
+  };
   std::size_t memory = 0;
   for (const ModelStack& stack : model.stacks) {
-    const bool encoder = model.encoder_decoder() && !stack.crosses;
-    const std::string_view name_of_stack = model.result_stack(stack);
-    const Stack own = read_stack(model, weights, stack, prefix, options);
-    const auto& ids = texts.read_by(stack);
-    const std::size_t batch = ids.size(), length = longest_of(ids);
+    const ModelPlace::Stack name = stack_of(model, stack);
+    const Stack own = read_stack(pass, stack);
+    const std::size_t batch = texts.read_by(stack).size(),
+                      length = longest_of(texts.read_by(stack));
     const std::size_t width = model.vision ? model.width : own.embedding.width();
     const std::size_t heads = model.of(stack).heads;
-    all.emplace_back(AttentionName(name_of_stack).tensor("embedded"), Shape{batch, length, width});
+    const Shape map{batch, heads, length, length}, cross_map{batch, heads, length, memory};
+    add(Quantity::embedded, {name}, {batch, length, width});
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {
-      const std::string name = layer_prefix(name_of_stack, n);
-      if (options.wants(stack, n)) {
-        all.emplace_back(name + "self.weights", Shape{batch, heads, length, length});
-        if (stack.crosses) {
-          all.emplace_back(name + "cross.weights", Shape{batch, heads, length, memory});
-        }
+      const ModelPlace at{name, n}, cross_at{name, n, Part::cross};
+      if (wanted.chooses_weights(stack, n)) {
+        add(Quantity::weights, at, map);
+        if (stack.crosses) add(Quantity::weights, cross_at, cross_map);
       }
-      if (!options.stages) continue;
-      if (options.chooses_map(stack, n)) {
-        foresee_stages(name + "self.", {batch, heads, length, length}, all);
-        if (stack.crosses) foresee_stages(name + "cross.", {batch, heads, length, memory}, all);
+      if (!wanted.stages) continue;
+      if (wanted.chooses_map(stack, n)) {
+        foresee_stages(at, map, all);
+        if (stack.crosses) foresee_stages(cross_at, cross_map, all);
       }
-      all.emplace_back(name + "output", Shape{batch, length, width});
+      add(Quantity::states, at, {batch, length, width});
     }
-    if (length > 2 && predicts_contacts(model, weights, options)) {
-      all.emplace_back("contacts", Shape{batch, length - 2, length - 2});
+    if (length > 2 && predicts_contacts(pass)) {
+      add(Quantity::contacts, {name}, {batch, length - 2, length - 2});
     }
-    all.emplace_back(encoder ? "encoder.output" : "output",
-                     Shape{batch, length, model.vision ? width : own.width()});
+    add(Quantity::output, {name}, {batch, length, model.vision ? width : own.width()});
     memory = length;
-    if (encoder || !options.logits) continue;
-    all.emplace_back("logits", Shape{batch, length, read_head(model, weights, prefix).size()});
+    if (name == ModelPlace::Stack::encoder || !wanted.logits) continue;
+    add(Quantity::logits, {name}, {batch, length, read_head(model, weights).size()});
   }
-  if (pools_by_attention(model, weights, prefix) && options.weights) {
-    all.emplace_back("pooling.weights", Shape{texts.ids.size(), model.heads, 1, memory});
+  const bool pools = model.vision &&
+                     StackWeights(weights, model, model.stacks.front(), find_prefix(weights, model))
+                         .has(WeightPurpose::probe, std::nullopt);
+  if (pools && wanted.weights) {
+    add(Quantity::pooling, {}, {texts.ids.size(), model.heads, 1, memory});
   }
-  if (!texts.captions.empty()) {
-    for (auto& [name, shape] :
-         foreseen_tensors(*model.text, weights, texts_of(texts), options_of_texts(options))) {
-      all.emplace_back("text." + name, std::move(shape));
-    }
-    all.emplace_back("similarity", Shape{texts.ids.size(), texts.captions.size()});
+  if (texts.captions.empty()) return all;
+  for (auto& [what, shape] : foreseen_tensors(CaptionsPass(pass).pass)) {
+    add(what.quantity, {ModelPlace::Stack::captions, what.place.layer, what.place.part}, shape);
   }
+  add(Quantity::similarity, {}, {texts.ids.size(), texts.captions.size()});
   return all;
 }
 
-void run_model(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& texts,
-               const ModelOptions& options, const TakeTensor& take, const TakeLogits& take_logits) {
-  check_texts(model, weights, texts);
-  if (is_changed(options)) {
-    return run_model(model, weights, texts, with_changes(model, weights, texts, options), take,
-                     take_logits);
-  }
-  const std::string prefix = find_prefix(weights, model);
-  std::vector<Tensor> memory;
-  for (const ModelStack& stack : model.stacks) {
-    const bool encoder = model.encoder_decoder() && !stack.crosses;
-    const Stack own = read_stack(model, weights, stack, prefix, options);
-    std::vector<Tensor> states = embedded_samples(model, weights, prefix, stack, own, texts);
-    take(AttentionName(model.result_stack(stack)).tensor("embedded"), batched(states));
-    std::optional<LogitsHead> head;
-    if (!encoder && (options.lens || options.logits || !options.predicted.empty())) {
-      head = read_head(model, weights, prefix);
-    }
-    const auto logits_of = [&](const Tensor& x) {
-      return head->logits(x, model.eps, options.threads);
-    };
-    std::optional<ContactHead> contacts;
-    if (predicts_contacts(model, weights, options)) {
-      contacts = ContactHead::read(model, weights, prefix);
-    }
-    StackPass pass(model, stack, own, texts, options, memory, std::move(contacts), take);
-    for (std::size_t n = 0; n < own.count; ++n) {
-      pass.step_all(n, states);
-      if (pass.ends_after(n)) return;
-      for (std::size_t b = 0; options.lens && !encoder && b < states.size(); ++b) {
-        options.lens(b, n, logits_of(own.finish(states[b])));
+std::vector<Tensor> run_changed(const ModelPass& pass, const std::vector<PassChange>& changes,
+                                const std::vector<PassObserver>& all_observers) {
+  const auto& [model, weights, texts, options] = pass;
+  const WantedResults& wanted = options.wanted;
+  const Observers observers(all_observers);
+  const bool looks_through = observers.any(&PassObserver::lens);
+  std::vector<Tensor> states, memory;
+  // Tells the logits behind the positions that are wanted, of states that leave the model there.
+  const auto tell_predicted = [&wanted, &states](const auto& tell) {
+    for (std::size_t b = 0; b < wanted.predicted.size(); ++b) {
+      for (const std::size_t position : wanted.predicted[b]) {
+        tell(b, position, picked(states[b], {&position, 1}, 1));
       }
     }
-    pass.give_contacts();
+  };
+  for (const ModelStack& stack : model.stacks) {
+    const ModelPlace::Stack name = stack_of(model, stack);
+    const bool last = name != ModelPlace::Stack::encoder;
+    const Stack own = read_stack(pass, stack);
+    states = embedded_samples(pass, stack, own);
+    observers.give({Quantity::embedded, {name}}, states);
+    std::optional<LogitsHead> head;
+    if (last && (wanted.logits || !wanted.predicted.empty() || looks_through)) {
+      head = read_head(model, weights);
+    }
+    const auto logits_of = [&head, &eps = model.eps, &threads = options.threads](const Tensor& x) {
+      return head->logits(x, eps, threads);
+    };
+    StackPass layers(pass, stack, own, changes, memory, observers);
+    for (std::size_t n = 0; n < own.count; ++n) {
+      layers.step_all(n, states);
+      if (layers.ends_after(n)) return states;
+      const ModelPlace at{name, n};
+      for (std::size_t b = 0; last && looks_through && b < states.size(); ++b) {
+        observers.tell(&PassObserver::lens, SamplePlace{at, b}, logits_of(own.finish(states[b])));
+      }
+      if (!last || !observers.any(&PassObserver::lens_at) || !wanted.chooses(n)) continue;
+      tell_predicted([&](std::size_t b, std::size_t position, const Tensor& x) {
+        observers.tell(&PassObserver::lens_at, SamplePlace{at, b}, position,
+                       logits_of(own.finish(x)));
+      });
+    }
+    layers.give_contacts();
     for (Tensor& x : states) x = own.finish(x);
-    if (encoder) {
-      take("encoder.output", batched(states));
+    observers.give({Quantity::output, {name}}, states);
+    if (!last) {
       memory = states;
       continue;
     }
-    take("output", batched(states));
-    if (options.finished) {
-      for (const Tensor& x : states) options.finished(x);
+    if (model.vision) run_captions(pass, states, observers);
+    if (observers.any(&PassObserver::predicted)) {
+      tell_predicted([&](std::size_t b, std::size_t position, const Tensor& x) {
+        observers.tell(&PassObserver::predicted, b, position, logits_of(x));
+      });
     }
-    if (model.vision) run_captions(model, weights, texts, options, prefix, states, take);
-    for (std::size_t b = 0; b < options.predicted.size(); ++b) {
-      for (const std::size_t position : options.predicted[b]) {
-        const Tensor rows = states[b].reshaped({states[b].shape()[1], states[b].shape()[2]});
-        const Tensor row = rows_of(rows, position, 1);
-        take_logits(b, position, logits_of(row.reshaped({1, 1, row.size()})));
-      }
-    }
-    if (!options.logits) continue;
+    if (!wanted.logits) continue;
     std::vector<Tensor> logits;
     logits.reserve(states.size());
     for (const Tensor& x : states) logits.push_back(logits_of(x));
-    take("logits", batched(logits));
+    observers.give({Quantity::logits, {name}}, logits);
   }
+  return states;
+}
+
+void run_model(const ModelPass& pass, const std::vector<PassObserver>& observers) {
+  check_texts(pass.model, pass.weights, pass.texts);
+  run_changed(pass, changes_of(pass), observers);
 }
 
 }  // namespace attn

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,12 +11,11 @@
 #include "attn/attention.hpp"
 #include "attn/tensor.hpp"
 
-#include "attention/attention_name.hpp"
 #include "layers/embedding_and_head.hpp"
-#include "layers/layer.hpp"
 #include "models/architecture.hpp"
 #include "models/checkpoint.hpp"
 #include "models/model_place.hpp"
+#include "models/pass_events.hpp"
 
 namespace attn {
 
@@ -50,14 +48,6 @@ std::size_t longest_of(const std::vector<std::vector<std::int64_t>>& samples) no
 /// The samples as int64 [B,L], with −1 behind the ends of shorter ones.
 Tensor padded_ids(const std::vector<std::vector<std::int64_t>>& samples);
 
-/// Reads or changes numbers of one place in every sample, before they go on: the outputs [1,L,H·d]
-/// of an attention's heads, before they are projected, what [1,L,D] the feed-forward adds, or the
-/// states [1,L,D] that leave the layer.
-struct LayerWatch {
-  ModelPlace place;
-  std::function<void(std::size_t sample, Tensor& numbers)> take;
-};
-
 /// What comes from another text. An encoder-decoder's decoder reads the same text.
 struct Patch {
   std::vector<std::int64_t> ids;  ///< of that text
@@ -70,38 +60,21 @@ struct Patch {
 /// all tokens of the texts.
 enum class Ablation { zero, mean };
 
-/// Options of a pass. Of those of an attention it uses dtype, threads, progress, `weights`, and
-/// `stages`, which asks for the states between layers and for the steps of the scores of those
-/// layers whose weights may be wanted.
-struct ModelOptions : AttentionOptions {
-  std::optional<std::vector<std::size_t>> layers;  ///< those whose weights are wanted; absent = all
+/// The results of a pass that are wanted.
+struct WantedResults {
+  bool weights = true;
+  /// The states between layers, and the steps of the scores of those layers whose weights may be
+  /// wanted.
+  bool stages = false;
+  bool logits = false;
+  /// Whether weights come as rows in place of whole maps, which are not made then. For models of
+  /// one stack.
+  bool by_rows = false;
+  std::optional<std::vector<std::size_t>> layers = {};  ///< those of weights; absent = all
+  /// For each sample the positions of the last stack whose logits are wanted; empty = none.
+  std::vector<std::vector<std::size_t>> predicted = {};
   /// A layer after which the pass ends. Absent = it goes to the end.
   std::optional<ModelPlace> last = {};
-  bool logits = false;
-  /// For each sample the positions of the last stack whose logits are wanted; empty = none.
-  std::vector<std::vector<std::size_t>> predicted;
-  std::vector<ModelPlace> heads_off;  ///< heads that are off before the output projection
-  Ablation ablation = Ablation::zero;
-  std::optional<Patch> patch = {};  ///< of each sample
-  std::vector<LayerWatch> watches = {};
-  /// Called for each sample after each wanted layer, `layers.0.`, with all that was computed inside
-  /// the layer; also after layers without a map, if weights are wanted.
-  std::function<void(std::size_t sample, const std::string& name, const Layer& layer,
-                     const LayerStep& step)>
-      inside = {};
-  /// Called for each sample before each attention of the chosen layers, `layers.0.self`, is
-  /// computed.
-  std::function<void(std::size_t sample, const std::string& attention,
-                     const AttentionRequest& request)>
-      requests = {};
-  /// Receives the weights of wanted layers' self-attentions as rows [1,H,count,L] from `first` on,
-  /// sample after sample, in place of whole maps, which are not made then. For models of one stack,
-  /// without `inside`.
-  std::function<void(std::size_t layer, std::size_t first, const Tensor& rows)> rows = {};
-  /// Gets the states [1,L,D] of each sample that leave the last stack.
-  std::function<void(const Tensor& states)> finished = {};
-  /// Gets the logits [1,L,V] that the states which leave a layer of the last stack would give.
-  std::function<void(std::size_t sample, std::size_t layer, const Tensor& logits)> lens = {};
 
   bool chooses(std::size_t layer) const {
     return !layers || std::ranges::count(*layers, layer) > 0;
@@ -116,29 +89,32 @@ struct ModelOptions : AttentionOptions {
   bool chooses_map(const ModelStack& stack, std::size_t layer) const {
     return chooses(layer) && stack.layers[layer].has_map();
   }
-  bool wants(const ModelStack& stack, std::size_t layer) const {
+  bool chooses_weights(const ModelStack& stack, std::size_t layer) const {
     return weights && chooses_map(stack, layer);
   }
 };
 
-/// Called with each result as soon as it is complete: `layers.0.self.weights` [B,H,L,L], "embedded"
-/// [B,L,D], "contacts" [B,L−2,L−2] of a model that has such a head, if all weights are wanted,
-/// `layers.0.self.scores`, `capped`, `masked` and `lse`, `layers.0.output`, "output",
-/// "logits" [B,L,V]; in an encoder-decoder with "encoder." and "decoder." before them; of pictures
-/// also "pooling.weights", and with captions "text.embedded" and the others of texts, "similarity";
-/// and "decoder.layers.0.cross.weights". Each sample is computed alone; what lies beyond its length
-/// is zeros.
-using TakeTensor = std::function<void(const std::string& name, Tensor tensor)>;
+/// Options of a pass.
+struct ModelOptions {
+  DType dtype = DType::float32;  ///< of the results
+  std::size_t threads = 0;       ///< 0 = as many as the machine has; no result depends on it
+  std::vector<ModelPlace> heads_off = {};  ///< heads that are off before the output projection
+  Ablation ablation = Ablation::zero;
+  std::optional<Patch> patch = {};  ///< of each sample
+  WantedResults wanted = {};
+};
 
-/// Names and shapes of the results of run_model(), in order.
-std::vector<std::pair<std::string, Shape>> foreseen_tensors(const Architecture& model,
-                                                            const CheckpointWeights& weights,
-                                                            const ModelTexts& texts,
-                                                            const ModelOptions& options);
+/// A model, what it reads, and the options of its pass; refers to all of them. The weights must
+/// have passed check_weights().
+struct ModelPass {
+  const Architecture& model;
+  const CheckpointWeights& weights;
+  const ModelTexts& texts;
+  const ModelOptions& options;
+};
 
-/// Called with the logits [1,1,V] of one position.
-using TakeLogits =
-    std::function<void(std::size_t sample, std::size_t position, const Tensor& logits)>;
+/// The tensors of run_model() with their shapes, in order.
+std::vector<std::pair<PassTensor, Shape>> foreseen_tensors(const ModelPass& pass);
 
 /// The positions that a model adds to its embeddings as sines and cosines; absent = none.
 std::optional<Sinusoids> sinusoids_of(const Architecture& model);
@@ -158,21 +134,16 @@ std::optional<std::size_t> longest_text(const Architecture& model, const Checkpo
 void check_texts(const Architecture& model, const CheckpointWeights& weights,
                  const ModelTexts& texts);
 
-/// A stack of a model as layers read it. Matrices stay in the checkpoint's file; a layer's norms
-/// and biases are read when the layer is made. `prefix` is the model's. The result refers to all
-/// arguments but the prefix. The weights must have passed check_weights().
-Stack read_stack(const Architecture& model, const CheckpointWeights& weights,
-                 const ModelStack& stack, const std::string& prefix, const ModelOptions& options);
+/// A stack of the pass's model as layers read it. Matrices stay in the checkpoint's file; a layer's
+/// norms and biases are read when the layer is made. The result refers to what the pass refers to.
+Stack read_stack(const ModelPass& pass, const ModelStack& stack);
 
 /// The head that makes logits of what leaves the last stack. Throws Error(input) if the file has
 /// none.
-LogitsHead read_head(const Architecture& model, const CheckpointWeights& weights,
-                     const std::string& prefix);
+LogitsHead read_head(const Architecture& model, const CheckpointWeights& weights);
 
-/// Reads the texts with the model. Throws Error(input) as check_texts() does. The weights must
-/// have passed check_weights().
-void run_model(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& texts,
-               const ModelOptions& options, const TakeTensor& take,
-               const TakeLogits& take_logits = {});
+/// Reads the texts with the model and hands what the observers take to each of them, in their
+/// order. Throws Error(input) as check_texts() does.
+void run_model(const ModelPass& pass, const std::vector<PassObserver>& observers);
 
 }  // namespace attn

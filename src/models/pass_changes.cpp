@@ -1,10 +1,8 @@
 #include "models/pass_changes.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <numeric>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -16,47 +14,56 @@
 namespace attn {
 namespace {
 
-// Adds changes that put the mean of each head that is off, over all tokens of the texts, in the
-// place of its outputs.
-void add_means(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& texts,
-               ModelOptions& options) {
+// Options of a pass of the same model up to a layer, which gives no results.
+ModelOptions without_results(const ModelOptions& options, const ModelPlace& last) {
+  ModelOptions own = options;
+  own.wanted = {.weights = false, .last = last};
+  return own;
+}
+
+// Changes that put the mean of each head that is off, over all tokens of the texts, in the place of
+// its outputs.
+std::vector<PassChange> means_of(const ModelPass& pass) {
+  const auto& [model, weights, texts, options] = pass;
   struct Mean {
     ModelPlace of;
-    std::vector<std::size_t> heads;
-    std::vector<double> sums;
+    std::vector<double> sums = {};
     std::size_t tokens = 0;
   };
   std::vector<Mean> means;
+  PassObserver reading;
+  ModelPlace last;
   for (const ModelPlace& head : options.heads_off) {
     if (std::ranges::count(means, head.whole(), &Mean::of) > 0) continue;
-    means.push_back({head.whole(), heads_in(head.whole(), options.heads_off), {}, 0});
+    means.push_back({head.whole()});
+    reading.places.push_back(head.whole());
+    if (is_before(last, head)) last = head;
   }
-  options.heads_off.clear();
-
-  ModelOptions reading = only_watches(options);
-  for (Mean& mean : means) {
-    if (!reading.last || is_before(*reading.last, mean.of)) reading.last = mean.of;
-    reading.watches.push_back({mean.of, [&mean](std::size_t, Tensor& outputs) {
-                                 const std::size_t width = outputs.shape().back();
-                                 const Tensor numbers = outputs.converted(DType::float64);
-                                 mean.sums.resize(width);
-                                 mean.tokens += numbers.size() / width;
-                                 for (std::size_t at = 0; at < numbers.size(); ++at) {
-                                   mean.sums[at % width] += numbers.values<double>()[at];
-                                 }
-                               }});
-  }
-  run_model(model, weights, texts, reading, [](const std::string&, const Tensor&) {});
+  reading.written = [&](const SamplePlace& at, const Tensor& outputs) {
+    Mean& mean = *std::ranges::find(means, at.place, &Mean::of);
+    const std::size_t width = outputs.shape().back();
+    const Tensor numbers = outputs.converted(DType::float64);
+    mean.sums.resize(width);
+    mean.tokens += numbers.size() / width;
+    for (std::size_t n = 0; n < numbers.size(); ++n) {
+      mean.sums[n % width] += numbers.values<double>()[n];
+    }
+  };
+  const ModelOptions own = without_results(options, last);
+  run_changed({model, weights, texts, own}, {}, {reading});
+  std::vector<PassChange> changes;
   for (Mean& mean : means) {
     for (double& sum : mean.sums) sum /= static_cast<double>(mean.tokens);
     const Shape shape{1, mean.sums.size()};
     const std::size_t width = shape[1] / model.of(stack_in(model, mean.of.stack)).heads;
     const Tensor row = Tensor(shape, std::move(mean.sums)).converted(options.dtype);
-    options.watches.push_back(
-        {mean.of, [row, width, heads = mean.heads](std::size_t, Tensor& outputs) {
-           for (const std::size_t head : heads) put_columns(row, head * width, width, {}, outputs);
-         }});
+    const auto put = [row, width, heads = heads_in(mean.of, options.heads_off)](std::size_t,
+                                                                                Tensor& outputs) {
+      for (const std::size_t head : heads) put_columns(row, head * width, width, {}, outputs);
+    };
+    changes.push_back({mean.of, put});
   }
+  return changes;
 }
 
 void check_lengths(const ModelTexts& texts, const ModelTexts& source, const ModelPlace& at,
@@ -79,17 +86,18 @@ void check_lengths(const ModelTexts& texts, const ModelTexts& source, const Mode
   }
 }
 
-// Adds the change that puts a part's output in another text in the place of its own.
-void add_patch(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& texts,
-               ModelOptions& options) {
-  const Patch patch = *std::exchange(options.patch, std::nullopt);
+// The change that puts a part's output in another text in the place of its own. The other text is
+// read with the changes before it.
+PassChange patched(const ModelPass& pass, const std::vector<PassChange>& before) {
+  const auto& [model, weights, texts, options] = pass;
+  const Patch& patch = *options.patch;
   if (!patch.at) {
     throw input_error(
         translated("the patch names no part of the model"), "/patch",
         translated("name it by DocumentOptions::patch_at, such as 2.1, 2.feed_forward or "
                    "2.residual"));
   }
-  const ModelPlace& at = *patch.at;
+  const ModelPlace &at = *patch.at, part{at.stack, at.layer, at.part};
   const ModelStack& stack = stack_in(model, at.stack);
   // Each sample's decoder reads its own text over the same encoded one.
   ModelTexts source = texts;
@@ -98,44 +106,26 @@ void add_patch(const Architecture& model, const CheckpointWeights& weights, cons
   source.captions.clear();
   source.place = "/patch";
   check_lengths(texts, source, at, stack);
-  const auto taken = std::make_shared<std::vector<Tensor>>();
-  ModelOptions reading = only_watches(options);
-  reading.heads_off = options.heads_off;
-  reading.watches.push_back({at, [&](std::size_t, Tensor& numbers) { taken->push_back(numbers); }});
-  reading.last = at;
-  run_model(model, weights, source, reading, [](const std::string&, const Tensor&) {});
-  const std::size_t width = taken->front().shape().back() / (at.head ? model.of(stack).heads : 1);
-  options.watches.push_back({at, [taken, at, width](std::size_t sample, Tensor& numbers) {
-                               put_columns((*taken)[taken->size() == 1 ? 0 : sample],
-                                           at.head.value_or(0) * width, width, at.positions,
-                                           numbers);
-                             }});
+  check_texts(model, weights, source);
+  std::vector<Tensor> taken;
+  const auto take = [&](const SamplePlace&, const Tensor& numbers) { taken.push_back(numbers); };
+  const ModelOptions own = without_results(options, at);
+  run_changed({model, weights, source, own}, before, {{.places = {part}, .written = take}});
+  const std::size_t width = taken.front().shape().back() / (at.head ? model.of(stack).heads : 1);
+  return {part, [taken = std::move(taken), at, width](std::size_t sample, Tensor& numbers) {
+            put_columns(taken[taken.size() == 1 ? 0 : sample], at.head.value_or(0) * width, width,
+                        at.positions, numbers);
+          }};
 }
 
 }  // namespace
 
-ModelOptions only_watches(const ModelOptions& options) {
-  ModelOptions own = options;
-  own.layers = std::vector<std::size_t>{};
-  own.weights = own.stages = own.logits = false;
-  own.predicted.clear();
-  own.heads_off.clear();
-  own.ablation = Ablation::zero;
-  own.patch.reset();
-  own.inside = {};
-  own.rows = {};
-  own.finished = {};
-  own.lens = {};
-  return own;
-}
-
-ModelOptions with_changes(const Architecture& model, const CheckpointWeights& weights,
-                          const ModelTexts& texts, const ModelOptions& options) {
-  ModelOptions own = options;
-  if (own.ablation == Ablation::mean) add_means(model, weights, texts, own);
-  own.ablation = Ablation::zero;
-  if (own.patch) add_patch(model, weights, texts, own);
-  return own;
+std::vector<PassChange> changes_of(const ModelPass& pass) {
+  const ModelOptions& options = pass.options;
+  std::vector<PassChange> changes;
+  if (options.ablation == Ablation::mean && !options.heads_off.empty()) changes = means_of(pass);
+  if (options.patch) changes.push_back(patched(pass, changes));
+  return changes;
 }
 
 void put_columns(const Tensor& from, std::size_t first, std::size_t count,

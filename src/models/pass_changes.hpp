@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,14 +14,21 @@ inline bool is_changed(const ModelOptions& options) {
   return options.patch || (!options.heads_off.empty() && options.ablation == Ablation::mean);
 }
 
-/// The options of a pass that has the means of heads that are off, and what a patch takes from the
-/// other text, in watches. Runs the model for either. Throws Error(input) as run_model() does, and
-/// for a patch that does not fit the texts.
-ModelOptions with_changes(const Architecture& model, const CheckpointWeights& weights,
-                          const ModelTexts& texts, const ModelOptions& options);
+/// A change of what is written at a place, without head and positions, before it goes on.
+struct PassChange {
+  ModelPlace place;
+  std::function<void(std::size_t sample, Tensor& numbers)> make;
+};
 
-/// The options of a pass that gives nothing but what watches are added for.
-ModelOptions only_watches(const ModelOptions& options);
+/// The changes that options ask for: the means of heads that are off, and what a patch takes from
+/// the other text. Runs the model for either. Throws Error(input) as run_model() does, and for a
+/// patch that does not fit the texts.
+std::vector<PassChange> changes_of(const ModelPass& pass);
+
+/// run_model() without its checks and with given changes, in place of those of the options. Returns
+/// the states [1,L,D] of each sample that leave the last layer of the pass, or the last stack.
+std::vector<Tensor> run_changed(const ModelPass& pass, const std::vector<PassChange>& changes,
+                                const std::vector<PassObserver>& observers);
 
 /// Copies columns `first` … `first + count` − 1 of some rows of `from` [..,L,W] into those of `to`;
 /// no positions = all. One row of `from` is for all of `to`.

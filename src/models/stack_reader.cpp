@@ -96,10 +96,9 @@ class StackReader {
     AttentionOptions& options = own.cross;
     options.dtype = options_.dtype;
     options.threads = options_.threads;
-    options.progress = options_.progress;
     // The log-sum-exps among the stages are read from weights.
-    options.weights =
-        options_.wants(stack_, n) || (options_.stages && options_.chooses_map(stack_, n));
+    const WantedResults& wanted = options_.wanted;
+    options.weights = (wanted.weights || wanted.stages) && wanted.chooses_map(stack_, n);
     options.scale = stack_.layers[n].scale;
     options.softcap = model_.softcap;
     options.eps = model_.eps;
@@ -370,10 +369,10 @@ class StackReader {
 
 }  // namespace
 
-Stack read_stack(const Architecture& model, const CheckpointWeights& checkpoint,
-                 const ModelStack& stack, const std::string& prefix, const ModelOptions& options) {
-  const auto reader =
-      std::make_shared<const StackReader>(model.of(stack), checkpoint, stack, prefix, options);
+Stack read_stack(const ModelPass& pass, const ModelStack& stack) {
+  const ModelOptions& options = pass.options;
+  const auto reader = std::make_shared<const StackReader>(
+      pass.model.of(stack), pass.weights, stack, find_prefix(pass.weights, pass.model), options);
   Stack own;
   own.embedding = reader->embedding();
   own.count = stack.layers.size();
@@ -382,12 +381,11 @@ Stack read_stack(const Architecture& model, const CheckpointWeights& checkpoint,
   own.output_projection = reader->output_projection();
   own.options.dtype = options.dtype;
   own.options.threads = options.threads;
-  own.options.eps = model.of(stack).eps;
+  own.options.eps = pass.model.of(stack).eps;
   return own;
 }
 
-LogitsHead read_head(const Architecture& model, const CheckpointWeights& checkpoint,
-                     const std::string& prefix) {
+LogitsHead read_head(const Architecture& model, const CheckpointWeights& checkpoint) {
   const ModelHead& names = model.head;
   const auto part = [&](const std::string& name, const char* end) {
     return checkpoint.has(name + end) ? checkpoint.read(name + end) : Tensor();
@@ -414,10 +412,11 @@ LogitsHead read_head(const Architecture& model, const CheckpointWeights& checkpo
   }
   head.scale = model.logit_scale;
   const bool own = !model.tied && !names.weight.empty();
-  const std::string table = own ? head_weight(names, checkpoint)
-                                : StackWeights(checkpoint, model, model.stacks.back(), prefix)
-                                      .found(WeightPurpose::tokens, std::nullopt, "weight")
-                                      .value_or("");
+  const std::string table =
+      own ? head_weight(names, checkpoint)
+          : StackWeights(checkpoint, model, model.stacks.back(), find_prefix(checkpoint, model))
+                .found(WeightPurpose::tokens, std::nullopt, "weight")
+                .value_or("");
   Tensor bias;
   for (const std::string& name : names.bias) {
     if (!bias && checkpoint.has(name)) bias = checkpoint.read(name);

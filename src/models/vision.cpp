@@ -268,14 +268,14 @@ PatchEmbedding read_patch_embedding(const Architecture& model, const CheckpointW
 std::optional<PooledPicture> pooled_picture(const Architecture& model,
                                             const CheckpointWeights& weights,
                                             const std::string& prefix, const Tensor& states,
-                                            const AttentionOptions& options) {
+                                            DType dtype, std::size_t threads) {
   const StackWeights names(weights, model, model.stacks.front(), prefix);
   const auto read = [&](WeightPurpose purpose, const char* part) {
     return names.find(purpose, std::nullopt, part);
   };
   const auto norm = [&](WeightPurpose purpose, const Tensor& x) {
     const Norm own{read(purpose, "weight"), read(purpose, "bias"), model.norm};
-    return apply(own, x, model.eps, options.threads);
+    return apply(own, x, model.eps, threads);
   };
   if (const Tensor probe_row = read(probe, "weight")) {
     const Shape one{1, 1, model.width};
@@ -284,15 +284,14 @@ std::optional<PooledPicture> pooled_picture(const Architecture& model,
     own.query = all.rows(0, model.width);
     own.key = all.rows(model.width, model.width);
     own.value = all.rows(2 * model.width, model.width);
-    Sequences sequences{probe_row.reshaped(one).converted(options.dtype), states};
+    Sequences sequences{probe_row.reshaped(one).converted(dtype), states};
     sequences.heads = model.heads;
     AttentionOptions pooling;
-    pooling.dtype = options.dtype;
-    pooling.threads = options.threads;
-    const AttentionResult result = attend(project(pooling, sequences, own, options.dtype));
+    pooling.dtype = dtype;
+    pooling.threads = threads;
+    const AttentionResult result = attend(project(pooling, sequences, own, dtype));
     const auto linear = [&](WeightPurpose purpose, const Tensor& x, const Epilogue& then = {}) {
-      return apply(Linear{read(purpose, "weight"), read(purpose, "bias")}, x, options.threads,
-                   then);
+      return apply(Linear{read(purpose, "weight"), read(purpose, "bias")}, x, threads, then);
     };
     const Tensor x = linear(pooling_output, result.output);
     const Tensor wide =

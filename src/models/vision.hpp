@@ -44,7 +44,7 @@ struct PooledPicture {
 std::optional<PooledPicture> pooled_picture(const Architecture& model,
                                             const CheckpointWeights& weights,
                                             const std::string& prefix, const Tensor& states,
-                                            const AttentionOptions& options);
+                                            DType dtype, std::size_t threads);
 
 /// The logits [pictures,texts]: products of normalised vectors, scaled and shifted as the
 /// checkpoint says. `texts` are the states [1,L,D] that leave the model of texts, one for each list

@@ -85,12 +85,14 @@ MaskMap mask_map(const PlannedAttention& attention, const Sequences& compared, s
 // compares none.
 Sequences compared_in(Plan plan, const PlannedAttention& attention) {
   if (!compares_rows(attention.mask, attention.geometry)) return {};
-  plan.options().weights = false;
+  ComputingOptions computing = plan.options();
+  computing.weights = false;
+  plan.choose(computing);
   plan.output_gradient = {};
   Sequences compared;
-  compute(plan, {{}, [&](AttentionMap map, std::size_t) {
-                   if (map.name == attention.name) compared = std::move(map.compared);
-                 }});
+  compute(plan, {.map = [&](AttentionMap map, std::size_t) {
+            if (map.name == attention.name) compared = std::move(map.compared);
+          }});
   return compared;
 }
 

@@ -58,7 +58,7 @@ PositionTable of_document(const Document& document) {
   Problems problems;
   const Plan plan = read_plan(document, kinds[0], kinds, problems);
   problems.throw_first();
-  if (const auto* model = std::get_if<ModelRequest>(&plan.computation)) return of_model(*model);
+  if (const ModelRequest* model = model_of(plan)) return of_model(*model);
   const JsonValue* embedding = document.root().find("embedding");
   const JsonValue* position = embedding ? embedding->find("position") : nullptr;
   if (!position || position->string() != "sinusoidal") {

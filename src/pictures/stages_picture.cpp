@@ -104,18 +104,19 @@ StageFormulas stage_formulas(const Plan& plan, const PlannedAttention& attention
   const Mask& mask = attention.mask;
   StageFormulas formulas;
   formulas.score = kind.scales_by_width ? "q·k" : translated(kind.score);
-  formulas.scale = plan.options().scale;
+  const AttentionOptions& options = plan.attention_options();
+  formulas.scale = options.scale;
   if (!formulas.scale && kind.scales_by_width) {
     formulas.scale = default_scale(score_of(plan.kind), attention.geometry);
     formulas.scale_text = "1/√" + std::to_string(attention.geometry.query_width);
   }
-  formulas.softcap = plan.options().softcap;
+  formulas.softcap = options.softcap;
   const bool first = !attention.name.is_cross();
   if (mask.bias) formulas.mask = translated(" + bias");
   if (mask.alibi) formulas.mask += translated(" − slope · distance");
-  if (first && plan.options().relative_bias) formulas.mask += translated(" + bias of the distance");
+  if (first && options.relative_bias) formulas.mask += translated(" + bias of the distance");
   if (!formulas.mask.empty()) formulas.mask = "s" + formulas.mask;
-  formulas.sinks = first && plan.options().sinks;
+  formulas.sinks = first && options.sinks;
   if (mask.hides()) {
     const std::string fill = mask.fill ? power_text(*mask.fill) : "−∞";
     formulas.mask +=

@@ -105,7 +105,7 @@ bool has_tensor(std::string_view name, const RunOptions& options, const Plan& pl
   if (is_weights(name)) return weights;
   if (is_stage(name)) return options.stages;
   if (name != "shares" && name != "contacts") return true;
-  const auto* model = std::get_if<ModelRequest>(&plan.computation);
+  const ModelRequest* const model = model_of(plan);
   const bool parts_named = name == "shares" && model != nullptr && model->parts.wanted;
   return weights || parts_named || is_named(name, options.only);
 }
@@ -114,7 +114,7 @@ bool has_tensor(std::string_view name, const RunOptions& options, const Plan& pl
 std::vector<std::string> names_in(const Plan& plan) {
   std::vector<std::string> names;
   for (const NamedTensor& token : plan.tokens) names.push_back(token.name);
-  const AttentionOptions& options = plan.options();
+  const AttentionOptions& options = plan.attention_options();
   for (const PlannedAttention& attention : plan.attentions) {
     const auto add = [&](const char* quantity) {
       names.push_back(attention.name.tensor(quantity));
@@ -155,8 +155,8 @@ struct ResultElements {
   double numbers = 0, seen = 0;
 };
 
-ResultElements elements_of(const PlannedAttention& attention, const AttentionOptions& options,
-                           bool weights) {
+ResultElements elements_of(const PlannedAttention& attention, const Plan& plan, bool weights) {
+  const AttentionOptions& options = plan.attention_options();
   const Geometry& g = attention.geometry;
   const double rows = as_real(g.batch) * as_real(g.heads) * as_real(g.queries);
   const double map = rows * as_real(g.keys);
@@ -165,7 +165,7 @@ ResultElements elements_of(const PlannedAttention& attention, const AttentionOpt
     elements.numbers += map;
     if (attention.mask.present()) elements.seen += map;
   }
-  if (options.stages) elements.numbers += (options.softcap ? 3 : 2) * map + rows;
+  if (plan.options().stages) elements.numbers += (options.softcap ? 3 : 2) * map + rows;
   return elements;
 }
 
@@ -185,13 +185,14 @@ bool is_written(std::string_view name, const RunOptions& options, const Plan& pl
 }
 
 std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
-  AttentionOptions& attention = plan.options();
-  if (attention.pool) check_pooled(options);
-  if (options.why && !std::holds_alternative<ModelRequest>(plan.computation)) {
+  const bool pooled = plan.attention_options().pool.has_value();
+  if (pooled) check_pooled(options);
+  const ModelRequest* const model = model_of(plan);
+  if (options.why && model == nullptr) {
     refuse_split_without_model(options.why.head ? "WhyOptions::head" : "WhyOptions::logit");
   }
-  const auto* model = std::get_if<ModelRequest>(&plan.computation);
-  if (model != nullptr && model->ablation == Ablation::mean && !is_changed(*model)) {
+  if (model != nullptr && model->options.ablation == Ablation::mean &&
+      !is_changed(model->options)) {
     throw Error(ErrorKind::usage, translated("no heads are off"), "DocumentOptions::ablate",
                 translated("add DocumentOptions::heads_off, or leave it out"));
   }
@@ -201,7 +202,7 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
   const bool made_of_weights = model != nullptr && (is_written("shares", options, plan) ||
                                                     is_written("contacts", options, plan));
   const bool wants = wants_weights(options, plan) || options.reported_weights || made_of_weights;
-  if (!attention.pool && !wants &&
+  if (!pooled && !wants &&
       element_count(plan.attentions[0].geometry.weights_shape()) >
           options.most_weights_for_heatmap &&
       std::erase(plots, PlotKind::heatmap) > 0) {
@@ -230,10 +231,13 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
                            "DocumentOptions::images"));
   }
   // What queries see is computed with their weights.
-  attention.weights = wants || std::ranges::any_of(options.only, holds_seen_keys) ||
-                      std::ranges::any_of(plots, &PictureKind::shows_weights, picture_kind);
-  attention.stages = options.stages || show_stages(plots);
-  attention.threads = options.document.threads;
+  const bool computes_weights =
+      wants || std::ranges::any_of(options.only, holds_seen_keys) ||
+      std::ranges::any_of(plots, &PictureKind::shows_weights, picture_kind);
+  plan.choose({.dtype = plan.options().dtype,
+               .threads = options.document.threads,
+               .weights = computes_weights,
+               .stages = options.stages || show_stages(plots)});
   return plots;
 }
 
@@ -241,15 +245,14 @@ std::vector<std::pair<std::string, Tensor>> foreseen_results(const RunOptions& o
                                                              const Plan& plan) {
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (const NamedTensor& token : plan.tokens) tensors.emplace_back(token.name, token.tensor);
-  const auto& model = std::get<ModelRequest>(plan.computation);
-  const ModelFolder& folder = *model.folder;
-  for (auto& [name, shape] :
-       foreseen_tensors(folder.architecture, folder.weights, model.texts, model)) {
-    tensors.emplace_back(name, shape_only(std::move(shape), model.dtype));
+  const ModelRequest& model = *model_of(plan);
+  const DType dtype = model.options.dtype;
+  for (auto& [tensor, shape] : foreseen_tensors(model.pass())) {
+    tensors.emplace_back(tensor.name(), shape_only(std::move(shape), dtype));
   }
-  if (model.answer && model.weights && !plan.model->answer_layers.empty()) {
+  if (model.answer && model.options.wanted.weights && !plan.model->answer_layers.empty()) {
     Shape shape = AnswerShares(model).shape(plan.model->answer_layers.size());
-    tensors.emplace_back("shares", shape_only(std::move(shape), model.dtype));
+    tensors.emplace_back("shares", shape_only(std::move(shape), dtype));
   }
   std::erase_if(tensors, [&](const auto& one) { return !has_tensor(one.first, options, plan); });
   return tensors;
@@ -265,7 +268,7 @@ void check_only(const RunOptions& options, const Plan& plan) {
   // Gradients have their names once they are computed.
   if (plan.output_gradient) return;
   std::vector<std::string> names;
-  if (std::holds_alternative<ModelRequest>(plan.computation)) {
+  if (plan.model) {
     for (const auto& tensor : foreseen_results(options, plan)) names.push_back(tensor.first);
   } else {
     names = names_in(plan);
@@ -289,7 +292,7 @@ double foreseen_bytes(const Plan& plan, const RunOptions& options) {
   const DType dtype = plan.options().dtype;
   ResultElements all;
   for (const PlannedAttention& attention : plan.attentions) {
-    const ResultElements one = elements_of(attention, plan.options(), wants_weights(options, plan));
+    const ResultElements one = elements_of(attention, plan, wants_weights(options, plan));
     all.numbers += one.numbers;
     all.seen += plan.model ? 0 : one.seen;
   }

@@ -127,14 +127,12 @@ KindRun::KindRun(const RunOptions& options, const Document& document, Plan plan,
   if (make) maps_file_ = make(plan_, folder_.path());
 }
 
-void KindRun::compute(const std::function<void(std::size_t)>& progress) {
-  plan_.options().progress = progress;
+void KindRun::compute(const Progress& progress) {
   report_.weights.resize(plan_.attentions.size());
   maps_.resize(plan_.attentions.size());
   shown_ = ShownMatrices(plan_.attentions.size());
-  if (options_.why) split();
-  const auto* model = std::get_if<ModelRequest>(&plan_.computation);
-  if (model != nullptr && !options_.answer && options_.only.empty() && wants_weights()) {
+  if (options_.why) split(progress);
+  if (plan_.model && !options_.answer && options_.only.empty() && wants_weights()) {
     const auto tensors = foreseen();
     choose_format(tensors);
     if (TensorStream::takes(format_)) {
@@ -149,9 +147,10 @@ void KindRun::compute(const std::function<void(std::size_t)>& progress) {
     seconds_ -= seconds_since(since);
   };
   ComputedFacts facts = attn::compute(
-      plan_, {.tensor = [&](NamedTensor tensor) { untimed([&] { take(std::move(tensor)); }); },
-              .map = [&](AttentionMap map,
-                         std::size_t at) { untimed([&] { take(std::move(map), at); }); }});
+      plan_,
+      {.tensor = [&](NamedTensor tensor) { untimed([&] { take(std::move(tensor)); }); },
+       .map = [&](AttentionMap map, std::size_t at) { untimed([&] { take(std::move(map), at); }); },
+       .progress = progress});
   for (NamedTensor& tensor : why_tensors_) take(std::move(tensor));
   seconds_ += seconds_since(start);
   if (facts.empty_rows > 0) {
@@ -319,8 +318,8 @@ bool KindRun::draws_weights() const {
 }
 
 // Splits are computed before the model, as files are begun with the shapes of all tensors.
-void KindRun::split() {
-  const auto& model = std::get<ModelRequest>(plan_.computation);
+void KindRun::split(const Progress& progress) {
+  const ModelRequest& model = *model_of(plan_);
   const std::size_t samples = model.texts.ids.size();
   if (options_.sample >= samples) {
     throw input_error(
@@ -328,9 +327,10 @@ void KindRun::split() {
                          "there is no sample {2}: the document has {1} samples", options_.sample),
         "RunOptions::sample", translated("give 0 to {1}", samples - 1));
   }
-  why_ = attn::split(options_.why, *model.folder, model.texts.of_sample(options_.sample), model);
+  why_ = attn::split(options_.why, *model.folder, model.texts.of_sample(options_.sample),
+                     model.options, progress);
   const auto put = [&](const char* name, const Tensor& tensor) {
-    if (tensor) why_tensors_.push_back({name, tensor.converted(model.dtype)});
+    if (tensor) why_tensors_.push_back({name, tensor.converted(model.options.dtype)});
   };
   if (why_->scores) put("why.scores", why_->scores->parts);
   if (!why_->logit) return;
@@ -412,7 +412,7 @@ void KindRun::report(std::size_t at, ReportedWeights& result) {
     result.key_labels =
         named(Labels::of_sample(map.labels.key, options_.sample), chosen.numbers.keys(), "K_");
   }
-  if (map.allowed && !plan_.options().pool) {
+  if (map.allowed && !plan_.attention_options().pool) {
     const auto allowed = map.allowed.values<std::uint8_t>();
     result.cells = allowed.size();
     result.hidden =
@@ -427,7 +427,7 @@ Drawing KindRun::drawing_of(std::vector<DrawnMap> maps) const {
 DrawnSplits KindRun::drawn_splits() const {
   if (!why_) return {};
   DrawnSplits drawn{&*why_, {}, {}, {}};
-  const ModelFolder& folder = *std::get<ModelRequest>(plan_.computation).folder;
+  const ModelFolder& folder = *model_of(plan_)->folder;
   const bool both = folder.architecture.encoder_decoder();
   for (const PlannedAttention& attention : plan_.attentions) {
     const bool own = attention.name.in_decoder() == both;

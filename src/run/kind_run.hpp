@@ -65,7 +65,7 @@ class KindRun {
 
   /// Computes the plan. Tensors of a model go into their files meanwhile, which get their names in
   /// write(). `progress` takes the number of scores that were computed since its last call.
-  void compute(const std::function<void(std::size_t)>& progress);
+  void compute(const Progress& progress);
 
   /// Adds the drawing of every picture but the comparison to the tasks.
   void plan_pictures(std::vector<std::function<void()>>& tasks);
@@ -97,7 +97,7 @@ class KindRun {
   /// Chooses safetensors in place of JSON that would be large, if the options leave it open.
   void choose_format(std::span<const std::pair<std::string, Tensor>> tensors);
 
-  void split();
+  void split(const Progress& progress);
   std::vector<std::pair<std::string, Tensor>> foreseen() const;
   bool keeps_weights() const;
   bool draws_whole(const AttentionMap& map) const;

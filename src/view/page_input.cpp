@@ -113,7 +113,7 @@ AttentionMap with_chosen_heads(AttentionMap map, const ViewOptions& options) {
 }  // namespace
 
 void check_viewable(const Plan& plan) {
-  if (!plan.options().pool) return;
+  if (!plan.attention_options().pool) return;
   throw Error(ErrorKind::usage,
               translated("pooled weights have no single positions to look through"),
               "DocumentOptions::pool", translated("leave the pooling out"));
@@ -121,10 +121,11 @@ void check_viewable(const Plan& plan) {
 
 Plan plan_of_view(const ViewOptions& options, const Document& document) {
   Plan chosen = plan_of_maps(document, [&](Plan& plan) {
-    plan.options().weights = true;
-    plan.options().stages =
-        options.stages && !std::holds_alternative<ModelRequest>(plan.computation);
-    plan.options().threads = options.document.threads;
+    ComputingOptions computing = plan.options();
+    computing.weights = true;
+    computing.stages = options.stages && model_of(plan) == nullptr;
+    computing.threads = options.document.threads;
+    plan.choose(computing);
   });
   check_viewable(chosen);
   return chosen;
@@ -142,7 +143,8 @@ ViewedInput planned_input(const Plan& plan, const ViewOptions& options) {
     const std::size_t heads = chosen_heads(attention, options.maps.selection).size();
     std::size_t tensors = 1;
     if (options.stages && (plan.model || plan.options().stages)) {
-      tensors += 1 + (plan.options().softcap ? 1 : 0) + (attention.mask.present() ? 1 : 0);
+      tensors +=
+          1 + (plan.attention_options().softcap ? 1 : 0) + (attention.mask.present() ? 1 : 0);
     }
     input.sizes.push_back({attention.geometry.batch * heads * tensors, attention.geometry.queries,
                            attention.geometry.keys});
@@ -154,11 +156,9 @@ std::optional<AttentionMap> planned_map(const Plan& plan, AttentionMap map,
                                         const ViewOptions& options) {
   if (!is_chosen(*map.planned, chosen_layers(plan, options.maps.selection))) return std::nullopt;
   // Stages that are equal to the one before are not shown again.
-  if (!plan.model && !plan.options().softcap) map.capped = {};
+  if (!plan.model && !plan.attention_options().softcap) map.capped = {};
   if (!plan.model && !map.planned->mask.present()) map.masked = {};
-  return with_chosen_heads(
-      with_tokens(std::move(map), options.counting, std::get_if<ModelRequest>(&plan.computation)),
-      options);
+  return with_chosen_heads(with_tokens(std::move(map), options.counting, model_of(plan)), options);
 }
 
 ViewedInput filed_input(std::vector<FiledMaps>& stacks, const ResultReader& first,

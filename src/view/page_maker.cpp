@@ -423,10 +423,6 @@ void PageMaker::take(std::vector<std::vector<Prediction>> predictions, bool next
   data_.predicts_next = next;
 }
 
-void PageMaker::take(std::vector<std::vector<std::vector<LayerPrediction>>> by_layer) {
-  data_.by_layer = std::move(by_layer);
-}
-
 void PageMaker::add_notes() {
   if (pooled_ > 0) {
     data_.notes.push_back(translated(

@@ -67,7 +67,7 @@ class PageMaker {
   /// Takes the predictions of a model, one list per sample. `next`: of the token after the text.
   void take(std::vector<std::vector<Prediction>> predictions, bool next);
   /// Takes what the states that leave each layer would predict in their place.
-  void take(std::vector<std::vector<std::vector<LayerPrediction>>> by_layer);
+  void take(PredictionsByLayer by_layer) { data_.by_layer = std::move(by_layer); }
 
   /// Ends the page. `warnings` are of the input.
   ViewOutcome finish();

@@ -103,20 +103,20 @@ GatheredVectors::GatheredVectors(const Plan& plan) {
              plan.computation);
 }
 
-void GatheredVectors::gather_layers(Plan& plan, bool stages) {
-  if (auto* const model = std::get_if<ModelRequest>(&plan.computation)) {
-    model->inside = [this, stages](std::size_t, const std::string& layer, const Layer&,
-                                   const LayerStep& step) {
-      if (!step.self.weights) return;
-      add(layer + "self", step.self_request, stages);
-      if (step.cross.weights) add(layer + "cross", step.cross_request, stages);
-    };
-  } else if (const auto* const layers = std::get_if<TransformerRequest>(&plan.computation)) {
-    add_layers(plan, *layers);
-  }
+PassObserver GatheredVectors::observer(bool stages) {
+  const auto take = [this, stages](const SamplePlace& at, const Layer&, const LayerStep& step) {
+    if (!step.self.weights) return;
+    const AttentionName self = at.place.attention();
+    add(self.text(), step.self_request, stages);
+    if (step.cross.weights) add(self.with_part("cross").text(), step.cross_request, stages);
+  };
+  return {.layer = take};
 }
 
-void GatheredVectors::add_layers(const Plan& plan, const TransformerRequest& request) {
+void GatheredVectors::add_layers(const Plan& plan) {
+  const auto* const layers = std::get_if<TransformerRequest>(&plan.computation);
+  if (layers == nullptr) return;
+  const TransformerRequest& request = *layers;
   StepOptions inside;
   inside.inside = true;
   Tensor states = states_of(request, DType::float64);

@@ -38,9 +38,11 @@ class GatheredVectors {
   GatheredVectors() = default;
   /// Gathers those of a single attention at once.
   explicit GatheredVectors(const Plan& plan);
-  /// Computes the layers of a document for theirs. Has a model give them, and with `stages` its
-  /// scores, while it is computed; neither plan nor object may be moved until then.
-  void gather_layers(Plan& plan, bool stages);
+  /// Computes the layers of a document for theirs.
+  void add_layers(const Plan& plan);
+  /// Gathers those of a model's pass, and with `stages` its scores; must not outlive this object,
+  /// which must not be moved.
+  PassObserver observer(bool stages);
 
   /// Vectors of the map's attention, once.
   std::optional<ScoreVectors> take(const AttentionMap& map);
@@ -51,7 +53,6 @@ class GatheredVectors {
   struct Stages {
     std::vector<Tensor> scores, capped, masked;  ///< of samples
   };
-  void add_layers(const Plan& plan, const TransformerRequest& request);
   void add(const std::string& name, const AttentionRequest& request, bool stages);
 
   std::map<std::string, std::vector<ScoreVectors>> vectors_;  ///< of samples

@@ -1,5 +1,6 @@
 #include "attn/view.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -20,7 +21,6 @@
 #include "support/mapped_file.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
-#include "view/layer_predictions.hpp"
 #include "view/page_input.hpp"
 #include "view/page_maker.hpp"
 #include "view/score_vectors.hpp"
@@ -46,43 +46,62 @@ void choose_layers(const ViewOptions& options, Document& document) {
 
 // Splits of the scores of one head in every sample.
 void put_splits(const Plan& plan, const ViewOptions& options, PageMaker& page) {
-  const auto* model = std::get_if<ModelRequest>(&plan.computation);
+  const ModelRequest* const model = model_of(plan);
   if (model == nullptr) refuse_split_without_model("ViewOptions::why");
   WhyOptions why;
   why.head = options.why;
   const ModelPlace head = split_head(*options.why, model->folder->architecture);
-  if (!model->chooses(head.layer)) {
+  if (!model->options.wanted.chooses(head.layer)) {
     throw Error(ErrorKind::usage, translated("the page leaves out layer {1}", head.layer),
                 "ViewOptions::why", translated("choose this layer too"));
   }
   std::vector<ScoreSplit> splits;
   for (std::size_t b = 0; b < model->texts.ids.size(); ++b) {
     splits.push_back(
-        std::move(*split(why, *model->folder, model->texts.of_sample(b), *model).scores));
+        std::move(*split(why, *model->folder, model->texts.of_sample(b), model->options).scores));
   }
   page.take(splits);
 }
 
+// Has a pass say what the model would predict after each layer. Keeps references to both.
+PassObserver early_predictions(const ModelRequest& model, PredictionsByLayer& by_layer) {
+  const auto& predicted = model.options.wanted.predicted;
+  const auto take = [&](const SamplePlace& at, std::size_t position, const Tensor& logits) {
+    if (by_layer.empty()) {
+      for (const auto& positions : predicted) by_layer.emplace_back(positions.size());
+    }
+    const auto& own = predicted[at.sample];
+    by_layer[at.sample][static_cast<std::size_t>(std::ranges::find(own, position) - own.begin())]
+        .push_back(
+            {at.place.layer, prediction_of(position, logits, *model.folder).likeliest.front()});
+  };
+  return {.lens_at = take};
+}
+
 ViewOutcome view_document(Document document, const ViewOptions& options, const Sink& sink) {
   if (document.root().find("model") != nullptr) choose_layers(options, document);
-  Plan plan = plan_of_view(options, document);
+  const Plan plan = plan_of_view(options, document);
   GatheredVectors gathered = options.vectors > 0 ? GatheredVectors(plan) : GatheredVectors();
-  if (options.vectors > 0 || options.stages) gathered.gather_layers(plan, options.stages);
-  LayerPredictions by_layer;
-  by_layer.gather(plan);
+  std::vector<PassObserver> observers;
+  if (options.vectors > 0 || options.stages) {
+    gathered.add_layers(plan);
+    observers.push_back(gathered.observer(options.stages));
+  }
+  PredictionsByLayer by_layer;
+  if (const ModelRequest* const model = model_of(plan)) {
+    observers.push_back(early_predictions(*model, by_layer));
+  }
   PageMaker page(options, planned_input(plan, options), true, sink);
   if (options.why) put_splits(plan, options, page);
-  ComputedFacts facts =
-      compute(plan, {.tensor = {}, .map = [&](AttentionMap map, std::size_t) {
-                       if (!map.numbers) return;
-                       gathered.put_stages(map);
-                       const auto vectors = gathered.take(map);
-                       if (const auto shown = planned_map(plan, std::move(map), options)) {
-                         page.take(*shown, vectors);
-                       }
-                     }});
+  const auto take = [&](AttentionMap map, std::size_t) {
+    if (!map.numbers) return;
+    gathered.put_stages(map);
+    const auto vectors = gathered.take(map);
+    if (const auto shown = planned_map(plan, std::move(map), options)) page.take(*shown, vectors);
+  };
+  ComputedFacts facts = compute(plan, {.map = take}, std::move(observers));
   page.take(std::move(facts.predictions), plan.model && plan.model->next);
-  page.take(by_layer.read(plan));
+  page.take(std::move(by_layer));
   ViewOutcome outcome = page.finish();
   outcome.warnings.insert(outcome.warnings.end(), facts.warnings.begin(), facts.warnings.end());
   return outcome;

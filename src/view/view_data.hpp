@@ -8,11 +8,18 @@
 #include "attn/model.hpp"
 #include "attn/view.hpp"
 
-#include "view/layer_predictions.hpp"
 #include "view/map_rows.hpp"
 #include "view/packed_cells.hpp"
 
 namespace attn {
+
+/// Likeliest token by the states that leave a layer.
+struct LayerPrediction {
+  std::size_t layer = 0;
+  Prediction::Token token;
+};
+/// Those of each layer, for each prediction of each sample; none = not known.
+using PredictionsByLayer = std::vector<std::vector<std::vector<LayerPrediction>>>;
 
 /// Data of the page without its blocks of numbers, as page/data.d.ts describes them.
 struct ViewData {
@@ -91,7 +98,7 @@ struct ViewData {
   std::vector<std::vector<Prediction>> predictions;  ///< of samples; may be fewer
   bool predicts_next = false;
   /// Of the predictions, likewise; fewer or none where it is not known.
-  std::vector<std::vector<std::vector<LayerPrediction>>> by_layer;
+  PredictionsByLayer by_layer;
   std::vector<ShownTokens> tokens;
   std::vector<Picture> pictures;
   std::vector<Attention> attentions;

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "attention/attention_name.hpp"
 #include "attention/linear.hpp"
 #include "tensor/operations.hpp"
 
@@ -27,25 +26,26 @@ std::optional<ModelPlace> last_of(std::span<const FrozenChoice> choices) {
 /// What one choice keeps of a pass.
 class Freezer {
  public:
-  Freezer(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& text,
-          const ModelOptions& options, const FrozenChoice& choice)
-      : model_(model),
-        text_(text),
+  Freezer(const ModelPass& pass, const FrozenChoice& choice)
+      : model_(pass.model),
+        text_(pass.texts),
         choice_(choice),
-        own_(stack_in(model, choice.stack)),
-        stack_(read_stack(model, weights, own_, find_prefix(weights, model), options)) {
+        own_(stack_in(model_, choice.stack)),
+        stack_(read_stack(pass, own_)) {
     frozen_.positions = choice_.positions;
     embed();
   }
 
-  void take_layer(const std::string& name, const Layer& layer, const LayerStep& step) {
-    const std::size_t n = frozen_.layers.size();
-    if (!frozen_.attention && name == layer_prefix(model_.result_stack(own_), n)) {
-      keep(n, layer, step);
-    }
+  PassObserver observer() {
+    return {.tensor = [this](const PassTensor& what, const Tensor& tensor) { take(what, tensor); },
+            .layer =
+                [this](const SamplePlace& at, const Layer& layer, const LayerStep& step) {
+                  const std::size_t n = frozen_.layers.size();
+                  if (!frozen_.attention && at.place == ModelPlace{choice_.stack, n}) {
+                    keep(n, layer, step);
+                  }
+                }};
   }
-  void take_memory(const Tensor& memory) { frozen_.memory = memory; }
-  void take_output(const Tensor& states) { frozen_.output = states; }
 
   FrozenPass frozen() {
     if (!choice_.attention) {
@@ -56,6 +56,11 @@ class Freezer {
   }
 
  private:
+  void take(const PassTensor& what, const Tensor& tensor) {
+    if (what.quantity != PassTensor::Quantity::output) return;
+    (what.place.stack == ModelPlace::Stack::encoder ? frozen_.memory : frozen_.output) = tensor;
+  }
+
   FrozenNorm norm(const std::optional<Norm>& of, const Tensor& x) const {
     return of ? FrozenNorm(of, rows_at(x, choice_.positions), model_.of(own_).eps) : FrozenNorm();
   }
@@ -185,33 +190,19 @@ class Freezer {
 
 }  // namespace
 
-std::vector<FrozenPass> freeze(const Architecture& model, const CheckpointWeights& weights,
-                               const ModelTexts& text, const ModelOptions& options,
-                               std::span<const FrozenChoice> choices) {
-  ModelOptions own = options;
-  own.dtype = DType::float64;
-  own.weights = true;
-  own.stages = own.logits = false;
-  own.predicted.clear();
-  own.rows = {};
-  own.lens = {};
-  own.layers.reset();
-  own.last = last_of(choices);
+std::vector<FrozenPass> freeze(const ModelPass& pass, std::span<const FrozenChoice> choices,
+                               const Progress& progress) {
+  ModelOptions options = pass.options;
+  options.dtype = DType::float64;
+  options.wanted = {.last = last_of(choices)};
+  const ModelPass own{pass.model, pass.weights, pass.texts, options};
   std::vector<Freezer> all;
   all.reserve(choices.size());
-  for (const FrozenChoice& choice : choices) all.emplace_back(model, weights, text, own, choice);
-  own.inside = [&](std::size_t, const std::string& name, const Layer& layer,
-                   const LayerStep& step) {
-    for (Freezer& one : all) one.take_layer(name, layer, step);
-  };
-  own.finished = [&](const Tensor& states) {
-    for (Freezer& one : all) one.take_output(states);
-  };
-  run_model(model, weights, text, own, [&](const std::string& name, const Tensor& tensor) {
-    for (Freezer& one : all) {
-      if (name == "encoder.output") one.take_memory(tensor);
-    }
-  });
+  std::vector<PassObserver> observers{{.progress = progress}};
+  for (const FrozenChoice& choice : choices) {
+    observers.push_back(all.emplace_back(own, choice).observer());
+  }
+  run_model(own, observers);
   std::vector<FrozenPass> passes;
   passes.reserve(all.size());
   for (Freezer& one : all) passes.push_back(one.frozen());

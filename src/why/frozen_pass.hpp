@@ -75,9 +75,8 @@ struct FrozenPass {
 };
 
 /// Runs a text of one sample once, as far as the choices need, and keeps what each of them asks
-/// for. Throws Error(input) as run_model() does.
-std::vector<FrozenPass> freeze(const Architecture& model, const CheckpointWeights& weights,
-                               const ModelTexts& text, const ModelOptions& options,
-                               std::span<const FrozenChoice> choices);
+/// for. `progress` may be empty. Throws Error(input) as run_model() does.
+std::vector<FrozenPass> freeze(const ModelPass& pass, std::span<const FrozenChoice> choices,
+                               const Progress& progress);
 
 }  // namespace attn

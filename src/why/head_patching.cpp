@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "attn/error.hpp"
 
-#include "attention/attention_name.hpp"
 #include "models/pass_changes.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
@@ -25,16 +23,16 @@ struct KeptPass {
 
 class HeadPatching {
  public:
-  HeadPatching(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& text,
-               const ModelOptions& options)
-      : model_(model),
-        weights_(weights),
-        text_(text),
-        place_(last_stack_of(model)),
-        options_(only_watches(options)),
-        prefix_(find_prefix(weights, model)),
-        stack_(read_stack(model, weights, model.stacks.back(), prefix_, options_)),
-        head_(read_head(model, weights, prefix_)) {}
+  explicit HeadPatching(const ModelPass& pass)
+      : model_(pass.model),
+        weights_(pass.weights),
+        text_(pass.texts),
+        stack_name_(last_stack_of(model_)),
+        options_{.dtype = pass.options.dtype,
+                 .threads = pass.options.threads,
+                 .wanted = {.weights = false}},
+        stack_(read_stack({model_, weights_, text_, options_}, model_.stacks.back())),
+        head_(read_head(model_, weights_)) {}
 
   HeadEffects effects(const std::vector<std::int64_t>& source,
                       const std::vector<std::size_t>& tokens) {
@@ -74,22 +72,27 @@ class HeadPatching {
   KeptPass kept(const ModelTexts& text) const {
     KeptPass pass;
     pass.outputs.resize(stack_.count);
-    ModelOptions options = options_;
+    PassObserver keeping;
     for (std::size_t n = 0; n < stack_.count; ++n) {
-      options.watches.push_back(
-          {{place_, n}, [&, n](std::size_t, Tensor& outputs) { pass.outputs[n] = outputs; }});
-      if (n + 1 == stack_.count) continue;
-      options.watches.push_back(
-          {{place_, n, ModelPlace::Part::residual},
-           [&](std::size_t, Tensor& states) { pass.entering.push_back(states); }});
+      keeping.places.push_back({stack_name_, n});
+      if (n + 1 < stack_.count) {
+        keeping.places.push_back({stack_name_, n, ModelPlace::Part::residual});
+      }
     }
-    options.finished = [&](const Tensor& states) { pass.output = states; };
-    const std::string embedded =
-        AttentionName(model_.result_stack(model_.stacks.back())).tensor("embedded");
-    run_model(model_, weights_, text, options, [&](const std::string& name, const Tensor& tensor) {
-      if (name == embedded) pass.entering.insert(pass.entering.begin(), tensor);
-      if (name == "encoder.output") pass.memory = tensor;
-    });
+    keeping.written = [&](const SamplePlace& at, const Tensor& numbers) {
+      if (at.place.part == ModelPlace::Part::residual) {
+        pass.entering.push_back(numbers);
+      } else {
+        pass.outputs[at.place.layer] = numbers;
+      }
+    };
+    keeping.tensor = [&](const PassTensor& what, const Tensor& tensor) {
+      const bool own = what.place.stack == stack_name_;
+      if (what.quantity == PassTensor::Quantity::embedded && own) pass.entering.push_back(tensor);
+      if (what.quantity != PassTensor::Quantity::output) return;
+      (own ? pass.output : pass.memory) = tensor;
+    };
+    run_model({model_, weights_, text, options_}, {keeping});
     return pass;
   }
 
@@ -166,19 +169,16 @@ class HeadPatching {
   const Architecture& model_;
   const CheckpointWeights& weights_;
   const ModelTexts& text_;
-  ModelPlace::Stack place_;
+  ModelPlace::Stack stack_name_;
   ModelOptions options_;
-  std::string prefix_;
   Stack stack_;
   LogitsHead head_;
 };
 
 }  // namespace
 
-HeadEffects patch_every_head(const Architecture& model, const CheckpointWeights& weights,
-                             const ModelTexts& text, const ModelOptions& options,
-                             const std::vector<std::size_t>& tokens) {
-  return HeadPatching(model, weights, text, options).effects(options.patch->ids, tokens);
+HeadEffects patch_every_head(const ModelPass& pass, const std::vector<std::size_t>& tokens) {
+  return HeadPatching(pass).effects(pass.options.patch->ids, tokens);
 }
 
 }  // namespace attn

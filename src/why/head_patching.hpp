@@ -21,8 +21,6 @@ struct HeadEffects {
 /// Tokens that are not given are the likeliest ones after the text and after the other one, or the
 /// second after the text. Heads are query heads, whose keys and values stay. Throws Error(input)
 /// for texts of different lengths and a model without a head for logits.
-HeadEffects patch_every_head(const Architecture& model, const CheckpointWeights& weights,
-                             const ModelTexts& text, const ModelOptions& options,
-                             const std::vector<std::size_t>& tokens);
+HeadEffects patch_every_head(const ModelPass& pass, const std::vector<std::size_t>& tokens);
 
 }  // namespace attn

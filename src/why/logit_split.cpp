@@ -147,14 +147,10 @@ class LogitWalk {
   Sources self_, cross_;
 };
 
-LogitsHead head_of(const Architecture& model, const CheckpointWeights& weights) {
-  return read_head(model, weights, find_prefix(weights, model));
-}
-
 }  // namespace
 
 void check_split_logits(const Architecture& model, const CheckpointWeights& weights) {
-  if (!head_of(model, weights).dense) return;
+  if (!read_head(model, weights).dense) return;
   throw input_error(
       translated("the logits of {1} are not a sum over parts: the model's head has an activation "
                  "after the last state",
@@ -173,7 +169,7 @@ LogitSplit split_logit(const Architecture& model, const CheckpointWeights& weigh
                        const FrozenPass& pass, std::optional<std::size_t> token,
                        std::size_t threads) {
   check_split_logits(model, weights);
-  LogitsHead head = head_of(model, weights);
+  LogitsHead head = read_head(model, weights);
   head.softcap.reset();
   const std::size_t position = pass.positions.front();
   const Rows state = rows_at(pass.output, pass.positions);

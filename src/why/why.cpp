@@ -100,7 +100,7 @@ void check_why(const WhyOptions& why, const ModelFolder& folder, const ModelText
 }
 
 WhySplits split(const WhyOptions& why, const ModelFolder& folder, const ModelTexts& text,
-                const ModelOptions& options) {
+                const ModelOptions& options, const Progress& progress) {
   if (is_changed(options)) {
     throw Error(ErrorKind::usage, translated("a split is of the model as it is"),
                 why.head ? "WhyOptions::head" : "WhyOptions::logit",
@@ -118,7 +118,7 @@ WhySplits split(const WhyOptions& why, const ModelFolder& folder, const ModelTex
     const std::size_t last = last_text(folder, text).size() - 1;
     choices.push_back(kept_for_logit(model, why.query.value_or(last)));
   }
-  const auto passes = freeze(model, folder.weights, text, options, choices);
+  const auto passes = freeze({model, folder.weights, text, options}, choices, progress);
   WhySplits splits;
   if (scores) splits.scores = split_scores(passes.front(), *scores, options.threads);
   if (why.logit) {

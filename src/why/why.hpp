@@ -26,6 +26,6 @@ void check_why(const WhyOptions& why, const ModelFolder& folder, const ModelText
 /// Splits what was asked for in a text of one sample, computed in double precision. Throws as
 /// check_why(), split_scores() and split_logit() do.
 WhySplits split(const WhyOptions& why, const ModelFolder& folder, const ModelTexts& text,
-                const ModelOptions& options);
+                const ModelOptions& options, const Progress& progress = {});
 
 }  // namespace attn

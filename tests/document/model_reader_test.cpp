@@ -69,7 +69,7 @@ Plan plan_of(const std::string& folder, const std::string& rest) {
 }
 
 const ModelTexts& texts_of(const Plan& plan) {
-  return std::get<ModelRequest>(plan.computation).texts;
+  return model_of(plan)->texts;
 }
 
 struct Wrong {

@@ -38,7 +38,7 @@ Plan plan_of_pictures(const std::string& name) {
   DocumentOptions options;
   options.input = cases / name / "input.json";
   Plan plan = read_plans(open_document(options)).front();
-  std::get<ModelRequest>(plan.computation).stages = true;
+  model_of(plan)->options.wanted.stages = true;
   return plan;
 }
 

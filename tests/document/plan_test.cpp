@@ -173,7 +173,9 @@ TEST_CASE("a demand counts the elements of masks, stages, softcaps and dropout o
       R"({"attention":"sdpa","seed":1,"query":{"ones":[3,4]},"softcap":2,"mask":{"causal":true},)"
       R"("dropout":{"p":0.1,"training":true}})";
   std::vector<Plan> plans = read_plans(Document::parse(document, "doc.json", {}));
-  plans[0].options().stages = true;
+  ComputingOptions computing = plans[0].options();
+  computing.stages = true;
+  plans[0].choose(computing);
   const Demand counted = demand_of(plans[0]);
   CHECK(counted.read == 12);
   // weights, allowed, dropped and what is kept, scores, capped, masked; log-sum-exp; output

@@ -27,7 +27,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         fuzz::require(!std::string_view(document.placed(error).what()).empty());
       }
       if (!own.errors().empty()) continue;
-      plan.options().threads = 1;
+      ComputingOptions computing = plan.options();
+      computing.threads = 1;
+      plan.choose(computing);
       std::size_t tensors = 0, maps = 0;
       compute(plan, {.tensor = [&](const NamedTensor&) { ++tensors; },
                      .map = [&](const AttentionMap&, std::size_t) { ++maps; }});

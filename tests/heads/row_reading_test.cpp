@@ -1,6 +1,5 @@
 #include <cmath>
 #include <filesystem>
-#include <stdexcept>
 #include <string>
 #include <variant>
 #include <vector>
@@ -49,7 +48,7 @@ TEST_CASE("statistics of rows are those of whole maps") {
     walk_rows(plan, options.heads.counting, &options, true,
               [&](const TextNumbers& numbers) { found.push_back(numbers); });
     REQUIRE(found.size() == expected.size());
-    const bool one_sample = std::get<ModelRequest>(plan.computation).texts.ids.size() == 1;
+    const bool one_sample = model_of(plan)->texts.ids.size() == 1;
     for (std::size_t at = 0; at < found.size(); ++at) {
       CHECK(found[at].name == expected[at].name);
       REQUIRE(found[at].values.size() == expected[at].values.size());
@@ -71,20 +70,6 @@ TEST_CASE("statistics of rows are those of whole maps") {
       }
     }
   }
-}
-
-TEST_CASE("a reading that fails leaves no hook in the plan's model") {
-  HeadsOptions options;
-  options.document.input = cases / "llama_grouped" / "input.json";
-  options.document.threads = 1;
-  Plan plan = plan_of_statistics(options, open_document(options.document));
-  const auto& model = std::get<ModelRequest>(plan.computation);
-  const auto fail = [](const auto&) { throw std::runtime_error("no room"); };
-  CHECK_THROWS_AS(compute_maps(plan, options.counting, true, fail), std::runtime_error);
-  CHECK_FALSE(model.requests);
-  ask_for_rows(plan);
-  CHECK_THROWS_AS(walk_rows(plan, options.counting, nullptr, true, fail), std::runtime_error);
-  CHECK_FALSE(model.requests);
 }
 
 TEST_CASE("only the layers that have sinks have a share of them, by rows and by maps") {

@@ -18,7 +18,11 @@ using namespace attn;
 using Texts = std::vector<std::string>;
 
 Plan plan_of(const Document& document, bool weights) {
-  const auto choose = [&](Plan& plan) { plan.options().weights = weights; };
+  const auto choose = [&](Plan& plan) {
+    ComputingOptions computing = plan.options();
+    computing.weights = weights;
+    plan.choose(computing);
+  };
   std::vector<Plan> plans = read_plans(document, choose);
   REQUIRE(plans.size() == 1);
   choose(plans[0]);

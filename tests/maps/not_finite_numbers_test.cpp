@@ -17,8 +17,7 @@ using namespace attn;
 // The warnings of a document, joined; `stages` and the weights are asked for.
 std::string warnings_of(const std::string& document, bool stages = true) {
   const auto choose = [&](Plan& plan) {
-    plan.options().weights = true;
-    plan.options().stages = stages;
+    plan.choose({.dtype = plan.options().dtype, .weights = true, .stages = stages});
   };
   std::vector<Plan> plans = read_plans(Document::parse(document, "doc.json", {}), choose);
   REQUIRE(plans.size() == 1);

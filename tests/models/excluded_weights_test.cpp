@@ -121,7 +121,7 @@ TEST_CASE("a head in the file with other numbers than the embeddings it is tied 
         std::vector<std::string>{
             "\"tie_word_embeddings\" is true, but \"lm_head.weight\" has other numbers than the "
             "token embeddings: it is used, as transformers does since version 5"});
-  const LogitsHead head = read_head(apart.architecture, apart.weights, "model.");
+  const LogitsHead head = read_head(apart.architecture, apart.weights);
   CHECK(first_number(head.words.weight.tensor()) ==
         first_number(checkpoint.tensor("lm_head.weight")));
   // The same numbers, as files of PyTorch have them twice, are the embeddings.
@@ -141,10 +141,11 @@ TEST_CASE("an encoder and a decoder with tables of their own read those, tied to
   const Tensor shared = checkpoint.tensor("model.shared.weight");
   checkpoint.put("model.decoder.embed_tokens.weight", shared.shape(), 0.5F);
   const ModelFolder folder = checkpoint.open();
-  const std::string prefix = find_prefix(folder.weights, folder.architecture);
+  const ModelTexts texts;
+  const ModelOptions options;
+  const ModelPass pass{folder.architecture, folder.weights, texts, options};
   const auto first = [&](const ModelStack& stack) {
-    return first_number(read_stack(folder.architecture, folder.weights, stack, prefix, {})
-                            .embedding.tokens.tensor());
+    return first_number(read_stack(pass, stack).embedding.tokens.tensor());
   };
   CHECK(first(folder.architecture.stacks[0]) == first_number(shared));
   CHECK(first(folder.architecture.stacks[1]) == 0.5);

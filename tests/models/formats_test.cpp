@@ -34,7 +34,7 @@ struct Given {
 // The ids of the document, or those that the tokenizer gives its texts.
 Given given_by(const JsonValue& document, const ModelFolder& folder) {
   Given own;
-  own.options.stages = own.options.logits = true;
+  own.options.wanted.stages = own.options.wanted.logits = true;
   if (const JsonValue* dtype = document.find("dtype"); dtype && dtype->string() == "float64") {
     own.options.dtype = DType::float64;
   }
@@ -90,8 +90,10 @@ TEST_CASE("models in GGUF files, pickles, eight and four bits give what their nu
         ModelFolder::open(entry.path() / document.find("model")->string(), std::nullopt, {});
     const Given own = given_by(document, folder);
     std::map<std::string, Tensor> results;
-    run_model(folder.architecture, folder.weights, own.texts, own.options,
-              [&](const std::string& result, Tensor tensor) { results[result] = tensor; });
+    run_model({folder.architecture, folder.weights, own.texts, own.options},
+              {{.tensor = [&](const PassTensor& what, const Tensor& tensor) {
+                results[what.name()] = tensor;
+              }}});
     const JsonValue expected = parse_json(read_text(entry.path() / "expected.json"));
     const double tolerance = expected.find("tolerance")->find("float32")->number();
     for (const JsonMember& member : expected.find("tensors")->members()) {

@@ -53,17 +53,16 @@ GenerationCase open_generation_case(const std::string& name) {
 // The logits behind each of the last tokens of the texts, from a pass over all of them.
 std::vector<std::vector<double>> whole_logits(GenerationCase& own, std::size_t count) {
   ModelOptions options = own.options;
-  options.weights = false;
-  options.predicted.emplace_back();
+  options.wanted.weights = false;
+  std::vector<std::size_t>& predicted = options.wanted.predicted.emplace_back();
   const std::size_t length = own.prompt().size();
-  for (std::size_t i = length - count; i < length; ++i) options.predicted[0].push_back(i);
+  for (std::size_t i = length - count; i < length; ++i) predicted.push_back(i);
   std::vector<std::vector<double>> all;
-  run_model(
-      own.model, own.weights, own.texts, options, [](const std::string&, const Tensor&) {},
-      [&](std::size_t, std::size_t, const Tensor& logits) {
-        const Tensor doubles = logits.converted(DType::float64);
-        all.emplace_back(doubles.values<double>().begin(), doubles.values<double>().end());
-      });
+  const auto take = [&](std::size_t, std::size_t, const Tensor& logits) {
+    const Tensor doubles = logits.converted(DType::float64);
+    all.emplace_back(doubles.values<double>().begin(), doubles.values<double>().end());
+  };
+  run_model({own.model, own.weights, own.texts, options}, {{.predicted = take}});
   return all;
 }
 
@@ -97,8 +96,8 @@ TEST_CASE("every family generates with its cache what passes over the whole text
     if (!own.model.stacks.back().causal || !has_head(own.model, own.weights)) continue;
     const Answer want = by_whole_passes(own, 12);
     REQUIRE(want.ids.size() >= 4);
-    const Answer got = answer_to(own.model, own.weights, own.texts, 0,
-                                 {.most_tokens = want.ids.size()}, own.options);
+    const Answer got = answer_to({own.model, own.weights, own.texts, own.options}, 0,
+                                 {.most_tokens = want.ids.size()});
     CHECK(got.ids == want.ids);
     for (std::size_t i = 0; i < want.ids.size(); ++i) {
       CHECK(got.probabilities[i] == doctest::Approx(want.probabilities[i]).epsilon(1e-9));
@@ -117,7 +116,7 @@ TEST_CASE("a text that turns its positions anew as it grows is read anew") {
     }
     const Answer want = by_whole_passes(own, 12);
     const Answer got =
-        answer_to(own.model, own.weights, own.texts, 0, {.most_tokens = 12}, own.options);
+        answer_to({own.model, own.weights, own.texts, own.options}, 0, {.most_tokens = 12});
     CHECK(got.ids == want.ids);
     for (std::size_t i = 0; i < want.ids.size(); ++i) {
       CHECK(got.probabilities[i] == doctest::Approx(want.probabilities[i]).epsilon(1e-9));
@@ -128,11 +127,11 @@ TEST_CASE("a text that turns its positions anew as it grows is read anew") {
 TEST_CASE("an answer ends with an end token") {
   GenerationCase own = open_generation_case("gpt2_bare_names");
   const Answer whole =
-      answer_to(own.model, own.weights, own.texts, 0, {.most_tokens = 6}, own.options);
+      answer_to({own.model, own.weights, own.texts, own.options}, 0, {.most_tokens = 6});
   REQUIRE(whole.ids.size() == 6);
   const auto first = std::ranges::find(whole.ids, whole.ids[2]) - whole.ids.begin();
-  const Answer cut = answer_to(own.model, own.weights, own.texts, 0,
-                               {.most_tokens = 6, .end_ids = {whole.ids[2]}}, own.options);
+  const Answer cut = answer_to({own.model, own.weights, own.texts, own.options}, 0,
+                               {.most_tokens = 6, .end_ids = {whole.ids[2]}});
   CHECK(cut.ids == std::vector(whole.ids.begin(), whole.ids.begin() + first + 1));
 }
 
@@ -142,7 +141,7 @@ TEST_CASE("a given answer has the probabilities of a pass over the whole text") 
     GenerationCase own = open_generation_case(name);
     const std::vector<std::int64_t> given{7, 3, 11};
     const Answer answer =
-        answer_to(own.model, own.weights, own.texts, 0, {.given = {given}}, own.options);
+        answer_to({own.model, own.weights, own.texts, own.options}, 0, {.given = {given}});
     CHECK(answer.ids == given);
     own.prompt().insert(own.prompt().end(), given.begin(), given.end() - 1);
     const auto logits = whole_logits(own, given.size());
@@ -160,7 +159,7 @@ TEST_CASE("a head that is off is off during generation") {
   }
   const Answer want = by_whole_passes(own, 6);
   const Answer got =
-      answer_to(own.model, own.weights, own.texts, 0, {.most_tokens = 6}, own.options);
+      answer_to({own.model, own.weights, own.texts, own.options}, 0, {.most_tokens = 6});
   CHECK(got.ids == want.ids);
   CHECK(got.probabilities[5] == doctest::Approx(want.probabilities[5]).epsilon(1e-9));
 }

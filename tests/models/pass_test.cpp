@@ -42,7 +42,7 @@ Case open_case(const std::string& name) {
            {id_lists(document.find("token_ids")), id_lists(document.find("token_types")),
             id_lists(document.find("decoder_token_ids"))},
            {}};
-  own.options.stages = own.options.logits = true;
+  own.options.wanted.stages = own.options.wanted.logits = true;
   if (const JsonValue* dtype = document.find("dtype")) {
     if (dtype->string() == "float64") own.options.dtype = DType::float64;
   }
@@ -55,8 +55,10 @@ Case open_case(const std::string& name) {
 
 std::map<std::string, Tensor> results_of(const Case& own) {
   std::map<std::string, Tensor> results;
-  run_model(own.model, own.weights, own.texts, own.options,
-            [&](const std::string& name, Tensor tensor) { results[name] = std::move(tensor); });
+  run_model({own.model, own.weights, own.texts, own.options},
+            {{.tensor = [&](const PassTensor& what, Tensor tensor) {
+              results[what.name()] = std::move(tensor);
+            }}});
   return results;
 }
 
@@ -159,10 +161,56 @@ TEST_CASE("the same bits come on any number of threads") {
   }
 }
 
+TEST_CASE("several observers of a pass take what each would take alone, in their order") {
+  Case own = open_case("llama_grouped");
+  own.options.wanted.predicted = {{1}};
+  own.options.wanted.predicted.resize(own.texts.ids.size());
+  std::vector<std::string> events;
+  const auto observer = [&](const std::string& name) {
+    const auto note = [&events, name](const std::string& what, const ModelPlace& place) {
+      events.push_back(name + what + " " + place.text());
+    };
+    PassObserver one;
+    one.tensor = [=](const PassTensor& what, const Tensor&) { note("tensor", what.place); };
+    one.layer = [=](const SamplePlace& at, const Layer&, const LayerStep&) {
+      note("layer", at.place);
+    };
+    one.request = [=](const SamplePlace& at, const AttentionRequest&) {
+      note("request", at.place);
+    };
+    one.lens = [=](const SamplePlace& at, const Tensor&) { note("lens", at.place); };
+    one.lens_at = [=](const SamplePlace& at, std::size_t, const Tensor&) {
+      note("lens_at", at.place);
+    };
+    one.predicted = [=](std::size_t, std::size_t, const Tensor&) { note("predicted", {}); };
+    one.places = {{ModelPlace::Stack::only, 1},
+                  {ModelPlace::Stack::only, 0, ModelPlace::Part::residual}};
+    one.written = [=](const SamplePlace& at, const Tensor&) { note("written", at.place); };
+    return one;
+  };
+  const auto events_of = [&](const std::vector<PassObserver>& observers) {
+    events.clear();
+    run_model({own.model, own.weights, own.texts, own.options}, observers);
+    return events;
+  };
+  const std::vector<std::string> alone = events_of({observer("")});
+  for (const char* kind : {"tensor", "layer 0", "request 1", "lens 0", "lens_at 1", "predicted",
+                           "written 1", "written 0.residual"}) {
+    CAPTURE(kind);
+    CHECK(std::ranges::any_of(alone, [&](const auto& event) { return event.starts_with(kind); }));
+  }
+  std::vector<std::string> both;
+  for (const std::string& event : alone) both.insert(both.end(), {"a " + event, "b " + event});
+  CHECK(events_of({observer("a "), observer("b ")}) == both);
+  // An observer that takes nothing changes nothing, and a pass needs none.
+  CHECK(events_of({{}, observer("")}) == alone);
+  CHECK(events_of({}).empty());
+}
+
 TEST_CASE("only the layers that are wanted give their weights") {
   Case own = open_case("qwen2_bias_bf16");
-  own.options.layers = std::vector<std::size_t>{1};
-  own.options.stages = own.options.logits = false;
+  own.options.wanted.layers = std::vector<std::size_t>{1};
+  own.options.wanted.stages = own.options.wanted.logits = false;
   std::vector<std::string> names;
   for (const auto& [name, tensor] : results_of(own)) names.push_back(name);
   CHECK(names == std::vector<std::string>{"embedded", "layers.1.self.weights", "output"});
@@ -173,7 +221,7 @@ TEST_CASE("steps of the scores come for the chosen layers, and their softmax is 
                                  "bloom_alibi_f16", "t5_relu_tied"}) {
     CAPTURE(name);
     Case own = open_case(name);
-    own.options.layers = std::vector<std::size_t>{1};
+    own.options.wanted.layers = std::vector<std::size_t>{1};
     const auto results = results_of(own);
     const std::string stack = own.model.encoder_decoder() ? "decoder." : "";
     const std::string place = stack + "layers.1.self.";
@@ -204,10 +252,10 @@ TEST_CASE("stages have the same bytes without weights, and weights the same with
     CAPTURE(name);
     Case own = open_case(name);
     const auto both = results_of(own);
-    own.options.weights = false;
+    own.options.wanted.weights = false;
     const auto stages = results_of(own);
-    own.options.weights = true;
-    own.options.stages = false;
+    own.options.wanted.weights = true;
+    own.options.wanted.stages = false;
     const auto weights = results_of(own);
     const auto check_same = [&](const auto& some) {
       for (const auto& [key, numbers] : some) {

@@ -89,15 +89,14 @@ WhyOptions drawn(const SplitCase& own, std::mt19937& random) {
 Tensor scores_of(const SplitCase& own, const std::string& head) {
   const ModelPlace place = ModelPlace::parse(head).value();
   Tensor scores;
-  ModelOptions options = own.options;
-  options.inside = [&](std::size_t, const std::string& name, const Layer&, const LayerStep& step) {
-    if (name != layer_prefix(place.attention().stack(), place.layer)) return;
+  const auto take = [&](const SamplePlace& at, const Layer&, const LayerStep& step) {
+    if (at.place != ModelPlace{place.stack, place.layer}) return;
     AttentionRequest request = place.crosses() ? step.cross_request : step.self_request;
     request.stages = true;
     scores = attend(request).scores;
   };
-  run_model(own.folder.architecture, own.folder.weights, own.text, options,
-            [](const std::string&, const Tensor&) {});
+  run_model({own.folder.architecture, own.folder.weights, own.text, own.options},
+            {{.layer = take}});
   return scores;
 }
 
@@ -223,14 +222,13 @@ void check_logit(SplitCase own) {
   WhyOptions why;
   why.logit = "3";
   const LogitSplit got = *split(why, own.folder, own.text, own.options).logit;
-  own.options.logits = true;
+  own.options.wanted.logits = true;
   Tensor logits;
-  run_model(own.folder.architecture, own.folder.weights, own.text, own.options,
-            [&](const std::string& tensor, const Tensor& numbers) {
-              if (tensor == "logits") logits = numbers;
-            });
-  const LogitsHead head = read_head(own.folder.architecture, own.folder.weights,
-                                    find_prefix(own.folder.weights, own.folder.architecture));
+  run_model({own.folder.architecture, own.folder.weights, own.text, own.options},
+            {{.tensor = [&](const PassTensor& what, const Tensor& numbers) {
+              if (what.quantity == PassTensor::Quantity::logits) logits = numbers;
+            }}});
+  const LogitsHead head = read_head(own.folder.architecture, own.folder.weights);
   double whole = sum_of(got.parts.values<double>());
   if (head.softcap) whole = *head.softcap * std::tanh(whole / *head.softcap);
   const double logit = logits.values<double>()[got.position * logits.shape()[2] + 3];
@@ -258,8 +256,7 @@ TEST_CASE("the parts of a logit add up to it, and those of each head to the head
     SplitCase own = open_split_case(name);
     WhyOptions why;
     why.logit = "3";
-    const LogitsHead head = read_head(own.folder.architecture, own.folder.weights,
-                                      find_prefix(own.folder.weights, own.folder.architecture));
+    const LogitsHead head = read_head(own.folder.architecture, own.folder.weights);
     if (head.dense) {
       CHECK(error_from([&] { split(why, own.folder, own.text, own.options); }) ==
             "the logits of " + own.folder.architecture.family +
@@ -295,11 +292,10 @@ TEST_CASE("a split computes each layer once, and none above the head's") {
   SplitCase own = open_split_case(std::string("gpt2_bare_names"));
   const auto computed = [&](const std::optional<std::string>& head, bool logit) {
     std::size_t scores = 0;
-    own.options.progress = [&](std::size_t more) { scores += more; };
     WhyOptions why;
     why.head = head;
     if (logit) why.logit = "";
-    split(why, own.folder, own.text, own.options);
+    split(why, own.folder, own.text, own.options, [&](std::size_t more) { scores += more; });
     return scores;
   };
   const std::size_t layers = own.folder.architecture.stacks[0].layers.size();
