@@ -196,7 +196,7 @@ class Batch {
         files_(options.run.document.files),
         observer_(observer),
         stop_(stop),
-        fingerprint_(description_of(options.run).hash()) {
+        asked_(description_of(options.run)) {
     // A checkpoint that many documents name is read once.
     files_.models = std::make_shared<ModelFolders>();
   }
@@ -298,7 +298,7 @@ class Batch {
     record.item.seconds = seconds_since(start);
     if (!record.item.skipped) {
       record.items = items_;
-      record.options = fingerprint_;
+      record.options = asked_;
       record.finished = now_text();
       records_->add(record);
     }
@@ -344,8 +344,8 @@ class Batch {
                const fs::path& folder, const FileAccess& access) {
     if (!earlier_) return false;
     const std::optional<SummaryRecord> before = earlier_->find(item);
-    if (!before || before->item.error || before->options != fingerprint_ ||
-        before->inputs.empty() || before->inputs[0] != input) {
+    if (!before || before->item.error || before->options != asked_ || before->inputs.empty() ||
+        before->inputs[0] != input) {
       return false;
     }
     if (!std::all_of(before->files.begin(), before->files.end(),
@@ -396,7 +396,7 @@ class Batch {
   FileAccess files_;
   const BatchObserver& observer_;
   const std::atomic<bool>* stop_;
-  const std::string fingerprint_;
+  const Description::Fields asked_;
   std::atomic<std::size_t> items_ =
       0;  ///< number of documents of all shards; so far, if they arrive one by one
   std::atomic<std::size_t> arrived_ = 0;  ///< number of documents that arrived one by one
@@ -415,6 +415,47 @@ void check_shard(const Shard& shard) {
       ErrorKind::usage,
       translated("there is no part {1} of {2}: parts count from 0", shard.index, shard.count),
       "BatchOptions::shard", translated("give 0/{1} for the first of them", shard.count));
+}
+
+BatchOutcome joined(const Summaries& summaries, const fs::path& folder, const fs::path& path) {
+  if (summaries.size() == 0) {
+    throw Error(ErrorKind::file,
+                translated("there is no summary of a batch in {1}", in_quotes(folder.native())),
+                "merge_summaries()",
+                translated("name the folder that was RunOptions::out of the batch"));
+  }
+  BatchOutcome outcome;
+  outcome.warnings = summaries.warnings();
+  outcome.summary = path;
+  std::string newest;
+  JoinedParts items;
+  AtomicFile merged(path);
+  summaries.for_each([&](const std::string& line) {
+    merged.write(line + "\n");
+    const SummaryRecord record = read_record(line);
+    // Documents of other items may have the same name, such as "standard input:1".
+    const auto named = std::span(record.inputs).subspan(record.inputs.empty() ? 0 : 1);
+    if (const std::string other = items.add(record.item.name, record.options, named);
+        !other.empty()) {
+      throw input_error(other, record.item.input,
+                        translated("go on with BatchOptions::resume, which computes again what "
+                                   "differs, or remove the summaries of other batches"));
+    }
+    if (record.finished > newest) {
+      newest = record.finished;
+      outcome.counts.items = record.items;
+    }
+    if (!record.item.error) {
+      ++outcome.counts.done;
+      return;
+    }
+    ++outcome.counts.failed;
+    if (outcome.failures.size() < most_failures_kept) outcome.failures.push_back(record.item);
+  });
+  merged.sync();
+  merged.commit();
+  outcome.counts.items = std::max(outcome.counts.items, summaries.size());
+  return outcome;
 }
 
 }  // namespace
@@ -436,40 +477,20 @@ BatchOutcome run_batch(const BatchOptions& options, const BatchObserver& observe
 
 BatchOutcome merge_summaries(const fs::path& folder) {
   const auto start = Clock::now();
-  BatchOutcome outcome;
-  outcome.summary = folder / summary_files.name({});
+  const fs::path path = folder / summary_files.name({});
   std::error_code none;
-  std::optional<SummaryFile> locked;  // a running batch would lose the lines that it appends
-  if (!summary_files.in(folder, none).empty()) locked.emplace(outcome.summary, true);
-  const Summaries summaries = Summaries::read(folder);
-  if (summaries.size() == 0) {
-    throw Error(ErrorKind::file,
-                translated("there is no summary of a batch in {1}", in_quotes(folder.native())),
-                "merge_summaries()",
-                translated("name the folder that was RunOptions::out of the batch"));
+  // A running batch would lose the lines that it appends.
+  std::optional<SummaryFile> locked;
+  const bool is_new = !fs::exists(fs::symlink_status(path, none));
+  if (!summary_files.in(folder, none).empty()) locked.emplace(path, true);
+  try {
+    BatchOutcome outcome = joined(Summaries::read(folder), folder, path);
+    outcome.seconds = seconds_since(start);
+    return outcome;
+  } catch (...) {
+    if (is_new && locked) fs::remove(path, none);
+    throw;
   }
-  outcome.warnings = summaries.warnings();
-  std::string newest;
-  AtomicFile merged(outcome.summary);
-  summaries.for_each([&](const std::string& line) {
-    merged.write(line + "\n");
-    SummaryRecord record = read_record(line);
-    if (record.finished > newest) {
-      newest = record.finished;
-      outcome.counts.items = record.items;
-    }
-    if (!record.item.error) {
-      ++outcome.counts.done;
-      return;
-    }
-    ++outcome.counts.failed;
-    if (outcome.failures.size() < most_failures_kept) outcome.failures.push_back(record.item);
-  });
-  merged.sync();
-  merged.commit();
-  outcome.counts.items = std::max(outcome.counts.items, summaries.size());
-  outcome.seconds = seconds_since(start);
-  return outcome;
 }
 
 }  // namespace attn

@@ -1,5 +1,6 @@
 #include "batch/fingerprint.hpp"
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -61,8 +62,16 @@ void describe(const RunOptions& run, Description& description) {
   static_cast<void>(foresee);
   static_cast<void>(progress);
   describe(document, description);
-  description.add("RunOptions", stages, weights, timing, provenance, tensors, sample, head, plots,
-                  most_weights_for_heatmap, format, only);
+  description.add("RunOptions::stages", stages);
+  description.add("RunOptions::weights", weights);
+  description.add("RunOptions::timing", timing);
+  description.add("RunOptions::provenance", provenance);
+  description.add("RunOptions::tensors", tensors);
+  description.add("RunOptions::sample", sample);
+  description.add("RunOptions::head", head);
+  description.add("RunOptions::plots", plots, most_weights_for_heatmap);
+  description.add("RunOptions::format", format);
+  description.add("RunOptions::only", only);
   if (why) description.add("WhyOptions", why.head, why.query, why.key, why.logit);
   describe(selection, description);
   describe(plot, description);
@@ -77,15 +86,6 @@ Description::Description() {
   if (kernels::cpu_target() != kernels::cpu_targets().front()) {
     add("use_cpu_target()", kernels::cpu_target());
   }
-}
-
-std::string Description::hash() const {
-  std::string text;
-  for (const auto& [field, value] : fields_) {
-    add_to(text, field);
-    add_to(text, value);
-  }
-  return content_hash(std::as_bytes(std::span(text)));
 }
 
 void Description::add_to(std::string& text, std::string_view value) {
@@ -129,14 +129,21 @@ void describe(const DocumentOptions& document, Description& description) {
   }
 }
 
-Description description_of(const RunOptions& options) {
-  Description description;
-  describe(options, description);
-  return description;
+Description::Fields description_of(const RunOptions& options) {
+  const Description program;
+  Description asked, usual;
+  describe(options, asked);
+  describe(RunOptions(), usual);
+  Description::Fields fields = asked.fields();
+  std::erase_if(fields, [&](const auto& field) {
+    const auto same = usual.fields().find(field.first);
+    return same != usual.fields().end() && same->second == field.second &&
+           !program.fields().contains(field.first);
+  });
+  return fields;
 }
 
-std::string differing_fields(const std::map<std::string, std::string>& a,
-                             const std::map<std::string, std::string>& b) {
+std::string differing_fields(const Description::Fields& a, const Description::Fields& b) {
   std::set<std::string> names;
   for (const auto& [from, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
     for (const auto& [name, value] : *from) {
@@ -147,6 +154,26 @@ std::string differing_fields(const std::map<std::string, std::string>& a,
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
+}
+
+std::string JoinedParts::add(const std::string& part, const Description::Fields& options,
+                             std::span<const FileHashList::value_type> files) {
+  if (!first_) {
+    first_ = part;
+    options_ = options;
+  }
+  if (const std::string fields = differing_fields(options, options_); !fields.empty()) {
+    return translated("{1} was made with different options than {2}: {3}", in_quotes(part),
+                      in_quotes(*first_), fields);
+  }
+  constexpr std::hash<std::string> hash;
+  for (const auto& [name, content] : files) {
+    const auto [known, is_new] = files_.try_emplace(hash(name), hash(content));
+    if (is_new || known->second == hash(content)) continue;
+    return translated("{1} was made from another version of {2} than what was made before it",
+                      in_quotes(part), in_quotes(name));
+  }
+  return "";
 }
 
 // Absent unless the path is a regular file.

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,8 @@ namespace attn {
 /// both were asked for the same.
 class Description {
  public:
+  using Fields = std::map<std::string, std::string>;
+
   /// Describes the program, which is the same on all machines that use their best instruction set.
   Description();
 
@@ -38,8 +41,7 @@ class Description {
     (add_to(text, values), ...);
   }
 
-  const std::map<std::string, std::string>& fields() const { return fields_; }
-  std::string hash() const;
+  const Fields& fields() const { return fields_; }
 
  private:
   static void add_to(std::string& text, std::string_view value);
@@ -74,18 +76,34 @@ class Description {
     add_to(text, pair.second);
   }
 
-  std::map<std::string, std::string> fields_;
+  Fields fields_;
 };
 
 /// Describes the options of documents, without folders, numbers of threads and limits.
 void describe(const DocumentOptions& document, Description& description);
-/// Likewise all options that change the bytes of a result.
-Description description_of(const RunOptions& options);
+/// Describes the program, and of all options that change the bytes of a result those that are not
+/// the default ones.
+Description::Fields description_of(const RunOptions& options);
 
 /// The fields whose values differ, or that one of the two lacks: "DocumentOptions::causal,
 /// DocumentOptions::dtype"; empty if all are the same.
-std::string differing_fields(const std::map<std::string, std::string>& a,
-                             const std::map<std::string, std::string>& b);
+std::string differing_fields(const Description::Fields& a, const Description::Fields& b);
+
+/// Parts of one work that are joined, such as shards: all asked for the same, and made from the
+/// same files.
+class JoinedParts {
+ public:
+  /// Says what keeps the part from being joined to those before it: options that differ from those
+  /// of the first, or a file that had another hash. Empty if nothing does.
+  std::string add(const std::string& part, const Description::Fields& options,
+                  std::span<const FileHashList::value_type> files);
+
+ private:
+  std::optional<std::string> first_;
+  Description::Fields options_;
+  /// Of each file by its name; of both a hash, as millions of items may name files of their own.
+  std::unordered_map<std::size_t, std::size_t> files_;
+};
 
 /// Hashes of files. Each file is read once while it stays unchanged. Several threads may call the
 /// functions at once.

@@ -115,7 +115,7 @@ std::string record_line(const SummaryRecord& record) {
                            {"error", error},
                            {"files", facts_of(record.files)},
                            {"inputs", facts_of(record.inputs)},
-                           {"options", record.options},
+                           {"options", Fact::Members(record.options.begin(), record.options.end())},
                            {"items", record.items},
                            {"finished", record.finished}}),
                    JsonLayout::line);
@@ -140,7 +140,10 @@ SummaryRecord read_record(std::string_view text) {
   for (const JsonMember& file : inputs.value().members()) {
     record.inputs.emplace_back(file.key, inputs.string(file.key));
   }
-  record.options = line.string("options");
+  const JsonObject options = line.object("options");
+  for (const JsonMember& option : options.value().members()) {
+    record.options.emplace(option.key, options.string(option.key));
+  }
   record.items = line.count("items");
   record.finished = line.string("finished");
   return record;

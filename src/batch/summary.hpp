@@ -13,6 +13,7 @@
 
 #include "attn/batch.hpp"
 
+#include "batch/fingerprint.hpp"
 #include "io/json_value.hpp"
 #include "result/provenance.hpp"
 #include "support/file_opening.hpp"
@@ -25,7 +26,7 @@ namespace attn {
 struct SummaryRecord {
   BatchItem item;
   std::size_t items = 0;           ///< of the whole batch, all shards together
-  std::string options;             ///< hash of their description
+  Description::Fields options;     ///< that are not the default ones
   FileHashList inputs;             ///< of the document and of the files that it names
   std::vector<WrittenFile> files;  ///< of the result, paths below the item's folder
   std::string finished;            ///< UTC, "2024-03-01T12:00:00.123456Z"

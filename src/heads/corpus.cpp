@@ -369,28 +369,6 @@ void check_of_corpus(const HeadsCorpusOptions& options) {
       "HeadsCorpusOptions::average", translated("give at most {1}", most_average_positions));
 }
 
-// Refuses a shard that does not belong to the others, the first of which is in the file `first`.
-void refuse_other(const StoredSums& shard, const StoredSums& others, std::size_t count,
-                  const std::filesystem::path& path, const std::string& first) {
-  std::string difference;
-  if (shard.shard.count != count || shard.sums.lines != others.sums.lines ||
-      shard.sums.lines_hash != others.sums.lines_hash) {
-    difference = translated("the shard is of another corpus or number of shards than {1}", first);
-  } else if (const std::string fields = differing_fields(shard.options, others.options);
-             !fields.empty()) {
-    difference =
-        translated("the shard was made with different options than {1}: {2}", first, fields);
-  }
-  for (const auto& [name, hash] : shard.inputs) {
-    const auto same = others.inputs.find(name);
-    if (!difference.empty() || same == others.inputs.end() || same->second == hash) continue;
-    difference = translated("{1} changed between {2} and this shard", in_quotes(name), first);
-  }
-  if (difference.empty()) return;
-  throw input_error(difference, path.string(),
-                    translated("keep the shards of one corpus in a folder of their own"));
-}
-
 }  // namespace
 
 HeadsCorpusOutcome read_corpus(const HeadsCorpusOptions& options,
@@ -413,6 +391,7 @@ HeadsCorpusOutcome merge_corpus(const HeadsCorpusOptions& options) {
   StoredSums all;
   std::size_t count = 0;
   std::set<std::size_t> found;
+  JoinedParts shards;
   for (const auto& file : files) {
     const StoredSums stored = stored_in(file);
     if (count == 0) {
@@ -425,7 +404,17 @@ HeadsCorpusOutcome merge_corpus(const HeadsCorpusOptions& options) {
       throw input_error(translated("the shard is not finished"), file.string(),
                         translated("go on with it by HeadsCorpusOptions::resume"));
     }
-    refuse_other(stored, all, count, file, files[0].filename().string());
+    const bool other_texts = stored.shard.count != count || stored.sums.lines != all.sums.lines ||
+                             stored.sums.lines_hash != all.sums.lines_hash;
+    const std::string difference =
+        other_texts ? translated("the shard is of another corpus or number of shards than {1}",
+                                 files[0].filename().string())
+                    : shards.add(file.filename().string(), stored.options,
+                                 FileHashList(stored.inputs.begin(), stored.inputs.end()));
+    if (!difference.empty()) {
+      throw input_error(difference, file.string(),
+                        translated("keep the shards of one corpus in a folder of their own"));
+    }
     all.inputs.insert(stored.inputs.begin(), stored.inputs.end());
     found.insert(stored.shard.index);
     all.sums.add(stored.sums, options);

@@ -24,7 +24,7 @@ SummaryRecord record(const std::string& name, const std::string& finished) {
   result.item.input = "docs/" + name + ".json";
   result.item.seconds = 0.25;
   result.items = 3;
-  result.options = "0123";
+  result.options = {{"DocumentOptions::causal", "1;"}};
   result.inputs = {{"docs/" + name + ".json", "abcd"}, {"q \"1\".npy", "ef"}};
   result.files = {{"self/result.json", 123, "fe"}};
   result.finished = finished;
@@ -47,7 +47,7 @@ TEST_CASE("a line of a summary is one line of JSON that reads back") {
       line ==
       R"({"item": "a", "input": "docs/a.json", "status": 0, "seconds": 0.25, )"
       R"("warnings": ["one", "two\nlines"], "files": {"self/result.json": {"bytes": 123, "xxh128": "fe"}}, )"
-      R"("inputs": {"docs/a.json": "abcd", "q \"1\".npy": "ef"}, "options": "0123", "items": 3, )"
+      R"("inputs": {"docs/a.json": "abcd", "q \"1\".npy": "ef"}, "options": {"DocumentOptions::causal": "1;"}, "items": 3, )"
       R"("finished": "2024-01-01T00:00:00.000000Z"})"
       "\n");
   CHECK(record_line(read_record(line)) == line);

@@ -289,3 +289,49 @@ TEST_CASE("summaries are not joined over the one that a batch appends to") {
   const std::string summary = read_text(folder / "r/summary.jsonl");
   CHECK(std::count(summary.begin(), summary.end(), '\n') == 2);
 }
+
+TEST_CASE("shards of other options or other files are not joined, and the error names them") {
+  const TemporaryFolder folder;
+  folder.write("docs.jsonl", good + "\n" + good + "\n");
+  folder.write("q.json", R"({"q":[[1,0],[0,1]]})");
+  folder.write("named.jsonl", R"({"attention":"sdpa","query":{"file":"q.json"}})"
+                              "\n"
+                              R"({"attention":"sdpa","query":{"file":"q.json"}})"
+                              "\n");
+  const auto batch = [&](const char* documents, const char* shard,
+                         const std::vector<std::string>& flags) {
+    std::vector<std::string> words{"batch", documents, "--out",   "r",   "--plots",
+                                   "none",  "--quiet", "--shard", shard, "--resume"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    REQUIRE(attn_cli(words, folder.path()).exit_code == 0);
+  };
+  const std::string help =
+      "  help:  go on with --resume, which computes again what differs, or remove the summaries of "
+      "other batches\n";
+  const std::vector<std::pair<std::vector<std::string>, std::string>> changes{
+      {{"--dtype", "float64"}, "--dtype"},
+      {{"--stages", "--scale", "2"}, "--scale, --stages"},
+      {{"--tensors", "npy"}, "--tensors"},
+      {{"--cpu", "scalar"}, "--cpu"}};
+  for (const auto& [flags, named] : changes) {
+    CAPTURE(named);
+    batch("docs.jsonl", "0/2", {});
+    batch("docs.jsonl", "1/2", flags);
+    CHECK(refused_with(3, {"batch", "--merge", "r"}, folder.path()) ==
+          "attn-cli: \"docs.000002\" was made with different options than \"docs.000001\": " +
+              named + "\n  where: docs.jsonl:2\n" + help);
+    CHECK_FALSE(std::filesystem::exists(folder / "r/summary.jsonl"));
+  }
+  batch("docs.jsonl", "1/2", {});
+  CHECK(attn_cli({"batch", "--merge", "r"}, folder.path()).exit_code == 0);
+  std::filesystem::remove_all(folder / "r");
+  batch("named.jsonl", "0/2", {});
+  folder.write("q.json", R"({"q":[[1,0],[0,2]]})");
+  batch("named.jsonl", "1/2", {});
+  CHECK(refused_with(3, {"batch", "--merge", "r"}, folder.path()) ==
+        "attn-cli: \"named.000002\" was made from another version of \"q.json\" than what was "
+        "made before it\n  where: named.jsonl:2\n" +
+            help);
+  batch("named.jsonl", "0/2", {});
+  CHECK(attn_cli({"batch", "--merge", "r"}, folder.path()).exit_code == 0);
+}

@@ -590,7 +590,8 @@ TEST_CASE("sums are not continued or joined with other files of the model") {
         "  help:  give the same as before, or another folder with --out\n");
   REQUIRE(attn_cli(read("1/2"), folder.path()).exit_code == 0);
   CHECK(refused_with(3, {"heads", "--merge", "parts"}, folder.path()) ==
-        "attn-cli: \"model/tokenizer.json\" changed between corpus.0-of-2.json and this shard\n"
+        "attn-cli: \"corpus.1-of-2.json\" was made from another version of "
+        "\"model/tokenizer.json\" than what was made before it\n"
         "  where: parts/corpus.1-of-2.json\n"
         "  help:  keep the shards of one corpus in a folder of their own\n");
 }
@@ -614,7 +615,8 @@ TEST_CASE("shards of other options or of another corpus are not joined") {
   read("texts.txt", {"--shard", "0/2"});
   read("texts.txt", {"--shard", "1/2", "--heads-off", "1.0"});
   CHECK(refusal() ==
-        "attn-cli: the shard was made with different options than corpus.0-of-2.json: --heads-off" +
+        "attn-cli: \"corpus.1-of-2.json\" was made with different options than "
+        "\"corpus.0-of-2.json\": --heads-off" +
             help);
   read("others.txt", {"--shard", "1/2"});
   CHECK(refusal() ==
