@@ -120,9 +120,9 @@ std::vector<Tensor*> parameters_of(Score& score);
 
 /// Alignment of queries with keys. Query i stands at key i + o, o being the offset.
 enum class Alignment {
-  upper_left,  ///< o = number of past keys
-  lower_right,  ///< o = n − Lq; n = the sample's 1-D valid_lens, else its keys not padded, else all
-                ///< keys
+  upper_left,   ///< o = number of past keys
+  lower_right,  ///< o = n − Lq; n = the sample's 1-D valid_lens, else one more than the place of
+                ///< its last key that is not padding, else all keys
 };
 
 /// A window of keys around the position p of a query: p − left ≤ j ≤ p + right; absent = unbounded.

@@ -129,7 +129,8 @@ std::ptrdiff_t QueryPlaces::find_offset(std::size_t batch) const {
   if (valid_lens_ && lens_query_stride_ == 0) {
     last = valid_keys(batch, 0);
   } else if (padding_) {
-    last = static_cast<std::size_t>(std::ranges::count(padding(batch), std::uint8_t{0}));
+    const auto padded = padding(batch);
+    while (last > 0 && padded[last - 1]) --last;
   }
   return static_cast<std::ptrdiff_t>(last) - static_cast<std::ptrdiff_t>(queries_);
 }

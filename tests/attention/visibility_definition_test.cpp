@@ -72,7 +72,8 @@ Wide offset_by_definition(const Mask& mask, const Geometry& geometry, const Entr
   } else if (mask.padding) {
     last = 0;
     for (std::size_t j = 0; j < geometry.keys; ++j) {
-      if (!broadcast_entry<std::uint8_t>(mask.padding, {at.batch, j})) ++last;
+      if (!broadcast_entry<std::uint8_t>(mask.padding, {at.batch, j}))
+        last = static_cast<Wide>(j) + 1;
     }
   }
   return last - static_cast<Wide>(geometry.queries);

@@ -107,12 +107,16 @@ TEST_CASE("lower-right alignment counts the valid keys of each sample") {
   CHECK(picture(mask, batched(2, 2, 4), 1) == "1110\n1111\n");
 }
 
-TEST_CASE("lower-right alignment counts the keys that are not padding, wherever they stand") {
+TEST_CASE("lower-right alignment ends at the last key that is not padding, wherever others stand") {
   Mask mask;
   mask.causal = true;
   mask.align = Alignment::lower_right;
   mask.padding = booleans({1, 4}, {1, 0, 0, 1});
-  CHECK(picture(mask, batched(1, 1, 4)) == "0100\n");
+  CHECK(picture(mask, batched(1, 1, 4)) == "0110\n");
+  mask.padding = booleans({1, 4}, {1, 0, 1, 0});
+  CHECK(picture(mask, batched(1, 2, 4)) == "0100\n0101\n");
+  mask.padding = booleans({1, 4}, {1, 1, 1, 1});
+  CHECK(picture(mask, batched(1, 2, 4)) == "0000\n0000\n");
 }
 
 TEST_CASE("lower-right alignment prefers valid_lens to padding, but only one number a sample") {
