@@ -428,9 +428,15 @@ SentencePieceModel::SentencePieceModel(std::string_view bytes) {
   const std::size_t pieces = size_ + (own_bytes ? 0 : byte_pieces);
   if (static_cast<std::size_t>(processor->GetPieceSize()) != pieces) throw no_model();
   joins_by_copies_ = own_bytes;
-  for (std::size_t i = 0; i < size_ && joins_by_copies_; ++i) {
-    joins_by_copies_ = !processor->IsByte(static_cast<int>(i));
+  // By its type: the library looks for the name that the settings of training give it, and there
+  // may be none of that name.
+  unknown_ = size_;
+  for (std::size_t i = 0; i < size_; ++i) {
+    const int number = static_cast<int>(i);
+    if (processor->IsByte(number)) joins_by_copies_ = false;
+    if (unknown_ == size_ && processor->IsUnknown(number)) unknown_ = i;
   }
+  if (unknown_ == size_) throw no_model();
   processor_ = std::move(processor);
 }
 
@@ -440,10 +446,6 @@ std::size_t SentencePieceModel::size() const {
 
 const std::string& SentencePieceModel::piece(std::size_t number) const {
   return processor_->IdToPiece(static_cast<int>(number));
-}
-
-std::size_t SentencePieceModel::unknown() const {
-  return static_cast<std::size_t>(processor_->unk_id());
 }
 
 void SentencePieceModel::cut(std::string_view text, std::vector<ModelToken>& result) const {

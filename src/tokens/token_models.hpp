@@ -159,7 +159,7 @@ class SentencePieceModel {
   /// The pieces, by the model's own numbers.
   std::size_t size() const;
   const std::string& piece(std::size_t number) const;
-  std::size_t unknown() const;
+  std::size_t unknown() const noexcept { return unknown_; }
 
   /// Sets the ids of the pieces in the vocabulary, by their numbers.
   void number_pieces(std::vector<TokenId> ids) { ids_ = std::move(ids); }
@@ -172,6 +172,7 @@ class SentencePieceModel {
  private:
   std::shared_ptr<const sentencepiece::SentencePieceProcessor> processor_;
   std::size_t size_ = 0;          ///< pieces of the file; the library may have got those of bytes
+  std::size_t unknown_ = 0;       ///< number of the piece for unknown characters
   bool joins_by_copies_ = false;  ///< whether the library joins unknown characters
   std::vector<TokenId> ids_;
 };

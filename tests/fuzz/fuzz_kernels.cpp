@@ -273,7 +273,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       AttentionRequest asked = request;
       asked.weights = weights;
       if (!weights) asked.pool = pool;
-      const auto result = by_kernels(asked, geometry, visibility);
+      const auto result = by_kernels(asked, geometry, visibility, {});
       if (!result) continue;  // left to the reference
       require_near(result->output, expected.output, tolerance, 2);
       if (weights) require_near(result->weights, expected.weights, tolerance, 1e-30);

@@ -80,6 +80,16 @@ TEST_CASE("unknown characters in a row are one token of a SentencePiece model, h
   }
 }
 
+TEST_CASE(
+    "the piece for unknown characters is found by its type, whatever its name is said to be") {
+  Folder folder("unigram.model");
+  const Ids ids = ids_of(folder, "The Ж.");
+  // trainer_spec { unk_piece: "<other>" }, of which there is no piece.
+  folder.bytes += "\x12\x0A\xEA\x02\x07<other>";
+  folder.files.sentencepiece = folder.bytes;
+  CHECK(ids_of(folder, "The Ж.") == ids);
+}
+
 TEST_CASE("a SentencePiece model whose pieces look like bytes takes shorter texts") {
   Folder folder("unigram.model");
   folder.bytes += "\x0a\x08\x0a\x06<0x41>";  // pieces { piece: "<0x41>" }
