@@ -158,7 +158,8 @@ bool is_picture(const fs::path& path) {
 // Whether a folder of a model says how pictures are prepared for it.
 bool reads_pictures(const fs::path& model) {
   std::error_code ignored;
-  return fs::exists(model / "preprocessor_config.json", ignored);
+  return fs::exists(model / "preprocessor_config.json", ignored) ||
+         fs::exists(model / "processor_config.json", ignored);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ Pixels prepared_pixels(const std::string& name, const Document& document,
   const auto mapped = MappedFile::open(file, document.access());
   const Limits& limits = document.access().limits;
   try {
-    const Pixels pixels = decode_picture(mapped->bytes(), limits);
+    const Pixels pixels = decode_picture(mapped->bytes(), limits, processor.transparency);
     if (pixels.cut_off) {
       warnings.push_back(
           translated("{1} has 16-bit grey values: those beyond 255 are cut off, as in Pillow",
@@ -46,10 +46,12 @@ PreparedPictures prepare_pictures(const JsonValue* value, const Document& docume
         translated("give \"image\", or DocumentOptions::images: a PNG or JPEG file, or several"));
   }
   if (!folder.image_processor) {
-    throw Error(ErrorKind::file,
-                translated("there is no preprocessor_config.json in the folder {1}",
-                           in_quotes(folder.path.native())),
-                "", translated("download it too: it says how pictures are prepared"));
+    throw Error(
+        ErrorKind::file,
+        translated(
+            "there is no preprocessor_config.json or processor_config.json in the folder {1}",
+            in_quotes(folder.path.native())),
+        "", translated("download it too: it says how pictures are prepared"));
   }
   const ImageProcessor& processor = *folder.image_processor;
   const bool several = value->is(JsonValue::Type::array);

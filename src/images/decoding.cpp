@@ -83,9 +83,10 @@ bool looks_like_picture(std::span<const std::byte> file) noexcept {
   return begins_with(file, png_signature) || begins_with(file, jpeg_signature);
 }
 
-Pixels decode_picture(std::span<const std::byte> file, const Limits& limits) {
+Pixels decode_picture(std::span<const std::byte> file, const Limits& limits,
+                      Transparency transparency) {
   if (begins_with(file, png_signature)) {
-    StoredPicture stored = decode_png(file, limits);
+    StoredPicture stored = decode_png(file, limits, transparency);
     return upright(std::move(stored.pixels), stored.orientation);
   }
   if (begins_with(file, jpeg_signature)) {

@@ -18,6 +18,9 @@ struct Pixels {
   bool cut_off = false;
 };
 
+/// What becomes of a picture's transparency: it is left out, or the picture is laid on white.
+enum class Transparency { dropped, on_white };
+
 /// Throws Error(input) without a place if a picture of that size is empty, or beyond the limits or
 /// the memory: `what` that takes so many bytes for each of three numbers per pixel.
 void check_pixels(const std::string& what, std::size_t height, std::size_t width,
@@ -27,9 +30,10 @@ void check_pixels(const std::string& what, std::size_t height, std::size_t width
 bool looks_like_picture(std::span<const std::byte> file) noexcept;
 
 /// Decodes a PNG or JPEG file upright, in the pixels that Pillow gives: by the EXIF orientation;
-/// grey copied, palettes looked up, alpha left out, the high byte of 16-bit colours, 16-bit grey
-/// cut off at 255. Throws Error(input) without a place for other and broken files, for CMYK and
-/// animated pictures, and, before anything is decoded, for more pixels than `limits.elements` / 3.
-Pixels decode_picture(std::span<const std::byte> file, const Limits& limits);
+/// grey copied, palettes looked up, the high byte of 16-bit colours, 16-bit grey cut off at 255.
+/// Throws Error(input) without a place for other and broken files, for CMYK and animated pictures,
+/// and, before anything is decoded, for more pixels than `limits.elements` / 3.
+Pixels decode_picture(std::span<const std::byte> file, const Limits& limits,
+                      Transparency transparency = Transparency::dropped);
 
 }  // namespace attn

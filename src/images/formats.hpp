@@ -20,7 +20,8 @@ struct StoredPicture {
 /// Throws Error(input) if the pixels of a file are none, or beyond the limits or the memory.
 void check_stored_pixels(std::size_t height, std::size_t width, const Limits& limits);
 
-StoredPicture decode_png(std::span<const std::byte> file, const Limits& limits);
+StoredPicture decode_png(std::span<const std::byte> file, const Limits& limits,
+                         Transparency transparency);
 StoredPicture decode_jpeg(std::span<const std::byte> file, const Limits& limits);
 
 /// The orientation in a block of EXIF (TIFF 6.0, tag 0x0112 of the first directory); 1 if it gives

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <csetjmp>
 #include <cstring>
 #include <string>
@@ -76,8 +78,9 @@ bool read_header(PngMemory& memory, PngHeader& header) {
   return true;
 }
 
-// Rows of three bytes a pixel, or of 16-bit grey numbers as they are stored.
-bool read_rows(PngMemory& memory, const PngHeader& header, std::span<const png_bytep> rows) {
+// Rows of three bytes a pixel, four with alpha, or of 16-bit grey numbers as they are stored.
+bool read_rows(PngMemory& memory, const PngHeader& header, bool alpha,
+               std::span<const png_bytep> rows) {
   if (setjmp(png_jmpbuf(memory.png)) != 0) return false;
   const bool grey16 = header.depth == 16 && header.colour == PNG_COLOR_TYPE_GRAY;
   if (!grey16) {
@@ -85,7 +88,7 @@ bool read_rows(PngMemory& memory, const PngHeader& header, std::span<const png_b
     if (header.depth < 8) png_set_expand_gray_1_2_4_to_8(memory.png);
     if (header.depth == 16) png_set_strip_16(memory.png);
     if ((header.colour & PNG_COLOR_MASK_COLOR) == 0) png_set_gray_to_rgb(memory.png);
-    png_set_strip_alpha(memory.png);
+    if (!alpha) png_set_strip_alpha(memory.png);
   }
   const int passes = png_set_interlace_handling(memory.png);
   png_read_update_info(memory.png, memory.info);
@@ -132,9 +135,51 @@ int orientation_of(const PngMemory& memory) {
   return 1;
 }
 
+// A number of a colour over white, with the rounding of Pillow's alpha_composite().
+std::uint8_t over_white(std::uint32_t colour, std::uint32_t alpha) {
+  constexpr std::uint32_t white = 255, bits = 7;
+  if (alpha == 0) return white;
+  const std::uint32_t sum = ((colour * alpha + white * (255 - alpha)) << bits) + (0x80U << bits);
+  return static_cast<std::uint8_t>((((sum >> 8U) + sum) >> 8U) >> bits);
+}
+
+// Pixels of four bytes laid on white.
+std::vector<std::uint8_t> laid_on_white(const std::vector<std::uint8_t>& rgba) {
+  std::vector<std::uint8_t> rgb(rgba.size() / 4 * 3);
+  in_stretches(rgba.size() / 4, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      for (std::size_t c = 0; c < 3; ++c) {
+        rgb[3 * i + c] = over_white(rgba[4 * i + c], rgba[4 * i + 3]);
+      }
+    }
+  });
+  return rgb;
+}
+
+// Makes pixels of the one colour that a file without alpha calls transparent white. Pillow compares
+// it with the eight bits of a pixel, however many the file has.
+void make_transparent_white(const PngMemory& memory, const PngHeader& header,
+                            std::vector<std::uint8_t>& rgb) {
+  png_color_16p colour = nullptr;
+  if (png_get_tRNS(memory.png, memory.info, nullptr, nullptr, &colour) == 0 || colour == nullptr) {
+    return;
+  }
+  const bool grey = header.colour == PNG_COLOR_TYPE_GRAY;
+  const std::array<int, 3> wanted{grey ? colour->gray : colour->red,
+                                  grey ? colour->gray : colour->green,
+                                  grey ? colour->gray : colour->blue};
+  in_stretches(rgb.size() / 3, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto pixel = rgb.begin() + static_cast<std::ptrdiff_t>(3 * i);
+      if (std::equal(wanted.begin(), wanted.end(), pixel)) std::fill_n(pixel, 3, 255);
+    }
+  });
+}
+
 }  // namespace
 
-StoredPicture decode_png(std::span<const std::byte> file, const Limits& limits) {
+StoredPicture decode_png(std::span<const std::byte> file, const Limits& limits,
+                         Transparency transparency) {
   PngReading reading;
   reading.file = file;
   PngMemory memory;
@@ -157,14 +202,20 @@ StoredPicture decode_png(std::span<const std::byte> file, const Limits& limits) 
   pixels.height = header.height;
   pixels.width = header.width;
   const bool grey16 = header.depth == 16 && header.colour == PNG_COLOR_TYPE_GRAY;
-  const std::size_t row_bytes = pixels.width * (grey16 ? 2 : 3);
+  const bool palette = header.colour == PNG_COLOR_TYPE_PALETTE,
+             on_white = transparency == Transparency::on_white;
+  const bool alpha =
+      on_white && ((header.colour & PNG_COLOR_MASK_ALPHA) != 0 ||
+                   (palette && png_get_valid(memory.png, memory.info, PNG_INFO_tRNS)));
+  const std::size_t row_bytes = pixels.width * (grey16 ? 2 : alpha ? 4 : 3);
   std::vector<std::uint8_t> stored(pixels.height * row_bytes);
   std::vector<png_bytep> rows;
   for (std::size_t y = 0; y < pixels.height; ++y) rows.push_back(stored.data() + y * row_bytes);
-  if (!read_rows(memory, header, rows)) refuse(reading);
+  if (!read_rows(memory, header, alpha, rows)) refuse(reading);
   picture.orientation = orientation_of(memory);
   if (!grey16) {
-    pixels.rgb = std::move(stored);
+    pixels.rgb = alpha ? laid_on_white(stored) : std::move(stored);
+    if (on_white && !alpha) make_transparent_white(memory, header, pixels.rgb);
     return picture;
   }
   pixels.rgb.reserve(stored.size() / 2 * 3);

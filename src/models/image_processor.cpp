@@ -34,31 +34,39 @@ struct ProcessorKind {
   Resampling filter;
   std::array<double, 3> mean, deviation;
   bool lone_is_shortest;  ///< whether a lone number is the length of the shorter side
+  bool on_white;          ///< whether transparent pictures are laid on white
 };
 constexpr std::array<ProcessorKind, 5> kinds{{
-    {"ViT", {224, 224, 0}, {}, Resampling::bilinear, halves, halves, false},
-    {"DeiT", {256, 256, 0}, Size{224, 224, 0}, Resampling::bicubic, halves, halves, false},
-    {"Siglip", {224, 224, 0}, {}, Resampling::bicubic, halves, halves, false},
-    {"CLIP", {0, 0, 224}, Size{224, 224, 0}, Resampling::bicubic, clip_mean, clip_deviation, true},
-    {"Bit", {0, 0, 224}, Size{224, 224, 0}, Resampling::bicubic, clip_mean, clip_deviation, true},
+    {"ViT", {224, 224, 0}, {}, Resampling::bilinear, halves, halves, false, false},
+    {"DeiT", {256, 256, 0}, Size{224, 224, 0}, Resampling::bicubic, halves, halves, false, false},
+    {"Siglip", {224, 224, 0}, {}, Resampling::bicubic, halves, halves, false, true},
+    {"CLIP",
+     {0, 0, 224},
+     Size{224, 224, 0},
+     Resampling::bicubic,
+     clip_mean,
+     clip_deviation,
+     true,
+     true},
+    {"Bit",
+     {0, 0, 224},
+     Size{224, 224, 0},
+     Resampling::bicubic,
+     clip_mean,
+     clip_deviation,
+     true,
+     true},
 }};
 
 // Keys that play no part here, and those that are read.
 constexpr std::array<std::string_view, 9> ignored_keys{
-    "do_convert_rgb",   "data_format",       "input_data_format", "return_tensors", "device",
-    "disable_grouping", "default_to_square", "image_seq_length",  "processor_class"};
-constexpr std::array<std::string_view, 12> read_keys{"do_resize",
-                                                     "size",
-                                                     "resample",
-                                                     "do_center_crop",
-                                                     "crop_size",
-                                                     "do_rescale",
-                                                     "rescale_factor",
-                                                     "do_normalize",
-                                                     "image_mean",
-                                                     "image_std",
-                                                     "image_processor_type",
-                                                     "feature_extractor_type"};
+    "_valid_processor_keys", "data_format",       "input_data_format", "return_tensors", "device",
+    "disable_grouping",      "default_to_square", "image_seq_length",  "processor_class"};
+constexpr std::array<std::string_view, 13> read_keys{
+    "do_convert_rgb",        "do_resize",  "size",       "resample",
+    "do_center_crop",        "crop_size",  "do_rescale", "rescale_factor",
+    "do_normalize",          "image_mean", "image_std",  "image_processor_type",
+    "feature_extractor_type"};
 
 class ProcessorReader {
  public:
@@ -68,6 +76,7 @@ class ProcessorReader {
   ImageProcessor read() const {
     refuse_unknown();
     ImageProcessor own;
+    if (flag("do_convert_rgb", kind_.on_white)) own.transparency = Transparency::on_white;
     if (flag("do_resize", true)) own.resize = size("size", kind_.size, kind_.lone_is_shortest);
     own.filter = filter();
     if (flag("do_center_crop", kind_.crop.has_value())) {

@@ -7,17 +7,20 @@
 
 #include "attn/tensor.hpp"
 
+#include "images/decoding.hpp"
 #include "images/resampling.hpp"
 #include "io/json_value.hpp"
 
 namespace attn {
 
-/// The way from a picture to the numbers that a model reads, as preprocessor_config.json gives it.
+/// The way from a picture to the numbers that a model reads, as preprocessor_config.json or
+/// processor_config.json gives it.
 struct ImageProcessor {
   /// A size: rows and columns, or the length of the shorter side.
   struct Size {
     std::size_t height = 0, width = 0, shortest = 0;  ///< `shortest` 0 = the other two hold
   };
+  Transparency transparency = Transparency::dropped;
   std::optional<Size> resize;
   Resampling filter = Resampling::bilinear;
   std::optional<Size> crop;

@@ -19,9 +19,10 @@ namespace {
 
 const std::filesystem::path files = std::filesystem::path(ATTN_TEST_DATA) / "images" / "files";
 
-Pixels decoded(const std::string& name, const Limits& limits = {}) {
+Pixels decoded(const std::string& name, const Limits& limits = {},
+               Transparency transparency = Transparency::dropped) {
   const auto file = MappedFile::open(FileName::by_user(files / name));
-  return decode_picture(file->bytes(), limits);
+  return decode_picture(file->bytes(), limits, transparency);
 }
 
 // Pillow's pixels, two hexadecimal digits a number.
@@ -55,6 +56,19 @@ TEST_CASE("decoding: pictures of every kind have Pillow's pixels, upright") {
     ++count;
   }
   CHECK(count == 22);
+}
+
+TEST_CASE(
+    "decoding: transparent pictures are laid on white as transformers' convert_to_rgb() does") {
+  std::ifstream lines(files / "on_white.txt");
+  std::string name, digits;
+  std::size_t height = 0, width = 0, count = 0;
+  while (lines >> name >> height >> width >> digits) {
+    CAPTURE(name);
+    CHECK(largest_difference(decoded(name, {}, Transparency::on_white), bytes_of(digits)) == 0);
+    ++count;
+  }
+  CHECK(count == 9);
 }
 
 TEST_CASE("decoding: 16-bit grey that is cut off is noted") {
@@ -97,7 +111,7 @@ TEST_CASE("resampling: every filter gives Pillow's pixels") {
     CHECK(largest_difference(small, bytes_of(digits)) == 0);
     ++count;
   }
-  CHECK(count == 25);
+  CHECK(count == 33);
 }
 
 TEST_CASE("resampling: columns whose shares are made apart have the pixels of a small picture") {
