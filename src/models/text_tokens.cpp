@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -17,14 +18,21 @@ namespace {
 
 std::vector<std::vector<TextToken>> tokens_of(const CheckpointFolder& folder,
                                               const std::vector<std::string>& texts) {
-  const ModelFolder model = ModelFolder::open(model_path(folder.path.string(), {}, folder.files),
-                                              folder.architecture, folder.files);
-  if (!model.tokenizer) throw *model.no_tokenizer;
+  const std::filesystem::path path = model_path(folder.path.string(), {}, folder.files);
+  std::error_code error;
+  std::optional<Tokenizer> tokenizer;
+  if (std::filesystem::is_directory(path, error) || path.extension() == ".json") {
+    tokenizer = open_tokenizer(path, family_in(path, folder.files), folder.files);
+  } else {
+    const ModelFolder model = ModelFolder::open(path, folder.architecture, folder.files);
+    if (!model.tokenizer) throw *model.no_tokenizer;
+    tokenizer = model.tokenizer;
+  }
   std::vector<std::vector<TextToken>> tokens;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::string place =
         texts.size() == 1 ? translated("text") : translated("text {1}", i + 1);
-    tokens.push_back(model.tokenizer->encode(texts[i], std::nullopt, true, place));
+    tokens.push_back(tokenizer->encode(texts[i], std::nullopt, true, place));
   }
   return tokens;
 }

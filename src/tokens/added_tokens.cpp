@@ -163,7 +163,7 @@ const AddedToken* AddedTokens::find(TokenId id) const {
   return &tokens_[*found];
 }
 
-void AddedTokens::settle(SplitText& text, bool normalized) const {
+void AddedTokens::settle(SplitText& text, bool normalized, bool without_special) const {
   const Patterns& patterns = normalized ? normalized_ : raw_;
   if (patterns.texts.empty()) return;
   std::vector<SplitText::Part> parts;
@@ -171,14 +171,14 @@ void AddedTokens::settle(SplitText& text, bool normalized) const {
     if (part.token) {
       parts.push_back(part);
     } else {
-      cut(text, part, patterns, parts);
+      cut(text, part, patterns, without_special, parts);
     }
   }
   text.parts = std::move(parts);
 }
 
 void AddedTokens::cut(const SplitText& text, const SplitText::Part& part, const Patterns& patterns,
-                      std::vector<SplitText::Part>& parts) const {
+                      bool without_special, std::vector<SplitText::Part>& parts) const {
   const std::string_view all = text.part(part);
   const auto add = [&](std::size_t begin, std::size_t end, std::optional<TokenId> token) {
     if (begin < end) parts.push_back({part.begin + begin, part.begin + end, token});
@@ -194,6 +194,7 @@ void AddedTokens::cut(const SplitText& text, const SplitText::Part& part, const 
     std::size_t begin = at, end = at + patterns.texts[*longest].size();
     at = end;
     const AddedToken& token = tokens_[patterns.owners[*longest]];
+    if (token.special && without_special) continue;
     if (token.single_word &&
         (ends_in_word(all.substr(0, begin)) || begins_with_word(all.substr(end)))) {
       continue;

@@ -47,8 +47,8 @@ class AddedTokens {
 
   /// Settles those parts of the text that are added tokens: of overlapping ones the leftmost, of
   /// those that begin at one place the longest. `normalized` selects the tokens that are found
-  /// after normalization.
-  void settle(SplitText& text, bool normalized) const;
+  /// after normalization; `without_special` leaves special ones to be cut.
+  void settle(SplitText& text, bool normalized, bool without_special = false) const;
 
   const std::vector<AddedToken>& tokens() const noexcept { return tokens_; }
   const AddedToken* find(std::string_view content) const;
@@ -62,7 +62,7 @@ class AddedTokens {
   };
 
   void cut(const SplitText& text, const SplitText::Part& part, const Patterns& patterns,
-           std::vector<SplitText::Part>& parts) const;
+           bool without_special, std::vector<SplitText::Part>& parts) const;
 
   std::vector<AddedToken> tokens_;
   Patterns raw_, normalized_;

@@ -283,8 +283,10 @@ void Replace::operator()(AlignedText& text, MatchBudget& budget) const {
     } else if (s.begin < s.end) {
       result.append(content, text.origin(s.begin, s.end));
     } else {
-      // An insertion between two characters comes from the one before, if there is one.
-      result.append(content, s.begin == 0 ? Origin{} : text.origins[s.begin - 1]);
+      // An insertion between two characters comes from the one before, if there is one, and else
+      // stands before the text, which may go on after an added token.
+      const std::uint32_t begin = text.origins[0].begin;
+      result.append(content, s.begin == 0 ? Origin{begin, begin} : text.origins[s.begin - 1]);
     }
   }
   text = std::move(result);

@@ -122,9 +122,9 @@ std::vector<TextToken> Tokenizer::encode(std::string_view text,
   const auto cut = [&](std::string_view own, int number) {
     SplitText all = given(own, where);
     MatchBudget budget(own.size());
-    parts_->added.settle(all, false);
+    parts_->added.settle(all, false, parts_->splits_special);
     normalize(all, parts_->normalizers, budget);
-    parts_->added.settle(all, true);
+    parts_->added.settle(all, true, parts_->splits_special);
     for (const Splitter& split : parts_->splitters) split(all, budget);
     WordTokens words(parts_->model);
     std::vector<TextToken>& result = tokens[static_cast<std::size_t>(number)];
@@ -249,6 +249,10 @@ std::optional<std::int64_t> Tokenizer::unknown() const {
   return std::visit(
       [](const auto& model) -> std::optional<std::int64_t> { return model.unknown_id(); },
       parts_->model);
+}
+
+const std::vector<std::string>& Tokenizer::warnings() const noexcept {
+  return parts_->warnings;
 }
 
 std::string_view Tokenizer::model() const noexcept {

@@ -87,6 +87,9 @@ class Tokenizer {
   /// The id that the model gives to what has no token; none if it drops or refuses that.
   std::optional<std::int64_t> unknown() const;
 
+  /// What the files leave open, for reports.
+  const std::vector<std::string>& warnings() const noexcept;
+
   /// "WordPiece", "WordLevel", "BPE", "Unigram" or "SentencePiece".
   std::string_view model() const noexcept;
 

@@ -1,6 +1,7 @@
 #include "tokens/tokenizer_config.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "support/number_text.hpp"
@@ -52,6 +53,11 @@ bool TokenizerConfig::boolean(std::string_view key, bool otherwise) const {
   return Stage(root_, "").boolean(key, otherwise);
 }
 
+std::optional<bool> TokenizerConfig::optional_boolean(std::string_view key) const {
+  const Stage root(root_, "");
+  return root.find(key) == nullptr ? std::nullopt : std::optional(root.boolean(key));
+}
+
 std::optional<std::string> TokenizerConfig::string(std::string_view key) const {
   return Stage(root_, "").optional_string(key);
 }
@@ -63,7 +69,7 @@ std::int64_t TokenizerConfig::integer(std::string_view key, std::int64_t otherwi
 }
 
 std::optional<std::string> TokenizerConfig::token(std::string_view key) const {
-  const bool own = present_in(root_, key);
+  const bool own = present_in(root_, key) && (lists_tokens() || !present_in(special_, key));
   const Stage root(own ? root_ : special_, "");
   const JsonValue* found = root.find(key);
   if (found == nullptr) return std::nullopt;
@@ -71,6 +77,81 @@ std::optional<std::string> TokenizerConfig::token(std::string_view key) const {
     if (found->is(JsonValue::Type::object)) return Stage(*found, root.place(key)).string("content");
     return root.string(key);
   });
+}
+
+bool TokenizerConfig::lists_tokens() const {
+  return present_in(root_, "added_tokens_decoder");
+}
+
+std::vector<std::pair<TokenId, AddedToken>> TokenizerConfig::beside_tokenizer_json() const {
+  std::vector<std::pair<TokenId, AddedToken>> all;
+  if (lists_tokens()) {
+    in_file(tokenizer_config_name, [&] { append_listed(all); });
+  } else {
+    const std::vector<AddedToken> special = special_tokens();
+    in_file(added_tokens_name, [&] { append_named(all); });
+    for (auto& [id, token] : all) {
+      token.special = std::ranges::count(special, token.content, &AddedToken::content) > 0;
+      token.normalized = !token.special;
+    }
+  }
+  std::ranges::stable_sort(all, {}, [](const auto& one) { return one.first; });
+  return all;
+}
+
+std::vector<AddedToken> TokenizerConfig::special_tokens() const {
+  constexpr std::array<std::string_view, 7> usual{
+      "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
+  std::vector<AddedToken> all;
+  const auto add = [&](const JsonValue& value, const std::string& file, const std::string& place) {
+    const bool plain = value.is(JsonValue::Type::string);
+    if (!plain && !value.is(JsonValue::Type::object)) return;
+    AddedToken token;
+    in_file(file, [&] {
+      if (plain) {
+        token.content = value.string();
+      } else {
+        token = read_added_token(Stage(value, place), false);
+        if (value.find("normalized") == nullptr) token.normalized = false;
+      }
+    });
+    token.special = true;
+    token.place = file + ", " + place;
+    const bool known = std::ranges::count(all, token.content, &AddedToken::content) > 0;
+    if (!known && !token.content.empty()) all.push_back(std::move(token));
+  };
+  // The map replaces keys of the configuration that lists no tokens.
+  const std::string* const files[] = {&special_tokens_name, &tokenizer_config_name};
+  const JsonValue* const objects[] = {&special_, &root_};
+  const std::size_t first = lists_tokens() ? 1 : 0;
+  const auto add_key = [&](std::string_view key, const auto& use) {
+    for (std::size_t i = first; i < 2; ++i) {
+      if (!present_in(*objects[i], key)) continue;
+      use(*objects[i]->find(key), *files[i], pointer_to("", key));
+      return;
+    }
+  };
+  for (const std::string_view key : usual) add_key(key, add);
+  for (std::size_t i = first; i < 2; ++i) {
+    for (const JsonMember& member : objects[i]->members()) {
+      const bool other =
+          member.key.ends_with("_token") && std::ranges::count(usual, member.key) == 0;
+      if (other) add_key(member.key, add);
+    }
+  }
+  const auto add_list = [&](const JsonValue& list, const std::string& file,
+                            const std::string& place) {
+    if (list.is(JsonValue::Type::object)) {
+      for (const JsonMember& own : list.members()) add(own.value, file, pointer_to(place, own.key));
+    } else if (list.is(JsonValue::Type::array)) {
+      for (std::size_t i = 0; i < list.size(); ++i)
+        add(list.element(i), file, pointer_to(place, i));
+    }
+  };
+  for (const char* key : {"extra_special_tokens", "additional_special_tokens"}) {
+    add_key(key, add_list);
+  }
+  return all;
 }
 
 const JsonValue& TokenizerConfig::listed() const {

@@ -14,8 +14,8 @@
 #include "tokens/added_tokens.hpp"
 #include "tokens/tokenizer.hpp"
 
-// Settings in files next to a vocabulary: tokenizer_config.json, and special_tokens_map.json and
-// added_tokens.json for keys that it lacks.
+// Settings in files next to a vocabulary: tokenizer_config.json, special_tokens_map.json and
+// added_tokens.json.
 
 namespace attn {
 
@@ -42,10 +42,12 @@ class TokenizerConfig {
   /// "tokenizer_class" without "Fast"; empty if there is none.
   std::string class_name() const;
   bool boolean(std::string_view key, bool otherwise) const;
+  std::optional<bool> optional_boolean(std::string_view key) const;
   std::optional<std::string> string(std::string_view key) const;
   /// An integer from 0 to `most`.
   std::int64_t integer(std::string_view key, std::int64_t otherwise, std::int64_t most) const;
-  /// The token that a key such as "pad_token" names.
+  /// The token that a key such as "pad_token" names: in special_tokens_map.json, unless
+  /// tokenizer_config.json lists tokens or the map lacks it.
   std::optional<std::string> token(std::string_view key) const;
 
   /// The tokens of "added_tokens_decoder" and added_tokens.json in the order of the ids that these
@@ -55,6 +57,16 @@ class TokenizerConfig {
     std::vector<std::optional<TokenId>> ids;
   };
   Added added() const;
+
+  /// Whether there is an "added_tokens_decoder", beside which the two other files do not count for
+  /// a tokenizer.json.
+  bool lists_tokens() const;
+  /// The tokens that count beside those of a tokenizer.json: those of "added_tokens_decoder", else
+  /// those of added_tokens.json, in the order of the ids that these state.
+  std::vector<std::pair<TokenId, AddedToken>> beside_tokenizer_json() const;
+  /// The special tokens that keys name: "bos_token" and its like, then those of other keys and of
+  /// lists.
+  std::vector<AddedToken> special_tokens() const;
 
  private:
   const JsonValue& listed() const;  // "added_tokens_decoder"

@@ -8,7 +8,7 @@
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
-#include "tokens/tokenizer_config.hpp"
+#include "tokens/tokenizer_changes.hpp"
 #include "tokens/tokenizer_parts.hpp"
 
 namespace attn {
@@ -228,7 +228,10 @@ TokenizerParts bert_parts(const Vocabulary& vocabulary, const BertSettings& sett
 
 TokenizerParts parts_from_files(const TokenizerFiles& files) {
   if (files.tokenizer_json) {
-    return in_file("tokenizer.json", [&] { return read_tokenizer_json(*files.tokenizer_json); });
+    TokenizerChanges changes(files);
+    return in_file("tokenizer.json", [&] {
+      return read_tokenizer_json(*files.tokenizer_json, std::move(changes));
+    });
   }
   if (auto parts = parts_from_sentence_piece(files)) return std::move(*parts);
   if (files.vocab_json && files.merges_txt) return parts_from_merges(files);

@@ -16,6 +16,7 @@
 #include "io/json_events.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "tokens/tokenizer_changes.hpp"
 #include "tokens/tokenizer_parts.hpp"
 
 namespace attn {
@@ -85,10 +86,13 @@ struct ModelFile {
 
 class Reader {
  public:
-  explicit Reader(std::string_view text) : text_(text), events_(text) {}
+  Reader(std::string_view text, TokenizerChanges& changes)
+      : text_(text), events_(text), changes_(changes) {}
 
   TokenizerParts read() {
     read_file();
+    values_["normalizer"] = changes_.normalizer(values_["normalizer"]);
+    values_["pre_tokenizer"] = changes_.splitter(values_["pre_tokenizer"]);
     TokenizerParts parts{model_.tokens, read_model()};
     if (const auto normalizer = stage("normalizer")) {
       parts.normalizers = read_normalizer(*normalizer);
@@ -99,6 +103,9 @@ class Reader {
     if (const auto processor = stage("post_processor")) {
       parts.around = read_template(*processor, parts.size());
     }
+    parts.splits_special = changes_.splits_special();
+    changes_.compare(parts.added.tokens(), parts.around);
+    parts.warnings = changes_.warnings();
     return parts;
   }
 
@@ -322,37 +329,41 @@ class Reader {
     return model;
   }
 
-  AddedTokens read_added(const std::vector<Normalizer>& normalizers) const {
+  AddedTokens read_added(const std::vector<Normalizer>& normalizers) {
     const std::string at = "/added_tokens";
     const auto list = values_.find("added_tokens");
-    if (list == values_.end() || list->second.is(JsonValue::Type::null)) return {};
     std::vector<AddedToken> added;
     std::vector<std::optional<TokenId>> stated;
-    const JsonValue& all =
-        expect_array(list->second, at, translated("use the file as published, or write it again"));
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const Stage entry(all.element(i), pointer_to(at, i));
-      AddedToken token = read_added_token(entry, true);
-      if (token.content.empty()) continue;
-      token.place = entry.place();
-      constexpr std::int64_t most = 0x7FFFFFFF;
-      stated.emplace_back(static_cast<TokenId>(entry.integer("id", most)));
-      added.push_back(std::move(token));
+    if (list != values_.end() && !list->second.is(JsonValue::Type::null)) {
+      const JsonValue& all = expect_array(
+          list->second, at, translated("use the file as published, or write it again"));
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const Stage entry(all.element(i), pointer_to(at, i));
+        AddedToken token = read_added_token(entry, true);
+        if (token.content.empty()) continue;
+        token.place = entry.place();
+        constexpr std::int64_t most = 0x7FFFFFFF;
+        stated.emplace_back(static_cast<TokenId>(entry.integer("id", most)));
+        added.push_back(std::move(token));
+      }
     }
+    changes_.change(added);
+    stated.resize(added.size());
     number_added_tokens(added, *model_.tokens, stated);
     return {std::move(added), normalizers, at};
   }
 
   std::string_view text_;
   JsonEvents events_;
+  TokenizerChanges& changes_;
   std::map<std::string, JsonValue> values_;
   ModelFile model_;
 };
 
 }  // namespace
 
-TokenizerParts read_tokenizer_json(std::string_view text) {
-  return Reader(text).read();
+TokenizerParts read_tokenizer_json(std::string_view text, TokenizerChanges changes) {
+  return Reader(text, changes).read();
 }
 
 }  // namespace attn

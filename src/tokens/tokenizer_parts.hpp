@@ -24,6 +24,8 @@ struct TokenizerParts {
   AddedTokens added{};
   TextTemplate around{};
   PieceText written{};
+  bool splits_special = false;  ///< special tokens that a text names are cut as other text is
+  std::vector<std::string> warnings{};
 
   /// One more than the largest id of the model's and the added tokens.
   std::size_t size() const;
@@ -53,9 +55,11 @@ std::shared_ptr<TokenTable> read_vocab_json(std::string_view text);
 /// The tokenizer of a folder's files, whichever there are.
 TokenizerParts parts_from_files(const TokenizerFiles& files);
 
-/// The tokenizer of a tokenizer.json. Throws Error(input) with a JSON pointer, or a line and
-/// column.
-TokenizerParts read_tokenizer_json(std::string_view text);
+class TokenizerChanges;
+
+/// The tokenizer of a tokenizer.json, with what files beside it change. Throws Error(input) with a
+/// JSON pointer, or a line and column.
+TokenizerParts read_tokenizer_json(std::string_view text, TokenizerChanges changes);
 
 /// The tokenizer of a folder with a SentencePiece model. The tokenizer_class of
 /// tokenizer_config.json, or the type of the folder's model, decides how pieces are numbered and

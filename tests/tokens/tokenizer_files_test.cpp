@@ -98,6 +98,96 @@ TEST_CASE("vocab.txt is refused for models that do not use WordPiece") {
   CHECK(tokens_of(files, "C(C)") == Pieces{"[CLS]", "C", "(", "C", ")", "[SEP]"});
 }
 
+// A byte-level tokenizer with the special token <s>, of the class that is any tokenizer.json's.
+TokenizerFiles with_configuration(std::string_view configuration) {
+  TokenizerFiles files;
+  files.tokenizer_json =
+      R"({"added_tokens": [{"id": 0, "content": "<s>", "single_word": false, "lstrip": false,
+                            "rstrip": false, "normalized": false, "special": true}],
+          "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "use_regex": true},
+          "model": {"type": "BPE", "vocab": {"<s>": 0, "a": 1, "b": 2, "Ġ": 3, "<": 4, ">": 5,
+                    "s": 6, "c": 7}, "merges": []}})";
+  files.tokenizer_config = configuration;
+  return files;
+}
+
+TEST_CASE(
+    "tokens of the configuration are added to those of tokenizer.json, as transformers does") {
+  const auto cut = [](const TokenizerFiles& files) { return tokens_of(files, "a<c> <s>"); };
+  CHECK(cut(with_configuration("{}")) == Pieces{"a", "<", "c", ">", "Ġ", "<s>"});
+  const std::string listed =
+      R"({"added_tokens_decoder": {"8": {"content": "<c>", "special": true}}, "pad_token": "b"})";
+  CHECK(cut(with_configuration(listed)) == Pieces{"a", "<c>", "Ġ", "<s>"});
+  for (const char* named :
+       {R"({"pad_token": "<c>"})", R"({"additional_special_tokens": ["<c>"]})",
+        R"({"extra_special_tokens": {"image_token": "<c>"}})", R"({"image_token": "<c>"})"}) {
+    CAPTURE(named);
+    CHECK(cut(with_configuration(named)) == Pieces{"a", "<c>", "Ġ", "<s>"});
+  }
+  // The other files count where the configuration lists no tokens.
+  TokenizerFiles files = with_configuration(R"({"pad_token": "b"})");
+  files.added_tokens = R"({"<c>": 8})";
+  CHECK(cut(files) == Pieces{"a", "<c>", "Ġ", "<s>"});
+  files.tokenizer_config = R"({"added_tokens_decoder": {}})";
+  CHECK(cut(files) == Pieces{"a", "<", "c", ">", "Ġ", "<s>"});
+  files = with_configuration(R"({"pad_token": "b"})");
+  files.special_tokens_map = R"({"pad_token": "<c>"})";
+  CHECK(cut(files) == Pieces{"a", "<c>", "Ġ", "<s>"});
+  CHECK(Tokenizer::from_files(files).special_ids().pad == 8);
+  // A flag of a token of the file.
+  CHECK(cut(with_configuration(
+            R"({"added_tokens_decoder": {"0": {"content": "<s>", "lstrip": true,
+                                               "special": true}}})")) ==
+        Pieces{"a", "<", "c", ">", "<s>"});
+  CHECK(cut(with_configuration(R"({"split_special_tokens": true})")) ==
+        Pieces{"a", "<", "c", ">", "Ġ", "<", "s", ">"});
+}
+
+TEST_CASE("stages that a class builds by its settings are not those of tokenizer.json") {
+  const auto cut = [](const std::string& configuration) {
+    return tokens_of(with_configuration(configuration), "a");
+  };
+  CHECK(cut(R"({"tokenizer_class": "GPT2Tokenizer"})") == Pieces{"a"});
+  CHECK(cut(R"({"tokenizer_class": "GPT2TokenizerFast", "add_prefix_space": true})") ==
+        Pieces{"Ġ", "a"});
+  CHECK(cut(R"({"tokenizer_class": "PreTrainedTokenizerFast", "add_prefix_space": true})") ==
+        Pieces{"a"});
+  TokenizerFiles files;
+  files.tokenizer_json =
+      R"({"normalizer": {"type": "BertNormalizer", "clean_text": true, "lowercase": true,
+                         "handle_chinese_chars": true, "strip_accents": null},
+          "pre_tokenizer": {"type": "BertPreTokenizer"},
+          "model": {"type": "WordPiece", "unk_token": "u", "max_input_chars_per_word": 9,
+                    "continuing_subword_prefix": "##",
+                    "vocab": {"u": 0, "a": 1, "A": 2, "é": 3, "e": 4}}})";
+  CHECK(tokens_of(files, "A é") == Pieces{"a", "e"});
+  files.tokenizer_config = R"({"tokenizer_class": "BertTokenizer", "do_lower_case": false})";
+  CHECK(tokens_of(files, "A é") == Pieces{"A", "é"});
+  files.tokenizer_config = R"({"tokenizer_class": "BertTokenizer", "strip_accents": false})";
+  CHECK(tokens_of(files, "A é") == Pieces{"a", "é"});
+  files.tokenizer_config = R"({"do_lower_case": false})";
+  CHECK(tokens_of(files, "A é") == Pieces{"a", "e"});
+}
+
+TEST_CASE("what a configuration and tokenizer.json leave open is said") {
+  const auto said = [](const std::string& configuration) {
+    const std::vector<std::string> all =
+        Tokenizer::from_files(with_configuration(configuration)).warnings();
+    return all.empty() ? "" : all.front();
+  };
+  CHECK(said("{}").empty());
+  CHECK(said(R"({"added_tokens_decoder": {"9": {"content": "<c>"}}})") ==
+        "tokenizer_config.json gives the token \"<c>\" the id 9, but with tokenizer.json it has 8");
+  CHECK(
+      said(R"({"add_bos_token": true})") ==
+      "\"add_bos_token\": true in tokenizer_config.json is not what tokenizer.json does, which is "
+      "followed, as transformers 5 does; 4 followed the configuration of some classes");
+  CHECK(
+      said(R"({"add_prefix_space": true})") ==
+      "\"add_prefix_space\": true in tokenizer_config.json is not what tokenizer.json does, which "
+      "is followed, as transformers 5 does for its class; 4 followed the configuration");
+}
+
 TEST_CASE("ids of a vocabulary may have holes, which added tokens may fill") {
   TokenizerFiles files;
   const auto with_added = [&](const std::string& added) {
