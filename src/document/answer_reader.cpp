@@ -41,7 +41,7 @@ void refuse_models_without_generation(const ModelRequest& request, const std::st
     refuse(translated("models of the type {1} do not predict the next token", model.family));
   }
   if (!has_head(model, request.folder->weights)) {
-    refuse(translated("the file has no head that gives logits"));
+    refuse(no_head_text(model));
   }
   if (is_changed(request.options)) {
     throw input_error(

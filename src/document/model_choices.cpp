@@ -161,9 +161,8 @@ void read_logits(const JsonValue& root, ModelRequest& request) {
   if (value != nullptr) wanted = expect_boolean(*value, "/logits");
   if (!wanted || has_head(model, request.folder->weights)) return;
   const ModelHead& head = model.head;
-  if (head.dense.empty() && head.weight.empty()) {
-    throw input_error(translated("the file has no head that gives logits"), "/logits",
-                      translated("leave the logits out"));
+  if (!model.headless_class.empty() || (head.dense.empty() && head.weight.empty())) {
+    throw input_error(no_head_text(model), "/logits", translated("leave the logits out"));
   }
   throw input_error(
       translated("the checkpoint has no head that gives logits: no tensor {1}",

@@ -290,7 +290,7 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
   const ModelFolder& folder = *request.folder;
   const Architecture& model = folder.architecture;
   if (!has_head(model, folder.weights)) {
-    throw input_error(translated("the checkpoint has no head that gives logits"), "/patch",
+    throw input_error(no_head_text(model), "/patch",
                       translated("use the folder of the whole model"));
   }
   if (!request.options.heads_off.empty()) {

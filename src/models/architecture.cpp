@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "attn/error.hpp"
 
 #include "models/configuration_reader.hpp"
 #include "models/family_row.hpp"
 #include "models/library_keys.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -20,15 +24,69 @@ constexpr std::initializer_list<const char*> head_keys{
     "num_attention_heads",     "n_head",         "num_heads", "n_heads",
     "encoder_attention_heads", "attention_heads"};
 
-// Whether the folder holds the encoder of an encoder-decoder by itself.
-bool encoder_alone(const JsonValue& config) {
+// The classes that the folder was saved from; empty if it does not say.
+std::vector<std::string> classes_of(const JsonValue& config) {
+  std::vector<std::string> names;
   const JsonValue* classes = present_member(config, "architectures");
-  if (classes == nullptr || !classes->is(JsonValue::Type::array)) return false;
+  if (classes == nullptr) return names;
+  constexpr const char* wanted = to_translate("a list of names");
+  if (!classes->is(JsonValue::Type::array)) refuse_type("architectures", *classes, wanted);
   for (std::size_t i = 0; i < classes->size(); ++i) {
     const JsonValue& name = classes->element(i);
-    if (name.is(JsonValue::Type::string) && name.string().ends_with("EncoderModel")) return true;
+    if (!name.is(JsonValue::Type::string)) refuse_type("architectures", name, wanted);
+    names.push_back(name.string());
   }
-  return false;
+  return names;
+}
+
+bool ends_with_one_of(std::string_view name, std::initializer_list<std::string_view> ends) {
+  return std::ranges::any_of(ends, [&](std::string_view end) { return name.ends_with(end); });
+}
+
+// Whether the folder holds the encoder of an encoder-decoder by itself.
+bool encoder_alone(const JsonValue& config) {
+  return std::ranges::any_of(
+      classes_of(config), [](const std::string& name) { return name.ends_with("EncoderModel"); });
+}
+
+// What a class predicts, by the names that transformers gives its classes.
+enum class Predicts { tokens, others, nothing, unknown };
+
+Predicts predicted_by(const std::string& name) {
+  if (ends_with_one_of(name, {"ForCausalLM", "ForMaskedLM", "LMHeadModel", "HeadsModel", "MTModel",
+                              "ForConditionalGeneration", "ForPreTraining"})) {
+    return Predicts::tokens;
+  }
+  if (name.find("Reward") != name.npos ||
+      ends_with_one_of(name, {"Classification", "QuestionAnswering", "MultipleChoice", "Retrieval",
+                              "NextSentencePrediction", "Regression"})) {
+    return Predicts::others;
+  }
+  return name.ends_with("Model") ? Predicts::nothing : Predicts::unknown;
+}
+
+// Takes the head that gives logits from a model whose classes have none: from classifiers any, from
+// a model alone the one that is tied, as the file may have one of its own.
+void take_head_away(Architecture& model, const JsonValue& config) {
+  const std::vector<std::string> classes = classes_of(config);
+  bool others = false;
+  for (const std::string& name : classes) {
+    const Predicts what = predicted_by(name);
+    if (what == Predicts::tokens || what == Predicts::unknown) return;
+    others = others || what == Predicts::others;
+  }
+  if (classes.empty()) return;
+  model.headless_class = classes.front();
+  if (others) {
+    model.head = {};
+    if (model.vision) return;
+    model.warnings.push_back(
+        translated("models of the class {1} predict no tokens: there are no logits of words and no "
+                   "next tokens",
+                   in_quotes(model.headless_class)));
+  } else if (model.head.dense.empty()) {
+    model.tied = model.part_tied = false;
+  }
 }
 
 constexpr std::size_t most_layers = 10'000;  // no released model has more
@@ -119,8 +177,9 @@ class ArchitectureReader {
 
   std::optional<std::int64_t> read_id(const char* key) const {
     const JsonValue* value = reader_.find(key);
-    if (value == nullptr || !value->is(JsonValue::Type::number) || !value->is_integer()) {
-      return std::nullopt;
+    if (value == nullptr) return std::nullopt;
+    if (!value->is(JsonValue::Type::number) || !value->is_integer()) {
+      refuse_type(key, *value, to_translate("a whole number"));
     }
     return value->integer();
   }
@@ -307,6 +366,15 @@ JsonValue part_of_stack(const JsonValue& config, const std::string& name) {
   return JsonValue{std::move(members)};
 }
 
+// Whether transformers wrote the configuration in version 5 or later.
+bool written_since_5(const JsonValue& config) {
+  const JsonValue* version = present_member(config, "transformers_version");
+  if (version == nullptr || !version->is(JsonValue::Type::string)) return false;
+  const std::string& text = version->string();
+  const std::size_t dot = text.find('.');
+  return dot != text.npos && (dot > 1 || text.front() >= '5');
+}
+
 // One stack of an encoder-decoder whose stacks are described apart, as a model by itself.
 Architecture read_stack_apart(const JsonValue& config, const JsonValue& row, bool decoder,
                               const std::string& family) {
@@ -322,6 +390,8 @@ Architecture read_stack_apart(const JsonValue& config, const JsonValue& row, boo
   own.stack.prefix = stack.prefix;
   for (const auto& [purpose, names] : *stack.names) (*own.stack.names)[purpose] = names;
   if (!decoder) own.model.head = {};
+  // Since version 5 windows on both sides reach a key further.
+  if (own.window && written_since_5(config)) own.window->own_counted = false;
   refuse_unread(part, own);
   Architecture model = ArchitectureReader(part, own, family).read();
   model.stacks.front().crosses = own.causal;
@@ -359,6 +429,36 @@ void read_text_part(Architecture& model, const FamilyRow& row, const JsonValue& 
   model.text = std::make_shared<const Architecture>(std::move(own));
 }
 
+// Notes what transformers computes otherwise in the version that wrote the configuration.
+void note_versions(Architecture& model, const JsonValue& config, const JsonValue& part) {
+  if (family_of(config) == "aya_vision" && model.logit_scale != 1) {
+    model.warnings.push_back(
+        translated("logits are multiplied by \"logit_scale\", as the model of texts does alone; "
+                   "transformers since 4.52 leaves that out beside pictures"));
+  }
+  if (model.alibi_scaled) {
+    model.warnings.push_back(translated(
+        "the biases of ALiBi are exact; transformers rounds those of Falcon to bfloat16, which "
+        "shows beyond 256 positions, and before where the number of heads is not 1, 2, 4 or 8"));
+  }
+  const JsonValue* rope = present_member(part, "rope_parameters");
+  const JsonValue* share =
+      rope == nullptr ? nullptr : present_member(*rope, "partial_rotary_factor");
+  if (share == nullptr || is_neutral(*share, 1) || !written_since_5(config)) return;
+  const JsonValue* type = present_member(*rope, "rope_type");
+  if (type != nullptr && !same_value(*type, JsonValue{std::string("default")})) return;
+  constexpr std::array<std::string_view, 6> in_parts{"phi",  "stablelm", "gpt_neox",
+                                                     "glm4", "qwen3_",   "nomic_bert"};
+  if (model.family == "glm" || std::ranges::any_of(in_parts, [&](std::string_view family) {
+        return model.family.starts_with(family) && model.family != "qwen3_moe";
+      })) {
+    return;
+  }
+  model.warnings.push_back(translated(
+      "\"partial_rotary_factor\" leaves columns of heads as they are, as in transformers "
+      "4; 5 turns all of them in models of this type"));
+}
+
 }  // namespace
 
 Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
@@ -376,23 +476,29 @@ Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
   JsonValue complete = row_of(pictures ? config : part, row);
   if (&part != &config && !pictures) complete = with_part_sizes(complete, part);
   FamilyRow own = read_row(complete, part);
-  // The whole model may tie what its part does not; else its word counts where that says nothing.
+  // What the whole model says of tying counts before what its part says.
   const auto tied = ConfigurationReader(config, own).boolean("tie_word_embeddings");
-  own.model.tied = tied.value_or(own.model.tied);
   refuse_unread(config, own);
   refuse_unread(part, own);
   const std::string name = family.empty() ? "own row" : family;
   const bool apart = own.encoder && own.decoder && !own.encoder->part.empty();
   Architecture model =
       apart ? read_stacks_apart(part, complete, name) : ArchitectureReader(part, own, name).read();
-  model.tied = model.tied || tied.value_or(false);
-  model.is_part = &part != &config && !pictures;
+  model.part_tied = model.tied && !tied.value_or(true);
+  model.tied = tied.value_or(model.tied);
+  // The first models of pictures and texts describe their texts beside "vision_config".
+  model.is_part =
+      !pictures && (&part != &config || present_member(config, "vision_config") != nullptr);
   if (model.is_part) {
     for (const char* prefix : {"language_model.model.", "model.language_model."}) {
       model.prefixes.emplace_back(prefix);
     }
   }
   model.prefixes.emplace_back("");
+  note_versions(model, config, part);
+  take_head_away(model, config);
+  // A classifier of pictures has no model of texts.
+  if (model.vision && model.headless_class.ends_with("Classification")) return model;
   if (model.vision) read_text_part(model, own, config);
   return model;
 }

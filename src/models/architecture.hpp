@@ -175,6 +175,10 @@ struct Architecture {
   double logit_scale = 1;
   std::optional<double> softcap, logit_softcap;
   bool tied = true;
+  /// The language part says that it is tied, and the whole model that it is not.
+  bool part_tied = false;
+  /// A class under "architectures" that predicts no tokens, if no other one there does.
+  std::string headless_class;
   std::optional<ModelExperts> experts;
   DeltaSizes delta;            ///< of layers of linear attention
   bool gated_queries = false;  ///< rows of a head's gate follow those of its query

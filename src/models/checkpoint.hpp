@@ -166,6 +166,8 @@ class StackWeights {
 std::optional<std::string> head_apart(const Architecture& model, const CheckpointWeights& weights);
 /// Whether the file holds the head that gives logits.
 bool has_head(const Architecture& model, const CheckpointWeights& weights);
+/// What is wrong where there is none, for errors.
+std::string no_head_text(const Architecture& model);
 /// Whether the self-attention of each layer of a stack has sink logits.
 std::vector<bool> layers_with_sinks(const Architecture& model, const CheckpointWeights& weights,
                                     const ModelStack& stack);

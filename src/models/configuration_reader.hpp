@@ -97,6 +97,7 @@ class RotaryReader {
   RotaryScaling read_scaling(const ConfigurationPart& scaling) const;
   RotaryScaling long_scaling(const ConfigurationPart& scaling) const;
   void note_unknown(const ConfigurationPart& part);
+  void note_versions();
 
   const ConfigurationReader& reader_;
   const RowRotary& row_;

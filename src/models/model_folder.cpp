@@ -51,12 +51,12 @@ class TokenizerFolder {
     };
     files_.tokenizer_config = open("tokenizer_config.json");
     files_.special_tokens_map = open("special_tokens_map.json");
+    files_.added_tokens = open("added_tokens.json");
     files_.tokenizer_json = open("tokenizer.json");
     if (!files_.tokenizer_json) {
       files_.vocab_txt = open("vocab.txt");
       files_.vocab_json = open("vocab.json");
       files_.merges_txt = open("merges.txt");
-      files_.added_tokens = open("added_tokens.json");
       for (const char* name :
            {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "source.spm"}) {
         if (files_.sentencepiece) break;
@@ -157,8 +157,13 @@ std::optional<std::vector<std::int64_t>> end_tokens(const JsonValue& config) {
 }
 
 // Parts the head from the token embeddings where the file has other numbers for it, as transformers
-// does since version 5.
-void part_head(ModelFolder& model) {
+// does since version 5; and ties it where only the language part is said to be tied and the file
+// has no head.
+void settle_head(ModelFolder& model) {
+  if (model.architecture.part_tied && !has_head(model.architecture, model.weights)) {
+    model.architecture.tied = true;
+    return;
+  }
   const auto own = head_apart(model.architecture, model.weights);
   if (!own) return;
   model.architecture.tied = false;
@@ -166,6 +171,27 @@ void part_head(ModelFolder& model) {
       translated("\"tie_word_embeddings\" is true, but {1} has other numbers than the token "
                  "embeddings: it is used, as transformers does since version 5",
                  in_quotes(*own)));
+}
+
+// How pictures are prepared: by what processors of several parts say of it, else by a file for it
+// alone, as transformers 5 has it.
+void read_processor(ModelFolder& model, const FileAccess& access) {
+  for (const bool in_part : {true, false}) {
+    const FileName file = FileName::by_document(
+        model.path, in_part ? "processor_config.json" : "preprocessor_config.json");
+    if (!is_there(file, access)) continue;
+    const JsonValue settings = read_json(file, access);
+    const JsonValue* part = in_part ? present_member(settings, "image_processor") : &settings;
+    if (part == nullptr) continue;
+    try {
+      model.image_processor = read_image_processor(*part, model.architecture.vision->processor);
+    } catch (const Error& problem) {
+      const std::string place = (in_part ? "/image_processor" : "") + problem.where();
+      throw Error(problem.kind(), problem.problem(), place, problem.help())
+          .inside(file.path().string());
+    }
+    return;
+  }
 }
 
 // A model in one file.
@@ -245,21 +271,12 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
     throw problem.inside(configuration.string());
   }
   if (model.architecture.vision) {
-    const FileName processor = FileName::by_document(path, "preprocessor_config.json");
-    if (is_there(processor, access)) {
-      const JsonValue settings = read_json(processor, access);
-      try {
-        model.image_processor =
-            read_image_processor(settings, model.architecture.vision->processor);
-      } catch (const Error& problem) {
-        throw problem.inside(processor.path().string());
-      }
-    }
+    read_processor(model, access);
   }
   // 2. Its weights.
   model.weights = CheckpointWeights::open(path, access);
   model.weights.find_within(model.architecture);
-  part_head(model);
+  settle_head(model);
   // 3. Its tokenizer.
   try {
     const TokenizerFolder files(path, model.architecture.family, access);
@@ -267,6 +284,8 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
       model.no_tokenizer = no_tokenizer_in(path);
     } else {
       model.tokenizer = Tokenizer::from_files(files.files());
+      const std::vector<std::string>& open = model.tokenizer->warnings();
+      model.warnings.insert(model.warnings.end(), open.begin(), open.end());
       if (const auto own = files.decoder_files()) {
         model.decoder_tokenizer = Tokenizer::from_files(*own);
       }
@@ -318,6 +337,14 @@ bool has_chat_template(const ModelFolder& model, const FileAccess& access) {
   const FileName tokenizer = FileName::by_document(model.path, "tokenizer_config.json");
   return is_there(tokenizer, access) &&
          present_member(read_json(tokenizer, access), "chat_template") != nullptr;
+}
+
+std::string family_in(const fs::path& folder, const FileAccess& access) {
+  const FileName file = FileName::by_document(folder, "config.json");
+  std::error_code error;
+  if (!fs::is_directory(folder, error) || !is_there(file, access)) return "";
+  const JsonValue config = read_json(file, access);
+  return family_of(reads_pictures(family_of(config)) ? config : main_part(config));
 }
 
 Tokenizer open_tokenizer(const fs::path& path, const std::string& family,

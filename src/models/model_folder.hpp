@@ -65,6 +65,10 @@ std::vector<std::int64_t> end_tokens(const ModelFolder& model, const FileAccess&
 /// Whether the folder says how its model writes a conversation. Throws as end_tokens().
 bool has_chat_template(const ModelFolder& model, const FileAccess& access);
 
+/// The type of the folder's model by its config.json, or that of its texts; empty where there is
+/// none. Throws Error(file) or Error(input) naming the file.
+std::string family_in(const std::filesystem::path& folder, const FileAccess& access);
+
 /// The tokenizer of a folder or of a file tokenizer.json, for models of the type `family`. Throws
 /// Error(file) or Error(input) naming the file.
 Tokenizer open_tokenizer(const std::filesystem::path& path, const std::string& family,

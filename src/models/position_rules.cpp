@@ -105,6 +105,19 @@ RotaryReader::RotaryReader(const ConfigurationReader& reader, std::size_t head_w
   if (old != nullptr && old->is(JsonValue::Type::object)) note_unknown({*old, "/rope_scaling"});
   if (const auto full = parameters(false)) note_unknown(*full);
   if (const auto windowed = by_kind_ ? parameters(true) : std::nullopt) note_unknown(*windowed);
+  note_versions();
+}
+
+// What files of version 5 say and its code passes over, as a text would be turned otherwise by it.
+void RotaryReader::note_versions() {
+  const auto full = parameters(false);
+  if (!full) return;
+  if (by_kind_ && present_member(full->object, "truncate") != nullptr) {
+    warnings_.push_back(translated(
+        "\"truncate\" counts within {1}; transformers 5.24 looks for it beside the kinds "
+        "of layers",
+        in_quotes(full->place.substr(1))));
+  }
 }
 
 void RotaryReader::note_unknown(const ConfigurationPart& part) {
@@ -193,7 +206,8 @@ RotaryScaling RotaryReader::read_scaling(const ConfigurationPart& scaling) const
     refuse_type(key, *name, to_translate("the name of a type"), scaling.place);
   }
   const std::string& type = name->string();
-  if (type == "default") return {};
+  // Positions of texts are the same on all axes (Qwen2-VL).
+  if (type == "default" || type == "mrope") return {};
   if (type == "linear") return LinearScaling{needed(scaling, "factor")};
   if (type == "dynamic") {
     return DynamicScaling{needed(scaling, "factor"), static_cast<double>(longest_)};
@@ -215,8 +229,10 @@ RotaryScaling RotaryReader::read_scaling(const ConfigurationPart& scaling) const
     yarn.mscale = number_in(scaling, "mscale");
     yarn.mscale_all_dim = number_in(scaling, "mscale_all_dim");
     const JsonValue* truncate = present_member(scaling.object, "truncate");
-    yarn.truncate =
-        truncate == nullptr || !truncate->is(JsonValue::Type::boolean) || truncate->boolean();
+    if (truncate != nullptr && !truncate->is(JsonValue::Type::boolean)) {
+      refuse_type("truncate", *truncate, to_translate("true or false"), scaling.place);
+    }
+    yarn.truncate = truncate == nullptr || truncate->boolean();
     return yarn;
   }
   throw input_error(translated("the scaling of positions {1} is not known", in_quotes(type)),

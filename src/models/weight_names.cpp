@@ -140,6 +140,12 @@ bool has_head(const Architecture& model, const CheckpointWeights& weights) {
   return !head.weight.empty() && (model.tied || weights.has(head_weight(head, weights)));
 }
 
+std::string no_head_text(const Architecture& model) {
+  if (model.headless_class.empty()) return translated("the file has no head that gives logits");
+  return translated("models of the class {1} have no head that gives logits",
+                    in_quotes(model.headless_class));
+}
+
 namespace {
 
 std::optional<std::string> known_prefix(const CheckpointWeights& weights,

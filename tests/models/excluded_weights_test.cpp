@@ -136,6 +136,37 @@ TEST_CASE("a head in the file with other numbers than the embeddings it is tied 
   CHECK(checkpoint.open().architecture.tied);
 }
 
+TEST_CASE("a classifier predicts no tokens, and a model saved alone none by tied embeddings") {
+  const auto opened = [](const char* recorded, const std::string& classes) {
+    return ChangedCheckpoint(recorded).set("architectures", classes).open();
+  };
+  const auto predicts = [&](const char* recorded, const std::string& classes) {
+    const ModelFolder model = opened(recorded, classes);
+    return has_head(model.architecture, model.weights);
+  };
+  for (const char* classes :
+       {R"(["BartForSequenceClassification"])", R"(["BartForQuestionAnswering"])",
+        R"(["BartModel"])", R"(["BartForTokenClassification", "BartModel"])"}) {
+    CAPTURE(classes);
+    CHECK_FALSE(predicts("bart_start_token", classes));
+  }
+  for (const char* classes : {R"(["BartForConditionalGeneration"])", R"(["TheirOwnWriter"])", "[]",
+                              R"(["BartForSequenceClassification", "BartForCausalLM"])"}) {
+    CAPTURE(classes);
+    CHECK(predicts("bart_start_token", classes));
+  }
+  CHECK_FALSE(predicts("modernbert_local_global", R"(["ModernBertForSequenceClassification"])"));
+  CHECK_FALSE(predicts("llama_grouped", R"(["LlamaForRewardModelling"])"));
+  // A head of its own in the file counts for a model saved alone.
+  CHECK(predicts("llama_grouped", R"(["LlamaModel"])"));
+  const ModelFolder ranks = opened("llama_grouped", R"(["LlamaForSequenceClassification"])");
+  CHECK(ranks.warnings == std::vector<std::string>{
+                              "models of the class \"LlamaForSequenceClassification\" predict no "
+                              "tokens: there are no logits of words and no next tokens"});
+  CHECK(no_head_text(ranks.architecture) ==
+        "models of the class \"LlamaForSequenceClassification\" have no head that gives logits");
+}
+
 TEST_CASE("an encoder and a decoder with tables of their own read those, tied to nothing or not") {
   ChangedCheckpoint checkpoint("bart_start_token");
   const Tensor shared = checkpoint.tensor("model.shared.weight");

@@ -199,20 +199,25 @@ TEST_CASE("T5 divides its logits by the root of its width as its configuration s
   CHECK(keys_model("mt5", R"("tie_word_embeddings": true)").logit_scale == 1);
 }
 
-TEST_CASE("a model of several parts is tied if it says so, whatever its part of texts says") {
-  const auto tied = [](const std::string& whole, const std::string& part) {
+TEST_CASE(
+    "a model of several parts is tied as it says itself, before what its part of texts says") {
+  const auto read = [](const std::string& whole, const std::string& part) {
     return read_architecture(parse_json(R"({"model_type": "mistral3", )" + whole +
                                         R"("text_config": {"model_type": "mistral", )" + part +
                                         R"("hidden_size": 32, "num_attention_heads": 4,
-                                            "num_key_value_heads": 2, "num_hidden_layers": 2}})"))
-        .tied;
+                                            "num_key_value_heads": 2, "num_hidden_layers": 2}})"));
+  };
+  const auto tied = [&](const std::string& whole, const std::string& part) {
+    return read(whole, part).tied;
   };
   const std::string yes = R"("tie_word_embeddings": true, )",
                     no = R"("tie_word_embeddings": false, )";
   CHECK(tied(yes, ""));
   CHECK(tied(yes, no));
   CHECK(tied("", yes));
-  CHECK(tied(no, yes));
+  CHECK_FALSE(tied(no, yes));
+  CHECK(read(no, yes).part_tied);
+  CHECK_FALSE(read(no, no).part_tied);
   CHECK_FALSE(tied(no, ""));
   CHECK_FALSE(tied("", ""));
 }
