@@ -34,7 +34,8 @@ def seen_keys(scores, options, tensors, past):
         if lens is not None and lens.dim() == 1:
             n = lens.expand(batch)
         elif padding is not None:
-            n = (~padding).sum(-1).expand(batch)
+            # One more than the place of the last key that is not padding.
+            n = (~padding * torch.arange(1, keys + 1)).amax(-1).expand(batch)
         offset = n - queries
     position = torch.arange(queries)[None, :, None] + offset[:, None, None]  # [B,Lq,1]
     key = torch.arange(keys)[None, None, :]
