@@ -15,7 +15,19 @@
 
 namespace attn {
 
-/// File of tensors: .npy, .npz, .safetensors, .pt (PyTorch), GGUF or JSON (a result, or arrays).
+/// Member of a file of tensors that is none, or none that can be read.
+struct OtherMember {
+  std::string name;
+  std::string reason;  ///< "complex numbers", "a value of argparse.Namespace"
+  /// Its texts, which may be labels: one list, or one a sample. Null if it holds none; throws as
+  /// TensorFile::read() does.
+  std::function<std::vector<std::vector<std::string>>()> texts = nullptr;
+  /// Whether it is a lone number, text or nothing, which no one takes for a tensor.
+  bool plain = false;
+};
+
+/// File of tensors: .npy, .npz, .safetensors, .pt (PyTorch), a pickle, GGUF or JSON (a result, or
+/// arrays).
 /// The format is recognised by content, never by the name. The file is opened once and read as
 /// often as needed; tensors refer to the mapped file where elements need no conversion.
 ///
@@ -54,6 +66,9 @@ class TensorFile {
   /// Names of the tensors in the order of the file. A .npy file and a bare JSON array hold one
   /// tensor named "".
   const std::vector<std::string>& names() const noexcept;
+
+  /// What else the file holds. read() of its name throws Error(input) with the reason.
+  const std::vector<OtherMember>& others() const noexcept;
 
   /// The tensor of this name, or the file's only tensor if the name is empty. Throws Error(input)
   /// with the nearest known name if there is none.

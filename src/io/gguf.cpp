@@ -62,16 +62,6 @@ constexpr auto refused_types = std::to_array<std::pair<std::uint32_t, std::strin
     {38, "IQ4_NL_8_8"},
 });
 
-std::string known_types() {
-  std::string names;
-  for (const StoredType& known : stored_types) {
-    if (!std::holds_alternative<BlockType>(known.type)) continue;
-    names += std::string(", ") + std::string(form(std::get<BlockType>(known.type)).name);
-  }
-  return translated("types that are read: F32, F16, BF16{1}; quantize the model to one of them",
-                    names);
-}
-
 }  // namespace
 
 bool looks_like_gguf(std::span<const std::byte> bytes) noexcept {
@@ -99,7 +89,9 @@ class GgufReader {
     }
     for (std::uint64_t i = 0; i < keys; ++i) read_key();
     std::vector<Placed> placed;
-    for (std::uint64_t i = 0; i < tensors; ++i) placed.push_back(read_tensor());
+    for (std::uint64_t i = 0; i < tensors; ++i) {
+      if (const auto own = read_tensor()) placed.push_back(*own);
+    }
     place_tensors(placed);
   }
 
@@ -212,7 +204,8 @@ class GgufReader {
 
   // ---- Tensors ----------------------------------------------------------------------------------
 
-  Placed read_tensor() {
+  // Absent for numbers of a type that is not read.
+  std::optional<Placed> read_tensor() {
     Placed own;
     own.at = at_;
     const std::string name(take_text());
@@ -229,8 +222,12 @@ class GgufReader {
       entry.shape.push_back(take<std::uint64_t>());
     }
     std::ranges::reverse(entry.shape);
-    set_type(entry, take<std::uint32_t>(), where());
+    const std::string unread = set_type(entry, take<std::uint32_t>());
     own.offset = take<std::uint64_t>();
+    if (!unread.empty()) {
+      to_.others_.push_back({name, unread});
+      return std::nullopt;
+    }
     try {
       const std::size_t count = element_count(entry.shape);
       if (!entry.blocks) {
@@ -254,7 +251,8 @@ class GgufReader {
     return own;
   }
 
-  static void set_type(Gguf::Entry& entry, std::uint32_t number, const std::string& where) {
+  // Why numbers of that type are not read; empty if they are, and the entry has the type then.
+  static std::string set_type(Gguf::Entry& entry, std::uint32_t number) {
     for (const StoredType& known : stored_types) {
       if (known.number != number) continue;
       if (const auto* type = std::get_if<ElementType>(&known.type)) {
@@ -262,15 +260,13 @@ class GgufReader {
       } else {
         entry.blocks = std::get<BlockType>(known.type);
       }
-      return;
+      return "";
     }
     for (const auto& [refused, name] : refused_types) {
       if (refused != number) continue;
-      throw input_error(translated("numbers of the type {1} are not read", name), where,
-                        known_types());
+      return translated("numbers of the type {1}, which are not read", name);
     }
-    throw input_error(translated("the type {1} of numbers is not known", number), where,
-                      known_types());
+    return translated("numbers of the type {1}, which is not known", number);
   }
 
   // The numbers begin after the list at a multiple of the alignment, and so does each tensor.

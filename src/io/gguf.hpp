@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attn/io.hpp"
 #include "attn/tensor.hpp"
 
 #include "io/raw_array.hpp"
@@ -32,6 +33,8 @@ class Gguf {
 
   /// Names of the tensors in the order of the file.
   const std::vector<std::string>& names() const noexcept { return names_; }
+  /// Tensors of types that are not read.
+  const std::vector<OtherMember>& others() const noexcept { return others_; }
   /// Sizes, outermost first.
   const Shape& shape(std::size_t index) const noexcept { return entries_[index].shape; }
   RawArray raw(std::size_t index) const;
@@ -92,6 +95,7 @@ class Gguf {
   std::map<std::string, Value, std::less<>> keys_;
   std::vector<std::string> names_;
   std::vector<Entry> entries_;
+  std::vector<OtherMember> others_;
   std::span<const std::byte> bytes_;
   std::shared_ptr<const void> owner_;
 };

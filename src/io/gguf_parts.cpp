@@ -75,7 +75,9 @@ Gguf open_part(const fs::path& path, const PartNumber& expected, const FileAcces
 using Places = std::map<std::string, std::string>;
 
 void add_names(Places& places, const fs::path& path, const Gguf& file) {
-  for (const std::string& name : file.names()) {
+  std::vector<std::string> names = file.names();
+  for (const OtherMember& other : file.others()) names.push_back(other.name);
+  for (const std::string& name : names) {
     const auto [place, is_new] = places.emplace(name, path.filename().string());
     if (is_new) continue;
     throw input_error(translated("the tensor {1} is in the part {2} already", in_quotes(name),

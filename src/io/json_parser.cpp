@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -335,10 +336,46 @@ JsonValue parsed(std::string_view text, const JsonOptions& options, bool quotes)
   return parse_outline(text, options.depth, {}, quotes);
 }
 
+// The text with strings in the place of Python's NaN, Infinity and -Infinity; absent without any.
+std::optional<std::string> with_python_numbers(std::string_view text) {
+  constexpr std::pair<std::string_view, std::string_view> words[] = {
+      {"NaN", "\"nan\""}, {"Infinity", "\"inf\""}, {"-Infinity", "\"-inf\""}};
+  std::string result;
+  bool any = false, in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') in_string = !in_string;
+    if (!in_string && (c == 'N' || c == 'I' || c == '-')) {
+      const auto word = std::ranges::find_if(
+          words, [&](const auto& known) { return text.substr(i).starts_with(known.first); });
+      if (word != std::end(words)) {
+        result += word->second;
+        i += word->first.size() - 1;
+        any = true;
+        continue;
+      }
+    }
+    result += c;
+    if (c == '\\' && in_string && i + 1 < text.size()) result += text[++i];
+  }
+  if (!any) return std::nullopt;
+  return result;
+}
+
 }  // namespace
 
 JsonValue parse_json(std::string_view text, const JsonOptions& options) {
-  return parsed(text, options, false);
+  if (!options.python_numbers) return parsed(text, options, false);
+  try {
+    return parsed(text, options, false);
+  } catch (const Error&) {
+    std::optional<std::string> strict = with_python_numbers(text);
+    if (!strict) throw;
+    const auto own = std::make_shared<const std::string>(std::move(*strict));
+    JsonOptions again = options;
+    again.owner = own;
+    return parsed(*own, again, false);
+  }
 }
 
 JsonValue parse_json_document(std::string_view text, const JsonOptions& options) {

@@ -7,6 +7,7 @@
 
 #include "attn/error.hpp"
 
+#include "io/json_members.hpp"
 #include "io/number_array.hpp"
 #include "io/raw_array.hpp"
 #include "io/safetensors.hpp"
@@ -376,19 +377,16 @@ bool looks_like_json(std::span<const std::byte> bytes) noexcept {
 
 JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void> owner,
                                std::size_t depth)
-    : root_(std::make_unique<const JsonValue>(
-          parse_json(text, {.depth = depth, .threads = 0, .owner = std::move(owner)}))) {
+    : root_(std::make_unique<const JsonValue>(parse_json(
+          text,
+          {.depth = depth, .threads = 0, .owner = std::move(owner), .python_numbers = true}))) {
   const JsonValue& root = *root_;
   const auto add = [&](std::string name, std::string pointer, const JsonValue& value) {
     names_.push_back(std::move(name));
     pointers_.push_back(std::move(pointer));
     values_.push_back(&value);
   };
-  if (root.is(JsonValue::Type::array) || looks_like_tensor(root)) {
-    add("", "", root);
-    return;
-  }
-  if (!root.is(JsonValue::Type::object)) {
+  if (!root.is(JsonValue::Type::object) && !root.is(JsonValue::Type::array)) {
     throw input_error(
         translated("the JSON text holds no tensors but {1}", translated(type_text(root))), "",
         translated(help));
@@ -410,12 +408,16 @@ JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void
     }
     return;
   }
-  for (const JsonMember& member : root.members()) {
-    if (looks_like_tensor(member.value)) {
-      add(member.key, pointer_to("", member.key), member.value);
-    }
+  JsonMembers members = json_members(root, "", "");
+  for (JsonTensor& tensor : members.tensors) {
+    add(std::move(tensor.name), std::move(tensor.pointer), *tensor.value);
   }
-  if (names_.empty()) {
+  others_ = std::move(members.others);
+  if (!names_.empty()) return;
+  if (root.is(JsonValue::Type::array)) {
+    add("", "", root);  // whose mistake is told as it is read
+    others_.clear();
+  } else if (others_.empty() || others_.front().name.empty()) {
     throw input_error(translated("the JSON object holds no tensor"), "", translated(help));
   }
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attn/io.hpp"
 #include "attn/tensor.hpp"
 
 #include "io/json_value.hpp"
@@ -50,8 +51,9 @@ Shape shape_from_json(const JsonValue& value, const std::string& pointer);
 bool looks_like_json(std::span<const std::byte> bytes) noexcept;
 
 /// Tensors of a JSON text: the "tensors" of a result of this program, one nested array, one
-/// {"shape":…,"data":…}, or an object with such members, whose other members are ignored. Numbers
-/// are read as float64, or as float32 in a result with "dtype":"float32".
+/// {"shape":…,"data":…}, or objects and arrays of such, named by their path. Numbers are read as
+/// float64, or as float32 in a result with "dtype":"float32". NaN, Infinity and -Infinity, as
+/// Python writes them, are read too.
 class JsonTensorFile {
  public:
   /// `owner` keeps the text alive. Throws Error(input) if the text is no JSON, is nested deeper
@@ -61,6 +63,8 @@ class JsonTensorFile {
 
   /// Names in the order of the text.
   const std::vector<std::string>& names() const noexcept { return names_; }
+  /// What is no tensor, but for a result of this program.
+  const std::vector<OtherMember>& others() const noexcept { return others_; }
 
   /// Throws Error(input) at a JSON pointer, as tensor_from_json() does.
   Tensor read(std::size_t index, const OpenTensor& open) const;
@@ -78,6 +82,7 @@ class JsonTensorFile {
   ResultFiles files_;
   std::vector<std::string> names_, pointers_;
   std::vector<const JsonValue*> values_;  // in *root_
+  std::vector<OtherMember> others_;
 };
 
 }  // namespace attn

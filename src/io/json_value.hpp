@@ -105,6 +105,8 @@ struct JsonOptions {
   std::size_t threads = 1;  ///< for number arrays; 0 = as many as the machine has
   /// Keeps the text alive for number arrays, which refer to it; without an owner they copy it.
   std::shared_ptr<const void> owner = nullptr;
+  /// Whether NaN, Infinity and -Infinity are read, as the strings that stand for them.
+  bool python_numbers = false;
 };
 
 /// Parses a whole text. Throws Error(input) at "line 3, column 14" for a syntax error, and at a

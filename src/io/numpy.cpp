@@ -12,8 +12,10 @@
 
 #include "io/raw_array.hpp"
 #include "io/zip_archive.hpp"
+#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 
 namespace attn {
 namespace {
@@ -24,69 +26,12 @@ std::string byte_place(std::size_t offset) {
   return "byte " + std::to_string(offset);
 }
 
-struct ElementDescriptor {
-  ElementType type;
-  bool big_endian;
-};
-
 struct Header {
-  std::optional<ElementDescriptor> descriptor;
+  std::optional<NumpyType> descriptor;
+  std::size_t descriptor_at = 0;  // in the file
   std::optional<bool> column_major;
   std::optional<Shape> shape;
 };
-
-// Meaning of a dtype's letter for dtypes without real numbers.
-std::string refused_kind(char kind) {
-  switch (kind) {
-    case 'O':
-      return translated("Python objects");
-    case 'V':
-      return translated("structures");
-    case 'c':
-      return translated("complex numbers");
-    case 'S':
-    case 'a':
-    case 'U':
-      return translated("strings");
-    case 'M':
-    case 'm':
-      return translated("dates and times");
-    default:
-      return "";
-  }
-}
-
-ElementDescriptor descriptor_of(const std::string& text, std::size_t offset) {
-  std::string_view type = text;
-  bool big_endian = false;
-  if (!type.empty() && std::string_view("<>|=").find(type[0]) != std::string_view::npos) {
-    big_endian = type[0] == '>';
-    type.remove_prefix(1);
-  }
-  constexpr std::array<std::pair<std::string_view, ElementType>, 12> types = {{
-      {"f2", ElementType::float16},
-      {"f4", ElementType::float32},
-      {"f8", ElementType::float64},
-      {"i1", ElementType::int8},
-      {"i2", ElementType::int16},
-      {"i4", ElementType::int32},
-      {"i8", ElementType::int64},
-      {"u1", ElementType::uint8},
-      {"u2", ElementType::uint16},
-      {"u4", ElementType::uint32},
-      {"u8", ElementType::uint64},
-      {"b1", ElementType::boolean},
-  }};
-  for (const auto& [name, element] : types) {
-    if (type == name) return {element, big_endian};
-  }
-  const std::string kind = type.empty() ? "" : refused_kind(type[0]);
-  throw input_error(
-      translated("the array holds {1} (dtype {2}), which cannot be elements of a tensor",
-                 kind.empty() ? translated("elements") : kind, in_quotes(text)),
-      byte_place(offset),
-      translated("convert it first, for example with array.astype(numpy.float32)"));
-}
 
 // Reads the Python dictionary of a header: {'descr': '<f4', 'fortran_order': False, 'shape': (3,
 // 4), }
@@ -103,12 +48,8 @@ class HeaderReader {
       expect(':');
       const std::size_t value_at = position();
       if (key == "descr" && !header.descriptor) {
-        if (peek() == '[') {
-          throw input_error(
-              translated("the array holds structures, which cannot be elements of a tensor"),
-              byte_place(value_at), translated("save its fields as arrays of their own"));
-        }
-        header.descriptor = descriptor_of(string(), value_at);
+        header.descriptor = peek() == '[' ? structure() : numpy_type_of(string());
+        header.descriptor_at = value_at;
       } else if (key == "fortran_order" && !header.column_major) {
         header.column_major = boolean();
       } else if (key == "shape" && !header.shape) {
@@ -162,6 +103,24 @@ class HeaderReader {
     std::string result(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
     return result;
+  }
+
+  // The fields of a structure, which are not read.
+  NumpyType structure() {
+    const std::size_t begin = position();
+    std::size_t open = 0;
+    do {
+      const char c = peek();
+      if (c == '\0') fail(translated("a list without an end"), begin);
+      if (c == '\'' || c == '"') {
+        string();
+        continue;
+      }
+      open += c == '[' ? 1 : 0;
+      open -= c == ']' ? 1 : 0;
+      ++at_;
+    } while (open > 0);
+    return {std::nullopt, false, "V"};
   }
 
   bool boolean() {
@@ -238,6 +197,104 @@ std::string counted_bytes(std::size_t count) {
 
 }  // namespace
 
+namespace {
+
+// Meaning of a dtype's letter for dtypes without real numbers.
+std::string refused_kind(char kind) {
+  switch (kind) {
+    case 'O':
+      return translated("Python objects");
+    case 'V':
+      return translated("structures");
+    case 'c':
+      return translated("complex numbers");
+    case 'S':
+    case 'a':
+    case 'U':
+      return translated("strings");
+    case 'M':
+    case 'm':
+      return translated("dates and times");
+    default:
+      return "";
+  }
+}
+
+// Code without the sign of the bytes' order.
+std::string_view without_order(std::string_view code) {
+  const bool has = !code.empty() && std::string_view("<>|=").find(code[0]) != code.npos;
+  return code.substr(has ? 1 : 0);
+}
+
+}  // namespace
+
+NumpyType numpy_type_of(std::string_view code) {
+  NumpyType own;
+  own.code = code;
+  own.big_endian = code.starts_with('>');
+  constexpr std::array<std::pair<std::string_view, ElementType>, 12> types = {{
+      {"f2", ElementType::float16},
+      {"f4", ElementType::float32},
+      {"f8", ElementType::float64},
+      {"i1", ElementType::int8},
+      {"i2", ElementType::int16},
+      {"i4", ElementType::int32},
+      {"i8", ElementType::int64},
+      {"u1", ElementType::uint8},
+      {"u2", ElementType::uint16},
+      {"u4", ElementType::uint32},
+      {"u8", ElementType::uint64},
+      {"b1", ElementType::boolean},
+  }};
+  for (const auto& [name, element] : types) {
+    if (without_order(code) == name) own.type = element;
+  }
+  return own;
+}
+
+std::string NumpyType::reason() const {
+  const std::string_view kind = without_order(code);
+  std::string what = kind.empty() ? "" : refused_kind(kind[0]);
+  if (what.empty()) what = translated("elements");
+  return kind == "V" ? what : translated("{1} (dtype {2})", what, in_quotes(code));
+}
+
+std::vector<std::vector<std::string>> numpy_texts(const NumpyType& type, const Shape& shape,
+                                                  std::span<const std::byte> bytes,
+                                                  bool column_major) {
+  const std::string_view code = without_order(type.code);
+  constexpr std::size_t most_texts = 100'000, longest = 1000;
+  std::size_t characters = 0;
+  if (code.empty() || (code[0] != 'U' && code[0] != 'S') || shape.empty() || shape.size() > 2 ||
+      (column_major && shape.size() > 1) || !parse_number(code.substr(1), characters) ||
+      characters == 0 || characters > longest) {
+    return {};
+  }
+  const std::size_t count = element_count(shape), width = characters * (code[0] == 'U' ? 4 : 1);
+  if (count == 0 || count > most_texts || bytes.size() != count * width) return {};
+  std::vector<std::vector<std::string>> texts(shape.size() == 1 ? 1 : shape[0]);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string one;
+    const std::byte* const from = bytes.data() + i * width;
+    for (std::size_t k = 0; k < characters; ++k) {
+      char32_t character = 0;
+      for (std::size_t byte = 0; code[0] == 'U' && byte < 4; ++byte) {
+        const std::size_t at = 4 * k + (type.big_endian ? byte : 3 - byte);
+        character = character << 8U | std::to_integer<char32_t>(from[at]);
+      }
+      if (code[0] == 'S') {
+        one += static_cast<char>(std::to_integer<unsigned char>(from[k]));
+        continue;
+      }
+      if (character > 0x10FFFF || (character >= 0xD800 && character < 0xE000)) return {};
+      append_utf8(one, character);
+    }
+    one.resize(one.find_last_not_of('\0') + 1);
+    texts[i * texts.size() / count].push_back(printable(one));
+  }
+  return texts;
+}
+
 bool looks_like_npy(std::span<const std::byte> bytes) noexcept {
   return text_of(bytes).starts_with(npy_magic);
 }
@@ -247,7 +304,10 @@ bool looks_like_zip(std::span<const std::byte> bytes) noexcept {
   return text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06");
 }
 
-RawArray npy_array(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+namespace {
+
+// Reads the beginning of a .npy file, which may be without its elements.
+std::pair<Header, std::size_t> npy_header_of(std::span<const std::byte> bytes) {
   const std::string_view text = text_of(bytes);
   if (!looks_like_npy(bytes)) {
     throw input_error(translated("this is not a .npy file"), byte_place(0),
@@ -274,23 +334,37 @@ RawArray npy_array(std::span<const std::byte> bytes, std::shared_ptr<const void>
                                  counted_bytes(header_bytes), text.size() - header_at),
                       byte_place(length_at), translated(save_array_again));
   }
-  const Header header = HeaderReader(text.substr(header_at, header_bytes), header_at).read();
+  return {HeaderReader(text.substr(header_at, header_bytes), header_at).read(),
+          header_at + header_bytes};
+}
 
+}  // namespace
+
+RawArray npy_array(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+  const auto [header, data_at] = npy_header_of(bytes);
+  if (!header.descriptor->type) {
+    const bool structures = header.descriptor->code == "V";
+    throw input_error(
+        translated("the array holds {1}, which cannot be elements of a tensor",
+                   header.descriptor->reason()),
+        byte_place(header.descriptor_at),
+        structures ? translated("save its fields as arrays of their own")
+                   : translated("convert it first, for example with array.astype(numpy.float32)"));
+  }
   RawArray array;
   array.shape = *header.shape;
-  array.type = header.descriptor->type;
+  array.type = *header.descriptor->type;
   array.big_endian = header.descriptor->big_endian;
   array.column_major = *header.column_major;
   array.owner = std::move(owner);
-  const std::size_t data_at = header_at + header_bytes;
   const std::size_t wanted = element_count(array.shape) * size_of(array.type);
-  const std::size_t present = text.size() - data_at;
+  const std::size_t present = bytes.size() - data_at;
   const std::string claim = translated("the shape {1} of {2} takes {3}", attn::text(array.shape),
                                        name(array.type), counted_bytes(wanted));
   if (present < wanted) {
     throw input_error(
         translated("the .npy file is cut off: {1}, but there are {2}", claim, present),
-        byte_place(text.size()), translated(save_array_again));
+        byte_place(bytes.size()), translated(save_array_again));
   }
   if (present > wanted) {
     throw input_error(translated("{1}, but {2} follow the header", claim, present),
@@ -488,6 +562,62 @@ Npz::Npz(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, co
     throw input_error(translated("the zip archive holds {1} twice", in_quotes(*repeated)), "",
                       translated(save_archive_again));
   }
+  set_others_aside(archive.get());
+}
+
+// Takes members out of the tensors that hold no numbers by their headers.
+void Npz::set_others_aside(zip_t* archive) {
+  std::vector<std::string> names;
+  std::vector<std::uint64_t> members;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    const std::optional<NpyContent> content = content_of(archive, members_[i]);
+    if (!content || (content->type.type && element_count(content->shape) > 0)) {
+      names.push_back(std::move(names_[i]));
+      members.push_back(members_[i]);
+      continue;
+    }
+    OtherMember& other = others_.emplace_back();
+    other.name = names_[i];
+    if (content->type.type) {
+      other.reason = empty_reason(content->shape);
+      continue;
+    }
+    other.reason = content->type.reason();
+    const std::string_view code = without_order(content->type.code);
+    if (!code.starts_with('U') && !code.starts_with('S')) continue;
+    other.texts = [bytes = bytes_, owner = owner_, limits = limits_, member = members_[i],
+                   own = *content] {
+      const Archive again = open_archive(bytes);
+      const UnpackedMember whole = unpacked_member(again.get(), member, limits, advice);
+      return numpy_texts(own.type, own.shape, whole.bytes.subspan(own.data_at), own.column_major);
+    };
+  }
+  names_ = std::move(names);
+  members_ = std::move(members);
+}
+
+// What the header of a member says; absent for one that is damaged, which is told as it is read.
+std::optional<Npz::NpyContent> Npz::content_of(zip_t* archive, std::uint64_t member) {
+  constexpr std::size_t most_header = 1 << 16;
+  std::vector<std::byte> start(most_header);
+  zip_file_t* const file = zip_fopen_index(archive, member, 0);
+  if (file == nullptr) return std::nullopt;
+  std::size_t used = 0;
+  // Headers are short: what does not fit into the first bytes is read in a second step.
+  for (const std::size_t wanted : {std::size_t{256}, most_header}) {
+    const zip_int64_t count = zip_fread(file, start.data() + used, wanted - used);
+    used += count > 0 ? static_cast<std::size_t>(count) : 0;
+    const bool whole = used < wanted;
+    try {
+      auto [header, data_at] = npy_header_of(std::span(start).first(used));
+      zip_fclose(file);
+      return NpyContent{*header.descriptor, *header.shape, *header.column_major, data_at};
+    } catch (const Error&) {
+      if (whole) break;
+    }
+  }
+  zip_fclose(file);
+  return std::nullopt;
 }
 
 RawArray Npz::raw(std::size_t index) const {

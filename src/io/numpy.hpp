@@ -3,19 +3,39 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attn/file_access.hpp"
+#include "attn/io.hpp"
 #include "attn/tensor.hpp"
 
 #include "io/raw_array.hpp"
+#include "io/zip_library.hpp"
 
 namespace attn {
 
 constexpr std::string_view npy_magic = "\x93NUMPY";
+
+/// Type of the elements of an array, as NumPy writes it: "<f4".
+struct NumpyType {
+  std::optional<ElementType> type;  ///< absent = no real numbers
+  bool big_endian = false;
+  std::string code;
+
+  /// What is in an array without real numbers: "strings (dtype "<U5")".
+  std::string reason() const;
+};
+NumpyType numpy_type_of(std::string_view code);
+
+/// Texts of an array of strings, one list, or for two axes one a row; none for other types and
+/// axes, and where bytes are missing.
+std::vector<std::vector<std::string>> numpy_texts(const NumpyType& type, const Shape& shape,
+                                                  std::span<const std::byte> bytes,
+                                                  bool column_major);
 
 /// True if the bytes start like a .npy file.
 bool looks_like_npy(std::span<const std::byte> bytes) noexcept;
@@ -33,6 +53,7 @@ class Npy {
 
   const std::vector<std::string>& names() const noexcept { return names_; }
   const Tensor& read(std::size_t) const noexcept { return tensor_; }
+  static std::span<const OtherMember> others() noexcept { return {}; }
   std::string stored_type(std::size_t) const { return name(type_); }
 
  private:
@@ -57,6 +78,8 @@ class Npz {
 
   /// Names without ".npy", in the order of the archive.
   const std::vector<std::string>& names() const noexcept { return names_; }
+  /// Members without numbers: strings, objects, dates, complex numbers, empty arrays…
+  const std::vector<OtherMember>& others() const noexcept { return others_; }
 
   /// Throws Error(input) with the member's name if it is damaged, encrypted, larger than the
   /// limits, or no .npy file. Several threads may read at once.
@@ -65,13 +88,22 @@ class Npz {
   std::string stored_type(std::size_t index) const;
 
  private:
+  struct NpyContent {
+    NumpyType type;
+    Shape shape;
+    bool column_major = false;
+    std::size_t data_at = 0;
+  };
   RawArray raw(std::size_t index) const;
+  void set_others_aside(zip_t* archive);
+  static std::optional<NpyContent> content_of(zip_t* archive, std::uint64_t member);
 
   std::span<const std::byte> bytes_;
   std::shared_ptr<const void> owner_;
   Limits limits_;
   std::vector<std::string> names_;
   std::vector<std::uint64_t> members_;  // indices in the archive
+  std::vector<OtherMember> others_;
 };
 
 }  // namespace attn

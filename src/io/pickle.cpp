@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <charconv>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "attn/error.hpp"
 
+#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 #include "support/work_budget.hpp"
 
 namespace attn {
@@ -24,14 +28,17 @@ using enum PickleRole;
 constexpr auto known_names = std::to_array<PickleName>({
     {"collections", "OrderedDict", dictionary},
     {"collections", "Counter", dictionary},
+    {"collections", "defaultdict", default_dictionary},
     {"torch", "Size", sizes},
     {"torch", "device", passed_over},
-    {"torch.serialization", "_get_layout", passed_over},
-    {"_codecs", "encode", passed_over},
+    {"torch.serialization", "_get_layout", layout},
+    {"_codecs", "encode", encoded_text},
     {"builtins", "set", passed_over},
     {"__builtin__", "set", passed_over},
-    {"builtins", "bytearray", passed_over},
-    {"__builtin__", "bytearray", passed_over},
+    {"builtins", "bytearray", byte_text},
+    {"__builtin__", "bytearray", byte_text},
+    {"builtins", "bytes", byte_text},
+    {"__builtin__", "bytes", byte_text},
     {"builtins", "complex", passed_over},
     {"__builtin__", "complex", passed_over},
     {"torch._utils", "_rebuild_tensor", tensor},
@@ -40,6 +47,18 @@ constexpr auto known_names = std::to_array<PickleName>({
     {"torch._utils", "_rebuild_parameter", parameter},
     {"torch._utils", "_rebuild_parameter_with_state", parameter},
     {"torch._tensor", "_rebuild_from_type_v2", typed},
+    {"torch._utils", "_rebuild_sparse_tensor", sparse_tensor},
+    {"torch.storage", "_load_from_bytes", storage_bytes},
+    {"copyreg", "_reconstructor", reconstructor},
+    {"copy_reg", "_reconstructor", reconstructor},
+    {"numpy.core.multiarray", "_reconstruct", numpy_array},
+    {"numpy._core.multiarray", "_reconstruct", numpy_array},
+    {"numpy.core.multiarray", "scalar", numpy_scalar},
+    {"numpy._core.multiarray", "scalar", numpy_scalar},
+    {"numpy.core.numeric", "_frombuffer", numpy_buffer},
+    {"numpy._core.numeric", "_frombuffer", numpy_buffer},
+    {"numpy", "dtype", numpy_type},
+    {"numpy", "ndarray", class_name},
     {"torch", "Tensor", class_name},
     {"torch.nn.parameter", "Parameter", class_name},
     {"torch.nn.parameter", "Buffer", class_name},
@@ -53,6 +72,11 @@ constexpr auto known_names = std::to_array<PickleName>({
     {"torch", "CharStorage", storage, ElementType::int8},
     {"torch", "ByteStorage", storage, ElementType::uint8},
     {"torch", "BoolStorage", storage, ElementType::boolean},
+    {"torch", "ComplexFloatStorage", unread_storage, ElementType::uint8, 8},
+    {"torch", "ComplexDoubleStorage", unread_storage, ElementType::uint8, 16},
+    {"torch", "QInt8Storage", unread_storage, ElementType::uint8, 1},
+    {"torch", "QUInt8Storage", unread_storage, ElementType::uint8, 1},
+    {"torch", "QInt32Storage", unread_storage, ElementType::uint8, 4},
     {"torch", "UntypedStorage", byte_storage, ElementType::uint8},
     {"torch.storage", "UntypedStorage", byte_storage, ElementType::uint8},
     {"torch", "float32", dtype, ElementType::float32},
@@ -79,27 +103,91 @@ const PickleName* find_name(std::string_view module, std::string_view name) {
   return found == known_names.end() ? nullptr : &*found;
 }
 
+// Whether a pickle that names this is made to start a program, which no file of tensors is.
+bool starts_programs(std::string_view module, std::string_view name) {
+  constexpr auto modules = std::to_array<std::string_view>(
+      {"os", "posix", "nt", "sys", "subprocess", "pty", "runpy", "importlib", "shutil", "socket"});
+  constexpr auto functions = std::to_array<std::string_view>(
+      {"eval", "exec", "execfile", "compile", "__import__", "open"});
+  if (module == "builtins" || module == "__builtin__") {
+    return std::ranges::count(functions, name) > 0;
+  }
+  return std::ranges::count(modules, module.substr(0, module.find('.'))) > 0;
+}
+
+// Text of Python's "raw-unicode-escape": Latin-1, with \uXXXX and \UXXXXXXXX. Absent if it is none.
+std::optional<std::string> unescaped_unicode(std::string_view line) {
+  std::string text;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const std::size_t digits = line[i] != '\\' || i + 1 == line.size() ? 0
+                               : line[i + 1] == 'u'                    ? 4
+                               : line[i + 1] == 'U'                    ? 8
+                                                                       : 0;
+    if (digits == 0) {
+      append_utf8(text, static_cast<unsigned char>(line[i]));
+      continue;
+    }
+    const std::string_view code = line.substr(i + 2, digits);
+    std::uint32_t character = 0;
+    const auto read = std::from_chars(code.data(), code.data() + code.size(), character, 16);
+    const bool whole = code.size() == digits && read.ptr == code.data() + digits;
+    if (!whole || character > 0x10FFFF || (character >= 0xD800 && character < 0xE000)) {
+      return std::nullopt;
+    }
+    append_utf8(text, character);
+    i += digits + 1;
+  }
+  return text;
+}
+
+// Bytes that Python's repr() wrote: 'a\x00b'. Absent if it did not.
+std::optional<std::string> unquoted(std::string_view line) {
+  if (line.size() < 2 || line.front() != line.back() || (line[0] != '\'' && line[0] != '"')) {
+    return std::nullopt;
+  }
+  line = line.substr(1, line.size() - 2);
+  std::string text;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] != '\\') {
+      text += line[i];
+      continue;
+    }
+    if (++i == line.size()) return std::nullopt;
+    constexpr std::string_view letters = "nrt\\'\"", meant = "\n\r\t\\'\"";
+    if (const std::size_t at = letters.find(line[i]); at != letters.npos) {
+      text += meant[at];
+      continue;
+    }
+    const std::string_view code = line.substr(std::min(i + 1, line.size()), 2);
+    unsigned byte = 0;
+    const auto read = std::from_chars(code.data(), code.data() + code.size(), byte, 16);
+    if (line[i] != 'x' || code.size() != 2 || read.ptr != code.data() + 2) return std::nullopt;
+    text += static_cast<char>(byte);
+    i += 2;
+  }
+  return text;
+}
+
+// Bytes of a text whose characters are bytes. Absent if one is none.
+std::optional<std::string> latin_1(std::string_view utf8) {
+  std::string bytes;
+  for (std::size_t at = 0; at < utf8.size();) {
+    const Utf8Character character = first_character(utf8.substr(at));
+    if (character.bytes == 0 || character.code > 0xFF) return std::nullopt;
+    bytes += static_cast<char>(character.code);
+    at += character.bytes;
+  }
+  return bytes;
+}
+
 // Names of opcodes that are not read, for errors (Python's Lib/pickle.py).
 constexpr auto refused_opcodes = std::to_array<std::pair<char, std::string_view>>({
-    {'0', "POP"},
-    {'1', "POP_MARK"},
-    {'2', "DUP"},
-    {'F', "FLOAT"},
-    {'I', "INT"},
-    {'L', "LONG"},
     {'P', "PERSID"},
-    {'S', "STRING"},
-    {'V', "UNICODE"},
-    {'d', "DICT"},
-    {'g', "GET"},
     {'i', "INST"},
-    {'l', "LIST"},
     {'o', "OBJ"},
-    {'p', "PUT"},
     {'\x82', "EXT1"},
     {'\x83', "EXT2"},
     {'\x84', "EXT4"},
-    {'\x92', "NEWOBJ_EX"},
     {'\x97', "NEXT_BUFFER"},
     {'\x98', "READONLY_BUFFER"},
 });
@@ -178,6 +266,13 @@ class PickleMachine {
     return made;
   }
 
+  // A text that does not stand in the bytes as it is.
+  void push_own(Kind kind, std::optional<std::string> text) {
+    if (!text) refuse(translated("the pickle has a text that Python did not write"));
+    Value& value = push(kind);
+    value.text = to_.texts_.emplace_back(std::move(*text));
+  }
+
   void push_integer(std::int64_t integer) { push(Kind::integer).integer = integer; }
   void push_text(Kind kind, std::uint64_t count) { push(kind).text = take(count); }
 
@@ -206,10 +301,15 @@ class PickleMachine {
     refuse(translated("the pickle takes values from its stack that are not there"));
   }
 
+  // The container on the top, which a value of an unknown class becomes as something is added.
   Value& top(Kind kind) {
     expect(1);
     Value& value = to_.values_[stack_.back()];
-    if (value.kind != kind)
+    if (value.kind == Kind::object && kind != Kind::other) {
+      value.kind = kind;
+      value.items.clear();
+    }
+    if (value.kind != kind && !(kind == Kind::other && value.kind == Kind::object))
       refuse(translated("the pickle adds to a value that is not a container"));
     return value;
   }
@@ -241,11 +341,12 @@ class PickleMachine {
   void push_name(std::string_view module, std::string_view name) {
     const PickleName* known = find_name(module, name);
     if (known == nullptr) {
-      const std::string whole = in_quotes(std::string(module) + "." + std::string(name));
-      if (name.starts_with("Complex") || name.starts_with("complex")) {
-        refuse(translated("the pickle names {1}: complex numbers are not read", whole));
+      const PickleName own{module, name, unknown_name};
+      if (starts_programs(module, name)) {
+        refuse(translated("the pickle names {1}, which is there to start programs",
+                          in_quotes(own.text())));
       }
-      refuse(translated("the pickle names {1}, which is not in the list of what is read", whole));
+      known = &to_.unknown_.try_emplace({module, name}, own).first->second;
     }
     push(Kind::name).name = known;
   }
@@ -259,10 +360,15 @@ class PickleMachine {
     push_name(to_.values_[module].text, to_.values_[name].text);
   }
 
-  void make() {
+  // Calls a name, or makes a value of a class.
+  void make(bool is_class) {
     const Id arguments = pop(), callee = pop();
     const Value& called = to_.values_[callee];
     const Value& given = to_.values_[arguments];
+    if (called.kind == Kind::object && given.kind == Kind::sequence) {
+      make_object(*called.name, {});
+      return;
+    }
     if (called.kind != Kind::name || given.kind != Kind::sequence) {
       refuse(translated("the pickle calls a value that is not a name"));
     }
@@ -270,10 +376,7 @@ class PickleMachine {
       case dictionary: {
         std::vector<Id> items;
         if (!given.items.empty()) items = pairs_of(given.items.front());
-        // A dictionary may be copied again and again.
-        copied_ += items.size();
-        if (copied_ > most_values)
-          refuse(translated("the pickle makes more than {1} values", most_values));
+        count_copied(items.size(), most_values);
         push(Kind::dictionary).items = std::move(items);
         return;
       }
@@ -283,13 +386,36 @@ class PickleMachine {
           return;
         }
         break;
+      case default_dictionary:
+        push(Kind::dictionary).items =
+            given.items.size() > 1 ? pairs_of(given.items[1]) : std::vector<Id>();
+        return;
       case passed_over:
         push(Kind::other);
+        return;
+      case layout:
+        push_layout(given);
+        return;
+      case encoded_text:
+      case byte_text:
+        make_bytes(given);
+        return;
+      case reconstructor:
+        reconstruct(given);
+        return;
+      case unknown_name:
+        make_object(*called.name, is_class ? given.items : std::vector<Id>());
         return;
       case tensor:
       case tensor_of_dtype:
       case parameter:
-      case typed: {
+      case typed:
+      case storage_bytes:
+      case sparse_tensor:
+      case numpy_array:
+      case numpy_buffer:
+      case numpy_scalar:
+      case numpy_type: {
         const PickleName* name = called.name;
         Value& call = push(Kind::call);
         call.name = name;
@@ -297,13 +423,67 @@ class PickleMachine {
         return;
       }
       case storage:
+      case unread_storage:
       case byte_storage:
       case dtype:
       case class_name:
         break;
     }
-    refuse(translated("the pickle calls {1}", in_quotes(std::string(called.name->module) + "." +
-                                                        std::string(called.name->name))));
+    refuse(translated("the pickle calls {1}", in_quotes(called.name->text())));
+  }
+
+  // A value of an unknown class. What a tuple of that class holds is known, such as a named tuple.
+  void make_object(const PickleName& name, std::vector<Id> items) {
+    count_copied(items.size(), most_values);
+    Value& object = push(Kind::object);
+    object.name = &name;
+    object.items = std::move(items);
+  }
+
+  // _codecs.encode(text, "latin1"), or bytes and bytearray of a text and that, of bytes or nothing.
+  void make_bytes(const Value& given) {
+    if (given.items.empty()) {
+      push(Kind::bytes);
+      return;
+    }
+    const Value& first = to_.values_[given.items[0]];
+    if (first.kind == Kind::bytes) {
+      push(Kind::bytes).text = first.text;
+    } else if (first.kind == Kind::text) {
+      count_copied(first.text.size(), most_values + 2 * bytes_.size());
+      push_own(Kind::bytes, latin_1(first.text));
+    } else {
+      push(Kind::other);
+    }
+  }
+
+  // copyreg._reconstructor(class, built-in class, what a value of that class holds)
+  void reconstruct(const Value& given) {
+    if (given.items.size() != 3 || to_.values_[given.items[0]].kind != Kind::name) {
+      push(Kind::other);
+      return;
+    }
+    const PickleName& name = *to_.values_[given.items[0]].name;
+    const Value& held = to_.values_[given.items[2]];
+    const bool container = held.kind == Kind::sequence || held.kind == Kind::dictionary;
+    const Kind kind = container ? held.kind : Kind::object;
+    std::vector<Id> items = container ? held.items : std::vector<Id>();
+    count_copied(items.size(), most_values);
+    Value& made = push(kind);
+    made.name = &name;
+    made.items = std::move(items);
+  }
+
+  void push_layout(const Value& given) {
+    const bool named = !given.items.empty() && to_.values_[given.items[0]].kind == Kind::text;
+    const std::string_view name = named ? to_.values_[given.items[0]].text : "";
+    push(Kind::text).text = name;
+  }
+
+  // What is copied may be copied again and again.
+  void count_copied(std::size_t count, std::size_t most) {
+    copied_ += count;
+    if (copied_ > most) refuse(translated("the pickle makes more than {1} values", most_values));
   }
 
   // Keys and values of a dictionary, or of a list of pairs.
@@ -321,13 +501,19 @@ class PickleMachine {
     return items;
   }
 
-  // Attributes of a value hold no tensors of the file.
+  // Attributes of a value hold no tensors of the file, but those of arrays and of their types.
   void set_state() {
-    pop();
+    const Id state = pop();
     expect(1);
-    const Kind kind = to_.values_[stack_.back()].kind;
-    if (kind == Kind::dictionary || kind == Kind::call || kind == Kind::other) return;
-    refuse(translated("the pickle sets attributes of a value that has none"));
+    Value& value = to_.values_[stack_.back()];
+    if (value.kind == Kind::call) {
+      if (value.items.size() == 2) value.items.push_back(state);
+      return;
+    }
+    const bool has_state = value.kind == Kind::dictionary || value.kind == Kind::other ||
+                           value.kind == Kind::object || value.name != nullptr;
+    if (!has_state || value.kind == Kind::name)
+      refuse(translated("the pickle sets attributes of a value that has none"));
   }
 
   // ---- Opcodes (Python's Lib/pickletools.py) ----------------------------------------------------
@@ -337,7 +523,8 @@ class PickleMachine {
     opcode_at_ = to_.at_;
     if (to_.at_ == bytes_.size()) refuse(translated("the pickle has no end"));
     const char opcode = bytes_[to_.at_++];
-    return simple(opcode) || counted(opcode) || container(opcode) ? false : last(opcode);
+    return simple(opcode) || counted(opcode) || lines(opcode) || container(opcode) ? false
+                                                                                   : last(opcode);
   }
 
   // Opcodes of values without a length. False if it is none of them.
@@ -366,10 +553,12 @@ class PickleMachine {
       case 'M':  // BININT2
         push_integer(static_cast<std::int64_t>(number(2)));
         return true;
-      case 'G':  // BINFLOAT
-        number(8);
-        push(Kind::other);
+      case 'G': {  // BINFLOAT, the highest byte first
+        std::uint64_t bits = 0;
+        for (const char c : take(8)) bits = bits << 8U | static_cast<unsigned char>(c);
+        push(Kind::number).number = std::bit_cast<double>(bits);
         return true;
+      }
       default:
         return false;
     }
@@ -396,14 +585,14 @@ class PickleMachine {
         push_text(Kind::text, number(8));
         return true;
       case 'C':  // SHORT_BINBYTES
-        push_text(Kind::other, number(1));
+        push_text(Kind::bytes, number(1));
         return true;
       case 'B':  // BINBYTES
-        push_text(Kind::other, number(4));
+        push_text(Kind::bytes, number(4));
         return true;
       case '\x8e':  // BINBYTES8
       case '\x96':  // BYTEARRAY8
-        push_text(Kind::other, number(8));
+        push_text(Kind::bytes, number(8));
         return true;
       case 'q':  // BINPUT
         put(number(1));
@@ -425,12 +614,80 @@ class PickleMachine {
     }
   }
 
+  // Opcodes of lines of text, as protocol 0 has them, and those that only move values.
+  bool lines(char opcode) {
+    switch (opcode) {
+      case 'I':  // INT, and truths
+      case 'L':  // LONG
+      case 'F':  // FLOAT
+        push_number(opcode, line());
+        return true;
+      case 'S':  // STRING
+        push_own(Kind::text, unquoted(line()));
+        return true;
+      case 'V':  // UNICODE
+        push_own(Kind::text, unescaped_unicode(line()));
+        return true;
+      case 'p':    // PUT
+      case 'g': {  // GET
+        std::uint64_t place = 0;
+        if (!parse_number(line(), place))
+          refuse(translated("the pickle has a number that Python did not write"));
+        opcode == 'p' ? put(place) : get(place);
+        return true;
+      }
+      case '0':  // POP
+        if (!marks_.empty() && marks_.back() == stack_.size()) {
+          marks_.pop_back();
+        } else {
+          pop();
+        }
+        return true;
+      case '1':  // POP_MARK
+        pop_marked();
+        return true;
+      case '2':  // DUP
+        expect(1);
+        stack_.push_back(stack_.back());
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  void push_number(char opcode, std::string_view text) {
+    std::int64_t integer = 0;
+    double real = 0;
+    if (opcode == 'I' && (text == "00" || text == "01")) {
+      push(Kind::boolean).integer = text == "01" ? 1 : 0;
+    } else if (opcode == 'F' && parse_number(text, real)) {
+      push(Kind::number).number = real;
+    } else if (opcode == 'L' && text.ends_with('L') &&
+               parse_number(text.substr(0, text.size() - 1), integer)) {
+      push_integer(integer);
+    } else if (opcode == 'I' && parse_number(text, integer)) {
+      push_integer(integer);
+    } else if (opcode != 'F' && text.find_first_not_of("-0123456789L") == text.npos) {
+      push(Kind::other);
+    } else {
+      refuse(translated("the pickle has a number that Python did not write"));
+    }
+  }
+
   // Opcodes of containers and of marks.
   bool container(char opcode) {
     switch (opcode) {
       case '(':  // MARK
         marks_.push_back(stack_.size());
         return true;
+      case 'l':    // LIST
+      case 'd': {  // DICT
+        std::vector<Id> items = pop_marked();
+        if (opcode == 'd' && items.size() % 2 != 0)
+          refuse(translated("the pickle has a key without a value"));
+        push(opcode == 'd' ? Kind::dictionary : Kind::sequence).items = std::move(items);
+        return true;
+      }
       case ']':  // EMPTY_LIST
       case ')':  // EMPTY_TUPLE
         push(Kind::sequence);
@@ -504,9 +761,12 @@ class PickleMachine {
         push(Kind::stored).items = {id};
         return false;
       }
+      case '\x92':  // NEWOBJ_EX
+        pop();      // arguments by name
+        [[fallthrough]];
       case 'R':     // REDUCE
       case '\x81':  // NEWOBJ
-        make();
+        make(opcode != 'R');
         return false;
       case 'b':  // BUILD
         set_state();

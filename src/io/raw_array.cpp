@@ -204,6 +204,10 @@ void check_axes(std::size_t axes, const std::string& where) {
   throw input_error(translated("the tensor has more than {1} axes", most_axes), where, "");
 }
 
+std::string empty_reason(const Shape& shape) {
+  return translated("no numbers: its shape is {1}", text(shape));
+}
+
 void check_element_limit(std::size_t count, std::uint64_t most, const std::string& where) {
   check_element_limit(static_cast<double>(count), most, translated("the tensor"), where);
 }

@@ -18,6 +18,9 @@ constexpr std::size_t most_axes = 32;
 /// Throws Error(input) at `where` for more than `most_axes`.
 void check_axes(std::size_t axes, const std::string& where);
 
+/// Why a tensor with an axis of size 0 is none.
+std::string empty_reason(const Shape& shape);
+
 /// Throws Error(input) at `where` if a tensor, or `what`, has more elements than `most`, which is
 /// Limits::elements. Called before they are made.
 void check_element_limit(std::size_t count, std::uint64_t most, const std::string& where);

@@ -16,6 +16,7 @@
 #include "io/json_tensor.hpp"
 #include "io/json_value.hpp"
 #include "io/json_writer.hpp"
+#include "io/other_members.hpp"
 #include "io/raw_array.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -115,9 +116,10 @@ void check_names(const std::vector<std::string>& names) {
 }
 
 // Reads the header tensor by tensor, so that its values are never in memory all at once. Returns
-// the names and hands over each description.
-template <class Take>
-std::vector<std::string> read_header(std::string_view text, const Take& take) {
+// the names and hands over each description, and the metadata.
+template <class Take, class TakeMetadata>
+std::vector<std::string> read_header(std::string_view text, const Take& take,
+                                     const TakeMetadata& take_metadata) {
   std::vector<std::string> names;
   JsonEvents events(text);
   const auto in_header = [](auto&& read) {
@@ -147,6 +149,7 @@ std::vector<std::string> read_header(std::string_view text, const Take& take) {
         in_header([&] { return events.value(metadata ? longest_metadata : longest_description); });
     if (metadata) {
       if (std::exchange(has_metadata, true)) throw_repeated(name);
+      take_metadata(tensor);
       continue;
     }
     if (names.size() == most_tensors) {
@@ -245,8 +248,18 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
     }
     entries_.push_back(std::move(entry));
   };
-  names_ =
-      read_header({reinterpret_cast<const char*>(header_bytes.data()), header_bytes.size()}, take);
+  const auto take_metadata = [&](const JsonValue& metadata) {
+    if (!metadata.is(JsonValue::Type::object)) return;
+    for (const JsonMember& member : metadata.members()) {
+      if (!member.value.is(JsonValue::Type::string)) continue;
+      if (auto texts = texts_of_list(member.value.string()); !texts.empty()) {
+        others_.push_back(
+            {member.key, translated("texts"), [texts = std::move(texts)] { return texts; }});
+      }
+    }
+  };
+  names_ = read_header({reinterpret_cast<const char*>(header_bytes.data()), header_bytes.size()},
+                       take, take_metadata);
 
   std::vector<std::size_t> order(entries_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -277,6 +290,28 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
                       translated(write_again));
   }
   join_scales();
+  set_others_aside();
+}
+
+// Takes what cannot be read out of the tensors.
+void Safetensors::set_others_aside() {
+  std::vector<std::string> names;
+  std::vector<Entry> entries;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    const Entry& entry = entries_[i];
+    const bool known = entry.scales || element_bytes(entry.dtype);
+    if (known && entry.begin < entry.end) {
+      names.push_back(std::move(names_[i]));
+      entries.push_back(entry);
+    } else {
+      others_.push_back({names_[i], known
+                                        ? empty_reason(entry.shape)
+                                        : translated("numbers of the type {1}, which are not read",
+                                                     printable(entry.dtype))});
+    }
+  }
+  names_ = std::move(names);
+  entries_ = std::move(entries);
 }
 
 // Joins numbers with their scales, which are tensors of their own in the file.
@@ -419,17 +454,6 @@ RawArray Safetensors::raw(std::size_t index) const {
   const Entry& entry = entries_[index];
   if (entry.scales || byte_type(entry.dtype)) return with_scales(entry);
   const auto type = element_type(entry.dtype);
-  if (!type) {
-    std::string known;
-    for (const auto& [name, ignored] : element_types) {
-      known += known.empty() ? "known: " : ", ";
-      known += name;
-    }
-    known += ", F8_E4M3, F8_E5M2";
-    throw input_error(
-        translated("elements of the dtype {1} cannot be read", in_quotes(entry.dtype)),
-        header_place(pointer_to(pointer_to("", names_[index]), "dtype")), known);
-  }
   RawArray array;
   array.shape = entry.shape;
   array.type = *type;

@@ -35,13 +35,15 @@ class Safetensors {
   /// Names in the order of the header.
   const std::vector<std::string>& names() const noexcept { return names_; }
 
+  /// Tensors of types that are not read and without numbers, and texts of the metadata.
+  const std::vector<OtherMember>& others() const noexcept { return others_; }
+
   const Shape& shape(std::size_t index) const noexcept { return entries_[index].shape; }
 
-  /// Elements as they are stored. Throws Error(input) for an unknown type.
+  /// Elements as they are stored.
   RawArray raw(std::size_t index) const;
-  /// Throws as raw() and tensor_from() do.
+  /// Throws as tensor_from() does.
   Tensor read(std::size_t index) const;
-  /// Throws as raw() does.
   std::string stored_type(std::size_t index) const;
 
  private:
@@ -53,6 +55,7 @@ class Safetensors {
   };
 
   void join_scales();
+  void set_others_aside();
   static bool is_four_bits(const Entry* blocks, const Entry* scales);
   static void check_block_scales(const Entry& numbers, const Entry& scales,
                                  const std::string& name);
@@ -60,6 +63,7 @@ class Safetensors {
 
   std::vector<std::string> names_;
   std::vector<Entry> entries_;
+  std::vector<OtherMember> others_;
   std::span<const std::byte> data_;
   std::shared_ptr<const void> owner_;
 };

@@ -12,6 +12,7 @@
 #include "attn/io.hpp"
 
 #include "io/gguf_parts.hpp"
+#include "io/other_members.hpp"
 #include "io/tensor_formats.hpp"
 #include "support/mapped_file.hpp"
 #include "support/overloaded.hpp"
@@ -73,13 +74,9 @@ std::string known_formats() {
 struct Signature {
   std::string_view start, what;
 };
-constexpr std::array<Signature, 11> other_formats = {{
+constexpr std::array<Signature, 7> other_formats = {{
     {"\x1F\x8B", to_translate("a gzip file: unpack it first")},
     {"\x89HDF", to_translate("an HDF5 file")},
-    {"\x80\x02", to_translate("a Python pickle")},
-    {"\x80\x03", to_translate("a Python pickle")},
-    {"\x80\x04", to_translate("a Python pickle")},
-    {"\x80\x05", to_translate("a Python pickle")},
     {"\x89PNG", to_translate("a PNG picture")},
     {"%PDF", to_translate("a PDF document")},
     {"\xFF\xFE", to_translate("a text in UTF-16: save it as UTF-8")},
@@ -151,6 +148,8 @@ class TensorFile::Content {
     return later_.empty() ? own_names() : all_names_;
   }
 
+  const std::vector<OtherMember>& others() const noexcept { return others_; }
+
   // `references` is the number of files that led here by references.
   Tensor read(std::string_view name, int references) const {
     const auto open_tensor = [&](const std::string& file, const std::string& tensor) {
@@ -187,6 +186,12 @@ class TensorFile::Content {
       all_names_.insert(all_names_.end(), part.file.names().begin(), part.file.names().end());
     }
     for (std::size_t i = 0; i < names().size(); ++i) index_.try_emplace(names()[i], i);
+    const auto add_others = [&](const auto& parsed) {
+      others_.insert(others_.end(), parsed.others().begin(), parsed.others().end());
+    };
+    std::visit(add_others, parsed_);
+    for (const GgufPart& part : later_) add_others(part.file);
+    if (names().empty() && !others_.empty()) throw no_tensors(others_).inside(name_);
   }
 
   std::vector<GgufPart> later_parts() const {
@@ -244,6 +249,9 @@ class TensorFile::Content {
   std::size_t find(std::string_view name) const {
     const std::vector<std::string>& known = names();
     if (const auto found = index_.find(name); found != index_.end()) return found->second;
+    for (const OtherMember& other : others_) {
+      if (other.name == name) throw not_a_tensor(other);
+    }
     if (known.empty()) throw input_error(translated("the file holds no tensors"), "", "");
     if (name.empty() && known.size() == 1) return 0;
     const std::vector<std::string_view> candidates(known.begin(), known.end());
@@ -290,6 +298,7 @@ class TensorFile::Content {
   std::vector<GgufPart> later_;
   std::vector<std::string> all_names_;             ///< in order, if there are later parts
   std::map<std::string_view, std::size_t> index_;  ///< into names()
+  std::vector<OtherMember> others_;
 };
 
 TensorFile::TensorFile(std::shared_ptr<const Content> content) : content_(std::move(content)) {}
@@ -322,6 +331,10 @@ std::span<const std::string_view> TensorFile::formats() noexcept {
   static constexpr auto names = std::apply(
       [](const auto&... format) { return std::array{format.name...}; }, tensor_file_formats);
   return names;
+}
+
+const std::vector<OtherMember>& TensorFile::others() const noexcept {
+  return content_->others();
 }
 
 std::string_view TensorFile::format() const noexcept {

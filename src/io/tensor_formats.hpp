@@ -17,6 +17,7 @@
 #include "io/json_tensor.hpp"
 #include "io/numpy.hpp"
 #include "io/safetensors.hpp"
+#include "io/text_matrices.hpp"
 #include "io/torch_file.hpp"
 
 namespace attn {
@@ -44,8 +45,10 @@ inline constexpr std::tuple tensor_file_formats{
     ReadFormat<Safetensors>{
         "safetensors", ".safetensors", looks_like_safetensors, {".safetensors"}},
     ReadFormat<TorchFile>{"pt", ".pt", looks_like_torch_file, {".bin", ".pt", ".pth"}},
+    ReadFormat<PickleFile>{"pkl", "pickle", looks_like_pickle},
     ReadFormat<Gguf>{"gguf", ".gguf", looks_like_gguf, {".gguf"}},
     ReadFormat<JsonTensorFile>{"json", "JSON", looks_like_json},
+    ReadFormat<TextMatrices>{"text", "CSV and other matrices as text", looks_like_text_matrix},
 };
 
 template <class... Readers>

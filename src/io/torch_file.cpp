@@ -1,24 +1,19 @@
 #include "io/torch_file.hpp"
 
 #include <algorithm>
-#include <concepts>
 #include <cstring>
-#include <deque>
-#include <functional>
 #include <map>
 #include <optional>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "attn/error.hpp"
 
+#include "io/numpy.hpp"
 #include "io/pickle.hpp"
 #include "io/zip_archive.hpp"
 #include "support/memory.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
-#include "support/utf8.hpp"
 #include "support/work_budget.hpp"
 
 namespace attn {
@@ -187,61 +182,13 @@ bool looks_old(std::span<const std::byte> bytes) noexcept {
   return start.starts_with('\x80') && start.find(old_magic) != start.npos;
 }
 
-/// Texts of pickles, equal ones at one address: that of the first. A long text may stand in very
-/// many places, and is compared once.
-class EqualTexts {
- public:
-  std::string_view first(std::string_view text) {
-    constexpr std::size_t few = 64;
-    if (text.size() <= few) return *texts_.insert(text).first;
-    const auto [known, is_new] = long_.try_emplace(text.data());
-    if (is_new) known->second = *texts_.insert(text).first;
-    return known->second;
-  }
-
-  template <std::integral Number>
-  std::string_view first(Number number) {
-    const std::string text = std::to_string(number);
-    if (const auto known = texts_.find(text); known != texts_.end()) return *known;
-    return *texts_.insert(numbers_.emplace_back(text)).first;
-  }
-
- private:
-  std::unordered_set<std::string_view> texts_;
-  std::unordered_map<const char*, std::string_view> long_;
-  std::deque<std::string> numbers_;
-};
-
-/// Way from the value of a file to one within it, which lives as long as the walk below it.
-struct ValuePath {
-  const ValuePath* before = nullptr;
-  std::string_view part;
-  std::size_t length = 0;  ///< of the text
-
-  ValuePath with(std::string_view next) const {
-    return {this, next, length + (length > 0 ? 1 : 0) + next.size()};
-  }
-
-  // The parts with points between them: "attentions.3".
-  std::string text() const {
-    std::string text(length, '.');
-    std::size_t end = length;
-    for (const ValuePath* at = this; at != nullptr && end > 0; at = at->before) {
-      end -= at->part.size();
-      at->part.copy(text.data() + end, at->part.size());
-      if (end > 0) --end;
-    }
-    return text;
-  }
-};
-
 }  // namespace
 
 bool looks_like_torch_file(std::span<const std::byte> bytes) {
   return looks_old(bytes) || looks_like_archive(bytes);
 }
 
-/// Makes the views of a file of the values of its pickle.
+/// Reads the pickles of a file and finds its storages.
 class TorchFileReader {
  public:
   explicit TorchFileReader(TorchFile& to) : to_(to) {}
@@ -267,8 +214,8 @@ class TorchFileReader {
       to_.big_endian_ = text && text_of(*text) == "big";
     }
     const Pickle pickle(own.bytes, 0, name);
-    find_storage_ = [&](std::string_view key) {
-      TorchFile::Storage storage;
+    const FindStorage find_storage = [&](std::string_view key) {
+      PickledStorage storage;
       storage.record = root + "data/" + std::string(key);
       const auto found = table.find(storage.record);
       if (!found) {
@@ -284,7 +231,7 @@ class TorchFileReader {
       }
       return storage;
     };
-    take_tensors(pickle);
+    take(pickle, find_storage, own.owner ? std::span<const std::byte>() : own.bytes);
   }
 
   // Four pickles (a magic number, a version, facts of the system, the value), one of the keys of
@@ -300,7 +247,7 @@ class TorchFileReader {
     }
     // The elements' sizes are those of the views.
     const std::map<const char*, std::uint64_t> widths = element_sizes(pickle);
-    std::map<const char*, TorchFile::Storage> found;
+    std::map<const char*, PickledStorage> found;
     at = keys.end();
     for (const Pickle::Id id : list.items) {
       check_time();
@@ -313,312 +260,56 @@ class TorchFileReader {
       const auto [place, is_new] = found.try_emplace(width->first);
       if (!is_new)
         keys.refuse(translated("the list of the storages names one of them twice"), key.at);
-      TorchFile::Storage& storage = place->second;
+      PickledStorage& storage = place->second;
       storage.record = std::string(key.text);
       storage.bytes = old_storage(bytes, at, width->second);
-      at += length_bytes + storage.bytes.size();
+      at += old_length_bytes + storage.bytes.size();
     }
-    find_storage_ = [&](std::string_view key) {
+    const FindStorage find_storage = [&](std::string_view key) {
       const auto own = found.find(key.data());
       if (own != found.end()) return own->second;
       throw input_error(translated("the file has no storage {1}", in_quotes(key)),
                         "byte " + std::to_string(bytes.size()), translated(fetch_again));
     };
-    take_tensors(pickle);
+    take(pickle, find_storage, bytes);
+  }
+
+  // A pickle alone, which refers to no storages.
+  void read_pickle(std::span<const std::byte> bytes) {
+    const Pickle pickle(bytes, 0, "");
+    if (pickle.end() < bytes.size()) {
+      throw input_error(translated("{1} bytes follow the pickle", bytes.size() - pickle.end()),
+                        "byte " + std::to_string(pickle.end()),
+                        translated("a file of maps holds one pickle: save one dict or list"));
+    }
+    const FindStorage find_storage = [&](std::string_view key) -> PickledStorage {
+      throw input_error(translated("the file has no storage {1}", in_quotes(key)), "byte 0",
+                        translated(save_again));
+    };
+    take(pickle, find_storage, bytes);
   }
 
  private:
-  using Id = Pickle::Id;
   using Kind = Pickle::Kind;
-  using Value = Pickle::Value;
 
-  static constexpr std::size_t length_bytes = 8;
-
-  static std::span<const std::byte> old_storage(std::span<const std::byte> bytes, std::size_t at,
-                                                std::uint64_t width) {
-    std::uint64_t count = 0, size = 0;
-    const bool there = bytes.size() - at >= length_bytes;
-    if (there) std::memcpy(&count, bytes.data() + at, length_bytes);
-    if (!there || __builtin_mul_overflow(count, width, &size) ||
-        size > bytes.size() - at - length_bytes) {
-      throw input_error(translated("the file ends before its storages do"),
-                        "byte " + std::to_string(at), translated(fetch_again));
-    }
-    return bytes.subspan(at + length_bytes, size);
+  void take(const Pickle& pickle, const FindStorage& find_storage,
+            std::span<const std::byte> kept) {
+    to_.members_ = pickled_members(pickle, texts_, find_storage, kept, to_.limits_);
   }
 
   // Bytes of an element of each storage, by the address of its key.
   std::map<const char*, std::uint64_t> element_sizes(const Pickle& pickle) {
     std::map<const char*, std::uint64_t> sizes;
-    for (Id id = 0; id < pickle.count(); ++id) {
+    for (Pickle::Id id = 0; id < pickle.count(); ++id) {
       if (pickle.value(id).kind != Kind::stored) continue;
-      const StoredId stored = stored_id(pickle, id);
-      sizes.emplace(stored.key.data(), size_of(stored.name->type));
+      const StoredId stored = stored_id(pickle, id, texts_);
+      sizes.emplace(stored.key.data(), element_bytes(*stored.name));
     }
     return sizes;
   }
 
-  // ("storage", class, key, location, number of elements[, view: (key, offset, number)])
-  struct StoredId {
-    const PickleName* name = nullptr;
-    std::string_view key;  ///< one of `texts_`
-    std::uint64_t count = 0, offset = 0;
-  };
-  StoredId stored_id(const Pickle& pickle, Id id) {
-    const std::size_t at = pickle.value(id).at;
-    const auto fail = [&]() { pickle.refuse(translated("the pickle refers to no storage"), at); };
-    const Value& tuple = pickle.value(pickle.value(id).items.front());
-    if (tuple.kind != Kind::sequence || tuple.items.size() < 5 || tuple.items.size() > 6) fail();
-    const auto item = [&](std::size_t i) -> const Value& { return pickle.value(tuple.items[i]); };
-    const bool named =
-        item(1).kind == Kind::name && (item(1).name->role == PickleRole::storage ||
-                                       item(1).name->role == PickleRole::byte_storage);
-    if (item(0).kind != Kind::text || item(0).text != "storage" || !named ||
-        item(2).kind != Kind::text || item(4).kind != Kind::integer || item(4).integer < 0) {
-      fail();
-    }
-    StoredId stored{item(1).name, texts_.first(item(2).text),
-                    static_cast<std::uint64_t>(item(4).integer), 0};
-    if (tuple.items.size() == 6 && item(5).kind != Kind::none) {
-      const Value& view = item(5);
-      const auto number = [&](std::size_t i) -> std::uint64_t {
-        const Value& own = pickle.value(view.items[i]);
-        if (own.kind != Kind::integer || own.integer < 0) fail();
-        return static_cast<std::uint64_t>(own.integer);
-      };
-      if (view.kind != Kind::sequence || view.items.size() != 3) fail();
-      stored.offset = number(1);
-      if (stored.offset > stored.count || number(2) > stored.count - stored.offset) fail();
-    }
-    return stored;
-  }
-
-  // ---- Values to tensors ------------------------------------------------------------------------
-
-  void take_tensors(const Pickle& pickle) {
-    pickle_ = &pickle;
-    states_.resize(pickle.count());
-    walk(pickle.root(), {}, 0);
-    if (to_.names_.size() == 1 && to_.names_.front().empty()) to_.names_.front() = "tensor";
-  }
-
-  // Whether the value is a tensor or holds one.
-  bool walk(Id id, const ValuePath& path, std::size_t depth) {
-    const Value& value = pickle_->value(id);
-    if (value.kind == Kind::call) {
-      add(id, path);
-      return true;
-    }
-    const bool container = value.kind == Kind::sequence || value.kind == Kind::dictionary;
-    if (!container || states_[id] == State::without_tensors) return false;
-    if (states_[id] == State::open)
-      pickle_->refuse(translated("the pickle holds a value that is within itself"), value.at);
-    if (depth >= to_.limits_.nesting) {
-      pickle_->refuse(
-          translated("the values of the pickle are nested more than {1} deep", to_.limits_.nesting),
-          value.at);
-    }
-    // A container may be in many places, each of which is walked through.
-    constexpr std::size_t most_places = 16'000'000;
-    places_walked_ += value.items.size();
-    if (places_walked_ > most_places) {
-      pickle_->refuse(
-          translated("the values of the pickle are in more than {1} places", most_places),
-          value.at);
-    }
-    states_[id] = State::open;
-    const bool found = value.kind == Kind::sequence ? walk_items(value, path, depth)
-                                                    : walk_members(value, path, depth);
-    states_[id] = found ? State::unknown : State::without_tensors;
-    return found;
-  }
-
-  bool walk_items(const Value& sequence, const ValuePath& path, std::size_t depth) {
-    bool found = false;
-    in_stretches(sequence.items.size(), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        if (walk(sequence.items[i], path.with(std::to_string(i)), depth + 1)) found = true;
-      }
-    });
-    return found;
-  }
-
-  bool walk_members(const Value& dictionary, const ValuePath& path, std::size_t depth) {
-    // The last value of a key is what a dictionary holds, in the place of the first.
-    std::vector<std::pair<std::string_view, Id>> members;
-    std::unordered_map<const char*, std::size_t> places;
-    in_stretches(dictionary.items.size() / 2, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        const Value& key = pickle_->value(dictionary.items[2 * i]);
-        const std::string_view name = key.kind == Kind::text      ? texts_.first(key.text)
-                                      : key.kind == Kind::integer ? texts_.first(key.integer)
-                                                                  : texts_.first(i);
-        const auto [place, is_new] = places.try_emplace(name.data(), members.size());
-        if (is_new) members.emplace_back(name, Id{});
-        members[place->second].second = dictionary.items[2 * i + 1];
-      }
-    });
-    bool found = false;
-    for (const auto& [name, id] : members) {
-      if (walk(id, path.with(name), depth + 1)) found = true;
-    }
-    return found;
-  }
-
-  void add(Id id, const ValuePath& place) {
-    Id call = id;
-    Id arguments = pickle_->value(id).items[1];
-    const PickleName* name = pickle_->value(id).name;
-    // Parameters of tensors, and tensors of other types of Python.
-    for (int wrapped = 0; name->role == PickleRole::parameter || name->role == PickleRole::typed;
-         ++wrapped) {
-      const std::vector<Id>& given = pickle_->value(arguments).items;
-      const std::size_t at = pickle_->value(call).at;
-      constexpr int most_wrappings = 8;
-      const bool typed = name->role == PickleRole::typed;
-      if (wrapped == most_wrappings || given.size() < (typed ? 3 : 1)) refuse_tensor(at);
-      const Value& inner = pickle_->value(given.front());
-      if (typed) {
-        if (inner.kind != Kind::name || pickle_->value(given[2]).kind != Kind::sequence)
-          refuse_tensor(at);
-        name = inner.name;
-        arguments = given[2];
-      } else {
-        if (inner.kind != Kind::call) refuse_tensor(at);
-        call = given.front();
-        name = inner.name;
-        arguments = inner.items[1];
-      }
-      const bool makes_tensors =
-          name->role == PickleRole::tensor || name->role == PickleRole::tensor_of_dtype ||
-          name->role == PickleRole::parameter || name->role == PickleRole::typed;
-      if (!makes_tensors) refuse_tensor(at);
-    }
-    constexpr std::size_t most_tensors = 100'000;
-    if (to_.names_.size() == most_tensors) {
-      pickle_->refuse(translated("the pickle holds more than {1} tensors", most_tensors),
-                      pickle_->value(id).at);
-    }
-    // A key may be long, and within itself.
-    constexpr std::size_t most_characters = 16'000'000;
-    if (place.length > most_characters - characters_) {
-      pickle_->refuse(translated("the paths of the tensors have more than {1} characters in all",
-                                 most_characters),
-                      pickle_->value(id).at);
-    }
-    characters_ += place.length;
-    const std::string path = place.text();
-    characters_of(path, "");  // throws for names that are not UTF-8
-    if (!paths_.insert(path).second) {
-      pickle_->refuse(translated("two tensors have the path {1}", in_quotes(path)),
-                      pickle_->value(id).at);
-    }
-    to_.views_.push_back(view(*name, pickle_->value(arguments), pickle_->value(call).at));
-    to_.names_.push_back(path);
-  }
-
-  [[noreturn]] void refuse_tensor(std::size_t at) const {
-    pickle_->refuse(translated("the pickle makes a tensor of arguments that do not fit"), at);
-  }
-
-  std::vector<std::uint64_t> numbers(Id id, std::size_t at) const {
-    const Value& list = pickle_->value(id);
-    if (list.kind != Kind::sequence) refuse_tensor(at);
-    std::vector<std::uint64_t> result;
-    for (const Id item : list.items) {
-      const Value& number = pickle_->value(item);
-      if (number.kind != Kind::integer) refuse_tensor(at);
-      if (number.integer < 0)
-        pickle_->refuse(translated("a tensor has the negative size or stride {1}", number.integer),
-                        at);
-      result.push_back(static_cast<std::uint64_t>(number.integer));
-    }
-    return result;
-  }
-
-  // The view that a call of _rebuild_tensor(storage, offset, sizes, strides, …) makes; the version
-  // 3 has the dtype as its seventh argument.
-  TorchFile::View view(const PickleName& name, const Value& arguments, std::size_t at) {
-    const bool has_dtype = name.role == PickleRole::tensor_of_dtype;
-    if (arguments.items.size() < (has_dtype ? 7 : 4)) refuse_tensor(at);
-    const Value& storage = pickle_->value(arguments.items[0]);
-    const Value& offset = pickle_->value(arguments.items[1]);
-    if (storage.kind != Kind::stored || offset.kind != Kind::integer) refuse_tensor(at);
-    if (offset.integer < 0) {
-      pickle_->refuse(translated("a tensor begins at the negative element {1}", offset.integer),
-                      at);
-    }
-    const StoredId stored = stored_id(*pickle_, arguments.items[0]);
-    TorchFile::View own;
-    own.type = stored.name->type;
-    if (has_dtype) {
-      const Value& type = pickle_->value(arguments.items[6]);
-      if (type.kind != Kind::name || type.name->role != PickleRole::dtype) refuse_tensor(at);
-      own.type = type.name->type;
-    }
-    const std::vector<std::uint64_t> shape = numbers(arguments.items[2], at);
-    own.shape.assign(shape.begin(), shape.end());
-    own.strides = numbers(arguments.items[3], at);
-    if (own.strides.size() != own.shape.size()) refuse_tensor(at);
-    try {
-      check_axes(own.shape.size(), "");
-      element_count(own.shape);
-    } catch (const Error& error) {
-      pickle_->refuse(error.problem(), at);
-    }
-    own.storage = storage_of(stored, at);
-    own.offset = static_cast<std::uint64_t>(offset.integer);
-    if (__builtin_add_overflow(own.offset, stored.offset, &own.offset)) refuse_beyond(own, at);
-    check_range(own, at);
-    return own;
-  }
-
-  std::size_t storage_of(const StoredId& stored, std::size_t at) {
-    const auto [place, is_new] = places_.try_emplace(stored.key.data(), to_.storages_.size());
-    if (is_new) to_.storages_.push_back(find_storage_(stored.key));
-    const TorchFile::Storage& storage = to_.storages_[place->second];
-    std::uint64_t bytes = 0;
-    if (__builtin_mul_overflow(stored.count, size_of(stored.name->type), &bytes) ||
-        bytes > storage.size()) {
-      pickle_->refuse(
-          translated("the storage {1} has {2} bytes, but the pickle says {3} elements of {4}",
-                     in_quotes(storage.record), storage.size(), stored.count,
-                     attn::name(stored.name->type)),
-          at);
-    }
-    return place->second;
-  }
-
-  [[noreturn]] void refuse_beyond(const TorchFile::View& view, std::size_t at) const {
-    pickle_->refuse(translated("a tensor of shape {1} ends after its storage {2}", text(view.shape),
-                               in_quotes(to_.storages_[view.storage].record)),
-                    at);
-  }
-
-  // The last element must lie in the storage.
-  void check_range(const TorchFile::View& view, std::size_t at) const {
-    std::uint64_t last = view.offset;
-    for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
-      if (view.shape[axis] == 0) return;
-      std::uint64_t way = 0;
-      if (__builtin_mul_overflow(view.shape[axis] - 1, view.strides[axis], &way) ||
-          __builtin_add_overflow(last, way, &last)) {
-        refuse_beyond(view, at);
-      }
-    }
-    if (last >= to_.storages_[view.storage].size() / size_of(view.type)) refuse_beyond(view, at);
-  }
-
   TorchFile& to_;
-  const Pickle* pickle_ = nullptr;
-  std::function<TorchFile::Storage(std::string_view key)> find_storage_;
   EqualTexts texts_;
-  std::map<const char*, std::size_t> places_;  // of storages, by the addresses of their keys
-  std::size_t places_walked_ = 0, characters_ = 0;
-  // Of containers: on the way to the value that is walked to, or walked through in vain.
-  enum class State : std::uint8_t { unknown, open, without_tensors };
-  std::vector<State> states_;
-  std::unordered_set<std::string> paths_;
 };
 
 TorchFile::TorchFile(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
@@ -627,30 +318,63 @@ TorchFile::TorchFile(std::span<const std::byte> bytes, std::shared_ptr<const voi
   TorchFileReader reader(*this);
   if (looks_old(bytes)) {
     reader.read_old(bytes);
-  } else {
+  } else if (looks_like_zip(bytes)) {
     reader.read_archive(bytes);
+  } else {
+    reader.read_pickle(bytes);
   }
 }
 
-RawArray TorchFile::raw(std::size_t index) const {
-  const View& view = views_[index];
-  const Storage& storage = storages_[view.storage];
-  std::span<const std::byte> bytes = storage.bytes;
+bool looks_like_pickle(std::span<const std::byte> bytes) noexcept {
+  const std::string_view text = text_of(bytes);
+  if (text.size() < 2) return false;
+  if (text[0] == '\x80') return text[1] >= 2 && text[1] <= 5;
+  // Protocols 0 and 1 have no sign of their own: a container or a name, and STOP at the end.
+  if (!text.ends_with('.')) return false;
+  switch (text[0]) {
+    case ']':
+    case '}':
+      return std::string_view("q(.p").find(text[1]) != std::string_view::npos;
+    case '(':
+      return std::string_view("ldctSVIFKMJGX(]})N").find(text[1]) != std::string_view::npos;
+    case 'c': {
+      const std::size_t line = text.find('\n');
+      const std::size_t next = line == text.npos ? text.npos : text.find('\n', line + 1);
+      if (next == text.npos || line == 1 || next == line + 1) return false;
+      const auto names = [](std::string_view name) {
+        return std::ranges::all_of(name, [](char c) {
+          return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                 c == '_' || c == '.';
+        });
+      };
+      return names(text.substr(1, line - 1)) && names(text.substr(line + 1, next - line - 1)) &&
+             text[line + 1] > '9';
+    }
+    default:
+      return false;
+  }
+}
+
+// The bytes of a storage, unpacked if it is compressed.
+UnpackedMember TorchFile::bytes_of(const PickledStorage& storage) const {
+  if (!storage.compressed) return {storage.bytes, storage.owner ? storage.owner : owner_};
+  try {
+    const Archive archive = open_archive(archive_);
+    return unpacked_member(archive.get(), storage.member, limits_, advice);
+  } catch (const Error& error) {
+    throw error.inside("record " + in_quotes(storage.record));
+  }
+}
+
+// Elements of a view in row-major order: as they lie where they do, else gathered.
+RawArray TorchFile::raw_view(const PickledView& view, const std::string& name) const {
+  const UnpackedMember own = bytes_of(members_.storages[view.storage]);
+  const std::span<const std::byte> bytes = own.bytes;
   RawArray array;
   array.shape = view.shape;
   array.type = view.type;
-  array.big_endian = big_endian_;
-  array.owner = owner_;
-  if (storage.compressed) {
-    try {
-      const Archive archive = open_archive(archive_);
-      const UnpackedMember own = unpacked_member(archive.get(), storage.member, limits_, advice);
-      bytes = own.bytes;
-      array.owner = own.owner;
-    } catch (const Error& error) {
-      throw error.inside("record " + in_quotes(storage.record));
-    }
-  }
+  array.big_endian = view.big_endian.value_or(big_endian_);
+  array.owner = own.owner;
   const std::size_t count = element_count(view.shape), width = size_of(view.type);
   if (count == 0) return array;
   bool in_order = true;
@@ -664,7 +388,7 @@ RawArray TorchFile::raw(std::size_t index) const {
     return array;
   }
   // A view can repeat the elements of its storage without end.
-  check_element_limit(count, limits_.elements, shown_name(names_[index]));
+  check_element_limit(count, limits_.elements, shown_name(name));
   check_memory(count, width, translated("the tensor {1}", text(view.shape)), "");
   const auto gathered =
       std::shared_ptr<std::byte[]>(std::make_unique_for_overwrite<std::byte[]>(count * width));
@@ -686,11 +410,83 @@ RawArray TorchFile::raw(std::size_t index) const {
   return array;
 }
 
+// A sparse tensor with its zeros: values at one place are added, as PyTorch does.
+RawArray TorchFile::whole(const PickledTensor& tensor, const std::string& name) const {
+  using Layout = PickledTensor::Layout;
+  const std::size_t count = element_count(tensor.shape);
+  check_element_limit(count, limits_.elements, shown_name(name));
+  check_memory(count, sizeof(double), translated("the tensor {1}", text(tensor.shape)), "");
+  const auto integers = [&](const PickledView& view) {
+    if (element_count(view.shape) == 0) return Tensor({1}, std::vector<std::int64_t>{0});
+    return tensor_from(raw_view(view, name));
+  };
+  const auto refuse = [&] {
+    throw input_error(
+        translated("the sparse tensor has a value outside of its shape {1}", text(tensor.shape)),
+        shown_name(name), translated(save_again));
+  };
+  std::vector<double> elements(count, 0);
+  const std::size_t values_count = element_count(tensor.values.shape);
+  if (values_count > 0) {
+    const Tensor given = tensor_from(raw_view(tensor.values, name)).converted(DType::float64);
+    const Tensor places = integers(tensor.places);
+    const auto values = given.values<double>();
+    const auto at = places.values<std::int64_t>();
+    const bool coordinates = tensor.layout == Layout::coordinates;
+    const std::size_t number = tensor.values.shape[0], block = values_count / number;
+    const auto add = [&](std::size_t place, std::size_t value) {
+      if (place >= count / block) refuse();
+      for (std::size_t i = 0; i < block; ++i) {
+        elements[place * block + i] += values[value * block + i];
+      }
+    };
+    const auto inside = [&](std::int64_t index, std::size_t axis) {
+      if (index < 0 || static_cast<std::uint64_t>(index) >= tensor.shape[axis]) refuse();
+      return static_cast<std::size_t>(index);
+    };
+    if (coordinates) {
+      for (std::size_t value = 0; value < number; ++value) {
+        std::size_t place = 0;
+        for (std::size_t axis = 0; axis < tensor.places.shape[0]; ++axis) {
+          place = place * tensor.shape[axis] + inside(at[axis * number + value], axis);
+        }
+        add(place, value);
+      }
+    } else {
+      const bool rows = tensor.layout == Layout::rows;
+      const Tensor first = integers(tensor.starts);
+      const auto starts = first.values<std::int64_t>();
+      for (std::size_t line = 0; line + 1 < starts.size(); ++line) {
+        for (std::int64_t value = starts[line]; value < starts[line + 1]; ++value) {
+          if (value < 0 || static_cast<std::uint64_t>(value) >= number) refuse();
+          const auto index = static_cast<std::size_t>(value);
+          const std::size_t other = inside(at[index], rows ? 1 : 0);
+          add(rows ? line * tensor.shape[1] + other : other * tensor.shape[1] + line, index);
+        }
+      }
+    }
+  }
+  RawArray array;
+  array.shape = tensor.shape;
+  array.type = ElementType::float64;
+  const auto own = std::make_shared<const std::vector<double>>(std::move(elements));
+  array.bytes = std::as_bytes(std::span(*own));
+  array.owner = own;
+  return array;
+}
+
+RawArray TorchFile::raw(std::size_t index) const {
+  const PickledTensor& tensor = members_.tensors[index];
+  const std::string& name = members_.names[index];
+  return tensor.layout == PickledTensor::Layout::dense ? raw_view(tensor.values, name)
+                                                       : whole(tensor, name);
+}
+
 Tensor TorchFile::read(std::size_t index) const {
   try {
     return tensor_from(raw(index));
   } catch (const Error& error) {
-    throw error.where().empty() ? error.inside(shown_name(names_[index])) : error;
+    throw error.where().empty() ? error.inside(shown_name(members_.names[index])) : error;
   }
 }
 

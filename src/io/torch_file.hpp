@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,7 +10,9 @@
 #include "attn/file_access.hpp"
 #include "attn/tensor.hpp"
 
+#include "io/pickled_members.hpp"
 #include "io/raw_array.hpp"
+#include "io/zip_archive.hpp"
 
 namespace attn {
 
@@ -21,8 +22,8 @@ bool looks_like_torch_file(std::span<const std::byte> bytes);
 
 /// File of tensors that torch.save wrote, .pt, .pth or .bin: a zip archive of a pickle and of
 /// storages, or, before PyTorch 1.6, pickles and storages one after the other
-/// (torch/serialization.py). Tensors within dicts, lists and tuples are named by their path
-/// ("attentions.3"), a lone one "tensor"; what else there is is passed over.
+/// (torch/serialization.py); or a pickle alone. Tensors of PyTorch and arrays of NumPy within
+/// dicts, lists and tuples are named by their path ("attentions.3"), a lone one "tensor".
 class TorchFile {
  public:
   /// Reads the pickles and holds all sizes against the storages. Throws Error(input), at "RECORD,
@@ -33,45 +34,44 @@ class TorchFile {
             const Limits& limits = {});
 
   /// Paths in the order of the pickle.
-  const std::vector<std::string>& names() const noexcept { return names_; }
+  const std::vector<std::string>& names() const noexcept { return members_.names; }
 
-  const Shape& shape(std::size_t index) const noexcept { return views_[index].shape; }
-  /// Elements in row-major order: as they lie in the file where they do, else gathered. Throws
+  const Shape& shape(std::size_t index) const noexcept { return members_.tensors[index].shape; }
+  /// Elements in row-major order: as they lie in the file where they do, else gathered; of sparse
+  /// tensors float64, with the zeros. Throws
   /// Error(input) for more elements to gather than the limit, and for compressed storages that are
   /// damaged. Several threads may read at once.
   RawArray raw(std::size_t index) const;
   /// Throws as raw() and tensor_from() do.
   Tensor read(std::size_t index) const;
-  std::string stored_type(std::size_t index) const { return name(views_[index].type); }
+  std::string stored_type(std::size_t index) const {
+    return name(members_.tensors[index].values.type);
+  }
+
+  /// What is no tensor, or none that can be read: values of other classes, complex numbers…
+  const std::vector<OtherMember>& others() const noexcept { return members_.others; }
 
  private:
   friend class TorchFileReader;
 
-  struct Storage {
-    std::string record;  ///< its name in errors
-    std::span<const std::byte> bytes;
-    /// Member of the archive if it is compressed, with its unpacked size; `bytes` is empty then.
-    std::uint64_t member = 0, unpacked = 0;
-    bool compressed = false;
+  UnpackedMember bytes_of(const PickledStorage& storage) const;
+  RawArray raw_view(const PickledView& view, const std::string& name) const;
+  RawArray whole(const PickledTensor& tensor, const std::string& name) const;
 
-    std::uint64_t size() const noexcept { return compressed ? unpacked : bytes.size(); }
-  };
-  /// Strided view of a storage, in elements.
-  struct View {
-    std::size_t storage = 0;
-    ElementType type = ElementType::float32;
-    std::uint64_t offset = 0;
-    Shape shape;
-    std::vector<std::uint64_t> strides;
-  };
-
-  std::vector<std::string> names_;
-  std::vector<View> views_;
-  std::vector<Storage> storages_;
+  PickledMembers members_;
   std::span<const std::byte> archive_;
   std::shared_ptr<const void> owner_;
   Limits limits_;
   bool big_endian_ = false;
 };
+
+/// A pickle that holds arrays of NumPy, tensors of PyTorch or rows of numbers.
+class PickleFile : public TorchFile {
+ public:
+  using TorchFile::TorchFile;
+};
+
+/// True if the bytes begin and, for protocols 0 and 1, end as a pickle does.
+bool looks_like_pickle(std::span<const std::byte> bytes) noexcept;
 
 }  // namespace attn

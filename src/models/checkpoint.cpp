@@ -196,12 +196,26 @@ void CheckpointWeights::add(const std::string& file, StoredTensors tensors,
     places_.emplace(name, Place{parts_.size(), i});
     names_.push_back(name);
   }
+  for (const OtherMember& other :
+       std::visit([](const auto& read) -> decltype(auto) { return read.others(); }, tensors)) {
+    unread_.emplace(other.name, other.reason);
+  }
   parts_.push_back({file, std::move(tensors)});
+}
+
+bool CheckpointWeights::has(const std::string& name) const {
+  if (const auto unread = unread_.find(name); unread != unread_.end()) {
+    throw input_error(
+        translated("the weights {1} cannot be read: {2}", in_quotes(name), unread->second), place_,
+        translated("convert them to a type that is read, such as float16 or Q8_0"));
+  }
+  return places_.contains(name);
 }
 
 const CheckpointWeights::Place& CheckpointWeights::find(const std::string& name) const {
   const auto place = places_.find(name);
   if (place == places_.end()) {
+    has(name);
     const std::vector<std::string_view> known(names_.begin(), names_.end());
     throw input_error(translated("the weights have no tensor {1}", in_quotes(name)), place_,
                       suggestion(name, known));

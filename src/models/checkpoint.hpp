@@ -44,7 +44,8 @@ class CheckpointWeights {
   static CheckpointWeights from_memory(std::span<const std::byte> bytes,
                                        const std::shared_ptr<const void>& owner);
 
-  bool has(const std::string& name) const { return places_.contains(name); }
+  /// Throws Error(input) for a tensor that is there in a form that is not read.
+  bool has(const std::string& name) const;
   const std::vector<std::string>& names() const noexcept { return names_; }
 
   /// The tensor of that name, widened to float32 where it is stored narrower. Throws Error(input)
@@ -109,6 +110,7 @@ class CheckpointWeights {
 
   std::vector<Part> parts_;
   std::map<std::string, Place> places_;
+  std::map<std::string, std::string> unread_;  // reasons of what is no tensor that can be read
   std::vector<std::string> names_, read_;
   std::string place_, within_;
   std::shared_ptr<KeptPacking> kept_packing_;

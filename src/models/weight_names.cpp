@@ -206,6 +206,9 @@ void CheckpointWeights::leave_out(const std::string& beginning) {
     if (name.starts_with(beginning)) name.erase(0, beginning.size());
     places_.emplace(name, place);
   }
+  for (const auto& [name, reason] : std::exchange(unread_, {})) {
+    unread_.emplace(name.starts_with(beginning) ? name.substr(beginning.size()) : name, reason);
+  }
 }
 
 std::string find_prefix(const CheckpointWeights& weights, const Architecture& model) {

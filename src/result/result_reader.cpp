@@ -9,12 +9,16 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
+#include "document/keys.hpp"
 #include "document/tensor_source.hpp"
+#include "io/json_members.hpp"
 #include "io/json_tensor.hpp"
 #include "io/json_value.hpp"
+#include "io/other_members.hpp"
 #include "io/raw_array.hpp"
 #include "io/result_files.hpp"
 #include "result/seen_keys.hpp"
+#include "support/errors.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -93,36 +97,101 @@ ResultReader::ResultReader(std::shared_ptr<const MappedFile> file,
 }
 
 void ResultReader::read_names() {
-  root_ = parse_json(file_->text(), {.depth = access_.limits.nesting, .owner = file_});
+  root_ = parse_json(file_->text(),
+                     {.depth = access_.limits.nesting, .owner = file_, .python_numbers = true});
   if (root_.is(JsonValue::Type::array)) {
-    names_.emplace_back();
+    read_members();
+    if (names_.empty()) names_.emplace_back();  // whose mistake is told as it is read
     return;
   }
   source_.expect(ResultFiles(root_));
   const JsonValue* tensors = root_.find("tensors");
   holder_ = &expect_object(tensors ? *tensors : root_, tensors ? "/tensors" : "");
-  for (const JsonMember& member : holder_->members()) names_.push_back(member.key);
+  if (is_object() && !is_document()) {
+    read_members();
+  } else {
+    for (const JsonMember& member : holder_->members()) names_.push_back(member.key);
+  }
+}
+
+namespace {
+
+// Members of an object with maps that say something about them.
+constexpr auto told_keys = std::to_array<std::string_view>(
+    {"labels", "shapes", "title", "description", "format", "dtype", "seen", "kv_heads"});
+// Tensors that such an object has by the names of results.
+constexpr auto tensor_keys =
+    std::to_array<std::string_view>({"weights", "allowed", "scores", "capped", "masked", "output"});
+
+bool is_reference(const JsonValue& value) {
+  return value.is(JsonValue::Type::object) && (value.find("file") || value.find("files"));
+}
+
+// Whether a value says by itself that it is a tensor, with what mistakes ever.
+bool is_stated(const JsonMember& member) {
+  return std::ranges::count(tensor_keys, member.key) > 0 || is_reference(member.value) ||
+         (member.value.is(JsonValue::Type::object) && holds_form(member.value));
+}
+
+}  // namespace
+
+// Tensors and others of a text that is no result, by their paths.
+void ResultReader::read_members() {
+  const auto add = [&](JsonMembers found) {
+    for (JsonTensor& tensor : found.tensors) {
+      names_.push_back(tensor.name);
+      members_.try_emplace(tensor.name, std::move(tensor));
+    }
+    others_.insert(others_.end(), found.others.begin(), found.others.end());
+  };
+  if (!root_.is(JsonValue::Type::object)) {
+    add(json_members(root_, "", ""));
+    return;
+  }
+  for (const JsonMember& member : root_.members()) {
+    if (is_stated(member)) {
+      names_.push_back(member.key);
+    } else if (std::ranges::count(told_keys, member.key) == 0) {
+      add(json_members(member.value, pointer_to("", member.key), member.key));
+    }
+  }
 }
 
 void ResultReader::check_keys() const {
   if (!is_object() || is_document()) return;
-  constexpr auto known = std::to_array<std::string_view>(
-      {"weights", "labels", "shapes", "title", "description", "format", "dtype", "allowed",
-       "scores", "capped", "masked", "output", "seen", "kv_heads"});
-  for (const JsonMember& member : root_.members()) {
-    const bool is_known = std::find(known.begin(), known.end(), member.key) != known.end();
-    const bool is_file = member.value.is(JsonValue::Type::object) &&
-                         (member.value.find("file") || member.value.find("files"));
-    const bool made = member.value.is(JsonValue::Type::object) && holds_form(member.value);
-    if (is_known || is_file || made || looks_like_tensor(member.value)) continue;
-    throw input_error(translated("unknown key \"{1}\"", member.key), pointer_to("", member.key),
-                      suggestion(member.key, known))
+  std::vector<std::string_view> known(tensor_keys.begin(), tensor_keys.end());
+  known.insert(known.end(), told_keys.begin(), told_keys.end());
+  for (const OtherMember& other : others_) {
+    const JsonValue* value = root_.find(other.name);
+    if (value == nullptr) continue;
+    // Beside maps a file may say what it likes, but for a known key with a slip in it.
+    if (!names_.empty() && nearest_name(other.name, known).empty()) continue;
+    throw input_error(translated("unknown key \"{1}\"", other.name), pointer_to("", other.name),
+                      suggestion(other.name, known))
         .inside(name_);
   }
 }
 
 bool ResultReader::is_document() const {
-  return (root_.find("attention") || root_.find("model")) && !root_.find("tensors");
+  if (root_.find("tensors")) return false;
+  if (root_.find("model") && !holds_foreign_tensors()) return true;
+  const JsonValue* attention = root_.find("attention");
+  // Maps of another program may go by that name too.
+  return attention && json_members(*attention, "", "").tensors.empty();
+}
+
+bool ResultReader::holds_foreign_tensors() const {
+  return root_.is(JsonValue::Type::object) &&
+         std::ranges::any_of(root_.members(), [](const JsonMember& member) {
+           return find_key(member.key) == nullptr &&
+                  !json_members(member.value, "", "").tensors.empty();
+         });
+}
+
+void ResultReader::refuse_other(const std::string& name) const {
+  for (const OtherMember& other : others()) {
+    if (other.name == name) throw not_a_tensor(other).inside(name_);
+  }
 }
 
 bool ResultReader::is_result() const {
@@ -136,6 +205,9 @@ std::optional<std::string> ResultReader::only_name() const {
 
 Tensor ResultReader::read_json(const std::string& tensor, DType dtype) {
   return placed([&] {
+    if (const auto member = members_.find(tensor); member != members_.end()) {
+      return source_.read(*member->second.value, dtype, member->second.pointer);
+    }
     if (!holder_) return tensor.empty() ? source_.read(root_, dtype, "") : Tensor();
     const JsonValue* value = holder_->find(tensor);
     if (!value || value->is(JsonValue::Type::boolean)) return Tensor();
@@ -204,13 +276,87 @@ Labels ResultReader::labels(const std::string& tensor) {
       });
 }
 
-std::vector<std::pair<std::string, Shape>> ResultReader::shapes() const {
+namespace {
+
+constexpr std::string_view of_queries[] = {"query", "queries", "target", "tgt",    "left",
+                                           "rows",  "row",     "output", "decoder"};
+constexpr std::string_view of_keys[] = {"key",     "keys",   "source", "src",    "right",
+                                        "columns", "column", "input",  "encoder"};
+
+// Which side of a map a list of texts names by its own name.
+enum class LabelledSide { either, query, key };
+LabelledSide side_of(std::string_view name) {
+  name.remove_prefix(name.rfind('.') + 1);
+  const auto begins = [&](std::string_view word) {
+    return name.starts_with(word) && (name.size() == word.size() || name[word.size()] == '_');
+  };
+  if (std::ranges::any_of(of_queries, begins)) return LabelledSide::query;
+  return std::ranges::any_of(of_keys, begins) ? LabelledSide::key : LabelledSide::either;
+}
+
+// Number of characters of the parts of two paths that are the same from the first on.
+std::size_t shared_path(std::string_view a, std::string_view b) {
+  std::size_t shared = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()) && a[i] == b[i]; ++i) {
+    if (a[i] == '.') shared = i + 1;
+  }
+  return shared;
+}
+
+}  // namespace
+
+Labels ResultReader::own_labels(const std::string& tensor, std::size_t queries,
+                                std::size_t keys) const {
+  struct Found {
+    std::vector<std::vector<std::string>> texts;
+    std::size_t near = 0, count = 0;
+    bool named = false;
+  };
+  const auto find = [&](LabelledSide side, std::size_t length) {
+    Found best;
+    for (const OtherMember& other : others()) {
+      const LabelledSide own = side_of(other.name);
+      if (!other.texts || (own != side && own != LabelledSide::either)) continue;
+      std::vector<std::vector<std::string>> texts = other.texts();
+      const bool fits = !texts.empty() && std::ranges::all_of(texts, [&](const auto& list) {
+        return list.size() == length;
+      });
+      if (!fits) continue;
+      const std::size_t near = shared_path(other.name, tensor);
+      const bool named = own == side;
+      const bool better =
+          best.count == 0 || near > best.near || (near == best.near && named && !best.named);
+      const bool alike = !better && near == best.near && named == best.named;
+      if (better) {
+        best = {std::move(texts), near, 1, named};
+      } else if (alike && texts != best.texts) {
+        ++best.count;
+      }
+    }
+    return best.count == 1 ? std::move(best.texts) : std::vector<std::vector<std::string>>();
+  };
+  Labels labels;
+  labels.query = find(LabelledSide::query, queries);
+  labels.key = find(LabelledSide::key, keys);
+  return labels;
+}
+
+std::vector<std::pair<std::string, Shape>> ResultReader::shapes(
+    const std::vector<std::string>& names) const {
   std::vector<std::pair<std::string, Shape>> shapes;
   if (tensors_) {
-    for (const std::string& name : names_) shapes.emplace_back(name, read_tensor(name).shape());
+    for (const std::string& name : names_) {
+      if (!names.empty() && std::ranges::count(names, name) == 0) continue;
+      try {
+        shapes.emplace_back(name, read_tensor(name).shape());
+      } catch (const Error&) {
+        continue;  // a tensor that was not asked for
+      }
+    }
   } else if (const JsonValue* value = root_.find("shapes")) {
     placed([&] {
       for (const JsonMember& member : expect_object(*value, "/shapes").members()) {
+        if (!names.empty() && std::ranges::count(names, member.key) == 0) continue;
         shapes.emplace_back(member.key,
                             read_shape(member.value, pointer_to("/shapes", member.key)));
       }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "document/labels.hpp"
 #include "document/tensor_source.hpp"
+#include "io/json_members.hpp"
 #include "io/json_value.hpp"
 #include "support/mapped_file.hpp"
 
@@ -49,13 +51,23 @@ class ResultReader {
 
   /// Whether the file is an input document, with a kind or a model but no results.
   bool is_document() const;
+  /// Whether the file is an object with tensors under keys that documents do not have.
+  bool holds_foreign_tensors() const;
   /// Whether the file is a result of this program, whose names of tensors have a meaning.
   bool is_result() const;
+  /// Whether numbers in names count sentences or matrices of a text, and not layers.
+  bool holds_sentences() const noexcept { return tensors_ && tensors_->format() == "text"; }
   /// Whether the file is a JSON object, but no result.
   bool is_object() const noexcept { return holder_ == &root_; }
 
   /// Names of the tensors, in the order of the file; "" of one without a name.
   const std::vector<std::string>& names() const noexcept { return names_; }
+  /// What else the file holds, but for a result of this program.
+  const std::vector<OtherMember>& others() const noexcept {
+    return tensors_ ? tensors_->others() : others_;
+  }
+  /// Throws Error(input) with the reason if a member of that name is no tensor.
+  void refuse_other(const std::string& name) const;
   /// Name of the only tensor of a file that is not JSON, or of a bare array.
   std::optional<std::string> only_name() const;
   /// Name that a tensor without one goes by: that of the file without folder and extension; empty
@@ -82,11 +94,17 @@ class ResultReader {
   std::string title() const;
   /// Labels of the queries and keys of a map; of another tensor those of the result.
   Labels labels(const std::string& tensor);
-  /// Shapes by name, as the result has them, or of the tensors in a file of tensors.
-  std::vector<std::pair<std::string, Shape>> shapes() const;
+  /// Labels among the texts that a file has for maps of that name and size; none where their
+  /// numbers fit neither side, or several fit alike.
+  Labels own_labels(const std::string& tensor, std::size_t queries, std::size_t keys) const;
+  /// Shapes by name, as the result has them, or of the tensors in a file of tensors that can be
+  /// read. Without names, all.
+  std::vector<std::pair<std::string, Shape>> shapes(
+      const std::vector<std::string>& names = {}) const;
 
  private:
   void read_names();
+  void read_members();
   Tensor read_json(const std::string& tensor, DType dtype);
   Tensor read_tensor(const std::string& tensor) const;
   /// Result of `read`, whose errors name the file.
@@ -101,6 +119,8 @@ class ResultReader {
   const JsonValue* holder_ = nullptr;  ///< of the tensors, in root_
   TensorSource source_;
   std::vector<std::string> names_;
+  std::vector<OtherMember> others_;                 ///< of JSON
+  std::map<std::string, JsonTensor> members_ = {};  ///< of JSON that is no result, by their paths
 };
 
 }  // namespace attn

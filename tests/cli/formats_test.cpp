@@ -97,7 +97,7 @@ TEST_CASE("every command reads a GGUF file in parts as one") {
         "  help:  download it too: the first part needs it\n");
 }
 
-TEST_CASE("a pickle that asks for more than tensors is refused, and nothing is called") {
+TEST_CASE("a pickle that would start a program is refused, and nothing is called") {
   const TemporaryFolder folder;
   folder.write("bad.pt", std::string("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.") +
                              "\x80\x02M\xe9\x03.\x80\x02}.\x80\x02" +
@@ -105,7 +105,7 @@ TEST_CASE("a pickle that asks for more than tensors is refused, and nothing is c
   const Outcome outcome = attn_cli({"compare", "bad.pt", "bad.pt"}, folder.path());
   CHECK(outcome.exit_code == 3);
   CHECK(outcome.errors.starts_with(
-      "attn-cli: the pickle names \"os.system\", which is not in the list of what is read\n"));
+      "attn-cli: the pickle names \"os.system\", which is there to start programs\n"));
   CHECK_FALSE(fs::exists(folder / "oops"));
 }
 

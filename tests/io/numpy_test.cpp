@@ -161,6 +161,30 @@ TEST_CASE("elements that are no real numbers are refused by name") {
         "the array holds elements (dtype \"\"), which cannot be elements of a tensor" + help);
 }
 
+TEST_CASE("members of a .npz file without numbers are told, and the others are read") {
+  const auto npy = [](const std::string& header, const std::string& elements) {
+    std::string text = header + std::string(64 - (header.size() + 11) % 64, ' ') + "\n";
+    std::string bytes = "\x93NUMPY\x01";
+    bytes += '\0';
+    bytes += static_cast<char>(text.size() & 0xFFU);
+    bytes += static_cast<char>(text.size() >> 8U);
+    return bytes + text + elements;
+  };
+  const std::string strings =
+      npy("{'descr': '|S2', 'fortran_order': False, 'shape': (2,), }", "abc ");
+  CHECK(error_in(strings).starts_with("the array holds strings (dtype \"|S2\")"));
+  const NumpyType type = numpy_type_of("<U2");
+  CHECK_FALSE(type.type);
+  CHECK(type.reason() == "strings (dtype \"<U2\")");
+  const std::string utf32("a\0\0\0\xe9\0\0\0b\0\0\0\0\0\0\0", 16);
+  CHECK(numpy_texts(type, {2}, std::as_bytes(std::span(utf32)), false) ==
+        std::vector<std::vector<std::string>>{{"aé", "b"}});
+  CHECK(numpy_texts(type, {2, 1}, std::as_bytes(std::span(utf32)), false) ==
+        std::vector<std::vector<std::string>>{{"aé"}, {"b"}});
+  CHECK(numpy_texts(numpy_type_of(">U2"), {2}, std::as_bytes(std::span(utf32)), false).empty());
+  CHECK(numpy_texts(type, {3}, std::as_bytes(std::span(utf32)), false).empty());
+}
+
 TEST_CASE("sizes of zero are an error") {
   CHECK(error_in(read_text(files + "no_elements.npy")) ==
         "the shape [0,3] has an axis of size 0\n"

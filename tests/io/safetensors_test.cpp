@@ -1,5 +1,6 @@
 #include "io/safetensors.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -64,17 +65,15 @@ TEST_CASE("every type of elements is widened, never narrowed") {
   CHECK(tensor_is<float>(tensors.read(13), {}, {4}));
 }
 
-TEST_CASE("an unknown type of elements is refused when that tensor is read") {
+TEST_CASE("tensors of unknown types are told, and the others are read") {
   std::string bytes = read_text(files + "elements.safetensors");
   const std::string known = "F8_E4M3";
   bytes.replace(bytes.find(known), known.size(), "F4_E2M1");
   const Safetensors tensors = parse(bytes);
-  CHECK_THROWS_WITH_AS(
-      tensors.read(14),
-      "elements of the dtype \"F4_E2M1\" cannot be read\n  where: header, /f8/dtype\n"
-      "  help:  known: F16, BF16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, BOOL, "
-      "F8_E4M3, F8_E5M2",
-      Error);
+  REQUIRE(tensors.others().size() == 1);
+  CHECK(tensors.others()[0].name == "f8");
+  CHECK(tensors.others()[0].reason == "numbers of the type F4_E2M1, which are not read");
+  CHECK(std::ranges::count(tensors.names(), "f8") == 0);
 }
 
 TEST_CASE("a mapped .safetensors file of floats is borrowed, not copied") {
@@ -208,16 +207,27 @@ TEST_CASE("offsets that overlap or leave gaps are an error") {
             std::to_string(8 + header.size() + 16) + again);
 }
 
-TEST_CASE("a tensor without elements hinders the others only when it is read") {
+TEST_CASE("a tensor without elements is told, and the others are read") {
   const Safetensors tensors =
       parse(safetensors(R"({"a":{"dtype":"F32","shape":[0,2],"data_offsets":[0,0]},)"
                         R"("b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
                         4));
-  CHECK(tensor_is<float>(tensors.read(1), {1}, {0}));
-  CHECK_THROWS_WITH_AS(tensors.read(0),
-                       "the shape [0,2] has an axis of size 0\n  where: header, /a\n"
-                       "  help:  sizes of axes are 1 or more: check what was saved",
-                       Error);
+  CHECK(tensors.names() == std::vector<std::string>{"b"});
+  CHECK(tensor_is<float>(tensors.read(0), {1}, {0}));
+  REQUIRE(tensors.others().size() == 1);
+  CHECK(tensors.others()[0].reason == "no numbers: its shape is [0,2]");
+}
+
+TEST_CASE("lists and words in the metadata are texts") {
+  const Safetensors tensors = parse(
+      safetensors(R"({"__metadata__":{"format":"pt","tokens":"[\"a\",\"b c\"]","words":"the cat"},)"
+                  R"("b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+                  4));
+  REQUIRE(tensors.others().size() == 2);
+  using Texts = std::vector<std::vector<std::string>>;
+  CHECK(tensors.others()[0].name == "tokens");
+  CHECK(tensors.others()[0].texts() == Texts{{"a", "b c"}});
+  CHECK(tensors.others()[1].texts() == Texts{{"the", "cat"}});
 }
 
 TEST_CASE("a file of metadata alone holds no tensors") {

@@ -103,3 +103,46 @@ TEST_CASE("every file of a result is opened as its reader may open files") {
             "\", to which FileAccess::restrict_to confines the files of documents\n" + "  where: " +
             path.string() + ", /tensors/weights/file\n" + "  help:  put a copy of the file there");
 }
+
+TEST_CASE("texts of a file are labels where their number fits") {
+  const TemporaryFolder folder;
+  using Texts = std::vector<std::vector<std::string>>;
+  const auto labels = [&](const std::string& text, std::size_t queries, std::size_t keys) {
+    return ResultReader(folder.write("maps.json", text)).own_labels("maps", queries, keys);
+  };
+  const std::string maps = R"("maps":[[0.5,0.5],[0,1]])";
+  const Labels both = labels(R"({"tokens":["a","b"],)" + maps + "}", 2, 2);
+  CHECK(both.query == Texts{{"a", "b"}});
+  CHECK(both.key == Texts{{"a", "b"}});
+  const Labels keys = labels(R"({"tokens":["a","b"],)" + maps + "}", 3, 2);
+  CHECK(keys.query.empty());
+  CHECK(keys.key == Texts{{"a", "b"}});
+  const Labels sides =
+      labels(R"({"left_text":["a","b"],"right_text":["x","y"],)" + maps + "}", 2, 2);
+  CHECK(sides.query == Texts{{"a", "b"}});
+  CHECK(sides.key == Texts{{"x", "y"}});
+  // Which of two lists is meant is not guessed.
+  const Labels none = labels(R"({"words":["a","b"],"tags":["x","y"],)" + maps + "}", 2, 2);
+  CHECK(none.query.empty());
+  CHECK(none.key.empty());
+}
+
+TEST_CASE("an object with maps of another program is no document, whatever else it says") {
+  const TemporaryFolder folder;
+  const auto is_document = [&](const std::string& text) {
+    return ResultReader(folder.write("maps.json", text)).is_document();
+  };
+  CHECK_FALSE(is_document(R"({"attention":[[[0.5,0.5],[0,1]]]})"));
+  CHECK_FALSE(is_document(R"({"model":"bert","attentions":[[1]],"layer":3})"));
+  CHECK(is_document(R"({"attention":"softmax","scores":[[1]]})"));
+  CHECK(is_document(R"({"model":"bert","text":"a"})"));
+}
+
+TEST_CASE("a known key with a slip in it is refused beside maps, other keys are not") {
+  const TemporaryFolder folder;
+  CHECK(error_from([&] {
+          ResultReader(folder.write("maps.json", R"({"weights":[[1]],"titel":"a"})"));
+        }).starts_with("unknown key \"titel\"\n"));
+  CHECK(ResultReader(folder.write("maps.json", R"({"weights":[[1]],"layer":3})")).names() ==
+        Names{"weights"});
+}

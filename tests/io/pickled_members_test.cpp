@@ -1,0 +1,108 @@
+#include "io/pickled_members.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+#include "attn/io.hpp"
+
+#include "error_from.hpp"
+#include "tensor_is.hpp"
+
+namespace attn {
+namespace {
+
+const std::string files = std::string(ATTN_TEST_DATA) + "/io/files/pickles/";
+
+std::string reason(const TensorFile& file, const std::string& name) {
+  for (const OtherMember& other : file.others()) {
+    if (other.name == name) return other.reason;
+  }
+  return "none of that name";
+}
+
+}  // namespace
+
+TEST_CASE("arrays of NumPy are read from pickles of every protocol") {
+  for (int protocol = 0; protocol < 6; ++protocol) {
+    CAPTURE(protocol);
+    const TensorFile file = TensorFile::open(files + "numpy_" + std::to_string(protocol) + ".pkl");
+    CHECK(file.format() == "pkl");
+    CHECK(file.names() == std::vector<std::string>{"f", "d", "i", "b", "s", "o.0", "n"});
+    CHECK(tensor_is<float>(file.read("f"), {2, 3}, {0.25F, 0.75F, 0, 0.5F, 0.25F, 0.25F}));
+    CHECK(tensor_is<double>(file.read("d"), {2, 3}, {0.25, 0.75, 0, 0.5, 0.25, 0.25}));
+    CHECK(tensor_is<std::int64_t>(file.read("i"), {3}, {0, 1, 2}));
+    CHECK(tensor_is<std::uint8_t>(file.read("b"), {2}, {1, 0}));
+    CHECK(tensor_is<double>(file.read("s"), {}, {0.5}));
+    CHECK(tensor_is<float>(file.read("n"), {2, 2}, {0.25F, 0, 0.5F, 0.25F}));
+    CHECK(file.stored_type("i") == "int16");
+    CHECK(reason(file, "u") == "strings (dtype \"<U3\")");
+    CHECK(reason(file, "text") == "a text");
+    CHECK(reason(file, "o.1") == "None");
+    const auto texts = std::ranges::find(file.others(), "u", &OtherMember::name)->texts();
+    CHECK(texts == std::vector<std::vector<std::string>>{{"a", "b c"}});
+  }
+}
+
+TEST_CASE("tensors of PyTorch are read from pickles without torch.save, of every protocol") {
+  for (int protocol = 0; protocol < 6; ++protocol) {
+    CAPTURE(protocol);
+    const TensorFile file = TensorFile::open(files + "torch_" + std::to_string(protocol) + ".pkl");
+    CHECK(file.names() == std::vector<std::string>{"0", "1"});
+    CHECK(tensor_is<float>(file.read("0"), {2, 3}, {0.25F, 0.75F, 0, 0.5F, 0.25F, 0.25F}));
+    CHECK(tensor_is<float>(file.read("1"), {2, 2}, {0.25F, 0.75F, 0.5F, 0.25F}));
+  }
+}
+
+TEST_CASE("named tuples, outputs of models, defaultdicts and rows of Python are containers") {
+  for (const char* protocol : {"0", "2", "4"}) {
+    CAPTURE(protocol);
+    const TensorFile file = TensorFile::open(files + "named_tuple_" + protocol + ".pkl");
+    CHECK(file.names() == std::vector<std::string>{"0"});
+    CHECK(reason(file, "1") == "texts");
+  }
+  CHECK(TensorFile::open(files + "model_output.pt").names() ==
+        std::vector<std::string>{"last_hidden_state", "attentions.0"});
+  CHECK(TensorFile::open(files + "defaultdict.pt").names() == std::vector<std::string>{"attn.0"});
+  const TensorFile lists = TensorFile::open(files + "lists.pkl");
+  CHECK(lists.names() == std::vector<std::string>{"tensor"});
+  CHECK(tensor_is<double>(lists.read(""), {2, 2}, {0.25, 0.75, 1, 0}));
+}
+
+TEST_CASE("members of a pickle that are no tensors are told with their reasons, and fail alone") {
+  const TensorFile file = TensorFile::open(files + "members.pt");
+  CHECK(file.names() == std::vector<std::string>{"attn", "lr", "np"});
+  CHECK(tensor_is<float>(file.read("attn"), {2, 3}, {0.25F, 0.75F, 0, 0.5F, 0.25F, 0.25F}));
+  CHECK(reason(file, "args") == "a value of argparse.Namespace");
+  CHECK(reason(file, "out") == "a value of pathlib.PurePosixPath");
+  CHECK(reason(file, "c") == "complex numbers (torch.ComplexFloatStorage)");
+  CHECK(reason(file, "e") == "no numbers: its shape is [0,3]");
+  CHECK(reason(file, "f8") == "numbers of the type torch.float8_e4m3fn, which are not read");
+  CHECK(reason(file, "tokens") == "texts");
+  CHECK(reason(file, "n") == "None");
+  CHECK(error_from([&] { file.read("args"); }) ==
+        "\"args\" is no tensor: a value of argparse.Namespace\n  where: " + files +
+            "members.pt\n  help:  name another member, or save this one as an array of numbers");
+}
+
+TEST_CASE("a file of attentions that were not computed says how they are") {
+  CHECK(
+      error_from([] { TensorFile::open(files + "without_attentions.pt"); }) ==
+      "the file holds no tensor that can be read: \"attentions\": 2 times None: a model gives its "
+      "attentions if it is loaded with attn_implementation=\"eager\"\n  where: " +
+          files + "without_attentions.pt\n  help:  save maps as arrays of numbers");
+}
+
+TEST_CASE("sparse tensors are read with their zeros, and values at one place are added") {
+  const TensorFile file = TensorFile::open(files + "sparse.pt");
+  for (const char* name : {"coo", "csr", "csc"}) {
+    CAPTURE(name);
+    CHECK(tensor_is<double>(file.read(name), {2, 3}, {0, 0.5, 0, 0.25, 0, 0.75}));
+  }
+  CHECK(tensor_is<double>(file.read("sum"), {2, 2}, {0, 0.75, 0, 0}));
+}
+
+}  // namespace attn
