@@ -7,6 +7,9 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
+#include "io/other_members.hpp"
+#include "maps/decoding_steps.hpp"
+#include "maps/edge_maps.hpp"
 #include "maps/map_selection.hpp"
 #include "result/tensor_names.hpp"
 #include "support/errors.hpp"
@@ -53,6 +56,7 @@ class LayerSearch {
       return;
     }
     if (names_of_pattern(names, name).empty()) {
+      file.refuse_other(name);
       const std::vector<std::string_view> known(names.begin(), names.end());
       throw input_error(translated("there is no tensor \"{1}\"", name), "MapRequest::name",
                         suggestion(name, known));
@@ -100,7 +104,7 @@ class LayerSearch {
       if (file.is_document() && contents_ != MapContents::mask) throw not_a_result(file.name());
       if (file.only_name() == "" && is_result_name(file.stem())) {
         add(file, {file.stem()});
-      } else if (file.only_name() || contents_ == MapContents::mask) {
+      } else if ((file.only_name() && only_texts(file)) || contents_ == MapContents::mask) {
         add(file, std::vector<std::string>{"weights"});
       } else {
         find_by_values(file);
@@ -119,9 +123,17 @@ class LayerSearch {
     add(file, stack);
   }
 
+  // Whether nothing beside the tensors could have been a map.
+  static bool only_texts(const ResultReader& file) {
+    return std::ranges::all_of(file.others(), [](const OtherMember& other) {
+      return other.plain || other.texts != nullptr;
+    });
+  }
+
   // Adds the tensors of another program whose rows are weights.
   void find_by_values(ResultReader& file) {
     std::vector<std::string> found, tensors;
+    if (find_steps(file)) return;
     if (!file.is_document()) {
       for (const std::string& name : file.names()) {
         try {
@@ -134,16 +146,23 @@ class LayerSearch {
       }
     }
     if (found.empty()) {
+      if (find_edges(file)) return;
+      if (tensors.empty() && !file.others().empty()) {
+        throw no_tensors(file.others()).inside(file.name());
+      }
       if (tensors.empty()) {
         throw input_error(
             translated("there are no weights to draw"), "",
             translated("give a result with weights, {\"weights\": …}, or a file with one tensor"))
             .inside(file.name());
       }
-      throw input_error(translated("there are no weights to draw among {1}", listed(tensors)),
-                        file.name(),
-                        translated("choose a tensor with MapRequest::name, and say what its axes "
-                                   "are with MapRequest::axes if it is a map"));
+      const std::string others =
+          only_texts(file) ? "" : translated("; not read: {1}", others_text(file.others()));
+      throw input_error(
+          translated("there are no weights to draw among {1}", listed(tensors) + others),
+          file.name(),
+          translated("choose a tensor with MapRequest::name, and say what its axes "
+                     "are with MapRequest::axes if it is a map"));
     }
     const std::optional<std::string> pattern = pattern_of(found[0]);
     std::vector<NumberedName> stack;
@@ -158,6 +177,61 @@ class LayerSearch {
     } else {
       add_numbered(file, found, *pattern);
     }
+  }
+
+  // Adds the layers of what a decoding left, each over all steps.
+  bool find_steps(ResultReader& file) {
+    const std::vector<DecodingSteps> all = decoding_steps(file);
+    for (const DecodingSteps& own : all) {
+      if (&own != &all.front()) {
+        for (const auto& step : own.tensors) {
+          found_.left_out.insert(found_.left_out.end(), step.begin(), step.end());
+        }
+        continue;
+      }
+      for (std::size_t layer = 0; layer < own.layers(); ++layer) {
+        FiledLayer& one = found_.layers.emplace_back();
+        one.file = &file;
+        one.tensor = own.tensors[0][layer];
+        one.number = layer;
+        one.place = layer_text(layer, english_);
+        for (const auto& step : own.tensors) one.steps.push_back(step[layer]);
+        one.repeats = own.repeats;
+      }
+      found_.is_stack = true;
+    }
+    if (all.empty()) return false;
+    for (const std::string& name : file.names()) {
+      const bool of_steps = std::ranges::any_of(
+          all, [&](const DecodingSteps& own) { return name.starts_with(own.prefix); });
+      if (!of_steps && has_weights(file, name)) found_.left_out.push_back(name);
+    }
+    return true;
+  }
+
+  static bool has_weights(ResultReader& file, const std::string& name) {
+    try {
+      return has_rows_of_weights(file.numbers(name));
+    } catch (const Error&) {
+      return false;  // one that cannot be read
+    }
+  }
+
+  // Adds the weights of edges of graphs.
+  bool find_edges(ResultReader& file) {
+    const std::vector<EdgeList> lists = edge_lists(file);
+    for (const EdgeList& list : lists) {
+      const std::size_t number = found_.layers.size();
+      const bool several = lists.size() > 1;
+      found_.layers.push_back({&file,
+                               list.weights,
+                               number,
+                               several ? layer_text(number, english_) : std::string(),
+                               {},
+                               list.nodes});
+      found_.is_stack = found_.is_stack || several;
+    }
+    return !lists.empty();
   }
 
   // Orders files of one layer each by the number in which their names differ, if they do.

@@ -36,6 +36,11 @@ struct FiledLayer {
   std::size_t number = 0;                 ///< from 0
   std::string place;                      ///< "Layer 2", if the tensor's name does not say
   std::optional<std::size_t> index = {};  ///< in the tensor's axis of layers
+  std::string nodes = {};  ///< tensor of the nodes of a list of edges, whose weights the tensor is
+  /// Tensors of the steps of a decoding, of which the tensor is the first, and whether they repeat
+  /// rows.
+  std::vector<std::string> steps = {};
+  bool repeats = false;
 };
 
 /// Maps of files that belong together, before their numbers are read.

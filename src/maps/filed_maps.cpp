@@ -12,6 +12,8 @@
 #include "attention/attention_name.hpp"
 #include "document/tensor_source.hpp"
 #include "maps/attention_map.hpp"
+#include "maps/decoding_steps.hpp"
+#include "maps/edge_maps.hpp"
 #include "maps/map_selection.hpp"
 #include "maps/selected_map.hpp"
 #include "result/tensor_names.hpp"
@@ -51,10 +53,8 @@ std::size_t heads_per_group(const ResultReader& file, const Tensor& weights) {
     return heads % *kv_heads == 0 ? heads / *kv_heads : 1;
   }
   std::size_t query_heads = 0, key_heads = 0;
-  for (const auto& [name, shape] : file.shapes()) {
-    if (shape.size() != 4) continue;
-    if (name == "query") query_heads = shape[1];
-    if (name == "key") key_heads = shape[1];
+  for (const auto& [name, shape] : file.shapes({"query", "key"})) {
+    if (shape.size() == 4) (name == "query" ? query_heads : key_heads) = shape[1];
   }
   return key_heads > 0 && query_heads % key_heads == 0 && query_heads > 0 ? query_heads / key_heads
                                                                           : 1;
@@ -166,7 +166,13 @@ Tensor FiledMaps::reshaped(const Tensor& tensor) const {
 
 Tensor FiledMaps::numbers(const FiledLayer& layer) {
   if (read_.file == layer.file && read_.name == layer.tensor) return read_.tensor;
-  Tensor tensor = layer.file->numbers(layer.tensor);
+  Tensor tensor = !layer.nodes.empty() ? map_of_edges(*layer.file, {layer.nodes, layer.tensor})
+                                       : layer.file->numbers(layer.tensor);
+  if (!layer.steps.empty()) {
+    JoinedSteps joined = joined_steps(*layer.file, layer.steps, layer.repeats);
+    tensor = joined.numbers;
+    there_ = joined.there;
+  }
   if (const auto only = layer.file->only_name(); only && !tensor) {
     tensor = layer.file->numbers(*only);
   }
@@ -224,6 +230,9 @@ Labels FiledMaps::labels_of(const AttentionMap& map, ResultReader& file) const {
   }
   if (!map.is_map() || !map.numbers || map.numbers.rank() < 2) return labels;
   const Shape& shape = map.numbers.shape();
+  if (!request_.labels && labels.query.empty() && labels.key.empty()) {
+    return file.own_labels(map.tensor, shape[shape.size() - 2], shape.back());
+  }
   try {
     return fitted(std::move(labels), shape[shape.size() - 2], shape.back(), pointer);
   } catch (const Error& error) {
@@ -243,8 +252,10 @@ AttentionMap FiledMaps::read(const FiledLayer& layer) {
   if (!map.place.empty() && map.name.empty()) map.name = AttentionName("", layer.number, "");
   if (found_.is_stack) map.layer = layer.number;
   map.numbers = arranged(numbers(layer), layer);
-  map.heads_only = has_axis(MapAxis::head) && !has_axis(MapAxis::batch);
-  map.meaning = meaning_of_numbers(map, file);
+  const bool of_edges = !layer.nodes.empty() && map.numbers.rank() == 3;
+  map.heads_only = of_edges || (has_axis(MapAxis::head) && !has_axis(MapAxis::batch));
+  map.meaning = layer.steps.empty() ? meaning_of_numbers(map, file) : TensorMeaning::weights;
+  if (!layer.nodes.empty() && !map.holds_weights()) map.meaning = TensorMeaning::other_map;
   const std::string prefix = prefix_of(tensor);
   if (shows_mask(tensor)) {
     Tensor allowed = file.booleans(allowed_of(tensor));
@@ -261,6 +272,9 @@ AttentionMap FiledMaps::read(const FiledLayer& layer) {
     if (!map.allowed && axes_.empty() && request_.reshape.empty() && map.numbers) {
       map.allowed = file.seen(prefix, map.numbers.shape());
     }
+  }
+  if (!layer.steps.empty() && axes_.empty() && request_.reshape.empty()) {
+    map.allowed = for_each_head(there_, map.numbers.shape()[1]);
   }
   if (contents_ == MapContents::stages) {
     map.scores = arranged(file.numbers(prefix + "scores"), layer);
@@ -378,7 +392,7 @@ std::vector<FiledMaps> all_stacks(const MapFiles& files, const MapRequest& reque
     MapRequest rest = request;
     std::string name = pattern_of(others[0]).value_or(others[0]);
     std::vector<NumberedName> numbered = names_of_pattern(others, name);
-    if (numbered.size() < 2) {
+    if (numbered.size() < 2 || files[0]->holds_sentences()) {
       name = others[0];
       numbered = {{name, 0}};
     }

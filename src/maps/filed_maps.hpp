@@ -80,6 +80,7 @@ class FiledMaps {
     std::string name;
     Tensor tensor;
   } read_;
+  Tensor there_;  ///< keys of the joined steps that were read last
 };
 
 /// All stacks of the files: that of FiledMaps and, each as a stack of its own, the maps that it

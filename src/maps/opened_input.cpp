@@ -36,7 +36,7 @@ bool holds_rows_of_weights(ResultReader& file, const std::string& tensor) {
 }
 
 // Whether the file is a document. An object that names no kind or model is one if the options name
-// a kind, or if nothing in it is a map and no tensor is chosen.
+// a kind, or if nothing in it is a map, by its rows or its key, and no tensor is chosen.
 bool is_computed(const DocumentOptions& options, const MapRequest& maps, ResultReader& file) {
   if (file.is_document()) return true;
   if (!file.is_object()) return false;
@@ -47,9 +47,9 @@ bool is_computed(const DocumentOptions& options, const MapRequest& maps, ResultR
   if (std::any_of(names.begin(), names.end(), is_weights)) return false;
   if (!options.attention.empty()) return true;
   const bool chooses = maps.name || !maps.axes.empty();
-  return !chooses && std::none_of(names.begin(), names.end(), [&](const std::string& name) {
-    return holds_rows_of_weights(file, name);
-  });
+  return !chooses && !file.holds_foreign_tensors() &&
+         std::none_of(names.begin(), names.end(),
+                      [&](const std::string& name) { return holds_rows_of_weights(file, name); });
 }
 
 }  // namespace
