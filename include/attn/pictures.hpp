@@ -59,6 +59,10 @@ struct PlotRequest {
   std::size_t sample = 0, head = 0;  ///< from 0
   PictureFormat format = PictureFormat::png;
   PlotOptions options;
+  /// Picture under the maps, PNG or JPEG, in the place of the file's own: its patches, in so many
+  /// rows and columns, are the last keys. Without the two numbers, the sides of a square.
+  std::optional<std::filesystem::path> image;
+  std::vector<std::size_t> grid;
   bool provenance = false;  ///< whether the picture states what RunOptions::provenance adds
   FileAccess files;         ///< limits of files, and which files may be opened
 };

@@ -168,12 +168,12 @@ std::string alternatives(std::span<const std::string_view> names) {
 namespace {
 
 // Structs whose fields have flags of the same name: RunOptions::valid_lens is --valid-lens.
-constexpr std::string_view structs[]{"AttentionRequest", "BatchOptions",       "BenchRequest",
-                                     "CompareRequest",   "DocumentOptions",    "ExplainOptions",
-                                     "HeadCounting",     "HeadsCorpusOptions", "HeadsOptions",
-                                     "HeadsTable",       "RolloutOptions",     "FileAccess",
-                                     "Limits",           "MapRequest",         "MapSelection",
-                                     "RunOptions",       "ViewOptions",        "WhyOptions"};
+constexpr std::string_view structs[]{
+    "AttentionRequest", "BatchOptions",   "BenchRequest",   "CompareRequest",
+    "DocumentOptions",  "ExplainOptions", "HeadCounting",   "HeadsCorpusOptions",
+    "HeadsOptions",     "HeadsTable",     "RolloutOptions", "FileAccess",
+    "Limits",           "MapRequest",     "MapSelection",   "PlotRequest",
+    "RunOptions",       "ViewOptions",    "WhyOptions"};
 
 // Fields whose flags have other names. A text that is a part of another one comes after it.
 constexpr std::pair<std::string_view, std::string_view> exceptions[]{

@@ -133,6 +133,18 @@ Command plot_command() {
                translated(": of a picture on standard output, or of frames (default png)"));
   add_picture(flags, {request.options, request.maps.selection, request.sample, request.head});
   add_map_source(flags, request.maps, request.head);
+  flags.text(
+      "--image", request.image, "FILE",
+      translated("Picture, PNG or JPEG, whose patches are the last keys, for overlay and grid"));
+  flags.add("--grid", "ROWS,COLUMNS",
+            translated("Rows and columns of its patches (default a square)"),
+            [&request](const std::string& text) {
+              request.grid.clear();
+              for (const std::string& part : listed("--grid", text))
+                request.grid.push_back(whole_number("--grid", part, 1));
+              if (request.grid.size() != 2)
+                throw wrong_value("--grid", text, translated("two numbers, such as 14,14"));
+            });
   add_files(flags, request.files);
   add_common(flags, given->common);
   return command;

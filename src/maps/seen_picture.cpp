@@ -1,14 +1,21 @@
 #include "maps/seen_picture.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "attn/error.hpp"
+
 #include "document/plan.hpp"
+#include "images/resampling.hpp"
 #include "maps/attention_map.hpp"
 #include "models/model_folder.hpp"
 #include "result/result_reader.hpp"
+#include "support/mapped_file.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -74,6 +81,61 @@ std::optional<SeenPicture> picture_of(ResultReader& file) {
   };
   if (!has("image") || !has("grid")) return std::nullopt;
   return seen(file.numbers("image"), file.numbers("grid"));
+}
+
+namespace {
+
+// Rows and columns of a square of patches, before which up to eight tokens stand.
+std::vector<std::size_t> square_of(std::size_t keys) {
+  constexpr std::size_t most_before = 8;
+  const auto side = static_cast<std::size_t>(std::sqrt(static_cast<double>(keys)));
+  if (side > 0 && keys - side * side <= most_before) return {side, side};
+  throw input_error(translated("{1} keys are not the patches of a square", keys),
+                    "PlotRequest::grid", translated("say how many rows and columns there are"));
+}
+
+// The picture in whole patches, [1,3,H,W] from 0 to 1.
+Tensor in_patches(const Pixels& picture, std::size_t rows, std::size_t columns, std::size_t patch,
+                  const Limits& limits) {
+  const Pixels whole =
+      resampled(picture, rows * patch, columns * patch, Resampling::bicubic, limits);
+  const std::size_t count = whole.height * whole.width;
+  std::vector<float> numbers(3 * count);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t colour = 0; colour < 3; ++colour) {
+      numbers[colour * count + i] = static_cast<float>(whole.rgb[3 * i + colour]) / 255.F;
+    }
+  }
+  return Tensor({1, 3, whole.height, whole.width}, std::move(numbers));
+}
+
+}  // namespace
+
+SeenPicture picture_under(const std::filesystem::path& path, const std::vector<std::size_t>& grid,
+                          std::size_t keys, const FileAccess& access) {
+  SeenPicture picture;
+  const std::vector<std::size_t> sides = grid.empty() ? square_of(keys) : grid;
+  picture.rows = sides[0];
+  picture.columns = sides[1];
+  if (picture.rows > keys || picture.columns > keys || picture.patches() > keys) {
+    throw input_error(translated("the map has {1} keys, fewer than the {2} × {3} patches", keys,
+                                 picture.rows, picture.columns),
+                      "PlotRequest::grid",
+                      translated("give the rows and columns of the patches that are keys"));
+  }
+  const auto file = MappedFile::open(FileName::by_user(path), access);
+  try {
+    const Pixels pixels = decode_picture(file->bytes(), access.limits);
+    const std::size_t fitting =
+        std::min(pixels.height / picture.rows, pixels.width / picture.columns);
+    // Coarser patches would show that the picture was stretched.
+    constexpr std::size_t least = 8;
+    picture.patch = std::max(least, fitting);
+    picture.image = in_patches(pixels, picture.rows, picture.columns, picture.patch, access.limits);
+  } catch (const Error& error) {
+    throw error.inside(path.string());
+  }
+  return picture;
 }
 
 void add_picture(AttentionMap& map, const std::optional<SeenPicture>& picture) {

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
+#include <vector>
 
+#include "attn/file_access.hpp"
 #include "attn/tensor.hpp"
 
 namespace attn {
@@ -29,6 +32,13 @@ std::optional<SeenPicture> picture_of(const Plan& plan);
 /// Pictures of a result, its tensors "image" and "grid"; absent if it has none. Throws Error(input)
 /// naming the file.
 std::optional<SeenPicture> picture_of(ResultReader& file);
+
+/// The picture of a file for maps of so many keys, whose last ones are its patches. The picture is
+/// stretched to whole patches. `grid` has the rows and columns of patches; empty = a square, before
+/// which tokens such as [CLS] may stand. Throws Error(file), or Error(input) for a grid that does
+/// not fit.
+SeenPicture picture_under(const std::filesystem::path& path, const std::vector<std::size_t>& grid,
+                          std::size_t keys, const FileAccess& access);
 
 /// Gives a map the pictures if their patches are its keys.
 void add_picture(AttentionMap& map, const std::optional<SeenPicture>& picture);

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -12,6 +13,7 @@
 #include "attn/pictures.hpp"
 
 #include "attention/attention_name.hpp"
+#include "io/other_members.hpp"
 #include "maps/filed_maps.hpp"
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
@@ -86,21 +88,31 @@ std::vector<AttentionMap> read_steps(FiledMaps stack) {
   return steps;
 }
 
-// Adds the maps of the request's files to the drawing, each layer by itself where the kind of
+// Adds the maps of the request's file to the drawing, each layer by itself where the kind of
 // picture shows all. Returns the names of the tensors that are left out. Throws Error(input) or
 // Error(file) naming the file.
-std::vector<std::string> read_maps(const PlotRequest& request, const FileAccess& access,
-                                   Drawing& drawing) {
+std::vector<std::string> read_maps(const PlotRequest& request,
+                                   const std::shared_ptr<ResultReader>& file,
+                                   const FileAccess& access, Drawing& drawing) {
   const PictureKind& kind = picture_kind(request.kind);
   using Shows = PictureKind::Shows;
   if ((kind.shows == Shows::mask || kind.shows == Shows::sizes) && !request.maps.others.empty()) {
     throw Error(ErrorKind::usage, translated("more than one file to draw given"),
                 "MapRequest::others", translated("give one: only weights can be in several files"));
   }
-  const auto file = std::make_shared<ResultReader>(request.input, access);
   const auto add = [&](std::vector<AttentionMap> maps) {
     std::optional<SeenPicture> picture;
-    if (kind.shows_picture()) picture = picture_of(*file);
+    if (request.image) {
+      if (!kind.shows_picture()) {
+        throw Error(ErrorKind::usage,
+                    translated("no picture is shown under maps by the kind {1}", kind.info.name),
+                    "PlotRequest::image", translated("draw {1} or {2}", "overlay", "grid"));
+      }
+      const Shape& shape = maps.front().numbers.shape();
+      picture = picture_under(*request.image, request.grid, shape.back(), access);
+    } else if (kind.shows_picture()) {
+      picture = picture_of(*file);
+    }
     for (AttentionMap& map : maps) {
       add_picture(map, picture);
       drawing.of.emplace_back().map = std::move(map);
@@ -174,6 +186,17 @@ std::string left_out_text(const std::vector<std::string>& tensors) {
   return translated("the picture leaves out {1}: name one of them to draw it", names);
 }
 
+// What the file holds besides tensors, but for lone values, and texts that are labels.
+std::optional<std::string> others_warning(const ResultReader& file, const AttentionMap& map) {
+  std::vector<OtherMember> others = file.others();
+  if (!map.labels.query.empty() || !map.labels.key.empty()) {
+    std::erase_if(others, [](const OtherMember& other) { return other.texts != nullptr; });
+  }
+  std::erase_if(others, [](const OtherMember& other) { return other.plain; });
+  if (others.empty()) return std::nullopt;
+  return translated("not read: {1}", others_text(others));
+}
+
 Drawing drawing_of(const PlotRequest& request) {
   return {{},
           {},
@@ -215,7 +238,7 @@ std::vector<Picture> plotted(const PlotRequest& request, FileAccess access,
   std::vector<std::string> left_out;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     one.input = paths[i];
-    left_out = read_maps(one, access, drawing);
+    left_out = read_maps(one, std::make_shared<ResultReader>(one.input, access), access, drawing);
     drawing.of.back().column = names[i];
   }
   if (request.provenance) drawing.options.figure.provenance = provenance.text();
@@ -259,10 +282,13 @@ Heatmap read_heatmap(const PlotRequest& request, std::vector<std::string>* warni
     PlotRequest heatmap = request;
     heatmap.kind = PlotKind::heatmap;
     Drawing drawing = drawing_of(request);
-    read_maps(heatmap, access, drawing);
+    const auto file = std::make_shared<ResultReader>(request.input, access);
+    read_maps(heatmap, file, access, drawing);
     const AttentionMap& map = drawing.of[0].map;
     try {
       if (warnings) {
+        if (auto warning = others_warning(*file, map); !request.maps.name && warning)
+          warnings->push_back(std::move(*warning));
         if (auto warning = merging_warning(map, drawing.choice))
           warnings->push_back(std::move(*warning));
       }
