@@ -13,6 +13,7 @@
 #include "compare/compared_tensors.hpp"
 #include "document/tensor_source.hpp"
 #include "io/json_tensor.hpp"
+#include "io/other_members.hpp"
 #include "io/raw_array.hpp"
 #include "maps/attention_map.hpp"
 #include "pictures/drawing.hpp"
@@ -172,6 +173,13 @@ class ComparedFile {
   }
 
   NamesInFile known_names() const { return {names(), path_ == "-" ? "" : path_.stem().string()}; }
+
+  /// Throws Error(input) with the reason if a member of that name is no tensor.
+  void refuse_other(const std::string& name) const {
+    for (const OtherMember& other : json_ ? json_->others() : tensors_->others()) {
+      if (other.name == name) throw not_a_tensor(other).inside(name_);
+    }
+  }
 
   /// Throws Error(input) if the file is an input document, which has no results.
   void refuse_document() const {
@@ -364,6 +372,10 @@ Comparison compared(const CompareRequest& given, FileAccess access) {
   if (!request.layout_b.empty()) check_layout(request.layout_b, "CompareRequest::layout_b");
   ComparedFile a(request.a, access, request.layout, "CompareRequest::layout");
   ComparedFile b(request.b, access, request.layout_b, "CompareRequest::layout_b");
+  for (const std::string& wanted : request.only) {
+    a.refuse_other(wanted);
+    b.refuse_other(wanted);
+  }
   Comparison comparison;
   comparison.a = name_of(request.a);
   comparison.b = name_of(request.b);

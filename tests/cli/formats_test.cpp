@@ -109,6 +109,70 @@ TEST_CASE("a pickle that would start a program is refused, and nothing is called
   CHECK_FALSE(fs::exists(folder / "oops"));
 }
 
+TEST_CASE("a member that is no tensor fails only where it is named, by every command") {
+  const std::string file = std::string(ATTN_TEST_DATA) + "/io/files/pickles/members.pt";
+  const TemporaryFolder folder;
+  const std::vector<std::vector<std::string>> commands{
+      {"show", file},
+      {"heads", file},
+      {"explain", file, "--query", "0"},
+      {"plot", "heatmap", file, "--dpi", "30", "--out", "a.png"},
+      {"plot", "grid", file, "--dpi", "30", "--out", "b.png"},
+      {"view", file, "--out", "c.html"}};
+  for (std::vector<std::string> words : commands) {
+    CAPTURE(words[0]);
+    CHECK(attn_cli(words, folder.path()).exit_code == 0);
+    words.insert(words.end(), {"--name", "args"});
+    const Outcome named = attn_cli(words, folder.path());
+    CHECK(named.exit_code == 3);
+    CHECK(named.errors.starts_with(
+        "attn-cli: \"args\" is no tensor: a value of argparse.Namespace\n"));
+  }
+  CHECK(attn_cli({"compare", file, file}, folder.path()).exit_code == 0);
+  CHECK(attn_cli({"compare", file, file, "--only", "args"}, folder.path())
+            .errors.starts_with("attn-cli: \"args\" is no tensor: a value of argparse.Namespace"));
+  const Outcome shown = attn_cli({"show", file}, folder.path());
+  CHECK(shown.errors.starts_with(
+      "attn-cli: warning: not read: \"args\": a value of argparse.Namespace; \"out\": a value of "
+      "pathlib.PurePosixPath; \"c\": complex numbers (torch.ComplexFloatStorage); "));
+  CHECK(shown.output.find("a") != std::string::npos);
+}
+
+TEST_CASE("comma-separated files that a run writes are maps for the other commands") {
+  const TemporaryFolder folder;
+  folder.write("d.json", R"({"attention":"softmax","scores":[[0,1,2],[2,1,0]]})");
+  CHECK(attn_cli({"run", "d.json", "--tensors", "csv", "--plots", "none", "--out", "r"},
+                 folder.path())
+            .exit_code == 0);
+  CHECK(attn_cli({"run", "d.json", "--tensors", "npy", "--plots", "none", "--out", "n"},
+                 folder.path())
+            .exit_code == 0);
+  CHECK(attn_cli({"show", "r/weights.csv"}, folder.path()).exit_code == 0);
+  CHECK(attn_cli({"compare", "r/weights.csv", "n/weights.npy"}, folder.path()).exit_code == 0);
+}
+
+TEST_CASE("maps of any file are drawn over a picture") {
+  const TemporaryFolder folder;
+  const std::string picture = (fs::path(ATTN_DATA) / "shapes" / "blue_star.png").string();
+  folder.write("maps.json", R"({"weights":[[0.2,0.2,0.2,0.2,0.2],[0.6,0.1,0.1,0.1,0.1]]})");
+  const auto plot = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"plot",  "overlay",  "maps.json", "--dpi", "40",
+                                   "--out", "over.png", "--image",   picture};
+    words.insert(words.end(), more.begin(), more.end());
+    return attn_cli(words, folder.path());
+  };
+  CHECK(plot({}).exit_code == 0);
+  CHECK(plot({"--grid", "1,4"}).exit_code == 0);
+  const Outcome many = plot({"--grid", "2,3"});
+  CHECK(many.exit_code == 3);
+  CHECK(many.errors ==
+        "attn-cli: the map has 5 keys, fewer than the 2 × 3 patches\n  where: --grid\n"
+        "  help:  give the rows and columns of the patches that are keys\n");
+  const Outcome heatmap = attn_cli(
+      {"plot", "heatmap", "maps.json", "--out", "h.png", "--image", picture}, folder.path());
+  CHECK(heatmap.exit_code == 2);
+}
+
 TEST_CASE("a model in a GGUF file is described and run from its text") {
   const fs::path model = data / "models" / "formats" / "llama_sentencepiece" / "model.gguf";
   const TemporaryFolder folder;
