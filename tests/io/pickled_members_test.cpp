@@ -15,7 +15,7 @@
 namespace attn {
 namespace {
 
-const std::string files = std::string(ATTN_TEST_DATA) + "/io/files/pickles/";
+const std::string pickles = std::string(ATTN_TEST_DATA) + "/io/files/pickles/";
 
 std::string reason(const TensorFile& file, const std::string& name) {
   for (const OtherMember& other : file.others()) {
@@ -29,7 +29,8 @@ std::string reason(const TensorFile& file, const std::string& name) {
 TEST_CASE("arrays of NumPy are read from pickles of every protocol") {
   for (int protocol = 0; protocol < 6; ++protocol) {
     CAPTURE(protocol);
-    const TensorFile file = TensorFile::open(files + "numpy_" + std::to_string(protocol) + ".pkl");
+    const TensorFile file =
+        TensorFile::open(pickles + "numpy_" + std::to_string(protocol) + ".pkl");
     CHECK(file.format() == "pkl");
     CHECK(file.names() == std::vector<std::string>{"f", "d", "i", "b", "s", "o.0", "n"});
     CHECK(tensor_is<float>(file.read("f"), {2, 3}, {0.25F, 0.75F, 0, 0.5F, 0.25F, 0.25F}));
@@ -50,7 +51,8 @@ TEST_CASE("arrays of NumPy are read from pickles of every protocol") {
 TEST_CASE("tensors of PyTorch are read from pickles without torch.save, of every protocol") {
   for (int protocol = 0; protocol < 6; ++protocol) {
     CAPTURE(protocol);
-    const TensorFile file = TensorFile::open(files + "torch_" + std::to_string(protocol) + ".pkl");
+    const TensorFile file =
+        TensorFile::open(pickles + "torch_" + std::to_string(protocol) + ".pkl");
     CHECK(file.names() == std::vector<std::string>{"0", "1"});
     CHECK(tensor_is<float>(file.read("0"), {2, 3}, {0.25F, 0.75F, 0, 0.5F, 0.25F, 0.25F}));
     CHECK(tensor_is<float>(file.read("1"), {2, 2}, {0.25F, 0.75F, 0.5F, 0.25F}));
@@ -60,20 +62,20 @@ TEST_CASE("tensors of PyTorch are read from pickles without torch.save, of every
 TEST_CASE("named tuples, outputs of models, defaultdicts and rows of Python are containers") {
   for (const char* protocol : {"0", "2", "4"}) {
     CAPTURE(protocol);
-    const TensorFile file = TensorFile::open(files + "named_tuple_" + protocol + ".pkl");
+    const TensorFile file = TensorFile::open(pickles + "named_tuple_" + protocol + ".pkl");
     CHECK(file.names() == std::vector<std::string>{"0"});
     CHECK(reason(file, "1") == "texts");
   }
-  CHECK(TensorFile::open(files + "model_output.pt").names() ==
+  CHECK(TensorFile::open(pickles + "model_output.pt").names() ==
         std::vector<std::string>{"last_hidden_state", "attentions.0"});
-  CHECK(TensorFile::open(files + "defaultdict.pt").names() == std::vector<std::string>{"attn.0"});
-  const TensorFile lists = TensorFile::open(files + "lists.pkl");
+  CHECK(TensorFile::open(pickles + "defaultdict.pt").names() == std::vector<std::string>{"attn.0"});
+  const TensorFile lists = TensorFile::open(pickles + "lists.pkl");
   CHECK(lists.names() == std::vector<std::string>{"tensor"});
   CHECK(tensor_is<double>(lists.read(""), {2, 2}, {0.25, 0.75, 1, 0}));
 }
 
 TEST_CASE("members of a pickle that are no tensors are told with their reasons, and fail alone") {
-  const TensorFile file = TensorFile::open(files + "members.pt");
+  const TensorFile file = TensorFile::open(pickles + "members.pt");
   CHECK(file.names() == std::vector<std::string>{"attn", "lr", "np"});
   CHECK(tensor_is<float>(file.read("attn"), {2, 3}, {0.25F, 0.75F, 0, 0.5F, 0.25F, 0.25F}));
   CHECK(reason(file, "args") == "a value of argparse.Namespace");
@@ -84,20 +86,20 @@ TEST_CASE("members of a pickle that are no tensors are told with their reasons, 
   CHECK(reason(file, "tokens") == "texts");
   CHECK(reason(file, "n") == "None");
   CHECK(error_from([&] { file.read("args"); }) ==
-        "\"args\" is no tensor: a value of argparse.Namespace\n  where: " + files +
+        "\"args\" is no tensor: a value of argparse.Namespace\n  where: " + pickles +
             "members.pt\n  help:  name another member, or save this one as an array of numbers");
 }
 
 TEST_CASE("a file of attentions that were not computed says how they are") {
   CHECK(
-      error_from([] { TensorFile::open(files + "without_attentions.pt"); }) ==
+      error_from([] { TensorFile::open(pickles + "without_attentions.pt"); }) ==
       "the file holds no tensor that can be read: \"attentions\": 2 times None: a model gives its "
       "attentions if it is loaded with attn_implementation=\"eager\"\n  where: " +
-          files + "without_attentions.pt\n  help:  save maps as arrays of numbers");
+          pickles + "without_attentions.pt\n  help:  save maps as arrays of numbers");
 }
 
 TEST_CASE("sparse tensors are read with their zeros, and values at one place are added") {
-  const TensorFile file = TensorFile::open(files + "sparse.pt");
+  const TensorFile file = TensorFile::open(pickles + "sparse.pt");
   for (const char* name : {"coo", "csr", "csc"}) {
     CAPTURE(name);
     CHECK(tensor_is<double>(file.read(name), {2, 3}, {0, 0.5, 0, 0.25, 0, 0.75}));
