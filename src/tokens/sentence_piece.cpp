@@ -404,7 +404,7 @@ TextTemplate template_of(const Kind& kind, const TokenizerConfig& config,
 
 }  // namespace
 
-SentencePieceModel::SentencePieceModel(std::string_view bytes) {
+SentencePieceModel::SentencePieceModel(std::string_view bytes, bool no_prefix) {
   constexpr std::size_t most = std::size_t{64} << 20;
   if (bytes.size() > most) {
     throw input_error(translated("the file has {1} bytes, more than 64 MiB", bytes.size()), "",
@@ -422,6 +422,8 @@ SentencePieceModel::SentencePieceModel(std::string_view bytes) {
   // bytes to fall back to it lists them, and they are joined in cut().
   const bool own_bytes = has_bytes(bytes);
   if (!own_bytes) model += bytes_for_unknown();
+  // normalizer_spec { add_dummy_prefix: false }; what comes last counts.
+  if (no_prefix) model += std::string("\x1a\x02\x18\x00", 4);
   auto processor = std::make_shared<sentencepiece::SentencePieceProcessor>();
   if (size_ == 0 || !loads(*processor, model)) throw no_model();
   // A field of a piece's number and another form counts above, and is no piece for the library.
@@ -503,8 +505,10 @@ std::optional<TokenizerParts> parts_from_sentence_piece(const TokenizerFiles& fi
     }
     tokens = in_file("vocab.json", [&] { return read_vocab_json(*files.vocab_json); });
   }
+  const bool no_prefix =
+      in_file(tokenizer_config_name, [&] { return !config.boolean("add_prefix_space", true); });
   SentencePieceModel model = in_file(files.sentencepiece_name, [&] {
-    SentencePieceModel own(*files.sentencepiece);
+    SentencePieceModel own(*files.sentencepiece, no_prefix);
     if (tokens->size() == 0) own.number_pieces(numbered(own, kind->numbering, *tokens));
     return own;
   });
@@ -515,7 +519,8 @@ std::optional<TokenizerParts> parts_from_sentence_piece(const TokenizerFiles& fi
       return normalizers_of(config, kind->around == Around::bert);
     });
   }
-  parts.written.byte_tokens = parts.written.drops_first_space = true;
+  parts.written.byte_tokens = true;
+  parts.written.drops_first_space = !no_prefix;
   parts.written.replacements.push_back({RegularExpression::literal("\u2581"), " "});
   parts.added = added_of(*kind, config, *parts.tokens, parts.normalizers);
   parts.around = template_of(*kind, config, parts, files.sentencepiece_name);

@@ -154,7 +154,8 @@ struct UnigramModel {
 class SentencePieceModel {
  public:
   /// Throws Error(input) if the bytes are no such model, or more than 64 MiB.
-  explicit SentencePieceModel(std::string_view bytes);
+  /// With `no_prefix` no space is put before a text, whatever the file says.
+  explicit SentencePieceModel(std::string_view bytes, bool no_prefix = false);
 
   /// The pieces, by the model's own numbers.
   std::size_t size() const;

@@ -80,6 +80,13 @@ TokenizerChanges::TokenizerChanges(const TokenizerFiles& files) : config_(files)
     prefix_ = config_.optional_boolean("add_prefix_space");
     splits_special_ = config_.boolean("split_special_tokens", false);
   });
+  std::string unknown;
+  for (const std::string& key : config_.unknown_keys()) {
+    unknown += (unknown.empty() ? "" : ", ") + in_quotes(key);
+  }
+  if (unknown.empty()) return;
+  warnings_.push_back(
+      translated("keys of tokenizer_config.json are not known and change nothing: {1}", unknown));
 }
 
 JsonValue TokenizerChanges::normalizer(JsonValue own) const {

@@ -79,6 +79,38 @@ std::optional<std::string> TokenizerConfig::token(std::string_view key) const {
   });
 }
 
+std::vector<std::string> TokenizerConfig::unknown_keys() const {
+  constexpr auto known = std::to_array<std::string_view>(
+      {// Read here, or of classes whose stages are the file's.
+       "tokenizer_class", "add_prefix_space", "split_special_tokens", "do_lower_case",
+       "strip_accents", "tokenize_chinese_chars", "do_basic_tokenize", "never_split",
+       "added_tokens_decoder", "additional_special_tokens", "extra_special_tokens", "add_bos_token",
+       "add_eos_token", "src_lang", "tgt_lang", "legacy", "sp_model_kwargs", "remove_space",
+       "keep_accents", "trim_offsets", "extra_ids", "vocab_type", "split_by_punct", "offset",
+       "language_codes", "source_lang", "target_lang", "separate_vocabs", "wordpieces_prefix",
+       "clean_text", "suffix_tokens", "prefix_tokens", "model_specific_special_tokens",
+       // Of files, batches, texts that are written, and conversations.
+       "name_or_path", "_name_or_path", "special_tokens_map_file", "tokenizer_file", "vocab_file",
+       "merges_file", "init_inputs", "auto_map", "processor_class", "feature_extractor_type",
+       "image_processor_type", "backend", "is_local", "local_files_only", "device", "device_map",
+       "model_max_length", "max_len", "max_length", "padding", "padding_side", "truncation",
+       "truncation_side", "truncation_strategy", "stride", "pad_to_multiple_of",
+       "pad_token_type_id", "model_input_names", "return_token_type_ids", "return_tensors",
+       "clean_up_tokenization_spaces",
+       "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output",
+       "spaces_between_special_tokens", "errors", "decoder", "chat_template", "response_schema",
+       "response_template", "chat_control_tokens", "use_default_system_prompt", "verbose",
+       "use_fast", "from_slow", "revision", "task_specific_params", "max_model_input_sizes",
+       "do_sample", "tokenizer_type", "transformers_version", "added_tokens_file", "_commit_hash",
+       "bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id"});
+  std::vector<std::string> unknown;
+  for (const JsonMember& member : root_.members()) {
+    if (member.key.ends_with("_token") || std::ranges::count(known, member.key) > 0) continue;
+    if (!member.value.is(JsonValue::Type::null)) unknown.push_back(member.key);
+  }
+  return unknown;
+}
+
 bool TokenizerConfig::lists_tokens() const {
   return present_in(root_, "added_tokens_decoder");
 }

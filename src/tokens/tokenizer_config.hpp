@@ -64,6 +64,8 @@ class TokenizerConfig {
   /// The tokens that count beside those of a tokenizer.json: those of "added_tokens_decoder", else
   /// those of added_tokens.json, in the order of the ids that these state.
   std::vector<std::pair<TokenId, AddedToken>> beside_tokenizer_json() const;
+  /// The keys of tokenizer_config.json that nothing reads and that are not known to change nothing.
+  std::vector<std::string> unknown_keys() const;
   /// The special tokens that keys name: "bos_token" and its like, then those of other keys and of
   /// lists.
   std::vector<AddedToken> special_tokens() const;

@@ -229,9 +229,8 @@ TokenizerParts bert_parts(const Vocabulary& vocabulary, const BertSettings& sett
 TokenizerParts parts_from_files(const TokenizerFiles& files) {
   if (files.tokenizer_json) {
     TokenizerChanges changes(files);
-    return in_file("tokenizer.json", [&] {
-      return read_tokenizer_json(*files.tokenizer_json, std::move(changes));
-    });
+    return in_file("tokenizer.json",
+                   [&] { return read_tokenizer_json(*files.tokenizer_json, std::move(changes)); });
   }
   if (auto parts = parts_from_sentence_piece(files)) return std::move(*parts);
   if (files.vocab_json && files.merges_txt) return parts_from_merges(files);

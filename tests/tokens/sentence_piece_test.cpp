@@ -110,6 +110,12 @@ TEST_CASE("texts that a SentencePiece model tests itself by are not cut while it
         ids_of(Folder("unigram.model"), "a", std::nullopt, false));
 }
 
+TEST_CASE("a configuration without a space before texts takes away the model's") {
+  Folder folder("bpe.model");
+  folder.files.tokenizer_config = R"({"add_prefix_space": false})";
+  CHECK(ids_of(folder, "the hello", std::nullopt, false) == Ids{415, 262, 413, 262, 424, 299});
+}
+
 TEST_CASE("tokens of a SentencePiece model say which bytes and which words they stand for") {
   const Folder folder("bpe.model");
   const auto tokens =

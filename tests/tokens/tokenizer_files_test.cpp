@@ -178,6 +178,8 @@ TEST_CASE("what a configuration and tokenizer.json leave open is said") {
   CHECK(said("{}").empty());
   CHECK(said(R"({"added_tokens_decoder": {"9": {"content": "<c>"}}})") ==
         "tokenizer_config.json gives the token \"<c>\" the id 9, but with tokenizer.json it has 8");
+  CHECK(said(R"({"cuts_twice": 1, "model_max_length": 8, "image_token": "a", "x": null})") ==
+        "keys of tokenizer_config.json are not known and change nothing: \"cuts_twice\"");
   CHECK(
       said(R"({"add_bos_token": true})") ==
       "\"add_bos_token\": true in tokenizer_config.json is not what tokenizer.json does, which is "
