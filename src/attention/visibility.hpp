@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -40,6 +41,12 @@ std::span<const HidingPart* const> hiding_parts() noexcept;
 /// Whether `where` compares rows of queries and keys. Throws Error(input) if it is no truth for
 /// these sizes.
 bool compares_rows(const Mask& mask, const Geometry& geometry);
+
+/// The shape in which all elements of a tensor of another shape broadcast against the weights: its
+/// axes in their order, the last being the keys, some of size 1 left out or put between, and
+/// samples and heads apart where the first of three axes has both. The first axis that fits is
+/// taken. Absent if there is none.
+std::optional<Shape> fitting_shape(const Shape& shape, const Geometry& geometry);
 
 /// The places of the queries among the keys. They are known before queries are rotated, and so
 /// before a mask can compare them.

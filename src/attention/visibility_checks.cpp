@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -43,6 +45,32 @@ void check_numbers(const Mask& mask) {
 }
 
 }  // namespace
+
+std::optional<Shape> fitting_shape(const Shape& shape, const Geometry& geometry) {
+  const Shape axes = geometry.weights_shape();
+  if (shape.empty() || shape.back() != axes.back()) return std::nullopt;
+  Shape sizes;  // of the axes before the keys
+  std::copy_if(shape.begin(), shape.end() - 1, std::back_inserter(sizes),
+               [](std::size_t size) { return size != 1; });
+  const auto placed = [&]() -> std::optional<Shape> {
+    Shape result(axes.size(), 1);
+    result.back() = axes.back();
+    std::size_t axis = 0;
+    for (const std::size_t size : sizes) {
+      while (axis + 1 < axes.size() && axes[axis] != size) ++axis;
+      if (axis + 1 >= axes.size()) return std::nullopt;
+      result[axis++] = size;
+    }
+    return result;
+  };
+  if (std::optional<Shape> found = placed()) return found;
+  const bool both = geometry.batch_axis && geometry.head_axis && shape.size() == 3 &&
+                    !sizes.empty() && sizes[0] == geometry.batch * geometry.heads;
+  if (!both) return std::nullopt;
+  sizes[0] = geometry.heads;
+  sizes.insert(sizes.begin(), geometry.batch);
+  return placed();
+}
 
 QueryPlaces::QueryPlaces(const Mask& mask, const Geometry& geometry)
     : padding_(mask.padding),
@@ -210,11 +238,16 @@ Visibility::Broadcast Visibility::broadcast(const Tensor& tensor, DType dtype,
     stride *= size;
   }
   if (!fits) {
-    throw input_error(
-        translated("{1} {2} does not broadcast against the weights {3}", name, text(shape),
-                   text(axes)),
-        std::string("/mask/") + name,
-        translated("each axis, counted from the last, must be 1 or that of the weights"));
+    const std::optional<Shape> better = fitting_shape(shape, geometry);
+    const std::string help =
+        better ? translated(
+                     "write \"reshape\": {1}, or give each axis, counted from the last, the "
+                     "size 1 or that of the weights",
+                     text(*better))
+               : translated("each axis, counted from the last, must be 1 or that of the weights");
+    throw input_error(translated("{1} {2} does not broadcast against the weights {3}", name,
+                                 text(shape), text(axes)),
+                      std::string("/mask/") + name, help);
   }
   result.tensor = tensor.converted(dtype);
   const std::size_t rank = axes.size();

@@ -20,8 +20,9 @@ namespace {
 
 constexpr std::string_view write_causal = to_translate("write \"mask\": {\"causal\": true}");
 constexpr std::string_view write_mask = to_translate(
-    "write \"mask\": {\"allow\": …} of 1 where a key is seen, {\"block\": …} of 1 where it is not, "
-    "or {\"bias\": …} of numbers that are added to the scores");
+    "write \"mask\": {\"keep\": …} of 1 where a key is seen, [B,Lk] or [B,Lq,Lk], {\"allow\": …} "
+    "likewise for the weights' shape, {\"block\": …} of 1 where it is not, or {\"bias\": …} of "
+    "numbers that are added to the scores");
 constexpr std::string_view write_padding = to_translate(
     "write \"valid_lens\", the number of valid keys of each sample, or \"mask\": {\"padding\": …}");
 constexpr std::string_view write_heads = to_translate("write \"heads\"");
@@ -77,7 +78,6 @@ constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
     {"window_size", write_window},
     {"sliding_window", write_window},
     {"attn_mask", write_mask},
-    {"attention_mask", write_mask},
     {"attn_bias", write_mask},
     {"attention_bias", write_mask},
     {"src_mask", write_mask},
@@ -203,6 +203,7 @@ constexpr std::pair<std::string_view, std::string_view> inner_keys[]{
     {"dilation", "mask"},
     {"fill", "mask"},
     {"global", "mask"},
+    {"keep", "mask"},
     {"padding", "mask"},
     {"prefix", "mask"},
     {"where", "mask"},

@@ -135,7 +135,7 @@ constexpr Schema tensor = FieldType<Tensor>::schema, text = FieldType<std::strin
                  truth = FieldType<bool>::schema, count = FieldType<std::size_t>::schema,
                  positive_number = R"("type": "number", "exclusiveMinimum": 0)";
 
-constexpr std::array<DocumentKey, 69> keys{{
+constexpr std::array<DocumentKey, 70> keys{{
     {"attention", all,
      to_translate("the kind of attention, or a list of kinds; \"model\" where a model is given"),
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
@@ -209,6 +209,8 @@ constexpr std::array<DocumentKey, 69> keys{{
     {"parameters", learned, to_translate("learned weights"), R"("$ref": "#/$defs/parameters")"},
     {"mask", tensors, to_translate("which keys each query sees"), R"("$ref": "#/$defs/mask")",
      Reading::by_name, nullptr, true},
+    {"attention_mask", tensors,
+     to_translate("mask.keep by its name in transformers: 1 or true = seen"), tensor},
     {"valid_lens", tensors, to_translate("how many leading keys are valid, [B] or [B,Lq]"), tensor},
     {"memory_mask", decoder, to_translate("the mask of a decoder layer's cross-attention"),
      R"("$ref": "#/$defs/mask")", Reading::by_name, nullptr, true},

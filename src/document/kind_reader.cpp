@@ -6,7 +6,6 @@
 
 #include "attn/error.hpp"
 
-#include "document/mask_reader.hpp"
 #include "document/paged_keys.hpp"
 #include "io/json_value.hpp"
 #include "support/translated.hpp"
@@ -240,13 +239,16 @@ class KindReader {
   }
 
   void read_masks() {
-    parts_.options.mask =
-        read_mask(parts_.find("mask"), parts_.find("valid_lens"), "/mask", "/valid_lens",
-                  parts_.numbers(), parts_.tensors, parts_.problems, parts_.plan.warnings);
-    parts_.transformer.memory_mask =
-        read_mask(parts_.find("memory_mask"), parts_.find("memory_valid_lens"), "/memory_mask",
-                  "/memory_valid_lens", parts_.numbers(), parts_.tensors, parts_.problems,
-                  parts_.plan.warnings);
+    const auto read = [&](const MaskSource& source) {
+      return read_mask(source, parts_.numbers(), parts_.tensors, parts_.problems,
+                       parts_.plan.warnings);
+    };
+    parts_.mask = read({parts_.find("mask"), parts_.find("valid_lens"), "/mask", "/valid_lens",
+                        parts_.find("attention_mask")});
+    parts_.memory_mask = read({parts_.find("memory_mask"), parts_.find("memory_valid_lens"),
+                               "/memory_mask", "/memory_valid_lens"});
+    parts_.options.mask = parts_.mask;
+    parts_.transformer.memory_mask = parts_.memory_mask;
     // Positions behind the end of a sequence are padding, in the mask of the attention whose keys
     // they are.
     const Tensor& past = parts_.states.past_key;

@@ -7,6 +7,7 @@
 
 #include "document/document.hpp"
 #include "document/keys.hpp"
+#include "document/mask_reader.hpp"
 #include "document/parameters.hpp"
 #include "document/plan.hpp"
 #include "document/tensor_source.hpp"
@@ -22,6 +23,7 @@ struct DocumentParts : PlainValues {
   TensorSource& tensors;
   Tensor scores = {};
   LearnedWeights learned = {};
+  ReadMask mask = {}, memory_mask = {};  ///< as the document gives them
   std::optional<TokenStates> first = {},
                              second = {};  ///< hidden states of the query's and of the key's tokens
   /// Whether the memory, and the labels of the keys, are for other kinds of the document's list,

@@ -147,7 +147,7 @@ std::string outside_window(const Mask& mask) {
 struct Part {
   MaskPart part;
   Schema schema;
-  void (*read)(const JsonValue& value, const PartValue& from, Mask& mask);
+  void (*read)(const JsonValue& value, const PartValue& from, ReadMask& mask);
   /// Its words in a list of the mask's parts; empty if the mask does not have it.
   std::string (*words)(const Mask& mask);
   /// The keys that it lets one query see; empty if the mask does not have it or it hides none.
@@ -229,15 +229,26 @@ std::string valid_lens_sentence(const Mask& mask, const MaskedQuery& query) {
 
 // Reads a part that is one boolean tensor.
 template <Tensor Mask::*tensor>
-void read_booleans(const JsonValue& value, const PartValue& from, Mask& mask) {
+void read_booleans(const JsonValue& value, const PartValue& from, ReadMask& mask) {
   mask.*tensor = from.tensors.read(value, DType::boolean, from.at);
+}
+
+// Under any of its names.
+void read_keep(const JsonValue& value, const PartValue& from, ReadMask& mask) {
+  if (!mask.keep_at.empty()) {
+    throw input_error(translated("{1} is given twice: it is another name of {2}",
+                                 shown_place(from.at), mask.keep_name()),
+                      from.at, translated("leave one of them out"));
+  }
+  mask.keep = from.tensors.read(value, from.dtype, from.at);
+  mask.keep_at = from.at;
 }
 
 constexpr const char* tensor_schema = R"("$ref": "#/$defs/tensor")";
 constexpr auto parts = std::to_array<Part>({
     {{"causal", to_translate("key j is seen by query i if j ≤ i + offset")},
      R"("type": "boolean")",
-     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
        mask.causal = expect_boolean(value, from.at);
      },
      [](const Mask& mask) { return mask.causal ? translated("causal") + aligned(mask) : ""; },
@@ -248,8 +259,9 @@ constexpr auto parts = std::to_array<Part>({
       to_translate(
           "upper_left: offset = past keys; lower_right: the last query is at the last valid key")},
      +[] { return names_schema(alignments); },
-     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
        mask.align = expect_choice(value, from.at, "alignment", alignments);
+       mask.aligned = true;
      },
      no_words,
      no_sentence,
@@ -258,7 +270,7 @@ constexpr auto parts = std::to_array<Part>({
       to_translate(
           "left and right: how many keys before and after its own place a query sees, -1 = all")},
      window_schema,
-     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
        mask.window = read_window(value, from.at);
      },
      window_words,
@@ -266,7 +278,7 @@ constexpr auto parts = std::to_array<Part>({
      {to_translate("outside window"), outside_window}},
     {{"global", to_translate("with a window: positions that see all and are seen by all")},
      R"("type": "array", "items": {"type": "integer", "minimum": 0})",
-     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
        mask.global = read_positions(value, from.at);
      },
      [](const Mask& mask) {
@@ -294,6 +306,20 @@ constexpr auto parts = std::to_array<Part>({
      },
      {to_translate("padding"),
       [](const Mask&) { return translated("padding: keys that only fill the sample up"); }}},
+    {{"keep",
+      to_translate("1 or true = seen, as attention_mask in transformers: [B,Lk], [B,Lq,Lk] or [B,1 "
+                   "or H,Lq,Lk]")},
+     tensor_schema,
+     read_keep,
+     no_words,
+     no_sentence,
+     no_keys},
+    {{"attention_mask", to_translate("keep by its name in transformers")},
+     tensor_schema,
+     read_keep,
+     no_words,
+     no_sentence,
+     no_keys},
     {{"allow", to_translate("true = seen; broadcast against the weights")},
      tensor_schema,
      read_booleans<&Mask::allow>,
@@ -317,7 +343,7 @@ constexpr auto parts = std::to_array<Part>({
           "[B,Lk] or [Lk], ids of packed sequences: a key is seen by queries of its own; or "
           "{\"cu_seqlens\": [0, …]}")},
      R"("anyOf": [{"$ref": "#/$defs/tensor"}, {"type": "object", "additionalProperties": false, "required": ["cu_seqlens"], "properties": {"cu_seqlens": {"type": "array"}}}])",
-     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
        const JsonValue* ends = value.find("cu_seqlens");
        mask.documents = ends != nullptr
                             ? read_sequence_ends(*ends, pointer_to(from.at, "cu_seqlens"))
@@ -330,7 +356,7 @@ constexpr auto parts = std::to_array<Part>({
     {{"cu_seqlens",
       to_translate("documents by the places where they begin and the last one ends: [0, 5, 9]")},
      R"("type": "array")",
-     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
        mask.documents = read_sequence_ends(value, from.at);
      },
      no_words,
@@ -340,7 +366,7 @@ constexpr auto parts = std::to_array<Part>({
       to_translate("number of leading keys, or one per sample, that all queries see whatever "
                    "causal, window and chunk hide")},
      R"("oneOf": [{"type": "integer", "minimum": 0}, {"type": "array", "items": {"type": "integer", "minimum": 0}}])",
-     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
        if (value.is(JsonValue::Type::number)) {
          mask.prefix =
              Tensor(Shape{}, std::vector<std::int64_t>{expect_integer(value, from.at, 0)});
@@ -361,7 +387,7 @@ constexpr auto parts = std::to_array<Part>({
      no_keys},
     {{"chunk", to_translate("a query sees the keys of its own block of that many keys")},
      R"("type": "integer", "minimum": 1)",
-     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
        mask.chunk = static_cast<std::size_t>(expect_integer(value, from.at, 1));
      },
      [](const Mask& mask) { return mask.chunk ? translated("chunks of {1}", *mask.chunk) : ""; },
@@ -370,7 +396,7 @@ constexpr auto parts = std::to_array<Part>({
       [](const Mask&) { return translated("chunk: keys of other chunks"); }}},
     {{"dilation", to_translate("with a window: only every n-th key from the query's own position")},
      R"("type": "integer", "minimum": 1)",
-     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
        mask.dilation = static_cast<std::size_t>(expect_integer(value, from.at, 1));
      },
      [](const Mask& mask) {
@@ -381,7 +407,7 @@ constexpr auto parts = std::to_array<Part>({
       [](const Mask&) { return translated("dilation: keys between the steps of the window"); }}},
     {{"where", to_translate("a truth by expression: a key is seen only where it holds")},
      R"("type": "string", "minLength": 1, "maxLength": 4096)",
-     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
        mask.where.text = expect_expression(value, from.at);
      },
      [](const Mask& mask) { return mask.where ? "where " + mask.where.text : ""; },
@@ -394,7 +420,7 @@ constexpr auto parts = std::to_array<Part>({
       }}},
     {{"bias", to_translate("added to the scores, -inf hides; broadcast against the weights")},
      tensor_schema,
-     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
        mask.bias = from.tensors.read(value, from.dtype, from.at);
      },
      [](const Mask& mask) { return std::string(mask.bias ? "bias" : ""); },
@@ -406,7 +432,7 @@ constexpr auto parts = std::to_array<Part>({
           "linear biases, -slope·distance: true, a list of slopes, or an object with slopes and "
           "symmetric")},
      R"("$ref": "#/$defs/alibi")",
-     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
        mask.alibi = read_alibi(value, from.at);
      },
      [](const Mask& mask) {
@@ -418,7 +444,7 @@ constexpr auto parts = std::to_array<Part>({
      no_keys},
     {{"fill", to_translate("replaces unseen scores; -inf if absent")},
      R"("oneOf": [{"type": "number"}, {"const": "-inf"}])",
-     [](const JsonValue& value, const PartValue& from, Mask& mask) {
+     [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
        mask.fill = read_fill(value, from.at);
      },
      [](const Mask& mask) {
@@ -429,8 +455,9 @@ constexpr auto parts = std::to_array<Part>({
      no_keys},
 });
 
-// A row for each member of Mask, and one more: "cu_seqlens" is another form of "documents".
-static_assert(std::tuple_size_v<MaskMembers> + 1 == parts.size());
+// A row for each member of Mask, and three more: "cu_seqlens" is another form of "documents", and
+// "keep" under both of its names one of "padding", "allow" or "bias".
+static_assert(std::tuple_size_v<MaskMembers> + 3 == parts.size());
 
 // Whether the part is a key of "mask". Valid lengths are a key of the document.
 constexpr bool is_written(const Part& part) {
@@ -481,8 +508,9 @@ void expect_mask(const JsonValue& mask, const std::string& pointer) {
   if (mask.is(JsonValue::Type::array)) {
     throw input_error(
         translated("expected an object, found an array"), pointer,
-        translated("write {\"allow\": …} of 1 where a key is seen, {\"block\": …} of 1 where it "
-                   "is not, or {\"bias\": …} of numbers that are added to the scores"));
+        translated("write {\"keep\": …} of 1 where a key is seen, [B,Lk] or [B,Lq,Lk], {\"allow\": "
+                   "…} likewise for the weights' shape, {\"block\": …} of 1 where it is not, or "
+                   "{\"bias\": …} of numbers that are added to the scores"));
   }
   const std::string_view near = mask.is(JsonValue::Type::string)
                                     ? nearest_name(mask.string(), mask_keys)
@@ -491,6 +519,12 @@ void expect_mask(const JsonValue& mask, const std::string& pointer) {
 }
 
 }  // namespace
+
+std::string shown_place(std::string pointer) {
+  pointer.erase(0, 1);
+  std::ranges::replace(pointer, '/', '.');
+  return pointer;
+}
 
 std::span<const MaskPart> mask_parts() noexcept {
   return parts_of_mask;
@@ -509,15 +543,15 @@ std::string mask_schema() {
          properties + "\n      }\n    ";
 }
 
-Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::string& pointer,
-               const std::string& lens_pointer, DType dtype, TensorSource& tensors,
-               Problems& problems, std::vector<std::string>& warnings) {
-  Mask result;
-  if (mask) {
-    if (!problems.attempt([&] { expect_mask(*mask, pointer); })) return result;
+ReadMask read_mask(const MaskSource& source, DType dtype, TensorSource& tensors, Problems& problems,
+                   std::vector<std::string>& warnings) {
+  ReadMask result;
+  result.pointer = source.pointer;
+  if (source.mask) {
+    if (!problems.attempt([&] { expect_mask(*source.mask, source.pointer); })) return result;
     // The order of the document is the order in which random tensors are drawn.
-    for (const JsonMember& member : mask->members()) {
-      const std::string at = pointer_to(pointer, member.key);
+    for (const JsonMember& member : source.mask->members()) {
+      const std::string at = pointer_to(source.pointer, member.key);
       problems.attempt([&] {
         const auto part = std::find_if(parts.begin(), parts.end(), [&](const Part& row) {
           return row.read != nullptr && row.part.name == member.key;
@@ -530,16 +564,20 @@ Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::st
       warnings.push_back(
           translated("{1}.global has no effect without a window: every position sees and is seen "
                      "anyway",
-                     pointer.substr(1)));
+                     source.pointer.substr(1)));
     }
   }
-  if (valid_lens) {
+  if (source.keep) {
+    problems.attempt([&] { read_keep(*source.keep, {"/attention_mask", dtype, tensors}, result); });
+  }
+  if (source.valid_lens) {
     problems.attempt([&] {
-      if (valid_lens->is(JsonValue::Type::number)) {
-        throw input_error(translated("expected a list of lengths, found a number"), lens_pointer,
+      if (source.valid_lens->is(JsonValue::Type::number)) {
+        throw input_error(translated("expected a list of lengths, found a number"),
+                          source.lens_pointer,
                           translated("give one number per sample, such as [3], or one per query"));
       }
-      result.valid_lens = tensors.read(*valid_lens, DType::int64, lens_pointer);
+      result.valid_lens = tensors.read(*source.valid_lens, DType::int64, source.lens_pointer);
     });
   }
   return result;

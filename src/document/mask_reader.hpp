@@ -13,12 +13,32 @@
 
 namespace attn {
 
-/// Reads a mask object and valid lengths of a document, either of which may be null. The sizes of
-/// the mask's tensors are not checked here. Problems are added to `problems`, parts without effect
-/// to `warnings`.
-Mask read_mask(const JsonValue* mask, const JsonValue* valid_lens, const std::string& pointer,
-               const std::string& lens_pointer, DType dtype, TensorSource& tensors,
-               Problems& problems, std::vector<std::string>& warnings);
+/// A JSON pointer as texts show it: "mask.keep" of "/mask/keep".
+std::string shown_place(std::string pointer);
+
+/// A mask of a document, and what is not decided before the sizes are known.
+struct ReadMask : Mask {
+  std::string pointer = {};  ///< JSON pointer of the object
+  Tensor keep = {};          ///< of "keep", numbers as given; see settle_keep()
+  std::string keep_at = {};  ///< its JSON pointer; empty = the document has none
+  bool aligned = false;      ///< whether the document says the alignment
+
+  /// "mask.keep" or "attention_mask"
+  std::string keep_name() const { return shown_place(keep_at); }
+};
+
+/// Places of a mask in a document, and their values, each of which may be null.
+struct MaskSource {
+  const JsonValue *mask = nullptr, *valid_lens = nullptr;
+  std::string pointer, lens_pointer;
+  /// The document's own "attention_mask", another place for "keep".
+  const JsonValue* keep = nullptr;
+};
+
+/// Reads a mask. The sizes of its tensors are not checked here. Problems are added to `problems`,
+/// parts without effect to `warnings`.
+ReadMask read_mask(const MaskSource& source, DType dtype, TensorSource& tensors, Problems& problems,
+                   std::vector<std::string>& warnings);
 
 /// The JSON Schema of a mask: the members of the schema.
 std::string mask_schema();

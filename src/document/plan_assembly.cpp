@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "attn/error.hpp"
 #include "attn/gradient.hpp"
@@ -9,6 +11,7 @@
 #include "attention/geometry.hpp"
 #include "attention/visibility.hpp"
 #include "document/kind_reader.hpp"
+#include "document/mask_checks.hpp"
 #include "document/option_reader.hpp"
 #include "document/plan.hpp"
 #include "support/errors.hpp"
@@ -30,6 +33,7 @@ class PlanAssembly {
           *parts_.dropout, parts_.tensors.generator("/dropout", translated("dropout in training")),
           parts_.is(Family::transformer));
     });
+    settle_masks();
     if (parts_.decoder() && !may_hide_later_keys(parts_.options.mask)) {
       parts_.plan.warnings.emplace_back(
           translated("the decoder's self-attention is not causal: every query sees the keys after "
@@ -56,6 +60,7 @@ class PlanAssembly {
     attempt_named([&] { check_feed_forward(); });
     attempt_named([&] { check_weights(); });
     attempt_named([&] { label_attentions(); });
+    warn();
   }
 
  private:
@@ -117,6 +122,45 @@ class PlanAssembly {
     mask = {};
     mask.valid_lens = std::move(lens);
     return true;
+  }
+
+  // Masks whose meaning depends on the sizes, which are those of the attentions without any mask.
+  void settle_masks() {
+    if (!parts_.mask.keep && !parts_.memory_mask.keep) return;
+    Mask mask = std::exchange(parts_.options.mask, {});
+    Mask memory_mask = std::exchange(parts_.transformer.memory_mask, {});
+    std::vector<PlannedAttention> attentions;
+    try {
+      attentions = attentions_of(computation());
+    } catch (const Error&) {
+      // Planning with the masks finds it again.
+    }
+    parts_.options.mask = std::move(mask);
+    parts_.transformer.memory_mask = std::move(memory_mask);
+    if (attentions.empty()) return;
+    const auto settle = [&](const ReadMask& given, const Geometry& geometry, Mask& of) {
+      parts_.problems.attempt([&] { settle_keep(given, geometry, of, parts_.plan.warnings); });
+    };
+    settle(parts_.mask, attentions.front().geometry, parts_.options.mask);
+    settle(parts_.memory_mask, attentions.back().geometry, parts_.transformer.memory_mask);
+  }
+
+  // What is computed as it stands but may not be meant.
+  void warn() {
+    if (parts_.tensors.sketching()) return;
+    const auto add = [&](std::vector<std::string> warnings) {
+      std::ranges::move(warnings, std::back_inserter(parts_.plan.warnings));
+    };
+    add(mask_warnings(parts_.mask, parts_.plan.attentions.front().geometry));
+    if (parts_.decoder())
+      add(mask_warnings(parts_.memory_mask, parts_.plan.attentions.back().geometry));
+    const auto is_placed = [&](const char* name) {
+      const JsonValue* tensor = parts_.find(name);
+      return tensor != nullptr &&
+             (tensor->find("layout") || tensor->find("transpose") || tensor->find("view"));
+    };
+    if (parts_.is(Family::score) && !is_placed("query") && !is_placed("key"))
+      add(layout_warnings(parts_.states));
   }
 
   // The computation of the parts.

@@ -91,7 +91,8 @@ TEST_CASE("keys without a meaning for a document's kind are problems at their pl
             "  help:  write it at the top of the document, outside of /mask"},
            {sdpa + R"(,"mask":{"colour":7}})",
             "unknown key \"colour\"\n  where: doc.json, /mask/colour\n"
-            "  help:  known: causal, align, window, global, padding, allow, block, documents, "
+            "  help:  known: causal, align, window, global, padding, keep, attention_mask, allow, "
+            "block, documents, "
             "cu_seqlens, prefix, chunk, dilation, where, bias, alibi, fill"},
            {sdpa + R"(,"mask":{"global":7}})",
             "expected an array of positions, found a number\n  where: doc.json, /mask/global\n"

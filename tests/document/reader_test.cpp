@@ -332,11 +332,13 @@ TEST_CASE("help for keys of other libraries and other forms of masks") {
         std::vector<std::string>{
             "/mask: expected an object, found the name of one of its parts; write "
             "{\"causal\": true}"});
-  CHECK(problems_in(R"({"attention":"sdpa","query":[[1]],"mask":[[1]]})") ==
-        std::vector<std::string>{
-            "/mask: expected an object, found an array; write {\"allow\": …} of 1 where a key is "
-            "seen, {\"block\": …} of 1 where it is not, or {\"bias\": …} of numbers that are added "
-            "to the scores"});
+  CHECK(
+      problems_in(R"({"attention":"sdpa","query":[[1]],"mask":[[1]]})") ==
+      std::vector<std::string>{
+          "/mask: expected an object, found an array; write {\"keep\": …} of 1 where a key is "
+          "seen, [B,Lk] or [B,Lq,Lk], {\"allow\": …} likewise for the weights' shape, "
+          "{\"block\": …} of 1 where it is not, or {\"bias\": …} of numbers that are added to the "
+          "scores"});
 }
 
 TEST_CASE("a problem quotes nothing of a document that a terminal obeys") {

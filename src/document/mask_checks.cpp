@@ -1,0 +1,311 @@
+#include "document/mask_checks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "attention/visibility.hpp"
+#include "document/token_reader.hpp"
+#include "support/number_text.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+#include "tensor/elements.hpp"
+#include "tensor/operations.hpp"
+
+namespace attn {
+namespace {
+
+// 1. "keep".
+
+// The shape [B,H,Lq,Lk] of the forms [Lk] of one sample, [B,Lk], [B,Lq,Lk] and [B,H,Lq,Lk].
+Shape four_axes(const ReadMask& given, const Geometry& geometry) {
+  Shape shape = given.keep.shape();
+  const std::size_t rank = shape.size();
+  bool fits = rank >= 1 && rank <= 4 && (rank > 1 || geometry.batch == 1);
+  const std::size_t front = rank == 1 ? 0 : 1;
+  if (fits) shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(front), 4 - rank, 1);
+  const Shape all{geometry.batch, geometry.heads, geometry.queries, geometry.keys};
+  for (std::size_t axis = 0; fits && axis < all.size(); ++axis)
+    fits = shape[axis] == all[axis] || (shape[axis] == 1 && axis < 3);
+  if (fits) return shape;
+  const std::optional<Shape> better = geometry.batch_axis && geometry.head_axis
+                                          ? fitting_shape(given.keep.shape(), geometry)
+                                          : std::nullopt;
+  throw input_error(
+      translated("{1} {2} does not fit {3}, {4} and {5}", given.keep_name(),
+                 text(given.keep.shape()),
+                 translated_count(geometry.batch, "{1} sample", "{1} samples"),
+                 translated_count(geometry.queries, "{1} query", "{1} queries"),
+                 translated_count(geometry.keys, "{1} key", "{1} keys")),
+      given.keep_at,
+      better ? translated("write \"reshape\": {1}", text(*better))
+             : translated("give [B,Lk], [B,Lq,Lk] or [B,1 or H,Lq,Lk] with [B,H,Lq,Lk] = {1}",
+                          text(all)));
+}
+
+// Whether the numbers are truths, and not added to the scores. Throws Error(input) if they are
+// neither.
+bool holds_truths(const ReadMask& given) {
+  if (is_shape_only(given.keep)) return true;
+  return with_floats(given.keep, [&]<class T>(std::span<const T> numbers) {
+    const auto other = std::ranges::find_if(numbers, [](T x) { return x != 0 && x != 1; });
+    if (other == numbers.end()) return true;
+    const bool added = std::ranges::none_of(numbers, [](T x) { return x == 1 || std::isnan(x); }) &&
+                       std::ranges::any_of(numbers, [](T x) { return x < 0; });
+    if (added) return false;
+    throw input_error(
+        translated("{1} holds {2}, neither 0 nor 1", given.keep_name(),
+                   number_text(static_cast<double>(*other))),
+        given.keep_at,
+        translated("give 1 or true where a key is seen and 0 or false where not; numbers that are "
+                   "added to the scores go into \"bias\""));
+  });
+}
+
+// The tensor [B,H,Lq,Lk] with the axes that the weights have.
+Tensor with_axes_of_weights(const Tensor& tensor, const Shape& shape, const Geometry& geometry) {
+  Shape own{shape[2], shape[3]};
+  if (geometry.head_axis) own.insert(own.begin(), shape[1]);
+  if (geometry.batch_axis) own.insert(own.begin(), shape[0]);
+  return tensor.reshaped(std::move(own));
+}
+
+Tensor opposite(const Tensor& truths) {
+  const Tensor all = truths.converted(DType::boolean);
+  const auto values = all.values<std::uint8_t>();
+  std::vector<std::uint8_t> others(values.size());
+  std::ranges::transform(values, others.begin(), [](std::uint8_t x) { return x ? 0 : 1; });
+  return {truths.shape(), std::move(others)};
+}
+
+Error both_given(const ReadMask& given, const char* other) {
+  return input_error(translated("{1} and {2}.{3} cannot both be given", given.keep_name(),
+                                given.pointer.substr(1), other),
+                     given.keep_at, translated("leave one of them out"));
+}
+
+}  // namespace
+
+void settle_keep(const ReadMask& given, const Geometry& geometry, Mask& mask,
+                 std::vector<std::string>& warnings) {
+  if (!given.keep) return;
+  const Shape shape = four_axes(given, geometry);
+  if (!holds_truths(given)) {
+    if (mask.bias) throw both_given(given, "bias");
+    mask.bias = with_axes_of_weights(given.keep, shape, geometry);
+    warnings.push_back(translated(
+        "{1} holds negative numbers and no 1: they are added to the scores, as an additive mask; "
+        "\"bias\" says so",
+        given.keep_name()));
+    return;
+  }
+  const bool of_keys = shape[1] == 1 && shape[2] == 1;
+  if (of_keys && !is_shape_only(given.keep)) {
+    const Tensor padding = opposite(given.keep);
+    mask.padding = united_padding(
+        mask.padding,
+        geometry.batch_axis ? padding.reshaped({shape[0], shape[3]}) : padding.reshaped({shape[3]}),
+        0);
+    return;
+  }
+  const Tensor seen = with_axes_of_weights(given.keep, shape, geometry).converted(DType::boolean);
+  if (!mask.allow) {
+    mask.allow = seen;
+  } else if (!mask.block && !is_shape_only(seen)) {
+    mask.block = opposite(seen);
+  } else if (mask.block) {
+    throw both_given(given, "block");
+  }
+}
+
+// 2. Warnings.
+
+namespace {
+
+/// Looks at the parts of one mask.
+class MaskChecks {
+ public:
+  MaskChecks(const ReadMask& given, const Geometry& geometry)
+      : given_(given), geometry_(geometry) {}
+
+  std::vector<std::string> warnings() {
+    check_axes("allow", given_.allow);
+    check_axes("block", given_.block);
+    check_axes("bias", given_.bias);
+    check_bias();
+    check_padding();
+    check_hiding();
+    check_alignment();
+    return std::move(warnings_);
+  }
+
+ private:
+  std::string named(const char* part) const { return given_.pointer.substr(1) + "." + part; }
+
+  // A first axis that is read as heads or queries and has the number of the samples.
+  void check_axes(const char* part, const Tensor& tensor) {
+    if (!tensor || geometry_.batch < 2) return;
+    const Shape& shape = tensor.shape();
+    const std::size_t rank = geometry_.weights_shape().size();
+    if (shape.size() < 2 || shape.size() >= rank || shape[0] != geometry_.batch) return;
+    const bool heads = shape.size() == 3;
+    Shape of_samples(rank, 1), as_read(rank, 1);
+    std::copy_backward(shape.begin(), shape.end(), as_read.end());
+    std::copy_backward(shape.begin() + 1, shape.end(), of_samples.end());
+    of_samples[0] = shape[0];
+    warnings_.push_back(translated(
+        "{1} {2} is read as {3} for all samples, but there are {4} samples too: for one part per "
+        "sample write \"reshape\": {5}, and \"reshape\": {6} if it is right",
+        named(part), text(shape),
+        heads ? translated("heads × queries × keys") : translated("queries × keys"),
+        geometry_.batch, text(of_samples), text(as_read)));
+  }
+
+  // Truths are usual in other masks, and numbers 0 and 1 too.
+  void check_bias() {
+    if (!given_.bias || is_shape_only(given_.bias)) return;
+    const bool truths = with_floats(given_.bias, []<class T>(std::span<const T> numbers) {
+      return std::ranges::all_of(numbers, [](T x) { return x == 0 || x == 1; }) &&
+             std::ranges::find(numbers, T{1}) != numbers.end();
+    });
+    if (!truths) return;
+    warnings_.push_back(translated(
+        "{1} holds nothing but 0 and 1, or truths: they are added to the scores and hide no key; "
+        "write \"allow\" if 1 means seen, or \"block\" if 1 means hidden",
+        named("bias")));
+  }
+
+  // Every sample begins with padding and has none after its first key that is no padding.
+  void check_padding() {
+    const Tensor& padding = given_.padding;
+    if (!padding || is_shape_only(padding) || hides_all(padding, 1)) return;
+    const auto all = padding.values<std::uint8_t>();
+    for (std::size_t first = 0; first < all.size(); first += geometry_.keys) {
+      const auto keys = all.subspan(first, geometry_.keys);
+      if (!keys[0] || !std::ranges::is_sorted(keys, std::greater<>())) return;
+    }
+    warnings_.push_back(
+        translated("{1} begins every sample with padding: 1 means padding there; write \"keep\" if "
+                   "1 means a token",
+                   named("padding")));
+  }
+
+  static bool hides_all(const Tensor& truths, std::uint8_t hiding) {
+    if (!truths || is_shape_only(truths)) return false;
+    const auto all = truths.values<std::uint8_t>();
+    return std::ranges::all_of(all, [&](std::uint8_t x) { return x == hiding; });
+  }
+
+  // Whether the cells that hold `seen` are those of the keys after each query, in all of its
+  // matrices.
+  bool shows_later_keys(const Tensor& truths, std::uint8_t seen) const {
+    const std::size_t length = geometry_.queries;
+    if (!truths || is_shape_only(truths) || truths.rank() < 2 || length < 2) return false;
+    const Shape& shape = truths.shape();
+    if (shape.back() != length || shape[shape.size() - 2] != length) return false;
+    const auto all = truths.values<std::uint8_t>();
+    for (std::size_t at = 0; at < all.size(); ++at) {
+      const std::size_t query = at / length % length, key = at % length;
+      if ((all[at] == seen) != (key > query)) return false;
+    }
+    return true;
+  }
+
+  void check_truths(const std::string& name, const Tensor& truths, std::uint8_t seen,
+                    const std::string& help) {
+    if (hides_all(truths, seen ? 0 : 1)) {
+      warnings_.push_back(translated("{1} hides every key from every query: {2}", name, help));
+    } else if (shows_later_keys(truths, seen)) {
+      warnings_.push_back(
+          translated("{1} shows each query the keys after it alone: {2}", name, help));
+    }
+  }
+
+  void check_hiding() {
+    const std::string as_block =
+        translated("1 means seen there; write \"block\" if 1 means hidden");
+    check_truths(named("allow"), given_.allow, 1, as_block);
+    check_truths(named("block"), given_.block, 0,
+                 translated("1 means hidden there; write \"allow\" if 1 means seen"));
+    check_truths(named("padding"), given_.padding, 0,
+                 translated("1 means padding there; write \"keep\" if 1 means a token"));
+    if (given_.keep && !is_shape_only(given_.keep) && holds_truths(given_)) {
+      check_truths(given_.keep_name(), given_.keep.converted(DType::boolean), 1,
+                   translated("1 means seen there; write \"padding\" or \"block\" if 1 means "
+                              "hidden, or \"bias\" if the numbers are added to the scores"));
+    }
+    const Tensor& lens = given_.valid_lens;
+    if (lens && !is_shape_only(lens) &&
+        std::ranges::all_of(lens.values<std::int64_t>(), [](auto n) { return n == 0; })) {
+      warnings_.push_back(translated("{1} hides every key from every query: {2}", "valid_lens",
+                                     translated("give the number of leading keys that are seen")));
+    }
+    if (given_.bias && !is_shape_only(given_.bias) && infinite_bias()) {
+      warnings_.push_back(translated("{1} hides every key from every query: {2}", named("bias"),
+                                     translated("give 0 where a key is seen")));
+    }
+  }
+
+  bool infinite_bias() const {
+    return with_floats(given_.bias, []<class T>(std::span<const T> numbers) {
+      return std::ranges::all_of(numbers,
+                                 [](T x) { return x == -std::numeric_limits<T>::infinity(); });
+    });
+  }
+
+  // Which key the last query sees is a matter of alignment.
+  void check_alignment() {
+    if (!given_.causal || given_.aligned) return;
+    const std::size_t reach = geometry_.past + geometry_.queries;
+    if (reach == geometry_.keys) return;
+    const std::string name = named("causal");
+    warnings_.push_back(
+        reach < geometry_.keys
+            ? translated(
+                  "{1} with {2} queries and {3} keys: the last query sees the first {4} keys; "
+                  "write "
+                  "\"align\": \"lower_right\" if it stands at the last key, as with a cache, or "
+                  "\"align\": \"upper_left\" if it is right",
+                  name, geometry_.queries, geometry_.keys, reach)
+            : translated(
+                  "{1} with {2} queries and {3} keys: query {4} sees the last key already; write "
+                  "\"align\": \"lower_right\" if only the last query does, or \"align\": "
+                  "\"upper_left\" if it is right",
+                  name, geometry_.queries, geometry_.keys, geometry_.keys - geometry_.past - 1));
+  }
+
+  const ReadMask& given_;
+  const Geometry& geometry_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace
+
+std::vector<std::string> mask_warnings(const ReadMask& given, const Geometry& geometry) {
+  return MaskChecks(given, geometry).warnings();
+}
+
+std::vector<std::string> layout_warnings(const Sequences& states) {
+  // A cache says by its own axes which of them grows.
+  if (states.query.rank() != 4 || states.past_key) return {};
+  const Shape& query = states.query.shape();
+  const Shape& key = states.key_or_query().shape();
+  if (key.size() != 4) return {};
+  const bool many_heads = query[1] > query[2] && key[1] > key[2] && query[2] > 1;
+  const bool differ_as_lengths = query[1] != key[1] && query[2] == key[2];
+  const bool differ_as_heads = query[1] == key[1] && query[2] != key[2];
+  if (differ_as_heads || !(many_heads || (differ_as_lengths && query[1] > query[2]))) return {};
+  return {translated(
+      "query {1} is read as [B,H,L,D], {2} heads of {3} positions: if it is [B,L,H,D], write "
+      "\"layout\": \"BLHD\" in query, key and value, and \"layout\": \"BHLD\" if it is right",
+      text(query), query[1], query[2])};
+}
+
+}  // namespace attn

@@ -1,0 +1,220 @@
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/attention.hpp"
+#include "attn/error.hpp"
+
+#include "document/document.hpp"
+#include "document/reader.hpp"
+#include "error_from.hpp"
+
+namespace {
+
+attn::Plan plan_of(const std::string& document) {
+  return attn::read_plans(attn::Document::parse(document, "document", {})).at(0);
+}
+
+using Warnings = std::vector<std::string>;
+
+// A scaled dot product of B samples, H heads (0 = no such axis), Lq queries and Lk keys with these
+// further members.
+attn::Plan planned(std::size_t samples, std::size_t heads, std::size_t queries, std::size_t keys,
+                   const std::string& members) {
+  const auto shape = [&](std::size_t length) {
+    return "[" + std::to_string(samples) + "," +
+           (heads > 0 ? std::to_string(heads) + "," : std::string()) + std::to_string(length) +
+           ",2]";
+  };
+  return plan_of(R"({"attention": "scaled_dot_product", "query": {"ones": )" + shape(queries) +
+                 R"(}, "key": {"ones": )" + shape(keys) + "}, " + members + "}");
+}
+
+attn::Tensor weights(const attn::Plan& plan) {
+  return attn::attend(std::get<attn::AttentionRequest>(plan.computation)).weights;
+}
+
+Warnings warned(std::size_t samples, std::size_t heads, std::size_t queries, std::size_t keys,
+                const std::string& members) {
+  return planned(samples, heads, queries, keys, members).warnings;
+}
+
+std::string refused(const std::string& members, std::size_t samples = 2, std::size_t heads = 3,
+                    std::size_t queries = 4, std::size_t keys = 5) {
+  return error_from([&] { planned(samples, heads, queries, keys, members); });
+}
+
+}  // namespace
+
+TEST_CASE("keep hides keys per sample, per query or per head, whatever sizes are equal") {
+  // Two samples, queries, heads and keys: no shape tells one axis from another.
+  const attn::Tensor keys = weights(planned(2, 2, 2, 2, R"("mask": {"keep": [[1,0],[1,1]]})"));
+  for (const std::size_t head : {0U, 1U}) {
+    for (const std::size_t query : {0U, 1U}) {
+      CHECK(keys.at({0, head, query, 1}) == 0);
+      CHECK(keys.at({1, head, query, 1}) == 0.5);
+    }
+  }
+  const attn::Tensor queries = weights(planned(
+      2, 2, 2, 2, R"("mask": {"attention_mask": [[[true,false],[true,true]],[[1,1],[0,1]]]})"));
+  CHECK(queries.at({0, 1, 0, 1}) == 0);
+  CHECK(queries.at({0, 0, 1, 0}) == 0.5);
+  CHECK(queries.at({1, 0, 1, 0}) == 0);
+  const attn::Tensor heads =
+      weights(planned(1, 2, 2, 2, R"("attention_mask": [[[[1,0],[1,0]],[[1,1],[0,1]]]])"));
+  CHECK(heads.at({0, 0, 1, 1}) == 0);
+  CHECK(heads.at({0, 1, 1, 0}) == 0);
+  CHECK(heads.at({0, 1, 0, 0}) == 0.5);
+}
+
+TEST_CASE("keep holds together with the other parts of a mask, and aligns as padding does") {
+  const attn::Tensor both = weights(planned(
+      1, 0, 3, 3,
+      R"("mask": {"keep": [[0,1,1]], "padding": [[0,0,1]], "allow": [[1,1,1]], "causal": true})"));
+  CHECK(both.at({0, 2, 1}) == 1);
+  const attn::Tensor twice = weights(
+      planned(1, 0, 2, 3, R"("mask": {"keep": [[[0,1,1],[1,1,1]]], "allow": [[1,1,0],[1,0,1]]})"));
+  CHECK(twice.at({0, 0, 1}) == 1);
+  CHECK(twice.at({0, 1, 0}) == 0.5);
+  const attn::Tensor aligned = weights(planned(
+      1, 0, 1, 4, R"("mask": {"keep": [[0,1,1,0]], "causal": true, "align": "lower_right"})"));
+  CHECK(aligned.at({0, 0, 2}) == 0.5);
+  CHECK(aligned.at({0, 0, 3}) == 0);
+}
+
+TEST_CASE("numbers of keep that are negative and never 1 are added to the scores, with a note") {
+  const attn::Plan plan =
+      planned(2, 2, 1, 2, R"("mask": {"keep": [[0,-1e4],[0,0]]}, "dtype": "float64")");
+  CHECK(plan.warnings ==
+        Warnings{"mask.keep holds negative numbers and no 1: they are added to the scores, as an "
+                 "additive mask; \"bias\" says so"});
+  CHECK(plan.options().mask.bias.shape() == attn::Shape{2, 1, 1, 2});
+  CHECK(weights(plan).at({0, 1, 0, 1}) == 0);
+  CHECK(weights(plan).at({1, 1, 0, 1}) == 0.5);
+}
+
+TEST_CASE("keep that fits no reading, or is no mask, is refused") {
+  CHECK(refused(R"("mask": {"keep": [[1,1,1,1]]})") ==
+        "mask.keep [1,4] does not fit 2 samples, 4 queries and 5 keys\n  where: document, "
+        "/mask/keep\n  help:  give [B,Lk], [B,Lq,Lk] or [B,1 or H,Lq,Lk] with [B,H,Lq,Lk] = "
+        "[2,3,4,5]");
+  CHECK(refused(R"("mask": {"keep": {"ones": [6,4,5]}})") ==
+        "mask.keep [6,4,5] does not fit 2 samples, 4 queries and 5 keys\n  where: document, "
+        "/mask/keep\n  help:  write \"reshape\": [2,3,4,5]");
+  CHECK(refused(R"("attention_mask": [[0,2,1,1,1]])") ==
+        "attention_mask holds 2, neither 0 nor 1\n  where: document, /attention_mask\n  help:  "
+        "give 1 or true where a key is seen and 0 or false where not; numbers that are added to "
+        "the scores go into \"bias\"");
+  CHECK(refused(R"("attention_mask": [[1,1,1,1,1]], "mask": {"keep": [[1,1,1,1,1]]})") ==
+        "attention_mask is given twice: it is another name of mask.keep\n  where: document, "
+        "/attention_mask\n  help:  leave one of them out");
+  CHECK(refused(R"("mask": {"keep": [[0,-1,0,0,0]], "bias": [0,0,0,0,0]})") ==
+        "mask.keep and mask.bias cannot both be given\n  where: document, /mask/keep\n  help:  "
+        "leave one of them out");
+}
+
+TEST_CASE("a mask that fits in another shape is told that shape") {
+  CHECK(refused(R"("mask": {"block": {"zeros": [6,4,5]}})") ==
+        "block [6,4,5] does not broadcast against the weights [2,3,4,5]\n  where: document, "
+        "/mask/block\n  help:  write \"reshape\": [2,3,4,5], or give each axis, counted from the "
+        "last, the size 1 or that of the weights");
+  CHECK(refused(R"("mask": {"allow": {"ones": [2,5]}})").find("\"reshape\": [2,1,1,5]") !=
+        std::string::npos);
+  CHECK(refused(R"("mask": {"bias": {"ones": [2,4,5]}})").find("\"reshape\": [2,1,4,5]") !=
+        std::string::npos);
+  CHECK(refused(R"("mask": {"bias": {"ones": [2,1,4,5]}})", 2, 0).find("\"reshape\": [2,4,5]") !=
+        std::string::npos);
+  CHECK(refused(R"("mask": {"allow": {"ones": [5,4]}})") ==
+        "allow [5,4] does not broadcast against the weights [2,3,4,5]\n  where: document, "
+        "/mask/allow\n  help:  each axis, counted from the last, must be 1 or that of the weights");
+}
+
+TEST_CASE("a first axis of as many parts as there are samples is told how it is read") {
+  CHECK(warned(3, 2, 3, 4, R"("mask": {"allow": {"ones": [3,4]}})") ==
+        Warnings{"mask.allow [3,4] is read as queries × keys for all samples, but there are 3 "
+                 "samples too: for one part per sample write \"reshape\": [3,1,1,4], and "
+                 "\"reshape\": [1,1,3,4] if it is right"});
+  CHECK(warned(2, 2, 3, 4, R"("mask": {"bias": {"zeros": [2,3,4]}})") ==
+        Warnings{"mask.bias [2,3,4] is read as heads × queries × keys for all samples, but there "
+                 "are 2 samples too: for one part per sample write \"reshape\": [2,1,3,4], and "
+                 "\"reshape\": [1,2,3,4] if it is right"});
+  CHECK(warned(3, 2, 3, 4, R"("mask": {"allow": {"ones": [1,1,3,4]}})").empty());
+  CHECK(warned(3, 2, 3, 4, R"("mask": {"allow": {"ones": [3,1,1,4]}})").empty());
+  CHECK(warned(1, 2, 3, 4, R"("mask": {"allow": {"ones": [3,4]}})").empty());
+}
+
+TEST_CASE("a bias of truths or of 0 and 1 is warned of") {
+  const Warnings expected{
+      "mask.bias holds nothing but 0 and 1, or truths: they are added to the scores and hide no "
+      "key; write \"allow\" if 1 means seen, or \"block\" if 1 means hidden"};
+  CHECK(warned(1, 1, 2, 2, R"("mask": {"bias": [[true,false],[true,true]]})") == expected);
+  CHECK(warned(1, 1, 2, 2, R"("mask": {"bias": [[0,1],[0,0]]})") == expected);
+  CHECK(warned(1, 1, 2, 2, R"("mask": {"bias": [[0,0],[0,0]]})").empty());
+  CHECK(warned(1, 1, 2, 2, R"("mask": {"bias": [[0,1],[0,0.5]]})").empty());
+}
+
+TEST_CASE("padding that begins every sample is warned of") {
+  const Warnings expected{
+      "mask.padding begins every sample with padding: 1 means padding there; write \"keep\" if 1 "
+      "means a token"};
+  CHECK(warned(2, 0, 3, 3, R"("mask": {"padding": [[1,1,0],[1,1,1]]})") == expected);
+  CHECK(warned(2, 0, 3, 3, R"("mask": {"padding": [[1,1,0],[0,0,0]]})").empty());
+  CHECK(warned(2, 0, 3, 3, R"("mask": {"padding": [[0,0,1],[0,0,0]]})").empty());
+  CHECK(warned(1, 0, 3, 3, R"("mask": {"padding": [[1,0,1]]})").empty());
+}
+
+TEST_CASE("a part that hides everything, or all but later keys, is warned of") {
+  CHECK(warned(1, 0, 2, 2, R"("mask": {"allow": {"zeros": [2,2]}})") ==
+        Warnings{"mask.allow hides every key from every query: 1 means seen there; write \"block\" "
+                 "if 1 means hidden"});
+  CHECK(warned(1, 0, 2, 2, R"("mask": {"allow": [[0,1],[0,0]]})") ==
+        Warnings{"mask.allow shows each query the keys after it alone: 1 means seen there; write "
+                 "\"block\" if 1 means hidden"});
+  CHECK(warned(1, 0, 2, 2, R"("mask": {"block": [[1,0],[1,1]]})") ==
+        Warnings{"mask.block shows each query the keys after it alone: 1 means hidden there; write "
+                 "\"allow\" if 1 means seen"});
+  CHECK(warned(1, 0, 2, 2, R"("mask": {"padding": [[1,1]]})") ==
+        Warnings{"mask.padding hides every key from every query: 1 means padding there; write "
+                 "\"keep\" if 1 means a token"});
+  CHECK(warned(1, 0, 2, 2, R"("attention_mask": [[0,0]])") ==
+        Warnings{"attention_mask hides every key from every query: 1 means seen there; write "
+                 "\"padding\" or \"block\" if 1 means hidden, or \"bias\" if the numbers are added "
+                 "to the scores"});
+  CHECK(warned(2, 0, 2, 2, R"("valid_lens": [0,0])") ==
+        Warnings{"valid_lens hides every key from every query: give the number of leading keys "
+                 "that are seen"});
+  CHECK(warned(1, 0, 2, 2, R"("mask": {"bias": [["-inf","-inf"]]})") ==
+        Warnings{"mask.bias hides every key from every query: give 0 where a key is seen"});
+  CHECK(warned(1, 0, 2, 2, R"("mask": {"allow": [[1,0],[1,1]], "block": [[0,1],[0,0]]})").empty());
+}
+
+TEST_CASE("causality of other numbers of queries and keys asks for the alignment") {
+  CHECK(warned(1, 0, 2, 5, R"("mask": {"causal": true})") ==
+        Warnings{"mask.causal with 2 queries and 5 keys: the last query sees the first 2 keys; "
+                 "write \"align\": \"lower_right\" if it stands at the last key, as with a cache, "
+                 "or \"align\": \"upper_left\" if it is right"});
+  CHECK(warned(1, 0, 5, 2, R"("mask": {"causal": true})") ==
+        Warnings{"mask.causal with 5 queries and 2 keys: query 1 sees the last key already; write "
+                 "\"align\": \"lower_right\" if only the last query does, or \"align\": "
+                 "\"upper_left\" if it is right"});
+  CHECK(warned(1, 0, 2, 5, R"("mask": {"causal": true, "align": "upper_left"})").empty());
+  CHECK(warned(1, 0, 2, 2, R"("mask": {"causal": true}, "past_key": {"ones": [1,3,2]},
+               "past_value": {"ones": [1,3,2]})")
+            .empty());
+}
+
+TEST_CASE("queries and keys with more heads than positions are told how they are read") {
+  CHECK(warned(2, 6, 3, 3, R"("scale": 1)") ==
+        Warnings{"query [2,6,3,2] is read as [B,H,L,D], 6 heads of 3 positions: if it is "
+                 "[B,L,H,D], write \"layout\": \"BLHD\" in query, key and value, and \"layout\": "
+                 "\"BHLD\" if it is right"});
+  CHECK(warned(2, 3, 6, 6, R"("scale": 1)").empty());
+  CHECK(warned(2, 6, 1, 1, R"("scale": 1)").empty());
+  CHECK(warned(2, 6, 3, 4, R"("scale": 1)").empty());
+  CHECK(plan_of(R"({"attention": "scaled_dot_product",
+                    "query": {"ones": [2,6,3,2], "layout": "BHLD"}})")
+            .warnings.empty());
+}
