@@ -91,7 +91,8 @@ TEST_CASE("numbers of keep that are negative and never 1 are added to the scores
   CHECK(plan.warnings ==
         Warnings{"mask.keep holds negative numbers and no 1: they are added to the scores, as an "
                  "additive mask; \"bias\" says so"});
-  CHECK(plan.options().mask.bias.shape() == attn::Shape{2, 1, 1, 2});
+  CHECK(std::get<attn::AttentionRequest>(plan.computation).mask.bias.shape() ==
+        attn::Shape{2, 1, 1, 2});
   CHECK(weights(plan).at({0, 1, 0, 1}) == 0);
   CHECK(weights(plan).at({1, 1, 0, 1}) == 0.5);
 }
