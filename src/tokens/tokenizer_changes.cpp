@@ -120,7 +120,7 @@ JsonValue TokenizerChanges::splitter(JsonValue own) {
     if (!has || *has == *prefix_) return stage;
     if (class_ != Class::llama || !is_stage(stage, "Metaspace")) {
       warnings_.push_back(translated(
-          "\"add_prefix_space\": {1} in tokenizer_config.json is not what tokenizer.json does, "
+          "\"add_prefix_space\": {1} in tokenizer_config.json contradicts tokenizer.json, "
           "which "
           "is followed, as transformers 5 does for its class; 4 followed the configuration",
           *prefix_ ? "true" : "false"));
@@ -164,10 +164,10 @@ void TokenizerChanges::compare(const std::vector<AddedToken>& added, const TextT
     const auto wanted =
         in_file(tokenizer_config_name, [&] { return config_.optional_boolean(key); });
     if (!wanted || *wanted == there) return;
-    warnings_.push_back(translated(
-        "\"{1}\": {2} in tokenizer_config.json is not what tokenizer.json does, which is "
-        "followed, as transformers 5 does; 4 followed the configuration of some classes",
-        key, *wanted ? "true" : "false"));
+    warnings_.push_back(
+        translated("\"{1}\": {2} in tokenizer_config.json contradicts tokenizer.json, which is "
+                   "followed, as transformers 5 does; 4 followed the configuration of some classes",
+                   key, *wanted ? "true" : "false"));
   };
   compare_end("add_bos_token", !parts.empty() && parts.front().text < 0);
   compare_end("add_eos_token", !parts.empty() && parts.back().text < 0);

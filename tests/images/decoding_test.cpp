@@ -139,11 +139,10 @@ TEST_CASE("resampling: what a picture would become is counted before it is made"
           "10000000" +
               help);
   }
-  // The rows are resampled first.
+  // The columns are shortened first, so that nothing larger than the result is in between.
   const Pixels column{30'000, 1, std::vector<std::uint8_t>(90'000)};
-  CHECK(error_from([&] { resampled(column, 224, 224, Resampling::box, limits); }) ==
-        "the resized picture has 224 × 30000 pixels, 20160000 numbers, and the limit is 10000000" +
-            help);
+  CHECK(resampled(column, 224, 224, Resampling::box, limits).rgb.size() ==
+        std::size_t{224} * 224 * 3);
   CHECK(error_from([&] { centre_cropped(line, 40'000, 40'000, limits); }) ==
         "the resized picture has 40000 × 40000 pixels, 4.8e+09 numbers, and the limit is "
         "10000000" +

@@ -180,14 +180,12 @@ TEST_CASE("what a configuration and tokenizer.json leave open is said") {
         "tokenizer_config.json gives the token \"<c>\" the id 9, but with tokenizer.json it has 8");
   CHECK(said(R"({"cuts_twice": 1, "model_max_length": 8, "image_token": "a", "x": null})") ==
         "keys of tokenizer_config.json are not known and change nothing: \"cuts_twice\"");
-  CHECK(
-      said(R"({"add_bos_token": true})") ==
-      "\"add_bos_token\": true in tokenizer_config.json is not what tokenizer.json does, which is "
-      "followed, as transformers 5 does; 4 followed the configuration of some classes");
-  CHECK(
-      said(R"({"add_prefix_space": true})") ==
-      "\"add_prefix_space\": true in tokenizer_config.json is not what tokenizer.json does, which "
-      "is followed, as transformers 5 does for its class; 4 followed the configuration");
+  CHECK(said(R"({"add_bos_token": true})") ==
+        "\"add_bos_token\": true in tokenizer_config.json contradicts tokenizer.json, which is "
+        "followed, as transformers 5 does; 4 followed the configuration of some classes");
+  CHECK(said(R"({"add_prefix_space": true})") ==
+        "\"add_prefix_space\": true in tokenizer_config.json contradicts tokenizer.json, which "
+        "is followed, as transformers 5 does for its class; 4 followed the configuration");
 }
 
 TEST_CASE("ids of a vocabulary may have holes, which added tokens may fill") {
