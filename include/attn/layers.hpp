@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "attn/attention.hpp"
@@ -57,20 +58,35 @@ struct ProjectedAttentionRequest : AttentionOptions {
 AttentionResult attend_projected(const ProjectedAttentionRequest& request,
                                  const Progress& progress = {});
 
-/// A stack of encoder or decoder layers. The options hold for both attentions of a layer, but mask,
-/// rotary, norms of query and key, relative bias and sinks for the self-attention alone.
+/// The encoder of a whole transformer.
+struct EncoderStack {
+  std::vector<TransformerLayer> layers;
+  std::optional<Norm> last_norm;  ///< of what leaves the last layer
+  Mask mask;
+};
+
+/// A stack of encoder or decoder layers, or with an `encoder` a whole transformer. The options hold
+/// for both attentions of a layer, but mask, rotary, norms of query and key, relative bias, sinks,
+/// expressions and gate for the self-attention alone, and not for an encoder's.
 struct TransformerRequest : AttentionOptions {
   Tensor x;  ///< hidden states [L,D] or [B,L,D]
   std::optional<std::size_t> heads, kv_heads;
   bool decoder = false;
-  Tensor memory;     ///< hidden states that a decoder's cross-attention reads, [Lm,D'] or [B,Lm,D']
+  /// Hidden states that a decoder's cross-attention reads, [Lm,D'] or [B,Lm,D']; with an encoder
+  /// those that it makes them of.
+  Tensor memory;
   Mask memory_mask;  ///< of the cross-attention
+  /// The layers that `memory` passes before it is read, as in torch.nn.Transformer.
+  std::optional<EncoderStack> encoder = {};
+  /// "encoder" or "decoder" of a whole transformer, before the names of its layers; else empty.
+  std::string stack = {};
   std::vector<TransformerLayer> layers;
   Activation activation = Activation::relu;
   /// Whether the activated linear1 is multiplied by linear3 (Shazeer 2020: SwiGLU with silu, GEGLU
   /// with gelu).
   bool gated = false;
   NormPlace norm = NormPlace::post;
+  std::optional<Norm> last_norm = {};  ///< of what leaves the last layer
 };
 
 /// The hidden states [..,L,D] around one sub-layer f of a layer.
@@ -94,11 +110,15 @@ struct TransformerResult {
   };
   std::vector<Layer> layers;
   Tensor output;  ///< [..,L,D]
+  /// Of a request with an encoder, its layers and the memory that leaves it.
+  std::vector<Layer> encoder_layers = {};
+  Tensor memory = {};
 };
 
 /// Computes all layers. Float32 results of large stacks are computed in single precision. Throws
 /// Error(input) as attend_projected() does; a parameter's name begins with that of its part,
-/// "/parameters/self_attn.W_q.weight", and in a stack of several with "layers.0.".
+/// "/parameters/self_attn.W_q.weight", in a stack of several with "layers.0.", and of a whole
+/// transformer with "encoder.layers.0.".
 TransformerResult transform(const TransformerRequest& request, const Progress& progress = {});
 
 }  // namespace attn

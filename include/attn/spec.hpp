@@ -26,7 +26,8 @@ enum class Kind {
   multi_head,
   encoder_layer,
   decoder_layer,
-  model  ///< a whole model from its checkpoint; not in kinds()
+  transformer,  ///< an encoder's stack and a decoder's that reads it
+  model         ///< a whole model from its checkpoint; not in kinds()
 };
 
 /// Inputs of a kind: given scores; queries and keys; hidden states to project; hidden states that

@@ -84,7 +84,17 @@ constexpr std::string_view decoder_layer_example = R"(  "heads": 2,
   "memory_valid_lens": [5],
   "parameters": {"init": "torch"})";
 
-constexpr std::array<KindInfo, 11> table{{
+constexpr std::string_view transformer_example = R"(  "heads": 2,
+  "feed_forward": 16,
+  "seed": 1,
+  "x": {"randn": [1, 4, 8]},
+  "memory": {"randn": [1, 6, 8]},
+  "mask": {"causal": true},
+  "source_valid_lens": [5],
+  "memory_valid_lens": [5],
+  "parameters": {"init": "torch"})";
+
+constexpr std::array<KindInfo, 12> table{{
     {Kind::softmax,
      Family::given_scores,
      "softmax",
@@ -170,6 +180,16 @@ constexpr std::array<KindInfo, 11> table{{
      true,
      layer_source,
      decoder_layer_example},
+    {Kind::transformer,
+     Family::transformer,
+     "transformer",
+     {},
+     to_translate("a stack of encoder layers over memory, one of decoder layers over x"),
+     {},
+     dot_products,
+     true,
+     layer_source,
+     transformer_example},
     {Kind::model, Family::model, "model", {}, "q·k · scale", {}, {}, false, vaswani, ""},
 }};
 

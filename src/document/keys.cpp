@@ -47,9 +47,14 @@ bool texts(const KindInfo& kind) {
 bool sequences(const KindInfo& kind) {
   return texts(kind) && tensors(kind);
 }
+bool decoder(const KindInfo& kind) {
+  return kind.kind == Kind::decoder_layer || kind.kind == Kind::transformer;
+}
+bool source(const KindInfo& kind) {
+  return kind.kind == Kind::transformer;
+}
 bool second_sequence(const KindInfo& kind) {
-  return kind.kind == Kind::cross || kind.kind == Kind::multi_head ||
-         kind.kind == Kind::decoder_layer;
+  return kind.kind == Kind::cross || kind.kind == Kind::multi_head || decoder(kind);
 }
 bool second_tokens(const KindInfo& kind) {
   return second_sequence(kind) || kind.family == Family::score;
@@ -70,9 +75,6 @@ bool several_layers(const KindInfo& kind) {
 bool products(const KindInfo& kind) {
   return hidden_states(kind) || kind.kind == Kind::dot_product ||
          kind.kind == Kind::scaled_dot_product;
-}
-bool decoder(const KindInfo& kind) {
-  return kind.kind == Kind::decoder_layer;
 }
 
 /// An activation, and whether a gate multiplies its values.
@@ -135,7 +137,7 @@ constexpr Schema tensor = FieldType<Tensor>::schema, text = FieldType<std::strin
                  truth = FieldType<bool>::schema, count = FieldType<std::size_t>::schema,
                  positive_number = R"("type": "number", "exclusiveMinimum": 0)";
 
-constexpr std::array<DocumentKey, 70> keys{{
+constexpr std::array<DocumentKey, 72> keys{{
     {"attention", all,
      to_translate("the kind of attention, or a list of kinds; \"model\" where a model is given"),
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
@@ -215,6 +217,10 @@ constexpr std::array<DocumentKey, 70> keys{{
     {"memory_mask", decoder, to_translate("the mask of a decoder layer's cross-attention"),
      R"("$ref": "#/$defs/mask")", Reading::by_name, nullptr, true},
     {"memory_valid_lens", decoder, to_translate("the valid lengths of a decoder layer's memory"),
+     tensor},
+    {"source_mask", source, to_translate("the mask of a transformer's encoder"),
+     R"("$ref": "#/$defs/mask")", Reading::by_name, nullptr, true},
+    {"source_valid_lens", source, to_translate("the valid lengths in a transformer's encoder"),
      tensor},
     stored<&PlainValues::states, &Sequences::heads>("heads", heads,
                                                     to_translate("number of query heads")),

@@ -21,7 +21,7 @@ class KindReader {
       : kinds_(kinds), parts_{{}, document.root(), problems, tensors} {
     parts_.plan.kind = kind;
     const auto needs_memory = [](Kind one) {
-      return one == Kind::cross || one == Kind::decoder_layer;
+      return one == Kind::cross || one == Kind::decoder_layer || one == Kind::transformer;
     };
     parts_.memory_is_for_others =
         (kind == Kind::self || kind == Kind::multi_head || kind == Kind::encoder_layer) &&
@@ -231,7 +231,7 @@ class KindReader {
       }
       parts_.learned =
           read_parameters(value, pointer, parts_.kind().kind, parts_.states, parts_.options.dtype,
-                          parts_.transformer.memory, parts_.layers.value_or(1), parts_.feed_forward,
+                          parts_.transformer.memory, parts_.layers, parts_.feed_forward,
                           parts_.transformer.gated, parts_.norm_kind, parts_.tensors);
       parts_.plan.warnings.insert(parts_.plan.warnings.end(), parts_.learned.warnings.begin(),
                                   parts_.learned.warnings.end());
@@ -247,6 +247,9 @@ class KindReader {
                         parts_.find("attention_mask")});
     parts_.memory_mask = read({parts_.find("memory_mask"), parts_.find("memory_valid_lens"),
                                "/memory_mask", "/memory_valid_lens"});
+    parts_.source_mask = read({parts_.find("source_mask"), parts_.find("source_valid_lens"),
+                               "/source_mask", "/source_valid_lens"});
+    parts_.encoder_mask = parts_.source_mask;
     parts_.options.mask = parts_.mask;
     parts_.transformer.memory_mask = parts_.memory_mask;
     // Positions behind the end of a sequence are padding, in the mask of the attention whose keys
@@ -265,6 +268,7 @@ class KindReader {
     }
     if (parts_.first && (parts_.is(Family::transformer) || !parts_.states.key))
       hide_padding(parts_.options.mask, *parts_.first);
+    if (parts_.second && parts_.encoder()) hide_padding(parts_.encoder_mask, *parts_.second);
     if (parts_.second)
       hide_padding(parts_.decoder() ? parts_.transformer.memory_mask : parts_.options.mask,
                    *parts_.second);
@@ -274,7 +278,8 @@ class KindReader {
     read_values_in_turn(parts_.root, parts_.kind(), parts_.tensors, parts_.problems, parts_);
     for (Expression* expression :
          {&parts_.options.score_expression, &parts_.options.weight_expression,
-          &parts_.options.mask.where, &parts_.transformer.memory_mask.where}) {
+          &parts_.options.mask.where, &parts_.transformer.memory_mask.where,
+          &parts_.encoder_mask.where}) {
       expression->tables = parts_.tables;
     }
     if (parts_.find("eps") && !parts_.is(Family::transformer) && !parts_.options.query_norm &&

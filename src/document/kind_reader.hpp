@@ -23,7 +23,8 @@ struct DocumentParts : PlainValues {
   TensorSource& tensors;
   Tensor scores = {};
   LearnedWeights learned = {};
-  ReadMask mask = {}, memory_mask = {};  ///< as the document gives them
+  ReadMask mask = {}, memory_mask = {}, source_mask = {};  ///< as the document gives them
+  Mask encoder_mask = {};                                  ///< `source_mask`, and what tokens hide
   std::optional<TokenStates> first = {},
                              second = {};  ///< hidden states of the query's and of the key's tokens
   /// Whether the memory, and the labels of the keys, are for other kinds of the document's list,
@@ -34,7 +35,9 @@ struct DocumentParts : PlainValues {
   const KindInfo& kind() const { return info(plan.kind); }
   bool is(Family family) const { return kind().family == family; }
   bool is_projecting() const { return is(Family::projected) || is(Family::transformer); }
-  bool decoder() const { return kind().kind == Kind::decoder_layer; }
+  /// Whether there are decoder layers, and whether an encoder before them.
+  bool decoder() const { return kind().kind == Kind::decoder_layer || encoder(); }
+  bool encoder() const { return kind().kind == Kind::transformer; }
 
   /// The value of a key that the document has and that has a meaning for this kind.
   const JsonValue* find(std::string_view key) const;

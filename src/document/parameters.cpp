@@ -1,6 +1,7 @@
 #include "document/parameters.hpp"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -117,12 +118,14 @@ void give_stacked_bias(ParameterSet& parameters, const std::string& prefix, Proj
 // Projections in the forms of torch.nn.MultiheadAttention, or as four Linear layers. Tensors are
 // requested in the order of construction.
 Projections given_projections(ParameterSet& parameters, const std::string& prefix,
-                              std::size_t heads, std::size_t kv_heads) {
-  if (parameters.has(prefix + "bias_k")) {
+                              std::size_t heads, std::size_t kv_heads, bool past = false) {
+  // A past may hold the row that torch.nn.MultiheadAttention adds by add_bias_kv.
+  if (!past && parameters.has(prefix + "bias_k")) {
     throw input_error(
         translated("{1} cannot be used", parameters.shown(prefix + "bias_k")),
         parameters.place(prefix + "bias_k"),
-        translated("append the bias's row to key and value instead: add_bias_kv is not supported"));
+        translated("write \"past_key\" and \"past_value\" of bias_k and bias_v, {\"file\": …, "
+                   "\"name\": …}: their row becomes the first key"));
   }
   for (const Names* names : {&query_names, &key_names, &value_names, &output_names, &gate_names}) {
     parameters.may_ask_for(with_ending(prefix, *names, ".weight"));
@@ -204,19 +207,29 @@ TransformerLayer given_layer(ParameterSet& parameters, const std::string& prefix
   return layer;
 }
 
+// The norm after the last layer of a stack, if there is one.
+std::optional<Norm> given_last_norm(ParameterSet& parameters, const std::string& prefix,
+                                    NormKind kind) {
+  const std::string name = prefix + "norm";
+  if (!parameters.has(name + ".weight") && !parameters.has(name + ".bias")) return std::nullopt;
+  Norm norm{parameters.find(name + ".weight"), {}, kind};
+  if (kind == NormKind::layer) norm.bias = parameters.find(name + ".bias");
+  return norm;
+}
+
+void warn_of_more_layers(const ParameterSet& parameters, std::string_view stack, std::size_t layers,
+                         std::vector<std::string>& warnings) {
+  if (!parameters.has(layer_prefix(stack, layers) + "linear1.weight")) return;
+  warnings.push_back(
+      translated("the parameters hold more layers than the {1} that are computed: \"layers\" "
+                 "sets their number",
+                 layers));
+}
+
 // Reads the layers `layers.0.…`, `layers.1.…`; a single one may have bare names.
 std::vector<TransformerLayer> given_layers(ParameterSet& parameters, const LayerForm& form,
                                            std::size_t layers, std::vector<std::string>& warnings) {
-  if (parameters.has(layer_prefix("", layers) + "linear1.weight")) {
-    warnings.push_back(
-        translated("the parameters hold more layers than the {1} that are computed: \"layers\" "
-                   "sets their number",
-                   layers));
-  }
-  if (parameters.has("norm.weight")) {
-    warnings.emplace_back(translated(
-        "the parameters hold a norm after the last layer, which is not applied to the output"));
-  }
+  warn_of_more_layers(parameters, "", layers, warnings);
   std::vector<TransformerLayer> result;
   if (layers == 1) {
     if (parameters.has(layer_prefix("", 0) + "linear1.weight"))
@@ -236,12 +249,65 @@ std::vector<TransformerLayer> given_layers(ParameterSet& parameters, const Layer
   return result;
 }
 
+// One stack of torch.nn.Transformer: all its layers unless their number is given, at least one.
+std::vector<TransformerLayer> given_stack(ParameterSet& parameters, const LayerForm& form,
+                                          std::optional<std::size_t> layers,
+                                          std::vector<std::string>& warnings) {
+  const std::string_view stack = form.decoder ? "decoder" : "encoder";
+  if (layers) warn_of_more_layers(parameters, stack, *layers, warnings);
+  std::vector<TransformerLayer> result;
+  const auto follows = [&] {
+    return layers ? result.size() < *layers
+                  : result.empty() ||
+                        parameters.has(layer_prefix(stack, result.size()) + "linear1.weight");
+  };
+  while (follows())
+    result.push_back(given_layer(parameters, layer_prefix(stack, result.size()), form, warnings));
+  return result;
+}
+
+// Layers drawn one after the other, an encoder's first. Norms are ones and zeros.
+void draw_layers(const TorchInitialisation& start, Kind kind, std::size_t layers,
+                 NormKind norm_kind, LearnedWeights& learned) {
+  const auto stack = [&](bool decoder) {
+    std::vector<TransformerLayer> made;
+    for (std::size_t i = 0; i < layers; ++i) {
+      TransformerLayer& layer = made.emplace_back(start.layer(decoder));
+      layer.norm1.kind = layer.norm2.kind = layer.norm3.kind = norm_kind;
+    }
+    return made;
+  };
+  if (kind == Kind::transformer) {
+    learned.last_norm = Norm{{}, {}, norm_kind};
+    learned.encoder = EncoderStack{stack(false), learned.last_norm, {}};
+  }
+  learned.layers = stack(kind != Kind::encoder_layer);
+}
+
+// The layers of a document, with the norms after the last ones.
+void read_layers(ParameterSet& parameters, Kind kind, LayerForm form,
+                 std::optional<std::size_t> layers, LearnedWeights& learned) {
+  if (kind == Kind::transformer) {
+    form.decoder = false;
+    EncoderStack& encoder = learned.encoder.emplace();
+    encoder.layers = given_stack(parameters, form, layers, learned.warnings);
+    encoder.last_norm = given_last_norm(parameters, "encoder.", form.norm_kind);
+    form.decoder = true;
+    learned.layers = given_stack(parameters, form, layers, learned.warnings);
+    learned.last_norm = given_last_norm(parameters, "decoder.", form.norm_kind);
+    return;
+  }
+  learned.last_norm = given_last_norm(parameters, "", form.norm_kind);
+  learned.layers = given_layers(parameters, form, layers.value_or(1), learned.warnings);
+}
+
 }  // namespace
 
 LearnedWeights read_parameters(const JsonValue* value, const std::string& pointer, Kind kind,
                                const Sequences& states, DType dtype, const Tensor& memory,
-                               std::size_t layers, std::optional<std::size_t> feed_forward,
-                               bool gated, NormKind norm_kind, TensorSource& tensors) {
+                               std::optional<std::size_t> layers,
+                               std::optional<std::size_t> feed_forward, bool gated,
+                               NormKind norm_kind, TensorSource& tensors) {
   LearnedWeights learned;
   learned.score = score_of(kind);
   const KindInfo& row = info(kind);
@@ -258,13 +324,10 @@ LearnedWeights read_parameters(const JsonValue* value, const std::string& pointe
   if (expect_object(*value, pointer,
                     translated("write {\"init\": \"torch\"}, or the learned weights"))
           .find("init")) {
-    const TorchInitialisation start(*value, pointer, kind, states, widened(dtype), memory, layers,
-                                    feed_forward, gated, tensors);
+    const TorchInitialisation start(*value, pointer, kind, states, widened(dtype), memory,
+                                    layers.value_or(1), feed_forward, gated, tensors);
     if (transformer) {
-      for (std::size_t i = 0; i < layers; ++i) {
-        TransformerLayer& layer = learned.layers.emplace_back(start.layer());
-        layer.norm1.kind = layer.norm2.kind = layer.norm3.kind = norm_kind;
-      }
+      draw_layers(start, kind, layers.value_or(1), norm_kind, learned);
     } else if (row.family == Family::projected) {
       learned.projections = start.projections();
     } else {
@@ -276,9 +339,10 @@ LearnedWeights read_parameters(const JsonValue* value, const std::string& pointe
   const std::size_t heads = states.heads.value_or(1), kv_heads = states.kv_heads.value_or(heads);
   if (transformer) {
     const LayerForm form{kind == Kind::decoder_layer, gated, norm_kind, heads, kv_heads};
-    learned.layers = given_layers(parameters, form, layers, learned.warnings);
+    read_layers(parameters, kind, form, layers, learned);
   } else if (row.family == Family::projected) {
-    learned.projections = given_projections(parameters, "", heads, kv_heads);
+    learned.projections =
+        given_projections(parameters, "", heads, kv_heads, static_cast<bool>(states.past_key));
   } else {
     const std::vector<Tensor*> of_score = parameters_of(learned.score);
     for (std::size_t i = 0; i < of_score.size(); ++i) {

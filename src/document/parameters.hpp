@@ -27,8 +27,10 @@ struct Field;
 struct LearnedWeights {
   Score score;                           ///< score of the kind with nothing but its parameters
   Projections projections;               ///< self, cross, multi_head
-  std::vector<TransformerLayer> layers;  ///< encoder_layer, decoder_layer
-  DocumentNames names;                   ///< the document's names of the parameters
+  std::vector<TransformerLayer> layers;  ///< encoder_layer, decoder_layer, a transformer's decoder
+  std::optional<Norm> last_norm = {};    ///< after them
+  std::optional<EncoderStack> encoder = {};  ///< of a transformer, without its mask
+  DocumentNames names;                       ///< the document's names of the parameters
   /// Names of given parameters, each with the document's name for it.
   std::vector<std::pair<std::string, std::string>> origins;
   std::vector<std::string> warnings;
@@ -36,12 +38,14 @@ struct LearnedWeights {
 
 /// Reads the learned weights of a kind: inline, from a file, or initialised as in new PyTorch
 /// modules ({"init":"torch", …}). `value` may be null. `states` has the widths and the numbers of
-/// heads, `memory` is a decoder's; `layers`, `feed_forward`, `norm_kind` and whether the activation
+/// heads, `memory` is a decoder's; `layers` (absent = one, or as many as a transformer's parameters
+/// hold), `feed_forward`, `norm_kind` and whether the activation
 /// is `gated` are options of the document. Throws Error(input).
 LearnedWeights read_parameters(const JsonValue* value, const std::string& pointer, Kind kind,
                                const Sequences& states, DType dtype, const Tensor& memory,
-                               std::size_t layers, std::optional<std::size_t> feed_forward,
-                               bool gated, NormKind norm_kind, TensorSource& tensors);
+                               std::optional<std::size_t> layers,
+                               std::optional<std::size_t> feed_forward, bool gated,
+                               NormKind norm_kind, TensorSource& tensors);
 
 /// Learned weights that a document gives by name: inline, or from a file ({"file":…, "prefix":…,
 /// "names":{ours: theirs}, "transpose": whether its matrices are those of x·W}). Each tensor is
@@ -135,7 +139,8 @@ class TorchInitialisation {
 
   void draw(Score& score) const;
   Projections projections() const;
-  TransformerLayer layer() const;
+  /// A layer of the encoder, or of the decoder.
+  TransformerLayer layer(bool decoder) const;
 
  private:
   void check_size(std::size_t layers, Family family) const;
@@ -146,7 +151,7 @@ class TorchInitialisation {
   std::string pointer_;
   TorchRandom& random_;
   DType dtype_;
-  bool decoder_ = false, gated_ = false, bias_ = true, output_ = true;
+  bool encoder_ = false, decoder_ = false, gated_ = false, bias_ = true, output_ = true;
   std::size_t heads_ = 1, kv_heads_ = 1;
   std::size_t query_ = 0, key_ = 0, value_ = 0, memory_ = 0, hidden_ = 0;
 };

@@ -33,15 +33,19 @@ Attentions planned(const ProjectedAttentionRequest& request) {
   return {{{}, request.mask, check_projected(request, "", output), {}}};
 }
 
+// An encoder's attentions follow those of the decoder.
 Attentions planned(const TransformerRequest& request) {
   Attentions attentions;
   const std::vector<LayerGeometry> layers = check_transformer(request);
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    const std::string prefix = layers.size() > 1 ? layer_prefix("", i) : "";
+    const std::string prefix = layer_prefix_of(request, i);
     attentions.push_back({AttentionName(prefix + "self"), request.mask, layers[i].self, {}});
     if (!request.decoder) continue;
     attentions.push_back(
         {AttentionName(prefix + "cross"), request.memory_mask, layers[i].cross, {}});
+  }
+  if (request.encoder) {
+    for (PlannedAttention& own : planned(encoder_of(request))) attentions.push_back(std::move(own));
   }
   return attentions;
 }

@@ -54,6 +54,8 @@ class PlanAssembly {
     parts_.problems.attempt([&] { check_lens(parts_.options.mask.valid_lens, "/valid_lens"); });
     parts_.problems.attempt(
         [&] { check_lens(parts_.transformer.memory_mask.valid_lens, "/memory_valid_lens"); });
+    parts_.problems.attempt(
+        [&] { check_lens(parts_.encoder_mask.valid_lens, "/source_valid_lens"); });
     attempt_named([&] {
       if (parts_.plan.output_gradient) check_gradient();
     });
@@ -93,7 +95,7 @@ class PlanAssembly {
   // Plans the attentions. A mask or lengths that do not fit are a problem and are left out, so that
   // the rest is checked.
   bool plan_attentions() {
-    constexpr int most_left_out = 4;  // two masks and two lists of lengths
+    constexpr int most_left_out = 6;  // three masks and three lists of lengths
     for (int left_out = 0;; ++left_out) {
       const std::size_t before = parts_.problems.errors().size();
       const bool planned = attempt_named([&] {
@@ -107,7 +109,8 @@ class PlanAssembly {
       const std::string& where = errors.back().where();
       Mask& memory_mask = parts_.transformer.memory_mask;
       if (!leave_out(parts_.options.mask, where, "/valid_lens", "/mask") &&
-          !leave_out(memory_mask, where, "/memory_valid_lens", "/memory_mask")) {
+          !leave_out(memory_mask, where, "/memory_valid_lens", "/memory_mask") &&
+          !leave_out(parts_.encoder_mask, where, "/source_valid_lens", "/source_mask")) {
         return false;
       }
     }
@@ -126,9 +129,10 @@ class PlanAssembly {
 
   // Masks whose meaning depends on the sizes, which are those of the attentions without any mask.
   void settle_masks() {
-    if (!parts_.mask.keep && !parts_.memory_mask.keep) return;
+    if (!parts_.mask.keep && !parts_.memory_mask.keep && !parts_.source_mask.keep) return;
     Mask mask = std::exchange(parts_.options.mask, {});
     Mask memory_mask = std::exchange(parts_.transformer.memory_mask, {});
+    Mask encoder_mask = std::exchange(parts_.encoder_mask, {});
     std::vector<PlannedAttention> attentions;
     try {
       attentions = attentions_of(computation());
@@ -137,12 +141,15 @@ class PlanAssembly {
     }
     parts_.options.mask = std::move(mask);
     parts_.transformer.memory_mask = std::move(memory_mask);
+    parts_.encoder_mask = std::move(encoder_mask);
     if (attentions.empty()) return;
     const auto settle = [&](const ReadMask& given, const Geometry& geometry, Mask& of) {
       parts_.problems.attempt([&] { settle_keep(given, geometry, of, parts_.plan.warnings); });
     };
     settle(parts_.mask, attentions.front().geometry, parts_.options.mask);
-    settle(parts_.memory_mask, attentions.back().geometry, parts_.transformer.memory_mask);
+    settle(parts_.memory_mask, attentions[parts_.decoder() ? 1 : 0].geometry,
+           parts_.transformer.memory_mask);
+    settle(parts_.source_mask, attentions.back().geometry, parts_.encoder_mask);
   }
 
   // What is computed as it stands but may not be meant.
@@ -153,7 +160,9 @@ class PlanAssembly {
     };
     add(mask_warnings(parts_.mask, parts_.plan.attentions.front().geometry));
     if (parts_.decoder())
-      add(mask_warnings(parts_.memory_mask, parts_.plan.attentions.back().geometry));
+      add(mask_warnings(parts_.memory_mask, parts_.plan.attentions[1].geometry));
+    if (parts_.encoder())
+      add(mask_warnings(parts_.source_mask, parts_.plan.attentions.back().geometry));
     const auto is_placed = [&](const char* name) {
       const JsonValue* tensor = parts_.find(name);
       return tensor != nullptr &&
@@ -183,6 +192,10 @@ class PlanAssembly {
     parts_.transformer.kv_heads = parts_.states.kv_heads;
     parts_.transformer.decoder = parts_.decoder();
     parts_.transformer.layers = parts_.learned.layers;
+    parts_.transformer.last_norm = parts_.learned.last_norm;
+    parts_.transformer.encoder = parts_.learned.encoder;
+    if (parts_.encoder()) parts_.transformer.stack = "decoder";
+    if (parts_.transformer.encoder) parts_.transformer.encoder->mask = parts_.encoder_mask;
     return parts_.transformer;
   }
 
@@ -190,7 +203,8 @@ class PlanAssembly {
     const Geometry& first = parts_.plan.attentions.front().geometry;
     if (parts_.plan.weights && !parts_.options.pool) {
       const Shape weights = first.weights_shape();
-      check_weights_memory(first, parts_.layers.value_or(1), size_of(parts_.options.dtype));
+      check_weights_memory(first, std::max<std::size_t>(1, parts_.learned.layers.size()),
+                           size_of(parts_.options.dtype));
       parts_.tensors.check_elements(static_cast<double>(element_count(weights)),
                                     translated("the tensor of weights {1}", text(weights)), "");
     }
@@ -198,9 +212,14 @@ class PlanAssembly {
 
   void label_attentions() {
     const Geometry& first = parts_.plan.attentions.front().geometry;
-    // The first attention of a decoder has its queries, the last one its memory as keys.
-    const Labels labels = read_own_labels(first, parts_.plan.attentions.back().geometry);
+    // The first attention of a decoder has its queries, the second its memory as keys.
+    const std::size_t of_keys = parts_.decoder() ? 1 : 0;
+    const Labels labels = read_own_labels(first, parts_.plan.attentions[of_keys].geometry);
     for (PlannedAttention& attention : parts_.plan.attentions) {
+      if (parts_.encoder() && !attention.name.in_decoder()) {
+        attention.labels = {labels.key, labels.key, labels.either};
+        continue;
+      }
       attention.labels = labels.of_attention(attention.name, [&](const AttentionName& name) {
         return std::ranges::count(parts_.plan.attentions, name, &PlannedAttention::name) > 0;
       });
@@ -241,7 +260,10 @@ class PlanAssembly {
   }
 
   void check_feed_forward() {
-    for (const TransformerLayer& layer : parts_.learned.layers) {
+    std::vector<TransformerLayer> layers = parts_.learned.layers;
+    if (parts_.learned.encoder)
+      std::ranges::copy(parts_.learned.encoder->layers, std::back_inserter(layers));
+    for (const TransformerLayer& layer : layers) {
       const std::size_t rows = layer.linear1.weight.shape()[0];
       if (!parts_.feed_forward || *parts_.feed_forward == rows) continue;
       throw input_error(translated("feed_forward is {1}, but linear1.weight {2} has {3} rows",

@@ -3,6 +3,7 @@
 
 #include "attention/expression.hpp"
 #include "document/plan.hpp"
+#include "layers/torch_layers.hpp"
 #include "support/overloaded.hpp"
 
 namespace attn {
@@ -50,19 +51,26 @@ double work_of(const Projections& p, const Geometry& g) {
          keys * (elements(p.key) + elements(p.value));
 }
 
-double work_of(const Plan& plan, const TransformerRequest& request) {
-  double work = as_real(request.layers.size()) *
-                work_of_expressions(request, plan.attentions.front().geometry);
-  for (const PlannedAttention& attention : plan.attentions)
-    work += work_of(plan.kind, attention.geometry);
-  const Geometry& self = plan.attentions.front().geometry;
+// Of the Linear layers of a stack whose attentions have these sizes.
+double work_of_layers(const TransformerRequest& request, const Geometry& self,
+                      const Geometry& cross) {
+  double work = 0;
   for (const TransformerLayer& layer : request.layers) {
     work += work_of(layer.self_attn, self);
-    if (request.decoder) work += work_of(layer.multihead_attn, plan.attentions[1].geometry);
+    if (request.decoder) work += work_of(layer.multihead_attn, cross);
     work += as_real(self.batch) * as_real(self.queries) *
             (elements(layer.linear1) + elements(layer.linear2) + elements(layer.linear3));
   }
   return work;
+}
+
+double work_of(const Plan& plan, const TransformerRequest& request) {
+  const Geometry &first = plan.attentions.front().geometry, &last = plan.attentions.back().geometry;
+  double work = as_real(request.layers.size()) * work_of_expressions(request, first);
+  for (const PlannedAttention& attention : plan.attentions)
+    work += work_of(plan.kind, attention.geometry);
+  work += work_of_layers(request, first, plan.attentions[request.decoder ? 1 : 0].geometry);
+  return request.encoder ? work + work_of_layers(encoder_of(request), last, last) : work;
 }
 
 // Matrices of all layers for each token, and pairs of tokens in each layer, whether its map is

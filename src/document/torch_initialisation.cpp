@@ -94,7 +94,8 @@ TorchInitialisation::TorchInitialisation(const JsonValue& value, const std::stri
       dtype_(dtype),
       gated_(gated) {
   const Family family = info(kind).family;
-  decoder_ = kind == Kind::decoder_layer;
+  encoder_ = kind == Kind::encoder_layer || kind == Kind::transformer;
+  decoder_ = kind == Kind::decoder_layer || kind == Kind::transformer;
   if (const JsonValue* bias = value.find("bias"))
     bias_ = expect_boolean(*bias, pointer_to(pointer, "bias"));
   if (const JsonValue* output = value.find("output_projection")) {
@@ -169,8 +170,9 @@ void TorchInitialisation::check_size(std::size_t layers, Family family) const {
     all = attention(number(key_), number(value_));
   } else {
     const double memory = number(memory_);
-    all = number(layers) * (attention(query, query) + (decoder_ ? attention(memory, memory) : 0) +
-                            linear(hidden, query) + linear(query, hidden));
+    const double layer = attention(query, query) + linear(hidden, query) + linear(query, hidden);
+    all = number(layers) *
+          ((encoder_ ? layer : 0) + (decoder_ ? layer + attention(memory, memory) : 0));
   }
   check_memory(all * number(size_of(dtype_)), translated("the set of parameters"), pointer_);
   tensors_.check_elements(all, translated("the set of parameters"), pointer_);
@@ -209,10 +211,10 @@ Projections TorchInitialisation::projections() const {
   return attention(query_, key_, value_);
 }
 
-TransformerLayer TorchInitialisation::layer() const {
+TransformerLayer TorchInitialisation::layer(bool decoder) const {
   TransformerLayer made;
   made.self_attn = attention(query_, query_, query_);
-  if (decoder_) made.multihead_attn = attention(query_, memory_, memory_);
+  if (decoder) made.multihead_attn = attention(query_, memory_, memory_);
   made.linear1 = linear(hidden_, query_);
   made.linear2 = linear(query_, hidden_);
   if (gated_) made.linear3 = linear(hidden_, query_);

@@ -364,12 +364,13 @@ void explain_all_layers(std::span<const Tensor> states, QueryChoice choice, std:
 ExplainedTransformer::ExplainedTransformer(const TransformerRequest& request, std::size_t layer)
     : number_(layer), layer_(layer_of(request, layer)) {
   states_.push_back(states_of(request, DType::float64));
-  const Tensor memory = request.memory.converted(DType::float64);
+  const Tensor memory = memory_of(request, DType::float64);
   for (std::size_t i = 0; i < request.layers.size(); ++i) {
     LayerStep done = step(layer_of(request, i), states_.back(), memory, {.inside = i == layer});
     states_.push_back(done.states);
     if (i == layer) step_ = std::move(done);
   }
+  if (request.last_norm) output_ = with_last_norm(request, states_.back());
 }
 
 void ExplainedTransformer::explain(std::span<const PlannedAttention> attentions, QueryChoice choice,
@@ -380,6 +381,10 @@ void ExplainedTransformer::explain(std::span<const PlannedAttention> attentions,
                  several ? translated("Layer {1}", number_) : "", true},
                 choice, explanation);
   explain_all_layers(states_, choice, number_, explanation);
+  if (!output_) return;
+  if (!several) explanation.part(translated("All layers"));
+  explanation.step(translated("The norm after the last layer"));
+  show_vectors({{"output", state_of(output_, choice)}}, explanation);
 }
 
 }  // namespace attn

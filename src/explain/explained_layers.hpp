@@ -53,6 +53,7 @@ class ExplainedTransformer {
   Layer layer_;
   LayerStep step_;
   std::vector<Tensor> states_;  // before the first layer and after each
+  Tensor output_;               // after the norm that follows the last layer; absent without one
 };
 
 /// The attention of a model that ExplainOptions::stack and layer name, by default of the first

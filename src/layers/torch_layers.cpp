@@ -63,6 +63,17 @@ Error renamed_for_memory(const Error& error) {
   return {error.kind(), problem, where, error.help()};
 }
 
+// An error of an encoder with its states and mask named as the request names them.
+Error renamed_for_source(const Error& error) {
+  std::string where = error.where();
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{"/query", "/memory"},
+                                 {"/mask", "/source_mask"},
+                                 {"/valid_lens", "/source_valid_lens"}}) {
+    if (where == from || where.starts_with(from + "/")) where.replace(0, from.size(), to);
+  }
+  return {error.kind(), replaced(error.problem(), "query [", "memory ["), where, error.help()};
+}
+
 // The shape of x, whose batch axis of 1 is repeated if the memory has more samples.
 Shape states_shape(const TransformerRequest& request) {
   Shape shape = request.x.shape();
@@ -73,11 +84,11 @@ Shape states_shape(const TransformerRequest& request) {
   return shape;
 }
 
-// The options of the cross-attention: the memory's mask, and nothing that is of the states
-// themselves.
-AttentionOptions cross_options(const TransformerRequest& request) {
+// The options of another attention than the self-attention: its mask, and nothing that is of the
+// states themselves.
+AttentionOptions other_options(const TransformerRequest& request, const Mask& mask) {
   AttentionOptions options = request;
-  options.mask = request.memory_mask;
+  options.mask = mask;
   options.rotary.reset();
   options.query_norm.reset();
   options.key_norm.reset();
@@ -100,7 +111,7 @@ ProjectedAttentionRequest self_attention(const TransformerRequest& request,
 ProjectedAttentionRequest cross_attention(const TransformerRequest& request,
                                           const TransformerLayer& layer, const Tensor& x) {
   ProjectedAttentionRequest cross = self_attention(request, layer, x);
-  static_cast<AttentionOptions&>(cross) = cross_options(request);
+  static_cast<AttentionOptions&>(cross) = other_options(request, request.memory_mask);
   cross.projections = layer.multihead_attn;
   cross.states.key = cross.states.value = request.memory;
   return cross;
@@ -125,11 +136,18 @@ std::vector<LayerGeometry> check_transformer(const TransformerRequest& request) 
     throw input_error(translated("there is no memory"), "/memory",
                       translated("give the encoder's hidden states [L,D] or [B,L,D]"));
   }
+  if (request.encoder) {
+    try {
+      check_transformer(encoder_of(request));
+    } catch (const Error& error) {
+      throw renamed_for_source(error);
+    }
+  }
   const Tensor x = request.x ? shape_only(states_shape(request)) : Tensor();
   std::vector<LayerGeometry> layers;
   for (std::size_t i = 0; i < request.layers.size(); ++i) {
     const TransformerLayer& layer = request.layers[i];
-    const std::string prefix = request.layers.size() > 1 ? layer_prefix("", i) : "";
+    const std::string prefix = layer_prefix_of(request, i);
     LayerGeometry& geometry = layers.emplace_back();
     Shape output;
     geometry.self =
@@ -156,14 +174,38 @@ std::vector<LayerGeometry> check_transformer(const TransformerRequest& request) 
     check_layer_norm(layer.norm2, width, prefix, "norm2");
     check_layer_norm(layer.norm3, width, prefix, "norm3");
   }
+  if (request.last_norm) {
+    check_layer_norm(*request.last_norm, x.shape().back(),
+                     request.stack.empty() ? "" : request.stack + ".", "norm");
+  }
   return layers;
+}
+
+TransformerRequest encoder_of(const TransformerRequest& request) {
+  TransformerRequest encoder;
+  static_cast<AttentionOptions&>(encoder) = other_options(request, request.encoder->mask);
+  encoder.x = request.memory;
+  encoder.heads = request.heads;
+  encoder.kv_heads = request.kv_heads;
+  encoder.layers = request.encoder->layers;
+  encoder.activation = request.activation;
+  encoder.gated = request.gated;
+  encoder.norm = request.norm;
+  encoder.last_norm = request.encoder->last_norm;
+  encoder.stack = "encoder";
+  return encoder;
+}
+
+std::string layer_prefix_of(const TransformerRequest& request, std::size_t at) {
+  const bool named = request.layers.size() > 1 || !request.stack.empty();
+  return named ? layer_prefix(request.stack, at) : "";
 }
 
 Layer layer_of(const TransformerRequest& request, std::size_t at) {
   const TransformerLayer& given = request.layers[at];
   Layer layer;
   layer.spec.self = request;
-  layer.spec.cross = cross_options(request);
+  layer.spec.cross = other_options(request, request.memory_mask);
   layer.spec.heads = request.heads;
   layer.spec.kv_heads = request.kv_heads;
   layer.spec.activation = request.activation;
@@ -186,6 +228,19 @@ Tensor states_of(const TransformerRequest& request, DType precision) {
   return (samples == 1 ? request.x : repeated(request.x, samples)).converted(precision);
 }
 
+Tensor with_last_norm(const TransformerRequest& request, const Tensor& x) {
+  return request.last_norm ? apply(*request.last_norm, x, request.eps, request.threads) : x;
+}
+
+Tensor memory_of(const TransformerRequest& request, DType precision) {
+  if (!request.encoder) return request.memory.converted(precision);
+  const TransformerRequest encoder = encoder_of(request);
+  Tensor x = states_of(encoder, precision);
+  for (std::size_t i = 0; i < encoder.layers.size(); ++i)
+    x = step(layer_of(encoder, i), x, {}, {}).states;
+  return with_last_norm(encoder, x);
+}
+
 namespace {
 
 // Hidden states stay in that precision up to the last layer. Tensors to look at are rounded as soon
@@ -194,7 +249,12 @@ TransformerResult transform_in(DType precision, const TransformerRequest& reques
                                const Progress& progress) {
   TransformerResult result;
   Tensor x = states_of(request, precision);
-  const Tensor memory = request.memory.converted(precision);
+  if (request.encoder) {
+    TransformerResult encoded = transform_in(precision, encoder_of(request), progress);
+    result.encoder_layers = std::move(encoded.layers);
+    result.memory = std::move(encoded.output);
+  }
+  const Tensor memory = request.encoder ? result.memory : request.memory.converted(precision);
   for (std::size_t i = 0; i < request.layers.size(); ++i) {
     LayerStep done =
         step(layer_of(request, i), x, memory, {.inside = request.stages, .progress = progress});
@@ -210,7 +270,7 @@ TransformerResult transform_in(DType precision, const TransformerRequest& reques
     round_to(request.dtype, layer.self);
     round_to(request.dtype, layer.cross);
   }
-  result.output = x;
+  result.output = with_last_norm(request, x);
   return result;
 }
 
@@ -225,7 +285,8 @@ double multiply_adds(const TransformerRequest& request) {
     }
   }
   const Shape shape = states_shape(request);
-  return each * static_cast<double>(element_count(shape)) / static_cast<double>(shape.back());
+  return each * static_cast<double>(element_count(shape)) / static_cast<double>(shape.back()) +
+         (request.encoder ? multiply_adds(encoder_of(request)) : 0);
 }
 
 }  // namespace
@@ -239,6 +300,7 @@ TransformerResult transform(const TransformerRequest& request, const Progress& p
   }
   TransformerResult result = transform_in(DType::float64, request, progress);
   result.output = result.output.converted(request.dtype);
+  result.memory = result.memory.converted(request.dtype);
   return result;
 }
 

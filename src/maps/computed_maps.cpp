@@ -160,7 +160,14 @@ void put_all(Results& results, AttentionResult result) {
 
 void put_all(Results& results, TransformerResult result, bool decoder) {
   const bool finite = implies_weights(results.plan(), result.output);
-  std::size_t at = 0;
+  std::size_t at = result.layers.size() * (decoder ? 2 : 1);
+  for (TransformerResult::Layer& layer : result.encoder_layers)
+    put_attention(results, std::move(layer.self), at++, finite);
+  if (result.memory) {
+    results.not_finite.look_at("memory", result.memory);
+    results.put("memory", result.memory);
+  }
+  at = 0;
   for (TransformerResult::Layer& layer : result.layers) {
     put_attention(results, std::move(layer.self), at++, finite);
     if (decoder) put_attention(results, std::move(layer.cross), at++, finite);

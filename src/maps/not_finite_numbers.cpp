@@ -294,20 +294,19 @@ std::string NotFiniteNumbers::step_of(const Found& found,
   return step_of_tensor(found.tensor, request, inner.score);
 }
 
-std::string NotFiniteNumbers::step_of(const Found& found, const TransformerRequest& request) const {
-  TransformerRequest own = request;
-  own.weights = own.stages = false;
-  Tensor x = states_of(own, DType::float64);
-  const Tensor memory = own.memory.converted(DType::float64);
-  if (is_faulty(x)) return input_text("x");
-  if (memory && is_faulty(memory)) return input_text("memory");
-  for (std::size_t layer = 0; layer < own.layers.size(); ++layer) {
-    const LayerStep done = step(layer_of(own, layer), x, memory, {.inside = true});
-    const std::string name = translated("Layer {1}", layer);
-    const bool several = own.layers.size() > 1;
+namespace {
+
+// The first part of a stack's layers that is faulty, from the states x on; empty if none is.
+std::string faulty_layer(const TransformerRequest& request, Tensor x, const Tensor& memory) {
+  for (std::size_t layer = 0; layer < request.layers.size(); ++layer) {
+    const LayerStep done = step(layer_of(request, layer), x, memory, {.inside = true});
+    const bool several = request.layers.size() > 1 || !request.stack.empty();
+    const std::string name = request.stack.empty()        ? translated("Layer {1}", layer)
+                             : request.stack == "encoder" ? translated("Encoder layer {1}", layer)
+                                                          : translated("Decoder layer {1}", layer);
     std::vector<std::string> parts{several ? translated("{1}: self-attention", name)
                                            : translated("Self-attention")};
-    if (own.decoder) {
+    if (request.decoder) {
       parts.push_back(several ? translated("{1}: cross-attention", name)
                               : translated("Cross-attention"));
     }
@@ -315,11 +314,30 @@ std::string NotFiniteNumbers::step_of(const Found& found, const TransformerReque
     for (std::size_t part = 0; part < parts.size(); ++part) {
       const SubLayer& states = done.sublayers[part];
       if (is_faulty(states.input) || is_faulty(states.change) || is_faulty(states.after))
-        return in_quotes(parts[part]);
+        return parts[part];
     }
     x = done.states;
   }
-  return step_of_tensor(found.tensor, request, ScaledDotProduct());
+  return "";
+}
+
+}  // namespace
+
+std::string NotFiniteNumbers::step_of(const Found& found, const TransformerRequest& request) const {
+  const auto quiet = [](TransformerRequest own) {
+    own.weights = own.stages = false;
+    return own;
+  };
+  const Tensor x = states_of(request, DType::float64);
+  const Tensor given = request.memory.converted(DType::float64);
+  if (is_faulty(x)) return input_text("x");
+  if (given && is_faulty(given)) return input_text("memory");
+  std::string first;
+  if (request.encoder) first = faulty_layer(quiet(encoder_of(request)), given, {});
+  if (first.empty())
+    first = faulty_layer(quiet(request), x, memory_of(quiet(request), DType::float64));
+  return first.empty() ? step_of_tensor(found.tensor, request, ScaledDotProduct())
+                       : in_quotes(first);
 }
 
 std::string NotFiniteNumbers::step_of(const Found& found, const ModelRequest& request) const {

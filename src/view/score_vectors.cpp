@@ -120,7 +120,7 @@ void GatheredVectors::add_layers(const Plan& plan) {
   StepOptions inside;
   inside.inside = true;
   Tensor states = states_of(request, DType::float64);
-  const Tensor memory = request.memory ? request.memory.converted(DType::float64) : Tensor();
+  const Tensor memory = memory_of(request, DType::float64);
   auto attention = plan.attentions.begin();
   for (std::size_t n = 0; n < request.layers.size(); ++n) {
     LayerStep done = step(layer_of(request, n), states, memory, inside);

@@ -20,7 +20,7 @@ TEST_CASE("the kinds stand in the order they are listed to users") {
   for (const KindInfo& row : kinds()) names += std::string(row.name) + " ";
   CHECK(names ==
         "softmax dot_product scaled_dot_product general additive self cross multi_head "
-        "encoder_layer decoder_layer ");
+        "encoder_layer decoder_layer transformer ");
 }
 
 TEST_CASE("every kind is found by its name and its aliases") {
