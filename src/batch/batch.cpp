@@ -15,14 +15,13 @@
 
 #include "attn/document.hpp"
 
+#include "batch/document_work.hpp"
 #include "batch/fingerprint.hpp"
 #include "batch/items.hpp"
 #include "batch/summary.hpp"
 #include "io/content_hash.hpp"
-#include "models/model_folder.hpp"
 #include "result/output_folder.hpp"
 #include "result/provenance.hpp"
-#include "run/document_run.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
@@ -38,22 +37,14 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 /// A batch whose results go to BatchOptions::answer, in the order of the documents.
-class Answers {
+class Answers : DocumentWork {
  public:
   Answers(const BatchOptions& options, const BatchObserver& observer, const std::atomic<bool>* stop)
-      : options_(options),
-        observer_(observer),
-        stop_(stop),
+      : DocumentWork(options, observer, stop),
         jobs_(thread_count(jobs_in_memory(options.jobs))),
-        files_(options.run.document.files),
-        documents_(options, stop) {
-    // A checkpoint that many documents name is read once.
-    files_.models = std::make_shared<ModelFolders>();
-    outcome_.shard = options.shard;
-  }
+        documents_(options, stop) {}
 
   BatchOutcome run() {
-    const auto start = Clock::now();
     parallel_for(jobs_, jobs_, [this](std::size_t) {
       try {
         while (take_one()) {
@@ -65,9 +56,7 @@ class Answers {
         throw;
       }
     });
-    outcome_.seconds = seconds_since(start);
-    outcome_.interrupted = stop_ != nullptr && *stop_;
-    return std::move(outcome_);
+    return outcome();
   }
 
  private:
@@ -87,18 +76,11 @@ class Answers {
     }
     BatchItem item;
     item.input = arrived->document.place();
-    const auto start = Clock::now();
     std::string line;
-    try {
-      line = with_whole_files(files_, [&](const FileAccess& access) {
-        return answer(arrived->document, arrived->text(), access, item);
-      });
-    } catch (const std::exception& exception) {
-      item.error = error_of(exception);
-      reword(item, options_);
-      line = error_json(*item.error);
-    }
-    item.seconds = seconds_since(start);
+    attempt(item, [&](const FileAccess& access) {
+      line = answer(arrived->document, arrived->text(), access, item);
+    });
+    if (item.error) line = error_json(*item.error);
     tell(number, std::move(line), std::move(item));
     return true;
   }
@@ -108,14 +90,12 @@ class Answers {
     constexpr std::size_t ahead = 16;  // answers for each job
     std::unique_lock lock(told_guard_);
     told_more_.wait(lock, [&] { return ended_ || taken_ - told_ < ahead * jobs_; });
-    return !ended_ && (stop_ == nullptr || !*stop_);
+    return !ended_ && !is_interrupted();
   }
 
   std::string answer(const ListedDocument& document, const DocumentText& text,
                      const FileAccess& access, BatchItem& item) const {
-    RunOptions options = options_.run;
-    options.document.files = access;
-    if (options.document.threads == 0) options.document.threads = 1;
+    RunOptions options = options_of_one(access);
     std::string line;
     options.answer = [&](std::string_view piece) { line += piece; };
     options.answer_in_one_line = true;
@@ -124,12 +104,8 @@ class Answers {
       provenance.watch(options.document.files);
       provenance.add(item.input, std::as_bytes(std::span(text.text)));
     }
-    const RunOutcome outcome =
-        run_document(options, open_batch_document(document, text, options.document, item.input),
-                     options.provenance ? &provenance : nullptr);
-    for (const RunReport& report : outcome.reports) {
-      item.warnings.insert(item.warnings.end(), report.warnings.begin(), report.warnings.end());
-    }
+    run_one(options, open_batch_document(document, text, options.document, item.input),
+            options.provenance ? &provenance : nullptr, item);
     return line;
   }
 
@@ -137,31 +113,19 @@ class Answers {
     const std::lock_guard lock(told_guard_);
     waiting_.emplace(number, std::pair(std::move(line), std::move(item)));
     for (auto next = waiting_.begin();
-         next != waiting_.end() && next->first == told_ && !ended_fast_;
+         next != waiting_.end() && next->first == told_ && !failed_fast_;
          next = waiting_.erase(next)) {
       const auto& [text, told] = next->second;
       options_.answer(text);
       ++told_;
+      ++outcome_.counts.items;
       count(told);
     }
+    ended_ = ended_ || failed_fast_;
     told_more_.notify_all();
   }
 
-  void count(const BatchItem& item) {
-    ++outcome_.counts.items;
-    ++(item.error ? outcome_.counts.failed : outcome_.counts.done);
-    if (item.error && outcome_.failures.size() < most_failures_kept) {
-      outcome_.failures.push_back(item);
-    }
-    if (item.error && options_.fail_fast) ended_ = ended_fast_ = true;
-    if (observer_) observer_(item, outcome_.counts);
-  }
-
-  const BatchOptions& options_;
-  const BatchObserver& observer_;
-  const std::atomic<bool>* stop_;
   std::size_t jobs_;
-  FileAccess files_;
   ArrivingDocuments documents_;
   std::mutex taking_guard_;
   std::atomic<std::size_t> taken_ = 0;
@@ -171,8 +135,6 @@ class Answers {
       waiting_;  // finished answers whose predecessors are not
   std::size_t told_ = 0;
   std::atomic<bool> ended_ = false;
-  bool ended_fast_ = false;
-  BatchOutcome outcome_;
 };
 
 // The time as "2024-03-01T12:00:00.123456Z", a form that sorts in the order of time.
@@ -189,23 +151,14 @@ std::string now_text() {
 }
 
 /// A batch whose results go into folders, with a line for each item in the summary.
-class Batch {
+class Batch : DocumentWork {
  public:
   Batch(const BatchOptions& options, const BatchObserver& observer, const std::atomic<bool>* stop)
-      : options_(options),
-        files_(options.run.document.files),
-        observer_(observer),
-        stop_(stop),
-        asked_(description_of(options.run)) {
-    // A checkpoint that many documents name is read once.
-    files_.models = std::make_shared<ModelFolders>();
-  }
+      : DocumentWork(options, observer, stop), asked_(description_of(options.run)) {}
 
   BatchOutcome run() {
-    const auto start = Clock::now();
-    const Shard shard = options_.shard;
-    outcome_.shard = shard;
-    if (ArrivingDocuments::unlisted(options_)) return run_as_they_come(start);
+    const Shard& shard = options_.shard;
+    if (ArrivingDocuments::unlisted(options_)) return run_as_they_come();
     const DocumentList documents(options_);
     items_ = documents.size();
     outcome_.counts.items = (items_ + shard.count - 1 - shard.index) / shard.count;
@@ -223,9 +176,9 @@ class Batch {
                 [&](const FileAccess& access) { return documents.text(index, access); });
     });
     records_->finish();
-    outcome_.seconds = seconds_since(start);
-    outcome_.interrupted = stop_ != nullptr && *stop_ && outcome_.counts.left() > 0;
-    return std::move(outcome_);
+    BatchOutcome all = outcome();
+    all.interrupted = all.interrupted && all.counts.left() > 0;
+    return all;
   }
 
  private:
@@ -243,7 +196,7 @@ class Batch {
 
   // Computes each document of standard input as soon as its line has arrived. A job reads the next
   // line when it is free. The number of documents is known at the end.
-  BatchOutcome run_as_they_come(Clock::time_point start) {
+  BatchOutcome run_as_they_come() {
     ArrivingDocuments documents(options_, stop_);
     std::optional<ArrivingDocuments::Arrived> first = documents.next();
     if (!first) {
@@ -268,40 +221,29 @@ class Batch {
     });
     outcome_.counts.items = items_;
     records_->finish();
-    outcome_.seconds = seconds_since(start);
-    outcome_.interrupted = stop_ != nullptr && *stop_;
-    return std::move(outcome_);
+    return outcome();
   }
-
-  bool is_stopped() const { return failed_fast_ || (stop_ != nullptr && *stop_); }
 
   void deal_with(const ListedDocument& document,
                  const std::function<DocumentText(const FileAccess&)>& text) {
-    const auto start = Clock::now();
     SummaryRecord record;
     record.item.name = document.name;
     record.item.input = document.place();
     Provenance read = hashes_.provenance();
-    try {
-      with_whole_files(files_, [&](const FileAccess& access) {
-        FileAccess anywhere = access;
-        anywhere.restrict_to.reset();
-        compute(document, text(anywhere), access, record, read);
-        return true;
-      });
-    } catch (const std::exception& exception) {
-      record.item.skipped = false;
-      record.item.error = error_of(exception);
-    }
+    attempt(record.item, [&](const FileAccess& access) {
+      FileAccess anywhere = access;
+      anywhere.restrict_to.reset();
+      compute(document, text(anywhere), access, record, read);
+    });
     record.inputs = read.inputs();
-    reword(record.item, options_);
-    record.item.seconds = seconds_since(start);
     if (!record.item.skipped) {
       record.items = items_;
       record.options = asked_;
       record.finished = now_text();
       records_->add(record);
     }
+    const std::lock_guard lock(guard_);
+    if (arrived_ > 0) outcome_.counts.items = arrived_;
     count(record.item);
   }
 
@@ -314,21 +256,17 @@ class Batch {
       return;
     }
 
-    RunOptions options = options_.run;
-    options.document.files = access;
+    RunOptions options = options_of_one(access);
     options.out = folder;
     options.sync = false;  // SavedRecords waits for the disk
-    if (options.document.threads == 0) options.document.threads = 1;
     options.plot.figure.threads = options.document.threads;
     read.watch(options.document.files);
     Document parsed = open_batch_document(document, text, options.document, record.item.input);
     NewFolders made = make_folder_below(options_.run.out, document.name);
     const RunOutcome outcome =
-        run_document(options, std::move(parsed), options.provenance ? &read : nullptr);
+        run_one(options, std::move(parsed), options.provenance ? &read : nullptr, record.item);
     made.keep();
     for (const RunReport& report : outcome.reports) {
-      record.item.warnings.insert(record.item.warnings.end(), report.warnings.begin(),
-                                  report.warnings.end());
       record.files.insert(record.files.end(), report.files.begin(), report.files.end());
     }
     if (outcome.comparison) record.files.push_back(*outcome.comparison);
@@ -377,25 +315,6 @@ class Batch {
     }
   }
 
-  void count(const BatchItem& item) {
-    const std::lock_guard lock(guard_);
-    if (arrived_ > 0) outcome_.counts.items = arrived_;
-    if (item.skipped) {
-      ++outcome_.counts.skipped;
-    } else if (item.error) {
-      ++outcome_.counts.failed;
-      if (outcome_.failures.size() < most_failures_kept) outcome_.failures.push_back(item);
-      if (options_.fail_fast) failed_fast_ = true;
-    } else {
-      ++outcome_.counts.done;
-    }
-    if (observer_) observer_(item, outcome_.counts);
-  }
-
-  const BatchOptions& options_;
-  FileAccess files_;
-  const BatchObserver& observer_;
-  const std::atomic<bool>* stop_;
   const Description::Fields asked_;
   std::atomic<std::size_t> items_ =
       0;  ///< number of documents of all shards; so far, if they arrive one by one
@@ -404,18 +323,8 @@ class Batch {
   std::optional<SummaryFile> summary_;
   std::optional<SavedRecords> records_;  ///< of the summary, which its thread writes
   FileHashes hashes_;
-  std::atomic<bool> failed_fast_{false};
   std::mutex guard_;
-  BatchOutcome outcome_;
 };
-
-void check_shard(const Shard& shard) {
-  if (shard.index < shard.count) return;
-  throw Error(
-      ErrorKind::usage,
-      translated("there is no part {1} of {2}: parts count from 0", shard.index, shard.count),
-      "BatchOptions::shard", translated("give 0/{1} for the first of them", shard.count));
-}
 
 BatchOutcome joined(const Summaries& summaries, const fs::path& folder, const fs::path& path) {
   if (summaries.size() == 0) {
@@ -462,7 +371,6 @@ BatchOutcome joined(const Summaries& summaries, const fs::path& folder, const fs
 
 BatchOutcome run_batch(const BatchOptions& options, const BatchObserver& observer,
                        const std::atomic<bool>* stop) {
-  check_shard(options.shard);
   if (options.answer) {
     if (options.resume) {
       throw Error(ErrorKind::usage,

@@ -139,27 +139,6 @@ Document open_batch_document(const ListedDocument& listed, const DocumentText& t
   return document;
 }
 
-Error error_of(const std::exception& exception) {
-  if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
-  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
-    return input_error(
-        translated("there is not enough memory"), "",
-        translated("make the tensors smaller, run fewer jobs, or raise the memory limit"));
-  }
-  return {ErrorKind::internal, exception.what(), "",
-          translated("this is a bug in attn-cli: please report it with the input that shows it")};
-}
-
-void reword(BatchItem& item, const BatchOptions& options) {
-  const auto& wording = options.wording;
-  if (!wording) return;
-  for (std::string& warning : item.warnings) warning = wording(warning);
-  if (!item.error) return;
-  const Error& error = *item.error;
-  item.error =
-      Error(error.kind(), wording(error.problem()), wording(error.where()), wording(error.help()));
-}
-
 std::size_t jobs_in_memory(std::size_t jobs) {
   constexpr std::size_t each = std::size_t{1} << 30U;
   const auto limit = address_space_limit();

@@ -156,6 +156,14 @@ std::string differing_fields(const Description::Fields& a, const Description::Fi
   return text;
 }
 
+FileHashList strings_in(const JsonObject& object) {
+  FileHashList strings;
+  for (const JsonMember& member : object.value().members()) {
+    strings.emplace_back(member.key, object.string(member.key));
+  }
+  return strings;
+}
+
 std::string JoinedParts::add(const std::string& part, const Description::Fields& options,
                              std::span<const FileHashList::value_type> files) {
   if (!first_) {

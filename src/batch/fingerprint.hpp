@@ -89,6 +89,9 @@ Description::Fields description_of(const RunOptions& options);
 /// DocumentOptions::dtype"; empty if all are the same.
 std::string differing_fields(const Description::Fields& a, const Description::Fields& b);
 
+/// The members of an object, which are strings: fields of a description, or hashes of files.
+FileHashList strings_in(const JsonObject& object);
+
 /// Parts of one work that are joined, such as shards: all asked for the same, and made from the
 /// same files.
 class JoinedParts {

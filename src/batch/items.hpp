@@ -133,12 +133,6 @@ class DocumentList {
 Document open_batch_document(const ListedDocument& listed, const DocumentText& text,
                              const DocumentOptions& options, const std::string& place);
 
-/// The error that `attn-cli run` would end with after this exception.
-Error error_of(const std::exception& exception);
-
-/// Applies BatchOptions::wording, if set, to the item's warnings and error.
-void reword(BatchItem& item, const BatchOptions& options);
-
 /// The number of jobs: fewer where the system limits the program's memory, so that each job has
 /// some. 0 = one for each processor.
 std::size_t jobs_in_memory(std::size_t jobs);

@@ -27,12 +27,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Fact facts_of(const FileHashList& files) {
-  Fact::Members members;
-  for (const auto& [file, hash] : files) members.push_back({file, hash});
-  return members;
-}
-
 Fact facts_of(const std::vector<WrittenFile>& files) {
   Fact::Members members;
   for (const WrittenFile& file : files) {
@@ -114,7 +108,7 @@ std::string record_line(const SummaryRecord& record) {
                            {"warnings", item.warnings},
                            {"error", error},
                            {"files", facts_of(record.files)},
-                           {"inputs", facts_of(record.inputs)},
+                           {"inputs", Fact::Members(record.inputs.begin(), record.inputs.end())},
                            {"options", Fact::Members(record.options.begin(), record.options.end())},
                            {"items", record.items},
                            {"finished", record.finished}}),
@@ -132,18 +126,13 @@ SummaryRecord read_record(std::string_view text) {
     record.item.warnings.push_back(expect_string(warning, place));
   });
   record.item.error = error_of(line);
-  const JsonObject files = line.object("files"), inputs = line.object("inputs");
+  const JsonObject files = line.object("files");
   for (const JsonMember& file : files.value().members()) {
     const JsonObject written = files.object(file.key);
     record.files.push_back({file.key, written.count("bytes"), written.string("xxh128")});
   }
-  for (const JsonMember& file : inputs.value().members()) {
-    record.inputs.emplace_back(file.key, inputs.string(file.key));
-  }
-  const JsonObject options = line.object("options");
-  for (const JsonMember& option : options.value().members()) {
-    record.options.emplace(option.key, options.string(option.key));
-  }
+  record.inputs = strings_in(line.object("inputs"));
+  for (auto& option : strings_in(line.object("options"))) record.options.insert(std::move(option));
   record.items = line.count("items");
   record.finished = line.string("finished");
   return record;

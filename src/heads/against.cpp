@@ -59,7 +59,7 @@ std::vector<AttentionMap> maps_of(const HeadsOptions& options, const OpenedInput
     maps.push_back(std::move(map));
   };
   if (const auto* document = std::get_if<Document>(&input)) {
-    Plan plan = plan_of_statistics(options, *document);
+    Plan plan = plan_of_statistics(*document, options.document.threads);
     warnings.insert(warnings.end(), plan.warnings.begin(), plan.warnings.end());
     const auto computed = compute_maps(plan, options.counting, false, keep);
     warnings.insert(warnings.end(), computed.begin(), computed.end());

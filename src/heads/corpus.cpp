@@ -10,6 +10,7 @@
 #include "attn/heads.hpp"
 #include "attn/run.hpp"
 
+#include "batch/document_work.hpp"
 #include "batch/fingerprint.hpp"
 #include "batch/items.hpp"
 #include "batch/summary.hpp"
@@ -109,47 +110,39 @@ StoredSums stored_in(const std::filesystem::path& path) {
 constexpr std::size_t most_threads = 256;
 
 /// The texts of one shard, added up by several threads.
-class CorpusReading {
+class CorpusReading : DocumentWork {
  public:
-  CorpusReading(const HeadsCorpusOptions& options,
+  CorpusReading(const HeadsCorpusOptions& asked,
                 const std::function<void(std::size_t, std::size_t)>& progress,
                 const std::atomic<bool>* stop)
-      : options_(options),
-        of_a_text_(options.heads),
+      : DocumentWork(batch_of(asked), {}, stop),
+        asked_(asked),
         progress_(progress),
-        stop_(stop),
-        shard_(options.shard.value_or(Shard())),
         threads_(
-            std::min(thread_count(jobs_in_memory(options.heads.document.threads)), most_threads)),
+            std::min(thread_count(jobs_in_memory(asked.heads.document.threads)), most_threads)),
+        path_(asked.out / sums_files.name(options_.shard)),
         parts_(threads_) {
-    of_a_text_.document.threads = 1;  // texts at a time are better shared than numbers
-    run_.document = of_a_text_.document;
-    run_.document.files.models = std::make_shared<ModelFolders>(ModelFolders::Files::told_once);
-    run_.document.files.mapped = inputs_;
-    run_.out = options.out;
-    read_.watch(run_.document.files);
+    files_.models = std::make_shared<ModelFolders>(ModelFolders::Files::told_once);
+    files_.mapped = inputs_;
+    read_.watch(files_);
   }
 
   HeadsCorpusOutcome read() {
-    path_ = options_.out / sums_files.name(shard_);
-    BatchOptions list;
-    list.inputs = {options_.corpus.string()};
-    list.run = run_;
-    const DocumentList texts(list);
+    const DocumentList texts(options_);
     texts.add_inputs(*inputs_);
     inputs_->refuse_output(path_);
-    check_report(options_, *inputs_);
-    make_output_folder(options_.out).keep();
+    check_report(asked_, *inputs_);
+    make_output_folder(asked_.out).keep();
     const OutputLock lock = OutputLock::of_file(path_);
-    if (options_.resume) resume(texts);
+    if (asked_.resume) resume(texts);
     saved_ = Clock::now();
-    while (before_.lines < texts.size() && !stopped()) read_block(texts);
+    while (before_.lines < texts.size() && !is_stopped()) read_block(texts);
     before_.done = before_.lines == texts.size();
     save();
     HeadsCorpusOutcome outcome = outcome_of(before_, path_);
     outcome.interrupted = !before_.done;
-    if (before_.done && shard_.count == 1) {
-      report_corpus(options_, before_, inputs_.get(), outcome);
+    if (before_.done && options_.shard.count == 1) {
+      report_corpus(asked_, before_, inputs_.get(), outcome);
     }
     return outcome;
   }
@@ -176,14 +169,12 @@ class CorpusReading {
   }
 
  private:
-  bool stopped() const { return stop_ != nullptr && *stop_; }
-
   std::string next_hash(const DocumentText& text) const {
     const std::string both = before_.lines_hash + std::string(text.text);
     return content_hash(std::as_bytes(std::span(both)));
   }
   std::string next_hash(const DocumentList& texts, std::size_t index) const {
-    return next_hash(texts.text(index, run_.document.files));
+    return next_hash(texts.text(index, files_));
   }
 
   // Sums of an earlier reading, if its options and the lines it read are unchanged.
@@ -200,7 +191,7 @@ class CorpusReading {
     if (!fields.empty())
       refuse(translated("the sums were made with different options: {1}", fields));
     for (const auto& [name, hash] : stored.inputs) read_.add(name, hash);
-    if (const auto changed = hashes_.first_changed(read_.inputs(), options_.heads.document.files)) {
+    if (const auto changed = hashes_.first_changed(read_.inputs(), asked_.heads.document.files)) {
       refuse(translated("{1} has changed since the sums were made", in_quotes(*changed)));
     }
     const std::string wanted = stored.sums.lines_hash;
@@ -209,7 +200,7 @@ class CorpusReading {
     }
     if (before_.lines_hash != wanted || stored.sums.lines > texts.size()) {
       throw input_error(translated("the lines that were read already have changed since"),
-                        options_.corpus.string(),
+                        asked_.corpus.string(),
                         translated("start again, in another folder with HeadsOptions::out"));
     }
     before_ = stored.sums;
@@ -221,9 +212,10 @@ class CorpusReading {
     std::vector<std::pair<std::size_t, DocumentText>> own;
     std::size_t end = before_.lines;
     while (end < texts.size() && own.size() < texts_a_thread * threads_) {
-      DocumentText text = texts.text(end, run_.document.files);
+      DocumentText text = texts.text(end, files_);
       before_.lines_hash = next_hash(text);
-      if (end % shard_.count == shard_.index) own.emplace_back(end, std::move(text));
+      if (end % options_.shard.count == options_.shard.index)
+        own.emplace_back(end, std::move(text));
       ++end;
     }
     std::atomic<std::size_t> next = 0;
@@ -235,24 +227,27 @@ class CorpusReading {
     before_.lines = end;
     if (progress_) progress_(before_.lines, texts.size());
     const std::chrono::duration<double> passed = Clock::now() - saved_;
-    if (passed.count() >= options_.seconds_between) save();
+    if (passed.count() >= asked_.seconds_between) save();
   }
 
   void read_text(const DocumentList& texts, std::size_t index, const DocumentText& text,
                  CorpusSums& sums) const {
     const std::uint64_t line = index + 1;
-    try {
-      // All of a text or nothing.
-      const TextReading own = with_whole_files(run_.document.files, [&](const FileAccess& access) {
-        return reading_of(texts[index], text, access);
+    BatchItem item;
+    TextReading own;
+    attempt(item, [&](const FileAccess& access) { own = reading_of(texts[index], text, access); });
+    // All of a text or nothing.
+    if (!item.error) {
+      attempt(item, [&](const FileAccess&) {
+        sums.add(own.numbers, line, asked_);
+        sums.add(own.parts);
+        sums.warn(line, own.warnings);
       });
-      sums.add(own.numbers, line, options_);
-      sums.add(own.parts);
-      sums.warn(line, own.warnings);
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::internal || error.kind() == ErrorKind::usage) throw;
-      sums.fail(line, error.problem());
     }
+    if (!item.error) return;
+    const ErrorKind kind = item.error->kind();
+    if (kind == ErrorKind::internal || kind == ErrorKind::usage) throw *item.error;
+    sums.fail(line, item.error->problem());
   }
 
   struct TextReading {
@@ -263,22 +258,21 @@ class CorpusReading {
 
   TextReading reading_of(const ListedDocument& listed, const DocumentText& text,
                          const FileAccess& access) const {
-    DocumentOptions options = run_.document;
-    options.files = access;
-    const Document document = open_batch_document(listed, text, options, listed.place());
+    const Document document =
+        open_batch_document(listed, text, options_of_one(access).document, listed.place());
     bool rows = false;
-    Plan plan = plan_of_statistics(of_a_text_, document, &rows);
+    Plan plan = plan_of_statistics(document, 1, &rows);
     if (ModelRequest* const model = model_of(plan)) model->options.wanted.predicted.clear();
     TextReading own;
     own.warnings = plan.warnings;
     const auto more =
-        rows ? walk_rows(plan, options_.heads.counting, &options_, true,
+        rows ? walk_rows(plan, asked_.heads.counting, &asked_, true,
                          [&](const TextNumbers& numbers) { own.numbers.push_back(numbers); })
-             : compute_maps(plan, options_.heads.counting, true, [&](const AttentionMap& map) {
-                 own.numbers.push_back(text_numbers(map, options_));
+             : compute_maps(plan, asked_.heads.counting, true, [&](const AttentionMap& map) {
+                 own.numbers.push_back(text_numbers(map, asked_));
                });
     own.warnings.insert(own.warnings.end(), more.begin(), more.end());
-    if (options_.logit) own.parts = contributions(plan);
+    if (asked_.logit) own.parts = contributions(plan);
     return own;
   }
 
@@ -287,7 +281,7 @@ class CorpusReading {
     const ModelRequest* const model = model_of(plan);
     if (model == nullptr) refuse_split_without_model("HeadsCorpusOptions::logit");
     WhyOptions why;
-    why.logit = options_.logit;
+    why.logit = asked_.logit;
     const LogitSplit logit =
         *split(why, *model->folder, model->texts.of_sample(0), model->options).logit;
     std::vector<PartSums> parts;
@@ -300,7 +294,7 @@ class CorpusReading {
 
   void save() {
     for (CorpusSums& part : parts_) {
-      before_.add(part, options_);
+      before_.add(part, asked_);
       part = {};
     }
     const FileHashList& inputs = read_.inputs();
@@ -309,19 +303,27 @@ class CorpusReading {
     }
     inputs_->refuse_output(path_);
     write_whole_file(
-        path_, sums_text({before_, shard_, description_.fields(), {inputs.begin(), inputs.end()}}));
+        path_,
+        sums_text(
+            {before_, options_.shard, description_.fields(), {inputs.begin(), inputs.end()}}));
     saved_ = Clock::now();
   }
 
-  const HeadsCorpusOptions& options_;
-  HeadsOptions of_a_text_;
+  static BatchOptions batch_of(const HeadsCorpusOptions& asked) {
+    BatchOptions batch;
+    batch.inputs = {asked.corpus.string()};
+    batch.run.document = asked.heads.document;
+    batch.run.document.threads = 1;  // texts at a time are better shared than numbers
+    batch.run.out = asked.out;
+    batch.shard = asked.shard.value_or(Shard());
+    return batch;
+  }
+
+  const HeadsCorpusOptions& asked_;
   const std::function<void(std::size_t, std::size_t)>& progress_;
-  const std::atomic<bool>* stop_;
-  Shard shard_;
   std::size_t threads_;
-  RunOptions run_;
   std::filesystem::path path_;
-  const Description description_{description_of(options_)};
+  const Description description_{description_of(asked_)};
   const std::shared_ptr<MappedFiles> inputs_ = std::make_shared<MappedFiles>();
   std::size_t known_inputs_ = 0;  // of those that were read
   FileHashes hashes_;

@@ -218,12 +218,12 @@ Plan plan_of_maps(const Document& document, const std::function<void(Plan&)>& ch
   return std::move(plans[0]);
 }
 
-Plan plan_of_statistics(const HeadsOptions& options, const Document& document, bool* rows) {
+Plan plan_of_statistics(const Document& document, std::size_t threads, bool* rows) {
   bool by_rows = false;
   Plan chosen = plan_of_maps(document, [&](Plan& plan) {
     ComputingOptions computing = plan.options();
     computing.weights = true;
-    computing.threads = options.document.threads;
+    computing.threads = threads;
     plan.choose(computing);
     by_rows = rows != nullptr && reads_by_rows(plan);
     if (by_rows) ask_for_rows(plan);

@@ -72,10 +72,10 @@ std::vector<HeadValues> means_of_samples(const std::vector<HeadValues>& values,
 /// Plan of a document whose maps are to be read, after `choose`, which may be called several times.
 /// Throws Error(usage) for several kinds of attention.
 Plan plan_of_maps(const Document& document, const std::function<void(Plan&)>& choose);
-/// Plan for statistics. Sets `rows`, if it is given, to whether the maps are so large that their
-/// rows are read in place of them. Throws Error(usage) for pooled weights too.
-Plan plan_of_statistics(const HeadsOptions& options, const Document& document,
-                        bool* rows = nullptr);
+/// Plan for statistics, computed by that many threads. Sets `rows`, if it is given, to whether the
+/// maps are so large that their rows are read in place of them. Throws Error(usage) for pooled
+/// weights too.
+Plan plan_of_statistics(const Document& document, std::size_t threads, bool* rows = nullptr);
 
 /// Computes a plan and hands over the map of each attention, with its tokens and, if `scores`, what
 /// is known of its scores, as soon as it is there, and the other tensors if they are asked for.

@@ -142,7 +142,7 @@ class Reading {
                        document.root().find("generate") != nullptr ||
                        document.root().find("continue") != nullptr;
     bool rows = false;
-    Plan plan = plan_of_statistics(options_, document, whole ? nullptr : &rows);
+    Plan plan = plan_of_statistics(document, options_.document.threads, whole ? nullptr : &rows);
     outcome_.warnings = plan.warnings;
     ModelRequest* const model = model_of(plan);
     std::optional<Lens> lens;

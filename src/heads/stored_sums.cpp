@@ -2,9 +2,11 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "attn/error.hpp"
 
+#include "batch/fingerprint.hpp"
 #include "heads/corpus_sums.hpp"
 #include "io/content_hash.hpp"
 #include "io/json_value.hpp"
@@ -147,18 +149,6 @@ AttentionSums read_attention(const JsonObject& stored, const StoredSums& of) {
 // Of other formats no member is read.
 constexpr std::size_t format = 2;
 
-Fact facts_of(const std::map<std::string, std::string>& texts) {
-  return Fact::Members(texts.begin(), texts.end());
-}
-
-std::map<std::string, std::string> texts_in(const JsonObject& object) {
-  std::map<std::string, std::string> texts;
-  for (const JsonMember& member : object.value().members()) {
-    texts.emplace(member.key, object.string(member.key));
-  }
-  return texts;
-}
-
 // The text with its checksum in place of the zeros that it was computed with.
 constexpr std::string_view checksum_start = "\"checksum\": \"";
 constexpr std::string_view no_checksum = "00000000000000000000000000000000";
@@ -231,8 +221,8 @@ std::string sums_text(const StoredSums& stored) {
   std::string text =
       json_text(object({{"format", format},
                         {"checksum", no_checksum},
-                        {"options", facts_of(stored.options)},
-                        {"inputs", facts_of(stored.inputs)},
+                        {"options", Fact::Members(stored.options.begin(), stored.options.end())},
+                        {"inputs", Fact::Members(stored.inputs.begin(), stored.inputs.end())},
                         {"shard", Shape{stored.shard.index, stored.shard.count}},
                         {"done", sums.done},
                         {"in_range", sums.in_range},
@@ -262,8 +252,8 @@ StoredSums read_sums(std::string_view text) {
                       translated("start again without the file, or with another folder"));
   }
   StoredSums stored;
-  stored.options = texts_in(file.object("options"));
-  stored.inputs = texts_in(file.object("inputs"));
+  for (auto& option : strings_in(file.object("options"))) stored.options.insert(std::move(option));
+  for (auto& input : strings_in(file.object("inputs"))) stored.inputs.insert(std::move(input));
   std::vector<std::size_t> shard;
   file.each("shard", [&](const JsonValue& number, const std::string& place) {
     shard.push_back(static_cast<std::size_t>(expect_integer(number, place, 0)));

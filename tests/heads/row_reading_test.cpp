@@ -39,7 +39,7 @@ TEST_CASE("statistics of rows are those of whole maps") {
     options.heads.document.dtype = DType::float64;
     options.heads.document.threads = 1;
     const Document document = open_document(options.heads.document);
-    Plan plan = plan_of_statistics(options.heads, document);
+    Plan plan = plan_of_statistics(document, 1);
     CHECK_FALSE(reads_by_rows(plan));
     std::vector<TextNumbers> expected, found;
     compute_maps(plan, options.heads.counting, true,
@@ -81,7 +81,7 @@ TEST_CASE("only the layers that have sinks have a share of them, by rows and by 
                             "token_ids": [[5, 9, 12, 4], [7, 3]]})");
   options.heads.document.threads = 1;
   const Document document = open_document(options.heads.document);
-  Plan plan = plan_of_statistics(options.heads, document);
+  Plan plan = plan_of_statistics(document, 1);
   std::vector<bool> by_maps, by_rows;
   const auto has_share = [](const TextNumbers& numbers) {
     return !std::isnan(numbers.values[0][static_cast<std::size_t>(HeadStatistic::sink_share)]);
