@@ -213,7 +213,11 @@ TEST_CASE("a query with no key left is warned of, counted, on standard error and
   CHECK(run.exit_code == 0);
   const std::string warning =
       "2 queries have no key left to see: their weights and output are zero";
-  CHECK(run.errors == "attn-cli: warning: " + warning + "\n");
+  CHECK(
+      run.errors ==
+      "attn-cli: warning: valid_lens hides every key from every query: give the number of leading "
+      "keys that are seen\nattn-cli: warning: " +
+          warning + "\n");
   CHECK(read_text(folder / "r" / "result.json").find(warning) != std::string::npos);
 }
 
