@@ -1,6 +1,7 @@
 #include "maps/filed_layers.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -167,10 +168,11 @@ class LayerSearch {
     const std::optional<std::string> pattern = pattern_of(found[0]);
     std::vector<NumberedName> stack;
     if (pattern) stack = names_of_pattern(found, *pattern);
+    std::set<std::string_view> taken;
+    for (const NumberedName& one : stack) taken.insert(one.name);
+    if (stack.empty()) taken.insert(found[0]);
     for (const std::string& name : found) {
-      const bool taken = std::any_of(stack.begin(), stack.end(),
-                                     [&](const NumberedName& one) { return one.name == name; });
-      if (!taken && !(stack.empty() && name == found[0])) found_.left_out.push_back(name);
+      if (!taken.contains(name)) found_.left_out.push_back(name);
     }
     if (stack.size() < 2) {
       add(file, {found[0]});

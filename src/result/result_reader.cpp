@@ -183,8 +183,14 @@ bool ResultReader::is_document() const {
 bool ResultReader::holds_foreign_tensors() const {
   return root_.is(JsonValue::Type::object) &&
          std::ranges::any_of(root_.members(), [](const JsonMember& member) {
-           return find_key(member.key) == nullptr &&
-                  !json_members(member.value, "", "").tensors.empty();
+           // Documents have numbers there, or lists of them.
+           const bool counts = member.key == "layers" || member.key == "heads";
+           if (find_key(member.key) != nullptr && !counts) return false;
+           const std::vector<JsonTensor> tensors = json_members(member.value, "", "").tensors;
+           return std::ranges::any_of(tensors, [&](const JsonTensor& tensor) {
+             return !counts || !tensor.value->is(JsonValue::Type::array) ||
+                    tensor.value->element(0).is(JsonValue::Type::array);
+           });
          });
 }
 
@@ -199,7 +205,9 @@ bool ResultReader::is_result() const {
 }
 
 std::optional<std::string> ResultReader::only_name() const {
-  const bool only = names_.size() == 1 && (tensors_ || names_[0].empty());
+  // A lone tensor under a key that says nothing is what the file is about.
+  const bool only =
+      names_.size() == 1 && (tensors_ || names_[0].empty() || members_.contains(names_[0]));
   return only ? std::optional(names_[0]) : std::nullopt;
 }
 

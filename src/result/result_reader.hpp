@@ -68,7 +68,7 @@ class ResultReader {
   }
   /// Throws Error(input) with the reason if a member of that name is no tensor.
   void refuse_other(const std::string& name) const;
-  /// Name of the only tensor of a file that is not JSON, or of a bare array.
+  /// Name of the only tensor of a file that is not JSON, of a bare array, or of one under any key.
   std::optional<std::string> only_name() const;
   /// Name that a tensor without one goes by: that of the file without folder and extension; empty
   /// for standard input.

@@ -17,7 +17,7 @@ namespace {
 
 const std::string pickles = std::string(ATTN_TEST_DATA) + "/io/files/pickles/";
 
-std::string reason(const TensorFile& file, const std::string& name) {
+std::string reason_in(const TensorFile& file, const std::string& name) {
   for (const OtherMember& other : file.others()) {
     if (other.name == name) return other.reason;
   }
@@ -40,9 +40,9 @@ TEST_CASE("arrays of NumPy are read from pickles of every protocol") {
     CHECK(tensor_is<double>(file.read("s"), {}, {0.5}));
     CHECK(tensor_is<float>(file.read("n"), {2, 2}, {0.25F, 0, 0.5F, 0.25F}));
     CHECK(file.stored_type("i") == "int16");
-    CHECK(reason(file, "u") == "strings (dtype \"<U3\")");
-    CHECK(reason(file, "text") == "a text");
-    CHECK(reason(file, "o.1") == "None");
+    CHECK(reason_in(file, "u") == "strings (dtype \"<U3\")");
+    CHECK(reason_in(file, "text") == "a text");
+    CHECK(reason_in(file, "o.1") == "None");
     const auto texts = std::ranges::find(file.others(), "u", &OtherMember::name)->texts();
     CHECK(texts == std::vector<std::vector<std::string>>{{"a", "b c"}});
   }
@@ -64,7 +64,7 @@ TEST_CASE("named tuples, outputs of models, defaultdicts and rows of Python are 
     CAPTURE(protocol);
     const TensorFile file = TensorFile::open(pickles + "named_tuple_" + protocol + ".pkl");
     CHECK(file.names() == std::vector<std::string>{"0"});
-    CHECK(reason(file, "1") == "texts");
+    CHECK(reason_in(file, "1") == "texts");
   }
   CHECK(TensorFile::open(pickles + "model_output.pt").names() ==
         std::vector<std::string>{"last_hidden_state", "attentions.0"});
@@ -78,13 +78,13 @@ TEST_CASE("members of a pickle that are no tensors are told with their reasons, 
   const TensorFile file = TensorFile::open(pickles + "members.pt");
   CHECK(file.names() == std::vector<std::string>{"attn", "lr", "np"});
   CHECK(tensor_is<float>(file.read("attn"), {2, 3}, {0.25F, 0.75F, 0, 0.5F, 0.25F, 0.25F}));
-  CHECK(reason(file, "args") == "a value of argparse.Namespace");
-  CHECK(reason(file, "out") == "a value of pathlib.PurePosixPath");
-  CHECK(reason(file, "c") == "complex numbers (torch.ComplexFloatStorage)");
-  CHECK(reason(file, "e") == "no numbers: its shape is [0,3]");
-  CHECK(reason(file, "f8") == "numbers of the type torch.float8_e4m3fn, which are not read");
-  CHECK(reason(file, "tokens") == "texts");
-  CHECK(reason(file, "n") == "None");
+  CHECK(reason_in(file, "args") == "a value of argparse.Namespace");
+  CHECK(reason_in(file, "out") == "a value of pathlib.PurePosixPath");
+  CHECK(reason_in(file, "c") == "complex numbers (torch.ComplexFloatStorage)");
+  CHECK(reason_in(file, "e") == "no numbers: its shape is [0,3]");
+  CHECK(reason_in(file, "f8") == "numbers of the type torch.float8_e4m3fn, which are not read");
+  CHECK(reason_in(file, "tokens") == "texts");
+  CHECK(reason_in(file, "n") == "None");
   CHECK(error_from([&] { file.read("args"); }) ==
         "\"args\" is no tensor: a value of argparse.Namespace\n  where: " + pickles +
             "members.pt\n  help:  name another member, or save this one as an array of numbers");
