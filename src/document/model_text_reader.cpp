@@ -106,8 +106,7 @@ void ModelTextReader::find_special_ids() {
 
 // The number of token types in the model's table, if it has one.
 std::optional<std::size_t> ModelTextReader::types_in_table() const {
-  const StackWeights names(request_.folder->weights, model(), model().stacks.front(),
-                           find_prefix(request_.folder->weights, model()));
+  const StackWeights names(request_.folder->weights, model(), model().stacks.front());
   const auto shape = names.shape(WeightPurpose::types, std::nullopt, "weight");
   return shape && !shape->empty() ? std::optional(shape->front()) : std::nullopt;
 }
@@ -143,8 +142,7 @@ void ModelTextReader::read_captions() {
 // Fills texts up to the longest one that the model reads, with a token that is seen.
 void ModelTextReader::fill_captions() {
   const Architecture& texts = *model().text;
-  const CheckpointWeights& weights = request_.folder->weights;
-  const auto table = StackWeights(weights, texts, texts.stacks.front(), find_prefix(weights, texts))
+  const auto table = StackWeights(request_.folder->weights, texts, texts.stacks.front())
                          .shape(WeightPurpose::positions, std::nullopt, "weight");
   const std::size_t longest = table ? table->front() : 0;
   const std::int64_t filler = texts.pad_id.value_or(1);

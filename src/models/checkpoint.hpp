@@ -121,6 +121,9 @@ class CheckpointWeights {
 /// spelling it uses.
 class StackWeights {
  public:
+  /// Throws Error(input) as find_prefix() does.
+  StackWeights(const CheckpointWeights& weights, const Architecture& model,
+               const ModelStack& stack);
   /// `prefix` is the model's; the stack adds its own.
   StackWeights(const CheckpointWeights& weights, const Architecture& model, const ModelStack& stack,
                const std::string& prefix)

@@ -12,13 +12,12 @@
 namespace attn {
 
 bool has_contact_head(const Architecture& model, const CheckpointWeights& weights) {
-  return StackWeights(weights, model, model.stacks.front(), find_prefix(weights, model))
+  return StackWeights(weights, model, model.stacks.front())
       .has(WeightPurpose::contacts, std::nullopt);
 }
 
-ContactHead ContactHead::read(const Architecture& model, const CheckpointWeights& weights,
-                              const std::string& prefix) {
-  const StackWeights names(weights, model, model.stacks.front(), prefix);
+ContactHead ContactHead::read(const Architecture& model, const CheckpointWeights& weights) {
+  const StackWeights names(weights, model, model.stacks.front());
   ContactHead own;
   const Tensor numbers =
       names.find(WeightPurpose::contacts, std::nullopt, "weight").converted(DType::float64);

@@ -21,8 +21,7 @@ bool has_contact_head(const Architecture& model, const CheckpointWeights& weight
 class ContactHead {
  public:
   /// The weights must have a contact head.
-  static ContactHead read(const Architecture& model, const CheckpointWeights& weights,
-                          const std::string& prefix);
+  static ContactHead read(const Architecture& model, const CheckpointWeights& weights);
 
   /// Adds a layer's terms to the logits [(L−2)²] of one text, which may be empty before the first
   /// layer. `weights` [1,H,L,L], float32 or float64, lose their first and last token and what looks

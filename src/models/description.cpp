@@ -44,7 +44,7 @@ std::string terms_text(const DistanceRows& distances) {
 
 std::string positions_text(const Architecture& model, const CheckpointWeights& weights) {
   const auto longest = [&]() -> std::string {
-    const StackWeights names(weights, model, model.stacks.front(), find_prefix(weights, model));
+    const StackWeights names(weights, model, model.stacks.front());
     const auto table = names.shape(WeightPurpose::positions, std::nullopt, "weight");
     if (!table || table->empty() || (*table)[0] <= model.first_position) return "";
     return translated(", at most {1}", (*table)[0] - model.first_position);

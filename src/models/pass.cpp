@@ -70,7 +70,7 @@ void check_term_norms(const Architecture& model, const std::string& place) {
 
 std::optional<std::size_t> longest_text(const Architecture& model, const CheckpointWeights& weights,
                                         const ModelStack& stack) {
-  const StackWeights names(weights, model, stack, find_prefix(weights, model));
+  const StackWeights names(weights, model, stack);
   const auto shape = names.shape(WeightPurpose::positions, std::nullopt, "weight");
   if (!shape || shape->empty()) return std::nullopt;
   return shape->front() - std::min(shape->front(), model.first_position);
@@ -78,10 +78,9 @@ std::optional<std::size_t> longest_text(const Architecture& model, const Checkpo
 
 void check_texts(const Architecture& model, const CheckpointWeights& weights,
                  const ModelTexts& texts) {
-  const std::string prefix = find_prefix(weights, model);
   const auto check = [&](const ModelStack& stack, const auto& lists, const auto& types,
                          const std::string& place) {
-    const StackWeights names(weights, model, stack, prefix);
+    const StackWeights names(weights, model, stack);
     const auto rows = [&](WeightPurpose purpose) -> std::optional<std::size_t> {
       const auto shape = names.shape(purpose, std::nullopt, "weight");
       return shape && !shape->empty() ? std::optional(shape->front()) : std::nullopt;
@@ -264,8 +263,7 @@ void run_captions(const ModelPass& pass, const std::vector<Tensor>& states,
   std::vector<Tensor> maps;
   std::vector<std::vector<double>> pictures;
   for (const Tensor& x : states) {
-    auto pooled = pooled_picture(model, weights, find_prefix(weights, model), x, options.dtype,
-                                 options.threads);
+    auto pooled = pooled_picture(model, weights, x, options.dtype, options.threads);
     if (!pooled) break;
     if (pooled->weights) maps.push_back(std::move(pooled->weights));
     pictures.push_back(std::move(pooled->vector));
@@ -295,8 +293,8 @@ std::vector<Tensor> embedded_samples(const ModelPass& pass, const ModelStack& st
   std::vector<Tensor> states;
   if (model.vision) {
     const Shape& size = texts.pictures.front().shape();
-    const PatchEmbedding patches = read_patch_embedding(model, weights, find_prefix(weights, model),
-                                                        grid_of(*model.vision, size[1], size[2]));
+    const PatchEmbedding patches =
+        read_patch_embedding(model, weights, grid_of(*model.vision, size[1], size[2]));
     for (const Tensor& picture : texts.pictures) {
       states.push_back(embed_picture(patches, picture, own.options));
     }
@@ -327,8 +325,7 @@ class StackPass {
         observers_(observers),
         name_(stack_of(pass.model, stack)),
         contact_logits_(pass.texts.read_by(stack).size()) {
-    if (!predicts_contacts(pass)) return;
-    contacts_ = ContactHead::read(pass.model, pass.weights, find_prefix(pass.weights, pass.model));
+    if (predicts_contacts(pass)) contacts_ = ContactHead::read(pass.model, pass.weights);
   }
 
   /// Computes layer `n` of the states [1,L,D] of all samples, in place, and hands over its results.
@@ -477,9 +474,9 @@ std::vector<std::pair<PassTensor, Shape>> foreseen_tensors(const ModelPass& pass
     if (name == ModelPlace::Stack::encoder || !wanted.logits) continue;
     add(Quantity::logits, {name}, {batch, length, read_head(model, weights).size()});
   }
-  const bool pools = model.vision &&
-                     StackWeights(weights, model, model.stacks.front(), find_prefix(weights, model))
-                         .has(WeightPurpose::probe, std::nullopt);
+  const bool pools =
+      model.vision &&
+      StackWeights(weights, model, model.stacks.front()).has(WeightPurpose::probe, std::nullopt);
   if (pools && wanted.weights) {
     add(Quantity::pooling, {}, {texts.ids.size(), model.heads, 1, memory});
   }

@@ -412,11 +412,10 @@ LogitsHead read_head(const Architecture& model, const CheckpointWeights& checkpo
   }
   head.scale = model.logit_scale;
   const bool own = !model.tied && !names.weight.empty();
-  const std::string table =
-      own ? head_weight(names, checkpoint)
-          : StackWeights(checkpoint, model, model.stacks.back(), find_prefix(checkpoint, model))
-                .found(WeightPurpose::tokens, std::nullopt, "weight")
-                .value_or("");
+  const std::string table = own ? head_weight(names, checkpoint)
+                                : StackWeights(checkpoint, model, model.stacks.back())
+                                      .found(WeightPurpose::tokens, std::nullopt, "weight")
+                                      .value_or("");
   Tensor bias;
   for (const std::string& name : names.bias) {
     if (!bias && checkpoint.has(name)) bias = checkpoint.read(name);

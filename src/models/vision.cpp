@@ -239,8 +239,8 @@ void check_vision(const Architecture& model, const StackWeights& names,
 }
 
 PatchEmbedding read_patch_embedding(const Architecture& model, const CheckpointWeights& weights,
-                                    const std::string& prefix, const PatchGrid& grid) {
-  const StackWeights names(weights, model, model.stacks.front(), prefix);
+                                    const PatchGrid& grid) {
+  const StackWeights names(weights, model, model.stacks.front());
   const auto read = [&](WeightPurpose purpose, const char* part) {
     return names.find(purpose, std::nullopt, part);
   };
@@ -266,10 +266,9 @@ PatchEmbedding read_patch_embedding(const Architecture& model, const CheckpointW
 }
 
 std::optional<PooledPicture> pooled_picture(const Architecture& model,
-                                            const CheckpointWeights& weights,
-                                            const std::string& prefix, const Tensor& states,
+                                            const CheckpointWeights& weights, const Tensor& states,
                                             DType dtype, std::size_t threads) {
-  const StackWeights names(weights, model, model.stacks.front(), prefix);
+  const StackWeights names(weights, model, model.stacks.front());
   const auto read = [&](WeightPurpose purpose, const char* part) {
     return names.find(purpose, std::nullopt, part);
   };

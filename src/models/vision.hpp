@@ -32,7 +32,7 @@ void check_vision(const Architecture& model, const StackWeights& names,
 
 /// The embedding of pictures of that grid, with positions interpolated as the family has it.
 PatchEmbedding read_patch_embedding(const Architecture& model, const CheckpointWeights& weights,
-                                    const std::string& prefix, const PatchGrid& grid);
+                                    const PatchGrid& grid);
 
 /// A picture's states through the model's pooling.
 struct PooledPicture {
@@ -42,8 +42,7 @@ struct PooledPicture {
 /// The pooling of the states [1,L,D] that leave the model; absent if the model or its file has
 /// none.
 std::optional<PooledPicture> pooled_picture(const Architecture& model,
-                                            const CheckpointWeights& weights,
-                                            const std::string& prefix, const Tensor& states,
+                                            const CheckpointWeights& weights, const Tensor& states,
                                             DType dtype, std::size_t threads);
 
 /// The logits [pictures,texts]: products of normalised vectors, scaled and shifted as the

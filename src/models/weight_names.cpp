@@ -71,6 +71,10 @@ std::optional<Shape> StackWeights::shape(WeightPurpose purpose, std::optional<st
   return name ? std::optional(weights_.shape(*name)) : std::nullopt;
 }
 
+StackWeights::StackWeights(const CheckpointWeights& weights, const Architecture& model,
+                           const ModelStack& stack)
+    : StackWeights(weights, model, stack, find_prefix(weights, model)) {}
+
 bool StackWeights::has(WeightPurpose purpose, std::optional<std::size_t> layer) const {
   return found(purpose, layer, "weight").has_value();
 }
@@ -225,7 +229,7 @@ std::string find_prefix(const CheckpointWeights& weights, const Architecture& mo
 
 std::vector<bool> layers_with_sinks(const Architecture& model, const CheckpointWeights& weights,
                                     const ModelStack& stack) {
-  const StackWeights names(weights, model, stack, find_prefix(weights, model));
+  const StackWeights names(weights, model, stack);
   std::vector<bool> found;
   for (std::size_t n = 0; n < stack.layers.size(); ++n) {
     found.push_back(names.has(WeightPurpose::sinks, n));

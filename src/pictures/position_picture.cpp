@@ -41,8 +41,7 @@ PositionTable of_model(const ModelRequest& request) {
     const Tensor all = sines_then_cosines(length, model.width, *sinusoids);
     return {translated("Sinusoidal Positions"), part_of(all, 0, {length, model.width})};
   }
-  const StackWeights weights(folder.weights, model, model.stacks.front(),
-                             find_prefix(folder.weights, model));
+  const StackWeights weights(folder.weights, model, model.stacks.front());
   const Tensor table = weights.find(WeightPurpose::positions, std::nullopt, "weight");
   if (!table || table.rank() != 2) {
     throw no_positions(translated("its model has no table of them"));

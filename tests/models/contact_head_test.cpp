@@ -20,8 +20,7 @@ ModelFolder model_of(const std::string& name) {
 
 ContactHead head_of(const std::string& name) {
   const ModelFolder folder = model_of(name);
-  return ContactHead::read(folder.architecture, folder.weights,
-                           find_prefix(folder.weights, folder.architecture));
+  return ContactHead::read(folder.architecture, folder.weights);
 }
 
 TEST_CASE("a file without a contact head has none") {
