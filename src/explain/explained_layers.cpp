@@ -7,8 +7,7 @@
 
 #include "attention/head_rows.hpp"
 #include "attention/score_stages.hpp"
-#include "explain/explained_linear.hpp"
-#include "explain/explained_projections.hpp"
+#include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "layers/torch_layers.hpp"
 #include "support/translated.hpp"

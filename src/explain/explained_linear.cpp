@@ -1,8 +1,7 @@
-#include "explain/explained_linear.hpp"
-
 #include <cmath>
 #include <utility>
 
+#include "explain/explained_steps.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -9,7 +9,7 @@
 #include "attention/attention_name.hpp"
 #include "attention/geometry.hpp"
 #include "explain/explained_layers.hpp"
-#include "explain/explained_linear.hpp"
+#include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "maps/computed_maps.hpp"
 #include "support/translated.hpp"

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "explain/explained_linear.hpp"
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "support/translated.hpp"

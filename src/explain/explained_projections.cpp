@@ -1,12 +1,10 @@
-#include "explain/explained_projections.hpp"
-
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "attention/head_rows.hpp"
 #include "attention/layer_norm.hpp"
-#include "explain/explained_linear.hpp"
+#include "explain/explained_layers.hpp"
 #include "explain/explained_steps.hpp"
 #include "support/translated.hpp"
 

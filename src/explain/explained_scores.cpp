@@ -3,7 +3,6 @@
 
 #include "attention/expression.hpp"
 #include "attention/matrix.hpp"
-#include "explain/explained_linear.hpp"
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "support/translated.hpp"

@@ -2,18 +2,35 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "attn/attention.hpp"
 #include "attn/explain.hpp"
 #include "attn/statistics.hpp"
 
+#include "attention/linear.hpp"
+#include "document/document.hpp"
 #include "document/plan.hpp"
 #include "explain/explained_query.hpp"
 #include "explain/explanation.hpp"
 #include "maps/filed_maps.hpp"
 
 namespace attn {
+
+/// Shows rows `first` to `first + y.size()` of y = x Wᵀ + b, a few of them term by term, as
+/// "name[0]  x[0]·W[first,0] + … + b = y[0]".
+void explain_linear(const StoredLinear& linear, std::span<const double> x, std::size_t first,
+                    std::span<const double> y, const std::string& name, Explanation& explanation);
+
+/// Shows the steps of y = norm(x) for one row.
+void explain_norm(const Norm& norm, double eps, std::span<const double> x,
+                  std::span<const double> y, Explanation& explanation);
+
+/// Shows named vectors of one width.
+void show_vectors(std::vector<Explanation::Vectors::Row> rows, Explanation& explanation);
+Explanation::Vectors::Row named_vector(std::string name, std::span<const double> values);
 
 /// Steps from the tokens of the query and the keys to their hidden states. Nothing where
 /// the plan has no tokens.
@@ -70,5 +87,11 @@ void explain_row(const MapRow& row, Explanation& explanation);
 /// Explains the row of the chosen query in each layer and head that is chosen. Throws Error as
 /// explain() does.
 ExplainOutcome explained_maps(const ExplainOptions& options, const MapFiles& files);
+
+/// Explains by splits, in place of a walk through the computation, why a head of a model's plan
+/// looks where it looks, and why the model expects the next token. Throws Error(usage) for a plan
+/// without a model, and as split() does.
+ExplainOutcome explain_why(const ExplainOptions& options, const Document& document,
+                           const Plan& plan);
 
 }  // namespace attn

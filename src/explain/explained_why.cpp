@@ -1,5 +1,3 @@
-#include "explain/explained_why.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -13,6 +11,7 @@
 #include "document/labels.hpp"
 #include "explain/explained_layers.hpp"
 #include "explain/explained_query.hpp"
+#include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "report/facts.hpp"
 #include "support/number_text.hpp"

@@ -10,7 +10,6 @@
 
 #include "attention/attention_name.hpp"
 #include "heads/heads_table.hpp"
-#include "heads/share_tables.hpp"
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
 #include "support/number_text.hpp"

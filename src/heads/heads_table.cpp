@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "attention/attention_name.hpp"
-#include "heads/share_tables.hpp"
 #include "report/text_table.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"

@@ -1,10 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "attn/heads.hpp"
+
+#include "report/facts.hpp"
 
 namespace attn {
 
@@ -27,5 +31,15 @@ std::string in_csv(std::string_view field);
 inline constexpr std::string_view csv_place_columns = "layer,stack,head";
 /// Their values: "3,encoder.self,2". Fields are in quotes where they have commas or quotes.
 std::string csv_place(const std::string& attention, std::size_t head);
+
+/// Means of the shares of each head over the answers' tokens, by attention, head and part.
+std::vector<std::vector<std::vector<double>>> mean_shares(const AnswerShareTable& table);
+
+/// The means as a table to read, after a line that names them.
+std::string shares_text(const AnswerShareTable& table, std::optional<std::size_t> top);
+/// The means, with the names of the parts, and the tokens of the answers.
+Fact facts_of(const AnswerShareTable& table);
+/// All shares as comma-separated values: a line for each head and token, a column for each part.
+std::string shares_csv(const AnswerShareTable& table);
 
 }  // namespace attn

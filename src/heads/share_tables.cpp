@@ -1,5 +1,3 @@
-#include "heads/share_tables.hpp"
-
 #include <algorithm>
 
 #include "attention/attention_name.hpp"

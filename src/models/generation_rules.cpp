@@ -1,5 +1,3 @@
-#include "models/generation_rules.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +9,8 @@
 #include "attn/error.hpp"
 
 #include "models/configuration_reader.hpp"
+#include "models/generation.hpp"
+#include "models/model_folder.hpp"
 #include "models/library_keys.hpp"
 
 namespace attn {

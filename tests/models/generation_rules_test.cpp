@@ -1,5 +1,3 @@
-#include "models/generation_rules.hpp"
-
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -8,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "models/changed_checkpoint.hpp"
+#include "models/generation.hpp"
 
 namespace attn {
 namespace {
