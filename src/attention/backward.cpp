@@ -223,8 +223,8 @@ class Backward {
         auto scores = make(b, h, own, group);
         for (std::size_t at = blocks * part / parts; at < blocks * (part + 1) / parts; ++at) {
           const std::size_t first = at * block;
-          back_block(scores, b, h, member, first, std::min(block, geometry_.queries - first),
-                     values, own);
+          const std::size_t count = std::min(block, geometry_.queries - first);
+          back_block(scores, {b, h, member, first, count}, values, own);
         }
       }
     });
@@ -251,135 +251,181 @@ class Backward {
     }
   }
 
-  // The backward pass of some queries of one head.
-  template <class Scores>
-  void back_block(Scores& scores, std::size_t b, std::size_t h, std::size_t member,
-                  std::size_t first, std::size_t count, const Numbers& turned_values, Sums& sums) {
-    const std::size_t keys = geometry_.keys, width = value_.width;
-    const double* const gradient = output_gradient_.of(b, h) + first * width;
-    Numbers s(count * keys), dp(count * keys), slopes, own;
+  // Some queries of one head, a member of its group.
+  struct QueryBlock {
+    std::size_t batch, head, member, first, count;
+  };
+  // Steps of the forward pass of a block, [count,Lk] each.
+  struct Forward {
+    Numbers p;                        // scores, and then the softmax
+    Numbers replaced;                 // weights by the expression of weights; empty without one
+    Numbers slopes;                   // of the softcap; empty without one
+    Numbers sinks;                    // [count], the weight of the sink
+    std::vector<std::uint8_t> hides;  // whether the expression of scores hides a key
+    std::vector<std::uint8_t> seen, weighs;
     std::vector<ExpressionSlopes> score_slopes, weight_slopes;
-    // 1. Weights, as in the forward pass.
-    scores.scores(first, count, keys, s.data());
+
+    const Numbers& weights() const { return replaced.empty() ? p : replaced; }
+  };
+
+  // The backward pass of a block.
+  template <class Scores>
+  void back_block(Scores& scores, const QueryBlock& queries, const Numbers& turned_values,
+                  Sums& sums) {
+    Forward forward;
+    forward.p.resize(queries.count * geometry_.keys);
+    scores.scores(queries.first, queries.count, geometry_.keys, forward.p.data());
+    finish_scores(queries, forward);
+    weigh(queries, forward);
+    Numbers gradient(forward.p.size());
+    back_to_weights(queries, forward, turned_values, gradient, sums);
+    back_through_softmax(queries, forward, gradient, sums);
+    back_to_products(queries, forward, gradient, sums);
+    scores.back(queries.first, queries.count, geometry_.keys, gradient.data());
+  }
+
+  // The cell that the element n of a block is.
+  ExpressionCell cell_of(const QueryBlock& queries, std::size_t n, double given) const {
+    return cell_of(queries.batch, queries.head, queries.first + n / geometry_.keys,
+                   n % geometry_.keys, given);
+  }
+  void pass_to_rows(const QueryBlock& queries, std::size_t n, const ExpressionSlopes& slopes,
+                    double gradient, Sums& sums) {
+    pass_to_rows(queries.batch, queries.head, queries.first + n / geometry_.keys,
+                 n % geometry_.keys, slopes, gradient, sums);
+  }
+
+  // Scale, expression and softcap.
+  void finish_scores(const QueryBlock& queries, Forward& forward) const {
+    Numbers& s = forward.p;
     for (double& score : s) score *= scale_;
     if (score_tree_) {
-      score_slopes.resize(s.size());
+      forward.score_slopes.resize(s.size());
+      forward.hides.resize(s.size());
       for (std::size_t n = 0; n < s.size(); ++n) {
-        s[n] = score_tree_->value(cell_of(b, h, first + n / keys, n % keys, s[n]), score_slopes[n]);
+        s[n] = score_tree_->value(cell_of(queries, n, s[n]), forward.score_slopes[n]);
+        forward.hides[n] = s[n] == hidden_score;
       }
     }
-    std::vector<std::uint8_t> hides(score_tree_ ? s.size() : 0);
-    for (std::size_t n = 0; n < hides.size(); ++n) hides[n] = s[n] == hidden_score;
-    if (request_.softcap) {
-      slopes.resize(s.size());
-      for (std::size_t i = 0; i < s.size(); ++i) {
-        const double t = std::tanh(s[i] / *request_.softcap);
-        s[i] = *request_.softcap * t;
-        slopes[i] = 1 - t * t;
-      }
+    if (!request_.softcap) return;
+    forward.slopes.resize(s.size());
+    for (std::size_t n = 0; n < s.size(); ++n) {
+      const double t = std::tanh(s[n] / *request_.softcap);
+      s[n] = *request_.softcap * t;
+      forward.slopes[n] = 1 - t * t;
     }
-    std::vector<std::uint8_t> seen(count * keys, 1), weighs(count * keys, 1);
-    Numbers sink_weights(count);
+  }
+
+  // Biases, mask, softmax and the expression of weights.
+  void weigh(const QueryBlock& queries, Forward& forward) const {
+    const auto [b, h, member, first, count] = queries;
+    const std::size_t keys = geometry_.keys;
+    forward.seen.assign(forward.p.size(), 1);
+    forward.weighs.assign(forward.p.size(), 1);
     for (std::size_t i = 0; i < count; ++i) {
-      const std::span<double> row(s.data() + i * keys, keys);
+      const std::span<double> row(forward.p.data() + i * keys, keys);
+      const std::span<std::uint8_t> seen(forward.seen.data() + i * keys, keys);
       if (position_bias_) {
         for (std::size_t j = 0; j < keys; ++j)
           row[j] += position_bias_.term(h, distance(b, first + i, j));
       }
       if (request_.mask.present()) {
-        const std::span<std::uint8_t> row_seen(seen.data() + i * keys, keys);
-        visibility_.see(b, h, first + i, row_seen);
-        visibility_.mask(b, h, first + i, row_seen, row);
+        visibility_.see(b, h, first + i, seen);
+        visibility_.mask(b, h, first + i, seen, row);
       }
       for (std::size_t j = 0; j < keys; ++j) {
-        if (hides.empty() || hides[i * keys + j] == 0) continue;
+        if (forward.hides.empty() || forward.hides[i * keys + j] == 0) continue;
         row[j] = hidden_score;
-        seen[i * keys + j] = 0;
+        seen[j] = 0;
       }
-      for (std::size_t j = 0; j < keys; ++j) weighs[i * keys + j] = row[j] != hidden_score;
-      sink_weights[i] = soften(row, h);
+      for (std::size_t j = 0; j < keys; ++j) forward.weighs[i * keys + j] = row[j] != hidden_score;
+      forward.sinks.push_back(soften(row, h));
     }
-    if (weight_tree_) {
-      // Hidden cells have no weight to replace. A weight that underflows to 0 has one.
-      weight_slopes.resize(s.size());
-      own = s;
-      for (std::size_t i = 0; i < count; ++i) {
-        for (std::size_t j = 0; j < keys; ++j) {
-          const std::size_t n = i * keys + j;
-          if (weighs[n] == 0) continue;
-          own[n] = weight_tree_->value(cell_of(b, h, first + i, j, s[n]), weight_slopes[n]);
-        }
-      }
-    } else {
-      for (std::size_t n = 0; n < s.size(); ++n) weighs[n] = s[n] != 0;
+    if (!weight_tree_) {
+      for (std::size_t n = 0; n < forward.p.size(); ++n) forward.weighs[n] = forward.p[n] != 0;
+      return;
     }
-    const Numbers& weights = weight_tree_ ? own : s;
-    // 2. From the output to the weights and the values. Dropped weights get nothing, nor do weights
-    // of 0 that no expression replaces.
-    add_product(gradient, width, 1, turned_values.data(), count, width, keys, dp.data());
+    // Hidden cells have no weight to replace. A weight that underflows to 0 has one.
+    forward.weight_slopes.resize(forward.p.size());
+    forward.replaced = forward.p;
+    for (std::size_t n = 0; n < forward.p.size(); ++n) {
+      if (forward.weighs[n] == 0) continue;
+      forward.replaced[n] =
+          weight_tree_->value(cell_of(queries, n, forward.p[n]), forward.weight_slopes[n]);
+    }
+  }
+
+  // From the output to the values and the softmax. Dropped weights get nothing, nor do weights of 0
+  // that no expression replaces.
+  void back_to_weights(const QueryBlock& queries, const Forward& forward,
+                       const Numbers& turned_values, Numbers& gradient, Sums& sums) {
+    const auto [b, h, member, first, count] = queries;
+    const std::size_t keys = geometry_.keys, width = value_.width;
+    const double* const of_output = output_gradient_.of(b, h) + first * width;
+    add_product(of_output, width, 1, turned_values.data(), count, width, keys, gradient.data());
     Numbers factors;
     if (kept_) factors = dropout_factors(b, h, first, count);
-    for (std::size_t i = 0; i < dp.size(); ++i) {
-      if (weighs[i] == 0) {
-        dp[i] = 0;
+    for (std::size_t n = 0; n < gradient.size(); ++n) {
+      if (forward.weighs[n] == 0) {
+        gradient[n] = 0;
       } else if (kept_) {
-        dp[i] = factors[i] == 0 ? 0 : dp[i] * factors[i];
+        gradient[n] = factors[n] == 0 ? 0 : gradient[n] * factors[n];
       }
     }
-    if (kept_) {
-      for (std::size_t i = 0; i < s.size(); ++i) factors[i] *= weights[i];
+    for (std::size_t n = 0; n < factors.size(); ++n) factors[n] *= forward.weights()[n];
+    add_product(kept_ ? factors.data() : forward.weights().data(), 1, keys, of_output, keys, count,
+                width, sums.values.data());
+    for (std::size_t n = 0; n < forward.weight_slopes.size(); ++n) {
+      if (gradient[n] == 0) continue;
+      const ExpressionSlopes& slopes = forward.weight_slopes[n];
+      if (weight_tree_->reads_rows()) pass_to_rows(queries, n, slopes, gradient[n], sums);
+      gradient[n] = forward.p[n] == 0 || slopes.given == 0 ? 0 : gradient[n] * slopes.given;
     }
-    add_product(kept_ ? factors.data() : weights.data(), 1, keys, gradient, keys, count, width,
-                sums.values.data());
-    if (weight_tree_) {
-      for (std::size_t i = 0; i < count; ++i) {
-        for (std::size_t j = 0; j < keys; ++j) {
-          const std::size_t n = i * keys + j;
-          if (dp[n] == 0) continue;
-          if (weight_tree_->reads_rows())
-            pass_to_rows(b, h, first + i, j, weight_slopes[n], dp[n], sums);
-          const double slope = weight_slopes[n].given;
-          dp[n] = s[n] == 0 || slope == 0 ? 0 : dp[n] * slope;
-        }
-      }
-    }
-    // 3. Through the softmax.
+  }
+
+  // From the softmax to the scores with their biases.
+  void back_through_softmax(const QueryBlock& queries, const Forward& forward, Numbers& gradient,
+                            Sums& sums) {
+    const auto [b, h, member, first, count] = queries;
+    const std::size_t keys = geometry_.keys;
     for (std::size_t i = 0; i < count; ++i) {
-      const double* const p = s.data() + i * keys;
-      double* const row = dp.data() + i * keys;
+      const double* const p = forward.p.data() + i * keys;
+      double* const row = gradient.data() + i * keys;
       double mean = 0;
       for (std::size_t j = 0; j < keys; ++j) mean += p[j] * row[j];
-      sums.sinks[member] -= sink_weights[i] * mean;
+      sums.sinks[member] -= forward.sinks[i] * mean;
       for (std::size_t j = 0; j < keys; ++j) {
-        row[j] = seen[i * keys + j] != 0 ? p[j] * (row[j] - mean) : 0;
+        row[j] = forward.seen[i * keys + j] != 0 ? p[j] * (row[j] - mean) : 0;
       }
       if (!score_gradients_.empty()) {
         const std::size_t at = ((b * geometry_.heads + h) * geometry_.queries + first + i) * keys;
         std::copy_n(row, keys, score_gradients_.begin() + static_cast<std::ptrdiff_t>(at));
       }
-      if (!sums.table.empty()) {
-        const std::size_t buckets = request_.relative_bias->buckets;
-        for (std::size_t j = 0; j < keys; ++j) {
-          sums.table[member * buckets + position_bias_.bucket(distance(b, first + i, j))] += row[j];
-        }
+      if (sums.table.empty()) continue;
+      const std::size_t buckets = request_.relative_bias->buckets;
+      for (std::size_t j = 0; j < keys; ++j) {
+        sums.table[member * buckets + position_bias_.bucket(distance(b, first + i, j))] += row[j];
       }
     }
-    // 4. Through softcap and scale to queries and keys. Hidden scores and their slopes may be NaN.
-    for (std::size_t i = 0; i < dp.size(); ++i) {
-      if (seen[i] == 0 || s[i] == 0) {
-        dp[i] = 0;
+  }
+
+  // Through softcap, expression and scale. Hidden scores and their slopes may be NaN.
+  void back_to_products(const QueryBlock& queries, const Forward& forward, Numbers& gradient,
+                        Sums& sums) {
+    for (std::size_t n = 0; n < gradient.size(); ++n) {
+      if (forward.seen[n] == 0 || forward.p[n] == 0) {
+        gradient[n] = 0;
         continue;
       }
       if (!score_tree_) {
-        dp[i] *= slopes.empty() ? scale_ : scale_ * slopes[i];
+        gradient[n] *= forward.slopes.empty() ? scale_ : scale_ * forward.slopes[n];
         continue;
       }
-      if (!slopes.empty()) dp[i] *= slopes[i];
-      if (score_tree_->reads_rows())
-        pass_to_rows(b, h, first + i / keys, i % keys, score_slopes[i], dp[i], sums);
-      dp[i] = score_slopes[i].given == 0 ? 0 : dp[i] * score_slopes[i].given * scale_;
+      if (!forward.slopes.empty()) gradient[n] *= forward.slopes[n];
+      const ExpressionSlopes& slopes = forward.score_slopes[n];
+      if (score_tree_->reads_rows()) pass_to_rows(queries, n, slopes, gradient[n], sums);
+      gradient[n] = slopes.given == 0 ? 0 : gradient[n] * slopes.given * scale_;
     }
-    scores.back(first, count, keys, dp.data());
   }
 
   ExpressionCell cell_of(std::size_t b, std::size_t h, std::size_t i, std::size_t j,

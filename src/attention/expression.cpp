@@ -207,6 +207,40 @@ struct ExpressionTree::Pass {
     return arguments[row.chosen(values)];
   }
 
+  // Of numbers alone, whose slopes are those of both operands.
+  Number arithmetic(const Node& node) const {
+    const Number a = of(node.of[0]);
+    const double x = value_of(a);
+    if (node.operation == Operation::negative) return applied(a, -x, [] { return -1.0; });
+    const Number b = of(node.of[1]);
+    const double y = value_of(b);
+    switch (node.operation) {
+      case Operation::power: {
+        const double value = std::pow(x, y);
+        return joined(applied(a, value, [&] { return y * std::pow(x, y - 1); }),
+                      applied(b, value, [&] { return value * std::log(x); }), value);
+      }
+      case Operation::times: {
+        const double value = x * y;
+        return joined(applied(a, value, [&] { return y; }), applied(b, value, [&] { return x; }),
+                      value);
+      }
+      case Operation::over: {
+        const double value = x / y;
+        return joined(applied(a, value, [&] { return 1 / y; }),
+                      applied(b, value, [&] { return -value / y; }), value);
+      }
+      case Operation::remainder: {
+        const double value = kernels::floor_remainder(x, y);
+        return joined(a, applied(b, value, [&] { return -kernels::floor_quotient(x, y); }), value);
+      }
+      case Operation::plus:
+        return joined(a, b, x + y);
+      default:  // minus
+        return joined(a, applied(b, y, [] { return -1.0; }), x - y);
+    }
+  }
+
   Number of(std::size_t which) const {
     const Node& node = tree.nodes_[which];
     const auto operand = [&](std::size_t n) { return of(node.of[n]); };
@@ -235,41 +269,14 @@ struct ExpressionTree::Pass {
         return element(node);
       case Operation::function:
         return function(node);
-      case Operation::power: {
-        const Number base = operand(0), exponent = operand(1);
-        const double x = value_of(base), y = value_of(exponent), value = std::pow(x, y);
-        return joined(applied(base, value, [&] { return y * std::pow(x, y - 1); }),
-                      applied(exponent, value, [&] { return value * std::log(x); }), value);
-      }
-      case Operation::negative: {
-        const Number x = operand(0);
-        return applied(x, -value_of(x), [] { return -1.0; });
-      }
-      case Operation::times: {
-        const Number a = operand(0), b = operand(1);
-        const double x = value_of(a), y = value_of(b), value = x * y;
-        return joined(applied(a, value, [&] { return y; }), applied(b, value, [&] { return x; }),
-                      value);
-      }
-      case Operation::over: {
-        const Number a = operand(0), b = operand(1);
-        const double y = value_of(b), value = value_of(a) / y;
-        return joined(applied(a, value, [&] { return 1 / y; }),
-                      applied(b, value, [&] { return -value / y; }), value);
-      }
-      case Operation::remainder: {
-        const Number a = operand(0), b = operand(1);
-        const double x = value_of(a), y = value_of(b), value = kernels::floor_remainder(x, y);
-        return joined(a, applied(b, value, [&] { return -kernels::floor_quotient(x, y); }), value);
-      }
-      case Operation::plus: {
-        const Number a = operand(0), b = operand(1);
-        return joined(a, b, value_of(a) + value_of(b));
-      }
-      case Operation::minus: {
-        const Number a = operand(0), b = operand(1);
-        return joined(a, applied(b, value_of(b), [] { return -1.0; }), value_of(a) - value_of(b));
-      }
+      case Operation::power:
+      case Operation::negative:
+      case Operation::times:
+      case Operation::over:
+      case Operation::remainder:
+      case Operation::plus:
+      case Operation::minus:
+        return arithmetic(node);
       case Operation::choice:
         return number(0) != 0 ? operand(1) : operand(2);
       case Operation::floor_over:

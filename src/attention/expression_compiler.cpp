@@ -275,6 +275,25 @@ class ExpressionRows::Compiler {
     return result;
   }
 
+  Index raised(Index a, Index b) {
+    const Register x = registers_[a], y = registers_[b];
+    const bool constant_power = y.bounds.low == y.bounds.high;
+    const double size = x.bounds.size();
+    if (constant_power && y.bounds.low == 2 && (steps_after_ == 0 || x.bounds.whole)) {
+      return add_step(RowOperation::times, {a, a},
+                      Bounds{0, size * size, x.bounds.whole}.if_known(x.bounds.known()),
+                      bound_product(2 * size, x.slope));
+    }
+    const RowOperation power = steps_after_ == 0 ? RowOperation::power : RowOperation::exact_power;
+    if (x.bounds.known() && x.bounds.low >= 0 && constant_power && y.bounds.low >= 1) {
+      const double most = y.bounds.low * std::pow(x.bounds.high, y.bounds.low - 1);
+      return add_step(power, {a, b},
+                      Bounds{0, std::pow(x.bounds.high, y.bounds.low)}.if_known(y.bounds.known()),
+                      bound_product(most, x.slope));
+    }
+    return add_step(power, {a, b}, Bounds{}, x.slope > 0 || y.slope > 0 ? infinity : 0);
+  }
+
   Index arithmetic(const ExpressionTree::Node& node) {
     const bool steps =
         node.operation == Operation::remainder || node.operation == Operation::floor_over;
@@ -330,24 +349,8 @@ class ExpressionRows::Compiler {
         const double slope = !steep ? 0 : y.slope == 0 && same_sign ? x.slope / least : infinity;
         return add(RowOperation::over, {}, slope);
       }
-      case Operation::power: {
-        const RowOperation power =
-            steps_after_ == 0 ? RowOperation::power : RowOperation::exact_power;
-        if (y.bounds.low == y.bounds.high && y.bounds.low == 2 &&
-            (steps_after_ == 0 || x.bounds.whole)) {
-          const double size = x.bounds.size();
-          return add_step(RowOperation::times, {a, a},
-                          Bounds{0, size * size, x.bounds.whole}.if_known(x.bounds.known()),
-                          bound_product(2 * size, x.slope));
-        }
-        if (x.bounds.known() && x.bounds.low >= 0 && y.bounds.low == y.bounds.high &&
-            y.bounds.low >= 1) {
-          const double most = y.bounds.low * std::pow(x.bounds.high, y.bounds.low - 1);
-          return add(power, {0, std::pow(x.bounds.high, y.bounds.low)},
-                     bound_product(most, x.slope));
-        }
-        return add(power, {}, steep ? infinity : 0);
-      }
+      case Operation::power:
+        return raised(a, b);
       case Operation::remainder:
         if (y.bounds.low > 0) {
           return add(RowOperation::remainder, {0, whole ? y.bounds.high - 1 : y.bounds.high, whole},
@@ -378,6 +381,17 @@ class ExpressionRows::Compiler {
     const Index result = of(operand);
     path_.pop_back();
     return result;
+  }
+
+  Index choice(const ExpressionTree::Node& node) {
+    const Index a = of(node.of[0]);
+    const Index yes = under(a, true, node.of[1]), no = under(a, false, node.of[2]);
+    const Register x = registers_[yes], y = registers_[no];
+    return add_step(RowOperation::choice, {a, yes, no},
+                    Bounds{std::min(x.bounds.low, y.bounds.low),
+                           std::max(x.bounds.high, y.bounds.high), x.bounds.whole && y.bounds.whole}
+                        .if_known(x.bounds.known() && y.bounds.known()),
+                    std::max({slope_of(a), x.slope, y.slope}));
   }
 
   Index of(std::size_t which) {
@@ -435,29 +449,15 @@ class ExpressionRows::Compiler {
         return compare(RowOperation::equal, node, false);
       case Operation::unequal:
         return compare(RowOperation::unequal, node, false);
-      case Operation::both: {
-        const Index a = of(node.of[0]);
-        const Index b = under(a, true, node.of[1]);
-        return add_step(RowOperation::both, {a, b}, {0, 1, true},
-                        std::max(slope_of(a), slope_of(b)));
-      }
+      case Operation::both:
       case Operation::either: {
-        const Index a = of(node.of[0]);
-        const Index b = under(a, false, node.of[1]);
-        return add_step(RowOperation::either, {a, b}, {0, 1, true},
+        const bool both = node.operation == Operation::both;
+        const Index a = of(node.of[0]), b = under(a, both, node.of[1]);
+        return add_step(both ? RowOperation::both : RowOperation::either, {a, b}, {0, 1, true},
                         std::max(slope_of(a), slope_of(b)));
       }
-      case Operation::choice: {
-        const Index a = of(node.of[0]);
-        const Index yes = under(a, true, node.of[1]), no = under(a, false, node.of[2]);
-        const Register x = registers_[yes], y = registers_[no];
-        return add_step(
-            RowOperation::choice, {a, yes, no},
-            Bounds{std::min(x.bounds.low, y.bounds.low), std::max(x.bounds.high, y.bounds.high),
-                   x.bounds.whole && y.bounds.whole}
-                .if_known(x.bounds.known() && y.bounds.known()),
-            std::max({slope_of(a), x.slope, y.slope}));
-      }
+      case Operation::choice:
+        return choice(node);
       case Operation::times:
       case Operation::over:
       case Operation::floor_over:

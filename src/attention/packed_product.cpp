@@ -244,6 +244,80 @@ class KeptRows {
   Packed* claimed_ = nullptr;
 };
 
+// How tasks are cut into groups of columns for threads.
+struct ColumnShares {
+  std::size_t workers = 1;
+  std::size_t columns = 0;  // of a group at most
+
+  // At least two groups per thread, and one in each task, as far as there are panels.
+  template <class T>
+  ColumnShares(const std::vector<ProductTask<T>>& tasks, std::size_t panel, std::size_t blocks,
+               std::size_t threads) {
+    std::size_t panels = 0, fewest = SIZE_MAX;
+    for (const ProductTask<T>& task : tasks) {
+      const std::size_t own = (task.rows.count + panel - 1) / panel;
+      panels += own;
+      fewest = std::min(fewest, own);
+    }
+    workers = std::max<std::size_t>(1, std::min(panels * blocks, thread_count(threads)));
+    columns = panel * std::clamp<std::size_t>(
+                          std::min(panels / (2 * workers), (fewest + workers - 1) / workers), 1,
+                          std::max<std::size_t>(1, kernels::product_group / panel));
+  }
+  std::size_t groups(std::size_t count) const { return (count + columns - 1) / columns; }
+};
+
+// The groups of all tasks; those of rows that are kept are packed already.
+template <class T, class Way>
+std::vector<ColumnGroup> groups_of(const std::vector<ProductTask<T>>& tasks, const Way& way,
+                                   const std::vector<KeptRows<Way, T>>& kept,
+                                   const ColumnShares& shares) {
+  std::size_t count = 0, next = 0;
+  for (const ProductTask<T>& task : tasks) count += shares.groups(task.rows.count);
+  std::vector<ColumnGroup> groups(count);
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const std::size_t columns = tasks[t].rows.count;
+    for (std::size_t first = 0; first < columns; first += shares.columns, ++next) {
+      groups[next].task = t;
+      groups[next].first = first;
+      groups[next].count = std::min(shares.columns, columns - first);
+      groups[next].worker = (first + groups[next].count / 2) * shares.workers / columns;
+      if (kept[t].complete() == nullptr) continue;
+      groups[next].packed_rows = kept[t].complete() + way.packed_count(first);
+      groups[next].packed = true;
+    }
+  }
+  return groups;
+}
+
+// Memory of one worker.
+template <class T, class Way>
+struct WorkerMemory {
+  std::shared_ptr<typename Way::Packed> packed;
+  std::shared_ptr<T> room, scratch;
+};
+
+// That of all workers, allocated before the threads start so that none of them fails.
+template <class T, class Way>
+std::vector<WorkerMemory<T, Way>> memory_of_workers(const std::vector<ProductTask<T>>& tasks,
+                                                    const Way& way,
+                                                    const std::vector<KeptRows<Way, T>>& kept,
+                                                    const ColumnShares& shares) {
+  std::size_t packed_count = 0, room_count = 0;
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    if (kept[t].complete() != nullptr) continue;
+    room_count = std::max(room_count, way.room_count(tasks[t].rows, shares.columns));
+    if (kept[t].claimed() == nullptr) packed_count = way.packed_count(shares.columns);
+  }
+  std::vector<WorkerMemory<T, Way>> all(shares.workers);
+  for (WorkerMemory<T, Way>& one : all) {
+    one.packed = new_elements<typename Way::Packed>(packed_count);
+    one.room = new_elements<T>(room_count);
+    one.scratch = new_elements<T>(Way::scratch_count);
+  }
+  return all;
+}
+
 // Computes those rows of all tasks. A thread packs a group of columns and multiplies with it while
 // it is in its cache; threads that find no group left share the rows of unfinished groups. Each
 // thread keeps the same columns in every product, so that they stay in its cache. No thread repacks
@@ -252,56 +326,14 @@ class KeptRows {
 template <class T, class Way>
 bool multiply_by(Way& way, std::vector<ProductTask<T>>& tasks, const RowRange& rows,
                  std::size_t threads) {
-  const std::size_t panel = Way::panel();
-  std::size_t panels = 0, fewest = SIZE_MAX;
-  for (const ProductTask<T>& task : tasks) {
-    const std::size_t own = (task.rows.count + panel - 1) / panel;
-    panels += own;
-    fewest = std::min(fewest, own);
-  }
   constexpr std::size_t block_rows = Way::block_rows;
   const std::size_t blocks = (rows.count() + block_rows - 1) / block_rows;
-  // At least two groups per thread, and one in each task, as far as there are panels.
-  const std::size_t workers =
-      std::max<std::size_t>(1, std::min(panels * blocks, thread_count(threads)));
-  const std::size_t group_columns =
-      panel *
-      std::clamp<std::size_t>(std::min(panels / (2 * workers), (fewest + workers - 1) / workers), 1,
-                              std::max<std::size_t>(1, kernels::product_group / panel));
-  std::size_t count = 0, packed_count = 0, room_count = 0;
+  const ColumnShares shares(tasks, Way::panel(), blocks, threads);
   std::vector<KeptRows<Way, T>> kept;
   kept.reserve(tasks.size());
-  for (const ProductTask<T>& task : tasks) {
-    const KeptRows<Way, T>& rows_of_task = kept.emplace_back(way, task.rows);
-    count += (task.rows.count + group_columns - 1) / group_columns;
-    if (rows_of_task.complete() != nullptr) continue;
-    room_count = std::max(room_count, way.room_count(task.rows, group_columns));
-    if (rows_of_task.claimed() == nullptr) packed_count = way.packed_count(group_columns);
-  }
-  std::vector<ColumnGroup> groups(count);
-  std::size_t next = 0;
-  for (std::size_t t = 0; t < tasks.size(); ++t) {
-    for (std::size_t first = 0; first < tasks[t].rows.count; first += group_columns, ++next) {
-      groups[next].task = t;
-      groups[next].first = first;
-      groups[next].count = std::min(group_columns, tasks[t].rows.count - first);
-      groups[next].worker = (first + groups[next].count / 2) * workers / tasks[t].rows.count;
-      if (kept[t].complete() == nullptr) continue;
-      groups[next].packed_rows = kept[t].complete() + way.packed_count(first);
-      groups[next].packed = true;
-    }
-  }
-  // Memory of each worker, allocated before the threads start so that none of them fails.
-  struct Own {
-    std::shared_ptr<typename Way::Packed> packed;
-    std::shared_ptr<T> room, scratch;
-  };
-  std::vector<Own> own(workers);
-  for (Own& one : own) {
-    one.packed = new_elements<typename Way::Packed>(packed_count);
-    one.room = new_elements<T>(room_count);
-    one.scratch = new_elements<T>(Way::scratch_count);
-  }
+  for (const ProductTask<T>& task : tasks) kept.emplace_back(way, task.rows);
+  std::vector<ColumnGroup> groups = groups_of(tasks, way, kept, shares);
+  const std::vector<WorkerMemory<T, Way>> own = memory_of_workers(tasks, way, kept, shares);
 
   std::atomic<bool> unfit{false};
   const auto multiply = [&](std::size_t worker, ColumnGroup& group) {
@@ -317,7 +349,7 @@ bool multiply_by(Way& way, std::vector<ProductTask<T>>& tasks, const RowRange& r
       }
     }
   };
-  parallel_for(workers, workers, [&](std::size_t worker) {
+  parallel_for(shares.workers, shares.workers, [&](std::size_t worker) {
     if (!way.prepare(worker)) unfit = true;
     for (const bool own_share : {true, false}) {
       for (ColumnGroup& group : groups) {

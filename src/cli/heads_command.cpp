@@ -196,34 +196,8 @@ void add_rollout(Flags& flags, RolloutOptions& rollout) {
             [&](const std::string& text) { rollout.discarded = finite_size("--discarded", text); });
 }
 
-}  // namespace
-
-Command heads_command() {
-  const auto given = std::make_shared<GivenHeads>();
-  HeadsCorpusOptions& corpus = given->corpus;
-  HeadsOptions& options = corpus.heads;
-  Command command{
-      "heads",
-      translated("Report what each head of a stack of maps does, over one text or many"),
-      document_words(options.document, "attn-cli heads"),
-      {},
-      [given] { return read(*given); }};
-  command.words.help = translated(
-      "Document, result or file of tensors, - for standard input; for tensors also one file per "
-      "layer");
-  command.words.take = [given = given.get(),
-                        take = command.words.take](const std::vector<std::string>& words) {
-    if (words.empty() && (given->merge || !given->corpus.corpus.empty())) return;
-    take({words.begin(), words.begin() + (words.empty() ? 0 : 1)});
-    if (words.size() > 1) given->heads().maps.others.assign(words.begin() + 1, words.end());
-  };
-  Flags& flags = command.flags;
-  add_document(flags, options.document);
-  flags.begin_group(FlagGroup::computation);
-  add_list(flags, "--statistics", head_statistics(),
-           translated("Statistics to report (default all)"),
-           [&](std::size_t at) { options.statistics.push_back(head_statistics()[at].statistic); });
-  add_counting(flags, options.counting);
+// Analyses beyond statistics, and what each of them takes.
+void add_analyses(Flags& flags, HeadsOptions& options) {
   std::string analyses;
   for (const std::string_view name : names_of(head_analyses())) {
     analyses += (analyses.empty() ? "" : ", ") + std::string(name);
@@ -253,9 +227,12 @@ Command heads_command() {
             [&](const std::string& text) {
               options.logit_difference = quoted_list("--logit-difference", text);
             });
-  add_map_files(flags, options.maps);
-  flags.text("--against", given->against, "INPUT",
-             translated("Compare with the heads of another model, document or result"));
+}
+
+// Readings of many texts: which of them, and how much of them stays. The output's group begins
+// here.
+void add_corpus(Flags& flags, GivenHeads& given) {
+  HeadsCorpusOptions& corpus = given.corpus;
   flags.add("--corpus", "FILE",
             translated("Texts for the model, one per line, or .jsonl with {\"text\": …}"),
             [&](const std::string& text) { corpus.corpus = text; });
@@ -276,7 +253,7 @@ Command heads_command() {
             [&](const std::string& text) { corpus.shard = shard_of(text); });
   flags.toggle("--resume", corpus.resume,
                translated("Continue where an earlier reading of the corpus stopped"));
-  flags.text("--merge", given->merge, "DIR", translated("Join the sums of all shards in DIR"));
+  flags.text("--merge", given.merge, "DIR", translated("Join the sums of all shards in DIR"));
   flags.begin_group(FlagGroup::output);
   flags.count(
       "--kept", corpus.kept, "N",
@@ -285,21 +262,60 @@ Command heads_command() {
   flags.count(
       "--reach", corpus.reach, "N",
       translated("Weights by relative position: up to this distance from the query (default 32)"));
-  flags.text(
-      "--out", options.out, "DIR",
-      translated(
-          "Folder of tables, tensors and pictures (default attention_heads, if there are any)"));
-  flags.begin_group(FlagGroup::pictures);
+}
+
+void add_plots(Flags& flags, bool& plots) {
   flags
       .add("--plots", "LIST",
            translated("heads, all or none: pictures of everything reported (default none)"),
            [&](const std::string& text) {
              constexpr std::array<std::string_view, 3> words{"heads", "all", "none"};
              for (const std::string& part : listed("--plots", text)) {
-               options.plots = choice("--plots", part, words) != 2;
+               plots = choice("--plots", part, words) != 2;
              }
            })
       .words = {"heads", "all", "none"};
+}
+
+}  // namespace
+
+Command heads_command() {
+  const auto given = std::make_shared<GivenHeads>();
+  HeadsCorpusOptions& corpus = given->corpus;
+  HeadsOptions& options = corpus.heads;
+  Command command{
+      "heads",
+      translated("Report what each head of a stack of maps does, over one text or many"),
+      document_words(options.document, "attn-cli heads"),
+      {},
+      [given] { return read(*given); }};
+  command.words.help = translated(
+      "Document, result or file of tensors, - for standard input; for tensors also one file per "
+      "layer");
+  command.words.take = [given = given.get(),
+                        take = command.words.take](const std::vector<std::string>& words) {
+    if (words.empty() && (given->merge || !given->corpus.corpus.empty())) return;
+    take({words.begin(), words.begin() + (words.empty() ? 0 : 1)});
+    if (words.size() > 1) given->heads().maps.others.assign(words.begin() + 1, words.end());
+  };
+  Flags& flags = command.flags;
+  add_document(flags, options.document);
+  flags.begin_group(FlagGroup::computation);
+  add_list(flags, "--statistics", head_statistics(),
+           translated("Statistics to report (default all)"),
+           [&](std::size_t at) { options.statistics.push_back(head_statistics()[at].statistic); });
+  add_counting(flags, options.counting);
+  add_analyses(flags, options);
+  add_map_files(flags, options.maps);
+  flags.text("--against", given->against, "INPUT",
+             translated("Compare with the heads of another model, document or result"));
+  add_corpus(flags, *given);
+  flags.text(
+      "--out", options.out, "DIR",
+      translated(
+          "Folder of tables, tensors and pictures (default attention_heads, if there are any)"));
+  flags.begin_group(FlagGroup::pictures);
+  add_plots(flags, options.plots);
   flags.choice("--format", options.format, picture_formats(), "FORMAT");
   flags.count("--sample", options.sample, "N",
               translated("Sample that pictures show, counted from 0"));
