@@ -181,6 +181,7 @@ class MemberWalk {
 
   bool walk_items(const Value& sequence, const ValuePath& path, std::size_t depth) {
     if (add_texts(sequence, path) || add_numbers(sequence, path)) return true;
+    if (is_nothing(sequence)) return add_other(path, reason_of_nothing(sequence));
     std::vector<std::size_t> unlisted;
     in_stretches(sequence.items.size(), [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
@@ -247,9 +248,22 @@ class MemberWalk {
     return add_other(place, reason_of(id), {}, plain);
   }
 
+  // Whether a list is what a model gives that computes attention without weights.
+  bool is_nothing(const Value& sequence) const {
+    return sequence.kind == Kind::sequence && !sequence.items.empty() &&
+           std::ranges::all_of(sequence.items,
+                               [&](Id item) { return value(item).kind == Kind::none; });
+  }
+
+  static std::string reason_of_nothing(const Value& sequence) {
+    return translated(
+        "{1} times None: a model gives its attentions if it is loaded with "
+        "attn_implementation=\"eager\"",
+        sequence.items.size());
+  }
+
   std::string reason_of(Id id) const {
     const Value& value = this->value(id);
-    const auto is_none = [&](Id item) { return this->value(item).kind == Kind::none; };
     switch (value.kind) {
       case Kind::none:
         return translated("None");
@@ -260,12 +274,7 @@ class MemberWalk {
       case Kind::text:
         return translated("a text");
       case Kind::sequence:
-        if (!value.items.empty() && std::ranges::all_of(value.items, is_none)) {
-          return translated(
-              "{1} times None: a model gives its attentions if it is loaded with "
-              "attn_implementation=\"eager\"",
-              value.items.size());
-        }
+        if (is_nothing(value)) return reason_of_nothing(value);
         return translated("a list without tensors");
       case Kind::dictionary:
         return translated("a dictionary without tensors");
@@ -361,6 +370,10 @@ class MemberWalk {
   }
 
   void add_tensor(const ValuePath& place, PickledTensor tensor, std::size_t at) {
+    if (element_count(tensor.shape) == 0) {
+      add_other(place, empty_reason(tensor.shape));
+      return;
+    }
     constexpr std::size_t most_tensors = 100'000;
     if (to_.names.size() == most_tensors)
       pickle_.refuse(translated("the pickle holds more than {1} tensors", most_tensors), at);

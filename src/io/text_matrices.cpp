@@ -229,7 +229,7 @@ class TextMatrixReader {
     for (std::size_t i = first; i < fields.size(); ++i) {
       const std::optional<double> number = number_in(fields[i], separator);
       if (!number && !fields[i].empty()) {
-        refuse(translated("{1} is no number", in_quotes(fields[i])), line,
+        refuse(translated("{1} is not a number", in_quotes(fields[i])), line,
                translated("labels stand in the first row and the first column"));
       }
       numbers.push_back(number.value_or(std::numeric_limits<double>::quiet_NaN()));
@@ -315,7 +315,7 @@ class TextMatrixReader {
     }
     if (numbers.empty()) {
       refuse(translated("there are no numbers below the first row"), lines[0],
-             translated("give a row of numbers a line"));
+             translated("give one row of numbers per line"));
     }
     add(std::move(numbers), columns, std::move(rows), std::move(columns_named));
   }
@@ -396,7 +396,7 @@ bool looks_like_text_matrix(std::span<const std::byte> bytes) {
     const bool first = number_in(fields[0], separator).has_value();
     if ((first || fields.size() > 1) &&
         std::all_of(fields.begin() + 1, fields.end() - (whole ? 0 : 1), is_number) &&
-        (first || number_in(fields[1], separator))) {
+        (first || (fields.size() > 2 && number_in(fields[1], separator)))) {
       return true;
     }
   }

@@ -126,11 +126,11 @@ TEST_CASE("a member that is no tensor fails only where it is named, by every com
     const Outcome named = attn_cli(words, folder.path());
     CHECK(named.exit_code == 3);
     CHECK(named.errors.starts_with(
-        "attn-cli: \"args\" is no tensor: a value of argparse.Namespace\n"));
+        "attn-cli: \"args\" is not a tensor: a value of argparse.Namespace\n"));
   }
   CHECK(attn_cli({"compare", file, file}, folder.path()).exit_code == 0);
   CHECK(attn_cli({"compare", file, file, "--only", "args"}, folder.path())
-            .errors.starts_with("attn-cli: \"args\" is no tensor: a value of argparse.Namespace"));
+            .errors.starts_with("attn-cli: \"args\" is not a tensor: a value of argparse.Namespace"));
   const Outcome shown = attn_cli({"show", file}, folder.path());
   CHECK(shown.errors.starts_with(
       "attn-cli: warning: not read: \"args\": a value of argparse.Namespace; \"out\": a value of "

@@ -29,12 +29,13 @@ TEST_CASE("tensors in objects and arrays of JSON are named by their path") {
       R"("layers":{"0":[[1]],"1":{"shape":[1,1],"data":[2]}},"model":"bert","empty":[]})");
   CHECK(file.names() == std::vector<std::string>{"attention.0.attn", "layers.0", "layers.1"});
   CHECK(tensor_is<double>(file.read("layers.1"), {1, 1}, {2}));
-  REQUIRE(file.others().size() == 3);
+  REQUIRE(file.others().size() == 4);
   CHECK(file.others()[0].name == "attention.0.left_text");
   CHECK(file.others()[0].texts() == std::vector<std::vector<std::string>>{{"a", "b"}});
   CHECK(file.others()[1].name == "attention.0.name");
   CHECK(file.others()[2].name == "model");
   CHECK(file.others()[2].reason == "a string");
+  CHECK(file.others()[3].reason == "an array");
 }
 
 TEST_CASE("arrays of matrices of several shapes are tensors of their own") {

@@ -86,7 +86,7 @@ TEST_CASE("members of a pickle that are no tensors are told with their reasons, 
   CHECK(reason_in(file, "tokens") == "texts");
   CHECK(reason_in(file, "n") == "None");
   CHECK(error_from([&] { file.read("args"); }) ==
-        "\"args\" is no tensor: a value of argparse.Namespace\n  where: " + pickles +
+        "\"args\" is not a tensor: a value of argparse.Namespace\n  where: " + pickles +
             "members.pt\n  help:  name another member, or save this one as an array of numbers");
 }
 

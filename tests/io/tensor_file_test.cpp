@@ -53,11 +53,11 @@ TEST_CASE("the format is recognised by content, not by the name") {
 }
 
 TEST_CASE("every format is listed, and has a file that shows it") {
-  const std::map<std::string_view, std::string> shown{{"npy", "float32.npy"},
-                                                      {"npz", "stored.npz"},
-                                                      {"pt", "torch/types.pt"},
-                                                      {"safetensors", "elements.safetensors"},
-                                                      {"gguf", "stored/F32.gguf"}};
+  const std::map<std::string_view, std::string> shown{
+      {"npy", "float32.npy"},      {"npz", "stored.npz"},
+      {"pt", "torch/types.pt"},    {"safetensors", "elements.safetensors"},
+      {"gguf", "stored/F32.gguf"}, {"pkl", "pickles/numpy_4.pkl"},
+      {"text", "matrix.csv"}};
   for (const std::string_view format : TensorFile::formats()) {
     CAPTURE(format);
     if (format == "json") continue;

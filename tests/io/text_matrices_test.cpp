@@ -123,7 +123,7 @@ TEST_CASE("a text that is no matrix is refused with its line") {
   CHECK(error_from([] { parse_text("0.1,0.9\n0.2\n"); }) ==
         "a row has 1 number, but the first has 2\n  where: line 2" + rows);
   CHECK(error_from([] { parse_text("0.1,0.9\n0.2,x\n"); }) ==
-        "\"x\" is no number\n  where: line 2\n"
+        "\"x\" is not a number\n  where: line 2\n"
         "  help:  labels stand in the first row and the first column");
   const auto looks = [](const std::string& text) {
     return looks_like_text_matrix(std::as_bytes(std::span(text)));
