@@ -48,7 +48,7 @@ inline constexpr std::tuple tensor_file_formats{
     ReadFormat<PickleFile>{"pkl", "pickle", looks_like_pickle},
     ReadFormat<Gguf>{"gguf", ".gguf", looks_like_gguf, {".gguf"}},
     ReadFormat<JsonTensorFile>{"json", "JSON", looks_like_json},
-    ReadFormat<TextMatrices>{"text", "CSV and other matrices as text", looks_like_text_matrix},
+    ReadFormat<TextMatrices>{"text", "CSV, text", looks_like_text_matrix},
 };
 
 template <class... Readers>

@@ -206,7 +206,8 @@ TEST_CASE("the weights and outputs shown are those that run computes") {
     const attn::Tensor output = result.read("output").converted(attn::DType::float64);
     std::vector<std::string> last;
     for (const auto& cells : rows) {
-      if (cells.size() > 1 && (cells[0] == "out" || cells[0] == "y" || cells[0] == "sum") &&
+      if (cells.size() > 1 &&
+          (cells[0] == "out" || cells[0] == "y" || cells[0] == "sum" || cells[0] == "output") &&
           cells[1].find("·") == std::string::npos && !cells.back().empty() && cells[1] != "")
         last = cells;
     }
