@@ -410,6 +410,7 @@ JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void
   }
   JsonMembers members = json_members(root, "", "");
   for (JsonTensor& tensor : members.tensors) {
+    if (tensor.name.starts_with("labels.")) continue;  // numbers as names
     add(std::move(tensor.name), std::move(tensor.pointer), *tensor.value);
   }
   others_ = std::move(members.others);
