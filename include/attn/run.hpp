@@ -77,6 +77,8 @@ struct ReportedWeights {
   Heatmap heatmap;   ///< as pictures show it; without weights if they were not computed
   std::string mask;  ///< the parts of the mask in words; empty without a mask
   std::size_t hidden = 0, cells = 0;  ///< number of weights that the mask hides, and of all weights
+  /// Number of weights that are 0 by large negative numbers of the bias alone.
+  std::size_t hidden_in_effect = 0;
 };
 
 /// The outcome of one kind.

@@ -136,10 +136,11 @@ struct Window {
 struct Alibi {
   std::vector<double> slopes;  ///< one per query head; empty = those of the paper for their number
   bool symmetric = false;
+  std::size_t samples = 1;  ///< with more than one, slopes of each sample, one sample's after another
 };
 
 /// An expression over one cell of an attention, such as "s - slope[h] * abs(i - j)", and the
-/// tensors of one to three axes that it reads by name.
+/// tensors of one to four axes that it reads by name.
 struct Expression {
   std::string text = {};
   std::vector<std::pair<std::string, Tensor>> tables = {};

@@ -327,7 +327,7 @@ class Backward {
       const std::span<std::uint8_t> seen(forward.seen.data() + i * keys, keys);
       if (position_bias_) {
         for (std::size_t j = 0; j < keys; ++j)
-          row[j] += position_bias_.term(h, distance(b, first + i, j));
+          row[j] += position_bias_.term(b, h, distance(b, first + i, j));
       }
       if (request_.mask.present()) {
         visibility_.see(b, h, first + i, seen);

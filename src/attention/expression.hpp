@@ -94,7 +94,7 @@ class ExpressionTree {
 };
 
 /// Throws Error(input) at "/tables/NAME" for a table whose name is no name or known already, or
-/// that has no element or more than three axes, and at its element for an integer beyond ±2⁵³.
+/// that has no element or more than four axes, and at its element for an integer beyond ±2⁵³.
 void check_tables(const Expression& expression);
 
 /// The error about an integer of a table that double precision may round.

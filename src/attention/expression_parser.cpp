@@ -98,15 +98,15 @@ void check_tables(const Expression& expression) {
       throw input_error(translated("the table \"{1}\" would hide a name of expressions", name), at,
                         translated("give the table another name"));
     }
-    if (tensor.rank() > 3) {
+    if (tensor.rank() > kernels::most_operands) {
       throw input_error(translated("the table \"{1}\" {2} has {3} axes", name,
                                    attn::text(tensor.shape()), tensor.rank()),
-                        at, translated("give a number or a tensor of one to three axes"));
+                        at, translated("give a number or a tensor of one to four axes"));
     }
     check_integers(tensor, at);
     if (tensor.size() == 0) {
       throw input_error(translated("the table \"{1}\" is empty", name), at,
-                        translated("give a number or a tensor of one to three axes"));
+                        translated("give a number or a tensor of one to four axes"));
     }
   }
 }

@@ -56,8 +56,16 @@ std::size_t relative_bucket(std::int64_t distance, std::size_t buckets, std::siz
 
 namespace {
 
-void check_slopes(const std::vector<double>& slopes, std::size_t heads) {
-  if (slopes.size() != heads) {
+void check_slopes(const Alibi& alibi, std::size_t batch, std::size_t heads) {
+  const std::vector<double>& slopes = alibi.slopes;
+  if (alibi.samples != 1 && (alibi.samples != batch || slopes.size() != batch * heads)) {
+    throw input_error(translated("ALiBi's slopes {1} do not fit {2} and {3}",
+                                 text({alibi.samples, slopes.size() / alibi.samples}),
+                                 translated_count(batch, "{1} sample", "{1} samples"),
+                                 translated_count(heads, "{1} query head", "{1} query heads")),
+                      "/mask/alibi", translated("give [H], or [B,H] = {1}", text({batch, heads})));
+  }
+  if (alibi.samples == 1 && slopes.size() != heads) {
     throw input_error(translated("ALiBi has {1}, but there {2}{3}",
                                  translated_count(slopes.size(), "{1} slope", "{1} slopes"),
                                  heads == 1 ? translated("is ") : translated("are "),
@@ -109,10 +117,10 @@ void check_table(const RelativeBias& bias, std::size_t heads) {
 }  // namespace
 
 PositionBias::PositionBias(const AttentionOptions& options, const Geometry& geometry)
-    : alibi_(options.mask.alibi), relative_(options.relative_bias) {
+    : alibi_(options.mask.alibi), heads_(geometry.heads), relative_(options.relative_bias) {
   if (alibi_) {
     if (alibi_->slopes.empty()) alibi_->slopes = alibi_slopes(geometry.heads);
-    check_slopes(alibi_->slopes, geometry.heads);
+    check_slopes(*alibi_, geometry.batch, geometry.heads);
   }
   if (!relative_) return;
   check_buckets(*relative_);
@@ -127,9 +135,9 @@ PositionBias::PositionBias(const AttentionOptions& options, const Geometry& geom
   }
 }
 
-double PositionBias::alibi(std::size_t head, std::int64_t distance) const {
+double PositionBias::alibi(std::size_t batch, std::size_t head, std::int64_t distance) const {
   if (!alibi_ || (distance > 0 && !alibi_->symmetric)) return 0;
-  return -alibi_->slopes[head] * static_cast<double>(std::abs(distance));
+  return -slope(batch, head) * static_cast<double>(std::abs(distance));
 }
 
 std::size_t PositionBias::bucket(std::int64_t distance) const {

@@ -147,17 +147,23 @@ class PositionBias {
 
   explicit operator bool() const noexcept { return alibi_ || relative_; }
 
-  double term(std::size_t head, std::int64_t distance) const {
-    return alibi(head, distance) + relative(head, distance);
+  /// Samples whose terms differ: all, or the first one for all.
+  std::size_t samples() const { return alibi_ ? alibi_->samples : 1; }
+
+  double term(std::size_t batch, std::size_t head, std::int64_t distance) const {
+    return alibi(batch, head, distance) + relative(head, distance);
   }
   /// −slope · |distance|; 0 without ALiBi, and for later keys unless it is symmetric.
-  double alibi(std::size_t head, std::int64_t distance) const;
-  double slope(std::size_t head) const { return alibi_ ? alibi_->slopes[head] : 0; }
+  double alibi(std::size_t batch, std::size_t head, std::int64_t distance) const;
+  double slope(std::size_t batch, std::size_t head) const {
+    return alibi_ ? alibi_->slopes[batch % alibi_->samples * heads_ + head] : 0;
+  }
   double relative(std::size_t head, std::int64_t distance) const;
   std::size_t bucket(std::int64_t distance) const;
 
  private:
   std::optional<Alibi> alibi_;  ///< with all slopes
+  std::size_t heads_;
   std::optional<RelativeBias> relative_;
 };
 
@@ -177,24 +183,28 @@ class DistanceTerms {
     first_ = -(static_cast<std::ptrdiff_t>(geometry.queries) + most) - margin;
     const std::ptrdiff_t end = static_cast<std::ptrdiff_t>(geometry.keys) - least + margin;
     count_ = static_cast<std::size_t>(end - first_);
-    terms_ = new_elements<T>(geometry.heads * count_);
+    heads_ = geometry.heads;
+    samples_ = bias.samples();
+    terms_ = new_elements<T>(samples_ * heads_ * count_);
     constexpr double largest = static_cast<double>(std::numeric_limits<T>::max()) / 128;
-    parallel_for(geometry.heads, threads, [&](std::size_t head) {
-      T* const terms = terms_.get() + head * count_;
+    parallel_for(samples_ * heads_, threads, [&](std::size_t at) {
+      T* const terms = terms_.get() + at * count_;
       for (std::size_t i = 0; i < count_; ++i) {
-        const double term = bias.term(head, first_ + static_cast<std::ptrdiff_t>(i));
+        const double term =
+            bias.term(at / heads_, at % heads_, first_ + static_cast<std::ptrdiff_t>(i));
         terms[i] = static_cast<T>(std::clamp(term, -largest, largest));
       }
     });
   }
 
   /// The terms of the keys 0, 1… for a query at that position among the keys.
-  const T* of(std::size_t head, std::ptrdiff_t place) const {
-    return terms_.get() + head * count_ - (place + first_);
+  const T* of(std::size_t batch, std::size_t head, std::ptrdiff_t place) const {
+    return terms_.get() + (batch % samples_ * heads_ + head) * count_ - (place + first_);
   }
 
  private:
-  std::shared_ptr<T> terms_;  // [heads,count_], from distance first_ on
+  std::shared_ptr<T> terms_;  // [samples_,heads_,count_], from distance first_ on
+  std::size_t samples_ = 1, heads_ = 1;
   std::ptrdiff_t first_ = 0;
   std::size_t count_ = 0;
 };

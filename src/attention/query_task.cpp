@@ -95,7 +95,7 @@ QueryTask<T>::QueryTask(const KernelInputs<T>& of, std::size_t batch_index, std:
                 nullptr};
   groups_ = inputs.intervals.seen_groups(batch, head, first_query, block.queries);
   if (!groups_.empty()) block.mask.seen_groups = groups_.data();
-  if (inputs.terms) block.mask.terms = inputs.terms->of(head, place(0));
+  if (inputs.terms) block.mask.terms = inputs.terms->of(batch, head, place(0));
   block.mask.last_keys_first = inputs.terms || inputs.exact_terms;
   if (inputs.sinks) block.sink = inputs.sinks.template values<double>()[head];
   block.vanishing = inputs.vanishing;
@@ -156,7 +156,7 @@ void QueryTask<T>::add(void* context, std::size_t query, std::size_t first_key, 
   const auto& self = *static_cast<const QueryTask*>(context);
   const auto& exact_terms = self.inputs.exact_terms;
   const double* const terms =
-      exact_terms ? exact_terms->of(self.head, self.place(query)) + first_key : nullptr;
+      exact_terms ? exact_terms->of(self.batch, self.head, self.place(query)) + first_key : nullptr;
   self.inputs.intervals.add(self.batch, self.head, self.first_query + query, first_key,
                             std::span(row, count), terms);
 }

@@ -362,7 +362,7 @@ class Definition {
       const auto place = static_cast<std::ptrdiff_t>(query) + visibility_.offset(block.batch);
       for (std::size_t j = 0; j < geometry_.keys; ++j) {
         const std::ptrdiff_t distance = static_cast<std::ptrdiff_t>(j) - place;
-        if (position_bias_) s(i, j) += position_bias_.term(block.head, distance);
+        if (position_bias_) s(i, j) += position_bias_.term(block.batch, block.head, distance);
         if (request_.softcap_after_bias) {
           s(i, j) += visibility_.bias(block.batch, block.head, query, j);
         }

@@ -250,7 +250,7 @@ constexpr std::array<DocumentKey, 72> keys{{
        values.options.weight_expression.text = expect_expression(given.value, given.place);
      },
      true},
-    {"tables", tensors, to_translate("tensors of one to three axes that expressions read by name"),
+    {"tables", tensors, to_translate("tensors of one to four axes that expressions read by name"),
      R"("type": "object", "additionalProperties": {"anyOf": [{"type": "number"}, {"$ref": "#/$defs/tensor"}]})",
      Reading::in_turn,
      [](const KeyValue& given, PlainValues& values) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -85,20 +86,28 @@ Tensor opposite(const Tensor& truths) {
   return {truths.shape(), std::move(others)};
 }
 
-Error both_given(const ReadMask& given, const char* other) {
-  return input_error(translated("{1} and {2}.{3} cannot both be given", given.keep_name(),
+Error both_given(const ReadMask& given, const std::string& place, const char* other) {
+  return input_error(translated("{1} and {2}.{3} cannot both be given", shown_place(place),
                                 given.pointer.substr(1), other),
-                     given.keep_at, translated("leave one of them out"));
+                     place, translated("leave one of them out"));
 }
 
-}  // namespace
+// Puts keys that are seen, in the rank of the weights, beside the other parts.
+void put_seen(const ReadMask& given, const std::string& place, const Tensor& seen, Mask& mask) {
+  if (!mask.allow) {
+    mask.allow = seen;
+  } else if (mask.block) {
+    throw both_given(given, place, "block");
+  } else if (!is_shape_only(seen)) {
+    mask.block = opposite(seen);
+  }
+}
 
 void settle_keep(const ReadMask& given, const Geometry& geometry, Mask& mask,
                  std::vector<std::string>& warnings) {
-  if (!given.keep) return;
   const Shape shape = four_axes(given, geometry);
   if (!holds_truths(given)) {
-    if (mask.bias) throw both_given(given, "bias");
+    if (mask.bias) throw both_given(given, given.keep_at, "bias");
     mask.bias = with_axes_of_weights(given.keep, shape, geometry);
     warnings.push_back(translated(
         "{1} holds negative numbers and no 1: they are added to the scores, as an additive mask; "
@@ -107,22 +116,84 @@ void settle_keep(const ReadMask& given, const Geometry& geometry, Mask& mask,
     return;
   }
   const bool of_keys = shape[1] == 1 && shape[2] == 1;
-  if (of_keys && !is_shape_only(given.keep)) {
-    const Tensor padding = opposite(given.keep);
-    mask.padding = united_padding(
-        mask.padding,
-        geometry.batch_axis ? padding.reshaped({shape[0], shape[3]}) : padding.reshaped({shape[3]}),
-        0);
-    return;
+  if (!of_keys || is_shape_only(given.keep)) {
+    return put_seen(given, given.keep_at,
+                    with_axes_of_weights(given.keep, shape, geometry).converted(DType::boolean),
+                    mask);
   }
-  const Tensor seen = with_axes_of_weights(given.keep, shape, geometry).converted(DType::boolean);
-  if (!mask.allow) {
-    mask.allow = seen;
-  } else if (!mask.block && !is_shape_only(seen)) {
-    mask.block = opposite(seen);
-  } else if (mask.block) {
-    throw both_given(given, "block");
+  const Tensor padding = opposite(given.keep);
+  mask.padding = united_padding(
+      mask.padding,
+      geometry.batch_axis ? padding.reshaped({shape[0], shape[3]}) : padding.reshaped({shape[3]}),
+      0);
+}
+
+// Parts that count places among all keys, not in each sequence.
+void settle_sequences(const ReadMask& given, const Geometry& geometry, Mask& mask) {
+  const auto refuse = [&](bool there, const char* part) {
+    if (there) throw both_given(given, given.ends_at, part);
+  };
+  refuse(bool(mask.documents), "documents");
+  refuse(!mask.global.empty(), "global");
+  refuse(bool(mask.prefix), "prefix");
+  refuse(mask.chunk.has_value(), "chunk");
+  refuse(mask.dilation.has_value(), "dilation");
+  refuse(mask.alibi.has_value(), "alibi");
+  const Tensor seen =
+      seen_within_sequences(given.query_ends, given.key_ends, mask, geometry, given.ends_at);
+  put_seen(given, given.ends_at, seen, mask);
+  mask.causal = false;
+  mask.window.reset();
+  mask.align = Alignment::upper_left;
+}
+
+void settle_query_lens(const ReadMask& given, const Geometry& geometry, Mask& mask) {
+  const Tensor& lens = given.query_lens;
+  const Shape each = geometry.batch_axis ? Shape{geometry.batch} : Shape{};
+  if (lens.shape() != each && lens.shape() != Shape{1}) {
+    throw input_error(
+        translated("the valid lengths of queries {1} do not fit {2}", text(lens.shape()),
+                   translated_count(geometry.batch, "{1} sample", "{1} samples")),
+        given.query_lens_at, translated("give one number per sample, [{1}]", geometry.batch));
   }
+  if (mask.fill) throw both_given(given, given.query_lens_at, "fill");
+  if (is_shape_only(lens)) return;
+  const auto all = lens.values<std::int64_t>();
+  std::vector<std::uint8_t> seen(all.size() * geometry.queries, 0);
+  for (std::size_t b = 0; b < all.size(); ++b) {
+    if (all[b] < 0 || static_cast<std::uint64_t>(all[b]) > geometry.queries) {
+      throw input_error(
+          translated("the valid length {1} is not between 0 and {2}", all[b], geometry.queries),
+          given.query_lens_at, translated("give the number of leading queries that are valid"));
+    }
+    std::fill_n(seen.begin() + static_cast<std::ptrdiff_t>(b * geometry.queries), all[b],
+                std::uint8_t{1});
+  }
+  const Shape shape{all.size(), 1, geometry.queries, 1};
+  put_seen(given, given.query_lens_at,
+           with_axes_of_weights(Tensor(shape, std::move(seen)), shape, geometry), mask);
+}
+
+}  // namespace
+
+bool depends_on_sizes(const ReadMask& given) {
+  return given.keep || !given.ends_at.empty() || given.query_lens;
+}
+
+void settle_mask(const ReadMask& given, const Geometry& geometry, Mask& mask,
+                 std::vector<std::string>& warnings) {
+  if (given.keep) settle_keep(given, geometry, mask, warnings);
+  if (!given.query_ends.empty() || !given.key_ends.empty()) settle_sequences(given, geometry, mask);
+  if (given.query_lens) settle_query_lens(given, geometry, mask);
+}
+
+std::size_t rows_beyond(const ReadMask& given, const Geometry& geometry) {
+  if (!given.query_lens || is_shape_only(given.query_lens)) return 0;
+  const auto lens = given.query_lens.values<std::int64_t>();
+  std::size_t rows = 0;
+  for (std::size_t b = 0; b < geometry.batch; ++b)
+    rows += geometry.queries - static_cast<std::size_t>(lens[b % lens.size()]);
+  return rows * geometry.heads;
 }
 
 // 2. Warnings.
@@ -262,8 +333,15 @@ class MaskChecks {
 
   // Which key the last query sees is a matter of alignment.
   void check_alignment() {
-    if (!given_.causal || given_.aligned) return;
     const std::size_t reach = geometry_.past + geometry_.queries;
+    if (given_.documents && reach != geometry_.keys) {
+      warnings_.push_back(
+          translated("{1} has the sequences of {2} keys, and {3} queries take those of the keys at "
+                     "their places: write \"cu_seqlens\": {\"query\": …, \"key\": …} for sequences "
+                     "of queries of their own",
+                     named("documents"), geometry_.keys, geometry_.queries));
+    }
+    if (!given_.causal || given_.aligned || !given_.ends_at.empty()) return;
     if (reach == geometry_.keys) return;
     const std::string name = named("causal");
     warnings_.push_back(

@@ -13,6 +13,7 @@
 #include "attention/visibility.hpp"
 #include "document/fields.hpp"
 #include "document/option_reader.hpp"
+#include "document/packed_sequences.hpp"
 #include "io/json_value.hpp"
 #include "io/json_writer.hpp"
 #include "io/number_array.hpp"
@@ -27,72 +28,6 @@ namespace {
 
 constexpr auto alignments = std::to_array<Named<Alignment>>(
     {{"upper_left", Alignment::upper_left}, {"lower_right", Alignment::lower_right}});
-
-std::vector<std::size_t> read_positions(const JsonValue& value, const std::string& pointer) {
-  if (!value.is(JsonValue::Type::array)) {
-    throw input_error(
-        translated("expected an array of positions, found {1}", translated(type_text(value))),
-        pointer, translated("give an array such as [0, 5]"));
-  }
-  constexpr std::size_t most_positions = 1'000'000;
-  if (value.size() > most_positions) {
-    throw input_error(translated("{1} positions in one list, and at most {2} are read",
-                                 value.size(), most_positions),
-                      pointer, translated("give fewer"));
-  }
-  std::vector<std::size_t> positions;
-  if (const Tensor all = whole_numbers(value, 0, pointer); all && all.rank() == 1) {
-    const auto numbers = all.values<std::int64_t>();
-    return {numbers.begin(), numbers.end()};
-  }
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const std::string at = pointer_to(pointer, i);
-    positions.push_back(static_cast<std::size_t>(expect_integer(value.element(i), at, 0)));
-  }
-  return positions;
-}
-
-// Ids of packed sequences from the places where they begin and the last one ends, one list of them
-// per sample, in the form that kernels take: [0,5,9] gives five keys the id 0 and four the id 1.
-std::vector<std::int64_t> ids_between(const JsonValue& value, const std::string& place) {
-  const std::vector<std::size_t> ends = read_positions(value, place);
-  if (ends.size() < 2 || ends.front() != 0 || !std::is_sorted(ends.begin(), ends.end())) {
-    throw input_error(translated("the ends of sequences do not rise from 0"), place,
-                      translated("give the place of each sequence's first key and the number of "
-                                 "all keys, such as [0, 5, 9]"));
-  }
-  std::vector<std::int64_t> ids;
-  check_element_limit(ends.back(), std::uint64_t{1} << 32U, place);
-  ids.reserve(ends.back());
-  for (std::size_t i = 1; i < ends.size(); ++i)
-    ids.resize(ends[i], static_cast<std::int64_t>(i - 1));
-  return ids;
-}
-
-Tensor read_sequence_ends(const JsonValue& value, const std::string& place) {
-  const bool each = value.is(JsonValue::Type::array) && value.size() > 0 &&
-                    value.element(0).is(JsonValue::Type::array);
-  if (!each) {
-    std::vector<std::int64_t> ids = ids_between(value, place);
-    Shape shape{ids.size()};
-    return {std::move(shape), std::move(ids)};
-  }
-  std::vector<std::int64_t> all;
-  std::size_t keys = 0;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const std::string at = pointer_to(place, i);
-    const std::vector<std::int64_t> ids = ids_between(value.element(i), at);
-    if (i == 0) keys = ids.size();
-    if (ids.size() != keys) {
-      throw input_error(translated("the sequences of this sample end at {1}, those of the first "
-                                   "at {2}",
-                                   ids.size(), keys),
-                        at, translated("give all samples the same number of keys"));
-    }
-    all.insert(all.end(), ids.begin(), ids.end());
-  }
-  return {{value.size(), keys}, std::move(all)};
-}
 
 std::optional<double> read_fill(const JsonValue& value, const std::string& pointer) {
   if (value.is(JsonValue::Type::string) && value.string() == "-inf") return std::nullopt;
@@ -233,6 +168,24 @@ void read_booleans(const JsonValue& value, const PartValue& from, ReadMask& mask
   mask.*tensor = from.tensors.read(value, DType::boolean, from.at);
 }
 
+// "cu_seqlens": places of both sides, or of each.
+void read_ends(const JsonValue& value, const PartValue& from, ReadMask& mask) {
+  if (!value.is(JsonValue::Type::object) || describes_tensor(value)) {
+    mask.documents = sequence_ids(read_sequence_ends(value, from.at, from.tensors), from.at);
+    return;
+  }
+  constexpr std::array<std::string_view, 2> sides{"query", "key"};
+  expect_known_members(value, sides, from.at);
+  mask.ends_at = from.at;
+  const auto side = [&](std::string_view name) {
+    const JsonValue* ends = value.find(name);
+    return ends != nullptr ? read_sequence_ends(*ends, pointer_to(from.at, name), from.tensors)
+                           : SequenceEnds();
+  };
+  mask.query_ends = side("query");
+  mask.key_ends = side("key");
+}
+
 // Under any of its names.
 void read_keep(const JsonValue& value, const PartValue& from, ReadMask& mask) {
   if (!mask.keep_at.empty()) {
@@ -279,7 +232,7 @@ constexpr auto parts = std::to_array<Part>({
     {{"global", to_translate("with a window: positions that see all and are seen by all")},
      R"("type": "array", "items": {"type": "integer", "minimum": 0})",
      [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
-       mask.global = read_positions(value, from.at);
+       mask.global = read_positions(value, from.at, from.tensors);
      },
      [](const Mask& mask) {
        return mask.global.empty()
@@ -345,19 +298,38 @@ constexpr auto parts = std::to_array<Part>({
      R"("anyOf": [{"$ref": "#/$defs/tensor"}, {"type": "object", "additionalProperties": false, "required": ["cu_seqlens"], "properties": {"cu_seqlens": {"type": "array"}}}])",
      [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
        const JsonValue* ends = value.find("cu_seqlens");
-       mask.documents = ends != nullptr
-                            ? read_sequence_ends(*ends, pointer_to(from.at, "cu_seqlens"))
-                            : from.tensors.read(value, DType::int64, from.at);
+       if (ends != nullptr) {
+         read_ends(*ends, {pointer_to(from.at, "cu_seqlens"), from.dtype, from.tensors}, mask);
+       } else {
+         mask.documents = from.tensors.read(value, DType::int64, from.at);
+       }
      },
      [](const Mask& mask) { return mask.documents ? translated("documents") : ""; },
      documents_sentence,
      {to_translate("other document"),
       [](const Mask&) { return translated("documents: keys of other documents"); }}},
     {{"cu_seqlens",
-      to_translate("documents by the places where they begin and the last one ends: [0, 5, 9]")},
-     R"("type": "array")",
+      to_translate("documents by the places where they begin and the last one ends: [0, 5, 9]; of "
+                   "queries and keys apart: {\"query\": …, \"key\": …}")},
+     R"("type": ["array", "object"])",
+     read_ends,
+     no_words,
+     no_sentence,
+     no_keys},
+    {{"cu_seqlens_q", to_translate("cu_seqlens of the queries")},
+     R"("type": ["array", "object"])",
      [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
-       mask.documents = read_sequence_ends(value, from.at);
+       mask.query_ends = read_sequence_ends(value, from.at, from.tensors);
+       mask.ends_at = from.at;
+     },
+     no_words,
+     no_sentence,
+     no_keys},
+    {{"cu_seqlens_k", to_translate("cu_seqlens of the keys")},
+     R"("type": ["array", "object"])",
+     [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
+       mask.key_ends = read_sequence_ends(value, from.at, from.tensors);
+       mask.ends_at = from.at;
      },
      no_words,
      no_sentence,
@@ -415,9 +387,8 @@ constexpr auto parts = std::to_array<Part>({
        return mask.where ? translated("where: keys for which {1} holds", mask.where.text) : "";
      },
      {to_translate("where it does not hold"),
-      [](const Mask& mask) {
-        return translated("where: keys for which {1} does not hold", mask.where.text);
-      }}},
+      [](const Mask&
+             mask) { return translated("where: keys for which {1} does not hold", mask.where.text); }}},
     {{"bias", to_translate("added to the scores, -inf hides; broadcast against the weights")},
      tensor_schema,
      [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
@@ -433,7 +404,7 @@ constexpr auto parts = std::to_array<Part>({
           "symmetric")},
      R"("$ref": "#/$defs/alibi")",
      [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
-       mask.alibi = read_alibi(value, from.at);
+       mask.alibi = read_alibi(value, from.at, from.tensors);
      },
      [](const Mask& mask) {
        return !mask.alibi             ? ""
@@ -455,9 +426,10 @@ constexpr auto parts = std::to_array<Part>({
      no_keys},
 });
 
-// A row for each member of Mask, and three more: "cu_seqlens" is another form of "documents", and
-// "keep" under both of its names one of "padding", "allow" or "bias".
-static_assert(std::tuple_size_v<MaskMembers> + 3 == parts.size());
+// A row for each member of Mask, and five more: "cu_seqlens" is another form of "documents", with
+// the queries' apart one of "allow", and "keep" under both of its names one of "padding", "allow"
+// or "bias".
+static_assert(std::tuple_size_v<MaskMembers> + 5 == parts.size());
 
 // Whether the part is a key of "mask". Valid lengths are a key of the document.
 constexpr bool is_written(const Part& part) {
@@ -543,6 +515,23 @@ std::string mask_schema() {
          properties + "\n      }\n    ";
 }
 
+namespace {
+
+// Valid lengths as {"query": [B], "key": [B]}, either of which may be left out.
+void read_lens_of_sides(const MaskSource& source, TensorSource& tensors, ReadMask& mask) {
+  constexpr std::array<std::string_view, 2> sides{"query", "key"};
+  expect_known_members(*source.valid_lens, sides, source.lens_pointer);
+  const auto side = [&](std::string_view name, Tensor& lens) {
+    if (const JsonValue* value = source.valid_lens->find(name))
+      lens = tensors.read(*value, DType::int64, pointer_to(source.lens_pointer, name));
+  };
+  side("query", mask.query_lens);
+  side("key", mask.valid_lens);
+  mask.query_lens_at = pointer_to(source.lens_pointer, "query");
+}
+
+}  // namespace
+
 ReadMask read_mask(const MaskSource& source, DType dtype, TensorSource& tensors, Problems& problems,
                    std::vector<std::string>& warnings) {
   ReadMask result;
@@ -576,6 +565,9 @@ ReadMask read_mask(const MaskSource& source, DType dtype, TensorSource& tensors,
         throw input_error(translated("expected a list of lengths, found a number"),
                           source.lens_pointer,
                           translated("give one number per sample, such as [3], or one per query"));
+      }
+      if (source.valid_lens->is(JsonValue::Type::object) && !describes_tensor(*source.valid_lens)) {
+        return read_lens_of_sides(source, tensors, result);
       }
       result.valid_lens = tensors.read(*source.valid_lens, DType::int64, source.lens_pointer);
     });

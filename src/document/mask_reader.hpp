@@ -8,6 +8,7 @@
 #include "attn/spec.hpp"
 
 #include "document/document.hpp"
+#include "document/packed_sequences.hpp"
 #include "document/tensor_source.hpp"
 #include "io/json_value.hpp"
 
@@ -18,10 +19,14 @@ std::string shown_place(std::string pointer);
 
 /// A mask of a document, and what is not decided before the sizes are known.
 struct ReadMask : Mask {
-  std::string pointer = {};  ///< JSON pointer of the object
-  Tensor keep = {};          ///< of "keep", numbers as given; see settle_keep()
-  std::string keep_at = {};  ///< its JSON pointer; empty = the document has none
-  bool aligned = false;      ///< whether the document says the alignment
+  std::string pointer = {};                     ///< JSON pointer of the object
+  Tensor keep = {};                             ///< of "keep", numbers as given; see settle_mask()
+  std::string keep_at = {};                     ///< its JSON pointer; empty = the document has none
+  SequenceEnds query_ends = {}, key_ends = {};  ///< "cu_seqlens" of each side
+  std::string ends_at = {};                     ///< their JSON pointer
+  Tensor query_lens = {};                       ///< int64 [B]: valid lengths of the queries
+  std::string query_lens_at = {};               ///< its JSON pointer
+  bool aligned = false;                         ///< whether the document says the alignment
 
   /// "mask.keep" or "attention_mask"
   std::string keep_name() const { return shown_place(keep_at); }

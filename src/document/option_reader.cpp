@@ -1,5 +1,6 @@
 #include "document/option_reader.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "io/number_array.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -39,20 +41,28 @@ struct Probability {
 constexpr const char* probability_help =
     to_translate("give the probability to drop a weight, such as 0.1");
 
-std::vector<double> read_slopes(const JsonValue& given, const std::string& place) {
-  std::vector<double> slopes;
-  if (given.is(JsonValue::Type::boolean) && given.boolean()) return slopes;
-  if (!given.is(JsonValue::Type::array) || given.size() == 0) {
+// true, a list of numbers, or any tensor [H] or [B,H].
+void read_slopes(const JsonValue& given, const std::string& place, TensorSource& tensors,
+                 Alibi& alibi) {
+  if (given.is(JsonValue::Type::boolean) && given.boolean()) return;
+  const bool list = given.is(JsonValue::Type::array) && given.size() > 0;
+  if (!list && !given.is(JsonValue::Type::object)) {
     throw input_error(translated("expected true or an array of slopes, found {1}",
                                  given.is(JsonValue::Type::array) ? translated("an empty one")
                                                                   : translated(type_text(given))),
                       place,
                       translated("give true, or one slope per query head such as [0.5, 0.25]"));
   }
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    slopes.push_back(expect_number(given.element(i), pointer_to(place, i)));
+  const Tensor slopes = tensors.read(given, DType::float64, place);
+  if (slopes.rank() > 2) {
+    throw input_error(
+        translated("the slopes {1} have {2} axes", text(slopes.shape()), slopes.rank()), place,
+        translated("give one slope per query head, [H], or per sample, [B,H]"));
   }
-  return slopes;
+  if (slopes.rank() == 2) alibi.samples = slopes.shape()[0];
+  // A shape alone stands for slopes that are drawn.
+  alibi.slopes.assign(slopes.size(), 0);
+  if (!is_shape_only(slopes)) std::ranges::copy(slopes.values<double>(), alibi.slopes.begin());
 }
 
 RotaryScaling read_scaling(const JsonValue& value, const std::string& place);
@@ -94,9 +104,6 @@ struct FieldType<Probability> {
 template <>
 struct FieldType<std::vector<double>> {
   static constexpr Schema schema = R"("$ref": "#/$defs/slopes")";
-  static std::vector<double> read(const JsonValue& value, const std::string& place) {
-    return read_slopes(value, place);
-  }
 };
 template <>
 struct FieldType<RotaryScaling> {
@@ -274,8 +281,7 @@ std::string scaling_schema() {
 constexpr auto option_schemas = std::to_array<SchemaDefinition>({
     {"scaling", scaling_schema},
     {"rotary", +[] { return object_schema<Rotary>(rotary_fields); }},
-    {"slopes",
-     R"("oneOf": [{"const": true}, {"type": "array", "minItems": 1, "items": {"type": "number"}}])"},
+    {"slopes", R"("oneOf": [{"const": true}, {"$ref": "#/$defs/tensor"}])"},
     {"alibi",
      +[] {
        return R"("oneOf": [{"$ref": "#/$defs/slopes"}, {)" + object_schema<Alibi>(alibi_fields) +
@@ -332,9 +338,24 @@ Rotary read_rotary(const JsonValue& value, const std::string& place, DType dtype
   return rotary;
 }
 
-Alibi read_alibi(const JsonValue& value, const std::string& place) {
-  if (!value.is(JsonValue::Type::object)) return {read_slopes(value, place), false};
-  return read_object<Alibi>(alibi_fields, value, place, After::problem_goes_on);
+Alibi read_alibi(const JsonValue& value, const std::string& place, TensorSource& tensors) {
+  Alibi alibi;
+  if (!value.is(JsonValue::Type::object) || describes_tensor(value)) {
+    read_slopes(value, place, tensors, alibi);
+    return alibi;
+  }
+  ObjectReader reader(value, place);
+  reader.check_keys<Alibi>(alibi_fields);
+  reader.attempt([&] {
+    if (const JsonValue* slopes = reader.find("slopes"))
+      read_slopes(*slopes, reader.place("slopes"), tensors, alibi);
+  });
+  reader.attempt([&] {
+    if (const JsonValue* symmetric = reader.find("symmetric"))
+      alibi.symmetric = FieldType<bool>::read(*symmetric, reader.place("symmetric"));
+  });
+  reader.finish();
+  return alibi;
 }
 
 RelativeBias read_relative_bias(const JsonValue& value, const std::string& place, DType dtype,

@@ -23,8 +23,8 @@ Tables read_tables(const JsonValue& value, const std::string& place, TensorSourc
 /// "rotary"
 Rotary read_rotary(const JsonValue& value, const std::string& place, DType dtype,
                    TensorSource& tensors);
-/// "mask.alibi": true, a list of slopes, or an object with both.
-Alibi read_alibi(const JsonValue& value, const std::string& place);
+/// "mask.alibi": true, slopes [H] or [B,H] as a list or another tensor, or an object with both.
+Alibi read_alibi(const JsonValue& value, const std::string& place, TensorSource& tensors);
 /// "relative_bias"
 RelativeBias read_relative_bias(const JsonValue& value, const std::string& place, DType dtype,
                                 TensorSource& tensors);

@@ -102,6 +102,7 @@ struct Plan {
   /// parts of one tensor, in their order; tensors of one name are uses of one tensor.
   std::vector<std::pair<std::string, std::string>> gradient_names;
   std::vector<PlannedAttention> attentions;  ///< in the order of computation
+  std::size_t rows_beyond = 0;  ///< rows of queries that the document's lengths leave empty
 
   ComputingOptions options() const;
   void choose(const ComputingOptions& options);

@@ -129,7 +129,10 @@ class PlanAssembly {
 
   // Masks whose meaning depends on the sizes, which are those of the attentions without any mask.
   void settle_masks() {
-    if (!parts_.mask.keep && !parts_.memory_mask.keep && !parts_.source_mask.keep) return;
+    if (!depends_on_sizes(parts_.mask) && !depends_on_sizes(parts_.memory_mask) &&
+        !depends_on_sizes(parts_.source_mask)) {
+      return;
+    }
     Mask mask = std::exchange(parts_.options.mask, {});
     Mask memory_mask = std::exchange(parts_.transformer.memory_mask, {});
     Mask encoder_mask = std::exchange(parts_.encoder_mask, {});
@@ -144,7 +147,7 @@ class PlanAssembly {
     parts_.encoder_mask = std::move(encoder_mask);
     if (attentions.empty()) return;
     const auto settle = [&](const ReadMask& given, const Geometry& geometry, Mask& of) {
-      parts_.problems.attempt([&] { settle_keep(given, geometry, of, parts_.plan.warnings); });
+      parts_.problems.attempt([&] { settle_mask(given, geometry, of, parts_.plan.warnings); });
     };
     settle(parts_.mask, attentions.front().geometry, parts_.options.mask);
     settle(parts_.memory_mask, attentions[parts_.decoder() ? 1 : 0].geometry,
@@ -163,6 +166,13 @@ class PlanAssembly {
       add(mask_warnings(parts_.memory_mask, parts_.plan.attentions[1].geometry));
     if (parts_.encoder())
       add(mask_warnings(parts_.source_mask, parts_.plan.attentions.back().geometry));
+    for (const PlannedAttention& attention : parts_.plan.attentions) {
+      const bool of_source = parts_.encoder() && !attention.name.in_decoder();
+      const ReadMask& mask = of_source                   ? parts_.source_mask
+                             : attention.name.is_cross() ? parts_.memory_mask
+                                                         : parts_.mask;
+      parts_.plan.rows_beyond += rows_beyond(mask, attention.geometry);
+    }
     const auto is_placed = [&](const char* name) {
       const JsonValue* tensor = parts_.find(name);
       return tensor != nullptr &&

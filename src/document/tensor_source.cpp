@@ -125,6 +125,12 @@ Tensor counted(Shape shape, DType dtype, const std::string& pointer) {
 
 }  // namespace
 
+bool describes_tensor(const JsonValue& value) {
+  return value.find("shape") != nullptr || std::ranges::any_of(forms, [&](const Form& form) {
+           return value.find(form.key()) != nullptr;
+         });
+}
+
 std::span<const SchemaDefinition> tensor_definitions() noexcept {
   return tensor_schemas;
 }

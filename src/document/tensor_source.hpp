@@ -123,6 +123,10 @@ Tensor checked_conversion(const Tensor& tensor, DType dtype, const std::string& 
 /// 16-bit `dtype`, to which it will be rounded. Other types and shapes alone are left alone.
 void check_range(const Tensor& tensor, DType dtype, const std::string& pointer);
 
+/// Whether the value is an object that describes a tensor, by the members that one form or another
+/// has.
+bool describes_tensor(const JsonValue& value);
+
 /// A view of a tensor, in this order: a part of it ("index", along its first axes, or "slice", as
 /// sliced() takes it), another shape of the same elements ("reshape"), another order of its axes
 /// ("transpose": true for the last two, or a list; or "layout": the letters B, H, L and D in the

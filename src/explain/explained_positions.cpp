@@ -275,7 +275,7 @@ void explain_position_bias(const ExplainedQuery& query, Explanation& to) {
       translated("The query is at position p = {1} among the keys; the distance of key j is j - p.",
                  place + 1));
   if (request.mask.alibi) {
-    const double slope = bias.slope(choice.head);
+    const double slope = bias.slope(choice.sample, choice.head);
     to.formula(translated("ALiBi adds -slope · |distance|, the slope of head {1} being {2}",
                           choice.head + choice.first_number, shown_number(slope)) +
                    (request.mask.alibi->symmetric ? "" : translated("; later keys get nothing")),
@@ -294,10 +294,10 @@ void explain_position_bias(const ExplainedQuery& query, Explanation& to) {
   for (const std::size_t j : query.shown_keys().indices()) {
     const std::int64_t distance = static_cast<std::int64_t>(j) - place;
     distances.cells.push_back(std::to_string(distance));
-    alibi.push_back(bias.alibi(choice.head, distance));
+    alibi.push_back(bias.alibi(choice.sample, choice.head, distance));
     if (request.relative_bias) buckets.cells.push_back(std::to_string(bias.bucket(distance)));
     relative.push_back(bias.relative(choice.head, distance));
-    total.push_back(scores[j] + bias.term(choice.head, distance));
+    total.push_back(scores[j] + bias.term(choice.sample, choice.head, distance));
   }
   Explanation::Table table{
       {query.key_column(), std::move(distances)}, query.shown_keys(), keys_left_out};

@@ -213,7 +213,8 @@ std::vector<double> ExplainedQuery::scores_by_distance() const {
   const auto place =
       static_cast<std::ptrdiff_t>(choice_.query) + visibility_.offset(choice_.sample);
   for (std::size_t j = 0; position_bias_ && j < scores.size(); ++j)
-    scores[j] += position_bias_.term(choice_.head, static_cast<std::ptrdiff_t>(j) - place);
+    scores[j] +=
+        position_bias_.term(choice_.sample, choice_.head, static_cast<std::ptrdiff_t>(j) - place);
   for (double& score : scores) score = in_results(score);
   return scores;
 }

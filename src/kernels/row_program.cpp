@@ -61,7 +61,7 @@ class Step {
     count_ = distances ? piece.distances() : varies_ ? piece.keys : 1;
     row_ = static_cast<std::ptrdiff_t>(row_of(step.to));
     rows_ = row_ == 0 ? 1 : piece.rows;
-    for (std::size_t n = 0; n < 3; ++n) {
+    for (std::size_t n = 0; n < most_operands; ++n) {
       of_[n] = registers.numbers[step.of[n]];
       row_of_[n] = static_cast<std::ptrdiff_t>(row_of(step.of[n]));
       mask_[n] = along_row(step.of[n]) ? ~std::size_t{0} : 0;
@@ -312,8 +312,8 @@ class Step {
   // One query.
   struct Row {
     double* to;
-    std::array<const double*, 3> of;
-    const std::array<std::size_t, 3>& mask;
+    std::array<const double*, most_operands> of;
+    const std::array<std::size_t, most_operands>& mask;
 
     HWY_INLINE V load(std::size_t operand, std::size_t k) const {
       return hn::LoadU(Doubles(), of[operand] + (k & mask[operand]));
@@ -327,7 +327,8 @@ class Step {
   HWY_INLINE void rows(const F& f) const {
     for (std::ptrdiff_t r = 0; r < static_cast<std::ptrdiff_t>(rows_); ++r) {
       f(Row{to_ + r * row_,
-            {of_[0] + r * row_of_[0], of_[1] + r * row_of_[1], of_[2] + r * row_of_[2]},
+            {of_[0] + r * row_of_[0], of_[1] + r * row_of_[1], of_[2] + r * row_of_[2],
+             of_[3] + r * row_of_[3]},
             mask_});
     }
   }
@@ -360,9 +361,9 @@ class Step {
   bool varies_;
   std::size_t count_, rows_;
   std::ptrdiff_t row_;
-  std::array<const double*, 3> of_;
-  std::array<std::ptrdiff_t, 3> row_of_;
-  std::array<std::size_t, 3> mask_;
+  std::array<const double*, most_operands> of_;
+  std::array<std::ptrdiff_t, most_operands> row_of_;
+  std::array<std::size_t, most_operands> mask_;
 };
 
 void run_step(const RowStep& of, const RowRegisters& registers, const RowPiece& piece) {

@@ -94,18 +94,21 @@ enum class RowOperation : std::uint8_t {
   sign,
   sigmoid,
   applied,  ///< function(a)
-  element,  ///< table[a], [a,b] or [a,b,c]; NaN outside
+  element,  ///< table[a], [a,b]… of as many indices as operands; NaN outside
   row       ///< the last row of a table [a], [a,b] without its last index, which is the key's
 };
+
+/// Operands of a step, and so axes of a table.
+constexpr std::size_t most_operands = 4;
 
 struct RowStep {
   RowOperation operation;
   std::uint32_t to = 0;  ///< register of the result
-  std::array<std::uint32_t, 3> of = {};
+  std::array<std::uint32_t, most_operands> of = {};
   /// The function of one number, where an operation has no vectors or leaves their range.
   double (*function)(double) = nullptr;
   const double* table = nullptr;
-  std::array<std::size_t, 3> sizes = {};  ///< axes of the table
+  std::array<std::size_t, most_operands> sizes = {};  ///< axes of the table
   std::uint8_t axes = 0;
 };
 

@@ -26,6 +26,10 @@ struct AttentionMap {
   /// 1 where a query sees a key, 0 where not: of the shape of the numbers, or [B,1,Lq,Lk] for all
   /// heads.
   Tensor allowed;
+  /// 1 where the mask shows a key but a large negative number of its bias makes the weight 0, of
+  /// the shape of the numbers; absent if there is no such key, or it is not known. See
+  /// hidden_in_effect().
+  Tensor hidden_in_effect;
   bool of_result = true;            ///< whether a result says what the numbers are
   bool allowed_known = false;       ///< whether every key is seen if `allowed` is absent
   Tensor scores, capped, masked;    ///< stages of the scores, of the shape of the numbers

@@ -12,6 +12,7 @@
 
 #include "attn/gradient.hpp"
 
+#include "attention/finite_bias.hpp"
 #include "attention/visibility.hpp"
 #include "layers/embedding_and_head.hpp"
 #include "maps/answer_shares.hpp"
@@ -120,6 +121,8 @@ void put_attention(Results& results, AttentionResult result, std::size_t at, boo
   const auto wide = [](const Tensor& tensor) { return tensor.converted(widened(tensor.dtype())); };
   map.numbers = wide(result.weights);
   map.allowed = result.allowed;
+  map.hidden_in_effect = hidden_in_effect(attention.mask, attention.geometry, map.numbers,
+                                          results.plan().options().dtype);
   map.compared = std::move(result.compared);
   map.scores = wide(result.scores);
   map.capped = wide(result.capped);
@@ -127,6 +130,7 @@ void put_attention(Results& results, AttentionResult result, std::size_t at, boo
   if (result.pooled) {
     map.numbers = result.pooled;
     map.allowed = result.pooled_allowed;
+    map.hidden_in_effect = {};
     name_bins(map, *results.plan().attention_options().pool, result.pooled_from);
   }
   if (map.numbers) results.facts.shapes.emplace_back(map.tensor, map.numbers.shape());
@@ -253,7 +257,7 @@ bool same(const std::optional<Window>& a, const std::optional<Window>& b) {
   return a && b ? a->left == b->left && a->right == b->right : a.has_value() == b.has_value();
 }
 bool same(const std::optional<Alibi>& a, const std::optional<Alibi>& b) {
-  return a && b ? a->slopes == b->slopes && a->symmetric == b->symmetric
+  return a && b ? a->slopes == b->slopes && a->samples == b->samples && a->symmetric == b->symmetric
                 : a.has_value() == b.has_value();
 }
 

@@ -153,10 +153,11 @@ void KindRun::compute(const Progress& progress) {
        .progress = progress});
   for (NamedTensor& tensor : why_tensors_) take(std::move(tensor));
   seconds_ += seconds_since(start);
-  if (facts.empty_rows > 0) {
-    plan_.warnings.push_back(translated_count(
-        facts.empty_rows, "{1} query has no key left to see: its weights and output are zero",
-        "{1} queries have no key left to see: their weights and output are zero"));
+  const std::size_t empty = facts.empty_rows - std::min(facts.empty_rows, plan_.rows_beyond);
+  if (empty > 0) {
+    plan_.warnings.push_back(
+        translated_count(empty, "{1} query has no key left to see: its weights and output are zero",
+                         "{1} queries have no key left to see: their weights and output are zero"));
   }
   for (std::string& warning : facts.warnings) plan_.warnings.push_back(std::move(warning));
   if (nothing_merged_) plan_.warnings.push_back(std::move(*nothing_merged_));
@@ -417,6 +418,16 @@ void KindRun::report(std::size_t at, ReportedWeights& result) {
     result.cells = allowed.size();
     result.hidden =
         static_cast<std::size_t>(std::count(allowed.begin(), allowed.end(), std::uint8_t{0}));
+  }
+  if (map.hidden_in_effect) {
+    const auto hidden = map.hidden_in_effect.values<std::uint8_t>();
+    result.hidden_in_effect =
+        static_cast<std::size_t>(std::count(hidden.begin(), hidden.end(), std::uint8_t{1}));
+    result.cells = hidden.size();
+    warn(
+        translated("{1} of {2} weights of {3} are 0 by large negative numbers of the bias alone: "
+                   "\"-inf\" hides these keys, also from a query that sees no others",
+                   result.hidden_in_effect, result.cells, map.tensor));
   }
 }
 

@@ -143,7 +143,10 @@ std::string printable_lines(std::string_view text) {
 std::string share_hidden(const ReportedWeights& report) {
   const double share = static_cast<double>(report.hidden) / static_cast<double>(report.cells);
   return translated("{1} of {2} weights hidden ({3} %)", grouped(report.hidden),
-                    grouped(report.cells), with_decimals(100.0 * share, 1));
+                    grouped(report.cells), with_decimals(100.0 * share, 1)) +
+         (report.hidden_in_effect == 0
+              ? ""
+              : translated(", {1} more are 0 by the bias", grouped(report.hidden_in_effect)));
 }
 
 // One decimal, and two digits of what would be zero then.
@@ -297,13 +300,15 @@ std::string text_of(const RunReport& report, std::size_t width) {
 
 Fact facts_of(const ReportedWeights& weights) {
   const bool shown = bool(weights.weights), counted = weights.cells > 0;
-  return object({{"name", weights.name},
-                 {"query_labels", only_if(shown, weights.query_labels)},
-                 {"key_labels", only_if(shown, weights.key_labels)},
-                 {"values", only_if(shown, weights.weights)},
-                 {"mask", unless_empty(weights.mask)},
-                 {"hidden", only_if(counted, weights.hidden)},
-                 {"cells", only_if(counted, weights.cells)}});
+  return object(
+      {{"name", weights.name},
+       {"query_labels", only_if(shown, weights.query_labels)},
+       {"key_labels", only_if(shown, weights.key_labels)},
+       {"values", only_if(shown, weights.weights)},
+       {"mask", unless_empty(weights.mask)},
+       {"hidden", only_if(counted, weights.hidden)},
+       {"cells", only_if(counted, weights.cells)},
+       {"hidden_in_effect", only_if(weights.hidden_in_effect > 0, weights.hidden_in_effect)}});
 }
 
 // An object of each name and its value.

@@ -156,7 +156,8 @@ class RandomMask {
   void draw_alibi(Mask& mask) {
     Alibi& alibi = mask.alibi.emplace();
     alibi.symmetric = chance(5);
-    for (std::size_t h = 0; h < geometry_.heads; ++h) {
+    if (chance(5)) alibi.samples = samples();
+    for (std::size_t h = 0; h < alibi.samples * geometry_.heads; ++h) {
       alibi.slopes.push_back(static_cast<double>(choose_(16)) / 64);
     }
   }

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <optional>
 #include <span>
 #include <string>
@@ -218,4 +219,77 @@ TEST_CASE("queries and keys with more heads than positions are told how they are
   CHECK(plan_of(R"({"attention": "scaled_dot_product",
                     "query": {"ones": [2,6,3,2], "layout": "BHLD"}})")
             .warnings.empty());
+}
+
+TEST_CASE("sequences of queries and keys apart are seen each by its own, aligned by themselves") {
+  const std::string ends = R"("cu_seqlens": {"query": [0,2,2,3], "key": [0,3,4,6]})";
+  const auto seen = [&](const std::string& more) {
+    std::string text;
+    const attn::Tensor tensor = weights(planned(1, 0, 3, 6, "\"mask\": {" + ends + more + "}"));
+    for (std::size_t i = 0; i < 3; ++i) {
+      for (std::size_t j = 0; j < 6; ++j) text += tensor.at({0, i, j}) > 0 ? '1' : '0';
+      text += ' ';
+    }
+    return text;
+  };
+  CHECK(seen("") == "111000 111000 000011 ");
+  CHECK(seen(R"(, "causal": true)") == "100000 110000 000010 ");
+  CHECK(seen(R"(, "causal": true, "align": "lower_right")") == "110000 111000 000011 ");
+  CHECK(seen(R"(, "window": {"left": 0, "right": 0}, "align": "lower_right")") ==
+        "010000 001000 000001 ");
+  CHECK(seen(R"(, "allow": [[1,0,1,1,1,1]])") == "101000 101000 000011 ");
+  const std::string two_keys = R"("mask": {"cu_seqlens_q": {"arange": 2, "slice": "::1"},)"
+                               R"("cu_seqlens_k": [0, 6], "causal": true, "align": "lower_right"})";
+  CHECK(weights(planned(1, 0, 1, 6, two_keys)).at({0, 0, 5}) > 0);
+}
+
+TEST_CASE("sequences that do not fit each other are refused") {
+  CHECK(refused(R"("mask": {"cu_seqlens_q": [0, 4]})", 1, 0) ==
+        "the sequences of the keys are missing\n  where: document, /mask/cu_seqlens_q\n  help:  "
+        "give both: {\"query\": [0, …], \"key\": [0, …]}");
+  CHECK(refused(R"("mask": {"cu_seqlens": {"query": [0, 4], "key": [0, 2, 5]}})", 1, 0) ==
+        "the numbers of sequences differ: 1 of queries and 2 of keys\n  where: document, /mask/cu_seqlens\n  help:  give "
+        "both the same number; one may be empty, as in [0, 4, 4, 9]");
+  CHECK(refused(R"("mask": {"cu_seqlens": {"query": [0, 4], "key": [0, 5]}, "chunk": 2})", 1, 0) ==
+        "mask.cu_seqlens and mask.chunk cannot both be given\n  where: document, "
+        "/mask/cu_seqlens\n  help:  leave one of them out");
+}
+
+TEST_CASE("valid lengths of queries leave the rows beyond empty, and are not counted as such") {
+  const attn::Plan plan = planned(
+      2, 2, 3, 4, R"("valid_lens": {"query": [1, 3], "key": [4, 2]}, "mask": {"causal": false})");
+  CHECK(plan.rows_beyond == 4);
+  const attn::Tensor rows = weights(plan);
+  CHECK(rows.at({0, 0, 0, 3}) == 0.25);
+  CHECK(rows.at({0, 1, 1, 0}) == 0);
+  CHECK(rows.at({1, 1, 2, 1}) == 0.5);
+  CHECK(rows.at({1, 1, 2, 2}) == 0);
+  CHECK(refused(R"("valid_lens": {"query": [5, 1]})") ==
+        "the valid length 5 is not between 0 and 4\n  where: document, /valid_lens/query\n  help:  "
+        "give the number of leading queries that are valid");
+}
+
+TEST_CASE("lists of a mask may be other tensors than arrays") {
+  const attn::Plan plan = planned(
+      2, 2, 2, 4,
+      R"("mask": {"alibi": {"arange": 4, "shape": [2, 2]}, "window": {"left": 1},)"
+      R"("global": {"arange": 1}, "cu_seqlens": {"shape": [2, 3], "data": [0,2,4, 0,3,4]}})");
+  CHECK(plan.options().mask.alibi->samples == 2);
+  CHECK(plan.options().mask.alibi->slopes == std::vector<double>{0, 1, 2, 3});
+  CHECK(plan.options().mask.global == std::vector<std::size_t>{0});
+  CHECK(plan.options().mask.documents.shape() == attn::Shape{2, 4});
+  CHECK(plan.options().mask.documents.at({1, 2}) == 0);
+  CHECK(refused(R"("mask": {"alibi": {"ones": [3, 3]}})") ==
+        "ALiBi's slopes [3,3] do not fit 2 samples and 3 query heads\n  where: document, "
+        "/mask/alibi\n  help:  give [H], or [B,H] = [2,3]");
+}
+
+TEST_CASE("slopes of each sample are those of its own") {
+  const attn::Tensor both =
+      weights(planned(2, 2, 2, 2, R"("mask": {"alibi": [[0, 1], [2, 0.5]]}, "dtype": "float64")"));
+  const auto lower = [](double slope) { return 1 / (1 + std::exp(slope)); };
+  CHECK(both.at({0, 0, 1, 0}) == doctest::Approx(lower(0)));
+  CHECK(both.at({0, 1, 1, 0}) == doctest::Approx(lower(1)));
+  CHECK(both.at({1, 0, 1, 0}) == doctest::Approx(lower(2)));
+  CHECK(both.at({1, 1, 1, 0}) == doctest::Approx(lower(0.5)));
 }

@@ -339,8 +339,7 @@ TEST_CASE("unknown parameters are named, with the nearest name that is known") {
         "bias_k cannot be used\n"
         "  where: doc.json, /parameters/bias_k\n"
         "  help:  write \"past_key\" and \"past_value\" of bias_k and bias_v, {\"file\": …, "
-        "\"name\": "
-        "…}: their row becomes the first key");
+        "\"name\": …}: their row becomes the first key");
 }
 
 TEST_CASE("parameters of wrong shapes are named as the document names them") {
