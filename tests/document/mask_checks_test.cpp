@@ -34,6 +34,10 @@ attn::Plan planned(std::size_t samples, std::size_t heads, std::size_t queries, 
                  R"(}, "key": {"ones": )" + shape(keys) + "}, " + members + "}");
 }
 
+const attn::Mask& mask_of(const attn::Plan& plan) {
+  return std::get<attn::AttentionRequest>(plan.computation).mask;
+}
+
 attn::Tensor weights(const attn::Plan& plan) {
   return attn::attend(std::get<attn::AttentionRequest>(plan.computation)).weights;
 }
@@ -248,7 +252,8 @@ TEST_CASE("sequences that do not fit each other are refused") {
         "the sequences of the keys are missing\n  where: document, /mask/cu_seqlens_q\n  help:  "
         "give both: {\"query\": [0, …], \"key\": [0, …]}");
   CHECK(refused(R"("mask": {"cu_seqlens": {"query": [0, 4], "key": [0, 2, 5]}})", 1, 0) ==
-        "the numbers of sequences differ: 1 of queries and 2 of keys\n  where: document, /mask/cu_seqlens\n  help:  give "
+        "the numbers of sequences differ: 1 of queries and 2 of keys\n  where: document, "
+        "/mask/cu_seqlens\n  help:  give "
         "both the same number; one may be empty, as in [0, 4, 4, 9]");
   CHECK(refused(R"("mask": {"cu_seqlens": {"query": [0, 4], "key": [0, 5]}, "chunk": 2})", 1, 0) ==
         "mask.cu_seqlens and mask.chunk cannot both be given\n  where: document, "
@@ -274,11 +279,11 @@ TEST_CASE("lists of a mask may be other tensors than arrays") {
       2, 2, 2, 4,
       R"("mask": {"alibi": {"arange": 4, "shape": [2, 2]}, "window": {"left": 1},)"
       R"("global": {"arange": 1}, "cu_seqlens": {"shape": [2, 3], "data": [0,2,4, 0,3,4]}})");
-  CHECK(plan.options().mask.alibi->samples == 2);
-  CHECK(plan.options().mask.alibi->slopes == std::vector<double>{0, 1, 2, 3});
-  CHECK(plan.options().mask.global == std::vector<std::size_t>{0});
-  CHECK(plan.options().mask.documents.shape() == attn::Shape{2, 4});
-  CHECK(plan.options().mask.documents.at({1, 2}) == 0);
+  CHECK(mask_of(plan).alibi->samples == 2);
+  CHECK(mask_of(plan).alibi->slopes == std::vector<double>{0, 1, 2, 3});
+  CHECK(mask_of(plan).global == std::vector<std::size_t>{0});
+  CHECK(mask_of(plan).documents.shape() == attn::Shape{2, 4});
+  CHECK(mask_of(plan).documents.at({1, 2}) == 0);
   CHECK(refused(R"("mask": {"alibi": {"ones": [3, 3]}})") ==
         "ALiBi's slopes [3,3] do not fit 2 samples and 3 query heads\n  where: document, "
         "/mask/alibi\n  help:  give [H], or [B,H] = [2,3]");
