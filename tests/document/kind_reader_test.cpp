@@ -93,7 +93,8 @@ TEST_CASE("keys without a meaning for a document's kind are problems at their pl
             "unknown key \"colour\"\n  where: doc.json, /mask/colour\n"
             "  help:  known: causal, align, window, global, padding, keep, attention_mask, allow, "
             "block, documents, "
-            "cu_seqlens, prefix, chunk, dilation, where, bias, alibi, fill"},
+            "cu_seqlens, cu_seqlens_q, cu_seqlens_k, prefix, chunk, dilation, where, bias, alibi, "
+            "fill"},
            {sdpa + R"(,"mask":{"global":7}})",
             "expected an array of positions, found a number\n  where: doc.json, /mask/global\n"
             "  help:  give an array such as [0, 5]"},
