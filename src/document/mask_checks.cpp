@@ -376,10 +376,11 @@ std::vector<std::string> layout_warnings(const Sequences& states) {
   const Shape& query = states.query.shape();
   const Shape& key = states.key_or_query().shape();
   if (key.size() != 4) return {};
-  const bool many_heads = query[1] > query[2] && key[1] > key[2] && query[2] > 1;
-  const bool differ_as_lengths = query[1] != key[1] && query[2] == key[2];
-  const bool differ_as_heads = query[1] == key[1] && query[2] != key[2];
-  if (differ_as_heads || !(many_heads || (differ_as_lengths && query[1] > query[2]))) return {};
+  // Models have 1, 2, 4, 8, 12… heads; texts have any length.
+  const auto usual = [](std::size_t heads) { return heads < 3 || heads % 4 == 0; };
+  const std::size_t heads = query[1], length = query[2];
+  const bool more_heads = heads > length && length > 1 && key[1] > key[2] && key[2] == length;
+  if (!more_heads || (usual(heads) && !(usual(length) && heads >= 2 * length))) return {};
   return {translated(
       "query {1} is read as [B,H,L,D], {2} heads of {3} positions: if it is [B,L,H,D], write "
       "\"layout\": \"BLHD\" in query, key and value, and \"layout\": \"BHLD\" if it is right",

@@ -425,9 +425,9 @@ void KindRun::report(std::size_t at, ReportedWeights& result) {
         static_cast<std::size_t>(std::count(hidden.begin(), hidden.end(), std::uint8_t{1}));
     result.cells = hidden.size();
     warn(
-        translated("{1} of {2} weights of {3} are 0 by large negative numbers of the bias alone: "
-                   "\"-inf\" hides these keys, also from a query that sees no others",
-                   result.hidden_in_effect, result.cells, map.tensor));
+        translated("{1}: {2} of {3} are 0 by large negative numbers of the bias alone: \"-inf\" "
+                   "hides these keys, also from a query that sees no others",
+                   map.tensor, result.hidden_in_effect, result.cells));
   }
 }
 

@@ -217,6 +217,9 @@ TEST_CASE("queries and keys with more heads than positions are told how they are
         Warnings{"query [2,6,3,2] is read as [B,H,L,D], 6 heads of 3 positions: if it is "
                  "[B,L,H,D], write \"layout\": \"BLHD\" in query, key and value, and \"layout\": "
                  "\"BHLD\" if it is right"});
+  CHECK(warned(2, 8, 4, 4, R"("scale": 1)").size() == 1);
+  CHECK(warned(2, 4, 3, 3, R"("scale": 1)").empty());
+  CHECK(warned(2, 32, 5, 5, R"("scale": 1)").empty());
   CHECK(warned(2, 3, 6, 6, R"("scale": 1)").empty());
   CHECK(warned(2, 6, 1, 1, R"("scale": 1)").empty());
   CHECK(warned(2, 6, 3, 4, R"("scale": 1)").empty());
