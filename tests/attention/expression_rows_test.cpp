@@ -186,6 +186,18 @@ TEST_CASE("what depends on the distance of query and key alone is that of each c
   });
 }
 
+TEST_CASE("tables of four axes are read at the sample, head, query and key of each cell") {
+  on_every_target([] {
+    for (const std::size_t keys : {3, 17, 40}) {
+      const Compared compared(6, keys);
+      for (const std::string text : {"s + cells[b, h, i, j]", "cells[1 - b, h, i, 0] * s",
+                                     "cells[b, h, i, j] + cells[0, 1, i, min(j, 2)]"}) {
+        check_cells(text, ExpressionUse::score, compared);
+      }
+    }
+  });
+}
+
 TEST_CASE("large quotients and counts beyond whole numbers are those of each cell") {
   on_every_target([] {
     const Compared compared(6, 40);

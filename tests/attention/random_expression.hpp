@@ -33,7 +33,8 @@ class RandomExpression {
             {"short", numbers({5})},
             {"each", numbers({keys})},
             {"pairs", numbers({queries, keys})},
-            {"all", numbers({heads, queries, keys})}};
+            {"all", numbers({heads, queries, keys})},
+            {"cells", numbers({2, heads, queries, keys})}};
   }
 
   std::string number(std::size_t depth) {

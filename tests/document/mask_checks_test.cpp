@@ -301,3 +301,34 @@ TEST_CASE("slopes of each sample are those of its own") {
   CHECK(both.at({1, 0, 1, 0}) == doctest::Approx(lower(2)));
   CHECK(both.at({1, 1, 1, 0}) == doctest::Approx(lower(0.5)));
 }
+
+TEST_CASE("the encoder of a transformer has a mask of its own, named so where it does not fit") {
+  const auto transformer = [](const std::string& members) {
+    return plan_of(R"({"attention": "transformer", "heads": 2, "feed_forward": 4, "seed": 1,
+                       "x": {"ones": [2,3,4]}, "memory": {"ones": [2,5,4]},
+                       "mask": {"causal": true}, "parameters": {"init": "torch"}, )" +
+                   members + "}");
+  };
+  const attn::Plan plan = transformer(
+      R"("source_mask": {"keep": [[1,1,1,1,1],[1,1,0,0,0]]}, "memory_valid_lens": [5, 2])");
+  REQUIRE(plan.attentions.size() == 3);
+  CHECK(plan.attentions[0].name.text() == "decoder.layers.0.self");
+  CHECK(plan.attentions[0].mask.causal);
+  CHECK(plan.attentions[1].name.text() == "decoder.layers.0.cross");
+  CHECK(plan.attentions[1].mask.valid_lens.size() == 2);
+  CHECK(plan.attentions[2].name.text() == "encoder.layers.0.self");
+  CHECK(plan.attentions[2].mask.padding.at({1, 2}) == 1);
+  CHECK(plan.attentions[2].geometry.keys == 5);
+  CHECK(plan.warnings.empty());
+
+  CHECK(transformer(R"("source_mask": {"allow": {"zeros": [5,5]}})").warnings ==
+        Warnings{"source_mask.allow hides every key from every query: 1 means seen there; write "
+                 "\"block\" if 1 means hidden"});
+  CHECK(error_from([&] { transformer(R"("source_mask": {"allow": {"ones": [2,4]}})"); }) ==
+        "allow [2,4] does not broadcast against the weights [2,2,5,5]\n  where: document, "
+        "/source_mask/allow\n  help:  each axis, counted from the last, must be 1 or that of the "
+        "weights");
+  CHECK(error_from([&] { transformer(R"("source_valid_lens": [5, 6])"); }) ==
+        "the valid length 6 is not between 0 and 5\n  where: document, /source_valid_lens/1\n  "
+        "help:  give the number of leading keys that are valid");
+}

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -13,6 +14,7 @@
 
 #include "error_from.hpp"
 #include "io/json_value.hpp"
+#include "run_document.hpp"
 #include "temporary_folder.hpp"
 
 namespace {
@@ -35,6 +37,38 @@ TEST_CASE("a tensor that a model's result has not is refused before the model is
   options.only = {"self.weights", "output"};
   CHECK(error_from([&] { attn::run(options); }) == "no error");
   CHECK(computed > 0);
+}
+
+TEST_CASE(
+    "weights that a bias makes 0 are counted beside the hidden ones, once, with what to write") {
+  const DocumentResult result = run_document(
+      R"({"attention": "sdpa", "query": {"ones": [1, 3, 2]}, "mask": {"bias": [
+          [0, -1e9, "-inf"], [0, 0, -3e38], [0, 0, 0]]}})");
+  const attn::ReportedWeights& weights = result.reports[0].weights[0];
+  CHECK(weights.hidden == 1);
+  CHECK(weights.hidden_in_effect == 2);
+  CHECK(weights.cells == 9);
+  CHECK(result.reports[0].warnings ==
+        std::vector<std::string>{
+            "weights: 2 of 9 are 0 by large negative numbers of the bias alone: \"-inf\" hides "
+            "these keys, also from a query that sees no others"});
+  attn::RunOutcome outcome;
+  outcome.reports = result.reports;
+  CHECK(attn::report_text(outcome, 100)
+            .find("Mask: bias; 1 of 9 weights hidden (11.1 %), 2 more are 0 by the bias\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("rows beyond the valid lengths of queries are zeros and no queries without a key") {
+  const DocumentResult result = run_document(
+      R"({"attention": "sdpa", "query": {"ones": [2, 3, 2]},
+          "valid_lens": {"query": [1, 3], "key": [3, 0]}})");
+  CHECK(result.tensor("output").at({0, 1, 0}) == 0);
+  CHECK(result.tensor("lse").at({0, 1}) == -INFINITY);
+  CHECK(result.tensor("weights").at({0, 0, 2}) > 0);
+  CHECK(result.reports[0].warnings ==
+        std::vector<std::string>{
+            "3 queries have no key left to see: their weights and output are zero"});
 }
 
 TEST_CASE("a run tells each token that it generates, of how many") {
