@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -23,16 +24,37 @@ double smallest_weight(DType dtype) {
   return dtype == DType::float16 ? of_float16 : std::numeric_limits<float>::min();
 }
 
+/// The least and the largest finite number of a part of a bias.
+struct FiniteRange {
+  double least = std::numeric_limits<double>::infinity();
+  double most = -std::numeric_limits<double>::infinity();
+};
+
+template <class T>
+FiniteRange range_of(std::span<const T> numbers) {
+  // Without branches, for which compilers use vectors; −∞ and NaN are no least number, ∞ no
+  // largest.
+  T least = std::numeric_limits<T>::max(), most = std::numeric_limits<T>::lowest();
+  for (const T number : numbers) {
+    least = number < least && number >= std::numeric_limits<T>::lowest() ? number : least;
+    most = number > most && number <= std::numeric_limits<T>::max() ? number : most;
+  }
+  return least > most ? FiniteRange{} : FiniteRange{least, most};
+}
+
 // Whether finite numbers of the bias lie so far apart.
 bool lies_apart(const Tensor& bias, double distance) {
   return with_floats(bias, [&]<class T>(std::span<const T> numbers) {
-    double least = std::numeric_limits<double>::infinity(), most = -least;
-    for (const T number : numbers) {
-      if (!std::isfinite(number)) continue;
-      least = std::min(least, static_cast<double>(number));
-      most = std::max(most, static_cast<double>(number));
-    }
-    return most - least >= distance;
+    constexpr std::size_t block = std::size_t{1} << 16U;
+    std::vector<FiniteRange> ranges((numbers.size() + block - 1) / block);
+    parallel_for(ranges.size(), 0, [&](std::size_t at) {
+      const std::size_t first = at * block;
+      ranges[at] = range_of(numbers.subspan(first, std::min(block, numbers.size() - first)));
+    });
+    FiniteRange all;
+    for (const FiniteRange& range : ranges)
+      all = {std::min(all.least, range.least), std::max(all.most, range.most)};
+    return all.most - all.least >= distance;
   });
 }
 
@@ -42,7 +64,8 @@ Tensor hidden_in_effect(const Mask& mask, const Geometry& geometry, const Tensor
                         DType dtype) {
   if (!mask.bias || !weights || is_shape_only(weights)) return {};
   const double smallest = smallest_weight(dtype), distance = -std::log(smallest) / 2;
-  if (!lies_apart(mask.bias.converted(DType::float64), distance)) return {};
+  const bool floats = mask.bias.dtype() == DType::float32 || mask.bias.dtype() == DType::float64;
+  if (!lies_apart(floats ? mask.bias : mask.bias.converted(DType::float64), distance)) return {};
   // `where` may compare rows, which are not there, and hides by itself.
   Mask without_where = mask;
   without_where.where = {};
