@@ -517,6 +517,22 @@ TEST_CASE("errors of rotary positions name the object that the configuration has
         "  help:  the configuration is not complete");
 }
 
+TEST_CASE("text parts of models of pictures differ from the language models that they are like") {
+  const auto width_of = [](const char* type) {
+    return architecture_of(with_sizes(type)).stacks[0].layers[0].rotary->width;
+  };
+  // GLM-4 turns half of each head, GLM-4V all of it.
+  REQUIRE(width_of("glm4").has_value());
+  CHECK(width_of("glm4v") != width_of("glm4"));
+  CHECK(width_of("glm4v_text") == width_of("glm4v"));
+  const auto shares_of = [](const char* type) {
+    return architecture_of(with_sizes(type)).experts->shares;
+  };
+  CHECK(shares_of("qwen3_moe") == ShareRule::of_all);
+  CHECK(shares_of("qwen3_vl_moe") == ShareRule::of_chosen);
+  CHECK(shares_of("qwen3_vl_moe_text") == ShareRule::of_chosen);
+}
+
 TEST_CASE("a single pair of columns turns by one radian whatever alpha a scaling has") {
   const Architecture model =
       architecture_of(with_sizes("hunyuan_v1_dense", R"("head_dim": 2, "rope_theta": 50,

@@ -119,7 +119,7 @@ FAMILIES = {
     "phi": ("causal", lambda d: llama(d, rope=False, qk_layernorm=d(True, False))),
     "phi3": ("causal", lambda d: llama(d, rope=False, pad_token_id=0, sliding_window=d(None, 3))),
     "mixtral": ("causal", lambda d: llama(d, **experts(d))),
-    "phimoe": ("causal", lambda d: llama(d, **(experts(d) | dict(num_experts_per_tok=2)))),
+    "phimoe": ("causal", lambda d: llama(d, rope=False, **(experts(d) | dict(num_experts_per_tok=2)))),
     "granitemoe": ("causal", lambda d: llama(d, **experts(d))),
     "olmoe": ("causal", lambda d: llama(d, **experts(d, "num_experts"))),
     "qwen2_moe": ("causal", lambda d: llama(d, **experts(d, "num_experts", shared_expert_intermediate_size=16))),
