@@ -136,7 +136,8 @@ struct Window {
 struct Alibi {
   std::vector<double> slopes;  ///< one per query head; empty = those of the paper for their number
   bool symmetric = false;
-  std::size_t samples = 1;  ///< with more than one, slopes of each sample, one sample's after another
+  std::size_t samples =
+      1;  ///< with more than one, slopes of each sample, one sample's after another
 };
 
 /// An expression over one cell of an attention, such as "s - slope[h] * abs(i - j)", and the

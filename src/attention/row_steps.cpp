@@ -159,7 +159,8 @@ class SingleRow {
     const std::ptrdiff_t stands = static_cast<std::ptrdiff_t>(query) + visibility_->offset(batch);
     for (std::size_t j = 0; j < keys; ++j) {
       bias[j] = visibility_->bias(batch, head, query, j);
-      if (positions) bias[j] += positions.term(batch, head, static_cast<std::ptrdiff_t>(j) - stands);
+      if (positions)
+        bias[j] += positions.term(batch, head, static_cast<std::ptrdiff_t>(j) - stands);
     }
     one_.mask.bias = Tensor({1, keys}, std::move(bias));
   }

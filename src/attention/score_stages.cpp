@@ -103,7 +103,8 @@ class ProductStages {
     for (std::size_t i = 0; i < geometry_.queries; ++i, to += keys) {
       const std::span<const T> own = scores.subspan(i * keys, keys);
       const double* const term =
-          terms_ ? terms_->of(b, h, static_cast<std::ptrdiff_t>(i) + visibility_.offset(b)) : nullptr;
+          terms_ ? terms_->of(b, h, static_cast<std::ptrdiff_t>(i) + visibility_.offset(b))
+                 : nullptr;
       if (request_.mask.present() && visibility_.only_intervals()) {
         const auto [first, end] = visibility_.interval(b, i);
         std::fill(to, to + first, -std::numeric_limits<T>::infinity());

@@ -148,8 +148,9 @@ void check_sides(const SequenceEnds& of_queries, const SequenceEnds& of_keys,
     const std::size_t keys = of_keys[b % of_keys.size()].size() - 1;
     if (queries == keys) continue;
     throw input_error(
-        translated("the numbers of sequences differ: {1} of queries and {2} of keys", queries, keys), place,
-        translated("give both the same number; one may be empty, as in [0, 4, 4, 9]"));
+        translated("the numbers of sequences differ: {1} of queries and {2} of keys", queries,
+                   keys),
+        place, translated("give both the same number; one may be empty, as in [0, 4, 4, 9]"));
   }
 }
 

@@ -22,7 +22,8 @@ std::string others_text(std::span<const OtherMember> others) {
 }
 
 Error not_a_tensor(const OtherMember& other) {
-  return input_error(translated("{1} is not a tensor: {2}", in_quotes(other.name), other.reason), "",
+  return input_error(translated("{1} is not a tensor: {2}", in_quotes(other.name), other.reason),
+                     "",
                      translated("name another member, or save this one as an array of numbers"));
 }
 

@@ -10,8 +10,8 @@
 
 #include "models/configuration_reader.hpp"
 #include "models/generation.hpp"
-#include "models/model_folder.hpp"
 #include "models/library_keys.hpp"
+#include "models/model_folder.hpp"
 
 namespace attn {
 namespace {

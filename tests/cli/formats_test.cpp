@@ -129,8 +129,9 @@ TEST_CASE("a member that is no tensor fails only where it is named, by every com
         "attn-cli: \"args\" is not a tensor: a value of argparse.Namespace\n"));
   }
   CHECK(attn_cli({"compare", file, file}, folder.path()).exit_code == 0);
-  CHECK(attn_cli({"compare", file, file, "--only", "args"}, folder.path())
-            .errors.starts_with("attn-cli: \"args\" is not a tensor: a value of argparse.Namespace"));
+  CHECK(
+      attn_cli({"compare", file, file, "--only", "args"}, folder.path())
+          .errors.starts_with("attn-cli: \"args\" is not a tensor: a value of argparse.Namespace"));
   const Outcome shown = attn_cli({"show", file}, folder.path());
   CHECK(shown.errors.starts_with(
       "attn-cli: warning: not read: \"args\": a value of argparse.Namespace; \"out\": a value of "

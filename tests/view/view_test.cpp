@@ -114,13 +114,14 @@ TEST_CASE("a page tells of a document what it has: maps, groups, reasons, statis
   CHECK(hidden.substr(0, 2) == "\xFE\xF3");
 }
 
-TEST_CASE("a page tells of a mask that compares rows what it hides, and nothing where it hides none") {
+TEST_CASE(
+    "a page tells of a mask that compares rows what it hides, and nothing where it hides none") {
   const TemporaryFolder folder;
   const auto page_with = [&](const std::string& where) {
-    return page_of(options_of(folder.write(
-        "doc.json", R"({"attention":"dot_product","query":[[1,0],[0,1],[1,1]],)"
-                    R"("key":[[1,-1],[-1,1],[1,1]],"mask":{"where":")" +
-                        where + R"("}})")));
+    return page_of(options_of(
+        folder.write("doc.json", R"({"attention":"dot_product","query":[[1,0],[0,1],[1,1]],)"
+                                 R"("key":[[1,-1],[-1,1],[1,1]],"mask":{"where":")" +
+                                     where + R"("}})")));
   };
   const ReadPage some = page_with("dot(q,k) > 0"), none = page_with("dot(q,k) > -9");
   CHECK(strings(some.at({"attentions", "0", "samples", "0", "hidden_because"})) ==
