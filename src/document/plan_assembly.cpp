@@ -33,6 +33,7 @@ class PlanAssembly {
           *parts_.dropout, parts_.tensors.generator("/dropout", translated("dropout in training")),
           parts_.is(Family::transformer));
     });
+    parts_.problems.attempt([&] { check_positions_of_sequences(); });
     settle_masks();
     if (parts_.decoder() && !may_hide_later_keys(parts_.options.mask)) {
       parts_.plan.warnings.emplace_back(
@@ -125,6 +126,28 @@ class PlanAssembly {
     mask = {};
     mask.valid_lens = std::move(lens);
     return true;
+  }
+
+  // Places count along all queries and all keys, not in each of the sequences that are packed
+  // apart.
+  void check_positions_of_sequences() const {
+    const AttentionOptions& options = parts_.options;
+    if (parts_.mask.query_ends.empty() && parts_.mask.key_ends.empty()) return;
+    if (options.rotary && !(options.rotary->positions && options.rotary->key_positions)) {
+      throw input_error(
+          translated("positions count along all queries and keys, not in each of the sequences "
+                     "that cu_seqlens packs apart"),
+          "/rotary",
+          translated("give \"positions\" of the queries and \"key_positions\", from 0 in each "
+                     "sequence"));
+    }
+    if (options.relative_bias) {
+      throw input_error(
+          translated("distances count along all queries and keys, not in each of the sequences "
+                     "that cu_seqlens packs apart"),
+          "/relative_bias",
+          translated("add the biases as \"bias\" of the mask, or leave one of them out"));
+    }
   }
 
   // Masks whose meaning depends on the sizes, which are those of the attentions without any mask.

@@ -263,6 +263,25 @@ TEST_CASE("sequences that do not fit each other are refused") {
         "/mask/cu_seqlens\n  help:  leave one of them out");
 }
 
+TEST_CASE(
+    "positions along all queries and keys are refused beside sequences that are packed apart") {
+  const std::string ends = R"(, "mask": {"cu_seqlens": {"query": [0,1,4], "key": [0,2,4]}})";
+  const auto said = [&](const std::string& members) { return refused(members + ends, 1, 1, 4, 4); };
+  CHECK(said(R"("rotary": {})") ==
+        "positions count along all queries and keys, not in each of the sequences that cu_seqlens "
+        "packs apart\n  where: document, /rotary\n  help:  give \"positions\" of the queries and "
+        "\"key_positions\", from 0 in each sequence");
+  CHECK(said(R"("relative_bias": {"table": [[1]], "buckets": 1, "max_distance": 8})")
+            .starts_with("distances count along all queries and keys, not in each of the sequences "
+                         "that cu_seqlens packs apart\n  where: document, /relative_bias\n"));
+  // In the first sequence both are at 0: nothing is turned.
+  const auto first = [&](const std::string& members) {
+    return weights(planned(1, 1, 4, 4, members + ends)).at({0, 0, 0, 1});
+  };
+  CHECK(first(R"("rotary": {"positions": [0,0,1,2], "key_positions": [0,0,0,1]})") ==
+        first(R"("scale": 0.7071067811865475)"));
+}
+
 TEST_CASE("valid lengths of queries leave the rows beyond empty, and are not counted as such") {
   const attn::Plan plan = planned(
       2, 2, 3, 4, R"("valid_lens": {"query": [1, 3], "key": [4, 2]}, "mask": {"causal": false})");
