@@ -36,14 +36,14 @@ struct PatchCase {
   const Architecture& model() const { return folder.architecture; }
 
   // The logits at the last position, of the last stack, and another observer of their pass.
-  std::vector<double> logits(const ModelOptions& with, const PassObserver& other = {}) const {
+  std::vector<double> logits(const ModelOptions& with, const PassObserver& further = {}) const {
     ModelOptions own = with;
     own.wanted.logits = true;
     Tensor all;
     const auto take = [&](const PassTensor& what, const Tensor& numbers) {
       if (what.quantity == PassTensor::Quantity::logits) all = numbers;
     };
-    run_model({model(), folder.weights, text, own}, {other, {.tensor = take}});
+    run_model({model(), folder.weights, text, own}, {further, {.tensor = take}});
     const auto row = all.values<double>().last(all.shape().back());
     return {row.begin(), row.end()};
   }
