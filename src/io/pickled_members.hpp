@@ -1,59 +1,17 @@
 #pragma once
 
-#include <concepts>
 #include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "attn/file_access.hpp"
 #include "attn/io.hpp"
 
 #include "io/pickle.hpp"
-#include "io/raw_array.hpp"
+#include "io/pickled_tensors.hpp"
 
 namespace attn {
-
-/// Bytes of the elements of tensors.
-struct PickledStorage {
-  std::string record;  ///< its name in errors
-  std::span<const std::byte> bytes;
-  /// Member of the archive if it is compressed, with its unpacked size; `bytes` is empty then.
-  std::uint64_t member = 0, unpacked = 0;
-  bool compressed = false;
-  std::shared_ptr<const void> owner = nullptr;  ///< of bytes that are not in the file as they are
-
-  std::uint64_t size() const noexcept { return compressed ? unpacked : bytes.size(); }
-};
-
-/// Strided view of a storage, in elements.
-struct PickledView {
-  std::size_t storage = 0;
-  ElementType type = ElementType::float32;
-  std::uint64_t offset = 0;
-  Shape shape;
-  std::vector<std::uint64_t> strides;
-  std::optional<bool> big_endian = {};  ///< absent = as the file
-};
-
-/// Tensor of a pickle: a view, or the values of a view at given places, and zeros elsewhere.
-struct PickledTensor {
-  Shape shape;
-  PickledView values;
-  /// Of a sparse tensor. Coordinates [axes, values]; or the first place of each row [rows + 1], and
-  /// the column of each value.
-  enum class Layout { dense, coordinates, rows, columns } layout = Layout::dense;
-  PickledView places = {}, starts = {};
-};
 
 /// What the values of a pickle are.
 struct PickledMembers {
@@ -62,49 +20,6 @@ struct PickledMembers {
   std::vector<PickledStorage> storages;
   std::vector<OtherMember> others;
 };
-
-/// Texts of pickles, equal ones at one address: that of the first. A long text may stand in very
-/// many places, and is compared once.
-class EqualTexts {
- public:
-  std::string_view first(std::string_view text);
-  std::string_view first(std::size_t number);
-
- private:
-  std::unordered_set<std::string_view> texts_;
-  std::unordered_map<const char*, std::string_view> long_;
-  std::deque<std::string> numbers_;
-};
-
-/// ("storage", class, key, location, number of elements[, view: (key, offset, number)])
-struct StoredId {
-  const PickleName* name = nullptr;
-  std::string_view key;  ///< one of the texts
-  std::uint64_t count = 0, offset = 0;
-};
-
-/// Throws Error(input) if the persistent id is no such tuple.
-StoredId stored_id(const Pickle& pickle, Pickle::Id id, EqualTexts& texts);
-
-/// The storage in a file of PyTorch of its own, before PyTorch 1.6 and of nothing else, and the
-/// class of its elements. Throws Error(input) as Pickle does.
-struct LoneStorage {
-  PickleName name;
-  std::span<const std::byte> bytes;
-};
-LoneStorage lone_storage(std::span<const std::byte> file);
-
-/// Bytes of a storage in a file before PyTorch 1.6, after the number of its elements, of `width`
-/// bytes each. Throws Error(input) if the file ends before.
-std::span<const std::byte> old_storage(std::span<const std::byte> file, std::size_t at,
-                                       std::uint64_t width);
-/// Bytes of that number.
-inline constexpr std::size_t old_length_bytes = 8;
-/// Bytes of an element of a class of storages.
-std::uint64_t element_bytes(const PickleName& storage) noexcept;
-
-/// Finds the storage of a key, which is one of the texts.
-using FindStorage = std::function<PickledStorage(std::string_view key)>;
 
 /// The tensors of a pickle in dicts, lists, tuples, named tuples and values that are containers,
 /// named by their path ("attentions.3"), and what else there is. `kept`: bytes that stay as long as

@@ -104,4 +104,9 @@ UnpackedMember unpacked_member(zip_t* archive, std::uint64_t index, const Limits
   return {{buffer.get(), status.size}, buffer};
 }
 
+bool looks_like_zip(std::span<const std::byte> bytes) noexcept {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06");
+}
+
 }  // namespace attn

@@ -54,4 +54,7 @@ struct UnpackedMember {
 UnpackedMember unpacked_member(zip_t* archive, std::uint64_t index, const Limits& limits,
                                const MemberAdvice& advice);
 
+/// True if the bytes start like a zip archive.
+bool looks_like_zip(std::span<const std::byte> bytes) noexcept;
+
 }  // namespace attn
