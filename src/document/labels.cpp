@@ -8,6 +8,7 @@
 
 #include "document/fields.hpp"
 #include "io/json_value.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 
@@ -20,7 +21,12 @@ constexpr std::array<Field, 2> label_fields{
 
 constexpr auto label_schemas = std::to_array<SchemaDefinition>({
     {"label_file", +[] { return object_schema(file_fields); }},
-    {"label_lists", R"("anyOf": [{"$ref": "#/$defs/names"}, {"$ref": "#/$defs/label_file"}])"},
+    {"label_names",
+     R"("oneOf": [{"type": "array", "minItems": 1, "items": {"type": ["string", "number"]}},
+        {"type": "array", "minItems": 1,
+         "items": {"type": "array", "minItems": 1, "items": {"type": ["string", "number"]}}}])"},
+    {"label_lists",
+     R"("anyOf": [{"$ref": "#/$defs/label_names"}, {"$ref": "#/$defs/label_file"}])"},
     {"labels",
      +[] {
        return R"("anyOf": [{"$ref": "#/$defs/label_lists"}, {)" + object_schema(label_fields) +
@@ -55,7 +61,10 @@ std::vector<std::string> read_list(const JsonValue& value, const std::string& po
   std::vector<std::string> list;
   list.reserve(value.size());
   for (std::size_t i = 0; i < value.size(); ++i) {
-    list.push_back(expect_string(value.element(i), pointer_to(pointer, i)));
+    const JsonValue& label = value.element(i);
+    list.push_back(label.is(JsonValue::Type::number)
+                       ? number_text(label.number())
+                       : expect_string(label, pointer_to(pointer, i)));
   }
   return list;
 }

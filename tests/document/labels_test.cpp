@@ -69,8 +69,8 @@ TEST_CASE("labels that are none, or not as many as there are queries and keys, a
             "expected a list of labels, found an empty array\n  where: /labels/query" + one_of},
            {R"({"query":"a b"})",
             "expected a list of labels, found a string\n  where: /labels/query" + one_of},
-           {R"({"query":["a",2]})",
-            "expected a string, found a number\n  where: /labels/query/1\n  help:  give a string"},
+           {R"({"query":["a",true]})",
+            "expected a string, found true\n  where: /labels/query/1\n  help:  give a string"},
            {R"({"query":["a"]})",
             "1 label for 2 queries\n  where: /labels/query\n  help:  give one label for each of "
             "the "
