@@ -51,10 +51,10 @@ struct CompareRequest {
   bool seen_only = false;
   bool strict = false;   ///< whether a tensor that only one file has counts as different
   bool overlap = false;  ///< whether tensors of other lengths are compared where both have elements
-  /// Axes of the tensors, for `layers` and `heads`, as MapRequest takes them. Tensors
-  /// of other ranks are compared whole.
-  std::vector<MapAxis> axes;
-  std::optional<std::vector<PositionRange>> layers, heads;
+  /// Part of the tensors that is compared: its name is one of `only`; layers are also those of
+  /// names. Tensors of other ranks than the axes say are compared whole; where queries or keys are
+  /// chosen, outputs and other tensors that are no maps are left out.
+  MapRequest maps;
   std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a result
   FileAccess files;         ///< how large files may be, and where they may be
   std::optional<PictureFormat>

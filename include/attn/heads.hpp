@@ -65,8 +65,12 @@ struct HeadsOptions {
 struct AttentionHeads {
   std::string name;  ///< "layers.0.self", or "" of a single map
   std::vector<std::vector<double>> heads;
-  bool same_positions = true;  ///< whether queries and keys are the same tokens
+  std::vector<std::size_t> numbers = {};  ///< of the heads, from 0, where some are left out
+  bool same_positions = true;             ///< whether queries and keys are the same tokens
   bool tokens_known = true;
+
+  /// Number of one of the heads.
+  std::size_t number(std::size_t head) const { return numbers.empty() ? head : numbers[head]; }
 };
 
 /// The predictions without one head, compared with those of the whole model.

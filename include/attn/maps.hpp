@@ -40,9 +40,12 @@ PieceWords read_piece_words(const std::filesystem::path& path, const FileAccess&
 
 /// The part of the weights that pictures show.
 struct MapSelection {
-  enum class Heads { one, mean, max, all } heads = Heads::one;
-  /// Heads that are shown or combined; absent = all.
-  std::optional<std::vector<PositionRange>> chosen_heads;
+  /// One map of an axis, the mean or the largest of several, or all that are chosen, each by
+  /// itself.
+  enum class Shown { one, mean, max, all };
+  Shown heads = Shown::one, samples = Shown::one;
+  /// Heads and samples that are shown or combined; absent = all.
+  std::optional<std::vector<PositionRange>> chosen_heads, chosen_samples;
   /// Layers of a stack of maps that are shown or combined; absent = all.
   std::optional<std::vector<PositionRange>> layers;
   enum class Layers { each, mean, max } layers_together = Layers::each;
@@ -55,9 +58,10 @@ struct MapSelection {
   bool merge_pieces = false;  ///< pieces of words become words: keys are summed, queries averaged
   std::optional<PieceWords> words;  ///< absent = the marks of the pieces decide
   bool hide_mask = false;           ///< whether hidden cells look like plain zeros
-  bool one_sample = false;  ///< whether a grid shows the chosen sample only, instead of all samples
 
-  /// Whether a picture of one head shows its weights unchanged.
+  /// Whether the mean or the largest of several is shown.
+  static bool together(Shown shown) { return shown == Shown::mean || shown == Shown::max; }
+  /// Whether a map shows the weights of one sample and head unchanged.
   bool plain() const;
 };
 
@@ -69,6 +73,8 @@ struct MapRequest {
   /// Name of the tensor, or of one tensor per layer with "{n}" in the place of the layer's number.
   /// Absent: the weights of a result, or the tensors of a file whose rows are weights, as layers.
   std::optional<std::string> name;
+  /// Part of the tensor that NumPy's basic indexing takes, "0, :, 64:128", before `reshape`.
+  std::optional<std::string> slice;
   /// Sizes of the axes that the tensor is taken by, in place of its own; 0 is the size that is
   /// left, of one axis at most. Empty = its own.
   Shape reshape;
@@ -79,6 +85,9 @@ struct MapRequest {
   /// label per line.
   std::optional<std::filesystem::path> labels;
   MapSelection selection;
+
+  /// Whether the tensor is taken in another shape than its own.
+  bool changes_shape() const { return slice || !reshape.empty(); }
 };
 
 }  // namespace attn

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -49,6 +50,24 @@ struct PlotKindInfo {
 /// All kinds of pictures, in the order of listings.
 std::span<const PlotKindInfo> plot_kinds() noexcept;
 
+/// An option of pictures, by the field that holds it: "MapSelection::queries". Some values have
+/// rows of their own: "mean, max".
+struct PictureOptionInfo {
+  std::string_view field, value = {};
+  std::uint32_t kinds = 0;  ///< sum of 2^kind of those that honour it
+
+  bool honoured_by(PlotKind kind) const {
+    return ((kinds >> static_cast<unsigned>(kind)) & 1U) != 0;
+  }
+};
+
+/// All options of pictures, with the kinds that honour them; draw() refuses them for others.
+std::span<const PictureOptionInfo> picture_options() noexcept;
+/// Names of these kinds: "heatmap, grid".
+std::string kinds_text(const PictureOptionInfo& option);
+/// Throws Error(usage) that names the field and the kinds that honour it.
+[[noreturn]] void refuse_option(PlotKind kind, const PictureOptionInfo& option);
+
 /// A picture of numbers that exist already: a result, any file of tensors, or JSON with
 /// {"weights":…,"labels":…} or {"shapes":…}. A picture of a mask also takes an input document, of
 /// which nothing is computed then.
@@ -67,8 +86,15 @@ struct PlotRequest {
   FileAccess files;         ///< limits of files, and which files may be opened
 };
 
-/// Draws the picture. Throws Error(file) if a file cannot be read, Error(input) if it holds nothing
-/// that such a picture shows or the options do not fit it.
+/// Throws Error(usage) for an option that is given and that the kind of picture does not honour.
+void check_options(const PlotRequest& request);
+
+/// Warnings of options that are given and that none of the kinds honours.
+std::vector<std::string> options_without_effect(const PlotRequest& request,
+                                                std::span<const PlotKind> kinds);
+
+/// Draws the picture. Throws Error(usage) as check_options() does, Error(file) if a file cannot be
+/// read, Error(input) if it holds nothing that such a picture shows or the options do not fit it.
 Picture draw(const PlotRequest& request);
 
 /// The frames of PlotKind::animation as pictures of their own, in any format.

@@ -99,6 +99,7 @@ struct AnnotationOptions {
   /// Format of each cell's value: ".3f" or ".2g" as in C, ".1%" for hundredths. Absent: as many
   /// digits as distinguish values of different colours; two decimals in the matplotlib style.
   std::optional<std::string> format;
+  double least = 0;  ///< size of a value, whatever its sign, from which on it is written
 };
 
 struct HeatmapOptions {
@@ -152,11 +153,14 @@ struct PlotOptions {
   std::optional<std::vector<std::string>> titles;  ///< of GridOptions, as the next
   std::optional<std::size_t> columns;
   std::optional<std::size_t> top;  ///< of LinesOptions, as the next
-  double threshold = 0;
-  bool smooth = false;  ///< of OverlayOptions
+  double threshold = 0;            ///< also the least value that is written into cells of maps
+  bool smooth = false;             ///< of OverlayOptions
 
-  HeatmapOptions heatmap() const { return {figure, colors, annotation, marginals}; }
-  GridOptions grid() const { return {figure, colors, annotation, titles, columns}; }
+  AnnotationOptions values() const {
+    return {annotation.when, annotation.color, annotation.format, threshold};
+  }
+  HeatmapOptions heatmap() const { return {figure, colors, values(), marginals}; }
+  GridOptions grid() const { return {figure, colors, values(), titles, columns}; }
   LinesOptions lines() const { return {figure, top, threshold}; }
   CurvesOptions curves() const { return {figure, titles}; }
   StripOptions strip() const { return {figure, colors}; }

@@ -26,10 +26,11 @@ namespace {
 
 // Naming all members makes a new member a compile error until it is described.
 void describe(const MapSelection& selection, Description& description) {
-  const auto& [heads, chosen_heads, layers, layers_together, queries, keys, query, drop_first, drop,
-               renormalize, merge_pieces, words, hide_mask, one_sample] = selection;
-  description.add("MapSelection", heads, chosen_heads, layers, layers_together, queries, keys,
-                  drop_first, drop, renormalize, merge_pieces, hide_mask, one_sample);
+  const auto& [heads, samples, chosen_heads, chosen_samples, layers, layers_together, queries, keys,
+               query, drop_first, drop, renormalize, merge_pieces, words, hide_mask] = selection;
+  description.add("MapSelection", heads, samples, chosen_heads, chosen_samples, layers,
+                  layers_together, queries, keys, drop_first, drop, renormalize, merge_pieces,
+                  hide_mask);
   if (words) description.add("MapSelection::words", words->words, words->pieces);
   if (query) description.add("MapSelection::query", *query);
 }
@@ -40,7 +41,8 @@ void describe(const PlotOptions& plot, Description& description) {
   const auto& [style, title, xlabel, ylabel, figsize, dpi, exact_size, short_names, font_scale,
                font, background, letters, ticks, show_spaces, provenance, threads] = figure;
   const auto& [cmap, range, norm, pixels, bar, bar_label] = colors;
-  const auto& [annotate, color, format] = annotation;
+  const auto& [annotate, color, format, least] = annotation;
+  static_cast<void>(least);  // of PlotOptions::threshold
   static_cast<void>(provenance);
   static_cast<void>(threads);
   description.add("PlotOptions", style, title, xlabel, ylabel, bar_label, titles, columns, cmap,

@@ -22,6 +22,7 @@ struct GivenToCompare {
   Common common;
   CompareRequest request;
   std::string picture;
+  std::size_t sample = 0, head = 0;  // single ones, which the request's maps have too
 };
 
 void take_words(const std::vector<std::string>& words, CompareRequest& request) {
@@ -128,9 +129,8 @@ Command compare_command() {
                translated("Count a tensor that only one file has as a difference"));
   flags.toggle("--overlap", request.overlap,
                translated("Compare tensors of different lengths where both have elements"));
-  add_axes(flags, request.axes);
-  add_chosen_layers(flags, request.layers);
-  add_chosen_heads(flags, request.heads);
+  add_map_source(flags, request.maps);
+  add_selection(flags, {request.maps.selection, given->sample, given->head});
   flags.begin_group(FlagGroup::pictures);
   flags.add("--plot", "FILE",
             translated("Picture of the largest difference to write: {1}", picture_extensions()),

@@ -75,35 +75,31 @@ bool take_layer(const std::string& text, ExplainOptions& options) {
 // Adds the flags that choose among existing maps. --heads, the number of heads that tensors of a
 // document are split into, chooses heads of maps too, as --head does.
 void add_maps(Flags& flags, ExplainOptions& options) {
-  const auto named = [&](const char* name) -> Flag& {
-    return *std::ranges::find(flags, name, &Flag::name);
+  MapSelection& selection = options.maps.selection;
+  const Flag& head = add_shown(
+      flags, "--head",
+      translated("Head to explain, counted from 0; for maps also several, mean, max or all"),
+      {selection.heads, selection.chosen_heads, options.head});
+  Flag& heads = *std::ranges::find(flags, "--heads", &Flag::name);
+  heads.take = [split = heads.take, take = head.take](const std::string& text) {
+    take(text);
+    if (is_digits(text) && text.find_first_not_of('0') != std::string::npos) split(text);
   };
   Flags of_maps;
-  of_maps.push_back(named("--head"));
-  add_map_source(of_maps, options.maps, options.head);
+  add_map_source(of_maps, options.maps);
   for (Flag& flag : of_maps) {
-    if (flag.name == "--heads") {
-      Flag& heads = named("--heads");
-      heads.take = [split = heads.take, take = flag.take](const std::string& text) {
-        take(text);
-        if (is_digits(text) && text.find_first_not_of('0') != std::string::npos) split(text);
-      };
-    } else if (flag.name == "--head") {
-      named("--head") = flag;
-    } else if (flag.name == "--layers" || flag.name == "--layer") {
+    if (flag.name == "--layers" || flag.name == "--layer") {
       flag.help = translated(
           "Layers to explain, counted from 0: one of a model, of an encoder-decoder "
           "encoder.N, decoder.N or cross.N; of maps also several, their mean or max");
       flag.take = [take = flag.take, &options](const std::string& text) {
         if (take_layer(text, options)) return;
         take(text);
-        MapSelection& selection = options.maps.selection;
-        if (!selection.layers) selection.layers.emplace(1);  // all of them
+        MapSelection& chosen = options.maps.selection;
+        if (!chosen.layers) chosen.layers.emplace(1);  // all of them
       };
-      flags.push_back(flag);
-    } else {
-      flags.push_back(flag);
     }
+    flags.push_back(flag);
   }
 }
 
@@ -126,8 +122,8 @@ Command explain_command() {
   add_document(flags, options.document);
   flags.begin_group(FlagGroup::input);
   flags.count("--sample", options.sample, "N", translated("Sample to explain, counted from 0"));
-  add_head(flags, options.maps.selection, options.head, true,
-           translated("Head to explain, counted from 0; for maps also mean, max or all"));
+  add_maps(flags, options);
+  flags.begin_group(FlagGroup::input);
   flags.add(
       "--query", "N|TOKEN",
       translated("Query to explain: counted from 0, its token, ROW,COLUMN of a patch, or all"),
@@ -168,7 +164,6 @@ Command explain_command() {
                translated("For --why or --logit: print a row for each pair of parts, or part"));
   flags.toggle("--markdown", given->markdown,
                translated("Print Markdown with tables and formulas"));
-  add_maps(flags, options);
   add_common(flags, given->common);
   return command;
 }

@@ -169,11 +169,11 @@ namespace {
 
 // Structs whose fields have flags of the same name: RunOptions::valid_lens is --valid-lens.
 constexpr std::string_view structs[]{
-    "AttentionRequest", "BatchOptions",   "BenchRequest",   "CompareRequest",
-    "DocumentOptions",  "ExplainOptions", "HeadCounting",   "HeadsCorpusOptions",
-    "HeadsOptions",     "HeadsTable",     "RolloutOptions", "FileAccess",
-    "Limits",           "MapRequest",     "MapSelection",   "PlotRequest",
-    "RunOptions",       "ViewOptions",    "WhyOptions"};
+    "AttentionRequest", "BatchOptions",   "BenchRequest",   "ColorOptions", "CompareRequest",
+    "DocumentOptions",  "ExplainOptions", "FigureOptions",  "HeadCounting", "HeadsCorpusOptions",
+    "HeadsOptions",     "HeadsTable",     "RolloutOptions", "FileAccess",   "Limits",
+    "MapRequest",       "MapSelection",   "PlotOptions",    "PlotRequest",  "RunOptions",
+    "ViewOptions",      "WhyOptions"};
 
 // Fields whose flags have other names. A text that is a part of another one comes after it.
 constexpr std::pair<std::string_view, std::string_view> exceptions[]{
@@ -196,10 +196,16 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"Limits::seconds", "--max-seconds"},
     {"Limits::unpacked_bytes", "--max-unpacked-size"},
     {"Limits::work", "--max-work"},
-    {"ColorOptions::norm", "--norm"},
+    {"AnnotationOptions::color", "--annotate-color"},
+    {"AnnotationOptions::format", "--annotate-format"},
+    {"AnnotationOptions::when", "--annotate"},
+    {"ColorOptions::bar_label", "--colorbar-label"},
+    {"ColorOptions::bar", "--colorbar"},
+    {"ColorOptions::range", "--color-range"},
+    {"FigureOptions::exact_size", "--preset"},
     {"MapSelection::chosen_heads", "--head"},
+    {"MapSelection::chosen_samples", "--sample"},
     {"MapRequest::others", "INPUT"},
-    {"PlotOptions::marginals", "--marginals"},
     {"PlotRequest::format", "--out"},
     {"RunOptions::weights", "--no-weights"},
     {"WhyOptions::head", "--why"},

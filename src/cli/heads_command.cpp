@@ -22,6 +22,7 @@ struct GivenHeads {
   Common common;
   HeadsCorpusOptions corpus;  // and in it what is asked of one input
   bool csv = false;
+  std::size_t head = 0;  // a single one, which maps.selection has too
   std::optional<std::filesystem::path> merge, against;
 
   HeadsOptions& heads() { return corpus.heads; }
@@ -306,7 +307,8 @@ Command heads_command() {
            [&](std::size_t at) { options.statistics.push_back(head_statistics()[at].statistic); });
   add_counting(flags, options.counting);
   add_analyses(flags, options);
-  add_map_files(flags, options.maps);
+  add_map_source(flags, options.maps);
+  add_selection(flags, {options.maps.selection, options.sample, given->head});
   flags.text("--against", given->against, "INPUT",
              translated("Compare with the heads of another model, document or result"));
   add_corpus(flags, *given);
@@ -317,8 +319,6 @@ Command heads_command() {
   flags.begin_group(FlagGroup::pictures);
   add_plots(flags, options.plots);
   flags.choice("--format", options.format, picture_formats(), "FORMAT");
-  flags.count("--sample", options.sample, "N",
-              translated("Sample that pictures show, counted from 0"));
   add_dpi(flags, options.plot.figure.dpi);
   add_figure_size(flags, options.plot.figure.figsize);
   add_colour_map(flags, options.plot.colors.cmap);

@@ -33,10 +33,10 @@ constexpr auto norms = std::to_array<Named<ColorNorm::Kind>>({{"linear", ColorNo
                                                               {"power", ColorNorm::Kind::power}});
 constexpr auto scopes = std::to_array<Named<ColorRange::Scope>>(
     {{"shared", ColorRange::Scope::shared}, {"panel", ColorRange::Scope::panel}});
-constexpr auto head_words =
-    std::to_array<Named<MapSelection::Heads>>({{"mean", MapSelection::Heads::mean},
-                                               {"max", MapSelection::Heads::max},
-                                               {"all", MapSelection::Heads::all}});
+constexpr auto shown_words =
+    std::to_array<Named<MapSelection::Shown>>({{"mean", MapSelection::Shown::mean},
+                                               {"max", MapSelection::Shown::max},
+                                               {"all", MapSelection::Shown::all}});
 constexpr auto layer_words =
     std::to_array<Named<MapSelection::Layers>>({{"mean", MapSelection::Layers::mean},
                                                 {"max", MapSelection::Layers::max},
@@ -73,22 +73,33 @@ void complete(Flag& flag, const Table& table) {
   for (const auto& row : table) flag.words.emplace_back(row.name);
 }
 
-void take_head(const std::string& text, MapSelection& selection, std::size_t& head) {
-  if (is_digits(text)) {
-    head = whole_number("--head", text);
-    selection.heads = MapSelection::Heads::one;
-    return;
+bool is_number(const std::string& part) {
+  return part.find_first_not_of("0123456789:-") == std::string::npos && !part.empty();
+}
+
+// "3", "0,5", "0:6", "mean", "0:6,mean", "all": several stand side by side unless a word reduces
+// them.
+void take_shown(const std::string& flag, const std::string& text, const ShownTargets& targets) {
+  std::vector<PositionRange> numbers;
+  std::optional<MapSelection::Shown> shown;
+  for (const std::string& part : listed(flag, text)) {
+    const auto word = std::ranges::find(shown_words, part, &Named<MapSelection::Shown>::name);
+    if (word != shown_words.end()) {
+      shown = word->value;
+    } else if (is_number(part)) {
+      numbers.push_back(position_range(flag, part, true));
+    } else {
+      const std::string near = suggestion(part, names_of(shown_words));
+      const bool far = near == suggestion("", names_of(shown_words));
+      throw wrong_value(flag, text,
+                        translated("a whole number, {1}", alternatives(names_of(shown_words))) +
+                            (far ? std::string() : translated("; {1}", near)));
+    }
   }
-  for (const auto& [name, heads] : head_words) {
-    if (text != name) continue;
-    selection.heads = heads;
-    return;
-  }
-  const std::string near = suggestion(text, names_of(head_words));
-  throw wrong_value("--head", text,
-                    translated("a whole number, {1}", alternatives(names_of(head_words))) +
-                        (near == suggestion("", names_of(head_words)) ? std::string()
-                                                                      : translated("; {1}", near)));
+  const bool one = is_digits(text);
+  if (one) targets.number = whole_number(flag, text);
+  if (!numbers.empty()) targets.chosen = std::move(numbers);
+  targets.shown = shown.value_or(one ? MapSelection::Shown::one : MapSelection::Shown::all);
 }
 
 // "0,5,11", "0:6", "mean", "0:6,mean".
@@ -173,6 +184,21 @@ Pooling pooling(const std::string& text) {
   return pooling;
 }
 
+// The kinds of pictures that honour an option or, if these are more, the others; none where all do.
+std::pair<bool, std::string> kinds_named(const PictureOptionInfo& option) {
+  std::string with, without;
+  std::size_t balance = 0, count = 0;
+  for (const PlotKindInfo& kind : plot_kinds()) {
+    const bool honours = option.honoured_by(kind.kind);
+    std::string& names = honours ? with : without;
+    names += (names.empty() ? "" : ", ") + std::string(kind.name);
+    balance += honours ? 1 : 0;
+    ++count;
+  }
+  const bool others = 2 * balance > count;
+  return {others, others ? without : with};
+}
+
 void add_labels(Flags& flags, MapRequest& request) {
   flags.text("--labels", request.labels, "FILE",
              translated("Labels to use instead of the input's: {\"query\": […], \"key\": […]}, one "
@@ -181,25 +207,31 @@ void add_labels(Flags& flags, MapRequest& request) {
 
 }  // namespace
 
-void add_head(Flags& flags, MapSelection& selection, std::size_t& head, bool all_heads,
-              const std::string& help) {
-  Flag& heads = flags.add("--head", "N", help, [&selection, &head](const std::string& text) {
-    take_head(text, selection, head);
+Flag& add_shown(Flags& flags, const std::string& name, const std::string& help,
+                const ShownTargets& targets, bool all) {
+  Flag& flag = flags.add(name, "N,A:B,…", help, [name, targets](const std::string& text) {
+    take_shown(name, text, targets);
   });
-  complete(heads, std::span(head_words).first(all_heads ? head_words.size() : 2));
+  complete(flag, std::span(shown_words).first(all ? shown_words.size() : 2));
+  flag.list = true;
+  return flag;
 }
 
-void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads) {
+void add_selection(Flags& flags, const SelectionTargets& picture, bool all) {
   flags.begin_group(FlagGroup::pictures);
   MapSelection& selection = picture.selection;
-  flags.add("--sample", "N", translated("Sample to draw, counted from 0"),
-            [&selection, &sample = picture.sample](const std::string& text) {
-              sample = whole_number("--sample", text);
-              selection.one_sample = true;
-            });
-  add_head(flags, selection, picture.head, all_heads,
-           all_heads ? translated("Head to draw, counted from 0, or mean, max, or all side by side")
-                     : translated("Head to draw, counted from 0, or mean or max"));
+  add_shown(
+      flags, "--sample",
+      translated("Sample to use, counted from 0; several or all by themselves, or with mean or "
+                 "max together"),
+      {selection.samples, selection.chosen_samples, picture.sample}, all);
+  const Flag& heads = add_shown(
+      flags, "--head",
+      translated("Head to use, counted from 0; several or all by themselves, or with mean or max "
+                 "together"),
+      {selection.heads, selection.chosen_heads, picture.head}, all);
+  if (std::ranges::find(flags, "--heads", &Flag::name) == flags.end())
+    flags.add_hidden("--heads", heads);
   flags.add(
       "--queries", "A:B", translated("Queries to draw, from A up to but not including B"),
       [&](const std::string& text) { selection.queries = position_range("--queries", text); });
@@ -229,23 +261,34 @@ void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads) 
   flags.toggle("--hide-mask", selection.hide_mask, translated("Draw hidden cells as plain zeros"));
 }
 
+void name_kinds(Flags& flags) {
+  for (const PictureOptionInfo& option : picture_options()) {
+    const auto flag = std::ranges::find(flags, with_flags(std::string(option.field)), &Flag::name);
+    if (flag == flags.end() || !option.value.empty()) continue;
+    const auto [others, kinds] = kinds_named(option);
+    if (kinds.empty()) continue;
+    flag->help = others ? translated("{1} (not of {2})", flag->help, kinds)
+                        : translated("{1} (of {2})", flag->help, kinds);
+  }
+}
+
 void add_picture(Flags& flags, const PictureTargets& picture) {
   flags.begin_group(FlagGroup::pictures);
   PlotOptions& options = picture.options;
-  add_selection(flags, picture);
-  flags.count("--top", options.top, "K",
-              translated("For lines: only the K strongest keys of each query"), 1);
-  flags.add("--threshold", "X", translated("For lines: only weights of at least X"),
+  add_selection(flags, {picture.selection, picture.sample, picture.head});
+  flags.count("--top", options.top, "K", translated("Only the K strongest keys of each query"), 1);
+  flags.add("--threshold", "X",
+            translated("Only lines for weights of at least X, or values written in cells"),
             [&](const std::string& text) { options.threshold = finite_size("--threshold", text); });
   flags.toggle("--smooth", options.smooth,
-               translated("For overlays: weights change evenly between the middles of patches"));
+               translated("Weights change evenly between the middles of patches, over pictures"));
   flags.choice("--style", options.figure.style, styles, "NAME");
   flags.back().help = translated("standard, or matplotlib for its look pixel for pixel");
   flags.text("--title", options.figure.title, "TEXT", translated("Title of the picture"));
   flags.text("--xlabel", options.figure.xlabel, "TEXT", translated("Name of the key axis"));
   flags.text("--ylabel", options.figure.ylabel, "TEXT", translated("Name of the query axis"));
   flags.count("--columns", options.columns, "N",
-              translated("For grids of one sample: number of heads per row"), 1);
+              translated("Number of panels per row, where one row is wrapped"), 1);
   flags.add("--titles", "A,B,…",
             translated("Titles of a grid's columns or names of curves, or none; \"…\" may "
                        "contain commas"),
@@ -280,7 +323,9 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
                translated(": the bar of colours"));
   flags.toggle(
       "--marginals", options.marginals,
-      translated("For heatmaps: the sums of columns and rows as bars above and beside the map"));
+      translated(
+          "Bars above the map for the sums of its columns, and beside it for those of its rows, "
+          "or for the largest where all sum to 1"));
   flags.choice("--background", options.figure.background, backgrounds, "NAME");
   flags.choice("--letters", options.figure.letters, letters, "HOW",
                translated(": in SVG and PDF files"));
@@ -300,6 +345,7 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
         options.figure.font_scale = number_between(
             "--font-scale", text, 0.1, 20, translated("a number from 0.1 to 20, such as 1.5"));
       });
+  name_kinds(flags);
 }
 
 void add_figure_size(Flags& flags, std::optional<std::pair<double, double>>& figsize) {
@@ -379,83 +425,24 @@ void add_reshape(Flags& flags, Shape& sizes) {
 
 }  // namespace
 
-void add_map_files(Flags& flags, MapRequest& request) {
+void add_map_source(Flags& flags, MapRequest& request) {
   flags.begin_group(FlagGroup::input);
-  flags.text(
-      "--name", request.name, "NAME",
-      translated("Tensor to show (default all weights); with {n} in it those of all layers"));
-  add_reshape(flags, request.reshape);
-  add_axes(flags, request.axes);
-  add_labels(flags, request);
-}
-
-namespace {
-
-std::vector<PositionRange> ranges_of(const std::string& flag, const std::string& text) {
-  std::vector<PositionRange> ranges;
-  for (const std::string& part : listed(flag, text))
-    ranges.push_back(position_range(flag, part, true));
-  return ranges;
-}
-
-}  // namespace
-
-void add_chosen_heads(Flags& flags, std::optional<std::vector<PositionRange>>& heads) {
-  flags.add("--head", "N,A:B,…", translated("Heads to use, counted from 0"),
-            [&](const std::string& text) { heads = ranges_of("--head", text); });
-  flags.add_hidden("--heads", flags.back());
-}
-
-void add_chosen_layers(Flags& flags, std::optional<std::vector<PositionRange>>& layers) {
-  flags.add("--layers", "N,A:B,…", translated("Layers to use, counted from 0"),
-            [&](const std::string& text) { layers = ranges_of("--layers", text); });
-  flags.add_hidden("--layer", flags.back());
-}
-
-void add_map_source(Flags& flags, MapRequest& request, std::size_t& head) {
-  flags.begin_group(FlagGroup::input);
-  MapSelection& selection = request.selection;
   flags.text(
       "--name", request.name, "NAME",
       translated("Tensor to take (default weights, or the only one); with {n} in it those of all "
                  "layers"));
+  flags.text("--slice", request.slice, "SLICE",
+             translated("Part of the tensor to take, as NumPy writes it, such as \"0, :, 64:128\"; "
+                        "before --reshape"));
   add_reshape(flags, request.reshape);
   add_axes(flags, request.axes);
+  MapSelection& selection = request.selection;
   complete(flags.add("--layers", "N,A:B,…",
                      translated("Layers to use, counted from 0, and optionally their mean or max"),
                      [&selection](const std::string& text) { take_layers(text, selection); }),
            std::span(layer_words));
   flags.back().list = true;
   flags.add_hidden("--layer", flags.back());
-  // Several heads stand side by side unless a word reduces them; a single one is the head to draw.
-  const auto choose = [&head, &selection](const std::string& flag, const std::string& text) {
-    selection.chosen_heads = ranges_of(flag, text);
-    if (is_digits(text)) {
-      head = whole_number(flag, text);
-    } else if (selection.heads == MapSelection::Heads::one) {
-      selection.heads = MapSelection::Heads::all;
-    }
-  };
-  flags
-      .add("--heads", "N,A:B,…", "", [choose](const std::string& text) { choose("--heads", text); })
-      .hidden = true;
-  // --head takes lists too, with a word for their reduction.
-  const auto one = std::ranges::find(flags, "--head", &Flag::name);
-  one->value = "N,A:B,…";
-  one->list = true;
-  one->take = [choose, take = one->take](const std::string& text) {
-    std::string numbers, word;
-    for (const std::string& part : listed("--head", text)) {
-      const bool number = part.find_first_not_of("0123456789:-") == std::string::npos;
-      (number ? numbers += numbers.empty() ? "" : "," : word) += part;
-    }
-    if (!is_digits(numbers) && !numbers.empty()) {
-      if (!word.empty()) take(word);
-      choose("--head", numbers);
-    } else {
-      take(text);
-    }
-  };
   add_labels(flags, request);
 }
 

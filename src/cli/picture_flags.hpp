@@ -15,6 +15,20 @@
 
 namespace attn::cli {
 
+/// The targets of a flag that chooses along an axis of maps: how they are shown, which, and the
+/// number of a single one.
+struct ShownTargets {
+  MapSelection::Shown& shown;
+  std::optional<std::vector<PositionRange>>& chosen;
+  std::size_t& number;
+};
+
+/// The targets of the flags that choose the part of the weights.
+struct SelectionTargets {
+  MapSelection& selection;
+  std::size_t &sample, &head;
+};
+
 /// The targets of the flags of pictures: the part of the weights that is drawn, and its look.
 struct PictureTargets {
   PlotOptions& options;
@@ -22,9 +36,12 @@ struct PictureTargets {
   std::size_t &sample, &head;
 };
 
-/// Adds the flags that choose the part of the weights to draw. `all_heads`: whether --head takes
-/// "all", for pictures that show heads side by side.
-void add_selection(Flags& flags, const PictureTargets& picture, bool all_heads = true);
+/// Adds the flags that choose the part of the weights to use. `all`: whether --sample and --head
+/// offer "all", for what shows several maps.
+void add_selection(Flags& flags, const SelectionTargets& targets, bool all = true);
+
+/// Has the help of the flags that only some kinds of pictures honour say which.
+void name_kinds(Flags& flags);
 
 /// Adds the flags that choose the part of the weights and the look of the picture.
 void add_picture(Flags& flags, const PictureTargets& picture);
@@ -43,19 +60,11 @@ ColorRange given_range(const std::string& text);
 
 void add_colour_map(Flags& flags, std::optional<std::string>& target);
 
-/// Adds the flags that choose maps of a file: tensor, axes, layers, labels. --head, which is among
-/// the flags already, takes lists and ranges from then on; --heads is its other spelling. If it
-/// gives one head, that goes to `head`.
-void add_map_source(Flags& flags, MapRequest& request, std::size_t& head);
-/// Adds --head, which takes a number, "mean", "max" or, if `all_heads`, "all".
-void add_head(Flags& flags, MapSelection& selection, std::size_t& head, bool all_heads,
-              const std::string& help);
-void add_axes(Flags& flags, std::vector<MapAxis>& axes);
-/// Flags of files with maps: the tensor's name, its axes, and labels that take the place of its
-/// own.
-void add_map_files(Flags& flags, MapRequest& request);
-void add_chosen_heads(Flags& flags, std::optional<std::vector<PositionRange>>& heads);
-void add_chosen_layers(Flags& flags, std::optional<std::vector<PositionRange>>& layers);
+/// Adds the flags that choose maps of a file: tensor, sizes, axes, layers, labels.
+void add_map_source(Flags& flags, MapRequest& request);
+/// Adds a flag that chooses along an axis: numbers, ranges, "mean", "max" or, if `all`, "all".
+Flag& add_shown(Flags& flags, const std::string& name, const std::string& help,
+                const ShownTargets& targets, bool all = true);
 
 /// Adds the flags about the cells that a page keeps of its maps, and their colours.
 void add_view(Flags& flags, ViewOptions& options);

@@ -19,7 +19,18 @@ struct GivenToPlot {
   Common common;
   PlotRequest request;
   std::optional<std::string> out;
+  std::vector<std::string> flags;  // names of those that are given
 };
+
+// Refuses a flag that the kind of picture has no use for, whatever its value is.
+void check_flags(const GivenToPlot& given) {
+  for (const PictureOptionInfo& option : picture_options()) {
+    const bool is_given =
+        std::ranges::count(given.flags, with_flags(std::string(option.field))) > 0;
+    if (is_given && option.value.empty() && !option.honoured_by(given.request.kind))
+      refuse_option(given.request.kind, option);
+  }
+}
 
 void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
   const auto usage = [](const std::string& problem) {
@@ -55,6 +66,7 @@ void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
   given.request.kind = kind.kind;
   given.request.input = words[1];
   given.request.maps.others.assign(words.begin() + 2, words.end());
+  check_flags(given);
 }
 
 // Whether the frames of an animation are wanted as files of a folder.
@@ -132,19 +144,29 @@ Command plot_command() {
   flags.choice("--format", request.format, picture_formats(), "FORMAT",
                translated(": of a picture on standard output, or of frames (default png)"));
   add_picture(flags, {request.options, request.maps.selection, request.sample, request.head});
-  add_map_source(flags, request.maps, request.head);
-  flags.text(
+  Flags of_maps;
+  add_map_source(of_maps, request.maps);
+  of_maps.text(
       "--image", request.image, "FILE",
       translated("Picture, PNG or JPEG, whose patches are the last keys, for overlay and grid"));
-  flags.add("--grid", "ROWS,COLUMNS",
-            translated("Rows and columns of its patches (default a square)"),
-            [&request](const std::string& text) {
-              request.grid.clear();
-              for (const std::string& part : listed("--grid", text))
-                request.grid.push_back(whole_number("--grid", part, 1));
-              if (request.grid.size() != 2)
-                throw wrong_value("--grid", text, translated("two numbers, such as 14,14"));
-            });
+  of_maps.add("--grid", "ROWS,COLUMNS",
+              translated("Rows and columns of its patches (default a square)"),
+              [&request](const std::string& text) {
+                request.grid.clear();
+                for (const std::string& part : listed("--grid", text))
+                  request.grid.push_back(whole_number("--grid", part, 1));
+                if (request.grid.size() != 2)
+                  throw wrong_value("--grid", text, translated("two numbers, such as 14,14"));
+              });
+  name_kinds(of_maps);
+  flags.insert(flags.end(), of_maps.begin(), of_maps.end());
+  for (Flag& flag : flags) {
+    flag.take = [take = std::move(flag.take), name = flag.name,
+                 &flags = given->flags](const std::string& text) {
+      take(text);
+      flags.push_back(name);
+    };
+  }
   add_files(flags, request.files);
   add_common(flags, given->common);
   return command;

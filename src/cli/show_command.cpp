@@ -62,10 +62,12 @@ std::string drawn(PlotRequest request, TerminalPictures protocol, std::size_t co
 
 int draw(const GivenToShow& given) {
   const PlotRequest& request = given.request;
-  if (request.maps.selection.heads == MapSelection::Heads::all) {
+  for (const auto& [shown, flag] : {std::pair(request.maps.selection.heads, "--head"),
+                                    std::pair(request.maps.selection.samples, "--sample")}) {
+    if (shown != MapSelection::Shown::all) continue;
     throw Error(
-        ErrorKind::usage, translated("a terminal shows one map, not all heads"), "--head",
-        translated("give a head from 0, mean or max; attn-cli plot draws all side by side"));
+        ErrorKind::usage, translated("a terminal shows one map, not several"), flag,
+        translated("give one from 0, mean or max; attn-cli plot draws several side by side"));
   }
   TerminalOptions options = terminal_options(given.terminal, given.common);
   options.cmap = request.options.colors.cmap;
@@ -100,9 +102,8 @@ Command show_command() {
       {},
       [given] { return draw(*given); }};
   Flags& flags = command.flags;
-  add_selection(flags, {request.options, request.maps.selection, request.sample, request.head},
-                false);
-  add_map_source(flags, request.maps, request.head);
+  add_selection(flags, {request.maps.selection, request.sample, request.head}, false);
+  add_map_source(flags, request.maps);
   add_colour_map(flags, request.options.colors.cmap);
   add_terminal(flags, given->terminal);
   flags.choice("--as", given->as, shown_as(), "WAY",

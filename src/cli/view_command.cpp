@@ -23,6 +23,7 @@ struct GivenToView {
   ViewOptions options;
   std::string out = "view.html";
   std::vector<std::string> of_run, of_plot;  // what attn-cli run and plot take too
+  std::size_t sample = 0, head = 0;          // single ones, which maps.selection has too
 };
 
 // The result.json in a folder of results; any other name as it is.
@@ -126,12 +127,17 @@ Command view_command() {
              translated("Show the strongest parts of the scores of a head of a model: what the "
                         "layers before it wrote"));
   Flags of_maps;
-  add_map_files(of_maps, options.maps);
+  add_map_source(of_maps, options.maps);
+  add_selection(of_maps, {options.maps.selection, given->sample, given->head});
+  // The page's commands name layer, head and sample themselves.
+  constexpr std::string_view of_page[]{"--layers", "--layer", "--head", "--heads", "--sample"};
+  const auto rest = std::stable_partition(of_maps.begin(), of_maps.end(), [&](const Flag& flag) {
+    return std::ranges::count(of_page, flag.name) > 0;
+  });
+  flags.insert(flags.end(), of_maps.begin(), rest);
+  of_maps.erase(of_maps.begin(), rest);
   record(of_maps, given->of_plot);
   flags.insert(flags.end(), of_maps.begin(), of_maps.end());
-  flags.begin_group(FlagGroup::input);
-  add_chosen_layers(flags, options.maps.selection.layers);
-  add_chosen_heads(flags, options.maps.selection.chosen_heads);
   add_view(flags, options);
   flags.text("--title", options.title, "TEXT", translated("Title of the page"));
   add_common(flags, given->common);

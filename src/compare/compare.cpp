@@ -16,6 +16,8 @@
 #include "io/other_members.hpp"
 #include "io/raw_array.hpp"
 #include "maps/attention_map.hpp"
+#include "maps/filed_maps.hpp"
+#include "maps/part_of_map.hpp"
 #include "pictures/drawing.hpp"
 #include "result/provenance.hpp"
 #include "result/result_reader.hpp"
@@ -107,7 +109,7 @@ void explain_difference(const Tensor& a, const Tensor& b, const CompareRequest& 
   comparison.agreeing_type = agreeing_type(a, b, request, comparison);
   if (comparison.beyond == 1) return;  // whose place is told
   comparison.confined = confined_differences(a, b, allowed);
-  const std::vector<std::string_view> axes = axes_of(comparison.name, a.rank(), request.axes);
+  const std::vector<std::string_view> axes = axes_of(comparison.name, a.rank(), request.maps.axes);
   for (TensorComparison::Confined& one : comparison.confined) {
     if (one.number < axes.size()) one.axis = axes[one.number];
   }
@@ -263,13 +265,14 @@ class ComparedFile {
   std::map<std::string_view, std::size_t> index_;
 };
 
-// Those that a result has for the tensor; none if the file is another one, has none that can be
-// read, or was standard input, which is gone.
-Labels labels_of(const std::string& tensor, const std::filesystem::path& path,
+// Those that the request names, or that A, a result, has for the tensor; none if the file is
+// another one, has none that can be read, or was standard input, which is gone.
+Labels labels_of(const std::string& tensor, const CompareRequest& request,
                  const FileAccess& access) {
-  if (path == "-") return {};
+  if (request.maps.labels) return read_label_file(*request.maps.labels, access);
+  if (request.a == "-") return {};
   try {
-    return ResultReader(path, access).labels(tensor);
+    return ResultReader(request.a, access).labels(tensor);
   } catch (const Error&) {
     return {};
   }
@@ -291,14 +294,17 @@ void draw(const CompareRequest& request, const FileAccess& access, ComparedFile&
     return;
   }
   const TensorComparison& tensor = comparison.tensors[*chosen];
+  const Labels labels = labels_of(tensor.name, request, access);
   const auto part = [&](const Tensor& whole) {
     const std::size_t heads = tensor.compared.size() == 4 ? tensor.compared[1] : 1;
-    return leading_part(for_each_head(compared_part(whole, request), heads), tensor.compared);
+    return leading_part(
+        for_each_head(compared_part(whole, tensor.name, request.maps, labels), heads),
+        tensor.compared);
   };
   DifferenceMap map{part(a.read(*pairs[*chosen].a, tensor.name).tensor),
                     part(b.read(*pairs[*chosen].b, tensor.name).tensor), tensor.name,
                     tensor.absolute.index.value_or(Shape(tensor.compared.size())),
-                    labels_of(tensor.name, request.a, access)};
+                    takes_positions(request.maps.selection) ? Labels() : labels};
   comparison.pictured = pictured_name(map);
   comparison.picture = draw_difference(map, *request.picture, request.dpi,
                                        request.provenance ? provenance.text() : "");
@@ -364,6 +370,11 @@ void pair_by_shape(ComparedFile& a, ComparedFile& b, std::vector<ComparedNames>&
 
 Comparison compared(const CompareRequest& given, FileAccess access) {
   CompareRequest request = given;
+  if (request.maps.name) request.only.push_back(*request.maps.name);
+  if (request.maps.selection.layers_together != MapSelection::Layers::each) {
+    throw Error(ErrorKind::usage, translated("layers are compared one by one"),
+                "MapSelection::layers", translated("leave out mean and max"));
+  }
   request.a = result_in(given.a);
   request.b = result_in(given.b);
   Provenance provenance;
@@ -382,6 +393,11 @@ Comparison compared(const CompareRequest& given, FileAccess access) {
   comparison.rtol = request.rtol.value_or(CompareRequest::default_rtol);
   comparison.atol = request.atol.value_or(CompareRequest::default_atol);
   std::vector<ComparedNames> pairs = compared_names(request, a.known_names(), b.known_names());
+  if (takes_positions(request.maps.selection)) {
+    std::erase_if(pairs, [](const ComparedNames& pair) {
+      return is_result_name(pair.name) && !is_map(pair.name);
+    });
+  }
   const auto in_both = [](const ComparedNames& pair) { return pair.a && pair.b; };
   if (std::none_of(pairs.begin(), pairs.end(), in_both)) {
     a.refuse_document();
@@ -415,8 +431,10 @@ Comparison compared(const CompareRequest& given, FileAccess access) {
         left_out = in_a.elements;
       }
     }
-    stored_a.tensor = compared_part(stored_a.tensor, request);
-    stored_b.tensor = compared_part(stored_b.tensor, request);
+    const Labels labels =
+        takes_positions(request.maps.selection) ? labels_of(pair.name, request, access) : Labels();
+    stored_a.tensor = compared_part(stored_a.tensor, pair.name, request.maps, labels);
+    stored_b.tensor = compared_part(stored_b.tensor, pair.name, request.maps, labels);
     if (pair.a && pair.b && (pair.name == "allowed" || pair.name.ends_with(".allowed"))) {
       // Either file may hold what all heads see once.
       const auto heads = [](const Tensor& one) { return one.rank() == 4 ? one.shape()[1] : 1; };

@@ -94,20 +94,20 @@ std::string name_of_both(const CompareRequest& request, const NamedOfFile& a,
 }
 
 void keep_layers(const CompareRequest& request, std::vector<ComparedNames>& pairs) {
-  const bool in_axis =
-      std::find(request.axes.begin(), request.axes.end(), MapAxis::layer) != request.axes.end();
-  if (!request.layers || in_axis) return;
+  const bool in_axis = std::find(request.maps.axes.begin(), request.maps.axes.end(),
+                                 MapAxis::layer) != request.maps.axes.end();
+  if (!request.maps.selection.layers || in_axis) return;
   std::size_t count = 0;
   for (const ComparedNames& pair : pairs) {
     if (const auto layer = layer_of(pair.name, request)) count = std::max(count, *layer + 1);
   }
   if (count == 0) {
-    throw input_error(translated("no tensor's name gives its layer"), "CompareRequest::layers",
+    throw input_error(translated("no tensor's name gives its layer"), "MapSelection::layers",
                       translated("name the tensors with CompareRequest::only, such as layer{n}, or "
-                                 "the axis of the layers with CompareRequest::axes"));
+                                 "the axis of the layers with MapRequest::axes"));
   }
   const std::vector<std::size_t> wanted =
-      numbers_in(request.layers, count, "CompareRequest::layers", "layer", "layers");
+      numbers_in(request.maps.selection.layers, count, "MapSelection::layers", "layer", "layers");
   std::erase_if(pairs, [&](const ComparedNames& pair) {
     const auto layer = layer_of(pair.name, request);
     return !layer || std::find(wanted.begin(), wanted.end(), *layer) == wanted.end();

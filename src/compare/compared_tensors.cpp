@@ -11,9 +11,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "maps/attention_map.hpp"
+#include "maps/filed_maps.hpp"
 #include "maps/map_selection.hpp"
+#include "maps/part_of_map.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -54,31 +58,67 @@ Tensor gathered(const Tensor& tensor, const Places& places) {
   return Tensor::borrowed(std::move(shape), tensor.dtype(), start, std::move(elements));
 }
 
-}  // namespace
-
-Tensor compared_part(const Tensor& tensor, const CompareRequest& request) {
-  std::vector<MapAxis> axes = request.axes;
-  if (axes.empty()) axes = {MapAxis::batch, MapAxis::head};
+// The chosen part of a map [layers,B,H,Lq,Lk], or of fewer of these axes, its layers one by one.
+Tensor part_of_maps(const Tensor& tensor, const std::vector<MapAxis>& axes, const std::string& name,
+                    const MapRequest& maps, const Labels& labels) {
   const auto has = [&](MapAxis axis) {
     return std::find(axes.begin(), axes.end(), axis) != axes.end();
   };
-  if (!has(MapAxis::query) && !has(MapAxis::key)) {
-    axes.insert(axes.end(), {MapAxis::query, MapAxis::key});
+  const Tensor usual = in_usual_order(tensor, axes);
+  const bool layered = has(MapAxis::layer);
+  const Shape own(usual.shape().begin() + (layered ? 1 : 0), usual.shape().end());
+  std::vector<Tensor> layers;
+  for (std::size_t i = 0; i < (layered ? usual.shape()[0] : 1); ++i) {
+    AttentionMap map;
+    map.tensor = name;
+    map.meaning = TensorMeaning::other_map;
+    map.heads_only = has(MapAxis::head) && !has(MapAxis::batch);
+    map.numbers = part_of(usual, i * element_count(own), own);
+    if (map.numbers.dtype() != DType::float32) map.numbers = map.numbers.converted(DType::float64);
+    map.labels = fitted(fitting_labels(labels, maps.selection, own[own.size() - 2], own.back()),
+                        own[own.size() - 2], own.back(), "/labels");
+    layers.push_back(chosen_part(std::move(map), maps.selection).numbers);
+  }
+  return layers.size() == 1 ? layers[0] : concatenated(layers);
+}
+
+}  // namespace
+
+Tensor compared_part(const Tensor& whole, const std::string& name, const MapRequest& maps,
+                     const Labels& labels) {
+  const MapSelection& selection = maps.selection;
+  const Tensor tensor = taken_tensor(whole, maps);
+  std::vector<MapAxis> axes = whole_axes(maps.axes);
+  if (axes.empty()) axes = {MapAxis::batch, MapAxis::head, MapAxis::query, MapAxis::key};
+  if (maps.axes.empty() && takes_part(selection) && tensor && tensor.rank() < axes.size() &&
+      tensor.rank() >= 2 && (takes_positions(selection) || selection.chosen_samples)) {
+    axes.erase(axes.begin() + (tensor.rank() == 3 ? 1 : 0), axes.begin() + 2);
   }
   if (!tensor || tensor.rank() != axes.size()) return tensor;
   Places places;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::size_t count = tensor.shape()[i];
-    if (axes[i] == MapAxis::layer && request.layers) {
+    const bool samples = axes[i] == MapAxis::batch && !samples_together(selection);
+    const bool heads = axes[i] == MapAxis::head && !heads_together(selection);
+    if (axes[i] == MapAxis::layer) {
       places.push_back(
-          numbers_in(request.layers, count, "CompareRequest::layers", "layer", "layers"));
-    } else if (axes[i] == MapAxis::head && request.heads) {
-      places.push_back(numbers_in(request.heads, count, "CompareRequest::heads", "head", "heads"));
+          numbers_in(selection.layers, count, "MapSelection::layers", "layer", "layers"));
+    } else if (samples) {
+      places.push_back(numbers_in(selection.chosen_samples, count, "MapSelection::chosen_samples",
+                                  "sample", "samples"));
+    } else if (heads) {
+      places.push_back(
+          numbers_in(selection.chosen_heads, count, "MapSelection::chosen_heads", "head", "heads"));
     } else {
       places.push_back(counted(count));
     }
   }
-  return gathered(tensor, places);
+  const Tensor chosen = gathered(tensor, places);
+  if (!takes_positions(selection)) return chosen;
+  MapRequest rest = maps;
+  if (!samples_together(selection)) rest.selection.chosen_samples.reset();
+  if (!heads_together(selection)) rest.selection.chosen_heads.reset();
+  return part_of_maps(chosen, axes, name, rest, labels);
 }
 
 Tensor leading_part(const Tensor& tensor, const Shape& shape) {

@@ -9,6 +9,8 @@
 #include "attn/compare.hpp"
 #include "attn/tensor.hpp"
 
+#include "document/labels.hpp"
+
 namespace attn {
 
 /// The tolerances of a type; none of a type that has none.
@@ -41,9 +43,10 @@ struct NamesInFile {
 std::vector<ComparedNames> compared_names(const CompareRequest& request, const NamesInFile& a,
                                           const NamesInFile& b);
 
-/// The layers and heads of a tensor that are to be compared, if it has the axes that the request
-/// says. Throws Error(input) naming the field for those that are not there.
-Tensor compared_part(const Tensor& tensor, const CompareRequest& request);
+/// The part of a tensor that is to be compared, if it has the axes that the request says, by
+/// default [B,H,…,…]. Throws Error(input) naming the field for what is not there.
+Tensor compared_part(const Tensor& tensor, const std::string& name, const MapRequest& maps,
+                     const Labels& labels);
 
 /// The first elements of each axis, as many as `shape` has.
 Tensor leading_part(const Tensor& tensor, const Shape& shape);

@@ -258,9 +258,8 @@ class KindExplanation {
 void refuse_selection(const ExplainOptions& options) {
   const MapSelection& selection = options.maps.selection;
   refuse_for_document(selection.layers.has_value(), "MapSelection::layers");
-  refuse_for_document(selection.chosen_heads && !options.document.heads,
+  refuse_for_document(selection.heads != MapSelection::Shown::one && !options.document.heads,
                       "MapSelection::chosen_heads");
-  refuse_for_document(heads_together(selection), "MapSelection::heads");
 }
 
 // Steps are those of the model itself, but for heads that are zeros.

@@ -79,7 +79,7 @@ class MapOfLayer {
   bool heads_are_one() const { return heads_together(selected_.choice.selection); }
   std::string heads_in_words() const { return heads_text(selected_); }
   std::vector<std::size_t> heads() const {
-    if (selected_.choice.selection.heads == MapSelection::Heads::all) return drawn_heads(selected_);
+    if (selected_.choice.selection.heads == MapSelection::Shown::all) return drawn_heads(selected_);
     return {selected_.choice.head};
   }
 
@@ -128,9 +128,7 @@ class HeadRowsExplained {
   std::string place() const {
     const std::string heads = !layer_.heads_are_one()
                                   ? translated("Head {1}", head_ + layer_.map().first_number())
-                              : options_.maps.selection.heads == MapSelection::Heads::max
-                                  ? translated("Largest of {1}", layer_.heads_in_words())
-                                  : translated("Mean of {1}", layer_.heads_in_words());
+                                  : layer_.heads_in_words();
     return layer_.where().empty() ? heads : layer_.where() + translated(", ") + heads;
   }
 
@@ -177,7 +175,7 @@ void introduce(const MapOfLayer& layer, const HeadRowsExplained& head, const Map
 // The members of the JSON object of one row before its steps.
 Fact::Members facts_about(const MapOfLayer& layer, std::size_t head, const ExplainOptions& options,
                           std::size_t query) {
-  const bool largest = options.maps.selection.heads == MapSelection::Heads::max;
+  const bool largest = options.maps.selection.heads == MapSelection::Shown::max;
   return {{"file", layer.map().file},
           {"tensor", layer.map().tensor},
           {"layer", if_given(layer.map().layer)},
@@ -227,7 +225,7 @@ ExplainOutcome explained_maps(const ExplainOptions& options, const MapFiles& fil
   const MapChoice choice{options.sample, options.head, request.selection};
   ExplainOutcome outcome;
   const bool list = options.every_query || layers.size() > 1 ||
-                    request.selection.heads == MapSelection::Heads::all;
+                    request.selection.heads == MapSelection::Shown::all;
   ExplanationOutput output(options.format, list);
   for (const AttentionMap& map : layers) {
     try {

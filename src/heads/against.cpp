@@ -17,6 +17,7 @@
 #include "heads/heads_table.hpp"
 #include "maps/filed_maps.hpp"
 #include "maps/opened_input.hpp"
+#include "maps/part_of_map.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
@@ -52,6 +53,7 @@ std::vector<AttentionMap> maps_of(const HeadsOptions& options, const OpenedInput
   std::vector<AttentionMap> maps;
   double elements = 0;
   const auto keep = [&](AttentionMap map) {
+    if (map.planned) map = chosen_part(std::move(map), options.maps.selection);
     elements += static_cast<double>(map.numbers.size());
     check_memory(elements * sizeof(float), translated("the maps that are compared"), "");
     map.scores = map.capped = map.masked = {};
@@ -69,6 +71,7 @@ std::vector<AttentionMap> maps_of(const HeadsOptions& options, const OpenedInput
       all_stacks(std::get<MapFiles>(input), options.maps, MapContents::weights);
   each_of(stacks, [&](AttentionMap map) {
     check_is_map(map);
+    map = chosen_part(std::move(map), options.maps.selection);
     if (map.layer && !map.name.layer()) map.name = AttentionName("", *map.layer, "");
     keep(with_tokens(std::move(map), options.counting));
   });
@@ -161,6 +164,7 @@ AttentionHeads compared(const AttentionMap& a, const AttentionMap& b, const Head
   const Maps ours(a.numbers), theirs(b.numbers);
   AttentionHeads heads;
   heads.name = a.name.text();
+  heads.numbers = a.heads;
   heads.heads.resize(ours.heads());
   parallel_for(ours.heads(), options.document.threads, [&](std::size_t h) {
     Differences sums;
@@ -270,7 +274,8 @@ std::string against_text(const HeadsAgainst& outcome, const HeadsTable& options)
   std::vector<Row> rows;
   for (const AttentionHeads& attention : outcome.attentions) {
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
-      rows.push_back({AttentionName(attention.name).head_name(h), &attention.heads[h]});
+      rows.push_back(
+          {AttentionName(attention.name).head_name(attention.number(h)), &attention.heads[h]});
     }
   }
   const std::size_t all = rows.size();
@@ -335,7 +340,7 @@ std::string against_csv(const HeadsAgainst& outcome) {
   text += "\n";
   for (const AttentionHeads& attention : outcome.attentions) {
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
-      text += csv_place(attention.name, h);
+      text += csv_place(attention.name, attention.number(h));
       for (const double number : attention.heads[h]) {
         text += "," + (std::isnan(number) ? std::string() : number_text(number));
       }

@@ -244,7 +244,8 @@ AttentionMap with_tokens(AttentionMap map, const HeadCounting& counting,
   for (Tensor* tensor : {&map.numbers, &map.allowed, &map.scores, &map.capped, &map.masked}) {
     if (*tensor) *tensor = Maps(*tensor, map.heads_only).all();
   }
-  map.same_positions = sizes.queries() == sizes.keys() && !map.name.is_cross();
+  map.same_positions =
+      sizes.queries() == sizes.keys() && !map.name.is_cross() && !map.positions_apart;
   keep_fitting(map.labels.query, sizes.queries());
   keep_fitting(map.labels.key, sizes.keys());
   if (model == nullptr) {

@@ -143,7 +143,8 @@ Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size
                                        : AttentionName(attention.name).row_title());
   }
   for (std::size_t h = 0; h < most; ++h) {
-    heatmap.key_labels.push_back(translated("Head {1}", h));
+    heatmap.key_labels.push_back(
+        translated("Head {1}", attentions.empty() ? h : attentions[0].number(h)));
   }
   // Without negative numbers the scale begins at 0.
   heatmap.any_numbers = !weights && std::any_of(numbers.begin(), numbers.end(),

@@ -17,6 +17,7 @@
 #include "maps/answer_shares.hpp"
 #include "maps/filed_maps.hpp"
 #include "maps/opened_input.hpp"
+#include "maps/part_of_map.hpp"
 #include "models/model_folder.hpp"
 #include "result/output_folder.hpp"
 #include "result/result_writer.hpp"
@@ -120,25 +121,26 @@ class Reading {
   void read_files(const MapFiles& files) {
     refuse_what_takes_a_model();
     std::vector<FiledMaps> stacks = all_stacks(files, options_.maps, MapContents::weights);
-    bool samples_only = false;
+    of_files_ = true;
+    std::optional<std::string> guessed;
     each_of(stacks, [&](AttentionMap map) {
       check_is_map(map);
-      samples_only = samples_only || is_samples_of_one_head(map);
+      if (!guessed) guessed = guessed_axes(map, options_.maps);
+      map = chosen_part(std::move(map), options_.maps.selection);
       // Layers of one tensor, or of tensors of one name in several files.
       if (map.layer && !map.name.layer() && !pattern_of(map.tensor)) {
         map.name = AttentionName("", *map.layer, "");
       }
       take(with_tokens(std::move(map), options_.counting));
     });
-    if (samples_only && !files[0]->is_result() && options_.maps.axes.empty()) {
-      outcome_.warnings.push_back(samples_of_one_head_warning());
-    }
+    if (guessed) outcome_.warnings.push_back(std::move(*guessed));
   }
 
   void compute(const Document& document) {
     refuse_for_document(options_.maps.selection.layers.has_value(), "MapSelection::layers");
     const bool whole = wants(HeadAnalysis::rollout) || wants(HeadAnalysis::norms) ||
                        wants(HeadAnalysis::distances) || wants(HeadAnalysis::contacts) ||
+                       takes_part(options_.maps.selection) ||
                        document.root().find("generate") != nullptr ||
                        document.root().find("continue") != nullptr;
     bool rows = false;
@@ -215,7 +217,11 @@ class Reading {
     warn(walk_rows(
         plan, options_.counting, nullptr, reads_scores(options_.statistics),
         [&](const TextNumbers& numbers) {
-          put_statistics(numbers.name, numbers.values, true, true);
+          AttentionMap map;
+          map.name = AttentionName(numbers.name);
+          map.same_positions = true;
+          map.key_tokens.resize(1);
+          put_statistics(map, numbers.values);
         },
         std::move(observers)));
   }
@@ -236,12 +242,12 @@ class Reading {
     outcome_.warnings.insert(outcome_.warnings.end(), warnings.begin(), warnings.end());
   }
 
-  void put_statistics(const std::string& name, const std::vector<HeadValues>& values,
-                      bool same_positions, bool tokens_known) {
+  void put_statistics(const AttentionMap& map, const std::vector<HeadValues>& values) {
     AttentionHeads& heads = outcome_.attentions.emplace_back();
-    heads.name = name;
-    heads.same_positions = same_positions;
-    heads.tokens_known = tokens_known;
+    heads.name = map.name.text();
+    heads.numbers = map.heads;
+    heads.same_positions = map.same_positions;
+    heads.tokens_known = !map.key_tokens.empty();
     for (const HeadValues& own : values) heads.heads.emplace_back(own.begin(), own.end());
   }
 
@@ -250,8 +256,11 @@ class Reading {
       shares_->add(map.name, map.numbers);
       outcome_.shares->attentions.push_back(map.name.text());
     }
-    put_statistics(map.name.text(), values_of(map, options_.counting, options_.document.threads),
-                   map.same_positions, !map.key_tokens.empty());
+    // Files hand over the chosen part; of what is computed only statistics leave out the rest.
+    const AttentionMap part =
+        map.planned ? chosen_part(map, options_.maps.selection) : AttentionMap();
+    const AttentionMap& counted = map.planned ? part : map;
+    put_statistics(counted, values_of(counted, options_.counting, options_.document.threads));
     for (std::size_t b = labels_.size(); b < map.numbers.shape()[0]; ++b) {
       labels_.push_back(Labels::of_sample(map.labels.query, b));
     }
@@ -300,8 +309,11 @@ class Reading {
   // result.json with the tensors, the tables, and the pictures.
   void write() {
     std::vector<HeadPicture> pictures;
-    if (options_.plots)
-      pictures = head_pictures(options_, outcome_, tensors_, labels_, heads_on_map_, seen_);
+    if (options_.plots) {
+      HeadsOptions options = options_;
+      if (of_files_ && options.maps.selection.chosen_samples) options.sample = 0;
+      pictures = head_pictures(options, outcome_, tensors_, labels_, heads_on_map_, seen_);
+    }
     ResultFolder folder(*options_.out, false);
     for (HeadPicture& picture : pictures) {
       folder.add(picture.name, std::move(picture.picture.bytes));
@@ -335,6 +347,7 @@ class Reading {
   }
 
   const HeadsOptions& options_;
+  bool of_files_ = false;
   HeadsOutcome outcome_;
   NamedTensors tensors_;
   std::optional<SeenPicture> seen_;  // by a model of pictures

@@ -131,7 +131,9 @@ Fact facts_of(const AttentionHeads& attention, const std::vector<HeadStatistic>&
     }
     return Fact(members);
   };
-  return object({{"name", attention.name}, {"heads", list_of(attention.heads, head)}});
+  return object({{"name", attention.name},
+                 {"numbers", unless_empty(attention.numbers)},
+                 {"heads", list_of(attention.heads, head)}});
 }
 
 Fact facts_of(const InductionHeads& attention) {

@@ -45,7 +45,7 @@ std::vector<Row> rows_of(const HeadsOutcome& outcome) {
   for (const AttentionHeads& attention : outcome.attentions) {
     const AttentionName name(attention.name);
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
-      rows.push_back({name.head_name(h), &attention.heads[h]});
+      rows.push_back({name.head_name(attention.number(h)), &attention.heads[h]});
     }
   }
   return rows;
@@ -287,7 +287,7 @@ std::string heads_csv(const HeadsOutcome& outcome, bool wide) {
   for (const AttentionHeads& attention : outcome.attentions) {
     const auto own = shares.find(attention.name);
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
-      const std::string place = csv_place(attention.name, h);
+      const std::string place = csv_place(attention.name, attention.number(h));
       std::vector<double> numbers;
       for (const HeadStatistic statistic : outcome.statistics) {
         numbers.push_back(attention.heads[h][static_cast<std::size_t>(statistic)]);

@@ -31,11 +31,12 @@ Maps::Maps(const Tensor& numbers, bool heads_only) : numbers_(numbers) {
   const Shape& shape = numbers.shape();
   const std::size_t rank = shape.size();
   if (rank < 2 || rank > 4) {
-    throw input_error(translated("the weights have the shape {1}", text(shape)), "/weights",
-                      rank > 4
-                          ? translated("say with MapRequest::axes what the axes before queries "
-                                       "and keys are, such as layer,batch,head")
-                          : translated("give them 2 to 4 axes: [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]"));
+    throw input_error(
+        translated("the weights have the shape {1}", text(shape)), "/weights",
+        rank == 1  ? translated("take it as one row with MapRequest::reshape 1,{1}", numbers.size())
+        : rank > 4 ? translated("say with MapRequest::axes what the axes before queries "
+                                "and keys are, such as layer,batch,head")
+                   : translated("give them 2 to 4 axes: [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]"));
   }
   if (numbers.size() == 0) {
     throw input_error(translated("the weights {1} have an axis of size 0", text(shape)), "/weights",

@@ -57,6 +57,7 @@ struct AttentionMap {
   std::vector<ScoreValues> score_values;            ///< [B,H]; empty = not known
   bool sinks = false;                               ///< whether heads have sink logits
   std::vector<std::size_t> heads;  ///< numbers of the heads, from 0, where some are left out
+  bool positions_apart = false;    ///< whether other queries than keys were chosen
 
   /// Whether rows are queries and columns keys.
   bool is_map() const { return meaning != TensorMeaning::positions; }

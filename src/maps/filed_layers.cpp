@@ -9,11 +9,12 @@
 
 #include "attention/attention_name.hpp"
 #include "io/other_members.hpp"
-#include "maps/decoding_steps.hpp"
 #include "maps/edge_maps.hpp"
+#include "maps/filed_steps.hpp"
 #include "maps/map_selection.hpp"
 #include "result/tensor_names.hpp"
 #include "support/errors.hpp"
+#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -56,6 +57,7 @@ class LayerSearch {
       add(file, {name});
       return;
     }
+    if (add_steps(file, names, name)) return;
     if (names_of_pattern(names, name).empty()) {
       file.refuse_other(name);
       const std::vector<std::string_view> known(names.begin(), names.end());
@@ -73,6 +75,45 @@ class LayerSearch {
       found_.layers.push_back({&file, tensor, number.value_or(found_.layers.size()), ""});
       found_.is_stack = found_.is_stack || number;
     }
+  }
+
+  // Adds the layers of steps of decoding that are named `beginning{step}.{layer}`, or begin so
+  // without a name; "{n}.1" names the steps of one layer. Returns whether there are any.
+  bool add_steps(ResultReader& file, const std::vector<std::string>& names,
+                 const std::optional<std::string>& name) {
+    std::vector<LayerOfSteps> all = steps_of_layers(names, name);
+    if (name && all.empty()) all = steps_of_pattern(names, *name);
+    if (all.empty()) return false;
+    for (const LayerOfSteps& layer : all) {
+      std::vector<Shape> shapes;
+      for (const std::string& tensor : layer.tensors)
+        shapes.push_back(file.numbers(tensor).shape());
+      if (!rows_of_steps(shapes)) return false;
+    }
+    const std::string pattern = pattern_of_steps(beginning_of_steps(all[0].tensors[0]));
+    for (LayerOfSteps& layer : all) {
+      FiledLayer& one = found_.layers.emplace_back();
+      one.file = &file;
+      one.tensor = pattern;
+      one.number = layer.layer;
+      one.place = layer_text(layer.layer, english_);
+      one.steps = std::move(layer.tensors);
+    }
+    found_.is_stack = true;
+    return true;
+  }
+
+  // Steps whose numbers "{n}" stands for, before that of their layer.
+  static std::vector<LayerOfSteps> steps_of_pattern(const std::vector<std::string>& names,
+                                                    const std::string& name) {
+    const std::vector<NumberedName> numbered = names_of_pattern(names, name);
+    const std::size_t point = name.rfind("}.");
+    std::size_t layer = 0;
+    if (numbered.size() < 2 || point == name.npos || !parse_number(name.substr(point + 2), layer))
+      return {};
+    LayerOfSteps steps{layer, {}};
+    for (const NumberedName& step : numbered) steps.tensors.push_back(step.name);
+    return {steps};
   }
 
   // Adds the tensors whose names fit the pattern, in the order of their numbers.
@@ -134,7 +175,6 @@ class LayerSearch {
   // Adds the tensors of another program whose rows are weights.
   void find_by_values(ResultReader& file) {
     std::vector<std::string> found, tensors;
-    if (find_steps(file)) return;
     if (!file.is_document()) {
       for (const std::string& name : file.names()) {
         try {
@@ -165,6 +205,14 @@ class LayerSearch {
           translated("choose a tensor with MapRequest::name, and say what its axes "
                      "are with MapRequest::axes if it is a map"));
     }
+    if (add_steps(file, found, std::nullopt)) {
+      const std::string beginning = beginning_of_steps(found_.layers[0].steps[0]);
+      for (const std::string& name : found) {
+        if (beginning_of_steps(name) != beginning || !is_a_step(name))
+          found_.left_out.push_back(name);
+      }
+      return;
+    }
     const std::optional<std::string> pattern = pattern_of(found[0]);
     std::vector<NumberedName> stack;
     if (pattern) stack = names_of_pattern(found, *pattern);
@@ -178,44 +226,6 @@ class LayerSearch {
       add(file, {found[0]});
     } else {
       add_numbered(file, found, *pattern);
-    }
-  }
-
-  // Adds the layers of what a decoding left, each over all steps.
-  bool find_steps(ResultReader& file) {
-    const std::vector<DecodingSteps> all = decoding_steps(file);
-    for (const DecodingSteps& own : all) {
-      if (&own != &all.front()) {
-        for (const auto& step : own.tensors) {
-          found_.left_out.insert(found_.left_out.end(), step.begin(), step.end());
-        }
-        continue;
-      }
-      for (std::size_t layer = 0; layer < own.layers(); ++layer) {
-        FiledLayer& one = found_.layers.emplace_back();
-        one.file = &file;
-        one.tensor = own.tensors[0][layer];
-        one.number = layer;
-        one.place = layer_text(layer, english_);
-        for (const auto& step : own.tensors) one.steps.push_back(step[layer]);
-        one.repeats = own.repeats;
-      }
-      found_.is_stack = true;
-    }
-    if (all.empty()) return false;
-    for (const std::string& name : file.names()) {
-      const bool of_steps = std::ranges::any_of(
-          all, [&](const DecodingSteps& own) { return name.starts_with(own.prefix); });
-      if (!of_steps && has_weights(file, name)) found_.left_out.push_back(name);
-    }
-    return true;
-  }
-
-  static bool has_weights(ResultReader& file, const std::string& name) {
-    try {
-      return has_rows_of_weights(file.numbers(name));
-    } catch (const Error&) {
-      return false;  // one that cannot be read
     }
   }
 

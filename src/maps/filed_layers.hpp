@@ -37,10 +37,7 @@ struct FiledLayer {
   std::string place;                      ///< "Layer 2", if the tensor's name does not say
   std::optional<std::size_t> index = {};  ///< in the tensor's axis of layers
   std::string nodes = {};  ///< tensor of the nodes of a list of edges, whose weights the tensor is
-  /// Tensors of the steps of a decoding, of which the tensor is the first, and whether they repeat
-  /// rows.
-  std::vector<std::string> steps = {};
-  bool repeats = false;
+  std::vector<std::string> steps = {};  ///< tensors of decoding that make the map, one a step
 };
 
 /// Maps of files that belong together, before their numbers are read.

@@ -2,19 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
-#include "document/tensor_source.hpp"
 #include "maps/attention_map.hpp"
-#include "maps/decoding_steps.hpp"
 #include "maps/edge_maps.hpp"
+#include "maps/filed_steps.hpp"
 #include "maps/map_selection.hpp"
+#include "maps/part_of_map.hpp"
 #include "maps/selected_map.hpp"
 #include "result/tensor_names.hpp"
 #include "support/errors.hpp"
@@ -60,6 +59,8 @@ std::size_t heads_per_group(const ResultReader& file, const Tensor& weights) {
                                                                           : 1;
 }
 
+}  // namespace
+
 Labels read_label_file(const std::filesystem::path& path, const FileAccess& access) {
   const auto file = MappedFile::open(FileName::by_user(path), access);
   try {
@@ -69,20 +70,76 @@ Labels read_label_file(const std::filesystem::path& path, const FileAccess& acce
   }
 }
 
-// Axes with those of queries and keys, which may be left out; none stay none.
-std::vector<MapAxis> whole(std::vector<MapAxis> axes) {
-  if (axes.empty()) return axes;
-  const bool query = std::find(axes.begin(), axes.end(), MapAxis::query) != axes.end();
-  const bool key = std::find(axes.begin(), axes.end(), MapAxis::key) != axes.end();
-  if (!query && !key) axes.insert(axes.end(), {MapAxis::query, MapAxis::key});
-  std::set<MapAxis> known(axes.begin(), axes.end());
-  if (query != key || known.size() != axes.size()) {
-    throw input_error(
-        translated("these axes are not those of maps"), "MapRequest::axes",
-        translated(
-            "name each of layer, batch and head at most once, and query and key both or neither"));
+namespace {
+
+// Labels of a tensor in another shape than the file's are its own where there is one list that
+// fits.
+void keep_fitting(Labels& labels, std::size_t queries, std::size_t keys) {
+  const auto keep = [](std::vector<std::vector<std::string>>& lists, std::size_t count) {
+    if (lists.size() != 1 || lists[0].size() != count) lists.clear();
+  };
+  keep(labels.query, queries);
+  keep(labels.key, keys);
+  labels.either = false;
+}
+
+void cut_last(std::vector<std::vector<std::string>>& lists, std::size_t count) {
+  for (auto& list : lists) {
+    if (list.size() == count + 1) list.pop_back();
   }
-  return axes;
+}
+
+// A list that names the chosen positions alone as one for all of them, whose others are unnamed.
+void name_chosen(std::vector<std::string>& list, const std::vector<std::size_t>& chosen,
+                 std::size_t count, const char* prefix) {
+  if (list.size() == count || list.size() != chosen.size()) return;
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < count; ++i) all.push_back(prefix + std::to_string(i + 1));
+  for (std::size_t i = 0; i < chosen.size(); ++i) all[chosen[i]] = list[i];
+  list = std::move(all);
+}
+
+}  // namespace
+
+Labels fitting_labels(Labels labels, const MapSelection& selection, std::size_t queries,
+                      std::size_t keys) {
+  const bool by_label = selection.query.has_value() || !selection.drop.empty();
+  MapSelection ranges;  // labels choose nothing before they have their places
+  ranges.queries = selection.queries;
+  ranges.keys = selection.keys;
+  ranges.drop_first = by_label ? 0 : selection.drop_first;
+  const Positions of_queries = selected_queries(ranges, queries, {});
+  std::vector<std::size_t> chosen(of_queries.count());
+  std::iota(chosen.begin(), chosen.end(), of_queries.first);
+  const std::vector<std::size_t> of_keys = selected_keys(ranges, keys, {});
+  if (labels.either) {
+    const auto fits = [&](std::size_t count) {
+      return std::ranges::all_of(labels.query,
+                                 [&](const auto& list) { return list.size() == count; });
+    };
+    // One list names the sides whose positions or chosen positions it has.
+    if (fits(queries) || fits(keys)) return labels;
+    labels.either = false;
+    if (!fits(chosen.size())) labels.query.clear();
+    if (const auto& lists = labels.key; !lists.empty() && lists[0].size() != of_keys.size()) {
+      if (labels.query.empty()) return {lists, lists, true};  // fits neither: let it be refused
+      labels.key.clear();
+    }
+  }
+  for (auto& list : labels.query) name_chosen(list, chosen, queries, "Q_");
+  for (auto& list : labels.key) name_chosen(list, of_keys, keys, "K_");
+  return labels;
+}
+
+namespace {
+
+Labels fitted(Labels labels, std::size_t queries, std::size_t keys, const std::string& pointer,
+              const std::string& place) {
+  try {
+    return attn::fitted(std::move(labels), queries, keys, pointer);
+  } catch (const Error& error) {
+    throw error.inside(place);
+  }
 }
 
 // Seen cells of each head, of the shape of the numbers.
@@ -90,13 +147,6 @@ Tensor allowed_of_heads(const AttentionMap& map) {
   check_allowed(map);
   if (map.allowed.shape() == map.numbers.shape()) return map.allowed;
   return picked(map.allowed, std::vector<std::size_t>(map.numbers.shape()[1]), 1);
-}
-
-std::string sizes_text(const Shape& sizes) {
-  std::string text;
-  for (const std::size_t size : sizes)
-    text += (text.empty() ? "" : ",") + (size == 0 ? "-1" : std::to_string(size));
-  return text;
 }
 
 std::string axes_text(const std::vector<MapAxis>& axes) {
@@ -125,7 +175,7 @@ FiledMaps::FiledMaps(MapFiles files, MapRequest request, MapContents contents, b
     : files_(std::move(files)),
       request_(std::move(request)),
       contents_(contents),
-      axes_(whole(request_.axes)),
+      axes_(whole_axes(request_.axes)),
       found_(layers_in(files_, request_.name, contents, english)) {
   if (has_axis(MapAxis::layer)) take_axis_apart(english);
 }
@@ -146,38 +196,71 @@ bool FiledMaps::has_axis(MapAxis axis) const {
   return std::find(axes_.begin(), axes_.end(), axis) != axes_.end();
 }
 
-// The tensor with the sizes that are asked for.
-Tensor FiledMaps::reshaped(const Tensor& tensor) const {
-  if (request_.reshape.empty() || !tensor) return tensor;
-  Shape shape = request_.reshape;
-  const auto left = std::find(shape.begin(), shape.end(), std::size_t{0});
-  std::size_t known = 1;
-  for (const std::size_t size : shape) known *= size == 0 ? 1 : size;
-  if (left != shape.end() && tensor.size() % known == 0) *left = tensor.size() / known;
-  if (left != shape.end() ? *left == 0 : known != tensor.size()) {
-    throw input_error(
-        translated("the tensor {1} has {2} elements, which do not make the sizes {3}",
-                   text(tensor.shape()), tensor.size(), sizes_text(request_.reshape)),
-        "MapRequest::reshape",
-        translated("give sizes whose product is {1}; -1 is the one that is left", tensor.size()));
+// The map over all steps of decoding, one below the other.
+Tensor FiledMaps::of_steps(const FiledLayer& layer) {
+  if (read_.file == layer.file && read_.name == layer.steps[0]) return read_.tensor;
+  std::vector<Tensor> steps;
+  for (const std::string& name : layer.steps) steps.push_back(layer.file->numbers(name));
+  const std::string beams = "beam_indices";
+  const bool chosen = std::ranges::count(layer.file->names(), beams) > 0;
+  StitchedSteps all = stitched(std::move(steps), chosen ? layer.file->numbers(beams) : Tensor(),
+                               layer.file->access().limits, layer.file->name());
+  read_ = {layer.file,
+           layer.steps[0],
+           taken_tensor(all.numbers, request_),
+           {},
+           taken_tensor(all.allowed, request_),
+           std::move(all.shapes)};
+  return read_.tensor;
+}
+
+// Rows and columns of maps [B,H,Lq,Lk] from the first column on.
+Tensor block_of(const Tensor& maps, std::size_t row, std::size_t rows, std::size_t columns) {
+  if (!maps) return maps;
+  std::vector<std::size_t> of_rows(rows), of_columns(columns);
+  std::iota(of_rows.begin(), of_rows.end(), row);
+  std::iota(of_columns.begin(), of_columns.end(), std::size_t{0});
+  return picked(picked(maps, of_rows, 2), of_columns, 3);
+}
+
+std::vector<AttentionMap> FiledMaps::steps() {
+  const std::vector<FiledLayer> layers = wanted();
+  if (layers[0].steps.empty()) return {};
+  const AttentionMap whole = one();
+  if (!axes_.empty() || request_.changes_shape() || takes_together()) return {whole};
+  const MapChoice any;
+  const SelectedMap checked(whole, any);
+  std::vector<AttentionMap> steps;
+  const auto shorten = [](std::vector<std::vector<std::string>>& lists, std::size_t first,
+                          std::size_t count) {
+    for (auto& list : lists) {
+      const auto start = list.begin() + static_cast<std::ptrdiff_t>(first);
+      list = std::vector<std::string>(start, start + static_cast<std::ptrdiff_t>(count));
+    }
+  };
+  std::size_t row = 0;
+  for (const Shape& shape : read_.steps) {
+    AttentionMap& step = steps.emplace_back(whole);
+    step.numbers = block_of(whole.numbers, row, shape[2], shape[3]);
+    step.allowed = block_of(whole.allowed, row, shape[2], shape[3]);
+    shorten(step.labels.query, row, shape[2]);
+    shorten(step.labels.key, 0, shape[3]);
+    row += shape[2];
   }
-  return tensor.reshaped(shape);
+  return steps;
 }
 
 Tensor FiledMaps::numbers(const FiledLayer& layer) {
+  if (!layer.steps.empty()) return of_steps(layer);
   if (read_.file == layer.file && read_.name == layer.tensor) return read_.tensor;
   Tensor tensor = !layer.nodes.empty() ? map_of_edges(*layer.file, {layer.nodes, layer.tensor})
                                        : layer.file->numbers(layer.tensor);
-  if (!layer.steps.empty()) {
-    JoinedSteps joined = joined_steps(*layer.file, layer.steps, layer.repeats);
-    tensor = joined.numbers;
-    there_ = joined.there;
-  }
   if (const auto only = layer.file->only_name(); only && !tensor) {
     tensor = layer.file->numbers(*only);
   }
-  tensor = reshaped(tensor);
-  read_ = {layer.file, layer.tensor, tensor};
+  const Shape in_file = tensor ? tensor.shape() : Shape();
+  tensor = taken_tensor(tensor, request_);
+  read_ = {layer.file, layer.tensor, tensor, in_file, {}, {}};
   return tensor;
 }
 
@@ -191,17 +274,7 @@ Tensor FiledMaps::arranged(const Tensor& tensor, const FiledLayer& layer) const 
                       "MapRequest::axes",
                       translated("name the axes of the tensor, from the first on"));
   }
-  Shape order;
-  for (const auto& [name, axis] : map_axes()) {
-    const auto at = std::find(axes_.begin(), axes_.end(), axis);
-    if (at != axes_.end()) order.push_back(static_cast<std::size_t>(at - axes_.begin()));
-  }
-  Tensor usual = tensor;
-  if (!std::is_sorted(order.begin(), order.end())) {
-    TensorView view;
-    view.axes = order;
-    usual = viewed(tensor, view, "");
-  }
+  const Tensor usual = in_usual_order(tensor, axes_);
   if (!layer.index) return usual;
   const Shape rest(usual.shape().begin() + 1, usual.shape().end());
   return part_of(usual, *layer.index * element_count(rest), rest);
@@ -220,24 +293,26 @@ TensorMeaning FiledMaps::meaning_of_numbers(const AttentionMap& map,
   return axes_.empty() ? by_name : TensorMeaning::other_map;
 }
 
-Labels FiledMaps::labels_of(const AttentionMap& map, ResultReader& file) const {
-  Labels labels = request_.reshape.empty() ? file.labels(map.tensor) : Labels();
-  std::string pointer = "/labels", place = file.name();
-  if (request_.labels) {
-    labels = read_label_file(*request_.labels, files_[0]->access());
-    pointer = "";
-    place = request_.labels->string();
+Labels FiledMaps::labels_of(const AttentionMap& map, ResultReader& file, bool of_steps) const {
+  const bool sized = map.is_map() && map.numbers && map.numbers.rank() >= 2;
+  const Shape shape = sized ? map.numbers.shape() : Shape{0, 0};
+  const std::size_t queries = shape[shape.size() - 2], keys = shape.back();
+  if (!request_.labels) {
+    Labels labels = file.labels(map.tensor);
+    if (sized && labels.query.empty() && labels.key.empty())
+      return file.own_labels(map.tensor, queries, keys);
+    if (request_.changes_shape()) keep_fitting(labels, queries, keys);
+    return sized ? fitted(std::move(labels), queries, keys, "/labels", file.name()) : labels;
   }
-  if (!map.is_map() || !map.numbers || map.numbers.rank() < 2) return labels;
-  const Shape& shape = map.numbers.shape();
-  if (!request_.labels && labels.query.empty() && labels.key.empty()) {
-    return file.own_labels(map.tensor, shape[shape.size() - 2], shape.back());
+  Labels labels = read_label_file(*request_.labels, files_[0]->access());
+  if (!sized) return labels;
+  // The last token of a text that was generated is no query, and in self-attention no key.
+  if (of_steps) {
+    cut_last(labels.query, queries);
+    if (queries == keys || !labels.either) cut_last(labels.key, keys);
   }
-  try {
-    return fitted(std::move(labels), shape[shape.size() - 2], shape.back(), pointer);
-  } catch (const Error& error) {
-    throw error.inside(place);
-  }
+  return fitted(fitting_labels(std::move(labels), request_.selection, queries, keys), queries, keys,
+                "", request_.labels->string());
 }
 
 AttentionMap FiledMaps::read(const FiledLayer& layer) {
@@ -254,36 +329,39 @@ AttentionMap FiledMaps::read(const FiledLayer& layer) {
   map.numbers = arranged(numbers(layer), layer);
   const bool of_edges = !layer.nodes.empty() && map.numbers.rank() == 3;
   map.heads_only = of_edges || (has_axis(MapAxis::head) && !has_axis(MapAxis::batch));
-  map.meaning = layer.steps.empty() ? meaning_of_numbers(map, file) : TensorMeaning::weights;
+  map.meaning = layer.steps.empty()                ? meaning_of_numbers(map, file)
+                : has_rows_of_weights(map.numbers) ? TensorMeaning::weights
+                                                   : TensorMeaning::other_map;
   if (!layer.nodes.empty() && !map.holds_weights()) map.meaning = TensorMeaning::other_map;
   const std::string prefix = prefix_of(tensor);
+  if (!layer.steps.empty()) map.allowed = arranged(read_.allowed, layer);
   if (shows_mask(tensor)) {
     Tensor allowed = file.booleans(allowed_of(tensor));
-    if (!request_.reshape.empty()) {
-      const bool fits = allowed && map.numbers && allowed.size() == map.numbers.size();
-      allowed = fits ? reshaped(allowed) : Tensor();
+    if (request_.changes_shape() || !axes_.empty()) {
+      if (read_.in_file.size() == 4) allowed = for_each_head(allowed, read_.in_file[1]);
+      if (allowed && allowed.shape() != read_.in_file && !read_.in_file.empty()) allowed = {};
+      allowed = taken_tensor(allowed, request_);
     }
-    if (axes_.empty() || (allowed && allowed.rank() == axes_.size())) {
+    if (axes_.empty() || (allowed && allowed.rank() == axes_.size()))
       map.allowed = arranged(allowed, layer);
-    }
     if (map.numbers && map.numbers.rank() == 4) {
       map.allowed = for_each_head(map.allowed, map.numbers.shape()[1]);
     }
-    if (!map.allowed && axes_.empty() && request_.reshape.empty() && map.numbers) {
+    if (!map.allowed && axes_.empty() && !request_.changes_shape() && map.numbers) {
       map.allowed = file.seen(prefix, map.numbers.shape());
     }
   }
-  if (!layer.steps.empty() && axes_.empty() && request_.reshape.empty()) {
-    map.allowed = for_each_head(there_, map.numbers.shape()[1]);
-  }
   if (contents_ == MapContents::stages) {
-    map.scores = arranged(file.numbers(prefix + "scores"), layer);
-    map.capped = arranged(file.numbers(prefix + "capped"), layer);
-    map.masked = arranged(file.numbers(prefix + "masked"), layer);
+    const auto stage = [&](const char* name) {
+      return arranged(taken_tensor(file.numbers(prefix + name), request_), layer);
+    };
+    map.scores = stage("scores");
+    map.capped = stage("capped");
+    map.masked = stage("masked");
   }
-  map.labels = labels_of(map, file);
+  map.labels = labels_of(map, file, !layer.steps.empty());
   map.title = file.title();
-  if (request_.reshape.empty()) map.heads_per_group = heads_per_group(file, map.numbers);
+  if (!request_.changes_shape()) map.heads_per_group = heads_per_group(file, map.numbers);
   return map;
 }
 
@@ -375,6 +453,14 @@ AttentionMap FiledMaps::one() {
   return read(layers[0]);
 }
 
+std::optional<std::string> FiledMaps::others_of_one() const {
+  const MapSelection& selection = request_.selection;
+  if (selection.layers || takes_together() || found_.layers.size() < 2) return std::nullopt;
+  return translated(
+      "this is layer {1} of {2}: MapSelection::layers {3} shows another, mean all of them together",
+      found_.layers[0].number, found_.layers.size(), found_.layers[1].number);
+}
+
 std::vector<FiledMaps> all_stacks(const MapFiles& files, const MapRequest& request,
                                   MapContents contents) {
   std::vector<FiledMaps> stacks;
@@ -392,7 +478,17 @@ std::vector<FiledMaps> all_stacks(const MapFiles& files, const MapRequest& reque
     MapRequest rest = request;
     std::string name = pattern_of(others[0]).value_or(others[0]);
     std::vector<NumberedName> numbered = names_of_pattern(others, name);
-    if (numbered.size() < 2 || files[0]->holds_sentences()) {
+    const std::string steps = pattern_of_steps(beginning_of_steps(others[0]));
+    const bool of_steps = is_a_step(others[0]) && !steps_of_layers(others, steps).empty();
+    if (of_steps) {
+      name = steps;
+      numbered.clear();
+      for (const std::string& other : others) {
+        if (is_a_step(other) && pattern_of_steps(beginning_of_steps(other)) == steps)
+          numbered.push_back({other, 0});
+      }
+    }
+    if (!of_steps && (numbered.size() < 2 || files[0]->holds_sentences())) {
       name = others[0];
       numbered = {{name, 0}};
     }
@@ -431,14 +527,21 @@ void each_of(std::vector<FiledMaps>& stacks, const std::function<void(AttentionM
   for (const Place& place : places) take(place.stack->read(place.layers));
 }
 
-bool is_samples_of_one_head(const AttentionMap& map) {
-  return map.numbers.rank() == 3 && !map.heads_only;
-}
-
-std::string samples_of_one_head_warning() {
+std::optional<std::string> guessed_axes(const AttentionMap& map, const MapRequest& request) {
+  if (map.of_result || !request.axes.empty() || request.changes_shape() || !map.numbers)
+    return std::nullopt;
+  const Shape& shape = map.numbers.shape();
+  const bool several = shape.size() > 2 && shape[0] > 1;
+  if (!several || !map.is_map() || map.labels.query.size() > 1) return std::nullopt;
+  if (shape.size() == 3) {
+    return translated(
+        "a tensor of three axes is taken as samples of one head each, [samples,queries,keys]: say "
+        "with MapRequest::axes head that they are heads");
+  }
+  if (map.layer) return std::nullopt;
   return translated(
-      "a tensor of three axes is taken as samples of one head each, [samples,queries,keys]: "
-      "reshape it to [1,heads,queries,keys] if they are heads");
+      "a tensor of four axes is taken as [samples,heads,queries,keys]: say with MapRequest::axes "
+      "layer,head that the first are layers");
 }
 
 }  // namespace attn

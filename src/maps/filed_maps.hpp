@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,13 @@ class FiledMaps {
   /// Throws Error(input) naming the field if several are.
   AttentionMap one();
 
+  /// The steps of decoding of the layer that one() hands over, each with its own keys; none where
+  /// it is no map of steps.
+  std::vector<AttentionMap> steps();
+
+  /// The warning that one() hands over one of several layers, which the request does not choose.
+  std::optional<std::string> others_of_one() const;
+
   /// Number of layers, wanted or not.
   std::size_t layers() const noexcept { return found_.layers.size(); }
 
@@ -57,10 +65,10 @@ class FiledMaps {
   }
   void take_axis_apart(bool english);
   Tensor numbers(const FiledLayer& layer);
-  Tensor reshaped(const Tensor& tensor) const;
+  Tensor of_steps(const FiledLayer& layer);
   Tensor arranged(const Tensor& tensor, const FiledLayer& layer) const;
   TensorMeaning meaning_of_numbers(const AttentionMap& map, const ResultReader& file) const;
-  Labels labels_of(const AttentionMap& map, ResultReader& file) const;
+  Labels labels_of(const AttentionMap& map, ResultReader& file, bool of_steps) const;
   bool takes_together() const {
     return request_.selection.layers_together != MapSelection::Layers::each;
   }
@@ -79,9 +87,19 @@ class FiledMaps {
     const ResultReader* file = nullptr;
     std::string name;
     Tensor tensor;
+    Shape in_file;
+    Tensor allowed;            ///< of steps of decoding
+    std::vector<Shape> steps;  ///< their shapes
   } read_;
-  Tensor there_;  ///< keys of the joined steps that were read last
 };
+
+/// The labels in a file that the user names. Throws Error(file) or Error(input) naming it.
+/// Labels of all positions of a map: the lists name these, or those alone that the selection
+/// leaves. One list for both sides names those of its length. Lists that fit neither are refused
+/// later.
+Labels fitting_labels(Labels labels, const MapSelection& selection, std::size_t queries,
+                      std::size_t keys);
+Labels read_label_file(const std::filesystem::path& path, const FileAccess& access);
 
 /// All stacks of the files: that of FiledMaps and, each as a stack of its own, the maps that it
 /// leaves out. A tensor of five axes that are not named is a stack [layers,B,H,Lq,Lk]. Throws as
@@ -90,8 +108,8 @@ std::vector<FiledMaps> all_stacks(const MapFiles& files, const MapRequest& reque
                                   MapContents contents);
 void each_of(std::vector<FiledMaps>& stacks, const std::function<void(AttentionMap map)>& take);
 
-/// Whether three axes are taken as [samples,queries,keys], and the warning that they may be heads.
-bool is_samples_of_one_head(const AttentionMap& map);
-std::string samples_of_one_head_warning();
+/// The warning that the axes before queries and keys may be others than those that they are taken
+/// for; nothing where a result, labels or the request says what they are.
+std::optional<std::string> guessed_axes(const AttentionMap& map, const MapRequest& request);
 
 }  // namespace attn

@@ -54,14 +54,32 @@ std::set<std::size_t> dropped_keys(const MapSelection& selection, std::size_t co
   return dropped;
 }
 
+// "2, 4 and 7"
+std::string listed_numbers(const std::vector<std::size_t>& numbers) {
+  std::string list;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (i > 0) list += i + 1 < numbers.size() ? translated(", ") : translated(" and ");
+    list += std::to_string(numbers[i]);
+  }
+  return list;
+}
+
 // Position of a query that is named by its label, as in the file or as pictures show it, or by its
 // position.
 std::size_t named_query(const std::string& query, std::size_t count,
                         const std::vector<std::string>& labels) {
   const auto readable = readable_tokens(labels, token_spelling({&labels}), false);
+  std::vector<std::size_t> named;
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (labels[i] == query || readable[i] == query) return i;
+    if (labels[i] == query || readable[i] == query) named.push_back(i);
   }
+  if (named.size() > 1) {
+    throw input_error(translated("{1} queries are called \"{2}\": {3}", named.size(), query,
+                                 listed_numbers(named)),
+                      "MapSelection::query",
+                      translated("give the position of one of them, such as {1}", named[1]));
+  }
+  if (named.size() == 1) return named[0];
   std::size_t position = 0;
   const bool number = parse_number(query, position);
   if (number && position < count) return position;
@@ -140,14 +158,20 @@ std::vector<std::size_t> numbers_in(const std::optional<std::vector<PositionRang
 
 std::string numbers_text(const std::vector<std::size_t>& numbers, std::size_t count,
                          NumberedThing thing, std::size_t first_number) {
-  const bool heads = thing == NumberedThing::head;
+  const auto words = [thing](std::string of_samples, std::string of_heads, std::string of_layers) {
+    return thing == NumberedThing::sample ? of_samples
+           : thing == NumberedThing::head ? of_heads
+                                          : of_layers;
+  };
   if (numbers.size() == count) {
-    return heads ? translated_count(count, "{1} Head", "{1} Heads")
-                 : translated_count(count, "{1} Layer", "{1} Layers");
+    return words(translated_count(count, "{1} Sample", "{1} Samples"),
+                 translated_count(count, "{1} Head", "{1} Heads"),
+                 translated_count(count, "{1} Layer", "{1} Layers"));
   }
   if (numbers.size() == 1) {
-    return heads ? translated("Head {1}", numbers[0] + first_number)
-                 : translated("Layer {1}", numbers[0] + first_number);
+    const std::size_t number = numbers[0] + first_number;
+    return words(translated("Sample {1}", number), translated("Head {1}", number),
+                 translated("Layer {1}", number));
   }
   bool follow = numbers.size() > 2;
   for (std::size_t i = 1; i < numbers.size(); ++i) {
@@ -155,20 +179,23 @@ std::string numbers_text(const std::vector<std::size_t>& numbers, std::size_t co
   }
   if (follow) {
     const std::size_t first = numbers.front() + first_number, last = numbers.back() + first_number;
-    return heads ? translated("Heads {1} to {2}", first, last)
-                 : translated("Layers {1} to {2}", first, last);
+    return words(translated("Samples {1} to {2}", first, last),
+                 translated("Heads {1} to {2}", first, last),
+                 translated("Layers {1} to {2}", first, last));
   }
-  std::string list;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (i > 0) list += i + 1 < numbers.size() ? translated(", ") : translated(" and ");
-    list += std::to_string(numbers[i] + first_number);
-  }
-  return heads ? translated("Heads {1}", list) : translated("Layers {1}", list);
+  std::vector<std::size_t> shown = numbers;
+  for (std::size_t& number : shown) number += first_number;
+  const std::string list = listed_numbers(shown);
+  return words(translated("Samples {1}", list), translated("Heads {1}", list),
+               translated("Layers {1}", list));
 }
 
 bool heads_together(const MapSelection& selection) {
-  return selection.heads == MapSelection::Heads::mean ||
-         selection.heads == MapSelection::Heads::max;
+  return MapSelection::together(selection.heads);
+}
+
+bool samples_together(const MapSelection& selection) {
+  return MapSelection::together(selection.samples);
 }
 
 std::vector<std::string> part_of(const std::vector<std::string>& labels,
@@ -190,8 +217,8 @@ std::vector<std::string> key_labels(const std::vector<std::string>& labels,
 }
 
 bool MapSelection::plain() const {
-  return !heads_together(*this) && !queries && !query && !keys && drop_first == 0 && drop.empty() &&
-         !renormalize && !merge_pieces;
+  return !together(heads) && !together(samples) && !queries && !query && !keys && drop_first == 0 &&
+         drop.empty() && !renormalize && !merge_pieces;
 }
 
 Positions selected_queries(const MapSelection& selection, std::size_t count,

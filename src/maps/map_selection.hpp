@@ -26,7 +26,7 @@ std::vector<std::size_t> numbers_in(const std::optional<std::vector<PositionRang
                                     std::size_t count, const std::string& field, const char* noun,
                                     const char* nouns);
 
-enum class NumberedThing { head, layer };
+enum class NumberedThing { sample, head, layer };
 
 /// "Head 3", "Heads 1 to 6", "Heads 1, 6 and 12" of numbers from 0, or of all "12 Heads".
 std::string numbers_text(const std::vector<std::size_t>& numbers, std::size_t count,
@@ -34,6 +34,8 @@ std::string numbers_text(const std::vector<std::size_t>& numbers, std::size_t co
 
 /// Whether the selection makes one matrix of all heads.
 bool heads_together(const MapSelection& selection);
+/// Whether it makes one matrix of all samples.
+bool samples_together(const MapSelection& selection);
 
 /// Chosen positions among `count` queries, whose labels are given, or none. Throws Error(input)
 /// naming the field.

@@ -7,12 +7,23 @@
 #include "attn/error.hpp"
 
 #include "maps/attention_map.hpp"
+#include "maps/map_selection.hpp"
 #include "result/result_reader.hpp"
 #include "result/tensor_names.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
+
+void refuse_choice_of_files(const MapRequest& maps) {
+  refuse_for_document(!maps.axes.empty(), "MapRequest::axes");
+  refuse_for_document(maps.slice.has_value(), "MapRequest::slice");
+  refuse_for_document(!maps.reshape.empty(), "MapRequest::reshape");
+  refuse_for_document(maps.labels.has_value(), "MapRequest::labels");
+  refuse_for_document(maps.selection.layers_together != MapSelection::Layers::each,
+                      "MapSelection::layers");
+}
+
 namespace {
 
 void refuse_choice(const MapRequest& maps) {
@@ -21,10 +32,18 @@ void refuse_choice(const MapRequest& maps) {
                 "MapRequest::others", translated("give one document"));
   }
   refuse_for_document(maps.name.has_value(), "MapRequest::name");
-  refuse_for_document(!maps.axes.empty(), "MapRequest::axes");
-  refuse_for_document(maps.labels.has_value(), "MapRequest::labels");
-  refuse_for_document(maps.selection.layers_together != MapSelection::Layers::each,
-                      "MapSelection::layers");
+  refuse_choice_of_files(maps);
+  const MapSelection& selection = maps.selection;
+  refuse_for_document(selection.queries.has_value(), "MapSelection::queries");
+  refuse_for_document(selection.query.has_value(), "MapSelection::query");
+  refuse_for_document(selection.keys.has_value(), "MapSelection::keys");
+  refuse_for_document(selection.drop_first > 0, "MapSelection::drop_first");
+  refuse_for_document(!selection.drop.empty(), "MapSelection::drop");
+  refuse_for_document(selection.renormalize, "MapSelection::renormalize");
+  refuse_for_document(selection.merge_pieces, "MapSelection::merge_pieces");
+  refuse_for_document(selection.hide_mask, "MapSelection::hide_mask");
+  refuse_for_document(samples_together(selection), "MapSelection::chosen_samples");
+  refuse_for_document(heads_together(selection), "MapSelection::chosen_heads");
 }
 
 bool holds_rows_of_weights(ResultReader& file, const std::string& tensor) {
@@ -46,7 +65,7 @@ bool is_computed(const DocumentOptions& options, const MapRequest& maps, ResultR
   };
   if (std::any_of(names.begin(), names.end(), is_weights)) return false;
   if (!options.attention.empty()) return true;
-  const bool chooses = maps.name || !maps.axes.empty();
+  const bool chooses = maps.name || !maps.axes.empty() || maps.changes_shape();
   return !chooses && !file.holds_foreign_tensors() &&
          std::none_of(names.begin(), names.end(),
                       [&](const std::string& name) { return holds_rows_of_weights(file, name); });

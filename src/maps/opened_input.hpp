@@ -19,6 +19,9 @@ using OpenedInput = std::variant<Document, MapFiles>;
 /// Error(file), Error(input), or Error(usage) if `maps` chooses something for a document.
 OpenedInput open_input(const DocumentOptions& options, const MapRequest& maps);
 
+/// Throws Error(usage) naming the field of a request that says how tensors of files are taken.
+void refuse_choice_of_files(const MapRequest& maps);
+
 /// Throws Error(usage) naming the field of a MapRequest if it is `given` for a document.
 void refuse_for_document(bool given, const char* field);
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -50,34 +51,67 @@ struct Shown {
   std::vector<std::uint8_t> allowed;  // empty = unknown
 };
 
-// Mean or largest of the heads. A cell is allowed if any head allows it.
-Shown of_heads(const SelectedMap& selected, std::size_t sample,
-               const std::vector<std::size_t>& heads) {
+// Adds a number of another map to the sum or the largest of several. A NaN in any of them is shown.
+double joined(double all, double other, bool largest) {
+  if (!largest) return all + other;
+  return other > all || std::isnan(other) ? other : all;
+}
+
+// Adds a matrix to those that are taken together. A cell is allowed if any of them allows it.
+void join(Shown& all, const Shown& other, bool largest) {
+  if (all.weights.empty()) {
+    all = other;
+    return;
+  }
+  for (std::size_t i = 0; i < all.weights.size(); ++i)
+    all.weights[i] = joined(all.weights[i], other.weights[i], largest);
+  for (std::size_t i = 0; i < all.allowed.size(); ++i) all.allowed[i] |= other.allowed[i];
+}
+
+void divide(Shown& sums, std::size_t count) {
+  for (double& weight : sums.weights) weight /= static_cast<double>(count);
+}
+
+Shown of_head(const SelectedMap& selected, std::size_t sample, std::size_t head) {
   Shown shown{selected.numbers.queries(), selected.numbers.keys(), {}, {}};
-  const bool largest = selected.choice.selection.heads == MapSelection::Heads::max;
-  for (const std::size_t head : heads) {
-    const Tensor matrix = selected.numbers.matrix(sample, head).converted(DType::float64);
-    const auto values = matrix.values<double>();
-    if (head == heads[0]) {
-      shown.weights.assign(values.begin(), values.end());
-    } else {
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        double& weight = shown.weights[i];
-        // A NaN in any head is shown.
-        weight = !largest ? weight + values[i]
-                          : (values[i] > weight || std::isnan(values[i]) ? values[i] : weight);
-      }
-    }
-    if (!selected.allowed || selected.choice.selection.hide_mask) continue;
-    const Tensor mask = selected.allowed->matrix(sample, head).converted(DType::boolean);
-    const auto allowed = mask.values<std::uint8_t>();
-    shown.allowed.resize(allowed.size());
-    for (std::size_t i = 0; i < allowed.size(); ++i) shown.allowed[i] |= allowed[i];
-  }
-  if (!largest) {
-    for (double& weight : shown.weights) weight /= static_cast<double>(heads.size());
-  }
+  const Tensor matrix = selected.numbers.matrix(sample, head).converted(DType::float64);
+  shown.weights.assign(matrix.values<double>().begin(), matrix.values<double>().end());
+  if (!selected.allowed || selected.choice.selection.hide_mask) return shown;
+  const Tensor mask = selected.allowed->matrix(sample, head).converted(DType::boolean);
+  shown.allowed.assign(mask.values<std::uint8_t>().begin(), mask.values<std::uint8_t>().end());
   return shown;
+}
+
+// The matrix of a sample and a head or, where the choice says so, the mean or the largest of
+// several heads, then of several samples.
+Shown of_maps(const SelectedMap& selected, std::size_t sample, std::size_t head) {
+  const MapSelection& selection = selected.choice.selection;
+  const bool of_samples = samples_together(selection), of_heads = heads_together(selection);
+  const auto samples = of_samples ? drawn_samples(selected) : std::vector{sample};
+  const auto heads = of_heads ? drawn_heads(selected) : std::vector{head};
+  Shown all;
+  for (const std::size_t own : samples) {
+    Shown one;
+    for (const std::size_t of : heads)
+      join(one, of_head(selected, own, of), selection.heads == MapSelection::Shown::max);
+    if (selection.heads == MapSelection::Shown::mean) divide(one, heads.size());
+    join(all, one, selection.samples == MapSelection::Shown::max);
+  }
+  if (selection.samples == MapSelection::Shown::mean) divide(all, samples.size());
+  return all;
+}
+
+// Labels of a sample; of several samples together those that all of them have.
+std::vector<std::string> labels_of(const SelectedMap& selected,
+                                   const std::vector<std::vector<std::string>>& lists,
+                                   std::size_t sample) {
+  if (!samples_together(selected.choice.selection)) return Labels::of_sample(lists, sample);
+  const std::vector<std::size_t> samples = drawn_samples(selected);
+  std::vector<std::string> labels = Labels::of_sample(lists, samples[0]);
+  for (const std::size_t other : samples) {
+    if (Labels::of_sample(lists, other) != labels) return {};
+  }
+  return labels;
 }
 
 Shown part_of(const Shown& whole, const Positions& queries, const std::vector<std::size_t>& keys) {
@@ -130,6 +164,23 @@ void keep_words(std::vector<std::string>& labels, const std::vector<Word>& words
   for (const Word& word : words) labels.push_back(word.text);
 }
 
+// "Head 3", "12 Heads" or "Mean of Heads 1 to 6"; likewise of samples.
+std::string axis_text(const SelectedMap& selected, NumberedThing thing, std::size_t number) {
+  const bool samples = thing == NumberedThing::sample;
+  const MapSelection& selection = selected.choice.selection;
+  const std::size_t count = samples ? selected.numbers.samples() : selected.numbers.heads();
+  const auto text = [&](const std::vector<std::size_t>& numbers, std::size_t all) {
+    return numbers_text(numbers, all, thing, selected.map.first_number());
+  };
+  const MapSelection::Shown shown = samples ? selection.samples : selection.heads;
+  if (shown == MapSelection::Shown::one)
+    return text({number}, std::numeric_limits<std::size_t>::max());
+  const std::string all = text(samples ? drawn_samples(selected) : drawn_heads(selected), count);
+  return shown == MapSelection::Shown::mean  ? translated("Mean of {1}", all)
+         : shown == MapSelection::Shown::max ? translated("Largest of {1}", all)
+                                             : all;
+}
+
 // "(Layer 2, Sample 1, Head 1, without the First Key, Renormalised)".
 std::string place_text(const SelectedMap& selected, std::size_t sample, std::size_t head) {
   const MapSelection& selection = selected.choice.selection;
@@ -137,24 +188,9 @@ std::string place_text(const SelectedMap& selected, std::size_t sample, std::siz
   std::string place = selected.where.empty() ? "" : selected.where + between;
   // The one sample of a model goes without saying.
   const std::size_t first = selected.map.first_number();
-  if (first > 0 || selected.numbers.samples() > 1) {
-    place += translated("Sample {1}", sample + first) + between;
-  }
-  const std::string heads = heads_text(selected);
-  switch (selection.heads) {
-    case MapSelection::Heads::mean:
-      place += translated("Mean of {1}", heads);
-      break;
-    case MapSelection::Heads::max:
-      place += translated("Largest of {1}", heads);
-      break;
-    case MapSelection::Heads::all:
-      place += heads;
-      break;
-    case MapSelection::Heads::one:
-      place += translated("Head {1}", head + selected.map.first_number());
-      break;
-  }
+  if (first > 0 || selected.numbers.samples() > 1)
+    place += axis_text(selected, NumberedThing::sample, sample) + between;
+  place += axis_text(selected, NumberedThing::head, head);
   if (const std::string keys = keys_text(selection); !keys.empty()) place += between + keys;
   return translated("({1})", place);
 }
@@ -186,10 +222,10 @@ std::vector<std::string> counted(std::size_t first, std::size_t count) {
 }
 
 // Matrix of a tensor whose rows are positions and whose columns are dimensions.
-Heatmap heatmap_of_positions(const SelectedMap& selected, std::size_t head) {
+Heatmap heatmap_of_positions(const SelectedMap& selected, const MapPlace& place) {
   const AttentionMap& map = selected.map;
   const MapSelection& selection = selected.choice.selection;
-  const std::size_t sample = selected.choice.sample;
+  const auto& [sample, head, title] = place;
   if (selection.merge_pieces || selection.renormalize || selection.drop_first > 0 ||
       !selection.drop.empty()) {
     throw input_error(
@@ -202,7 +238,7 @@ Heatmap heatmap_of_positions(const SelectedMap& selected, std::size_t head) {
   unlabelled.labels = {};
   Heatmap heatmap = selected_heatmap(SelectedMap(unlabelled, selected.choice), sample, head);
   const Shape& shape = heatmap.weights.shape();
-  const std::vector<std::string> labels = Labels::of_sample(map.labels.query, sample);
+  const std::vector<std::string> labels = labels_of(selected, map.labels.query, sample);
   if (labels.size() == selected.numbers.queries()) {
     const auto start = labels.begin() + static_cast<std::ptrdiff_t>(heatmap.first_query);
     heatmap.query_labels.assign(start, start + static_cast<std::ptrdiff_t>(shape[0]));
@@ -212,11 +248,12 @@ Heatmap heatmap_of_positions(const SelectedMap& selected, std::size_t head) {
   heatmap.key_labels = counted(heatmap.first_key, shape[1]);
   heatmap.title = map.tensor;
   heatmap.of_positions = heatmap.any_numbers = true;
-  if (selected.numbers.heads() > 1) {
+  if (!title.empty()) {
+    heatmap.title = title;
+  } else if (selected.numbers.heads() > 1) {
     heatmap.title += " " + place_text(selected, sample, head);
   } else if (selected.numbers.samples() > 1) {
-    heatmap.title +=
-        " " + translated("({1})", translated("Sample {1}", sample + map.first_number()));
+    heatmap.title += " " + translated("({1})", axis_text(selected, NumberedThing::sample, sample));
   }
   return heatmap;
 }
@@ -226,16 +263,6 @@ Heatmap heatmap_of_positions(const SelectedMap& selected, std::size_t head) {
 bool holds_weights(const AttentionMap& map, const Tensor& matrix) {
   return map.holds_weights() &&
          (map.of_result || map.tensor.ends_with("pooled_weights") || has_rows_of_weights(matrix));
-}
-
-// Heads of the chosen sample side by side.
-std::vector<Heatmap> selected_heads(const SelectedMap& selected) {
-  std::vector<Heatmap> heads;
-  for (const std::size_t head : drawn_heads(selected)) {
-    heads.push_back(selected_heatmap(selected, selected.choice.sample, head));
-    heads.back().title = translated("Head {1}", head + selected.map.first_number());
-  }
-  return heads;
 }
 
 }  // namespace
@@ -248,22 +275,51 @@ SelectedMap::SelectedMap(const AttentionMap& of, const MapChoice& chosen)
 
 Heatmap heatmap_of(const SelectedMap& selected) {
   const AttentionMap& map = selected.map;
-  if (!map.is_map()) return heatmap_of_positions(selected, selected.choice.head);
+  if (!map.is_map())
+    return heatmap_of_positions(selected, {selected.choice.sample, selected.choice.head, ""});
   Heatmap heatmap = selected_heatmap(selected);
   if (!map.cells.empty()) heatmap.title += "\n" + map.cells;
   return heatmap;
 }
 
-std::vector<Heatmap> heads_of(const SelectedMap& selected) {
-  if (selected.choice.selection.heads != MapSelection::Heads::all) return {heatmap_of(selected)};
-  if (selected.map.is_map()) return selected_heads(selected);
-  std::vector<Heatmap> heads;
-  for (const std::size_t head : drawn_heads(selected)) {
-    heads.push_back(heatmap_of_positions(selected, head));
-    if (selected.numbers.heads() > 1)
-      heads.back().title = translated("Head {1}", head + selected.map.first_number());
+bool side_by_side(const MapSelection& selection) {
+  return selection.heads == MapSelection::Shown::all ||
+         selection.samples == MapSelection::Shown::all;
+}
+
+std::vector<MapPlace> places_of(const SelectedMap& selected) {
+  const MapChoice& choice = selected.choice;
+  const bool each_sample = choice.selection.samples == MapSelection::Shown::all;
+  const bool each_head = choice.selection.heads == MapSelection::Shown::all;
+  const std::size_t first = selected.map.first_number();
+  std::vector<MapPlace> places;
+  for (const std::size_t sample :
+       each_sample ? drawn_samples(selected) : std::vector{choice.sample}) {
+    for (const std::size_t head : each_head ? drawn_heads(selected) : std::vector{choice.head}) {
+      std::string title = each_sample ? translated("Sample {1}", sample + first) : "";
+      if (each_head)
+        title += (title.empty() ? "" : translated(", ")) + translated("Head {1}", head + first);
+      places.push_back({sample, head, std::move(title)});
+    }
   }
-  return heads;
+  return places;
+}
+
+std::vector<Heatmap> maps_of(const SelectedMap& selected) {
+  if (!side_by_side(selected.choice.selection)) return {heatmap_of(selected)};
+  std::vector<Heatmap> maps;
+  const std::vector<MapPlace> places = places_of(selected);
+  if (!selected.map.is_map() && places.size() == 1)
+    return {heatmap_of_positions(selected, {places[0].sample, places[0].head, ""})};
+  for (const MapPlace& place : places) {
+    if (selected.map.is_map()) {
+      maps.push_back(selected_heatmap(selected, place.sample, place.head));
+      maps.back().title = place.title;
+    } else {
+      maps.push_back(heatmap_of_positions(selected, place));
+    }
+  }
+  return maps;
 }
 
 Heatmap selected_heatmap(const SelectedMap& selected) {
@@ -277,16 +333,15 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
   heatmap.any_numbers = !holds_weights(selected.map, heatmap.weights);
   if (selected.allowed && !selection.hide_mask)
     heatmap.allowed = selected.allowed->matrix(sample, head);
-  heatmap.query_labels = Labels::of_sample(selected.map.labels.query, sample);
-  heatmap.key_labels = Labels::of_sample(selected.map.labels.key, sample);
+  heatmap.query_labels = labels_of(selected, selected.map.labels.query, sample);
+  heatmap.key_labels = labels_of(selected, selected.map.labels.key, sample);
   const std::string place = place_text(selected, sample, head);
   heatmap.title = selected.map.title.empty() ? translated("Attention Weight Heatmap {1}", place)
                                              : shown_title(selected.map.title) + "\n" + place;
   if (selection.plain()) return heatmap;
 
-  // 1. The heads.
-  Shown shown = of_heads(selected, sample,
-                         heads_together(selection) ? drawn_heads(selected) : std::vector{head});
+  // 1. The samples and heads.
+  Shown shown = of_maps(selected, sample, head);
   // 2. The positions.
   const Positions queries = selected_queries(selection, shown.rows, heatmap.query_labels);
   const std::vector<std::size_t> keys = selected_keys(selection, shown.columns, heatmap.key_labels);
@@ -315,22 +370,20 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
 }
 
 HeatmapGrid selected_grid(const SelectedMap& selected) {
-  const bool together = heads_together(selected.choice.selection);
-  const bool one_sample = selected.choice.selection.one_sample;
-  std::vector<std::size_t> heads = drawn_heads(selected);
-  if (together) heads.resize(1);
-  HeatmapGrid grid{one_sample ? 1 : selected.numbers.samples(), heads.size(), {}};
-  const bool several = grid.rows * grid.columns > 1;
-  for (std::size_t row = 0; row < grid.rows; ++row) {
-    const std::size_t sample = one_sample ? selected.choice.sample : row;
+  const MapSelection& selection = selected.choice.selection;
+  const std::size_t first = selected.map.first_number();
+  std::vector<std::size_t> heads = drawn_heads(selected), samples = drawn_samples(selected);
+  if (heads_together(selection)) heads.resize(1);
+  if (samples_together(selection)) samples.resize(1);
+  HeatmapGrid grid{samples.size(), heads.size(), {}};
+  const bool several = grid.rows * grid.columns > 1 && !heads_together(selection);
+  for (const std::size_t sample : samples) {
     for (const std::size_t head : heads) {
       Heatmap panel = selected_heatmap(selected, sample, head);
-      panel.title =
-          several && !together ? translated("Head {1}", head + selected.map.first_number()) : "";
+      panel.title = several ? translated("Head {1}", head + first) : "";
       grid.panels.push_back(std::move(panel));
     }
-    if (grid.rows > 1)
-      grid.row_titles.push_back(translated("Sample {1}", sample + selected.map.first_number()));
+    if (grid.rows > 1) grid.row_titles.push_back(translated("Sample {1}", sample + first));
   }
   return grid;
 }
@@ -341,10 +394,9 @@ HeadLines selected_lines(const SelectedMap& selected) {
   lines.title = selected.map.title.empty() ? translated("Attention between Tokens {1}", place)
                                            : shown_title(selected.map.title) + "\n" + place;
   if (!selected.map.cells.empty()) lines.title += "\n" + selected.map.cells;
-  if (selected.choice.selection.heads == MapSelection::Heads::all) {
-    lines.heads = selected_heads(selected);
-  } else {
-    lines.heads.push_back(selected_heatmap(selected));
+  for (const MapPlace& place : places_of(selected)) {
+    lines.heads.push_back(selected_heatmap(selected, place.sample, place.head));
+    if (!place.title.empty()) lines.heads.back().title = place.title;
   }
   return lines;
 }
@@ -354,9 +406,47 @@ std::vector<std::size_t> drawn_heads(const SelectedMap& selected) {
                     "MapSelection::chosen_heads", "head", "heads");
 }
 
+std::vector<std::size_t> drawn_samples(const SelectedMap& selected) {
+  return numbers_in(selected.choice.selection.chosen_samples, selected.numbers.samples(),
+                    "MapSelection::chosen_samples", "sample", "samples");
+}
+
 std::string heads_text(const SelectedMap& selected) {
-  return numbers_text(drawn_heads(selected), selected.numbers.heads(), NumberedThing::head,
-                      selected.map.first_number());
+  return axis_text(selected, NumberedThing::head, selected.choice.head);
+}
+
+std::string samples_text(const SelectedMap& selected) {
+  return axis_text(selected, NumberedThing::sample, selected.choice.sample);
+}
+
+std::optional<std::string> others_warning(const SelectedMap& selected, bool grid, bool layers) {
+  const MapSelection& selection = selected.choice.selection;
+  const std::size_t samples = selected.numbers.samples(), heads = selected.numbers.heads();
+  const bool more_samples = samples > 1 && !selection.chosen_samples &&
+                            selection.samples == MapSelection::Shown::one && (!grid || layers);
+  const bool more_heads =
+      heads > 1 && !selection.chosen_heads && !grid && selection.heads == MapSelection::Shown::one;
+  const auto next = [](std::size_t number, std::size_t count) { return (number + 1) % count; };
+  const auto& [sample, head, chosen] = selected.choice;
+  if (more_samples && more_heads) {
+    return translated(
+        "this is sample {1} of {2} and head {3} of {4}: MapSelection::chosen_samples {5} and "
+        "MapSelection::chosen_heads {6} show others, all or mean show them together",
+        sample, samples, head, heads, next(sample, samples), next(head, heads));
+  }
+  if (more_samples) {
+    return translated(
+        "this is sample {1} of {2}: MapSelection::chosen_samples {3} shows another, all or mean "
+        "show "
+        "them together",
+        sample, samples, next(sample, samples));
+  }
+  if (!more_heads) return std::nullopt;
+  return translated(
+      "this is head {1} of {2}: MapSelection::chosen_heads {3} shows another, all or mean show "
+      "them "
+      "together",
+      head, heads, next(head, heads));
 }
 
 std::string place_text(const SelectedMap& selected) {

@@ -38,8 +38,19 @@ struct SelectedMap {
 /// where there are none.
 Heatmap heatmap_of(const SelectedMap& selected);
 
-/// Maps of the chosen sample that are drawn side by side: all heads, or the one that is chosen.
-std::vector<Heatmap> heads_of(const SelectedMap& selected);
+/// Sample and head of a map that stands beside others, with its title: "Head 3", "Sample 2, Head
+/// 3".
+struct MapPlace {
+  std::size_t sample = 0, head = 0;
+  std::string title;
+};
+
+/// Maps that are drawn side by side, sample by sample: those of all chosen samples and heads, or
+/// the one that is chosen.
+std::vector<MapPlace> places_of(const SelectedMap& selected);
+std::vector<Heatmap> maps_of(const SelectedMap& selected);
+/// Whether these are several by choice, even if there is but one.
+bool side_by_side(const MapSelection& selection);
 
 /// Matrix of a map of queries and keys: of the chosen head, or the mean or the largest of all
 /// heads. Throws as heatmap_of() does.
@@ -49,16 +60,23 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
 
 /// Samples × heads.
 HeatmapGrid selected_grid(const SelectedMap& selected);
-/// The chosen head, or with Heads::all every head.
+/// The chosen head, or with Shown::all every head.
 HeadLines selected_lines(const SelectedMap& selected);
 
-/// Heads that are drawn, or taken together, from 0.
+/// Heads and samples that are drawn, or taken together, from 0.
 std::vector<std::size_t> drawn_heads(const SelectedMap& selected);
-/// "12 Heads", "Heads 1 to 6".
+std::vector<std::size_t> drawn_samples(const SelectedMap& selected);
+/// "Head 3", "12 Heads", "Mean of Heads 1 to 6", as the heads are shown; likewise of samples.
 std::string heads_text(const SelectedMap& selected);
+std::string samples_text(const SelectedMap& selected);
 /// "(Layer 2, Self-Attention, Sample 1, Head 1)", with what is shown of the heads and what was done
 /// to the keys.
 std::string place_text(const SelectedMap& selected);
+
+/// The warning that a map is one of several samples or heads and how the others are shown, where
+/// the choice says nothing about them. `grid`: all heads are shown, of one sample alone where there
+/// are layers; `layers`: whether there are.
+std::optional<std::string> others_warning(const SelectedMap& selected, bool grid, bool layers);
 
 /// Warning where the choice merges pieces of words and no pieces belong together.
 std::optional<std::string> merging_warning(const AttentionMap& map, const MapChoice& choice);

@@ -82,6 +82,10 @@ Tensor row_of(const Tensor& matrix, std::size_t row) {
 
 // The text with the weights of each query in turn.
 std::vector<Picture> queries(const Drawing& drawing) {
+  PlotRequest strips;
+  strips.kind = PlotKind::strip;
+  strips.options = drawing.options;
+  check_options(strips);
   const SelectedMap selected(drawing.of[0].map, drawing.choice);
   const Heatmap all = selected_heatmap(selected);
   const std::size_t count = all.weights.shape()[0];

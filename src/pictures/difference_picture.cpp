@@ -113,7 +113,7 @@ Picture draw_difference(const Drawing& drawing) {
   std::vector<std::vector<Heatmap>> sides;
   for (const DrawnMap& drawn : drawing.of) {
     try {
-      sides.push_back(heads_of(drawn, SelectedMap(drawn.map, drawing.choice)));
+      sides.push_back(maps_of(drawn, SelectedMap(drawn.map, drawing.choice)));
     } catch (const Error& error) {
       throw placed(error, drawn.map);
     }

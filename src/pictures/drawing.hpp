@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -97,8 +98,8 @@ Picture draw_contributions(const Drawing& drawing);
 /// shows, named by its label, or the mean of several.
 AttentionMap asked_rows(const AttentionMap& map, const MapChoice& choice);
 
-/// The chosen heatmap, or all heads of the chosen sample.
-std::vector<Heatmap> heads_of(const DrawnMap& drawn, const SelectedMap& selected);
+/// The chosen heatmap, or all of the chosen samples and heads.
+std::vector<Heatmap> maps_of(const DrawnMap& drawn, const SelectedMap& selected);
 
 /// Options with what names the numbers of a map: labels of its colour bar and, where rows and
 /// columns are no queries and keys, of its axes.
@@ -129,6 +130,6 @@ MaskMap document_mask(const PlotRequest& request, const ResultReader& file);
 /// Encoding of positions [L,D]: of an input document what it adds to its embedded tokens,
 /// sinusoidal or learned by its model, as many as it reads; of another file the tensor that is
 /// named, or its only one. Throws Error(input) naming the file, or the field, if there is none.
-AttentionMap read_positions(const PlotRequest& request, ResultReader& file);
+AttentionMap read_positions(const PlotRequest& request, const std::shared_ptr<ResultReader>& file);
 
 }  // namespace attn

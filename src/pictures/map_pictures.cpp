@@ -226,24 +226,23 @@ PlotOptions options_for(const Drawing& drawing, const AttentionMap& map) {
   return options;
 }
 
-std::vector<Heatmap> heads_of(const DrawnMap& drawn, const SelectedMap& selected) {
-  const bool one = selected.choice.selection.heads != MapSelection::Heads::all;
-  return one && drawn.chosen ? std::vector{*drawn.chosen} : heads_of(selected);
+std::vector<Heatmap> maps_of(const DrawnMap& drawn, const SelectedMap& selected) {
+  const bool one = !side_by_side(selected.choice.selection);
+  return one && drawn.chosen ? std::vector{*drawn.chosen} : maps_of(selected);
 }
 
 Picture draw_map(const Drawing& drawing) {
   const AttentionMap& map = drawing.of[0].map;
   const SelectedMap chosen(map, drawing.choice);
   PlotOptions options = options_for(drawing, map);
-  std::vector<Heatmap> heads = heads_of(drawing.of[0], chosen);
-  if (!options.figure.title && map.is_map() && heads[0].any_numbers) {
+  std::vector<Heatmap> maps = maps_of(drawing.of[0], chosen);
+  if (!options.figure.title && map.is_map() && maps[0].any_numbers) {
     options.figure.title = map.tensor + " " + place_text(chosen);
   }
-  keep_bins_apart(options, drawing, map, heads);
-  const bool side_by_side = drawing.choice.selection.heads == MapSelection::Heads::all;
-  if (!side_by_side || (!map.is_map() && heads.size() == 1)) {
-    Picture picture = draw_heatmap(heads[0], options.heatmap(), drawing.format);
-    if (auto warning = map.is_map() ? first_key_warning(drawing, heads[0]) : std::nullopt)
+  keep_bins_apart(options, drawing, map, maps);
+  if (!side_by_side(drawing.choice.selection) || (!map.is_map() && maps.size() == 1)) {
+    Picture picture = draw_heatmap(maps[0], options.heatmap(), drawing.format);
+    if (auto warning = map.is_map() ? first_key_warning(drawing, maps[0]) : std::nullopt)
       picture.warnings.push_back(std::move(*warning));
     return picture;
   }
@@ -254,7 +253,7 @@ Picture draw_map(const Drawing& drawing) {
             : map.tensor;
   }
   Picture picture =
-      draw_grid({1, heads.size(), std::move(heads), head_side}, options.grid(), drawing.format);
+      draw_grid({1, maps.size(), std::move(maps), head_side}, options.grid(), drawing.format);
   if (options.marginals) {
     picture.warnings.push_back(
         translated("sums are drawn beside one map, not beside several: choose one head with "
@@ -267,8 +266,16 @@ Picture draw_map_grid(const Drawing& drawing) {
   const AttentionMap& map = drawing.of[0].map;
   check_is_map(map);
   if (map.picture) return draw_overlay_grid(drawing);
+  if (drawing.options.smooth) {
+    throw Error(ErrorKind::usage, translated("there is no picture under these maps"),
+                "PlotOptions::smooth", translated("leave it out"));
+  }
   PlotOptions options = options_for(drawing, map);
   const SelectedMap chosen(map, drawing.choice);
+  if (drawing.of.size() > 1 && drawing.choice.selection.samples == MapSelection::Shown::all) {
+    throw Error(ErrorKind::usage, translated("a grid of layers shows one sample"),
+                "MapSelection::chosen_samples", translated("choose one, or their mean or max"));
+  }
   HeatmapGrid grid = drawing.of.size() > 1 ? layers_grid(drawing) : selected_grid(chosen);
   if (drawing.of.size() == 1) {
     add_groups(grid, map, drawing.choice.selection.chosen_heads.has_value());
@@ -281,15 +288,9 @@ Picture draw_map_grid(const Drawing& drawing) {
     const auto add = [&](const std::string& words) {
       place += (place.empty() ? "" : translated(", ")) + words;
     };
-    const bool one_sample = drawing.of.size() > 1 || drawing.choice.selection.one_sample;
-    if (one_sample && chosen.numbers.samples() > 1) {
-      add(translated("Sample {1}", drawing.choice.sample + map.first_number()));
-    }
-    if (heads_together(drawing.choice.selection)) {
-      add(drawing.choice.selection.heads == MapSelection::Heads::mean
-              ? translated("Mean of {1}", heads_text(chosen))
-              : translated("Largest of {1}", heads_text(chosen)));
-    }
+    const bool one_sample = drawing.of.size() > 1 || grid.row_titles.empty();
+    if (one_sample && chosen.numbers.samples() > 1) add(samples_text(chosen));
+    if (heads_together(drawing.choice.selection)) add(heads_text(chosen));
     if (const std::string keys = keys_text(drawing.choice.selection); !keys.empty()) add(keys);
     std::string title = shown_title(map.title);
     const std::string between = title.empty() ? " " : "\n";
@@ -301,7 +302,14 @@ Picture draw_map_grid(const Drawing& drawing) {
     options.figure.title = std::move(title);
   }
   keep_bins_apart(options, drawing, map, grid.panels);
-  return draw_grid(grid, options.grid(), drawing.format);
+  Picture picture = draw_grid(grid, options.grid(), drawing.format);
+  if (options.columns && grid.rows > 1) {
+    picture.warnings.push_back(translated(
+        "the panels stand in {1} rows by themselves, so that PlotOptions::columns has no "
+        "effect",
+        grid.rows));
+  }
+  return picture;
 }
 
 Picture draw_map_lines(const Drawing& drawing) {
@@ -316,7 +324,7 @@ Picture draw_comparison(const Drawing& drawing) {
   std::vector<std::vector<Heatmap>> columns;
   for (const DrawnMap& drawn : drawing.of) {
     try {
-      columns.push_back(heads_of(drawn, SelectedMap(drawn.map, drawing.choice)));
+      columns.push_back(maps_of(drawn, SelectedMap(drawn.map, drawing.choice)));
       for (Heatmap& panel : columns.back()) {
         const std::string& name = drawn.column;
         panel.title = columns.back().size() > 1 ? name + ": " + panel.title : name;

@@ -10,6 +10,7 @@
 #include "document/mask_reader.hpp"
 #include "document/reader.hpp"
 #include "maps/computed_maps.hpp"
+#include "maps/opened_input.hpp"
 #include "pictures/drawing.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
@@ -17,8 +18,19 @@
 namespace attn {
 namespace {
 
-const PlannedAttention& named(const std::vector<PlannedAttention>& all,
-                              const std::optional<std::string>& name) {
+// The attention that is named, or the first of the chosen layers.
+const PlannedAttention& named(const std::vector<PlannedAttention>& all, const MapRequest& maps) {
+  const std::optional<std::string>& name = maps.name;
+  if (!name && maps.selection.layers) {
+    std::size_t layers = 0;
+    for (const PlannedAttention& one : all)
+      layers = std::max(layers, one.name.layer().value_or(0) + 1);
+    const std::size_t wanted =
+        numbers_in(maps.selection.layers, layers, "MapSelection::layers", "layer", "layers")[0];
+    for (const PlannedAttention& one : all) {
+      if (one.name.layer().value_or(0) == wanted) return one;
+    }
+  }
   if (!name) return all[0];
   std::vector<std::string> known;
   for (const PlannedAttention& attention : all) {
@@ -97,13 +109,14 @@ Sequences compared_in(Plan plan, const PlannedAttention& attention) {
 }
 
 MaskMap document_mask(const PlotRequest& request, const ResultReader& file) {
+  refuse_choice_of_files(request.maps);
   const Document document = Document::open(file.file(), request.input, file.access());
   try {
     const std::vector<Kind> kinds = read_kinds(document.root());
     Problems problems;
     const Plan plan = read_plan(document, kinds[0], kinds, problems);
     problems.throw_first();
-    const PlannedAttention& attention = named(plan.attentions, request.maps.name);
+    const PlannedAttention& attention = named(plan.attentions, request.maps);
     check_place(request.sample, attention.geometry.batch, request.head, attention.geometry.heads);
     return mask_map(attention, compared_in(plan, attention), request.sample, request.head,
                     plan.title, request.maps.selection, request.options.figure.threads);

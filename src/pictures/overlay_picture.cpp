@@ -71,7 +71,7 @@ LayerPanels layer_panels(const AttentionMap& row, const MapChoice& asked) {
     }
   }
   std::vector<std::size_t> heads{choice.head};
-  const bool each = choice.selection.heads == MapSelection::Heads::all;
+  const bool each = choice.selection.heads == MapSelection::Shown::all;
   if (each) heads = drawn_heads(selected);
   for (const std::size_t head : heads) {
     const Tensor weights =
@@ -186,7 +186,7 @@ Picture draw_overlay_grid(const Drawing& drawing) {
   PictureOverlay overlay = overlay_of(first, drawing.choice.sample);
   MapChoice choice = drawing.choice;
   const bool together = heads_together(choice.selection);
-  if (!together) choice.selection.heads = MapSelection::Heads::all;
+  if (!together) choice.selection.heads = MapSelection::Shown::all;
   for (const DrawnMap& drawn : drawing.of) {
     LayerPanels layer = layer_panels(row_of(drawn, drawing.choice), choice);
     overlay.columns = layer.panels.size();

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "maps/filed_maps.hpp"
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
+#include "plot/numbers/value_format.hpp"
 #include "report/facts.hpp"
 #include "result/output_folder.hpp"
 #include "result/provenance.hpp"
@@ -69,6 +71,7 @@ std::pair<std::string, std::vector<std::size_t>> numbered(std::string_view tenso
 // Maps of the steps of decoding in a file: of tensors whose names differ from that of the wanted
 // one in numbers alone, but not in a layer's, in the order of the numbers.
 std::vector<AttentionMap> read_steps(FiledMaps stack) {
+  if (auto steps = stack.steps(); !steps.empty()) return steps;
   const auto [kind, number] = numbered(stack.first());
   std::vector<std::pair<std::vector<std::size_t>, std::string>> names;
   for (const std::string& name : stack.names()) {
@@ -88,9 +91,26 @@ std::vector<AttentionMap> read_steps(FiledMaps stack) {
   return steps;
 }
 
-// Adds the maps of the request's file to the drawing, each layer by itself where the kind of
-// picture shows all. Returns the names of the tensors that are left out. Throws Error(input) or
-// Error(file) naming the file.
+std::string left_out_text(const std::vector<std::string>& tensors) {
+  std::string names;
+  for (const std::string& name : tensors) names += (names.empty() ? "\"" : ", \"") + name + "\"";
+  return translated("the picture leaves out {1}: name one of them to draw it", names);
+}
+
+// What the file holds besides tensors, but for lone values, and texts that are labels.
+std::optional<std::string> unread_text(const ResultReader& file, const AttentionMap& map) {
+  std::vector<OtherMember> others = file.others();
+  if (!map.labels.query.empty() || !map.labels.key.empty()) {
+    std::erase_if(others, [](const OtherMember& other) { return other.texts != nullptr; });
+  }
+  std::erase_if(others, [](const OtherMember& other) { return other.plain; });
+  if (others.empty()) return std::nullopt;
+  return translated("not read: {1}", others_text(others));
+}
+
+// Adds the maps of the request's files to the drawing, each layer by itself where the kind of
+// picture shows all. Returns warnings of what is left out and of axes that were guessed. Throws
+// Error(input) or Error(file) naming the file.
 std::vector<std::string> read_maps(const PlotRequest& request,
                                    const std::shared_ptr<ResultReader>& file,
                                    const FileAccess& access, Drawing& drawing) {
@@ -100,14 +120,11 @@ std::vector<std::string> read_maps(const PlotRequest& request,
     throw Error(ErrorKind::usage, translated("more than one file to draw given"),
                 "MapRequest::others", translated("give one: only weights can be in several files"));
   }
+  std::vector<std::string> warnings;
   const auto add = [&](std::vector<AttentionMap> maps) {
+    if (auto guessed = guessed_axes(maps[0], request.maps)) warnings.push_back(std::move(*guessed));
     std::optional<SeenPicture> picture;
     if (request.image) {
-      if (!kind.shows_picture()) {
-        throw Error(ErrorKind::usage,
-                    translated("no picture is shown under maps by the kind {1}", kind.info.name),
-                    "PlotRequest::image", translated("draw {1} or {2}", "overlay", "grid"));
-      }
       const Shape& shape = maps.front().numbers.shape();
       picture = picture_under(*request.image, request.grid, shape.back(), access);
     } else if (kind.shows_picture()) {
@@ -119,10 +136,14 @@ std::vector<std::string> read_maps(const PlotRequest& request,
     }
   };
   const auto maps_in = [&](MapContents contents) { return filed_maps(request, file, contents); };
+  const auto add_one = [&](FiledMaps maps) {
+    add({maps.one()});
+    if (auto others = maps.others_of_one()) warnings.push_back(std::move(*others));
+  };
   switch (kind.shows) {
     case Shows::mask:
       if (!file->is_document()) {
-        add({maps_in(MapContents::mask).one()});
+        add_one(maps_in(MapContents::mask));
       } else {
         DrawnMap& drawn = drawing.of.emplace_back();
         drawn.map.file = file->name();
@@ -136,28 +157,36 @@ std::vector<std::string> read_maps(const PlotRequest& request,
       break;
     case Shows::steps:
       add(read_steps(maps_in(MapContents::weights)));
+      if (auto others = maps_in(MapContents::weights).others_of_one())
+        warnings.push_back(std::move(*others));
       break;
     case Shows::positions:
-      add({read_positions(request, *file)});
+      add({read_positions(request, file)});
+      if (!request.maps.axes.empty()) {
+        warnings.push_back(
+            translated("by MapRequest::axes queries are the positions and keys the dimensions of "
+                       "this picture"));
+      }
       break;
     case Shows::stages:
-      add({maps_in(MapContents::stages).one()});
+      add_one(maps_in(MapContents::stages));
       break;
     case Shows::weights:
       if (kind.unit == PictureKind::Unit::stack) {
         FiledMaps stack = maps_in(MapContents::weights);
         add(stack.chosen());
-        return stack.left_out();
+        if (!stack.left_out().empty()) warnings.push_back(left_out_text(stack.left_out()));
+        break;
       }
       [[fallthrough]];
     case Shows::overlay:
     case Shows::score_split:
     case Shows::logit_split:
     case Shows::split:
-      add({maps_in(MapContents::weights).one()});
+      add_one(maps_in(MapContents::weights));
       break;
   }
-  return {};
+  return warnings;
 }
 
 // Names of the files, or of their folders where all files have one name.
@@ -178,25 +207,6 @@ std::vector<std::string> names_of(const std::vector<std::filesystem::path>& path
   return names;
 }
 
-std::string left_out_text(const std::vector<std::string>& tensors) {
-  std::string names;
-  for (const std::string& name : tensors) {
-    names += (names.empty() ? "\"" : ", \"") + name + "\"";
-  }
-  return translated("the picture leaves out {1}: name one of them to draw it", names);
-}
-
-// What the file holds besides tensors, but for lone values, and texts that are labels.
-std::optional<std::string> others_warning(const ResultReader& file, const AttentionMap& map) {
-  std::vector<OtherMember> others = file.others();
-  if (!map.labels.query.empty() || !map.labels.key.empty()) {
-    std::erase_if(others, [](const OtherMember& other) { return other.texts != nullptr; });
-  }
-  std::erase_if(others, [](const OtherMember& other) { return other.plain; });
-  if (others.empty()) return std::nullopt;
-  return translated("not read: {1}", others_text(others));
-}
-
 Drawing drawing_of(const PlotRequest& request) {
   return {{},
           {},
@@ -205,12 +215,26 @@ Drawing drawing_of(const PlotRequest& request) {
           request.format};
 }
 
+// Adds what there is to say of the choice among the maps of the first file.
+void add_choice_warnings(const Drawing& drawing, const PictureKind& kind,
+                         std::vector<std::string>& warnings) {
+  const AttentionMap& map = drawing.of[0].map;
+  if (!map.numbers || kind.shows == PictureKind::Shows::mask) return;
+  const bool grid = kind.info.kind == PlotKind::grid;
+  const bool layers = drawing.of.size() > 1 || map.picture;
+  if (auto others = others_warning(SelectedMap(map, drawing.choice), grid, layers))
+    warnings.push_back(std::move(*others));
+  if (kind.shows != PictureKind::Shows::weights) return;
+  if (auto merging = merging_warning(map, drawing.choice)) warnings.push_back(std::move(*merging));
+}
+
 // Pictures that `make` draws of what the request reads; warnings are added to the first.
 std::vector<Picture> plotted(const PlotRequest& request, FileAccess access,
                              const std::function<std::vector<Picture>(const Drawing&)>& make) {
   Provenance provenance;
   if (request.provenance) provenance.watch(access);
   const PictureKind& kind = picture_kind(request.kind);
+  if (kind.info.most_files != 0) check_options(request);
   if (kind.info.most_files == 0) {
     throw Error(ErrorKind::usage,
                 translated("the picture {1} is drawn while a model is computed", kind.info.name),
@@ -235,21 +259,24 @@ std::vector<Picture> plotted(const PlotRequest& request, FileAccess access,
   Drawing drawing = drawing_of(request);
   PlotRequest one = request;
   if (several) one.maps.others.clear();
-  std::vector<std::string> left_out;
+  std::vector<std::string> warnings;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     one.input = paths[i];
-    left_out = read_maps(one, std::make_shared<ResultReader>(one.input, access), access, drawing);
+    std::vector<std::string> own =
+        read_maps(one, std::make_shared<ResultReader>(one.input, access), access, drawing);
+    if (i == 0) warnings = std::move(own);
     drawing.of.back().column = names[i];
   }
   if (request.provenance) drawing.options.figure.provenance = provenance.text();
   try {
     const InEnglish english(drawing.options.figure.style == PlotStyle::matplotlib);
     std::vector<Picture> pictures = make(drawing);
-    if (!left_out.empty()) pictures[0].warnings.push_back(left_out_text(left_out));
-    if (kind.shows == PictureKind::Shows::weights) {
-      if (auto warning = merging_warning(drawing.of[0].map, drawing.choice))
-        pictures[0].warnings.push_back(std::move(*warning));
+    add_choice_warnings(drawing, kind, warnings);
+    if (request.options.threshold > 0 && kind.info.kind != PlotKind::lines) {
+      warnings.push_back(translated("values below PlotOptions::threshold {1} are not written",
+                                    plot::short_number(request.options.threshold)));
     }
+    std::ranges::move(warnings, std::back_inserter(pictures[0].warnings));
     return pictures;
   } catch (const Error& error) {
     if (kind.unit == PictureKind::Unit::several) throw;
@@ -283,15 +310,13 @@ Heatmap read_heatmap(const PlotRequest& request, std::vector<std::string>* warni
     heatmap.kind = PlotKind::heatmap;
     Drawing drawing = drawing_of(request);
     const auto file = std::make_shared<ResultReader>(request.input, access);
-    read_maps(heatmap, file, access, drawing);
+    std::vector<std::string> said = read_maps(heatmap, file, access, drawing);
     const AttentionMap& map = drawing.of[0].map;
     try {
-      if (warnings) {
-        if (auto warning = others_warning(*file, map); !request.maps.name && warning)
-          warnings->push_back(std::move(*warning));
-        if (auto warning = merging_warning(map, drawing.choice))
-          warnings->push_back(std::move(*warning));
-      }
+      if (auto unread = unread_text(*file, map); !request.maps.name && unread)
+        said.push_back(std::move(*unread));
+      add_choice_warnings(drawing, picture_kind(heatmap.kind), said);
+      if (warnings) *warnings = std::move(said);
       return heatmap_of(SelectedMap(map, drawing.choice));
     } catch (const Error& error) {
       throw placed(error, map);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -10,6 +11,8 @@
 #include "document/keys.hpp"
 #include "document/reader.hpp"
 #include "layers/embedding_and_head.hpp"
+#include "maps/filed_maps.hpp"
+#include "maps/opened_input.hpp"
 #include "models/checkpoint.hpp"
 #include "pictures/drawing.hpp"
 #include "result/result_reader.hpp"
@@ -79,11 +82,7 @@ std::string wanted_tensor(const PlotRequest& request, const ResultReader& file) 
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   const std::vector<std::string_view> known(names.begin(), names.end());
-  if (const auto& name = request.maps.name) {
-    if (has(*name)) return *name;
-    throw input_error(translated("there is no tensor \"{1}\"", *name), "MapRequest::name",
-                      suggestion(*name, known));
-  }
+  if (request.maps.name) return *request.maps.name;
   constexpr std::array<std::string_view, 3> usual{"positions", "embedded", "weights"};
   for (const std::string_view name : usual) {
     if (has(name)) return std::string(name);
@@ -102,13 +101,14 @@ Heatmap chosen_positions(const Drawing& drawing) {
 
 }  // namespace
 
-AttentionMap read_positions(const PlotRequest& request, ResultReader& file) {
+AttentionMap read_positions(const PlotRequest& request, const std::shared_ptr<ResultReader>& file) {
   AttentionMap map;
-  map.file = file.name();
+  map.file = file->name();
   map.meaning = TensorMeaning::positions;
-  map.title = file.title();
-  if (file.is_document() && !request.maps.name) {
-    const Document document = Document::open(file.file(), request.input, file.access());
+  map.title = file->title();
+  if (file->is_document() && !request.maps.name) {
+    refuse_choice_of_files(request.maps);
+    const Document document = Document::open(file->file(), request.input, file->access());
     try {
       PositionTable positions = of_document(document);
       map.tensor = std::move(positions.name);
@@ -118,9 +118,12 @@ AttentionMap read_positions(const PlotRequest& request, ResultReader& file) {
     }
     return map;
   }
-  const std::string name = wanted_tensor(request, file);
-  map.numbers = file.numbers(name);
-  map.tensor = name.empty() ? translated("Positions") : name;
+  MapRequest one = request.maps;
+  one.name = wanted_tensor(request, *file);
+  map = FiledMaps({file}, std::move(one)).one();
+  map.meaning = TensorMeaning::positions;
+  map.allowed = {};
+  if (map.tensor.empty()) map.tensor = translated("Positions");
   return map;
 }
 

@@ -133,11 +133,9 @@ HeatmapGrid stages_grid(const DrawnMap& drawn, const SelectedMap& selected) {
   const AttentionMap& map = drawn.map;
   const MapSelection& selection = selected.choice.selection;
   check_stages(map);
-  const bool all_heads = selection.heads == MapSelection::Heads::all;
   const std::vector<Stage> columns = stages_of(drawn);
-  const std::vector<std::size_t> heads =
-      all_heads ? drawn_heads(selected) : std::vector<std::size_t>{selected.choice.head};
-  HeatmapGrid grid{heads.size(), columns.size(), {}};
+  const std::vector<MapPlace> places = places_of(selected);
+  HeatmapGrid grid{places.size(), columns.size(), {}};
   grid.panel_side = panel_side;
   MapChoice of_scores = selected.choice;
   of_scores.selection.renormalize = of_scores.selection.merge_pieces = false;
@@ -150,9 +148,10 @@ HeatmapGrid stages_grid(const DrawnMap& drawn, const SelectedMap& selected) {
       one.numbers = stage.tensor;
       if (!stage.hides) one.allowed = {};
       Heatmap panel = selected_heatmap(SelectedMap(one, weights ? of_weights : of_scores),
-                                       selected.choice.sample, heads[row]);
-      panel.title =
-          all_heads ? translated("Head {1}: {2}", heads[row] + 1, stage.title) : stage.title;
+                                       places[row].sample, places[row].head);
+      panel.title = places[row].title.empty()
+                        ? stage.title
+                        : translated("{1}: {2}", places[row].title, stage.title);
       panel.any_numbers = !weights;
       if (row + 1 == grid.rows) panel.caption = stage.caption;
       grid.panels.push_back(std::move(panel));

@@ -15,17 +15,12 @@ namespace {
 
 // Selection of a single step. Chosen positions are those of all steps together.
 MapSelection of_a_step(const MapSelection& selection) {
-  if (selection.renormalize || selection.merge_pieces) {
-    throw input_error(
-        translated("steps are drawn as they are"),
-        selection.renormalize ? "MapSelection::renormalize" : "MapSelection::merge_pieces",
-        translated("leave out MapSelection::renormalize and MapSelection::merge_pieces"));
-  }
   MapSelection own = selection;
   own.queries.reset();
   own.keys.reset();
+  own.query.reset();
   own.drop_first = 0;
-  if (own.heads == MapSelection::Heads::all) own.heads = MapSelection::Heads::one;
+  own.drop.clear();
   return own;
 }
 
@@ -42,8 +37,9 @@ std::vector<std::string> row_labels(const Heatmap& step, std::size_t number) {
 // Maps of some steps, [Lq,Lk] each with an Lk of its own, one below the other: cells beyond a
 // step's keys are missing. Throws Error(input) naming the file of a step that does not hold the
 // sample or the head.
-Heatmap stacked_steps(std::span<const DrawnMap> steps, const Drawing& drawing, std::size_t head) {
-  const MapChoice one_step{drawing.choice.sample, head, of_a_step(drawing.choice.selection)};
+Heatmap stacked_steps(std::span<const DrawnMap> steps, const Drawing& drawing,
+                      const MapPlace& place) {
+  const MapChoice one_step{place.sample, place.head, of_a_step(drawing.choice.selection)};
   std::vector<Heatmap> maps;
   std::size_t rows = 0, columns = 0;
   for (const DrawnMap& step : steps) {
@@ -56,7 +52,11 @@ Heatmap stacked_steps(std::span<const DrawnMap> steps, const Drawing& drawing, s
     rows += maps.back().weights.shape()[0];
     columns = std::max(columns, maps.back().weights.shape()[1]);
   }
-  const Positions queries = selected_queries(drawing.choice.selection, rows, {});
+  std::vector<std::string> row_names;
+  for (std::size_t s = 0; s < maps.size(); ++s) {
+    for (std::string& name : row_labels(maps[s], s + 1)) row_names.push_back(std::move(name));
+  }
+  const Positions queries = selected_queries(drawing.choice.selection, rows, row_names);
   // The labels of the longest step, if it has any, name all keys.
   std::vector<std::string> all_labels;
   for (const Heatmap& map : maps) {
@@ -76,10 +76,8 @@ Heatmap stacked_steps(std::span<const DrawnMap> steps, const Drawing& drawing, s
     const std::size_t own_rows = map.weights.shape()[0], own_keys = map.weights.shape()[1];
     const Tensor numbers = map.weights.converted(DType::float64);
     const Tensor seen = map.allowed ? map.allowed.converted(DType::boolean) : Tensor();
-    const std::vector<std::string> labels = row_labels(map, s + 1);
     for (std::size_t i = 0; i < own_rows; ++i, ++row) {
       if (row < queries.first || row >= queries.end) continue;
-      stack.query_labels.push_back(labels[i]);
       any_missing = any_missing || own_keys <= keys.back();
       for (std::size_t k = 0; k < keys.size() && keys[k] < own_keys; ++k) {
         const std::size_t cell = (row - queries.first) * keys.size() + k, j = keys[k];
@@ -92,6 +90,7 @@ Heatmap stacked_steps(std::span<const DrawnMap> steps, const Drawing& drawing, s
       }
     }
   }
+  stack.query_labels = part_of(row_names, queries);
   stack.key_labels = key_labels(all_labels, keys);
   const Shape shape = {queries.count(), keys.size()};
   stack.weights = Tensor(shape, std::move(weights));
@@ -99,7 +98,7 @@ Heatmap stacked_steps(std::span<const DrawnMap> steps, const Drawing& drawing, s
   if (any_hidden) stack.allowed = Tensor(shape, std::move(allowed));
   stack.first_query = queries.first;
   stack.first_key = keys.front();
-  stack.any_numbers = !steps[0].map.tensor.ends_with("weights");
+  stack.any_numbers = !steps[0].map.holds_weights();
   return stack;
 }
 
@@ -114,16 +113,14 @@ Picture draw_steps(const Drawing& drawing) {
     options.figure.title =
         title_or(first.title, translated("Decoding Steps") + " ") + place_text(chosen);
   }
-  if (drawing.choice.selection.heads != MapSelection::Heads::all) {
-    return draw_heatmap(stacked_steps(drawing.of, drawing, drawing.choice.head), options.heatmap(),
-                        drawing.format);
+  std::vector<Heatmap> maps;
+  for (const MapPlace& place : places_of(chosen)) {
+    maps.push_back(stacked_steps(drawing.of, drawing, place));
+    maps.back().title = place.title;
   }
-  HeatmapGrid grid{1, chosen.numbers.heads(), {}, head_side};
-  for (std::size_t head = 0; head < grid.columns; ++head) {
-    grid.panels.push_back(stacked_steps(drawing.of, drawing, head));
-    grid.panels.back().title = translated("Head {1}", head + first.first_number());
-  }
-  return draw_grid(grid, options.grid(), drawing.format);
+  if (!side_by_side(drawing.choice.selection))
+    return draw_heatmap(maps[0], options.heatmap(), drawing.format);
+  return draw_grid({1, maps.size(), std::move(maps), head_side}, options.grid(), drawing.format);
 }
 
 }  // namespace attn

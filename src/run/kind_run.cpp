@@ -355,7 +355,7 @@ bool KindRun::keeps_weights() const {
 bool KindRun::draws_whole(const AttentionMap& map) const {
   return std::any_of(plots_.begin(), plots_.end(), [&](PlotKind kind) {
     if (!picture_kind(kind).shows_weights()) return false;
-    if (kind == PlotKind::heatmap) return options_.selection.heads == MapSelection::Heads::all;
+    if (kind == PlotKind::heatmap) return side_by_side(options_.selection);
     return !map.picture || !picture_kind(kind).shows_picture();
   });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -48,6 +49,18 @@ void answer(const std::vector<std::unique_ptr<KindRun>>& runs, const RunOptions&
     json.end_object();
   }
   json.finish();
+}
+
+// Warnings of options of pictures that none of the pictures honours. What is chosen of the weights
+// acts on reports and splits too.
+std::vector<std::string> without_effect(const RunOptions& options, bool several_kinds) {
+  if (options.reported_weights || options.why || options.most_weights_for_heatmap == 0) return {};
+  std::vector<PlotKind> kinds = options.plots;
+  if (several_kinds) kinds.push_back(PlotKind::comparison);
+  PlotRequest pictures;
+  pictures.options = options.plot;
+  pictures.maps.selection = options.selection;
+  return options_without_effect(pictures, kinds);
 }
 
 }  // namespace
@@ -178,6 +191,8 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   }
   if (runs.size() > 1 && options.sync) sync_folder(options.out);
   for (const auto& run : runs) outcome.reports.push_back(std::move(run->report()));
+  std::ranges::move(without_effect(options, runs.size() > 1),
+                    std::back_inserter(outcome.reports[0].warnings));
   if (side_by_side_failure) {
     outcome.reports[0].failed_pictures.push_back(std::move(*side_by_side_failure));
   }

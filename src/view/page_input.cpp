@@ -10,6 +10,7 @@
 #include "attention/attention_name.hpp"
 #include "heads/head_maps.hpp"
 #include "maps/map_selection.hpp"
+#include "maps/part_of_map.hpp"
 #include "maps/seen_picture.hpp"
 #include "maps/selected_map.hpp"
 #include "result/tensor_names.hpp"
@@ -88,28 +89,6 @@ std::vector<std::string> sample_titles(const Plan& plan, const ViewOptions& opti
   return titles;
 }
 
-std::vector<std::size_t> chosen_heads(const Tensor& maps, const MapSelection& selection) {
-  return numbers_in(selection.chosen_heads, maps.shape()[1], "MapSelection::chosen_heads", "head",
-                    "heads");
-}
-
-// Heads of maps [B,H,Lq,Lk], or of one for all heads [B,1,Lq,Lk], which stays.
-Tensor maps_of_heads(const Tensor& maps, const std::vector<std::size_t>& heads) {
-  return !maps || maps.shape()[1] == 1 ? maps : picked(maps, heads, 1);
-}
-
-// The map with the chosen heads alone.
-AttentionMap with_chosen_heads(AttentionMap map, const ViewOptions& options) {
-  const std::vector<std::size_t> heads = chosen_heads(map.numbers, options.maps.selection);
-  if (heads.size() == map.numbers.shape()[1]) return map;
-  for (Tensor* tensor : {&map.numbers, &map.allowed, &map.scores, &map.capped, &map.masked}) {
-    *tensor = maps_of_heads(*tensor, heads);
-  }
-  map.heads_per_group = 1;
-  map.heads = heads;
-  return map;
-}
-
 }  // namespace
 
 void check_viewable(const Plan& plan) {
@@ -158,31 +137,32 @@ std::optional<AttentionMap> planned_map(const Plan& plan, AttentionMap map,
   // Stages that are equal to the one before are not shown again.
   if (!plan.model && !plan.attention_options().softcap) map.capped = {};
   if (!plan.model && !map.planned->mask.present()) map.masked = {};
-  return with_chosen_heads(with_tokens(std::move(map), options.counting, model_of(plan)), options);
+  return chosen_part(with_tokens(std::move(map), options.counting, model_of(plan)),
+                     options.maps.selection);
 }
 
 ViewedInput filed_input(std::vector<FiledMaps>& stacks, const ResultReader& first,
                         const ViewOptions& options) {
   ViewedInput input;
   input.title = first.title();
-  bool samples_only = false, stages = false;
+  bool stages = false;
+  std::optional<std::string> guessed;
   for (FiledMaps& stack : stacks) {
-    stack.each([&](const AttentionMap& map) {
-      check_is_map(map);
+    stack.each([&](AttentionMap whole) {
+      check_is_map(whole);
+      if (!guessed) guessed = guessed_axes(whole, options.maps);
+      const AttentionMap map = chosen_part(std::move(whole), options.maps.selection);
       const Maps sizes(map.numbers, map.heads_only);
-      samples_only = samples_only || is_samples_of_one_head(map);
       stages = stages || map.scores;
-      const std::size_t heads = chosen_heads(sizes.all(), options.maps.selection).size();
       std::size_t tensors = 1;
       for (const Tensor* stage : {&map.scores, &map.capped, &map.masked}) {
         if (*stage) ++tensors;
       }
-      input.sizes.push_back({sizes.samples() * heads * tensors, sizes.queries(), sizes.keys()});
+      input.sizes.push_back(
+          {sizes.samples() * sizes.heads() * tensors, sizes.queries(), sizes.keys()});
     });
   }
-  if (samples_only && !first.is_result() && options.maps.axes.empty()) {
-    input.warnings.push_back(samples_of_one_head_warning());
-  }
+  if (guessed) input.warnings.push_back(std::move(*guessed));
   if (options.stages && !stages) {
     input.warnings.emplace_back(translated(
         "the input holds no steps of the score: compute it with run() and RunOptions::stages"));
@@ -191,12 +171,13 @@ ViewedInput filed_input(std::vector<FiledMaps>& stacks, const ResultReader& firs
 }
 
 AttentionMap filed_map(AttentionMap map, bool holds_floats, const ViewOptions& options) {
+  map = chosen_part(std::move(map), options.maps.selection);
   if (holds_floats) {
     for (Tensor* tensor : {&map.numbers, &map.scores, &map.capped, &map.masked}) {
       if (*tensor) *tensor = tensor->converted(DType::float32);
     }
   }
-  map = with_chosen_heads(with_tokens(std::move(map), options.counting), options);
+  map = with_tokens(std::move(map), options.counting);
   const Labels& labels = map.labels;
   map.same_positions = map.same_positions && (labels.query == labels.key || labels.either);
   return map;

@@ -322,7 +322,7 @@ void PageMaker::roll_out(const AttentionMap& map) {
   const Shape& shape = map.numbers.shape();
   const MapSelection& chosen = options_.maps.selection;
   const bool next = map.holds_weights() && map.name.layer() == rollouts_.size();
-  if (!next || shape[2] != shape[3] || chosen.chosen_heads || chosen.layers) return;
+  if (!next || shape[2] != shape[3] || takes_part(chosen) || chosen.layers) return;
   if (!rollout_) {
     rollout_.emplace(RolloutOptions(), std::vector<std::size_t>(shape[0], shape[2]),
                      options_.document.threads);

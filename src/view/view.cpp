@@ -79,6 +79,8 @@ PassObserver early_predictions(const ModelRequest& model, PredictionsByLayer& by
 }
 
 ViewOutcome view_document(Document document, const ViewOptions& options, const Sink& sink) {
+  refuse_for_document(options.maps.selection.chosen_samples.has_value(),
+                      "MapSelection::chosen_samples");
   if (document.root().find("model") != nullptr) choose_layers(options, document);
   const Plan plan = plan_of_view(options, document);
   GatheredVectors gathered = options.vectors > 0 ? GatheredVectors(plan) : GatheredVectors();

@@ -41,7 +41,7 @@ TEST_CASE("every option that changes a result changes their description") {
       [](RunOptions& o) { o.plots = {PlotKind::heatmap}; },
       [](RunOptions& o) { o.most_weights_for_heatmap = 1; },
       [](RunOptions& o) { o.format = PictureFormat::svg; },
-      [](RunOptions& o) { o.selection.heads = MapSelection::Heads::mean; },
+      [](RunOptions& o) { o.selection.heads = MapSelection::Shown::mean; },
       [](RunOptions& o) {
         o.selection.queries = PositionRange{1, {}};
       },

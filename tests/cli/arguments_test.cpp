@@ -80,10 +80,10 @@ TEST_CASE("no command, no input and too many inputs are told apart") {
 }
 
 TEST_CASE("a value that a flag does not take is refused with what it takes") {
-  CHECK(wrong({"run", "doc.json", "--sample", "-1"}) ==
-        "attn-cli: invalid value \"-1\" for --sample\n"
+  CHECK(wrong({"run", "doc.json", "--sample", "1.5"}) ==
+        "attn-cli: invalid value \"1.5\" for --sample\n"
         "  where: --sample\n"
-        "  help:  give a whole number of at least 0\n");
+        "  help:  give a whole number, mean, max or all\n");
   CHECK(wrong({"run", "doc.json", "--plots", "heatmpa"}) ==
         "attn-cli: invalid value \"heatmpa\" for --plots\n"
         "  where: --plots\n"

@@ -103,11 +103,13 @@ TEST_CASE("steps of several files, or of one, stand below each other, what is no
   CHECK(read_text(folder / "all.svg").find("Heatmap of 2 queries × 3 keys.") != std::string::npos);
   CHECK(plot(folder, {"steps", "all.json", "--queries", "0:1"}, "first.svg") == 0);
   CHECK(read_text(folder / "first.svg").find("Values from 0.5 to 0.5") != std::string::npos);
-  CHECK(refused_with(3, {"plot", "steps", "all.json", "--renormalize", "--out", "n.png"},
-                     folder.path()) ==
-        "attn-cli: steps are drawn as they are\n"
-        "  where: --renormalize\n"
-        "  help:  leave out --renormalize and --merge-pieces\n");
+  CHECK(
+      refused_with(2, {"plot", "steps", "all.json", "--renormalize", "--out", "n.png"},
+                   folder.path()) ==
+      "attn-cli: a picture of the kind steps has no use for --renormalize\n"
+      "  where: --renormalize\n"
+      "  help:  leave it out: it is for heatmap, grid, stages, lines, strip, overlay, comparison, "
+      "difference, animation\n");
 }
 
 TEST_CASE("the positions of a document are drawn as a map and as curves") {

@@ -272,9 +272,9 @@ TEST_CASE("show takes the parts of the weights that plot takes, but no more than
         "Q_1 ##0.75##--0.25--\n"
         "    0 ...:::---===+++***###%%%@@@ 1\n");
   CHECK(refused_with(2, {"show", "w.json", "--head", "all"}, folder.path()) ==
-        "attn-cli: a terminal shows one map, not all heads\n"
+        "attn-cli: a terminal shows one map, not several\n"
         "  where: --head\n"
-        "  help:  give a head from 0, mean or max; attn-cli plot draws all side by side\n");
+        "  help:  give one from 0, mean or max; attn-cli plot draws several side by side\n");
 }
 
 TEST_CASE("show draws a result's output, whose columns are no keys") {

@@ -91,7 +91,7 @@ TEST_CASE("layers and heads of a stack are chosen as for pictures, each explaine
   ExplainOptions options = options_for(folder.write("maps.npz", stack(3, 3)), 1);
   options.maps.name = "layer{n}";
   options.maps.selection.layers = {{{0, 1}, {2, 3}}};
-  options.maps.selection.heads = MapSelection::Heads::all;
+  options.maps.selection.heads = MapSelection::Shown::all;
   options.maps.selection.chosen_heads = {{{0, 2}}};
   const std::string text = explained(options);
   for (const std::string title :
@@ -119,7 +119,7 @@ TEST_CASE("of a stack of which nothing is chosen the first layer and head are ex
   by_number.layer = 2;
   CHECK(explained(by_number).starts_with("Layer 2, Head 0: where query 1 looks\n"));
   ExplainOptions mean = options_for(file);
-  mean.maps.selection.heads = MapSelection::Heads::mean;
+  mean.maps.selection.heads = MapSelection::Shown::mean;
   CHECK(explained(mean).starts_with("Layer 0, Mean of 2 Heads: where query 1 looks\n"));
 }
 

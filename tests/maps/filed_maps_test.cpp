@@ -228,7 +228,7 @@ TEST_CASE("heads that are chosen keep their numbers, alone and together") {
     if (text.text.starts_with("Head")) titles.push_back(text.text);
   }
   CHECK(titles == Texts{"Head 4", "Head 2"});
-  request.maps.selection.heads = MapSelection::Heads::mean;
+  request.maps.selection.heads = MapSelection::Shown::mean;
   const Heatmap mean = read_heatmap(request);
   CHECK(mean.weights.values<double>()[0] == doctest::Approx(0.02));
   CHECK(mean.title == "Attention Weight Heatmap (Sample 1, Mean of Heads 4 and 2)");

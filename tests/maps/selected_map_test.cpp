@@ -33,11 +33,11 @@ std::string error_of(const MapSelection& selection) {
 
 TEST_CASE("heads are taken together by their mean or the largest") {
   MapSelection selection;
-  selection.heads = MapSelection::Heads::mean;
+  selection.heads = MapSelection::Shown::mean;
   CHECK(values(selected(selection)) ==
         std::vector<double>{0.5, 0.375, 0.125, 0, 0.625, 0.125, 0.125, 0.125});
   CHECK(selected(selection).title == "Attention Weight Heatmap (Sample 1, Mean of 2 Heads)");
-  selection.heads = MapSelection::Heads::max;
+  selection.heads = MapSelection::Shown::max;
   CHECK(values(selected(selection)) == std::vector<double>{0.5, 0.5, 0.25, 0, 1, 0.25, 0.25, 0.25});
 }
 

@@ -106,9 +106,9 @@ TEST_CASE("heads of an overlay stand side by side or are taken together, less so
   run(options_for(folder, clip));
   PlotRequest request = request_for(folder);
   MapSelection& selection = request.maps.selection;
-  selection.heads = MapSelection::Heads::all;
+  selection.heads = MapSelection::Shown::all;
   CHECK(has(words(draw(request)), "Head 1\n"));
-  selection.heads = MapSelection::Heads::max;
+  selection.heads = MapSelection::Shown::max;
   CHECK(has(words(draw(request)), "Largest of 2 Heads"));
   selection.drop = {"[CLS]"};
   selection.renormalize = true;

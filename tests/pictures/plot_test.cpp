@@ -132,7 +132,7 @@ TEST_CASE("a comparison takes all heads of a tensor that is no map") {
   request.kind = PlotKind::comparison;
   folder.write("other.json", small_result);
   request.maps.others = {folder / "other.json"};
-  request.maps.selection.heads = MapSelection::Heads::all;
+  request.maps.selection.heads = MapSelection::Shown::all;
   Names texts;
   for (const PictureText& text : draw(request).texts) texts.push_back(text.text);
   for (const char* text : {"r: Head 1", "other: Head 2", "Dimension", "Position", "Value"}) {
@@ -144,7 +144,7 @@ TEST_CASE("a comparison takes all heads of a tensor that is no map") {
 TEST_CASE("a heatmap of all heads of a tensor that is no map shows them side by side") {
   const TemporaryFolder folder;
   PlotRequest request = request_for(folder, "heads");
-  request.maps.selection.heads = MapSelection::Heads::all;
+  request.maps.selection.heads = MapSelection::Shown::all;
   Names texts;
   for (const PictureText& text : draw(request).texts) texts.push_back(text.text);
   for (const char* text : {"heads", "Head 1", "Head 2", "Dimension", "Position", "Value"}) {
@@ -304,16 +304,22 @@ TEST_CASE(
   CHECK(warnings("0.13", "0.03").empty());
 }
 
-TEST_CASE("sums are drawn beside one map, and several say so") {
+TEST_CASE("sums are drawn beside one map, and refused beside several") {
   const TemporaryFolder folder;
   folder.write("r.json", R"({"weights":[[[[1,0],[0.5,0.5]],[[0,1],[1,0]]]]})");
   PlotRequest request;
   request.input = folder / "r.json";
   request.options.figure.dpi = 30;
   request.options.marginals = true;
-  CHECK(draw(request).warnings.empty());
-  request.maps.selection.heads = MapSelection::Heads::all;
-  CHECK(draw(request).warnings ==
-        Names{"sums are drawn beside one map, not beside several: choose one head with "
-              "MapSelection::chosen_heads, or leave out PlotOptions::marginals"});
+  CHECK(
+      draw(request).warnings ==
+      Names{
+          "this is head 0 of 2: MapSelection::chosen_heads 1 shows another, all or mean show them "
+          "together"});
+  request.maps.selection.heads = MapSelection::Shown::all;
+  CHECK(error_from([&] { draw(request); }, ErrorKind::usage) ==
+        "PlotOptions::marginals is for one map, not for several side by side\n"
+        "  where: PlotOptions::marginals\n"
+        "  help:  leave it out, or choose one with MapSelection::chosen_samples and "
+        "MapSelection::chosen_heads");
 }

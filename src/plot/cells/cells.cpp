@@ -287,6 +287,7 @@ std::string shown_value(double value, const ValueFormat& format, PlotStyle style
 
 CellValueOptions value_options(const AnnotationOptions& options) {
   CellValueOptions values{options.when, {}, {}};
+  values.least = options.least;
   if (options.color) values.colour = parse_colour(*options.color);
   if (options.format) values.format = parse_value_format(*options.format);
   return values;
@@ -314,6 +315,7 @@ std::vector<CellValue> cell_values(const Box& box, const Matrix& matrix, const C
     for (std::size_t j = 0; j < matrix.columns(); ++j) {
       if ((standard && matrix.hidden(i, j)) || matrix.missing(i, j)) continue;
       const double value = matrix.at(i, j);
+      if (std::abs(value) < options.least) continue;
       const Point middle = {box.left + (static_cast<double>(j) + 0.5) * width,
                             box.top + (static_cast<double>(i) + 0.5) * height};
       std::string string = shown_value(value, format, colours.style);

@@ -90,6 +90,7 @@ struct CellValueOptions {
   /// Absent: fitting_format() of this matrix, or two decimals in the matplotlib style.
   std::optional<ValueFormat> format;
   bool next_to_bar = false;  ///< whether a bar names the power of ten of small numbers
+  double least = 0;          ///< smaller values, whatever their sign, are left out
   /// Texts in the place of the values, row by row; null = the values. Texts that do not fit are
   /// shortened.
   const std::vector<std::string>* texts = nullptr;

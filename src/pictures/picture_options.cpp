@@ -1,0 +1,258 @@
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/error.hpp"
+#include "attn/pictures.hpp"
+
+#include "maps/selected_map.hpp"
+#include "pictures/picture_kinds.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace honoured {
+namespace {
+
+using Kinds = std::uint32_t;  // sum of 2^kind
+using enum PlotKind;
+
+constexpr Kinds of(std::initializer_list<PlotKind> kinds) {
+  Kinds all = 0;
+  for (const PlotKind kind : kinds) all |= Kinds{1} << static_cast<unsigned>(kind);
+  return all;
+}
+
+constexpr Kinds every = of({last}) * 2 - 1;
+constexpr Kinds sizes = of({dimensions, shapes});
+constexpr Kinds splits = of({parts, bars, path, contributions});
+constexpr Kinds encodings = of({positions, curves});
+constexpr Kinds tensors = every & ~sizes & ~splits;
+constexpr Kinds maps = tensors & ~encodings;
+/// Whose cells have colours, and of these those whose values may be written.
+constexpr Kinds split_maps = of({parts, contributions});
+constexpr Kinds coloured = (tensors & ~of({mask, lines, curves})) | split_maps;
+constexpr Kinds written = coloured & ~of({strip, overlay});
+/// Figures of one map, or of several side by side where the choice says so.
+constexpr Kinds one_or_more = of({heatmap, steps, difference});
+constexpr Kinds panels = of({grid, comparison});
+
+using MapShown = MapSelection::Shown;
+using Chosen = const PlotRequest&;
+
+/// An option, and the kinds that honour it: always, or only for one map or several side by side.
+struct Row {
+  PictureOptionInfo info;
+  bool (*given)(Chosen request);
+  Kinds kinds, of_one = 0, of_several = 0;
+};
+
+template <auto Member>
+bool figure_differs(Chosen request) {
+  return request.options.figure.*Member != FigureOptions().*Member;
+}
+
+constexpr auto option_rows = std::to_array<Row>({
+    // Which numbers.
+    {{"MapRequest::name"}, [](Chosen r) { return r.maps.name.has_value(); }, tensors},
+    {{"MapRequest::reshape"}, [](Chosen r) { return !r.maps.reshape.empty(); }, tensors},
+    {{"MapRequest::slice"}, [](Chosen r) { return r.maps.slice.has_value(); }, tensors},
+    {{"MapRequest::axes"}, [](Chosen r) { return !r.maps.axes.empty(); }, tensors},
+    {{"MapRequest::labels"},
+     [](Chosen r) { return r.maps.labels.has_value(); },
+     tensors & ~of({curves})},
+    {{"MapSelection::layers"},
+     [](Chosen r) { return r.maps.selection.layers.has_value(); },
+     tensors},
+    {{"MapSelection::layers", "mean, max"},
+     [](Chosen r) { return r.maps.selection.layers_together != MapSelection::Layers::each; },
+     tensors & ~of({mask, stages})},
+    {{"MapSelection::chosen_samples"},
+     [](Chosen r) { return r.sample != 0 || r.maps.selection.chosen_samples; },
+     tensors},
+    {{"MapSelection::chosen_samples", "mean, max"},
+     [](Chosen r) { return samples_together(r.maps.selection); },
+     tensors & ~of({mask, overlay})},
+    {{"MapSelection::chosen_samples", "all"},
+     [](Chosen r) { return r.maps.selection.samples == MapShown::all; },
+     one_or_more | panels | of({stages})},
+    {{"MapSelection::chosen_heads"},
+     [](Chosen r) { return r.head != 0 || r.maps.selection.chosen_heads; },
+     tensors},
+    {{"MapSelection::chosen_heads", "mean, max"},
+     [](Chosen r) { return heads_together(r.maps.selection); },
+     tensors & ~of({mask})},
+    {{"MapSelection::chosen_heads", "all"},
+     [](Chosen r) { return r.maps.selection.heads == MapShown::all; },
+     one_or_more | panels | of({stages, lines, overlay})},
+    // Which part of a map.
+    {{"MapSelection::queries"},
+     [](Chosen r) { return r.maps.selection.queries.has_value(); },
+     tensors},
+    {{"MapSelection::query"}, [](Chosen r) { return r.maps.selection.query.has_value(); }, tensors},
+    {{"MapSelection::keys"}, [](Chosen r) { return r.maps.selection.keys.has_value(); }, tensors},
+    {{"MapSelection::drop_first"}, [](Chosen r) { return r.maps.selection.drop_first > 0; }, maps},
+    {{"MapSelection::drop"}, [](Chosen r) { return !r.maps.selection.drop.empty(); }, maps},
+    {{"MapSelection::renormalize"},
+     [](Chosen r) { return r.maps.selection.renormalize; },
+     maps & ~of({mask, steps})},
+    {{"MapSelection::words"},
+     [](Chosen r) { return r.maps.selection.words.has_value(); },
+     maps & ~of({mask, steps, stages, overlay})},
+    {{"MapSelection::merge_pieces"},
+     [](Chosen r) { return r.maps.selection.merge_pieces; },
+     maps & ~of({mask, steps, stages, overlay})},
+    {{"MapSelection::hide_mask"},
+     [](Chosen r) { return r.maps.selection.hide_mask; },
+     maps & ~of({mask, lines, overlay})},
+    // Lines, overlays, panels.
+    {{"PlotOptions::top"}, [](Chosen r) { return r.options.top.has_value(); }, of({lines})},
+    {{"PlotOptions::threshold"},
+     [](Chosen r) { return r.options.threshold != 0; },
+     of({lines}) | written},
+    {{"PlotOptions::smooth"}, [](Chosen r) { return r.options.smooth; }, of({overlay, grid})},
+    {{"PlotRequest::image"}, [](Chosen r) { return r.image.has_value(); }, of({overlay, grid})},
+    {{"PlotRequest::grid"}, [](Chosen r) { return !r.grid.empty(); }, of({overlay, grid})},
+    {{"PlotOptions::columns"},
+     [](Chosen r) { return r.options.columns.has_value(); },
+     panels | of({stages}),
+     0,
+     one_or_more | of({overlay})},
+    {{"PlotOptions::titles"},
+     [](Chosen r) { return r.options.titles.has_value(); },
+     panels | of({stages, curves}),
+     0,
+     one_or_more | of({overlay})},
+    {{"PlotOptions::marginals"},
+     [](Chosen r) { return r.options.marginals; },
+     split_maps | of({positions}),
+     one_or_more},
+    // Texts.
+    {{"FigureOptions::title"}, figure_differs<&FigureOptions::title>, every},
+    {{"FigureOptions::xlabel"},
+     figure_differs<&FigureOptions::xlabel>,
+     every & ~of({strip, overlay, shapes})},
+    {{"FigureOptions::ylabel"},
+     figure_differs<&FigureOptions::ylabel>,
+     every & ~of({strip, overlay, shapes})},
+    {{"FigureOptions::ticks"},
+     figure_differs<&FigureOptions::ticks>,
+     every & ~(of({strip, overlay, curves}) | sizes)},
+    {{"FigureOptions::show_spaces"},
+     figure_differs<&FigureOptions::show_spaces>,
+     maps & ~of({overlay})},
+    {{"AnnotationOptions::when"},
+     [](Chosen r) { return r.options.annotation.when != Annotate::automatic; },
+     written},
+    {{"AnnotationOptions::color"},
+     [](Chosen r) { return r.options.annotation.color.has_value(); },
+     written},
+    {{"AnnotationOptions::format"},
+     [](Chosen r) { return r.options.annotation.format.has_value(); },
+     written},
+    // Colours.
+    {{"ColorOptions::cmap"}, [](Chosen r) { return r.options.colors.cmap.has_value(); }, coloured},
+    {{"ColorOptions::range"},
+     [](Chosen r) { return r.options.colors.range.scope != ColorRange::Scope::shared; },
+     coloured},
+    {{"ColorOptions::norm"},
+     [](Chosen r) { return r.options.colors.norm.kind != ColorNorm::Kind::linear; },
+     coloured},
+    {{"ColorOptions::pixels"},
+     [](Chosen r) { return r.options.colors.pixels != PixelShows::automatic; },
+     coloured & ~of({strip, overlay})},
+    {{"ColorOptions::bar_label"},
+     [](Chosen r) { return r.options.colors.bar_label.has_value(); },
+     coloured & ~of({stages})},
+    {{"ColorOptions::bar"}, [](Chosen r) { return !r.options.colors.bar; }, coloured},
+    // Every figure.
+    {{"FigureOptions::style"},
+     figure_differs<&FigureOptions::style>,
+     every & ~of({shapes, curves})},
+    {{"FigureOptions::exact_size"}, figure_differs<&FigureOptions::exact_size>, every},
+    {{"FigureOptions::figsize"}, figure_differs<&FigureOptions::figsize>, every},
+    {{"FigureOptions::dpi"}, figure_differs<&FigureOptions::dpi>, every},
+    {{"FigureOptions::font"}, figure_differs<&FigureOptions::font>, every},
+    {{"FigureOptions::font_scale"}, figure_differs<&FigureOptions::font_scale>, every},
+    {{"FigureOptions::background"}, figure_differs<&FigureOptions::background>, every},
+    {{"FigureOptions::letters"}, figure_differs<&FigureOptions::letters>, every},
+});
+
+constexpr auto option_infos = [] {
+  std::array<PictureOptionInfo, option_rows.size()> all{};
+  for (std::size_t i = 0; i < option_rows.size(); ++i) {
+    all[i] = option_rows[i].info;
+    all[i].kinds = option_rows[i].kinds | option_rows[i].of_one | option_rows[i].of_several;
+  }
+  return all;
+}();
+
+}  // namespace
+}  // namespace honoured
+
+std::span<const PictureOptionInfo> picture_options() noexcept {
+  return honoured::option_infos;
+}
+
+std::string kinds_text(const PictureOptionInfo& option) {
+  std::string names;
+  for (const PlotKindInfo& kind : plot_kinds()) {
+    if (option.honoured_by(kind.kind))
+      names += (names.empty() ? "" : ", ") + std::string(kind.name);
+  }
+  return names;
+}
+
+void refuse_option(PlotKind kind, const PictureOptionInfo& option) {
+  const std::string value = option.value.empty() ? std::string() : " " + std::string(option.value);
+  throw Error(ErrorKind::usage,
+              translated("a picture of the kind {1} has no use for {2}{3}",
+                         picture_kind(kind).info.name, option.field, value),
+              std::string(option.field),
+              translated("leave it out: it is for {1}", kinds_text(option)));
+}
+
+void check_options(const PlotRequest& request) {
+  using namespace honoured;
+  const Kinds kind = of({request.kind});
+  const bool several = side_by_side(request.maps.selection);
+  for (std::size_t i = 0; i < option_rows.size(); ++i) {
+    const Row& row = option_rows[i];
+    if (!row.given(request)) continue;
+    if ((row.kinds & kind) != 0 || ((several ? row.of_several : row.of_one) & kind) != 0) continue;
+    if (((row.of_one | row.of_several) & kind) == 0) refuse_option(request.kind, option_infos[i]);
+    throw Error(
+        ErrorKind::usage,
+        several ? translated("{1} is for one map, not for several side by side", row.info.field)
+                : translated("{1} is for several maps side by side, not for one", row.info.field),
+        std::string(row.info.field),
+        several ? translated("leave it out, or choose one with MapSelection::chosen_samples "
+                             "and MapSelection::chosen_heads")
+                : translated("leave it out, or add MapSelection::chosen_heads all"));
+  }
+}
+
+std::vector<std::string> options_without_effect(const PlotRequest& request,
+                                                std::span<const PlotKind> kinds) {
+  std::vector<std::string> warnings;
+  for (const honoured::Row& row : honoured::option_rows) {
+    const honoured::Kinds all = row.kinds | row.of_one | row.of_several;
+    const bool has_effect = std::ranges::any_of(
+        kinds, [&](PlotKind kind) { return (all & honoured::of({kind})) != 0; });
+    if (!row.info.value.empty() || has_effect || !row.given(request)) continue;
+    std::string names;
+    for (const PlotKind kind : kinds)
+      names += (names.empty() ? "" : ", ") + std::string(picture_kind(kind).info.name);
+    warnings.push_back(
+        names.empty()
+            ? translated("{1} has no effect: no picture is drawn", row.info.field)
+            : translated("{1} has no effect on what is drawn: {2}", row.info.field, names));
+  }
+  return warnings;
+}
+
+}  // namespace attn
