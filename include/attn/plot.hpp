@@ -173,6 +173,8 @@ struct Heatmap {
   Tensor allowed;  ///< [Lq,Lk] of 0 and 1, or absent: which cells no mask hides
   /// [Lq,Lk] of 0 and 1, or absent: which cells do not exist, as where rows are of several lengths.
   Tensor missing = {};
+  /// [Lq,Lk] of 0 and 1, or absent: which seen cells a large negative bias hides in effect.
+  Tensor hidden_in_effect = {};
   std::vector<std::string> query_labels;  ///< Lq names; empty: Q_1…
   std::vector<std::string> key_labels;    ///< Lk names; empty: K_1…
   /// Lq × Lk texts in the place of the cells' values, row by row; empty = the values.

@@ -99,7 +99,10 @@ void take_shown(const std::string& flag, const std::string& text, const ShownTar
   const bool one = is_digits(text);
   if (one) targets.number = whole_number(flag, text);
   if (!numbers.empty()) targets.chosen = std::move(numbers);
-  targets.shown = shown.value_or(one ? MapSelection::Shown::one : MapSelection::Shown::all);
+  using Shown = MapSelection::Shown;
+  // Several numbers are joined by an earlier word: --head mean --heads 0:2.
+  const bool joined = targets.shown == Shown::mean || targets.shown == Shown::max;
+  targets.shown = shown.value_or(one ? Shown::one : joined ? targets.shown : Shown::all);
 }
 
 // "0,5,11", "0:6", "mean", "0:6,mean".
@@ -233,13 +236,13 @@ void add_selection(Flags& flags, const SelectionTargets& picture, bool all) {
   if (std::ranges::find(flags, "--heads", &Flag::name) == flags.end())
     flags.add_hidden("--heads", heads);
   flags.add(
-      "--queries", "A:B", translated("Queries to draw, from A up to but not including B"),
+      "--queries", "A:B", translated("Queries to use, from A up to but not including B"),
       [&](const std::string& text) { selection.queries = position_range("--queries", text); });
   flags.add("--query", "NAME",
-            translated("One query to draw, by its label or position, such as [CLS] or 3,5; by its "
+            translated("One query to use, by its label or position, such as [CLS] or 3,5; by its "
                        "position, one whose scores or logit are split"),
             [&](const std::string& text) { selection.query = text; });
-  flags.add("--keys", "A:B", translated("Keys to draw, from A up to but not including B"),
+  flags.add("--keys", "A:B", translated("Keys to use, from A up to but not including B"),
             [&](const std::string& text) { selection.keys = position_range("--keys", text); });
   flags.count("--drop-first", selection.drop_first, "N",
               translated("Leave out the first N keys, such as those of an attention sink"));
@@ -258,7 +261,7 @@ void add_selection(Flags& flags, const SelectionTargets& picture, bool all) {
         selection.words = read_piece_words(text);
         selection.merge_pieces = true;
       });
-  flags.toggle("--hide-mask", selection.hide_mask, translated("Draw hidden cells as plain zeros"));
+  flags.toggle("--hide-mask", selection.hide_mask, translated("Show hidden cells as plain zeros"));
 }
 
 void name_kinds(Flags& flags) {

@@ -270,9 +270,9 @@ std::vector<TensorComparison::Confined> confined_differences(const Tensor& a, co
 }
 
 std::optional<Shape> agreeing_order(const Tensor& a, const Tensor& b, Tolerances allowed) {
-  constexpr std::size_t most_axes = 5;
+  constexpr std::size_t most_permuted = 5;
   const std::size_t rank = a.rank();
-  if (rank != b.rank() || rank > most_axes || a.size() != b.size() || a.size() == 0) return {};
+  if (rank != b.rank() || rank > most_permuted || a.size() != b.size() || a.size() == 0) return {};
   Shape order = counted(rank), strides(rank, 1);
   for (std::size_t axis = rank; axis-- > 1;) strides[axis - 1] = strides[axis] * a.shape()[axis];
   while (std::next_permutation(order.begin(), order.end())) {

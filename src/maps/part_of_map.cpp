@@ -156,7 +156,8 @@ AttentionMap chosen_part(AttentionMap map, const MapSelection& selection) {
     return tensor ? Maps(tensor, map.heads_only).all() : tensor;
   };
   if (!takes_positions(selection)) {
-    for (Tensor* tensor : {&part.numbers, &part.allowed, &part.scores, &part.capped, &part.masked})
+    for (Tensor* tensor : {&part.numbers, &part.allowed, &part.hidden_in_effect, &part.scores,
+                           &part.capped, &part.masked})
       *tensor = of_samples_and_heads(whole(*tensor), samples, heads);
     keep_samples(part.labels.query, samples);
     keep_samples(part.labels.key, samples);
@@ -166,6 +167,7 @@ AttentionMap chosen_part(AttentionMap map, const MapSelection& selection) {
   if (heads_together(selection)) part.heads = {0}, heads.resize(1);
   Stacked numbers = stacked(selected, samples, heads);
   part.numbers = Tensor(numbers.shape, std::move(numbers.numbers));
+  part.hidden_in_effect = {};
   part.allowed =
       numbers.allowed.empty() ? Tensor() : Tensor(numbers.shape, std::move(numbers.allowed));
   numbers.labels.either = map.labels.either;

@@ -48,8 +48,11 @@ void check_labels(const Labels& labels, const Maps& maps) {
 struct Shown {
   std::size_t rows = 0, columns = 0;
   std::vector<double> weights;
-  std::vector<std::uint8_t> allowed;  // empty = unknown
+  std::vector<std::uint8_t> allowed;  // bits of how each cell is seen; empty = unknown
 };
+
+// A cell is seen, or seen only by the mask, while a bias hides it in effect.
+constexpr std::uint8_t seen_bit = 1, in_effect_bit = 2;
 
 // Adds a number of another map to the sum or the largest of several. A NaN in any of them is shown.
 double joined(double all, double other, bool largest) {
@@ -76,9 +79,18 @@ Shown of_head(const SelectedMap& selected, std::size_t sample, std::size_t head)
   Shown shown{selected.numbers.queries(), selected.numbers.keys(), {}, {}};
   const Tensor matrix = selected.numbers.matrix(sample, head).converted(DType::float64);
   shown.weights.assign(matrix.values<double>().begin(), matrix.values<double>().end());
-  if (!selected.allowed || selected.choice.selection.hide_mask) return shown;
-  const Tensor mask = selected.allowed->matrix(sample, head).converted(DType::boolean);
-  shown.allowed.assign(mask.values<std::uint8_t>().begin(), mask.values<std::uint8_t>().end());
+  if (selected.choice.selection.hide_mask) return shown;
+  if (selected.allowed) {
+    const Tensor mask = selected.allowed->matrix(sample, head).converted(DType::boolean);
+    shown.allowed.assign(mask.values<std::uint8_t>().begin(), mask.values<std::uint8_t>().end());
+  }
+  if (!selected.hidden_in_effect) return shown;
+  const Tensor cells = selected.hidden_in_effect->matrix(sample, head).converted(DType::boolean);
+  shown.allowed.resize(shown.weights.size(), seen_bit);
+  for (std::size_t i = 0; i < shown.allowed.size(); ++i) {
+    const bool in_effect = shown.allowed[i] != 0 && cells.values<std::uint8_t>()[i] != 0;
+    if (in_effect) shown.allowed[i] = in_effect_bit;
+  }
   return shown;
 }
 
@@ -214,6 +226,20 @@ std::optional<Maps> allowed_of(const AttentionMap& map, const Maps& numbers) {
   return Maps(map.allowed, map.heads_only);
 }
 
+// Puts how the cells are seen into the heatmap.
+void put_seen(Heatmap& heatmap, const Shape& shape, std::vector<std::uint8_t> bits) {
+  if (bits.empty()) return;
+  std::vector<std::uint8_t> in_effect(bits.size());
+  bool any = false;
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    in_effect[i] = bits[i] == in_effect_bit ? 1 : 0;
+    bits[i] = bits[i] != 0 ? 1 : 0;
+    any = any || in_effect[i] != 0;
+  }
+  heatmap.allowed = Tensor(shape, std::move(bits));
+  if (any) heatmap.hidden_in_effect = Tensor(shape, std::move(in_effect));
+}
+
 // Names of positions or dimensions, counted from 0.
 std::vector<std::string> counted(std::size_t first, std::size_t count) {
   std::vector<std::string> names;
@@ -270,6 +296,8 @@ bool holds_weights(const AttentionMap& map, const Tensor& matrix) {
 SelectedMap::SelectedMap(const AttentionMap& of, const MapChoice& chosen)
     : map(of), choice(chosen), numbers(numbers_of(of)), allowed(allowed_of(of, numbers)) {
   check_place(choice.sample, numbers.samples(), choice.head, numbers.heads());
+  if (map.is_map() && map.hidden_in_effect)
+    hidden_in_effect.emplace(map.hidden_in_effect, map.heads_only);
   where = place_of(map);
 }
 
@@ -333,6 +361,8 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
   heatmap.any_numbers = !holds_weights(selected.map, heatmap.weights);
   if (selected.allowed && !selection.hide_mask)
     heatmap.allowed = selected.allowed->matrix(sample, head);
+  if (selected.hidden_in_effect && !selection.hide_mask)
+    heatmap.hidden_in_effect = selected.hidden_in_effect->matrix(sample, head);
   heatmap.query_labels = labels_of(selected, selected.map.labels.query, sample);
   heatmap.key_labels = labels_of(selected, selected.map.labels.key, sample);
   const std::string place = place_text(selected, sample, head);
@@ -365,7 +395,8 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
   heatmap.first_key = keys.front();
   const Shape shape = {shown.rows, shown.columns};
   heatmap.weights = Tensor(shape, std::move(shown.weights));
-  heatmap.allowed = shown.allowed.empty() ? Tensor() : Tensor(shape, std::move(shown.allowed));
+  heatmap.allowed = heatmap.hidden_in_effect = {};
+  put_seen(heatmap, shape, std::move(shown.allowed));
   return heatmap;
 }
 
@@ -389,10 +420,10 @@ HeatmapGrid selected_grid(const SelectedMap& selected) {
 }
 
 HeadLines selected_lines(const SelectedMap& selected) {
-  const std::string place = place_text(selected);
+  const std::string of_all = place_text(selected);
   HeadLines lines;
-  lines.title = selected.map.title.empty() ? translated("Attention between Tokens {1}", place)
-                                           : shown_title(selected.map.title) + "\n" + place;
+  lines.title = selected.map.title.empty() ? translated("Attention between Tokens {1}", of_all)
+                                           : shown_title(selected.map.title) + "\n" + of_all;
   if (!selected.map.cells.empty()) lines.title += "\n" + selected.map.cells;
   for (const MapPlace& place : places_of(selected)) {
     lines.heads.push_back(selected_heatmap(selected, place.sample, place.head));

@@ -29,6 +29,7 @@ struct SelectedMap {
   const MapChoice& choice;
   Maps numbers;
   std::optional<Maps> allowed;
+  std::optional<Maps> hidden_in_effect;
   std::string where;  ///< place among several attentions: "Layer 2, Self-Attention"
 };
 

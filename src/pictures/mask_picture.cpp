@@ -42,13 +42,17 @@ const PlannedAttention& named(const std::vector<PlannedAttention>& all, const Ma
                     suggestion(*name, names));
 }
 
-}  // namespace
+/// What of a mask only the computation tells.
+struct ComputedMask {
+  Sequences compared;       ///< queries and keys that the mask compares; absent if it compares none
+  Tensor hidden_in_effect;  ///< see AttentionMap
+};
 
-MaskMap mask_map(const PlannedAttention& attention, const Sequences& compared, std::size_t sample,
-                 std::size_t head, const std::string& title, const MapSelection& selection,
-                 std::size_t threads) {
+MaskMap mask_map(const PlannedAttention& attention, const ComputedMask& computed,
+                 const MapChoice& choice, const std::string& title, std::size_t threads) {
+  const auto& [sample, head, selection] = choice;
   const Geometry& geometry = attention.geometry;
-  const Visibility visibility(attention.mask, geometry, compared);
+  const Visibility visibility(attention.mask, geometry, computed.compared);
   // Without its global positions the window hides what they make visible; `where` holds there.
   Mask no_globals = attention.mask;
   no_globals.global.clear();
@@ -60,6 +64,10 @@ MaskMap mask_map(const PlannedAttention& attention, const Sequences& compared, s
                                              Labels::of_sample(attention.labels.query, sample));
   const std::vector<std::string> all_keys = Labels::of_sample(attention.labels.key, sample);
   const std::vector<std::size_t> keys = selected_keys(selection, geometry.keys, all_keys);
+  Tensor in_effect;
+  if (computed.hidden_in_effect)
+    in_effect = Maps(computed.hidden_in_effect, false).matrix(sample, head);
+  const std::int64_t in_effect_part = std::int64_t{1} << hiding_parts().size();
   std::vector<std::int64_t> hidden_by(queries.count() * keys.size());
   std::vector<std::uint8_t> global(globals ? hidden_by.size() : 0);
   parallel_for(queries.count(), threads, [&](std::size_t i) {
@@ -69,6 +77,9 @@ MaskMap mask_map(const PlannedAttention& attention, const Sequences& compared, s
     for (std::size_t j = 0; j < keys.size(); ++j) {
       const std::size_t key = keys[j], cell = i * keys.size() + j;
       hidden_by[cell] = parts[key];
+      const std::size_t whole = (queries.first + i) * geometry.keys + key;
+      if (in_effect && in_effect.values<std::uint8_t>()[whole] != 0)
+        hidden_by[cell] |= in_effect_part;
       if (globals) global[cell] = parts[key] == 0 && window[key] != 0 ? 1 : 0;
     }
   });
@@ -78,6 +89,7 @@ MaskMap mask_map(const PlannedAttention& attention, const Sequences& compared, s
   map.hidden_by = Tensor(shape, std::move(hidden_by));
   if (globals) map.global = Tensor(shape, std::move(global));
   for (const HidingPart* part : hiding_parts()) map.parts.push_back(hidden_legend(part->name));
+  map.parts.push_back(translated("hidden in effect by the bias"));
   map.query_labels = part_of(Labels::of_sample(attention.labels.query, sample), queries);
   map.key_labels = key_labels(all_keys, keys);
   map.first_query = queries.first;
@@ -93,20 +105,23 @@ MaskMap mask_map(const PlannedAttention& attention, const Sequences& compared, s
   return map;
 }
 
-// Queries and keys that the attention's mask compares, for which the plan is computed; absent if it
-// compares none.
-Sequences compared_in(Plan plan, const PlannedAttention& attention) {
-  if (!compares_rows(attention.mask, attention.geometry)) return {};
+// Computes the plan if the attention's mask compares rows or its bias may hide keys in effect.
+ComputedMask computed_in(Plan plan, const PlannedAttention& attention) {
+  const bool has_bias = static_cast<bool>(attention.mask.bias);
+  if (!has_bias && !compares_rows(attention.mask, attention.geometry)) return {};
   ComputingOptions computing = plan.options();
-  computing.weights = false;
+  computing.weights = has_bias;
   plan.choose(computing);
   plan.output_gradient = {};
-  Sequences compared;
+  ComputedMask mask;
   compute(plan, {.map = [&](AttentionMap map, std::size_t) {
-            if (map.name == attention.name) compared = std::move(map.compared);
+            if (map.name != attention.name) return;
+            mask = {std::move(map.compared), std::move(map.hidden_in_effect)};
           }});
-  return compared;
+  return mask;
 }
+
+}  // namespace
 
 MaskMap document_mask(const PlotRequest& request, const ResultReader& file) {
   refuse_choice_of_files(request.maps);
@@ -118,12 +133,15 @@ MaskMap document_mask(const PlotRequest& request, const ResultReader& file) {
     problems.throw_first();
     const PlannedAttention& attention = named(plan.attentions, request.maps);
     check_place(request.sample, attention.geometry.batch, request.head, attention.geometry.heads);
-    return mask_map(attention, compared_in(plan, attention), request.sample, request.head,
-                    plan.title, request.maps.selection, request.options.figure.threads);
+    return mask_map(attention, computed_in(plan, attention),
+                    {request.sample, request.head, request.maps.selection}, plan.title,
+                    request.options.figure.threads);
   } catch (const Error& error) {
     throw document.placed(error);
   }
 }
+
+namespace {
 
 MaskMap mask_map(const Heatmap& heatmap, const std::string& title) {
   const Tensor allowed = heatmap.allowed.converted(DType::boolean);
@@ -140,6 +158,8 @@ MaskMap mask_map(const Heatmap& heatmap, const std::string& title) {
   return map;
 }
 
+}  // namespace
+
 Picture draw_mask(const Drawing& drawing) {
   const DrawnMap& drawn = drawing.of[0];
   const AttentionMap& map = drawn.map;
@@ -148,9 +168,9 @@ Picture draw_mask(const Drawing& drawing) {
   // Of weights in bins the mask is in bins too: the whole one may be too large for any picture.
   const bool in_bins = !map.cells.empty() && map.allowed;
   if (map.planned && !in_bins) {
-    return draw_mask(mask_map(*map.planned, map.compared, choice.sample, choice.head, map.title,
-                              choice.selection, 1),
-                     drawing.options.figure, drawing.format);
+    return draw_mask(
+        mask_map(*map.planned, {map.compared, map.hidden_in_effect}, choice, map.title, 1),
+        drawing.options.figure, drawing.format);
   }
   check_is_map(map);
   if (!map.allowed) {

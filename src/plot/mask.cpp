@@ -23,10 +23,10 @@ constexpr std::size_t most_across = 512;    // pixels of the image in a vector f
 constexpr std::size_t most_parts = 32;
 constexpr std::size_t many_cells = 1 << 20;  // of fewer, threads gain nothing
 
-// Okabe and Ito's colours, which the colour-blind tell apart, greys, and four of Tol's muted ones.
+// Okabe and Ito's colours, which the colour-blind tell apart, greys, and five of Tol's muted ones.
 constexpr Colour seen_colour = {0, 114, 178}, global_colour = {86, 180, 233};
 constexpr Colour unknown_part_colour = {217, 217, 217};
-constexpr std::array<Colour, 11> part_colours = {{{230, 159, 0},
+constexpr std::array<Colour, 12> part_colours = {{{230, 159, 0},
                                                   {204, 121, 167},
                                                   {0, 158, 115},
                                                   {170, 170, 170},
@@ -36,7 +36,8 @@ constexpr std::array<Colour, 11> part_colours = {{{230, 159, 0},
                                                   {136, 34, 85},
                                                   {51, 34, 136},
                                                   {153, 153, 51},
-                                                  {221, 204, 119}}};
+                                                  {221, 204, 119},
+                                                  {170, 68, 153}}};
 
 // A sort of strokes for each, so that causes are told apart without colours too.
 constexpr std::array<Canvas::Hatch, 7> part_hatches = {

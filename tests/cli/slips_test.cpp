@@ -193,7 +193,7 @@ TEST_CASE("flags in the wrong place or form get their cure") {
       {{"run", "d.json", "--labels", "x"},
        "unknown flag \"--labels\"" + run +
            "attn-cli run takes no --labels: it belongs to attn-cli plot, show, explain, heads, "
-           "view"},
+           "view, compare"},
       {{"run", "d.json", "--n-head", "2"},
        "unknown flag \"--n-head\"" + run + "did you mean \"--heads\"?"},
       {{"--causal", "d.json"},

@@ -137,3 +137,27 @@ TEST_CASE("a run draws the mask that its document's picture has") {
   const auto drawing = [](const std::string& svg) { return svg.substr(svg.find("</metadata>")); };
   CHECK(drawing(read_text(folder / "out/mask.svg")) == drawing(draw(request).bytes));
 }
+
+TEST_CASE("keys that a bias hides in effect are a reason of their own in pictures of masks") {
+  const TemporaryFolder folder;
+  const std::string text =
+      R"({"attention": "sdpa", "query": {"ones": [1, 2, 2]}, "key": {"ones": [1, 3, 2]},)"
+      R"( "mask": {"bias": [[0, -1e9, "-inf"], [0, 0, -0.5]]}})";
+  const std::filesystem::path path = folder.write("doc.json", text);
+  const MaskMap mask = drawn_mask(path, "weights", 0, 0);
+  CHECK(seen_in(mask) == "100\n111\n");
+  CHECK(mask.parts.back() == "hidden in effect by the bias");
+  CHECK(mask.hidden_by.values<std::int64_t>()[1] == std::int64_t{1} << (mask.parts.size() - 1));
+  RunOptions options;
+  options.document.input = path;
+  options.plots = {PlotKind::heatmap, PlotKind::mask};
+  options.format = PictureFormat::svg;
+  options.plot.figure.letters = Letters::text;
+  options.out = folder / "r";
+  run(options);
+  for (const std::string name : {"heatmap.svg", "mask.svg"}) {
+    CAPTURE(name);
+    const std::string picture = read_text(folder / "r" / name);
+    CHECK(picture.find(">hidden in effect by the bias<") != std::string::npos);
+  }
+}

@@ -18,28 +18,30 @@ namespace {
 using namespace attn;
 using Shown = MapSelection::Shown;
 
-/// Numbers of a tensor in JSON, each row of weights that sum to 1. `seed` sets them apart.
+/// Numbers of a tensor in JSON, each row of weights that sum to 1. `seed` sets them apart; of
+/// `causal` ones a row has no later columns.
 class Numbers {
  public:
-  Numbers(std::vector<std::size_t> shape, std::size_t seed)
-      : shape_(std::move(shape)), next_(seed) {}
+  Numbers(std::vector<std::size_t> shape, std::size_t seed, bool causal)
+      : shape_(std::move(shape)), next_(seed), causal_(causal) {}
 
-  std::string json() { return part(0); }
+  std::string json() { return part(0, 0); }
 
  private:
-  std::string part(std::size_t axis) {
+  std::string part(std::size_t axis, std::size_t at) {
     std::string text = "[";
     if (axis + 1 == shape_.size()) {
       std::vector<double> row;
       double sum = 0;
       for (std::size_t j = 0; j < shape_[axis]; ++j) {
         next_ = next_ * 1103515245U + 12345U;
-        row.push_back(static_cast<double>(next_ / 65536U % 1000U) + 1);
+        const double number = static_cast<double>(next_ / 65536U % 1000U) + 1;
+        row.push_back(causal_ && j > at ? 0 : number);
         sum += row.back();
       }
       for (const double number : row) text += std::to_string(number / sum) + ",";
     } else {
-      for (std::size_t i = 0; i < shape_[axis]; ++i) text += part(axis + 1) + ",";
+      for (std::size_t i = 0; i < shape_[axis]; ++i) text += part(axis + 1, i) + ",";
     }
     text.back() = ']';
     return text;
@@ -47,10 +49,11 @@ class Numbers {
 
   std::vector<std::size_t> shape_;
   std::size_t next_;
+  bool causal_;
 };
 
-std::string numbers(std::vector<std::size_t> shape, std::size_t seed) {
-  return Numbers(std::move(shape), seed).json();
+std::string numbers(std::vector<std::size_t> shape, std::size_t seed, bool causal = false) {
+  return Numbers(std::move(shape), seed, causal).json();
 }
 
 std::string truths(std::size_t samples, std::size_t length, std::size_t first) {
@@ -106,7 +109,8 @@ class Inputs {
     for (std::size_t step = 0; step < 3; ++step) {
       for (std::size_t layer = 0; layer < 2; ++layer) {
         steps += "\"" + std::to_string(step) + "." + std::to_string(layer) + "\":" +
-                 numbers({2, 3, step == 0 ? length : 1, length + step}, 7 + step + 10 * layer) +
+                 numbers({2, 3, step == 0 ? length : 1, length + step}, 7 + step + 10 * layer,
+                         step == 0) +
                  ",";
       }
     }

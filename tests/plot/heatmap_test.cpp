@@ -185,6 +185,25 @@ TEST_CASE("hidden cells are told from zeros in the standard style only") {
   CHECK_FALSE(shows(draw_heatmap(heatmap, options, PictureFormat::png), {240, 240, 240}, 0.05));
 }
 
+TEST_CASE("cells that a bias hides in effect are told from those of a mask, by hatches and name") {
+  Heatmap heatmap = heatmap_of({2, 2}, {1, 0, 0, 1});
+  HeatmapOptions options = small();
+  const auto words = [&] { return draw_heatmap(heatmap, options, PictureFormat::svg).bytes; };
+  options.figure.letters = Letters::text;
+  heatmap.allowed = Tensor({2, 2}, std::vector<std::uint8_t>{1, 0, 1, 1});
+  CHECK(words().find(">hidden in effect by the bias<") == std::string::npos);
+  heatmap.hidden_in_effect = Tensor({2, 2}, std::vector<std::uint8_t>{0, 1, 1, 0});
+  const std::string both = words();
+  CHECK(both.find(">hidden<") != std::string::npos);
+  CHECK(both.find(">hidden in effect by the bias<") != std::string::npos);
+  heatmap.allowed = {};
+  CHECK(words().find(">hidden<") == std::string::npos);
+  heatmap.hidden_in_effect = Tensor({1, 2}, std::vector<std::uint8_t>{0, 1});
+  CHECK(error_from([&] {
+          draw_heatmap(heatmap, options, PictureFormat::png);
+        }).starts_with("the flags of cells are of shape [1,2], the weights are of shape [2,2]"));
+}
+
 TEST_CASE(
     "a pixel of many cells shows the largest of them, and their mean only if that is asked for") {
   std::vector<double> values(2 * 4000);

@@ -324,12 +324,12 @@ std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const Cell
   const auto add = [&](bool there, const std::string& name, double value) {
     if (there) entries.push_back({name, colours.of_no_place(value)});
   };
-  if (special.hidden)
-    entries.push_back({translated("hidden"),
-                       colours.paper.hidden,
-                       {Canvas::Hatch::rising},
-                       colours.paper.hidden_hatch,
-                       true});
+  const auto add_hidden = [&](const std::string& name, Canvas::Hatch hatch) {
+    entries.push_back({name, colours.paper.hidden, {hatch}, colours.paper.hidden_hatch, true});
+  };
+  if (special.by_mask) add_hidden(translated("hidden"), Canvas::Hatch::rising);
+  if (special.in_effect)
+    add_hidden(translated("hidden in effect by the bias"), Canvas::Hatch::falling);
   if (special.missing)
     entries.push_back({translated("not there"),
                        colours.paper.missing,
@@ -348,6 +348,11 @@ std::vector<LegendEntry> as_drawn(std::vector<LegendEntry> key, const Box& box,
                                   const Matrix& matrix, const Figure& figure) {
   if (are_hatched(box, matrix, figure.pixels(1))) return key;
   for (LegendEntry& entry : key) entry.hatches.clear();
+  // Without hatches both kinds of hidden cells look alike.
+  if (key.size() > 1 && key[0].colour == key[1].colour) {
+    key[0].name += translated(", ") + key[1].name;
+    key.erase(key.begin() + 1);
+  }
   return key;
 }
 

@@ -112,8 +112,11 @@ std::vector<Box> boxes_of(bool (Matrix::*is)(std::size_t, std::size_t) const, co
 void hatch_hidden(Canvas& canvas, const Box& box, const Matrix& matrix, const Paper& paper,
                   double pixels_per_point) {
   if (!are_hatched(box, matrix, pixels_per_point)) return;
-  canvas.hatch(boxes_of(&Matrix::hidden, box, matrix), paper.hidden_hatch,
+  canvas.hatch(boxes_of(&Matrix::by_mask, box, matrix), paper.hidden_hatch,
                hatch_width * pixels_per_point, hatch_distance * pixels_per_point);
+  canvas.hatch(boxes_of(&Matrix::in_effect, box, matrix), paper.hidden_hatch,
+               hatch_width * pixels_per_point, hatch_distance * pixels_per_point,
+               Canvas::Hatch::falling);
   canvas.hatch(boxes_of(&Matrix::missing, box, matrix), paper.missing_dots,
                hatch_width * pixels_per_point, hatch_distance * pixels_per_point,
                Canvas::Hatch::dotted);

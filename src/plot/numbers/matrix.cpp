@@ -162,20 +162,10 @@ Matrix::Matrix(const Heatmap& heatmap, const std::string& where) {
   }
   weights_ = heatmap.weights.dtype() == DType::float32 ? heatmap.weights
                                                        : heatmap.weights.converted(DType::float64);
-  if (heatmap.missing && heatmap.missing.shape() != shape) {
-    throw input_error(translated("the missing cells are of shape {1}, the weights are of shape {2}",
-                                 text(heatmap.missing.shape()), text(shape)),
-                      where, translated("both must have the same shape"));
-  }
   flags_tensor_ = as_bytes(heatmap.allowed);
-  if (heatmap.missing) {
-    const Tensor missing = as_bytes(heatmap.missing);
-    std::vector<std::uint8_t> flags(missing.size(), 1);
-    for (std::size_t i = 0; i < flags.size(); ++i) {
-      if (flags_tensor_) flags[i] = flags_tensor_.values<std::uint8_t>()[i];
-      if (missing.values<std::uint8_t>()[i] != 0) flags[i] = missing_flag;
-    }
-    flags_tensor_ = Tensor(shape, std::move(flags));
+  for (const auto& [tensor, flag] :
+       {std::pair(&heatmap.hidden_in_effect, in_effect_flag), {&heatmap.missing, missing_flag}}) {
+    if (*tensor) set_flags(*tensor, flag, where);
   }
   if (flags_tensor_) flags_ = flags_tensor_.values<std::uint8_t>();
   if (weights_.dtype() == DType::float32) {
@@ -183,6 +173,22 @@ Matrix::Matrix(const Heatmap& heatmap, const std::string& where) {
   } else {
     doubles_ = weights_.values<double>();
   }
+}
+
+void Matrix::set_flags(const Tensor& cells, std::uint8_t flag, const std::string& where) {
+  if (cells.shape() != weights_.shape()) {
+    throw input_error(translated("the flags of cells are of shape {1}, the weights are of shape {2}",
+                                 text(cells.shape()), text(weights_.shape())),
+                      where, translated("both must have the same shape"));
+  }
+  const Tensor set = as_bytes(cells);
+  std::vector<std::uint8_t> flags(set.size(), 1);
+  for (std::size_t i = 0; i < flags.size(); ++i) {
+    if (flags_tensor_) flags[i] = flags_tensor_.values<std::uint8_t>()[i];
+    const bool seen = flag == missing_flag || flags[i] != 0;
+    if (set.values<std::uint8_t>()[i] != 0 && seen) flags[i] = flag;
+  }
+  flags_tensor_ = Tensor(weights_.shape(), std::move(flags));
 }
 
 std::optional<Interval> value_range(std::span<const Matrix> matrices, bool without_hidden,
@@ -207,8 +213,10 @@ SpecialCells special_cells(std::span<const Matrix> matrices) {
             !matrix.has_hidden()) {
           continue;
         }
-        if (matrix.hidden(0, cell)) {
-          special.hidden = true;
+        if (matrix.by_mask(0, cell)) {
+          special.by_mask = true;
+        } else if (matrix.in_effect(0, cell)) {
+          special.in_effect = true;
         } else if (matrix.missing(0, cell)) {
           special.missing = true;
         } else if (std::isnan(value)) {

@@ -19,7 +19,7 @@ namespace attn::plot {
 class Matrix {
  public:
   /// Throws Error(input) that names `where` if the heatmap cannot be drawn: no weights, not two
-  /// axes, an axis of size 0, labels, `allowed` or `missing` that do not match the weights.
+  /// axes, an axis of size 0, labels, or flags of cells that do not match the weights.
   Matrix(const Heatmap& heatmap, const std::string& where);
 
   std::size_t rows() const { return rows_; }
@@ -33,7 +33,14 @@ class Matrix {
   /// Whether there may be cells that are hidden or missing.
   bool has_hidden() const { return static_cast<bool>(flags_tensor_); }
   bool hidden(std::size_t row, std::size_t column) const {
+    return by_mask(row, column) || in_effect(row, column);
+  }
+  /// Hidden by the mask, or in effect by a large negative bias.
+  bool by_mask(std::size_t row, std::size_t column) const {
     return has_hidden() && flags_[row * columns_ + column] == 0;
+  }
+  bool in_effect(std::size_t row, std::size_t column) const {
+    return has_hidden() && flags_[row * columns_ + column] == in_effect_flag;
   }
   bool missing(std::size_t row, std::size_t column) const {
     return has_hidden() && flags_[row * columns_ + column] == missing_flag;
@@ -48,13 +55,15 @@ class Matrix {
   std::span<const double> doubles() const { return doubles_; }
 
  private:
-  static constexpr std::uint8_t missing_flag = 2;
+  void set_flags(const Tensor& cells, std::uint8_t flag, const std::string& where);
+
+  static constexpr std::uint8_t missing_flag = 2, in_effect_flag = 3;
 
   Tensor weights_, flags_tensor_;
   std::size_t rows_ = 0, columns_ = 0;
   std::span<const float> floats_;
   std::span<const double> doubles_;
-  std::span<const std::uint8_t> flags_;  ///< 0 = hidden, 1 = seen, missing_flag = missing
+  std::span<const std::uint8_t> flags_;  ///< 0 = hidden by the mask, 1 = seen, or a flag
 };
 
 /// Bounds of ranges. Differences of values up to the first do not overflow; a positive range that
@@ -71,8 +80,8 @@ std::optional<Interval> value_range(std::span<const Matrix> matrices, bool witho
 /// Kinds of cells that occur in some matrices besides positive finite values. Values of hidden and
 /// missing cells do not count.
 struct SpecialCells {
-  bool hidden = false, missing = false, not_a_number = false, minus_infinity = false,
-       infinity = false;
+  bool by_mask = false, in_effect = false, missing = false, not_a_number = false,
+       minus_infinity = false, infinity = false;
   bool not_positive = false;  ///< finite, and zero or below it
 };
 SpecialCells special_cells(std::span<const Matrix> matrices);
