@@ -149,7 +149,7 @@ Command batch_command() {
   BatchOptions& options = given->options;
   Command command{"batch",
                   translated("Compute many input documents"),
-                  {"INPUT",
+                  {"INPUT…",
                    translated("Documents, folders, patterns, .jsonl files; - for standard input, "
                               "one document per line"),
                    [&options](const std::vector<std::string>& inputs) { options.inputs = inputs; },

@@ -88,7 +88,7 @@ Command compare_command() {
   Command command{
       "compare",
       translated("Compare results tensor by tensor"),
-      {"FILES",
+      {"FILE FILE",
        translated("Two results or files of tensors, - for standard input"),
        [&request](const std::vector<std::string>& words) { take_words(words, request); },
        {},

@@ -2,64 +2,90 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
+#include <string>
 #include <vector>
 
+#include "attn/error.hpp"
 #include "attn/language.hpp"
 
 namespace attn::cli {
 namespace {
 
-struct Examples {
+/// What the pages of a command show beside its flags.
+struct Page {
   std::string_view command;
-  std::array<std::string_view, 3> lines;  ///< empty ones at the end are left out
+  std::array<std::string_view, 3> examples;  ///< empty ones at the end are left out
+  /// Names of the dozen flags that its users and its examples need, most wanted first; all commands
+  /// share what follows --help.
+  std::string_view common;
 };
-constexpr auto examples = std::to_array<Examples>({
+constexpr auto pages = std::to_array<Page>({
     {"run",
      {"attn-cli run document.json", "attn-cli run document.json --causal --out causal",
-      "attn-cli run --model gpt2 --text \"The cat sat\""}},
+      "attn-cli run --model gpt2 --text \"The cat sat\""},
+     "--out --plots --attention --causal --valid-lens --model --text --generate --layers --head "
+     "--stages --tensors --dtype"},
     {"batch",
      {"attn-cli batch documents/ --out results", "attn-cli batch documents/ --out results --resume",
-      "attn-cli batch - --out - < documents.jsonl"}},
+      "attn-cli batch - --out - < documents.jsonl"},
+     "--out --jobs --resume --shard --merge --files-from --fail-fast --plots --tensors --only "
+     "--model --quiet"},
     {"plot",
      {"attn-cli plot heatmap result/ --out map.pdf",
       "attn-cli plot heatmap weights.npy --head all --out heads.png",
-      "attn-cli plot difference a/ b/ --out difference.svg"}},
+      "attn-cli plot difference a/ b/ --out difference.svg"},
+     "--out --name --axes --layers --head --sample --labels --title --cmap --preset --figsize "
+     "--dpi --annotate"},
     {"show",
      {"attn-cli show result/", "attn-cli show weights.npy --head 2",
-      "attn-cli show result/ --width 100"}},
+      "attn-cli show result/ --width 100"},
+     "--name --axes --layers --head --sample --labels --width --color --as --cmap --json"},
     {"explain",
      {"attn-cli explain document.json", "attn-cli explain document.json --query 2 --full",
-      "attn-cli explain result/ --layers 3 --head 1"}},
+      "attn-cli explain result/ --layers 3 --head 1"},
+     "--query --sample --layers --head --full --digits --markdown --csv --why --logit --model "
+     "--text"},
     {"heads",
      {"attn-cli heads result/", "attn-cli heads --model gpt2 --text \"The cat sat\"",
-      "attn-cli heads --model gpt2 --corpus texts.txt --csv"}},
+      "attn-cli heads --model gpt2 --corpus texts.txt --csv"},
+     "--model --text --corpus --statistics --analyses --sort --top --csv --against --patch "
+     "--layers --plots --out"},
     {"view",
      {"attn-cli view result/", "attn-cli view document.json --out page.html",
-      "attn-cli view --model gpt2 --text \"The cat sat\""}},
+      "attn-cli view --model gpt2 --text \"The cat sat\""},
+     "--out --model --text --layers --head --sample --title --stages --why --generate --cells "
+     "--labels"},
     {"compare",
      {"attn-cli compare mine.npy result/", "attn-cli compare a/ b/ --tolerances bf16",
-      "attn-cli compare a/ b/ --only output --plot map.png"}},
-    {"validate", {"attn-cli validate document.json", "attn-cli validate documents/", ""}},
-    {"schema", {"attn-cli schema > schema.json", "", ""}},
-    {"model", {"attn-cli model gpt2", "attn-cli model folder/ --row", ""}},
-    {"tokens", {"attn-cli tokens --model gpt2 --text \"The cat sat\"", "", ""}},
+      "attn-cli compare a/ b/ --only output --plot map.png"},
+     "--tolerances --rtol --atol --only --map --layout --axes --reshape --strict --seen-only "
+     "--plot --quiet --json"},
+    {"validate",
+     {"attn-cli validate document.json", "attn-cli validate documents/", ""},
+     "--files-from --model --text --json --quiet"},
+    {"schema", {"attn-cli schema > schema.json", "", ""}, "--lang"},
+    {"model",
+     {"attn-cli model gpt2", "attn-cli model folder/ --row", ""},
+     "--row --architecture --json"},
+    {"tokens",
+     {"attn-cli tokens --model gpt2 --text \"The cat sat\"", "", ""},
+     "--model --text --json"},
     {"example",
      {"attn-cli example multi_head > first.json", "attn-cli example sdpa | attn-cli run -",
-      "attn-cli example --folder"}},
-    {"bench", {"attn-cli bench", "attn-cli bench --shape 1,12,2048,2048,64 --causal", ""}},
-    {"list", {"attn-cli list", "attn-cli list --json", ""}},
-    {"completion", {"attn-cli completion bash > attn-cli.bash", "", ""}},
-    {"manual", {"attn-cli manual | man -l -", "attn-cli manual run | man -l -", ""}},
+      "attn-cli example --folder"},
+     "--folder"},
+    {"bench",
+     {"attn-cli bench", "attn-cli bench --shape 1,12,2048,2048,64 --causal", ""},
+     "--shape --attention --causal --window --weights --dtype --threads --cpu --json"},
+    {"list", {"attn-cli list", "attn-cli list --json", ""}, "--json"},
+    {"completion", {"attn-cli completion bash > attn-cli.bash", "", ""}, "--lang"},
+    {"manual", {"attn-cli manual | man -l -", "attn-cli manual run | man -l -", ""}, "--lang"},
 });
 
-// Flags that people use, the most frequent first; a short page has the first ten that a command
-// takes.
-constexpr auto frequent = std::to_array<std::string_view>(
-    {"--out",    "--attention", "--causal", "--valid-lens", "--model",      "--text",
-     "--plots",  "--head",      "--layers", "--query",      "--heads",      "--tensors",
-     "--format", "--figsize",   "--sort",   "--statistics", "--tolerances", "--only",
-     "--shape",  "--json",      "--resume", "--lang",       "--quiet"});
-constexpr std::size_t most_frequent = 10;
+const Page& page_of(std::string_view command) {
+  return *std::ranges::find(pages, command, &Page::command);
+}
 
 constexpr auto headings =
     std::to_array<const char*>({to_translate("Input"), to_translate("Computation"),
@@ -159,11 +185,8 @@ std::string head(const Command& command, std::size_t columns) {
 }  // namespace
 
 std::span<const std::string_view> examples_of(std::string_view command) {
-  for (const Examples& known : examples) {
-    if (known.command != command) continue;
-    return {known.lines.begin(), std::ranges::find(known.lines, std::string_view())};
-  }
-  return {};
+  const auto& lines = page_of(command).examples;
+  return {lines.begin(), std::ranges::find(lines, std::string_view())};
 }
 
 std::span<const char* const> group_headings() {
@@ -180,11 +203,13 @@ std::string short_name(std::string_view flag) {
 
 std::string short_help(const Command& command, std::size_t columns) {
   std::string page = head(command, columns);
-  std::size_t shown = 0;
-  for (const std::string_view name : frequent) {
+  page += "\n" + translated("Common flags") + ":\n";
+  std::istringstream common{std::string(page_of(command.name).common)};
+  for (std::string name; common >> name;) {
     const auto flag = std::ranges::find(command.flags, name, &Flag::name);
-    if (flag == command.flags.end() || flag->hidden || shown == most_frequent) continue;
-    if (shown++ == 0) page += "\n" + translated("Flags that are used most") + ":\n";
+    if (flag == command.flags.end()) {
+      throw Error(ErrorKind::internal, "attn-cli " + command.name + " has no flag " + name);
+    }
     add_flag(page, *flag, columns);
   }
   page += "\n";

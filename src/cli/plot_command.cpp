@@ -124,7 +124,7 @@ Command plot_command() {
   Command command{
       "plot",
       translated("Draw numbers that already exist"),
-      {"WORDS",
+      {"KIND FILE…",
        translated("KIND ({1}) and FILE, - for standard input; several for steps, comparison and "
                   "difference, one per layer for weights",
                   list),

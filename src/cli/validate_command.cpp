@@ -61,7 +61,7 @@ Command validate_command() {
   const auto given = std::make_shared<GivenToValidate>();
   Command command{"validate",
                   translated("Check documents without computing them"),
-                  {"INPUT",
+                  {"INPUT…",
                    translated("Documents, folders, patterns, .jsonl files; - for standard input"),
                    [given = given.get()](const std::vector<std::string>& inputs) {
                      given->batch.inputs = inputs;

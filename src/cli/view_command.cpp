@@ -105,7 +105,7 @@ Command view_command() {
   Command command{
       "view",
       translated("Make one page for browsers that shows all maps"),
-      {"INPUT",
+      {"INPUT…",
        translated("Document, result, its folder or file of tensors, - for standard input; for "
                   "tensors also one file per layer"),
        [given = given.get()](const std::vector<std::string>& words) { take_words(words, *given); },
