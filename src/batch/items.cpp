@@ -353,9 +353,18 @@ DocumentList::DocumentList(const BatchOptions& options) : list_(options.files_fr
     count_ += source.lines ? source.lines->begins.size() : 1;
   }
   if (count_ == 0) {
-    throw Error(ErrorKind::file, translated("there are no documents in what was given"),
-                "BatchOptions::inputs",
-                translated("documents end in .json, files with one document per line in .jsonl"));
+    const bool own = std::ranges::any_of(options.inputs, [&](const std::string& input) {
+      std::error_code none;
+      return std::filesystem::equivalent(input, options.run.out, none);
+    });
+    throw Error(ErrorKind::file,
+                own ? translated("the folder of the results is that of the documents, and results "
+                                 "are not read")
+                    : translated("there are no documents in what was given"),
+                own ? "RunOptions::out" : "BatchOptions::inputs",
+                own ? translated("give another folder")
+                    : translated("documents end in .json, files with one document per line in "
+                                 ".jsonl"));
   }
   names_ =
       UnlikeNames({count_, [this](std::size_t index) { return path_text(source_of(index).below); },

@@ -88,6 +88,11 @@ constexpr std::pair<std::string_view, std::string_view> foreign_flags[]{
     {"--alibi", to_translate("it belongs in the document: see docs/documents.md")},
     {"--sinks", to_translate("it belongs in the document: see docs/documents.md")},
     {"--parameters", to_translate("it belongs in the document: see docs/documents.md")},
+    {"--dark", to_translate("write --background dark")},
+    {"--transparent", to_translate("write --background transparent")},
+    {"--log", to_translate("write --norm log")},
+    {"--latex",
+     to_translate("explain --markdown prints formulas, and pictures for LaTeX are .pdf")},
     {"--device", to_translate("leave it out: attention is computed on the CPU")},
     {"--gpu", to_translate("leave it out: attention is computed on the CPU")},
     {"--cuda", to_translate("leave it out: attention is computed on the CPU")},
@@ -287,7 +292,7 @@ class GivenCommand {
     if (!wanted) return;
     app_->allow_extras();
     if (command_.words.take) {
-      app_->add_option(command_.words.name, words_)->type_name("");
+      app_->add_option("words", words_)->type_name("");
     }
     for (std::size_t i = 0; i < texts_.size(); ++i) add(command_.flags[i], texts_[i]);
   }

@@ -29,7 +29,7 @@ constexpr std::chrono::seconds line_interval{5};
 constexpr std::size_t most_failures_printed = 20;
 
 // The progress of a batch on standard error: a bar with the rate and the time left on a terminal, a
-// line every few seconds elsewhere, nothing with --quiet. The first failures are printed at once.
+// line every few seconds elsewhere, neither with --quiet. The first failures are printed at once.
 class BatchProgress {
  public:
   // `answers`: results go to standard output, in a number that is unknown, so that only failures
@@ -78,7 +78,6 @@ std::string BatchProgress::bar(const BatchCounts& counts) const {
 }
 
 void BatchProgress::update(const BatchItem& item, const BatchCounts& counts) {
-  if (quiet_) return;
   if (item.error && failures_printed_ < most_failures_printed) {
     ++failures_printed_;
     line_.clear();
@@ -92,7 +91,7 @@ void BatchProgress::update(const BatchItem& item, const BatchCounts& counts) {
       complain(translated("further failures are only counted here; the summary has them all"));
     }
   }
-  if (answers_) return;
+  if (answers_ || quiet_) return;
   if (line_.shown()) {
     line_.show([&] { return bar(counts); }, counts.left() == 0);
   } else if (const auto now = Clock::now(); now - printed_at_ >= line_interval) {

@@ -60,7 +60,7 @@ void add_limits(Flags& flags, Limits& limits) {
             });
   flags.add(
       "--max-elements", "N",
-      translated("Limit of the numbers that a document reads and computes (default 1G)"),
+      translated("Maximum number of tensor elements per document (default 1G)"),
       [&](const std::string& text) { limits.elements = large_number("--max-elements", text); });
   flags.add(
       "--max-work", "N",
@@ -149,14 +149,14 @@ void add_document(Flags& flags, DocumentOptions& options) {
             });
   flags.begin_group(FlagGroup::computation);
   flags.count("--heads", options.heads, "N",
-              translated("Heads to split tensors without a head axis into"), 1);
+              translated("Number of heads to split [B,L,H·D] tensors into"), 1);
   flags.add("--scale", "X", translated("Scale of the scores"),
             [&](const std::string& text) { options.scale = finite_number("--scale", text); });
   flags.add("--score", "EXPR",
             translated("Expression for the scores, such as \"s - 0.1 * abs(i - j)\""),
             [&](const std::string& text) { options.score = text; });
   flags.add("--where", "EXPR",
-            translated("Expression for the keys that are seen, such as \"j <= i\""),
+            translated("Expression that selects the visible keys, such as \"j <= i\""),
             [&](const std::string& text) { options.where = text; });
   flags.add("--weight", "EXPR",
             translated("Expression for the weights, such as \"p > 0.1 ? p : 0\""),
@@ -279,6 +279,12 @@ std::vector<PlotKind> plots(const std::string& text, bool* page) {
   if (page != nullptr) *page = false;
   const std::vector<std::string> names = listed("--plots", text);
   for (const std::string& name : names) {
+    const auto kind = std::ranges::find(plot_kinds(), name, &PlotKindInfo::name);
+    if (kind != plot_kinds().end() && std::ranges::count(known, name) == 0) {
+      throw Error(ErrorKind::usage, translated("{1} does not draw {2}", "--plots", name), "--plots",
+                  translated("draw it of a result: {1}",
+                             "attn-cli plot " + name + " RESULT --out " + name + ".png"));
+    }
     choice("--plots", name, known);
     if (name == "none" && names.size() > 1) {
       throw Error(ErrorKind::usage, translated("--plots takes none only alone"), "--plots",
@@ -341,9 +347,10 @@ void add_results(Flags& flags, RunOptions& options, bool* page) {
   flags.text(
       "--out", options.out, "DIR",
       translated("Folder of the results (default attention_results), - for standard output"));
-  flags.add("--only", "NAME,…",
-            translated("Tensors to write: output, weights…; a last part of a name too"),
-            [&](const std::string& text) { options.only = comma_separated(text); });
+  flags.add(
+      "--only", "NAME,…",
+      translated("Tensors to write: output, weights…; the last part of a dotted name is enough"),
+      [&](const std::string& text) { options.only = comma_separated(text); });
   flags.begin_group(FlagGroup::pictures);
   add_plots(flags, options, page);
   flags.choice("--format", options.format, picture_formats(), "FORMAT");

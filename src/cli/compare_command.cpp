@@ -107,12 +107,13 @@ Command compare_command() {
           "Tolerances for numbers of a type, the same as in torch.testing: bf16, f16, f32, f64"),
       [&](const std::string& text) { take_tolerances(text, request); });
   for (const auto& row : tolerances_of_types()) flags.back().words.emplace_back(row.name);
-  flags.add("--only", "NAME,…",
-            translated("Tensors to compare: output, lse, layer{n}…; a last part of a name too"),
-            [&](const std::string& text) { request.only = comma_separated(text); });
+  flags.add(
+      "--only", "NAME,…",
+      translated(
+          "Tensors to compare: output, lse, layer{n}…; the last part of a dotted name is enough"),
+      [&](const std::string& text) { request.only = comma_separated(text); });
   flags
-      .add("--map", "THEIRS=OURS",
-           translated("Name that a tensor goes by instead of its own; repeatable"),
+      .add("--map", "THEIRS=OURS", translated("Rename a tensor before comparing; repeatable"),
            [&](const std::string& text) { request.renamed.push_back(renaming(text)); })
       .repeats = true;
   const auto add_layout = [&flags](const char* flag, std::string& layout, std::string help) {

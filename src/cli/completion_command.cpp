@@ -266,7 +266,7 @@ Command completion_command() {
   const auto given = std::make_shared<Strings>();
   const auto names = names_of(shells);
   return {"completion",
-          translated("Print the script with which a shell completes commands and flags"),
+          translated("Print a shell completion script"),
           {"SHELL",
            alternatives(names),
            [&given = *given](const Strings& words) { given = words; },

@@ -62,16 +62,6 @@ void take_words(const std::vector<std::string>& words, ExplainOptions& options,
   options.maps.others.assign(words.begin() + 1, words.end());
 }
 
-// A layer of a document or of maps, "3" or "encoder.3"; returns whether the text names one.
-bool take_layer(const std::string& text, ExplainOptions& options) {
-  const std::size_t point = text.rfind('.');
-  const std::size_t number = point == std::string::npos ? 0 : point + 1;
-  if (!is_digits(text.substr(number))) return false;
-  options.stack = text.substr(0, number == 0 ? 0 : point);
-  options.layer = whole_number("--layers", text.substr(number));
-  return true;
-}
-
 // Adds the flags that choose among existing maps. --heads, the number of heads that tensors of a
 // document are split into, chooses heads of maps too, as --head does.
 void add_maps(Flags& flags, ExplainOptions& options) {
@@ -156,9 +146,15 @@ Command explain_command() {
       });
   analyses.words = {"rollout", "norms", "lens"};
   analyses.list = true;
-  flags.toggle("--why", options.why,
-               translated("For a model: the score of the query and the key as a sum over what the "
-                          "layers before wrote"));
+  flags
+      .add("--why", "LAYER.HEAD",
+           translated("For a model: the score of the query and the key as a sum over what the "
+                      "layers before wrote (default: of --layers and --head)"),
+           [&](const std::string& text) {
+             options.why = true;
+             if (!text.empty()) take_head_of_layer("--why", text, options);
+           })
+      .optional_value = true;
   add_why(flags, options.logit, options.key);
   flags.toggle("--csv", given->csv,
                translated("For --why or --logit: print a row for each pair of parts, or part"));

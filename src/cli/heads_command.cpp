@@ -217,6 +217,11 @@ void add_analyses(Flags& flags, HeadsOptions& options) {
             translated(
                 "Layers whose heads are left out one at a time, to see how the predictions change"),
             [&](const std::string& text) {
+              if (text == "all") {
+                throw wrong_value("--without-heads-of", text,
+                                  translated("layers, such as 0,1,2: each head of each takes a "
+                                             "pass of the model"));
+              }
               for (const std::string& part : listed("--without-heads-of", text)) {
                 options.without_heads_of.push_back(whole_number("--without-heads-of", part));
               }

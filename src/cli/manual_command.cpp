@@ -48,7 +48,7 @@ std::string entry(const Flag& flag) {
 
 // Placeholders of the arguments of a command, in capitals.
 std::string words_of(const Command& command) {
-  return command.name == "plot" ? "KIND FILE..." : command.words.name;
+  return command.words.name;
 }
 
 // A file or a variable, and the command or flag that it concerns; "" concerns the program.

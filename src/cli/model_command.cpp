@@ -71,7 +71,7 @@ Command model_command() {
       "model",
       translated("Describe a model, or list those that this machine has"),
       {"FOLDER",
-       translated("Folder, file or name of a model; without it: all that are there"),
+       translated("Folder, file or name of a model; without it, all models found are listed"),
        [&folder](const std::vector<std::string>& words) {
          if (words.empty()) return;
          if (words.size() != 1) {
@@ -88,7 +88,7 @@ Command model_command() {
   flags.toggle("--row", given->row,
                translated("Print the row of the table of models that the model is computed by"));
   flags.text("--architecture", folder.architecture, "FILE",
-             translated("File with a row of the table of models, instead of the known one"));
+             translated("JSON description of a model family, instead of the built-in one"));
   add_files(flags, folder.files);
   add_common(flags, given->common);
   return command;

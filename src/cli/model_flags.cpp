@@ -1,7 +1,11 @@
 #include "cli/model_flags.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "attn/error.hpp"
 #include "attn/language.hpp"
@@ -38,17 +42,27 @@ void read_parts(const std::string& text, DocumentOptions& options) {
   }
 }
 
+// Throws Error(usage) where the name of a file stands for its text.
+void refuse_file(const std::string& text) {
+  std::error_code none;
+  const std::filesystem::path path = text;
+  if (!path.has_extension() || !std::filesystem::is_regular_file(path, none)) return;
+  throw Error(ErrorKind::usage, translated("\"{1}\" is the name of a file, not a text", text),
+              "--text", translated("give what it holds: --text \"$(cat {1})\"", text));
+}
+
 }  // namespace
 
 void add_model(Flags& flags, DocumentOptions& options) {
   flags.begin_group(FlagGroup::model);
   flags.text("--model", options.model, "DIR",
-             translated("Checkpoint folder of a model that reads the texts"));
+             translated("Model checkpoint: a folder or a GGUF file"));
   flags.text("--architecture", options.architecture, "FILE",
-             translated("File with a row of the table of models, instead of the known one"));
+             translated("JSON description of a model family, instead of the built-in one"));
   flags
       .add("--text", "TEXT", translated("Text for the model to read; repeatable"),
            [&](const std::string& text) {
+             refuse_file(text);
              options.texts.push_back({text, std::nullopt});
            })
       .repeats = true;
@@ -75,11 +89,11 @@ void add_model(Flags& flags, DocumentOptions& options) {
       .repeats = true;
   flags
       .text("--ablate", options.ablate, "WAY",
-            translated("zero or mean: what heads that are off write, the mean being that over all "
-                       "tokens of the texts (default zero)"))
+            translated("Replace the output of the heads of --heads-off by zero, or by its mean "
+                       "over all tokens of the texts (default zero)"))
       .words = {"zero", "mean"};
   flags.text("--patch", options.patch, "OTHER",
-             translated("Take the output of a part of the model, --at, from this text"));
+             translated("Activation patching: take the output of --at from this text"));
   flags.text("--at", options.patch_at, "PLACE",
              translated("Part for --patch: a head 2.1, 2.feed_forward or the states 2.residual, "
                         "with positions 2.1:3,4 or at all"));
@@ -89,20 +103,27 @@ void add_model(Flags& flags, DocumentOptions& options) {
                  "both"),
       1);
   flags.text("--continue", options.continued, "TEXT",
-             translated("Text after that of --text, in place of a generated one"));
+             translated("Continuation to use instead of generating one"));
   flags
       .add("--parts", "NAME=A:B,…",
-           translated("Parts of the text, from character A, counted from 0, to before B, whose "
-                      "shares of the answer's attention are wanted; or special, for what stands "
-                      "between special tokens"),
+           translated(
+               "Character ranges, from A up to but not including B, counted from 0, to report the "
+               "answer's attention on; or special, for the ranges between special tokens"),
            [&](const std::string& text) { read_parts(text, options); })
       .words = {"special"};
   flags.toggle("--chat", options.chat,
-               translated("Refused with the reason: chat templates are not run"));
+               translated("Chat templates are not run: this flag is refused with the reason"));
+  flags.back().hidden = true;
   flags
       .add("--ids", "N,N,…",
            translated("Token ids for the model to read, instead of --text; repeatable"),
            [&](const std::string& text) {
+             const bool letters = std::ranges::any_of(
+                 text, [](unsigned char c) { return std::isalpha(c) != 0 || c >= 0x80; });
+             if (letters) {
+               throw wrong_value("--ids", text,
+                                 translated("token ids, such as 5,8; a text goes to --text"));
+             }
              auto& ids = options.token_ids.emplace_back();
              for (const std::string& part : listed("--ids", text)) {
                ids.push_back(static_cast<std::int64_t>(whole_number("--ids", part)));
@@ -113,8 +134,7 @@ void add_model(Flags& flags, DocumentOptions& options) {
 
 void add_model_results(Flags& flags, DocumentOptions& options) {
   flags.begin_group(FlagGroup::model);
-  flags.add("--layers", "N,A:B,…",
-            translated("Layers of the model whose weights are wanted, counted from 0"),
+  flags.add("--layers", "N,A:B,…", translated("Model layers to return weights for, counted from 0"),
             [&](const std::string& text) {
               options.layers.reset();
               if (text == "all") return;
@@ -134,6 +154,25 @@ void add_model_results(Flags& flags, DocumentOptions& options) {
             });
   flags.add_hidden("--layer", flags.back());
   flags.toggle("--logits", options.logits, translated("Write the model's logits too"));
+}
+
+bool take_layer(const std::string& text, ExplainOptions& options) {
+  const std::size_t point = text.rfind('.');
+  const std::size_t number = point == std::string::npos ? 0 : point + 1;
+  if (!is_digits(text.substr(number))) return false;
+  options.stack = text.substr(0, number == 0 ? 0 : point);
+  options.layer = whole_number("--layers", text.substr(number));
+  return true;
+}
+
+void take_head_of_layer(const std::string& flag, const std::string& text, ExplainOptions& options) {
+  const std::size_t point = text.rfind('.');
+  if (point == std::string::npos || !is_digits(text.substr(point + 1)) ||
+      !take_layer(text.substr(0, point), options)) {
+    throw wrong_value(flag, text, translated("a layer and a head such as 5.1, or encoder.5.1"));
+  }
+  options.why = true;
+  options.head = whole_number(flag, text.substr(point + 1));
 }
 
 void add_why(Flags& flags, std::optional<std::string>& logit, std::optional<std::size_t>& key) {

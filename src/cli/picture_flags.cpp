@@ -120,12 +120,43 @@ void take_layers(const std::string& text, MapSelection& selection) {
   if (!ranges.empty()) selection.layers = std::move(ranges);
 }
 
-std::pair<double, double> figure_size(const std::string& text) {
+// Inches of a length, which may have a unit; absent if it is none.
+std::optional<double> inches(std::string text) {
+  constexpr std::pair<std::string_view, double> units[]{
+      {"cm", 2.54}, {"mm", 25.4}, {"in", 1}, {"pt", 72}};
+  double an_inch = 1, length = 0;
+  for (const auto& [unit, of_an_inch] : units) {
+    if (!text.ends_with(unit)) continue;
+    text.resize(text.size() - unit.size());
+    an_inch = of_an_inch;
+    break;
+  }
+  constexpr double most = 100;
+  const bool read = parse_number(text, length) && length > 0 && length / an_inch <= most;
+  return read ? std::optional(length / an_inch) : std::nullopt;
+}
+
+// Whether the text is meant as pixels: with that unit, or as numbers too large for inches.
+bool is_of_pixels(const std::string& text) {
   const std::size_t by = text.find('x');
   double width = 0, height = 0;
-  if (by == std::string::npos || !parse_number(text.substr(0, by), width) ||
-      !parse_number(text.substr(by + 1), height) || !(width > 0 && width <= 1000) ||
-      !(height > 0 && height <= 1000)) {
+  if (by == std::string::npos) return false;
+  const bool numbers =
+      parse_number(text.substr(0, by), width) && parse_number(text.substr(by + 1), height);
+  return text.ends_with("px") || (numbers && (width > 100 || height > 100));
+}
+
+std::pair<double, double> figure_size(const std::string& text) {
+  if (is_of_pixels(text)) {
+    throw wrong_value("--figsize", text,
+                      translated("inches, or lengths in cm or mm; --figsize 8x6 --dpi 100 has 800 "
+                                 "× 600 pixels"));
+  }
+  // The x between the lengths: that of "px" is none.
+  const std::size_t by = text.find('x');
+  const auto width = by == std::string::npos ? std::nullopt : inches(text.substr(0, by));
+  const auto height = by == std::string::npos ? std::nullopt : inches(text.substr(by + 1));
+  if (!width || !height) {
     // Two numbers with another character between them.
     const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
     const std::size_t start = std::min(text.find_first_of("0123456789", end), text.size());
@@ -136,9 +167,11 @@ std::pair<double, double> figure_size(const std::string& text) {
       throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--figsize"),
                   "--figsize", translated("write {1}", "--figsize " + meant));
     }
-    throw wrong_value("--figsize", text, translated("width and height in inches, such as 8x6"));
+    throw wrong_value(
+        "--figsize", text,
+        translated("width and height in inches, such as 8x6, or with units: 16cmx12cm"));
   }
-  return {width, height};
+  return {*width, *height};
 }
 
 double number_between(const std::string& flag, const std::string& text, double least, double most,
@@ -286,7 +319,7 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
   flags.toggle("--smooth", options.smooth,
                translated("Weights change evenly between the middles of patches, over pictures"));
   flags.choice("--style", options.figure.style, styles, "NAME");
-  flags.back().help = translated("standard, or matplotlib for its look pixel for pixel");
+  flags.back().help = translated("standard, or matplotlib (identical pixels)");
   flags.text("--title", options.figure.title, "TEXT", translated("Title of the picture"));
   flags.text("--xlabel", options.figure.xlabel, "TEXT", translated("Name of the key axis"));
   flags.text("--ylabel", options.figure.ylabel, "TEXT", translated("Name of the query axis"));

@@ -1,6 +1,9 @@
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "attn/error.hpp"
+#include "attn/explain.hpp"
 #include "attn/language.hpp"
 #include "attn/run.hpp"
 #include "attn/terminal.hpp"
@@ -70,6 +73,37 @@ bool answers_alone(const GivenToRun& given) {
   return true;
 }
 
+// Explains the parts of the score and of the logit that were split, as `attn-cli explain` does.
+void print_split(const RunOptions& options) {
+  if (!options.why || options.document.input == "-") return;
+  ExplainOptions split;
+  split.document = options.document;
+  split.sample = options.sample;
+  if (options.why.head) take_head_of_layer("--why", *options.why.head, split);
+  split.logit = options.why.logit;
+  split.split_query = options.why.query;
+  split.key = options.why.key;
+  print("\n" + terminal_lines(explain(split).text));
+}
+
+// Throws Error(usage) for the name of a picture where that of a folder belongs.
+void refuse_picture_name(const RunOptions& options) {
+  const std::string extension = options.out.extension().string();
+  std::error_code none;
+  if ((extension != ".png" && extension != ".svg" && extension != ".pdf") ||
+      std::filesystem::is_directory(options.out, none)) {
+    return;
+  }
+  throw Error(ErrorKind::usage,
+              translated("\"{1}\" is the name of a picture, and {2} takes a folder",
+                         options.out.string(), "--out"),
+              "--out",
+              translated("give a folder, such as {1}; {2} draws one picture of its result",
+                         options.out.stem().string(),
+                         "attn-cli plot heatmap " + options.out.stem().string() + " --out " +
+                             options.out.filename().string()));
+}
+
 // Prints what is to be said of the outcome, and the report unless the result is the answer. Returns
 // the exit code.
 int report(RunOutcome& outcome, const GivenToRun& given, bool answering,
@@ -88,14 +122,16 @@ int report(RunOutcome& outcome, const GivenToRun& given, bool answering,
   }
   if (answering) return exit_code;
   print(given.common.json ? report_json(outcome)
-                          : terminal_lines(report_text(outcome, report_columns())));
+                          : terminal_lines(with_flags(report_text(outcome, report_columns()))));
   if (given.show) print(drawn(outcome, terminal));
+  if (!given.common.json) print_split(given.options);
   return exit_code;
 }
 
 int compute(const GivenToRun& given) {
   const Common& common = given.common;
   const bool answering = answers_alone(given);
+  refuse_picture_name(given.options);
   RunOptions options = given.options;
   // --query chooses the query of a split where there is one, else that of the pictures.
   if (options.why && options.selection.query) {
@@ -126,7 +162,9 @@ int compute(const GivenToRun& given) {
   }
   RunOutcome outcome = given.page ? run_and_view(options, page_of(options)) : run(options);
   progress.clear();
-  return report(outcome, given, answering, terminal);
+  GivenToRun reported = given;
+  reported.options.why = options.why;
+  return report(outcome, reported, answering, terminal);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "document/document.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <concepts>
 #include <cstdint>
 #include <map>
@@ -38,6 +39,23 @@ Error not_a_document(const std::string& problem) {
                                 "explain, view and compare read results"));
 }
 
+// Throws Error(input) for what is meant to be read as it is: prose or a program.
+void refuse_text(std::string_view text, const std::filesystem::path& path) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const bool letter =
+      first != text.npos && (std::isalpha(static_cast<unsigned char>(text[first])) != 0);
+  const bool words = letter && text.substr(first, 80).find(' ') != text.npos;
+  const std::string extension = path.extension().string();
+  const bool program = extension == ".py" || extension == ".ipynb";
+  if (!words || extension == ".json" || extension == ".jsonl") return;
+  throw input_error(
+      program ? translated("this is a program, not an input document")
+              : translated("this is plain text, not an input document"),
+      path == "-" ? translated("standard input") : path.string(),
+      translated("an input document is a JSON object, such as attn-cli example sdpa prints; a text "
+                 "that a model reads is given with DocumentOptions::texts"));
+}
+
 }  // namespace
 
 Document Document::open(const std::filesystem::path& path, const FileAccess& access,
@@ -59,6 +77,7 @@ Document Document::open(const std::shared_ptr<const MappedFile>& file,
                       translated("name a model that reads pictures, and give this file with "
                                  "DocumentOptions::images"));
   }
+  refuse_text(file->text(), path);
   JsonOptions with_owner = options;
   with_owner.owner = file;
   const bool standard_input = path == "-";

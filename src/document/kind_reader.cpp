@@ -99,7 +99,9 @@ class KindReader {
     };
     note("x", x);
     note("memory", memory);
-    parts_.problems.attempt([&] { place(query, key, value, x, memory); });
+    // States that could not be read have their own problem.
+    const bool lost = (parts_.find("x") && !x) || (parts_.find("query") && !query);
+    if (!lost) parts_.problems.attempt([&] { place(query, key, value, x, memory); });
 
     note("scores", parts_.scores);
     note("query", parts_.states.query);

@@ -31,7 +31,7 @@ std::vector<std::size_t> sizes_of(std::span<const std::int64_t> numbers,
 const std::vector<std::size_t>& checked_ends(const std::vector<std::size_t>& ends,
                                              const std::string& place) {
   if (ends.size() >= 2 && ends.front() == 0 && std::ranges::is_sorted(ends)) return ends;
-  throw input_error(translated("the ends of sequences do not rise from 0"), place,
+  throw input_error(translated("cu_seqlens must start at 0 and increase"), place,
                     translated("give the place of each sequence's first key and the number of "
                                "all keys, such as [0, 5, 9]"));
 }

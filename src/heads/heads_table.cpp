@@ -118,7 +118,7 @@ class Columns {
       }
     }
     for (const auto& [reason, statistics] : without) {
-      say(translated("Without a value: {1} ({2}).", listed(statistics), reason));
+      say(translated("Not applicable: {1} ({2}).", listed(statistics), reason));
     }
     if (!zero.empty()) say(translated("Zero for every head: {1}.", listed(zero)));
     fit(rows, options, chosen);
@@ -164,10 +164,10 @@ class Columns {
     }
     if (out.empty() || kept.empty()) return;
     std::erase_if(shown, [&](HeadStatistic one) { return std::ranges::count(kept, one) == 0; });
-    say(translated(
-        "Beyond this width: {1}; HeadsOptions::statistics chooses, and CSV and JSON have "
-        "all.",
-        listed(out)));
+    say(
+        translated("Hidden, as the terminal is too narrow: {1}; HeadsOptions::statistics chooses, "
+                   "and CSV and JSON have all.",
+                   listed(out)));
   }
 
   bool has_gaps_ = false;

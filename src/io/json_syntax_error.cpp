@@ -334,7 +334,7 @@ class Search {
     const char c = text_[begin_];
     const std::size_t before = text_.substr(0, begin_).find_last_not_of(white_space);
     if ((c == ']' || c == '}') && before != std::string_view::npos && text_[before] == ',') {
-      return std::string(translated("remove the comma before '")) + c + "'";
+      return translated("remove the comma before '{1}'", std::string(1, c));
     }
     if (c == '\'') return translated(help_quotes);
     if (c == '/' && expected == Expected::comma && begin_ > 0 && is_json_digit(text_[begin_ - 1]))

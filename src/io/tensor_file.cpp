@@ -103,8 +103,8 @@ AnyTensorFile parse(std::span<const std::byte> bytes, const std::shared_ptr<cons
   if (text.empty()) throw input_error(translated("the file is empty"), "", known_formats());
   const std::string what = guess(text);
   throw input_error(
-      translated("this is not a readable file of tensors{1}",
-                 what.empty() ? std::string() : translated("; it seems to be {1}", what)),
+      translated("this is not a tensor file{1}",
+                 what.empty() ? std::string() : translated("; it looks like {1}", what)),
       "", known_formats());
 }
 

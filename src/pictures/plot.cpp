@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <functional>
 #include <iterator>
@@ -347,7 +348,16 @@ std::string heatmap_json(const Heatmap& heatmap) {
 }
 
 PictureFormat picture_format(const std::filesystem::path& path) {
-  const std::string extension = path.extension().string();
+  std::string extension = path.extension().string();
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (extension == ".gif" || extension == ".mp4") {
+    throw input_error(
+        translated("unsupported picture format \"{1}\"", extension), "picture_format()",
+        translated("an animation is a .png that moves; for {1} draw its frames into a folder, and "
+                   "run ffmpeg -framerate 2 -pattern_type glob -i 'FOLDER/frame-*.png' {2}",
+                   extension, path.filename().string()));
+  }
   std::string known;
   for (const auto& [name, format] : picture_formats()) {
     if (extension == "." + std::string(name)) return format;

@@ -199,8 +199,8 @@ Picture GridFigure::draw() {
   });
   if (names_left_out_) {
     picture.warnings.emplace_back(
-        translated("the panels are too small for the names of their rows and columns: give a "
-                   "larger figure size, fewer panels, or ask for all ticks"));
+        translated("the panels are too small for token labels: use a larger "
+                   "FigureOptions::figsize, fewer panels, or FigureOptions::ticks all"));
   }
   return picture;
 }

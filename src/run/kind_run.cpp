@@ -310,7 +310,7 @@ void KindRun::choose_format(std::span<const std::pair<std::string, Tensor>> tens
   format_ = TensorFormat::safetensors;
   plan_.warnings.push_back(
       translated("the tensors are in tensors.safetensors: in result.json they would take about "
-                 "{1}; RunOptions::tensors json puts them there nevertheless",
+                 "{1}; RunOptions::tensors json writes them there anyway",
                  bytes_text(bytes)));
 }
 

@@ -231,6 +231,23 @@ std::string ids_table(const RunReport& report) {
                    "\n" + text;
 }
 
+// What to say where the report shows one map of several.
+std::string others_of_map(const RunReport& report) {
+  for (const auto& [tensor, shape] : report.shapes) {
+    if (report.weights.empty() || tensor != report.weights[0].name || shape.size() < 3) continue;
+    const std::size_t samples = shape[0], heads = shape.size() == 4 ? shape[1] : 1;
+    if (samples > 1 && heads > 1)
+      return translated(
+          "One of {1} samples and {2} heads: RunOptions::sample and "
+          "RunOptions::head choose another.",
+          samples, heads);
+    if (samples > 1)
+      return translated("One of {1} samples: RunOptions::sample chooses another.", samples);
+    if (heads > 1) return translated("One of {1} heads: RunOptions::head chooses another.", heads);
+  }
+  return "";
+}
+
 std::string text_of(const RunReport& report, std::size_t width) {
   std::string text =
       (report.model ? translated("{1} model, {2}, of {3}", report.model->family, name(report.dtype),
@@ -275,6 +292,8 @@ std::string text_of(const RunReport& report, std::size_t width) {
     }
   }
   if (report.output && !report.model) text += output_table(report, width);
+  if (const std::string others = others_of_map(report); !others.empty())
+    text += "\n" + others + "\n";
   if (report.model) text += generated(*report.model) + predictions(*report.model);
   if (!report.recovered.empty()) {
     text += "\n" + translated("Recovered from the embeddings") + "\n";

@@ -175,19 +175,24 @@ std::string translated_with(std::string_view text, std::initializer_list<std::st
   const bool spaced = pattern.data() != text.data();
   std::string filled;
   std::size_t end = 0;  // of what is filled in already
+  bool after_quoted = false;
   for (std::size_t i = 0; i + 2 < pattern.size(); ++i) {
     const bool placeholder = pattern[i] == '{' && pattern[i + 1] >= '1' && pattern[i + 1] <= '9' &&
                              pattern[i + 2] == '}';
     const std::size_t number = placeholder ? static_cast<std::size_t>(pattern[i + 1] - '1') : 0;
     if (!placeholder || number >= values.size()) continue;
-    append(filled, pattern.substr(end, i - end), spaced);
+    append(filled, pattern.substr(end, i - end), spaced && !after_quoted);
+    // Quotes stand close to what they hold.
+    const bool in_quotes = i > 0 && i + 3 < pattern.size() && pattern[i - 1] == pattern[i + 3] &&
+                           (pattern[i - 1] == '"' || pattern[i - 1] == '\'');
+    after_quoted = in_quotes;
     const bool quoted = text.find(std::string{'"', '{', pattern[i + 1], '}', '"'}) != text.npos;
     const std::string& value = values.begin()[number];
-    append(filled, quoted ? shown_name(value) : value, spaced);
+    append(filled, quoted ? shown_name(value) : value, spaced && !in_quotes);
     end = i + 3;
     i = end - 1;
   }
-  append(filled, pattern.substr(end), spaced);
+  append(filled, pattern.substr(end), spaced && !after_quoted);
   return filled;
 }
 

@@ -67,9 +67,15 @@ std::size_t token_named(const std::string& text, const ModelFolder& folder, cons
   }
   const std::vector<TextToken> ids = tokenizer->encode(text, std::nullopt, false, field);
   if (ids.size() == 1) return static_cast<std::size_t>(ids.front().id);
+  // Most tokens of words begin with a space.
+  const std::string spaced = " " + text;
+  const bool with_space = tokenizer->encode(spaced, std::nullopt, false, field).size() == 1;
   throw input_error(
       translated_count(ids.size(), "{2} is {1} token", "{2} is {1} tokens", in_quotes(text)), field,
-      translated("give a text of one token, or its id"));
+      with_space
+          ? translated("with the space before it {1} is one token: give that, or a token's id",
+                       in_quotes(spaced))
+          : translated("give a text of one token, or its id"));
 }
 
 void check_why(const WhyOptions& why, const ModelFolder& folder, const ModelTexts& text) {

@@ -108,7 +108,8 @@ TEST_CASE("the table of heads begins with the strongest, and fits the terminal")
       "  head  previous   self  first  entropy_share  confidence  induction_score\n"));
   CHECK(table.find("\n  1.1      0.99") < table.find("\n  0.2      0.01"));
   CHECK(table.find("\nZero for every head: next, separators.\n"
-                   "Beyond this width: entropy, distance, sink, previous_score, duplicate_score, "
+                   "Hidden, as the terminal is too narrow: entropy, distance, sink, "
+                   "previous_score, duplicate_score, "
                    "score_largest, score_median, score_p99; --statistics chooses, and CSV and JSON "
                    "have all.\n"
                    "The first 2 of 16 heads; --top lists more.\n") != std::string::npos);
@@ -128,10 +129,10 @@ TEST_CASE("statistics without a value say why under the table of heads") {
   const std::string maps = R"({"weights":[[0.25,0.75,0],[0.5,0.5,0]]})";
   const Outcome heads = attn_cli({"heads", "-"}, ".", maps);
   CHECK(heads.errors.empty());
-  CHECK(heads.output.find("Without a value: previous, next, self (queries and keys are different "
+  CHECK(heads.output.find("Not applicable: previous, next, self (queries and keys are different "
                           "tokens).\n"
-                          "Without a value: separators (the tokens are not known).\n"
-                          "Without a value: distance, previous_score, duplicate_score, "
+                          "Not applicable: separators (the tokens are not known).\n"
+                          "Not applicable: distance, previous_score, duplicate_score, "
                           "induction_score (queries and keys are different tokens).\n") !=
         std::string::npos);
   CHECK(heads.output.find("–") == std::string::npos);

@@ -157,7 +157,7 @@ TEST_CASE("results of more than 64 MB of JSON go into safetensors, unless JSON i
   CHECK(run.exit_code == 0);
   CHECK(run.errors ==
         "attn-cli: warning: the tensors are in tensors.safetensors: in result.json they would take "
-        "about 68.3 MB; --tensors json puts them there nevertheless\n");
+        "about 68.3 MB; --tensors json writes them there anyway\n");
   CHECK(std::filesystem::file_size(folder / "attention_results/tensors.safetensors") > 20'000'000);
 }
 

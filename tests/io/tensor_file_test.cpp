@@ -223,7 +223,7 @@ TEST_CASE("faults in binary files are told with file and byte") {
 TEST_CASE("other formats are named where they can be told") {
   const auto check = [](const std::string& bytes, const std::string& what) {
     CAPTURE(what);
-    CHECK(open_error(bytes) == "this is not a readable file of tensors" + what +
+    CHECK(open_error(bytes) == "this is not a tensor file" + what +
                                    "\n  where: memory\n"
                                    "  help:  known formats: .npy, .npz, .safetensors, .pt, pickle, "
                                    ".gguf, JSON, CSV, text");

@@ -158,7 +158,7 @@ Typesetter::Typesetter(double pixels_per_point, Lettering lettering, const std::
     : pixels_per_point_(pixels_per_point), family_(family), lettering_(lettering) {
   if (family != usual_family && !is_installed(family)) {
     throw Error(ErrorKind::usage, translated("there is no font \"{1}\" on this machine", family),
-                "",
+                "FigureOptions::font",
                 translated("give a family that fc-list : family lists, such as {1}", usual_family));
   }
   if (lettering != Lettering::outlines) hinted_font_ = std::make_unique<HintedFont>(family.c_str());
