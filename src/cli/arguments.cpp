@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -212,6 +213,15 @@ bool goes_on(const Flag& flag, const std::string& word) {
   return among(word) || parse_number(word, number);
 }
 
+// What stands for the value: the words of which it is one, if they are few.
+std::string placeholder(const Flag& flag) {
+  constexpr std::size_t few = 5;
+  if (flag.words.empty() || flag.words.size() > few || flag.list) return flag.value;
+  std::string text;
+  for (const std::string& word : flag.words) text += (text.empty() ? "" : "|") + word;
+  return text;
+}
+
 // Throws Error(usage) for values that are missing, follow a switch, or are several where one is
 // taken.
 void check_values(const std::vector<std::string>& words, const std::vector<Flag>& flags,
@@ -221,6 +231,7 @@ void check_values(const std::vector<std::string>& words, const std::vector<Flag>
       return word == flag.name || (word.size() == 2 && spelling(flag).starts_with(word + ","));
     });
   };
+  std::set<std::string> given;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const std::string name = word.substr(0, word.find('='));
@@ -236,6 +247,11 @@ void check_values(const std::vector<std::string>& words, const std::vector<Flag>
     const auto flag = find(word);
     if (flag == flags.end()) continue;
     const bool last = i + 1 == words.size();
+    if (!flag->value.empty() && !flag->repeats && !given.insert(flag->name).second) {
+      throw Error(ErrorKind::usage, translated("{1} is given twice", flag->name), command,
+                  separator(*flag) == ',' ? translated("write {1}", flag->name + " " + flag->value)
+                                          : translated("leave one of them out"));
+    }
     if (!last && words[i + 1] == "=") {
       const std::string value = i + 2 < words.size() ? words[i + 2] : flag->value;
       throw Error(ErrorKind::usage, translated("\"=\" is separated from its flag"), command,
@@ -258,7 +274,7 @@ void check_values(const std::vector<std::string>& words, const std::vector<Flag>
     if (last || find(words[i + 1]) != flags.end()) {
       if (flag->optional_value) continue;
       throw Error(ErrorKind::usage, translated("{1} needs a value", word), command,
-                  translated("write {1}", word + " " + flag->value));
+                  translated("write {1}", word + " " + placeholder(*flag)));
     }
     std::string value = words[++i];
     if (i + 1 == words.size() || !goes_on(*flag, words[i + 1])) continue;
@@ -311,10 +327,24 @@ class GivenCommand {
     std::vector<std::string> words = words_;
     words.insert(words.end(), operands.begin(), operands.end());
     if (command_.words.take) command_.words.take(words);
+    check_standard_input(words);
     return command_.call();
   }
 
  private:
+  // Throws Error(usage) where two inputs are standard input, which can be read once.
+  void check_standard_input(const std::vector<std::string>& words) const {
+    std::size_t inputs = static_cast<std::size_t>(std::ranges::count(words, "-"));
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      const Flag& flag = command_.flags[i];
+      const bool file = flag.value == "FILE" && flag.name != "--out";
+      if (file && texts_[i].one == "-") ++inputs;
+    }
+    if (inputs < 2) return;
+    throw Error(ErrorKind::usage, translated("standard input is given for {1} inputs", inputs),
+                "attn-cli " + command_.name, translated("save all but one of them as files"));
+  }
+
   // Texts given to a flag: `given` of a switch, `one` text, or `several` of a repeated flag.
   struct Texts {
     bool given = false;

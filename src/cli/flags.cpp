@@ -82,10 +82,13 @@ std::vector<std::string> comma_separated(const std::string& text) {
 std::vector<std::string> listed(const std::string& flag, const std::string& text) {
   std::string meant;
   bool between = false;
+  const bool sizes =
+      text.find('x') != text.npos && text.find_first_not_of("0123456789x-") == text.npos;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const std::string_view rest = std::string_view(text).substr(i);
     const bool wide = rest.starts_with("，") || rest.starts_with("；") || rest.starts_with("、");
-    if (wide || std::string_view(",; |\t").find(text[i]) != std::string_view::npos) {
+    const bool by = sizes && text[i] == 'x';
+    if (wide || by || std::string_view(",; |\t").find(text[i]) != std::string_view::npos) {
       between = !meant.empty();
       if (wide) i += 2;
       continue;

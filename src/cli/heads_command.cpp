@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
@@ -314,6 +315,13 @@ Command heads_command() {
   add_analyses(flags, options);
   add_map_source(flags, options.maps);
   add_selection(flags, {options.maps.selection, options.sample, given->head});
+  // Of existing maps --heads chooses heads, as --head does.
+  Flag& heads = *std::ranges::find(flags, "--heads", &Flag::name);
+  heads.take = [split = heads.take, take = std::ranges::find(flags, "--head", &Flag::name)->take](
+                   const std::string& text) {
+    take(text);
+    if (is_digits(text) && text.find_first_not_of('0') != std::string::npos) split(text);
+  };
   flags.text("--against", given->against, "INPUT",
              translated("Compare with the heads of another model, document or result"));
   add_corpus(flags, *given);

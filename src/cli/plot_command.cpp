@@ -39,6 +39,10 @@ void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
   };
   if (words.empty()) throw usage(translated("no kind of picture given"));
   const auto kinds = names_of(plot_kinds());
+  if (words[0] == "view") {
+    throw Error(ErrorKind::usage, translated("a page is no kind of picture"), "attn-cli plot",
+                translated("write {1}", "attn-cli view FILE"));
+  }
   const auto is_kind = [&](const std::string& word) {
     return std::find(kinds.begin(), kinds.end(), word) != kinds.end();
   };
@@ -100,7 +104,15 @@ int draw(const GivenToPlot& given) {
   if (request.kind == PlotKind::animation && !to_standard_output && is_folder(out)) {
     return draw_into_folder(given, request);
   }
-  if (!to_standard_output) request.format = picture_format(out);
+  if (!to_standard_output) {
+    const PictureFormat given_format = request.format;
+    request.format = picture_format(out);
+    if (std::ranges::count(given.flags, "--format") > 0 && given_format != request.format) {
+      throw Error(ErrorKind::usage,
+                  translated("{1} names another format than {2}", out.string(), "--format"),
+                  "--format", translated("leave it out: the extension of --out says the format"));
+    }
+  }
   const Picture picture = attn::draw(request);
   if (to_standard_output) {
     print_result(picture.bytes);

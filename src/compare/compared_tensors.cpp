@@ -82,12 +82,29 @@ Tensor part_of_maps(const Tensor& tensor, const std::vector<MapAxis>& axes, cons
   return layers.size() == 1 ? layers[0] : concatenated(layers);
 }
 
+// Throws Error(usage) where a chosen axis is none of a tensor of another program.
+void check_axes(const Tensor& tensor, const std::string& name, const MapRequest& maps) {
+  if (!tensor || !maps.axes.empty() || is_result_name(name)) return;
+  const auto refuse = [&](bool given, const char* field, const char* axis) {
+    if (!given) return;
+    throw Error(ErrorKind::usage,
+                translated("nothing says which axis of {1} {2} {3} chooses in", name,
+                           attn::text(tensor.shape()), field),
+                field, translated("name the axes with MapRequest::axes, such as {1}", axis));
+  };
+  const MapSelection& selection = maps.selection;
+  refuse(tensor.rank() < 4 && (selection.chosen_heads || heads_together(selection)),
+         "MapSelection::chosen_heads", "head");
+  refuse(selection.layers.has_value(), "MapSelection::layers", "layer,head");
+}
+
 }  // namespace
 
 Tensor compared_part(const Tensor& whole, const std::string& name, const MapRequest& maps,
                      const Labels& labels) {
   const MapSelection& selection = maps.selection;
   const Tensor tensor = taken_tensor(whole, maps);
+  check_axes(tensor, name, maps);
   std::vector<MapAxis> axes = whole_axes(maps.axes);
   if (axes.empty()) axes = {MapAxis::batch, MapAxis::head, MapAxis::query, MapAxis::key};
   if (maps.axes.empty() && takes_part(selection) && tensor && tensor.rank() < axes.size() &&

@@ -87,7 +87,7 @@ std::string verdict(std::size_t compared, std::size_t differing, std::size_t mis
     if (missing == 0) return translated("The files have no tensor in common.") + "\n";
     return (missing == 1 ? translated("The tensor is only in one of the files.")
                          : translated("All {1} tensors are only in one of the files.", missing)) +
-           "\n";
+           "\n" + translated("CompareRequest::renamed A=B compares tensors of other names.") + "\n";
   }
   std::string text;
   if (ignored + missing > 0) {

@@ -175,7 +175,16 @@ Labels read_labels(const JsonValue& value, const std::string& pointer, const Lab
 }
 
 Labels labels_in(std::string_view text, std::size_t nesting) {
-  if (begins_like_json(text)) return read_labels(parse_json(text, {.depth = nesting}), "", {}, {});
+  if (text.find('\0') != text.npos) {
+    throw input_error(translated("this is no text of labels"), "",
+                      translated("give one label per line, or a JSON list of labels"));
+  }
+  if (begins_like_json(text)) {
+    const JsonValue root = parse_json(text, {.depth = nesting});
+    // Files of tokens name their list so.
+    const JsonValue* const tokens = root.find("tokens");
+    return read_labels(tokens ? *tokens : root, tokens ? "/tokens" : "", {}, {});
+  }
   const std::vector<std::vector<std::string>> lines{lines_of(text)};
   if (lines[0].empty()) {
     throw input_error(translated("there is no label"), "",

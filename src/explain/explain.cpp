@@ -310,8 +310,17 @@ ExplainOutcome explained_document(const ExplainOptions& options, const Document&
   return outcome;
 }
 
+// Throws Error(usage) for a key without a split that it would be of.
+void check_key(const ExplainOptions& options) {
+  if (!options.key || options.why || options.logit) return;
+  throw Error(ErrorKind::usage, translated("{1} chooses the key of a split", "ExplainOptions::key"),
+              "ExplainOptions::key",
+              translated("leave it out, or split the score with ExplainOptions::why"));
+}
+
 ExplainOutcome explained_input(const ExplainOptions& options) {
   check_digits(options.digits);
+  check_key(options);
   const ShownDecimals decimals(options.digits);
   return std::visit(
       Overloaded{[&](const Document& document) { return explained_document(options, document); },

@@ -23,19 +23,6 @@
 namespace attn {
 namespace {
 
-// Nothing is computed, so that nothing can be set.
-void refuse_settings(const DocumentOptions& options) {
-  const auto unchanged = [](const std::filesystem::path& path) { return path.string(); };
-  for (const Setting& setting : settings(options, unchanged)) {
-    // A number alone may be meant as the head that is chosen.
-    if (setting.field == "DocumentOptions::heads") continue;
-    throw Error(ErrorKind::usage,
-                translated("existing maps are not computed, so {1} has no meaning", setting.field),
-                setting.field,
-                translated("leave it out, or explain the document that the maps come from"));
-  }
-}
-
 // Pattern of the weights of a stack of an encoder-decoder model: "encoder", "decoder" or "cross".
 std::string pattern_of_stack(const std::string& stack) {
   const AttentionName first =
@@ -217,7 +204,6 @@ std::string left_out_text(const std::vector<std::string>& tensors) {
 }  // namespace
 
 ExplainOutcome explained_maps(const ExplainOptions& options, const MapFiles& files) {
-  refuse_settings(options.document);
   const MapRequest request = request_of(options);
   FiledMaps stack(files, request);
   const bool chosen = chooses_layers(request);

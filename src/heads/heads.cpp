@@ -15,6 +15,7 @@
 #include "heads/heads_table.hpp"
 #include "heads/model_analyses.hpp"
 #include "maps/answer_shares.hpp"
+#include "maps/doubtful_maps.hpp"
 #include "maps/filed_maps.hpp"
 #include "maps/opened_input.hpp"
 #include "maps/part_of_map.hpp"
@@ -122,10 +123,10 @@ class Reading {
     refuse_what_takes_a_model();
     std::vector<FiledMaps> stacks = all_stacks(files, options_.maps, MapContents::weights);
     of_files_ = true;
-    std::optional<std::string> guessed;
+    bool first = true;
     each_of(stacks, [&](AttentionMap map) {
       check_is_map(map);
-      if (!guessed) guessed = guessed_axes(map, options_.maps);
+      if (std::exchange(first, false)) warn(doubts_of(map, options_.maps, false));
       map = chosen_part(std::move(map), options_.maps.selection);
       // Layers of one tensor, or of tensors of one name in several files.
       if (map.layer && !map.name.layer() && !pattern_of(map.tensor)) {
@@ -133,7 +134,6 @@ class Reading {
       }
       take(with_tokens(std::move(map), options_.counting));
     });
-    if (guessed) outcome_.warnings.push_back(std::move(*guessed));
   }
 
   void compute(const Document& document) {

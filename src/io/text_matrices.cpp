@@ -1,6 +1,7 @@
 #include "io/text_matrices.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <limits>
 #include <optional>
@@ -11,7 +12,9 @@
 
 #include "attn/error.hpp"
 
+#include "io/indexed_table.hpp"
 #include "io/raw_array.hpp"
+#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
@@ -254,7 +257,11 @@ class TextMatrixReader {
     if (std::any_of(fields.begin() + 1, fields.end(), is_text)) return true;
     if (next == nullptr) return false;
     const bool corner = fields[0].empty() || is_text(fields[0]);
-    if (next->size() == fields.size() + 1) return true;
+    // A first row that is one short names the columns: by words, by counting, or above words.
+    if (next->size() == fields.size() + 1 &&
+        (is_text(fields[0]) || is_text((*next)[0]) || counts(fields, 0))) {
+      return true;
+    }
     if (fields.size() == 1 && is_text(fields[0])) return true;
     if (corner && separator != any_blanks && fields[0].empty()) return true;
     const bool fractions = std::any_of(next->begin(), next->end(), [](const std::string& field) {
@@ -263,6 +270,39 @@ class TextMatrixReader {
     if (corner)
       return counts(fields, 1) || (number_in((*next)[0], separator) && !is_text((*next)[0]));
     return fractions && counts(fields, 0);
+  }
+
+  // Takes a table of indices and weights below this header; returns whether it is one.
+  bool take_indexed(const std::vector<Line>& lines, char separator,
+                    const std::vector<std::string>& header) {
+    std::vector<std::vector<std::string>> rows;
+    for (std::size_t i = 1; i < lines.size(); ++i)
+      rows.push_back(fields_of(lines[i].text, separator));
+    std::optional<Tensor> maps = indexed_table(header, rows, limits_);
+    if (!maps) return false;
+    const Shape shape = maps->shape();
+    const auto numbers = maps->values<double>();
+    add({numbers.begin(), numbers.end()}, shape.back(), {}, {});
+    to_.tensors_.back() = to_.tensors_.back().reshaped(shape);
+    return true;
+  }
+
+  // Whether the first column counts the rows and the others sum to 1, as data frames are written.
+  static bool is_counted(const std::vector<Line>& lines, std::size_t begin, char separator) {
+    std::optional<std::size_t> start;
+    for (std::size_t i = begin; i < lines.size(); ++i) {
+      const std::vector<std::string> fields = fields_of(lines[i].text, separator);
+      std::size_t number = 0;
+      if (fields.size() < 3 || !parse_number(fields[0], number)) return false;
+      if (!start) start = number;
+      if (*start > 1 || number != *start + i - begin) return false;
+      double sum = 0;
+      for (std::size_t j = 1; j < fields.size(); ++j)
+        sum += number_in(fields[j], separator).value_or(0);
+      constexpr double most_rounding = 0.01;
+      if (std::abs(sum - 1) > most_rounding) return false;
+    }
+    return lines.size() > begin + 1;
   }
 
   // Reads the lines of the matrix that ends here, if there are any.
@@ -293,12 +333,18 @@ class TextMatrixReader {
     const bool named_rows =
         !sentences &&
         (words || (header && next && (first[0].empty() || first.size() + 1 == width)));
+    if (header && take_indexed(lines, separator, first)) return;
+    const bool counted = !named_rows && is_counted(lines, begin, separator);
     std::vector<double> numbers;
     std::vector<std::string> rows, columns_named;
     std::size_t columns = 0;
     for (std::size_t i = begin; i < lines.size(); ++i) {
       std::vector<std::string> fields = fields_of(lines[i].text, separator);
       if (open_end) fields.pop_back();
+      if (counted) {
+        rows.push_back(fields[0]);
+        fields.erase(fields.begin());
+      }
       if (named_rows) rows.push_back(fields[0]);
       if (fields.size() == (named_rows ? 1U : 0U)) {
         refuse(translated("a row has no numbers"), lines[i], translated("complete the row"));

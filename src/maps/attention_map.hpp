@@ -42,6 +42,7 @@ struct AttentionMap {
 
   std::string file;                  ///< that it was read from, for errors
   std::optional<std::size_t> layer;  ///< in a stack, from 0
+  bool layers_of_axis = false;       ///< whether an axis is taken for layers without being named
   std::string place;  ///< in a stack, "Layer 2"; empty = the tensor's name says all there is
   /// Mask and sizes of a computed attention, which its plan holds; null for files.
   const PlannedAttention* planned = nullptr;

@@ -61,10 +61,21 @@ class LayerSearch {
     if (names_of_pattern(names, name).empty()) {
       file.refuse_other(name);
       const std::vector<std::string_view> known(names.begin(), names.end());
-      throw input_error(translated("there is no tensor \"{1}\"", name), "MapRequest::name",
-                        suggestion(name, known));
+      const std::string meant = meant_pattern(name);
+      const bool fits = meant != name && !names_of_pattern(names, meant).empty();
+      throw input_error(
+          translated("there is no tensor \"{1}\"", name), "MapRequest::name",
+          fits ? translated("did you mean \"{1}\"?", meant) : suggestion(name, known));
     }
     add_numbered(file, names, name);
+  }
+
+  // The name with a layer's number as other programs write patterns: "layer*", "layer{i}".
+  static std::string meant_pattern(std::string name) {
+    if (const std::size_t star = name.find('*'); star != name.npos) name.replace(star, 1, "{n}");
+    const std::size_t open = name.find('{'), close = name.find('}');
+    if (open < close && close != name.npos) name.replace(open, close - open + 1, "{n}");
+    return name;
   }
 
   void add(ResultReader& file, const std::vector<std::string>& tensors) {
@@ -83,6 +94,11 @@ class LayerSearch {
                  const std::optional<std::string>& name) {
     std::vector<LayerOfSteps> all = steps_of_layers(names, name);
     if (name && all.empty()) all = steps_of_pattern(names, *name);
+    // All steps and layers of a name: "cross_attentions", or with one place for both.
+    if (name && all.empty()) {
+      const std::size_t place = name->ends_with(".{n}") ? name->size() - 4 : name->size();
+      all = steps_of_layers(names, pattern_of_steps(name->substr(0, place) + "."));
+    }
     if (all.empty()) return false;
     for (const LayerOfSteps& layer : all) {
       std::vector<Shape> shapes;

@@ -326,6 +326,7 @@ AttentionMap FiledMaps::read(const FiledLayer& layer) {
   map.name = attention_of(tensor);
   if (!map.place.empty() && map.name.empty()) map.name = AttentionName("", layer.number, "");
   if (found_.is_stack) map.layer = layer.number;
+  map.layers_of_axis = guesses_layers_;
   map.numbers = arranged(numbers(layer), layer);
   const bool of_edges = !layer.nodes.empty() && map.numbers.rank() == 3;
   map.heads_only = of_edges || (has_axis(MapAxis::head) && !has_axis(MapAxis::batch));
@@ -469,6 +470,7 @@ std::vector<FiledMaps> all_stacks(const MapFiles& files, const MapRequest& reque
     if (one.axes.empty() && stack.shape_of_first().size() == 5) {
       one.axes = {MapAxis::layer, MapAxis::batch, MapAxis::head, MapAxis::query, MapAxis::key};
       stack = FiledMaps(files, one, contents);
+      stack.guesses_layers_ = true;
     }
     stacks.push_back(std::move(stack));
   };
@@ -525,23 +527,6 @@ void each_of(std::vector<FiledMaps>& stacks, const std::function<void(AttentionM
   std::stable_sort(places.begin(), places.end(),
                    [](const Place& a, const Place& b) { return a.in_file < b.in_file; });
   for (const Place& place : places) take(place.stack->read(place.layers));
-}
-
-std::optional<std::string> guessed_axes(const AttentionMap& map, const MapRequest& request) {
-  if (map.of_result || !request.axes.empty() || request.changes_shape() || !map.numbers)
-    return std::nullopt;
-  const Shape& shape = map.numbers.shape();
-  const bool several = shape.size() > 2 && shape[0] > 1;
-  if (!several || !map.is_map() || map.labels.query.size() > 1) return std::nullopt;
-  if (shape.size() == 3) {
-    return translated(
-        "a tensor of three axes is taken as samples of one head each, [samples,queries,keys]: say "
-        "with MapRequest::axes head that they are heads");
-  }
-  if (map.layer) return std::nullopt;
-  return translated(
-      "a tensor of four axes is taken as [samples,heads,queries,keys]: say with MapRequest::axes "
-      "layer,head that the first are layers");
 }
 
 }  // namespace attn

@@ -58,6 +58,9 @@ class FiledMaps {
   /// Other tensors of weights, which are no part of the stack.
   const std::vector<std::string>& left_out() const { return found_.left_out; }
 
+  friend std::vector<FiledMaps> all_stacks(const MapFiles& files, const MapRequest& request,
+                                           MapContents contents);
+
  private:
   bool has_axis(MapAxis axis) const;
   std::vector<FiledLayer> wanted() const {
@@ -82,6 +85,7 @@ class FiledMaps {
   MapContents contents_;
   std::vector<MapAxis> axes_;  ///< all of them; empty = the usual ones
   FiledLayers found_;
+  bool guesses_layers_ = false;  ///< whether the first of five axes is taken for layers unasked
   /// The tensor that was read last, which may hold all layers.
   struct {
     const ResultReader* file = nullptr;
@@ -107,9 +111,5 @@ Labels read_label_file(const std::filesystem::path& path, const FileAccess& acce
 std::vector<FiledMaps> all_stacks(const MapFiles& files, const MapRequest& request,
                                   MapContents contents);
 void each_of(std::vector<FiledMaps>& stacks, const std::function<void(AttentionMap map)>& take);
-
-/// The warning that the axes before queries and keys may be others than those that they are taken
-/// for; nothing where a result, labels or the request says what they are.
-std::optional<std::string> guessed_axes(const AttentionMap& map, const MapRequest& request);
 
 }  // namespace attn

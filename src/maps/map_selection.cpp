@@ -80,6 +80,12 @@ std::size_t named_query(const std::string& query, std::size_t count,
                       translated("give the position of one of them, such as {1}", named[1]));
   }
   if (named.size() == 1) return named[0];
+  // From the end, as positions of ranges.
+  std::int64_t from_end = 0;
+  if (query.starts_with('-') && parse_number(query, from_end) && from_end < 0 &&
+      from_end >= -static_cast<std::int64_t>(count)) {
+    return static_cast<std::size_t>(static_cast<std::int64_t>(count) + from_end);
+  }
   std::size_t position = 0;
   const bool number = parse_number(query, position);
   if (number && position < count) return position;
@@ -223,6 +229,12 @@ bool MapSelection::plain() const {
 
 Positions selected_queries(const MapSelection& selection, std::size_t count,
                            const std::vector<std::string>& labels) {
+  if (selection.query && selection.queries) {
+    throw Error(ErrorKind::usage,
+                translated("{1} and {2} both choose queries", "MapSelection::query",
+                           "MapSelection::queries"),
+                "MapSelection::queries", translated("leave one of them out"));
+  }
   if (selection.query) {
     const std::size_t query = named_query(*selection.query, count, labels);
     return {query, query + 1};

@@ -46,6 +46,19 @@ void refuse_choice(const MapRequest& maps) {
   refuse_for_document(heads_together(selection), "MapSelection::chosen_heads");
 }
 
+// Nothing is computed, so that nothing can be set.
+void refuse_settings(const DocumentOptions& options) {
+  const auto unchanged = [](const std::filesystem::path& path) { return path.string(); };
+  for (const Setting& setting : settings(options, unchanged)) {
+    // A number alone may be meant as the head that is chosen.
+    if (setting.field == "DocumentOptions::heads") continue;
+    throw Error(ErrorKind::usage,
+                translated("existing maps are not computed, so {1} has no meaning", setting.field),
+                setting.field,
+                translated("leave it out, or give the document that the maps come from"));
+  }
+}
+
 bool holds_rows_of_weights(ResultReader& file, const std::string& tensor) {
   try {
     return has_rows_of_weights(file.numbers(tensor));
@@ -97,6 +110,7 @@ OpenedInput open_input(const DocumentOptions& given, const MapRequest& maps) {
     refuse_choice(maps);
     return open_document(options, file);
   }
+  refuse_settings(options);
   reader->check_keys();
   return map_files(std::move(reader), maps);
 }

@@ -31,7 +31,7 @@ bool is_patch(const std::string& token) {
 
 // The name of the query, or that several are averaged.
 std::string query_text(const AttentionMap& row) {
-  const std::string& name = row.labels.query.empty() ? "" : row.labels.query[0][0];
+  const std::string name = row.labels.query.empty() ? "" : row.labels.query[0][0];
   if (name.empty()) return translated("Mean Weight that Each Patch Gets");
   return translated("What {1} Looks At", is_patch(name) ? translated("Patch {1}", name) : name);
 }
@@ -118,18 +118,38 @@ void check_picture(const AttentionMap& map) {
   if (map.picture) return;
   throw input_error(translated("there is no picture under these weights"), "",
                     translated("give the result of a model that reads pictures, with its tensors "
-                               "\"image\" and \"grid\""));
+                               "\"image\" and \"grid\", or a picture with PlotRequest::image"));
 }
 
 AttentionMap row_of(const DrawnMap& drawn, const MapChoice& choice) {
   return drawn.asked ? *drawn.asked : asked_rows(drawn.map, choice);
 }
 
+// Names of the queries: the labels or, where there are none or the query that is asked for is a
+// patch of another name, "ROW,COLUMN" of each patch, counted from 0.
+std::vector<std::string> query_names(const AttentionMap& map, const Maps& maps,
+                                     const MapChoice& choice) {
+  std::vector<std::string> labels = Labels::of_sample(map.labels.query, choice.sample);
+  const std::optional<std::string>& asked = choice.selection.query;
+  const bool known = !labels.empty() && (!asked || std::ranges::count(labels, *asked) > 0);
+  if (known || !map.picture || maps.queries() != maps.keys()) return labels;
+  const std::size_t before = maps.keys() - map.picture->patches();
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < maps.queries(); ++i) {
+    const std::size_t patch = i - before;
+    names.push_back(i < before ? "Q_" + std::to_string(i + 1)
+                               : std::to_string(patch / map.picture->columns) + "," +
+                                     std::to_string(patch % map.picture->columns));
+  }
+  const bool patch = asked && std::ranges::count(names, *asked) > 0;
+  return labels.empty() || patch ? names : labels;
+}
+
 }  // namespace
 
 AttentionMap asked_rows(const AttentionMap& map, const MapChoice& choice) {
   const Maps maps(map.numbers, map.heads_only);
-  const std::vector<std::string> labels = Labels::of_sample(map.labels.query, choice.sample);
+  const std::vector<std::string> labels = query_names(map, maps, choice);
   const Positions queries = asked_queries(choice.selection, maps.queries(), labels);
   std::vector<double> rows(maps.samples() * maps.heads() * maps.keys(), 0);
   for (std::size_t i = 0; i < maps.samples() * maps.heads(); ++i) {

@@ -16,6 +16,7 @@
 
 #include "attention/attention_name.hpp"
 #include "io/other_members.hpp"
+#include "maps/doubtful_maps.hpp"
 #include "maps/filed_maps.hpp"
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
@@ -92,6 +93,15 @@ std::vector<AttentionMap> read_steps(FiledMaps stack) {
   return steps;
 }
 
+// Whether the maps have one shape of several queries, as steps of decoding do not.
+bool are_alike(const std::vector<DrawnMap>& maps) {
+  const Shape& first = maps[0].map.numbers.shape();
+  const bool several = first.size() > 1 && first[first.size() - 2] > 1;
+  return several && std::ranges::all_of(maps, [&](const DrawnMap& one) {
+           return one.map.numbers.shape() == first;
+         });
+}
+
 std::string left_out_text(const std::vector<std::string>& tensors) {
   std::string names;
   for (const std::string& name : tensors) names += (names.empty() ? "\"" : ", \"") + name + "\"";
@@ -123,7 +133,7 @@ std::vector<std::string> read_maps(const PlotRequest& request,
   }
   std::vector<std::string> warnings;
   const auto add = [&](std::vector<AttentionMap> maps) {
-    if (auto guessed = guessed_axes(maps[0], request.maps)) warnings.push_back(std::move(*guessed));
+    std::ranges::move(doubts_of(maps[0], request.maps, true), std::back_inserter(warnings));
     std::optional<SeenPicture> picture;
     if (request.image) {
       const Shape& shape = maps.front().numbers.shape();
@@ -139,6 +149,8 @@ std::vector<std::string> read_maps(const PlotRequest& request,
   const auto maps_in = [&](MapContents contents) { return filed_maps(request, file, contents); };
   const auto add_one = [&](FiledMaps maps) {
     add({maps.one()});
+    if (!file->is_result() && !maps.left_out().empty())
+      warnings.push_back(left_out_text(maps.left_out()));
     if (auto others = maps.others_of_one()) warnings.push_back(std::move(*others));
   };
   switch (kind.shows) {
@@ -158,8 +170,14 @@ std::vector<std::string> read_maps(const PlotRequest& request,
       break;
     case Shows::steps:
       add(read_steps(maps_in(MapContents::weights)));
-      if (auto others = maps_in(MapContents::weights).others_of_one())
+      if (drawing.of.size() > 1 && are_alike(drawing.of)) {
+        warnings.push_back(
+            translated("all {1} maps that are drawn as steps have the shape {2}: if they are "
+                       "layers, draw a grid, or choose one with MapSelection::layers",
+                       drawing.of.size(), text(drawing.of[0].map.numbers.shape())));
+      } else if (auto others = maps_in(MapContents::weights).others_of_one()) {
         warnings.push_back(std::move(*others));
+      }
       break;
     case Shows::positions:
       add({read_positions(request, file)});
@@ -217,10 +235,26 @@ Drawing drawing_of(const PlotRequest& request) {
 }
 
 // Adds what there is to say of the choice among the maps of the first file.
-void add_choice_warnings(const Drawing& drawing, const PictureKind& kind,
+void add_choice_warnings(const DrawnMap& drawn, const Drawing& drawing, const PictureKind& kind,
                          std::vector<std::string>& warnings) {
-  const AttentionMap& map = drawing.of[0].map;
+  const AttentionMap& map = drawn.map;
   if (!map.numbers || kind.shows == PictureKind::Shows::mask) return;
+  const bool of_lines = kind.info.kind == PlotKind::lines;
+  if (of_lines || drawing.choice.selection.renormalize) {
+    const Tensor numbers = map.numbers.converted(DType::float64);
+    const auto [least, most] = std::ranges::minmax(numbers.values<double>());
+    if (of_lines && drawing.options.threshold > most) {
+      warnings.push_back(
+          translated("no weight reaches PlotOptions::threshold {1}: the largest is "
+                     "{2}",
+                     plot::short_number(drawing.options.threshold), plot::short_number(most)));
+    }
+    if (drawing.choice.selection.renormalize && least < 0) {
+      warnings.push_back(
+          translated("MapSelection::renormalize divides rows with negative numbers by their sums, "
+                     "which may be near 0"));
+    }
+  }
   const bool grid = kind.info.kind == PlotKind::grid;
   const bool layers = drawing.of.size() > 1 || map.picture;
   if (auto others = others_warning(SelectedMap(map, drawing.choice), grid, layers))
@@ -265,14 +299,23 @@ std::vector<Picture> plotted(const PlotRequest& request, FileAccess access,
     one.input = paths[i];
     std::vector<std::string> own =
         read_maps(one, std::make_shared<ResultReader>(one.input, access), access, drawing);
-    if (i == 0) warnings = std::move(own);
+    const DrawnMap& drawn = drawing.of.back();
+    try {
+      if (several) add_choice_warnings(drawn, drawing, kind, own);
+    } catch (const Error& error) {
+      throw placed(error, drawn.map);
+    }
+    for (std::string& warning : own) {
+      if (i > 0) warning = translated("{1}: {2}", drawn.map.file, warning);
+      if (std::ranges::count(warnings, warning) == 0) warnings.push_back(std::move(warning));
+    }
     drawing.of.back().column = names[i];
   }
   if (request.provenance) drawing.options.figure.provenance = provenance.text();
   try {
     const InEnglish english(drawing.options.figure.style == PlotStyle::matplotlib);
     std::vector<Picture> pictures = make(drawing);
-    add_choice_warnings(drawing, kind, warnings);
+    if (!several) add_choice_warnings(drawing.of[0], drawing, kind, warnings);
     if (request.options.threshold > 0 && kind.info.kind != PlotKind::lines) {
       warnings.push_back(translated("values below PlotOptions::threshold {1} are not written",
                                     plot::short_number(request.options.threshold)));
@@ -316,7 +359,7 @@ Heatmap read_heatmap(const PlotRequest& request, std::vector<std::string>* warni
     try {
       if (auto unread = unread_text(*file, map); !request.maps.name && unread)
         said.push_back(std::move(*unread));
-      add_choice_warnings(drawing, picture_kind(heatmap.kind), said);
+      add_choice_warnings(drawing.of[0], drawing, picture_kind(heatmap.kind), said);
       if (warnings) *warnings = std::move(said);
       return heatmap_of(SelectedMap(map, drawing.choice));
     } catch (const Error& error) {

@@ -9,6 +9,7 @@
 
 #include "attention/attention_name.hpp"
 #include "heads/head_maps.hpp"
+#include "maps/doubtful_maps.hpp"
 #include "maps/map_selection.hpp"
 #include "maps/part_of_map.hpp"
 #include "maps/seen_picture.hpp"
@@ -146,11 +147,10 @@ ViewedInput filed_input(std::vector<FiledMaps>& stacks, const ResultReader& firs
   ViewedInput input;
   input.title = first.title();
   bool stages = false;
-  std::optional<std::string> guessed;
   for (FiledMaps& stack : stacks) {
     stack.each([&](AttentionMap whole) {
       check_is_map(whole);
-      if (!guessed) guessed = guessed_axes(whole, options.maps);
+      if (input.sizes.empty()) input.warnings = doubts_of(whole, options.maps, false);
       const AttentionMap map = chosen_part(std::move(whole), options.maps.selection);
       const Maps sizes(map.numbers, map.heads_only);
       stages = stages || map.scores;
@@ -162,7 +162,6 @@ ViewedInput filed_input(std::vector<FiledMaps>& stacks, const ResultReader& firs
           {sizes.samples() * sizes.heads() * tensors, sizes.queries(), sizes.keys()});
     });
   }
-  if (guessed) input.warnings.push_back(std::move(*guessed));
   if (options.stages && !stages) {
     input.warnings.emplace_back(translated(
         "the input holds no steps of the score: compute it with run() and RunOptions::stages"));

@@ -92,7 +92,8 @@ bool looks_like_one_of(const ColourMap& map, Colour colour) {
 Colour parse_colour(const std::string& text) {
   PangoColor color;
   if (text.find('\0') != std::string::npos || !pango_color_parse(&color, text.c_str())) {
-    throw Error(ErrorKind::usage, translated("unknown colour \"{1}\"", text), "",
+    throw Error(ErrorKind::usage, translated("unknown colour \"{1}\"", text),
+                "AnnotationOptions::color",
                 translated("give a CSS colour name such as white or navy, or #rrggbb"));
   }
   const auto byte = [](guint16 value) { return static_cast<std::uint8_t>(value >> 8); };

@@ -177,9 +177,10 @@ Matrix::Matrix(const Heatmap& heatmap, const std::string& where) {
 
 void Matrix::set_flags(const Tensor& cells, std::uint8_t flag, const std::string& where) {
   if (cells.shape() != weights_.shape()) {
-    throw input_error(translated("the flags of cells are of shape {1}, the weights are of shape {2}",
-                                 text(cells.shape()), text(weights_.shape())),
-                      where, translated("both must have the same shape"));
+    throw input_error(
+        translated("the flags of cells are of shape {1}, the weights are of shape {2}",
+                   text(cells.shape()), text(weights_.shape())),
+        where, translated("both must have the same shape"));
   }
   const Tensor set = as_bytes(cells);
   std::vector<std::uint8_t> flags(set.size(), 1);

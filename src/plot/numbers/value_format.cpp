@@ -56,7 +56,8 @@ std::string with_minus_signs(const std::string& text) {
 
 ValueFormat parse_value_format(const std::string& text) {
   const auto wrong = [&] {
-    return Error(ErrorKind::usage, translated("unknown format of values \"{1}\"", text), "",
+    return Error(ErrorKind::usage, translated("unknown format of values \"{1}\"", text),
+                 "AnnotationOptions::format",
                  translated("give a number of digits and f, g, e or %, such as .3f, .2g or .1%"));
   };
   ValueFormat format;
