@@ -24,7 +24,7 @@
 #include "view/page_input.hpp"
 #include "view/page_maker.hpp"
 #include "view/score_vectors.hpp"
-#include "why/score_split.hpp"
+#include "why/splits.hpp"
 #include "why/why.hpp"
 
 namespace attn {

@@ -1,5 +1,3 @@
-#include "why/logit_split.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -9,9 +7,9 @@
 
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
-#include "why/exact_sums.hpp"
 #include "why/frozen_pass.hpp"
 #include "why/residual_parts.hpp"
+#include "why/splits.hpp"
 
 namespace attn {
 namespace {

@@ -1,10 +1,15 @@
 #include "why/residual_parts.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
+#include "attn/error.hpp"
+
+#include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
+#include "support/translated.hpp"
 
 namespace attn {
 namespace {
@@ -126,6 +131,21 @@ void apply(const FrozenNorm& norm, std::size_t first, ResidualParts& parts, std:
     for (std::size_t i = 0; i < count; ++i) norm.apply(first + i, parts.parts[p].row(i));
   });
   for (std::size_t i = 0; i < count; ++i) norm.add_shift(parts.bias().row(i));
+}
+
+void check_sum(std::span<const double> terms, double whole, double size,
+               const std::function<std::string()>& what) {
+  constexpr double tolerance = 1e-12, rounding = 1e-14;
+  double sum = 0, absolute = 0;
+  for (const double term : terms) {
+    sum += term;
+    absolute += std::abs(term);
+  }
+  if (std::abs(sum - whole) <= tolerance * absolute + rounding * size) return;
+  throw Error(ErrorKind::internal,
+              translated("the parts of {1} add up to {2}, and it is {3}", what(), number_text(sum),
+                         number_text(whole)),
+              "", translated("report this text and the model: the split is not shown"));
 }
 
 }  // namespace attn

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "why/frozen_pass.hpp"
@@ -25,5 +27,10 @@ ResidualParts parts_of(const FrozenPass& pass, std::size_t first, std::size_t co
 
 /// Every part of those rows through a norm, whose shift goes to the bias.
 void apply(const FrozenNorm& norm, std::size_t first, ResidualParts& parts, std::size_t threads);
+
+/// Throws Error(internal) with the figures if terms of a split of `whole` do not add up. Tolerance:
+/// 10⁻¹² · (Σ|terms| + size), size = Σ|products| of whole. `what` names the number in the error.
+void check_sum(std::span<const double> terms, double whole, double size,
+               const std::function<std::string()>& what);
 
 }  // namespace attn

@@ -1,5 +1,3 @@
-#include "why/score_split.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -16,9 +14,9 @@
 #include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
-#include "why/exact_sums.hpp"
 #include "why/frozen_pass.hpp"
 #include "why/residual_parts.hpp"
+#include "why/splits.hpp"
 
 namespace attn {
 namespace {

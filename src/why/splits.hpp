@@ -9,6 +9,8 @@
 #include "attn/tensor.hpp"
 
 #include "models/model_place.hpp"
+#include "models/pass.hpp"
+#include "why/frozen_pass.hpp"
 
 namespace attn {
 
@@ -60,5 +62,36 @@ struct WhySplits {
   std::optional<ScoreSplit> scores;
   std::optional<LogitSplit> logit;
 };
+
+/// Throws Error(input) if the model's logits are not a sum over parts.
+void check_split_logits(const Architecture& model, const CheckpointWeights& weights);
+
+/// Choice of what a pass keeps for the logits at a position of the last stack's text.
+FrozenChoice kept_for_logit(const Architecture& model, std::size_t position);
+
+/// Splits the logit of a token at the position of such a pass; absent = the likeliest token. The
+/// token must be there. Throws as check_split_logits() does, and Error(internal) if the parts do
+/// not add up to the logit that the model's own head computes.
+LogitSplit split_logit(const Architecture& model, const CheckpointWeights& weights,
+                       const FrozenPass& pass, std::optional<std::size_t> token,
+                       std::size_t threads);
+
+/// The scores of a head that are split: those of one query or key of a text, or of all that see
+/// each other; all of them must be there.
+struct ChosenScores {
+  ModelPlace head;
+  std::vector<std::size_t> queries, keys;
+
+  ChosenScores(ModelPlace head, const ModelTexts& text, std::optional<std::size_t> query,
+               std::optional<std::size_t> key);
+
+  /// Choice of what a pass keeps for them.
+  FrozenChoice kept() const;
+};
+
+/// Splits the scores in the pass that kept what they need. Throws Error(input) if there is no room
+/// for the parts, Error(internal) if they do not add up to the scores that the model's own
+/// attention computes.
+ScoreSplit split_scores(const FrozenPass& pass, const ChosenScores& chosen, std::size_t threads);
 
 }  // namespace attn

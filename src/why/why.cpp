@@ -12,8 +12,7 @@
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
-#include "why/logit_split.hpp"
-#include "why/score_split.hpp"
+#include "why/splits.hpp"
 
 namespace attn {
 namespace {

@@ -4,7 +4,6 @@
 
 #include "models/model_folder.hpp"
 #include "models/pass.hpp"
-#include "why/score_split.hpp"
 #include "why/splits.hpp"
 
 namespace attn {
