@@ -12,10 +12,10 @@
 
 #include "attn/error.hpp"
 
+#include "support/errors.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
-#include "support/system_error_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -16,10 +16,10 @@
 #include "io/json_value.hpp"
 #include "report/facts.hpp"
 #include "support/atomic_file.hpp"
+#include "support/errors.hpp"
 #include "support/number_text.hpp"
 #include "support/output_lock.hpp"
 #include "support/printable.hpp"
-#include "support/system_error_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

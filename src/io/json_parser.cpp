@@ -17,7 +17,6 @@
 #include "io/number_array.hpp"
 #include "support/memory.hpp"
 #include "support/printable.hpp"
-#include "support/process_limits.hpp"
 #include "support/translated.hpp"
 #include "support/work_budget.hpp"
 

@@ -13,7 +13,7 @@
 
 #include "plot/libraries/drawing_libraries.hpp"
 #include "plot/libraries/sixel_library.hpp"
-#include "support/base64.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

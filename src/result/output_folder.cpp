@@ -10,10 +10,10 @@
 #include "io/json_value.hpp"
 #include "io/result_files.hpp"
 #include "support/atomic_file.hpp"
+#include "support/errors.hpp"
 #include "support/mapped_file.hpp"
 #include "support/parallel_for.hpp"
 #include "support/printable.hpp"
-#include "support/system_error_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -16,11 +16,11 @@
 
 #include "attn/error.hpp"
 
+#include "support/errors.hpp"
 #include "support/file_opening.hpp"
 #include "support/number_text.hpp"
 #include "support/output_lock.hpp"
 #include "support/printable.hpp"
-#include "support/system_error_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

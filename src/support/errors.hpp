@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -36,5 +37,9 @@ class SeveralErrors : public Error {
  private:
   std::vector<Error> errors_;
 };
+
+/// Reason for which the operating system refused, `error` being its errno: "No such file or
+/// directory", in the language of speak() for the errors that files usually meet.
+std::string system_error_text(int error);
 
 }  // namespace attn

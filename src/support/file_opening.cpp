@@ -17,7 +17,6 @@
 
 #include "support/errors.hpp"
 #include "support/printable.hpp"
-#include "support/system_error_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

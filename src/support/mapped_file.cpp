@@ -16,10 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/errors.hpp"
 #include "support/memory.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
-#include "support/system_error_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -62,4 +62,7 @@ std::string bytes_text(double bytes);
 /// "1 sample", "2 samples"; a plural that takes more than an s is given: "2 queries".
 std::string count_text(std::size_t count, const std::string& one, const std::string& many = "");
 
+/// Bytes as base64 (RFC 4648, section 4).
+std::string base64(std::string_view bytes);
+
 }  // namespace attn

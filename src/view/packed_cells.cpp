@@ -14,7 +14,7 @@
 
 #include <libdeflate.h>
 
-#include "support/base64.hpp"
+#include "support/number_text.hpp"
 
 namespace attn {
 namespace {

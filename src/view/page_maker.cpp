@@ -11,7 +11,6 @@
 #include "heads/head_maps.hpp"
 #include "plot/colour/colour.hpp"
 #include "result/tensor_names.hpp"
-#include "support/base64.hpp"
 #include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"

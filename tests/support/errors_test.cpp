@@ -1,6 +1,7 @@
 #include "support/errors.hpp"
 
 #include <array>
+#include <cerrno>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,8 @@
 #include <doctest/doctest.h>
 
 #include "attn/error.hpp"
+
+#include "chinese.hpp"
 
 using namespace attn;
 
@@ -103,4 +106,21 @@ TEST_CASE("a suggestion names the nearest name, or else those that there are") {
   std::string known = "known: h.0.attn.bias";
   for (int i = 1; i < 50; ++i) known += ", h.0.attn.bias";
   CHECK(suggestion("no name at all", many) == known + " and 350 more");
+}
+
+TEST_CASE("errors of the operating system are in the reader's language") {
+  CHECK(system_error_text(ENOENT) == "No such file or directory");
+  const Chinese chinese;
+  CHECK(system_error_text(ENOENT) == "没有那个文件或目录");
+}
+
+TEST_CASE("each error that files usually meet has its Chinese") {
+  const Chinese chinese;
+  for (const int error : {E2BIG,  EPIPE,  ENOMEM, EBUSY,   EDQUOT, EEXIST, ENAMETOOLONG, EFBIG,
+                          EIO,    EINVAL, EISDIR, ENXIO,   ENOENT, ENOSPC, ENOTDIR,      EPERM,
+                          EACCES, EROFS,  ESTALE, ETXTBSY, ELOOP,  EMFILE, ENFILE}) {
+    const std::string text = system_error_text(error);
+    CAPTURE(text);
+    CHECK(static_cast<unsigned char>(text.front()) >= 0x80);
+  }
 }

@@ -15,7 +15,6 @@
 
 #include "support/memory.hpp"
 #include "support/number_text.hpp"
-#include "support/process_limits.hpp"
 #include "temporary_folder.hpp"
 
 namespace {

@@ -5,7 +5,6 @@
 #include "attn/error.hpp"
 
 #include "plot/canvas/picture_files.hpp"
-#include "support/base64.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 
