@@ -21,7 +21,6 @@
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/block_numbers.hpp"
-#include "tensor/byte_numbers.hpp"
 
 namespace attn {
 namespace {
