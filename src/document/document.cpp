@@ -13,7 +13,7 @@
 #include "attn/error.hpp"
 
 #include "images/decoding.hpp"
-#include "io/json_document.hpp"
+#include "io/json_value.hpp"
 #include "support/errors.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"

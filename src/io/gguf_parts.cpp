@@ -1,11 +1,10 @@
-#include "io/gguf_parts.hpp"
-
 #include <algorithm>
 #include <map>
 #include <string>
 
 #include "attn/error.hpp"
 
+#include "io/gguf.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"

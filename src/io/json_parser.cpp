@@ -12,7 +12,6 @@
 
 #include "attn/error.hpp"
 
-#include "io/json_document.hpp"
 #include "io/json_value.hpp"
 #include "io/number_array.hpp"
 #include "support/memory.hpp"

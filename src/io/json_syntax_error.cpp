@@ -5,7 +5,7 @@
 
 #include "attn/error.hpp"
 
-#include "io/json_document.hpp"
+#include "io/json_value.hpp"
 #include "io/number_array.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"

@@ -13,7 +13,7 @@
 
 #include "io/numpy.hpp"
 #include "io/raw_array.hpp"
-#include "io/zip_library.hpp"
+#include "io/zip_archive.hpp"
 
 namespace attn {
 

@@ -8,7 +8,6 @@
 
 #include "attn/error.hpp"
 
-#include "io/pickle_spelling.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"

@@ -1,11 +1,10 @@
-#include "io/pickle_spelling.hpp"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
 #include <utility>
 
+#include "io/pickle.hpp"
 #include "support/utf8.hpp"
 
 namespace attn {

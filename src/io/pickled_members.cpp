@@ -1,10 +1,9 @@
-#include "io/pickled_members.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "attn/error.hpp"
 
+#include "io/pickled_tensors.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"

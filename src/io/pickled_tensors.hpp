@@ -15,6 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "attn/file_access.hpp"
+#include "attn/io.hpp"
+
 #include "io/numpy.hpp"
 #include "io/pickle.hpp"
 #include "io/raw_array.hpp"
@@ -160,5 +163,20 @@ class PickledTensors {
   std::map<const char*, std::size_t> places_;  // of storages, by the addresses of their keys
   std::map<Id, std::pair<std::size_t, LoneStorage>> lone_storages_;
 };
+
+/// What the values of a pickle are.
+struct PickledMembers {
+  std::vector<std::string> names;  ///< of the tensors, by their paths
+  std::vector<PickledTensor> tensors;
+  std::vector<PickledStorage> storages;
+  std::vector<OtherMember> others;
+};
+
+/// The tensors of a pickle in dicts, lists, tuples, named tuples and values that are containers,
+/// named by their path ("attentions.3"), and what else there is. `kept`: bytes that stay as long as
+/// the members do. Throws Error(input), at the byte of the pickle, as TorchFile does.
+PickledMembers pickled_members(const Pickle& pickle, EqualTexts& texts,
+                               const FindStorage& find_storage, std::span<const std::byte> kept,
+                               const Limits& limits);
 
 }  // namespace attn

@@ -11,7 +11,7 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
-#include "io/gguf_parts.hpp"
+#include "io/gguf.hpp"
 #include "io/other_members.hpp"
 #include "io/tensor_formats.hpp"
 #include "support/mapped_file.hpp"

@@ -10,7 +10,7 @@
 #include "attn/file_access.hpp"
 #include "attn/tensor.hpp"
 
-#include "io/pickled_members.hpp"
+#include "io/pickled_tensors.hpp"
 #include "io/raw_array.hpp"
 #include "io/zip_archive.hpp"
 

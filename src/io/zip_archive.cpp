@@ -7,6 +7,9 @@
 #include "support/work_budget.hpp"
 
 namespace attn {
+
+constinit const LateLibrary zip_library{ATTN_ZIP_LIBRARY, "libzip"};
+
 namespace {
 
 struct CloseMember {

@@ -6,7 +6,7 @@
 
 #include "attn/error.hpp"
 
-#include "io/gguf_parts.hpp"
+#include "io/gguf.hpp"
 #include "io/json_value.hpp"
 #include "io/tensor_formats.hpp"
 #include "support/mapped_file.hpp"

@@ -10,7 +10,6 @@
 #include "attn/error.hpp"
 
 #include "error_from.hpp"
-#include "io/json_document.hpp"
 
 using namespace attn;
 

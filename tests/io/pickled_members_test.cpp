@@ -1,5 +1,3 @@
-#include "io/pickled_members.hpp"
-
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -10,6 +8,7 @@
 #include "attn/io.hpp"
 
 #include "error_from.hpp"
+#include "io/pickled_tensors.hpp"
 #include "tensor_is.hpp"
 
 namespace attn {
