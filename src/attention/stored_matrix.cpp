@@ -4,8 +4,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "attention/kept_packing.hpp"
 #include "attention/linear.hpp"
+#include "attention/packed_product.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"

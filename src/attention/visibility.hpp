@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "attn/spec.hpp"
+#include "attn/tensor.hpp"
 
 #include "attention/expression.hpp"
 #include "attention/expression_rows.hpp"
@@ -216,5 +217,13 @@ class Visibility {
   std::shared_ptr<RegisterPool> registers_;
   std::shared_ptr<ExpressionFaults> faults_;
 };
+
+/// Keys that no part of a mask hides, but a large negative number of its bias (the smallest of the
+/// type, −1e9, −100 with scores of usual sizes): 1 where the weight is 0, or below the smallest
+/// normal number, in the type of the result, and the bias is further below the largest bias that
+/// the query sees than half of the way there. bool of the shape of the weights [Lq,Lk],
+/// [B,Lq,Lk] or [B,H,Lq,Lk]; absent if there is none. `dtype` is that of the result.
+Tensor hidden_in_effect(const Mask& mask, const Geometry& geometry, const Tensor& weights,
+                        DType dtype);
 
 }  // namespace attn

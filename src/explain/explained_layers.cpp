@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "attention/attention_steps.hpp"
 #include "attention/head_rows.hpp"
-#include "attention/score_stages.hpp"
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "layers/torch_layers.hpp"

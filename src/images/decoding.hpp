@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attn/file_access.hpp"
@@ -18,7 +19,7 @@ struct Pixels {
   bool cut_off = false;
 };
 
-/// What becomes of a picture's transparency: it is left out, or the picture is laid on white.
+/// Fate of a picture's transparency: it is left out, or the picture is laid on white.
 enum class Transparency { dropped, on_white };
 
 /// Throws Error(input) without a place if a picture of that size is empty, or beyond the limits or
@@ -35,5 +36,24 @@ bool looks_like_picture(std::span<const std::byte> file) noexcept;
 /// and, before anything is decoded, for more pixels than `limits.elements` / 3.
 Pixels decode_picture(std::span<const std::byte> file, const Limits& limits,
                       Transparency transparency = Transparency::dropped);
+
+// Steps of decode_picture().
+
+/// Pixels as they are stored, and the orientation 1 to 8 that EXIF gives them.
+struct StoredPicture {
+  Pixels pixels;
+  int orientation = 1;
+};
+
+/// Throws Error(input) if the pixels of a file are none, or beyond the limits or the memory.
+void check_stored_pixels(std::size_t height, std::size_t width, const Limits& limits);
+
+StoredPicture decode_png(std::span<const std::byte> file, const Limits& limits,
+                         Transparency transparency);
+StoredPicture decode_jpeg(std::span<const std::byte> file, const Limits& limits);
+
+/// The orientation in a block of EXIF (TIFF 6.0, tag 0x0112 of the first directory); 1 if it gives
+/// none from 1 to 8.
+int exif_orientation(std::span<const std::uint8_t> block);
 
 }  // namespace attn

@@ -10,7 +10,7 @@
 
 #include "attn/error.hpp"
 
-#include "images/formats.hpp"
+#include "images/decoding.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/work_budget.hpp"

@@ -9,8 +9,8 @@
 #include "attn/layers.hpp"
 #include "attn/tensor.hpp"
 
-#include "attention/disentangled.hpp"
 #include "attention/linear.hpp"
+#include "attention/positions.hpp"
 #include "attention/projected_attention.hpp"
 #include "layers/delta_rule.hpp"
 

@@ -12,7 +12,6 @@
 
 #include "attn/gradient.hpp"
 
-#include "attention/finite_bias.hpp"
 #include "attention/visibility.hpp"
 #include "layers/embedding_and_head.hpp"
 #include "maps/answer_shares.hpp"

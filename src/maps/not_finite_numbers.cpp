@@ -8,10 +8,10 @@
 #include <utility>
 #include <variant>
 
+#include "attention/attention_steps.hpp"
 #include "attention/head_rows.hpp"
 #include "attention/positions.hpp"
 #include "attention/projected_attention.hpp"
-#include "attention/row_steps.hpp"
 #include "layers/torch_layers.hpp"
 #include "models/model_folder.hpp"
 #include "support/number_text.hpp"

@@ -14,7 +14,7 @@
 #include "attn/layers.hpp"
 #include "attn/rotary.hpp"
 
-#include "attention/disentangled.hpp"
+#include "attention/positions.hpp"
 #include "io/json_value.hpp"
 #include "layers/delta_rule.hpp"
 #include "layers/embedding_and_head.hpp"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "attention/kept_packing.hpp"
+#include "attention/packed_product.hpp"
 #include "io/json_value.hpp"
 #include "models/configuration_reader.hpp"
 #include "models/family_row.hpp"

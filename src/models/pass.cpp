@@ -8,7 +8,7 @@
 #include "attn/attention.hpp"
 #include "attn/error.hpp"
 
-#include "attention/score_stages.hpp"
+#include "attention/attention_steps.hpp"
 #include "io/json_value.hpp"
 #include "models/contact_head.hpp"
 #include "models/pass_changes.hpp"

@@ -13,7 +13,7 @@
 
 #include "attn/error.hpp"
 
-#include "attention/kept_packing.hpp"
+#include "attention/packed_product.hpp"
 #include "error_from.hpp"
 #include "io/json_tensor.hpp"
 #include "io/json_value.hpp"

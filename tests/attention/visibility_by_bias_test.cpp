@@ -1,5 +1,3 @@
-#include "attention/finite_bias.hpp"
-
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -8,6 +6,8 @@
 #include <doctest/doctest.h>
 
 #include "attn/attention.hpp"
+
+#include "attention/visibility.hpp"
 
 namespace {
 

@@ -1,5 +1,3 @@
-#include "attention/finite_bias.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>

@@ -1,5 +1,3 @@
-#include "attention/kept_packing.hpp"
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "attention/linear.hpp"
+#include "attention/packed_product.hpp"
 #include "attention/random_request.hpp"
 #include "attention/recorded_case.hpp"
 #include "kernels/split_product.hpp"
