@@ -12,7 +12,7 @@
 #include "attn/error.hpp"
 
 #include "attention/packed_product.hpp"
-#include "kernels/few_row_product.hpp"
+#include "kernels/matrix_product.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"

@@ -12,7 +12,7 @@
 #include "attn/layers.hpp"
 #include "attn/tensor.hpp"
 
-#include "kernels/few_row_product.hpp"
+#include "kernels/matrix_product.hpp"
 #include "kernels/row_functions.hpp"
 
 namespace attn {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "kernels/matrix_product.hpp"
-#include "kernels/split_product.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"
 

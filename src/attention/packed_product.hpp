@@ -14,7 +14,7 @@
 
 #include "attn/tensor.hpp"
 
-#include "kernels/few_row_product.hpp"
+#include "kernels/matrix_product.hpp"
 #include "support/memory.hpp"
 
 namespace attn {

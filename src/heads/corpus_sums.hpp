@@ -12,8 +12,7 @@
 #include "attn/heads.hpp"
 
 #include "heads/head_maps.hpp"
-#include "statistics/exact_sum.hpp"
-#include "statistics/mean_map.hpp"
+#include "statistics/exact_sums.hpp"
 #include "support/mapped_file.hpp"
 
 namespace attn {

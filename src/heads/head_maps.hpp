@@ -15,7 +15,6 @@
 #include "document/plan.hpp"
 #include "maps/attention_map.hpp"
 #include "statistics/head_values.hpp"
-#include "statistics/score_values.hpp"
 
 namespace attn {
 

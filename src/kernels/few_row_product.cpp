@@ -1,7 +1,7 @@
-#include "kernels/few_row_product.hpp"
-
 #include <algorithm>
 #include <cstring>
+
+#include "kernels/matrix_product.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/few_row_product.cpp"

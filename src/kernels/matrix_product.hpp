@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace attn::kernels {
 
@@ -46,5 +47,85 @@ struct RowProduct {
 };
 void multiply_rows(const RowProduct<float>& product) noexcept;
 void multiply_rows(const RowProduct<double>& product) noexcept;
+
+/// Largest number of rows of x for which packing W takes longer than the products.
+constexpr std::size_t few_product_rows = 3;
+
+/// Types of the numbers of W that products read where they are stored.
+enum class StoredNumber : std::uint8_t { float32, float64, bfloat16, float16 };
+
+/// Bytes of a number.
+constexpr std::size_t size_of(StoredNumber type) noexcept {
+  return type == StoredNumber::float64 ? 8 : type == StoredNumber::float32 ? 4 : 2;
+}
+
+/// y = x Wᵀ + b for x [rows,width] of up to few_product_rows rows, with a W that is read once, as
+/// it is stored: y [rows,count], b [count] or null. Strides count numbers of x and y between rows.
+/// Sums do not depend on which other rows or columns are computed with them.
+template <class T>
+struct FewRowProduct {
+  const T* x;
+  std::size_t rows, width;
+  StoredNumber stored;
+  std::size_t count;
+  const T* bias;
+  T* y;
+  std::size_t y_stride;
+};
+
+/// The product with rows of W [width], wherever they are; aligned for their type. T is float for
+/// all types but float64.
+void multiply_few_rows(const FewRowProduct<float>& product, const std::byte* const* w) noexcept;
+void multiply_few_rows(const FewRowProduct<double>& product, const std::byte* const* w) noexcept;
+
+/// The product with a W whose rows are columns of lines [count] in memory, `stride` bytes apart.
+void multiply_few_columns(const FewRowProduct<float>& product, const std::byte* w,
+                          std::size_t stride) noexcept;
+
+/// Products on matrix tiles (matrix_tile.hpp): x is split into three parts, and W too unless all
+/// its numbers are bfloat16, which many checkpoints store.
+///
+/// Whether they pay for that number of rows: tiles are in use, and the rows make up for packing W.
+bool splits_product(std::size_t rows, std::size_t width) noexcept;
+
+/// Rows of x in a block, the unit of products; and rows of x or columns of y in a panel, the unit
+/// of splitting.
+constexpr std::size_t split_row_block = 256, split_panel = 32;
+
+/// Parts of each number of W: one if all of them are bfloat16, else three.
+enum class WeightParts { one = 1, three = 3 };
+
+/// Sizes of `rows` split rows of x and of `columns` packed rows of W, in uint16.
+std::size_t split_x_count(std::size_t rows, std::size_t width) noexcept;
+std::size_t split_w_count(std::size_t columns, std::size_t width, WeightParts parts) noexcept;
+
+/// Rows of x or of W, [count,width]; or W with its rows side by side, [width,count], as some files
+/// hold it.
+struct SplitSource {
+  const float* first;
+  std::size_t stride, count, width;
+  bool side_by_side = false;
+};
+
+/// Splits rows of x, or packs rows of W, at most a product_group. Returns false,
+/// with an invalid result, if a row's largest number is neither 0 nor between 2⁻⁴⁰ and 2⁶⁰: parts
+/// of numbers that count in its sums would be lost.
+bool split_x_rows(const SplitSource& rows, std::uint16_t* to) noexcept;
+bool split_w_rows(const SplitSource& rows, WeightParts parts, std::uint16_t* to) noexcept;
+
+/// Rows of y = x Wᵀ + b, at most a block, and some of its columns, at most a product_group: x
+/// split, W packed. Each sum is taken in one order, whatever `rows` and `columns` are.
+struct SplitRowProduct {
+  const std::uint16_t* x;
+  std::size_t rows, width;
+  const std::uint16_t* w;
+  WeightParts parts;  ///< of W as it was packed
+  std::size_t columns;
+  const float* bias;  ///< or null
+  float* y;
+  std::size_t y_stride;
+  float* scratch;  ///< split_row_block × product_group numbers, from a multiple of 64 bytes on
+};
+void multiply_split_rows(const SplitRowProduct& product) noexcept;
 
 }  // namespace attn::kernels

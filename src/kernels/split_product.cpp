@@ -1,5 +1,3 @@
-#include "kernels/split_product.hpp"
-
 #include <algorithm>
 #include <array>
 

@@ -8,7 +8,7 @@
 
 #include "attn/tensor.hpp"
 
-#include "layers/patch_embedding.hpp"
+#include "layers/embedding_and_head.hpp"
 #include "models/architecture.hpp"
 #include "models/checkpoint.hpp"
 

@@ -1,3 +1,5 @@
+#include "attention/packed_product.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -9,10 +11,9 @@
 #include <doctest/doctest.h>
 
 #include "attention/linear.hpp"
-#include "attention/packed_product.hpp"
 #include "attention/random_request.hpp"
 #include "attention/recorded_case.hpp"
-#include "kernels/split_product.hpp"
+#include "kernels/matrix_product.hpp"
 #include "tensor/operations.hpp"
 
 namespace {

@@ -1,5 +1,3 @@
-#include "kernels/few_row_product.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -13,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels/every_target.hpp"
+#include "kernels/matrix_product.hpp"
 #include "tensor/half_number.hpp"
 
 namespace kernels = attn::kernels;

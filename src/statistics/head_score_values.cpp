@@ -1,5 +1,3 @@
-#include "statistics/score_values.hpp"
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -9,6 +7,7 @@
 #include "attention/geometry.hpp"
 #include "attention/score_products.hpp"
 #include "attention/visibility.hpp"
+#include "statistics/head_values.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"
 

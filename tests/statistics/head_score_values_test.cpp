@@ -1,5 +1,3 @@
-#include "statistics/score_values.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -7,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "statistics/head_values.hpp"
 #include "tensor/elements.hpp"
 
 namespace attn {
