@@ -1,5 +1,3 @@
-#include "document/answer_parts.hpp"
-
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -7,6 +5,7 @@
 
 #include "attn/error.hpp"
 
+#include "document/answer_reader.hpp"
 #include "models/checkpoint.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"

@@ -58,9 +58,4 @@ void assemble_plan(DocumentParts& parts);
 Plan read_kind(const Document& document, Kind kind, std::span<const Kind> kinds, Problems& problems,
                TensorSource& tensors);
 
-/// The plan of a document with a model: its folder, its input and the wanted results. Problems go
-/// to `problems`; the plan may be computed only if there are none. `only_checks`: it will not be
-/// computed, and is without tokens, labels and positions of predictions.
-Plan read_model_plan(const Document& document, Problems& problems, bool only_checks);
-
 }  // namespace attn

@@ -1,5 +1,3 @@
-#include "document/mask_checks.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -13,6 +11,7 @@
 #include "attn/error.hpp"
 
 #include "attention/visibility.hpp"
+#include "document/mask_reader.hpp"
 #include "document/token_reader.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"

@@ -13,7 +13,6 @@
 #include "attention/visibility.hpp"
 #include "document/fields.hpp"
 #include "document/option_reader.hpp"
-#include "document/packed_sequences.hpp"
 #include "io/json_value.hpp"
 #include "io/json_writer.hpp"
 #include "io/number_array.hpp"

@@ -7,12 +7,37 @@
 
 #include "attn/spec.hpp"
 
+#include "attention/geometry.hpp"
 #include "document/document.hpp"
-#include "document/packed_sequences.hpp"
 #include "document/tensor_source.hpp"
 #include "io/json_value.hpp"
 
 namespace attn {
+
+/// A list of positions, as an array or a tensor of one axis.
+std::vector<std::size_t> read_positions(const JsonValue& value, const std::string& pointer,
+                                        TensorSource& tensors);
+
+/// Places where packed sequences begin and the last one ends, one list for all samples or one per
+/// sample, in the form that kernels take: [0,5,9] are sequences of five and of four. Empty = not
+/// given.
+using SequenceEnds = std::vector<std::vector<std::size_t>>;
+
+/// Reads them, from arrays or a tensor of one or two axes. Throws Error(input) if they do not rise
+/// from 0.
+SequenceEnds read_sequence_ends(const JsonValue& value, const std::string& place,
+                                TensorSource& tensors);
+
+/// Ids of the keys by their sequences, int64 [Lk] or [B,Lk]: [0,5,9] gives five keys the id 0 and
+/// four the id 1. Throws Error(input) if samples have other numbers of keys.
+Tensor sequence_ids(const SequenceEnds& ends, const std::string& place);
+
+/// The keys that queries see of their own sequence, bool in the rank of the weights, where queries
+/// and keys are packed apart. Causality and window of the mask count from the beginning of each
+/// sequence, or with Alignment::lower_right from its end. Throws Error(input) at `place` for
+/// sequences that do not fit each other or the sizes.
+Tensor seen_within_sequences(const SequenceEnds& of_queries, const SequenceEnds& of_keys,
+                             const Mask& mask, const Geometry& geometry, const std::string& place);
 
 /// A JSON pointer as texts show it: "mask.keep" of "/mask/keep".
 std::string shown_place(std::string pointer);
@@ -65,5 +90,27 @@ std::vector<std::string> mask_sentences(const Mask& mask, const MaskedQuery& que
 std::string hidden_legend(std::string_view part);
 /// A sentence about these keys: "window: keys more than 2 before the query".
 std::string hidden_sentence(std::string_view part, const Mask& mask);
+
+/// Whether settle_mask() has to know the sizes for this mask.
+bool depends_on_sizes(const ReadMask& given);
+
+/// Puts what a document gives into the parts of `mask` that mean the same. "keep": one row of keys
+/// per sample into `padding`, other truths into `allow` or `block`, and numbers that are added to
+/// the scores into `bias`, with a warning. Sequences of queries and keys apart, with causality and
+/// window, and valid lengths of queries: into `allow` or `block`. Throws Error(input) at the
+/// document's place for what is or fits none of these.
+void settle_mask(const ReadMask& given, const Geometry& geometry, Mask& mask,
+                 std::vector<std::string>& warnings);
+
+/// The number of rows that the valid lengths of queries leave empty in an attention.
+std::size_t rows_beyond(const ReadMask& given, const Geometry& geometry);
+
+/// What in a mask suggests that another one was meant, each with what to write: a shape of which
+/// another reading fits too, and numbers that are usual in another part. The mask fits the
+/// geometry.
+std::vector<std::string> mask_warnings(const ReadMask& given, const Geometry& geometry);
+
+/// Likewise of a query and a key of four axes, which may be absent.
+std::vector<std::string> layout_warnings(const Sequences& states);
 
 }  // namespace attn

@@ -1,5 +1,3 @@
-#include "document/model_choices.hpp"
-
 #include <algorithm>
 #include <array>
 #include <set>
@@ -9,6 +7,7 @@
 #include "attn/error.hpp"
 
 #include "document/fields.hpp"
+#include "document/model_reader.hpp"
 #include "document/token_reader.hpp"
 #include "io/json_value.hpp"
 #include "models/checkpoint.hpp"

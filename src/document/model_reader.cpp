@@ -1,3 +1,5 @@
+#include "document/model_reader.hpp"
+
 #include <array>
 #include <numeric>
 #include <utility>
@@ -5,15 +7,11 @@
 #include "attn/error.hpp"
 #include "attn/model.hpp"
 
-#include "document/answer_parts.hpp"
 #include "document/answer_reader.hpp"
 #include "document/fields.hpp"
 #include "document/keys.hpp"
 #include "document/kind_reader.hpp"
 #include "document/labels.hpp"
-#include "document/model_choices.hpp"
-#include "document/model_text_reader.hpp"
-#include "document/picture_reader.hpp"
 #include "io/json_value.hpp"
 #include "models/checkpoint.hpp"
 #include "models/model_places.hpp"

@@ -1,11 +1,10 @@
-#include "document/model_text_reader.hpp"
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "attn/error.hpp"
 
+#include "document/model_reader.hpp"
 #include "document/token_reader.hpp"
 #include "models/checkpoint.hpp"
 #include "support/memory.hpp"

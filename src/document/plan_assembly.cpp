@@ -11,7 +11,7 @@
 #include "attention/geometry.hpp"
 #include "attention/visibility.hpp"
 #include "document/kind_reader.hpp"
-#include "document/mask_checks.hpp"
+#include "document/mask_reader.hpp"
 #include "document/option_reader.hpp"
 #include "document/plan.hpp"
 #include "support/errors.hpp"

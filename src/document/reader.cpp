@@ -11,6 +11,7 @@
 #include "document/answer_reader.hpp"
 #include "document/keys.hpp"
 #include "document/kind_reader.hpp"
+#include "document/model_reader.hpp"
 #include "document/plan.hpp"
 #include "report/facts.hpp"
 #include "support/mapped_file.hpp"

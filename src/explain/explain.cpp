@@ -9,7 +9,6 @@
 #include "attn/layers.hpp"
 
 #include "document/document.hpp"
-#include "document/example_titles.hpp"
 #include "document/reader.hpp"
 #include "explain/explained_layers.hpp"
 #include "explain/explained_query.hpp"

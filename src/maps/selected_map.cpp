@@ -12,7 +12,7 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
-#include "document/example_titles.hpp"
+#include "document/document.hpp"
 #include "maps/merged_words.hpp"
 #include "support/translated.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "attn/error.hpp"
 
-#include "document/example_titles.hpp"
+#include "document/document.hpp"
 #include "pictures/drawing.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"

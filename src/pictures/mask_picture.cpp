@@ -5,7 +5,7 @@
 #include "attn/error.hpp"
 
 #include "attention/visibility.hpp"
-#include "document/example_titles.hpp"
+#include "document/document.hpp"
 #include "document/keys.hpp"
 #include "document/mask_reader.hpp"
 #include "document/reader.hpp"

@@ -5,7 +5,7 @@
 
 #include "attn/error.hpp"
 
-#include "document/example_titles.hpp"
+#include "document/document.hpp"
 #include "pictures/drawing.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"

@@ -10,7 +10,7 @@
 #include "attn/run.hpp"
 
 #include "attention/attention_name.hpp"
-#include "document/example_titles.hpp"
+#include "document/document.hpp"
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
 #include "result/result_writer.hpp"

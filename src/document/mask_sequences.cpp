@@ -1,5 +1,3 @@
-#include "document/packed_sequences.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -7,6 +5,7 @@
 
 #include "attn/error.hpp"
 
+#include "document/mask_reader.hpp"
 #include "io/number_array.hpp"
 #include "io/raw_array.hpp"
 #include "support/translated.hpp"

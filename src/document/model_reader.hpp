@@ -2,19 +2,28 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "attn/file_access.hpp"
 #include "attn/model.hpp"
+#include "attn/tensor.hpp"
 
-#include "document/answer_parts.hpp"
+#include "document/answer_reader.hpp"
 #include "document/document.hpp"
 #include "document/plan.hpp"
 #include "io/json_value.hpp"
+#include "models/model_folder.hpp"
+#include "models/vision.hpp"
 
 namespace attn {
+
+/// The plan of a document with a model: its folder, its input and the wanted results. Problems go
+/// to `problems`; the plan may be computed only if there are none. `only_checks`: it will not be
+/// computed, and is without tokens, labels and positions of predictions.
+Plan read_model_plan(const Document& document, Problems& problems, bool only_checks);
 
 /// Reads what the stacks of a model read in a document: texts or ids of tokens, captions of
 /// pictures and texts of a decoder. They go into the texts of the request, whose folder is open,
@@ -95,5 +104,44 @@ class ModelTextReader {
   std::size_t tokens_of_texts_ = 0, unknown_tokens_ = 0;
   std::string unknown_token_;
 };
+
+/// Pictures of a document, prepared by the processor of a model's folder.
+struct PreparedPictures {
+  std::vector<Tensor> inputs;       ///< of the model, [3,H,W] each
+  Tensor image;                     ///< [B,3,H,W], what it sees before it is normalised
+  PatchGrid grid;                   ///< patches of each
+  std::vector<std::string> tokens;  ///< names of the tokens of each
+  std::vector<std::string> warnings;
+};
+
+/// Reads "image", the name of a PNG or JPEG file or a list of names, null if it is absent. For a
+/// list `check` gets the tokens of a picture as soon as they are known, and throws if there is no
+/// room for them. Throws Error(input) at "/image" or a place in it if pictures are missing, not
+/// readable or of different sizes, Error(file) if a file or the processor's settings are missing.
+PreparedPictures prepare_pictures(const JsonValue* value, const Document& document,
+                                  const ModelFolder& folder, DType dtype,
+                                  const std::function<void(std::size_t tokens)>& check);
+
+// Choices of a document among a model's results, and its changes of the model. Each function
+// reads one key into the request, whose folder is open, and throws Error(input) at the key.
+
+/// Reads "layers". Throws as well for a model, or a choice of its layers, without any map.
+void read_layers(const JsonValue& root, ModelRequest& request);
+
+/// The layers among the chosen ones that have no map, "0, 2"; empty if there are none.
+std::string layers_without_map(const ModelRequest& request);
+
+/// Reads "heads_off".
+void read_heads_off(const JsonValue& root, ModelRequest& request);
+
+/// Reads "ablate".
+void read_ablation(const JsonValue& root, ModelRequest& request);
+
+/// Reads "patch", when the texts of the request are known. `special_tokens`: whether the tokenizer
+/// puts them around a text.
+void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& request);
+
+/// Reads "logits". Throws as well if they are wanted and the file has no head that gives them.
+void read_logits(const JsonValue& root, ModelRequest& request);
 
 }  // namespace attn

@@ -1,9 +1,8 @@
-#include "document/picture_reader.hpp"
-
 #include <utility>
 
 #include "attn/error.hpp"
 
+#include "document/model_reader.hpp"
 #include "images/decoding.hpp"
 #include "io/json_value.hpp"
 #include "io/raw_array.hpp"
