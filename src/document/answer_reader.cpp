@@ -10,7 +10,7 @@
 #include "attn/error.hpp"
 
 #include "models/checkpoint.hpp"
-#include "models/pass_changes.hpp"
+#include "models/pass.hpp"
 #include "support/number_text.hpp"
 #include "support/seconds_since.hpp"
 #include "support/translated.hpp"

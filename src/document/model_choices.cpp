@@ -11,7 +11,7 @@
 #include "document/token_reader.hpp"
 #include "io/json_value.hpp"
 #include "models/checkpoint.hpp"
-#include "models/pass_changes.hpp"
+#include "models/pass.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 

@@ -14,7 +14,7 @@
 #include "document/labels.hpp"
 #include "io/json_value.hpp"
 #include "models/checkpoint.hpp"
-#include "models/model_places.hpp"
+#include "models/model_folder.hpp"
 #include "models/vision.hpp"
 #include "support/file_opening.hpp"
 #include "support/mapped_file.hpp"

@@ -16,7 +16,7 @@
 #include "explain/explanation.hpp"
 #include "maps/opened_input.hpp"
 #include "maps/selected_map.hpp"
-#include "models/pass_changes.hpp"
+#include "models/pass.hpp"
 #include "support/mapped_file.hpp"
 #include "support/overloaded.hpp"
 #include "support/printable.hpp"

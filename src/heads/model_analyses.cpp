@@ -15,7 +15,7 @@
 #include "maps/computed_maps.hpp"
 #include "models/contact_head.hpp"
 #include "models/model_folder.hpp"
-#include "models/pass_changes.hpp"
+#include "models/pass.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"

@@ -13,7 +13,6 @@
 #include "io/json_writer.hpp"
 #include "models/checkpoint.hpp"
 #include "models/model_folder.hpp"
-#include "models/model_places.hpp"
 #include "models/pass.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"

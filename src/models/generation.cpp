@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "attention/positions.hpp"
-#include "models/pass_changes.hpp"
 #include "support/work_budget.hpp"
 #include "tensor/operations.hpp"
 

@@ -12,7 +12,6 @@
 #include "attn/error.hpp"
 
 #include "io/json_writer.hpp"
-#include "models/gguf_keys.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"

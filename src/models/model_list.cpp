@@ -12,7 +12,7 @@
 #include "models/architecture.hpp"
 #include "models/checkpoint.hpp"
 #include "models/gguf_model.hpp"
-#include "models/model_places.hpp"
+#include "models/model_folder.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
 #include "support/parallel_for.hpp"

@@ -11,7 +11,6 @@
 #include "attention/attention_steps.hpp"
 #include "io/json_value.hpp"
 #include "models/contact_head.hpp"
-#include "models/pass_changes.hpp"
 #include "models/vision.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"

@@ -1,5 +1,3 @@
-#include "models/pass_changes.hpp"
-
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -7,6 +5,7 @@
 
 #include "attn/error.hpp"
 
+#include "models/pass.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"

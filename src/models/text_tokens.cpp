@@ -8,7 +8,6 @@
 
 #include "io/json_writer.hpp"
 #include "models/model_folder.hpp"
-#include "models/model_places.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"

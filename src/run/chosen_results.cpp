@@ -10,7 +10,7 @@
 #include "attention/geometry.hpp"
 #include "maps/answer_shares.hpp"
 #include "models/model_folder.hpp"
-#include "models/pass_changes.hpp"
+#include "models/pass.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "result/tensor_files.hpp"
 #include "support/translated.hpp"

@@ -7,7 +7,7 @@
 
 #include "attn/error.hpp"
 
-#include "models/pass_changes.hpp"
+#include "models/pass.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 

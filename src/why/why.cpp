@@ -8,7 +8,7 @@
 
 #include "attn/error.hpp"
 
-#include "models/pass_changes.hpp"
+#include "models/pass.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"

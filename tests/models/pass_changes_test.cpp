@@ -1,5 +1,3 @@
-#include "models/pass_changes.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -14,6 +12,7 @@
 #include "io/json_value.hpp"
 #include "models/checkpoint.hpp"
 #include "models/model_folder.hpp"
+#include "models/pass.hpp"
 #include "models/recorded_document.hpp"
 #include "temporary_folder.hpp"
 #include "why/head_patching.hpp"

@@ -1,10 +1,9 @@
-#include "models/gguf_keys.hpp"
-
 #include <algorithm>
 #include <array>
 
 #include "attn/error.hpp"
 
+#include "models/gguf_model.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 

@@ -1,5 +1,3 @@
-#include "models/model_places.hpp"
-
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -11,6 +9,7 @@
 #include "attn/error.hpp"
 
 #include "error_from.hpp"
+#include "models/model_folder.hpp"
 #include "temporary_folder.hpp"
 
 namespace attn {

@@ -1,5 +1,3 @@
-#include "models/model_places.hpp"
-
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
@@ -10,6 +8,7 @@
 
 #include "io/json_value.hpp"
 #include "models/checkpoint.hpp"
+#include "models/model_folder.hpp"
 #include "support/mapped_file.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
