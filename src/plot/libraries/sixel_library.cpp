@@ -1,7 +1,0 @@
-#include "plot/libraries/sixel_library.hpp"
-
-namespace attn {
-
-constinit const LateLibrary sixel{"libsixel.so.1", "libsixel"};
-
-}  // namespace attn
