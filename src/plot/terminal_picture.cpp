@@ -12,7 +12,6 @@
 #include "attn/plot.hpp"
 
 #include "plot/libraries/drawing_libraries.hpp"
-#include "plot/libraries/sixel_library.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 

@@ -4,4 +4,6 @@ namespace attn {
 
 constinit const LateLibrary drawing{ATTN_DRAWING_LIBRARY, "Pango"};
 
+constinit const LateLibrary sixel{"libsixel.so.1", "libsixel"};
+
 }  // namespace attn
