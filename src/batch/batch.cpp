@@ -19,7 +19,7 @@
 #include "batch/fingerprint.hpp"
 #include "batch/items.hpp"
 #include "batch/summary.hpp"
-#include "io/content_hash.hpp"
+#include "io/hashed_files.hpp"
 #include "result/output_folder.hpp"
 #include "result/provenance.hpp"
 #include "support/atomic_file.hpp"

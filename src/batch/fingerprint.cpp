@@ -13,7 +13,7 @@
 #include "attn/version.hpp"
 
 #include "document/document.hpp"
-#include "io/content_hash.hpp"
+#include "io/hashed_files.hpp"
 #include "kernels/cpu_target.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"

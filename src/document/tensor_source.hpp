@@ -15,8 +15,8 @@
 #include "attn/io.hpp"
 #include "attn/tensor.hpp"
 
+#include "io/hashed_files.hpp"
 #include "io/json_value.hpp"
-#include "io/result_files.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"
 #include "tensor/torch_random.hpp"

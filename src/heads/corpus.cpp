@@ -17,7 +17,7 @@
 #include "document/reader.hpp"
 #include "heads/corpus_sums.hpp"
 #include "heads/head_maps.hpp"
-#include "io/content_hash.hpp"
+#include "io/hashed_files.hpp"
 #include "models/model_folder.hpp"
 #include "result/output_folder.hpp"
 #include "support/atomic_file.hpp"

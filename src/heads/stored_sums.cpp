@@ -8,7 +8,7 @@
 
 #include "batch/fingerprint.hpp"
 #include "heads/corpus_sums.hpp"
-#include "io/content_hash.hpp"
+#include "io/hashed_files.hpp"
 #include "io/json_value.hpp"
 #include "report/facts.hpp"
 #include "statistics/head_values.hpp"

@@ -7,7 +7,7 @@
 
 #include "attn/error.hpp"
 
-#include "io/json_members.hpp"
+#include "io/file_members.hpp"
 #include "io/number_array.hpp"
 #include "io/raw_array.hpp"
 #include "io/safetensors.hpp"

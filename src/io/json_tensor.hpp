@@ -12,8 +12,8 @@
 #include "attn/io.hpp"
 #include "attn/tensor.hpp"
 
+#include "io/hashed_files.hpp"
 #include "io/json_value.hpp"
-#include "io/result_files.hpp"
 
 namespace attn {
 

@@ -12,11 +12,11 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
+#include "io/file_members.hpp"
 #include "io/json_events.hpp"
 #include "io/json_tensor.hpp"
 #include "io/json_value.hpp"
 #include "io/json_writer.hpp"
-#include "io/other_members.hpp"
 #include "io/raw_array.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"

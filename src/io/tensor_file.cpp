@@ -11,8 +11,8 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
+#include "io/file_members.hpp"
 #include "io/gguf.hpp"
-#include "io/other_members.hpp"
 #include "io/tensor_formats.hpp"
 #include "support/mapped_file.hpp"
 #include "support/overloaded.hpp"

@@ -8,7 +8,7 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
-#include "io/other_members.hpp"
+#include "io/file_members.hpp"
 #include "maps/edge_maps.hpp"
 #include "maps/filed_steps.hpp"
 #include "maps/map_selection.hpp"

@@ -8,7 +8,7 @@
 #include "attn/error.hpp"
 
 #include "pictures/drawing.hpp"
-#include "plot/canvas/animated_png.hpp"
+#include "plot/canvas/picture_files.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"

@@ -15,8 +15,11 @@
 #include "attn/pictures.hpp"
 
 #include "attention/attention_name.hpp"
-#include "io/other_members.hpp"
+<<<<<<< HEAD
 #include "maps/doubtful_maps.hpp"
+=======
+#include "io/file_members.hpp"
+>>>>>>> 8c8dfeee (Join members of files, hashes of files and files of pictures)
 #include "maps/filed_maps.hpp"
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"

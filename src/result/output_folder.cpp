@@ -7,8 +7,8 @@
 #include "attn/error.hpp"
 #include "attn/spec.hpp"
 
+#include "io/hashed_files.hpp"
 #include "io/json_value.hpp"
-#include "io/result_files.hpp"
 #include "support/atomic_file.hpp"
 #include "support/errors.hpp"
 #include "support/mapped_file.hpp"

@@ -13,7 +13,7 @@
 #include "attn/file_access.hpp"
 #include "attn/written_file.hpp"
 
-#include "io/content_hash.hpp"
+#include "io/hashed_files.hpp"
 #include "support/atomic_file.hpp"
 #include "support/output_lock.hpp"
 

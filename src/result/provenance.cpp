@@ -5,7 +5,7 @@
 
 #include "attn/version.hpp"
 
-#include "io/content_hash.hpp"
+#include "io/hashed_files.hpp"
 #include "kernels/cpu_target.hpp"
 #include "support/printable.hpp"
 

@@ -14,7 +14,7 @@
 
 #include "document/labels.hpp"
 #include "document/tensor_source.hpp"
-#include "io/json_members.hpp"
+#include "io/file_members.hpp"
 #include "io/json_value.hpp"
 #include "support/mapped_file.hpp"
 

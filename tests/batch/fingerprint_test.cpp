@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "error_from.hpp"
-#include "io/content_hash.hpp"
+#include "io/hashed_files.hpp"
 #include "kernels/cpu_target.hpp"
 #include "temporary_folder.hpp"
 

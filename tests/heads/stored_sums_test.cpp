@@ -11,7 +11,7 @@
 
 #include "error_from.hpp"
 #include "heads/corpus_sums.hpp"
-#include "io/content_hash.hpp"
+#include "io/hashed_files.hpp"
 
 namespace {
 

@@ -1,5 +1,3 @@
-#include "plot/canvas/animated_png.hpp"
-
 #include <cmath>
 #include <cstdint>
 #include <string_view>
@@ -9,6 +7,7 @@
 
 #include "attn/error.hpp"
 
+#include "plot/canvas/picture_files.hpp"
 #include "support/translated.hpp"
 
 // Chunks of animations: acTL says how many frames there are, fcTL how one is shown, and fdAT holds

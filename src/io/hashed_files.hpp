@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,7 +12,27 @@
 
 #include "io/json_value.hpp"
 
+struct XXH3_state_s;
+
 namespace attn {
+
+/// Hash of bytes: XXH3 of 128 bits as 32 hexadecimal digits, as `xxh128sum` prints it.
+std::string content_hash(std::span<const std::byte> bytes);
+
+/// The hash of bytes that come in pieces.
+class ContentHash {
+ public:
+  ContentHash();
+  void add(std::string_view piece);
+  /// content_hash() of all pieces so far.
+  std::string text() const;
+
+ private:
+  struct Free {
+    void operator()(XXH3_state_s* state) const noexcept;
+  };
+  std::unique_ptr<XXH3_state_s, Free> state_;
+};
 
 /// Text of result.json while the other files of the result are being replaced.
 extern const std::string_view unfinished_result;

@@ -1,18 +1,49 @@
-#include "io/result_files.hpp"
+#include "io/hashed_files.hpp"
 
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <new>
 #include <span>
 #include <utility>
 
+#include <xxhash.h>
+
 #include "attn/error.hpp"
 
-#include "io/content_hash.hpp"
+#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
+namespace {
+
+std::string text_of(const XXH128_hash_t& hash) {
+  return hexadecimal(hash.high64, 16) + hexadecimal(hash.low64, 16);
+}
+
+}  // namespace
+
+std::string content_hash(std::span<const std::byte> bytes) {
+  return text_of(XXH3_128bits(bytes.data(), bytes.size()));
+}
+
+void ContentHash::Free::operator()(XXH3_state_s* state) const noexcept {
+  XXH3_freeState(state);
+}
+
+ContentHash::ContentHash() : state_(XXH3_createState()) {
+  if (!state_) throw std::bad_alloc();
+  XXH3_128bits_reset(state_.get());
+}
+
+void ContentHash::add(std::string_view piece) {
+  XXH3_128bits_update(state_.get(), piece.data(), piece.size());
+}
+
+std::string ContentHash::text() const {
+  return text_of(XXH3_128bits_digest(state_.get()));
+}
 
 const std::string_view unfinished_result = "{\"format\": 1, \"unfinished\": true}\n";
 

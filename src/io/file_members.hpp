@@ -1,8 +1,11 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "attn/error.hpp"
 #include "attn/io.hpp"
 
 #include "io/json_value.hpp"
@@ -29,5 +32,17 @@ JsonMembers json_members(const JsonValue& value, const std::string& pointer,
 /// Texts of an array of strings, of objects with a "token" or "text", or of such arrays, one a
 /// sample. None of other values.
 std::vector<std::vector<std::string>> texts_of(const JsonValue& value);
+
+/// Names and reasons of the first twelve: "tokens": strings; "meta": a value of argparse.Namespace
+std::string others_text(std::span<const OtherMember> others);
+
+/// The error of a member that was asked for as a tensor.
+Error not_a_tensor(const OtherMember& other);
+/// The error of a file without tensors.
+Error no_tensors(std::span<const OtherMember> others);
+
+/// Texts that a text lists: a JSON array of strings or of such arrays, or words with white space
+/// between them. None of another text, and of one word.
+std::vector<std::vector<std::string>> texts_of_list(std::string_view text);
 
 }  // namespace attn

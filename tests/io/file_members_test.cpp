@@ -1,4 +1,4 @@
-#include "io/json_members.hpp"
+#include "io/file_members.hpp"
 
 #include <cmath>
 #include <limits>
