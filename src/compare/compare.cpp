@@ -81,26 +81,7 @@ std::string agreeing_type(const Tensor& a, const Tensor& b, const CompareRequest
   return "";
 }
 
-// Names of the axes of a tensor, fewer where they are not known.
-std::vector<std::string_view> axes_of(std::string_view name, std::size_t rank,
-                                      const std::vector<MapAxis>& given) {
-  constexpr std::string_view names[]{"layer", "sample", "head", "query", "key"};  // of MapAxis
-  std::vector<std::string_view> axes;
-  for (const MapAxis axis : given) axes.push_back(names[static_cast<std::size_t>(axis)]);
-  const bool map = is_map(name), sums = name == "lse" || name.ends_with(".lse");
-  if (!axes.empty() && axes.size() <= rank && rank <= axes.size() + 2) {
-    // The last two may be left out.
-  } else if (map || sums || rank > 3) {
-    axes = leading_axes(name, rank - std::min<std::size_t>(rank, sums ? 1 : 2), map);
-  } else {
-    axes.assign(rank == 3 ? 1 : 0, "sample");
-  }
-  if (axes.size() < rank && rank > 1) axes.push_back("query");
-  if (axes.size() < rank && rank > 1) axes.push_back(map ? "key" : "component");
-  return axes;
-}
-
-// What may have caused that the elements differ.
+// Finds what may have made the elements differ.
 void explain_difference(const Tensor& a, const Tensor& b, const CompareRequest& request,
                         TensorComparison& comparison) {
   const Tolerances allowed = allowed_by(request, is_exact(a) && is_exact(b));
@@ -109,7 +90,8 @@ void explain_difference(const Tensor& a, const Tensor& b, const CompareRequest& 
   comparison.agreeing_type = agreeing_type(a, b, request, comparison);
   if (comparison.beyond == 1) return;  // whose place is told
   comparison.confined = confined_differences(a, b, allowed);
-  const std::vector<std::string_view> axes = axes_of(comparison.name, a.rank(), request.maps.axes);
+  const std::vector<std::string_view> axes =
+      axis_names(comparison.name, a.rank(), request.maps.axes);
   for (TensorComparison::Confined& one : comparison.confined) {
     if (one.number < axes.size()) one.axis = axes[one.number];
   }
@@ -368,7 +350,8 @@ void pair_by_shape(ComparedFile& a, ComparedFile& b, std::vector<ComparedNames>&
   for (const std::size_t i : joined) pairs.erase(pairs.begin() + static_cast<std::ptrdiff_t>(i));
 }
 
-Comparison compared(const CompareRequest& given, FileAccess access) {
+// The request with the files of results that it names. Throws for what no comparison can do.
+CompareRequest checked(const CompareRequest& given) {
   CompareRequest request = given;
   if (request.maps.name) request.only.push_back(*request.maps.name);
   if (request.maps.selection.layers_together != MapSelection::Layers::each) {
@@ -377,21 +360,12 @@ Comparison compared(const CompareRequest& given, FileAccess access) {
   }
   request.a = result_in(given.a);
   request.b = result_in(given.b);
-  Provenance provenance;
-  if (request.provenance) provenance.watch(access);
-  if (!request.layout.empty()) check_layout(request.layout, "CompareRequest::layout");
-  if (!request.layout_b.empty()) check_layout(request.layout_b, "CompareRequest::layout_b");
-  ComparedFile a(request.a, access, request.layout, "CompareRequest::layout");
-  ComparedFile b(request.b, access, request.layout_b, "CompareRequest::layout_b");
-  for (const std::string& wanted : request.only) {
-    a.refuse_other(wanted);
-    b.refuse_other(wanted);
-  }
-  Comparison comparison;
-  comparison.a = name_of(request.a);
-  comparison.b = name_of(request.b);
-  comparison.rtol = request.rtol.value_or(CompareRequest::default_rtol);
-  comparison.atol = request.atol.value_or(CompareRequest::default_atol);
+  return request;
+}
+
+// The names of tensors that are compared. Throws for files that hold none.
+std::vector<ComparedNames> pairs_of(const CompareRequest& request, ComparedFile& a, ComparedFile& b,
+                                    Comparison& comparison) {
   std::vector<ComparedNames> pairs = compared_names(request, a.known_names(), b.known_names());
   if (takes_positions(request.maps.selection)) {
     std::erase_if(pairs, [](const ComparedNames& pair) {
@@ -411,61 +385,101 @@ Comparison compared(const CompareRequest& given, FileAccess access) {
   if (request.only.empty() && std::none_of(pairs.begin(), pairs.end(), in_both)) {
     pair_by_shape(a, b, pairs, comparison);
   }
-  for (const ComparedNames& pair : pairs) {
-    TensorComparison tensor;
-    tensor.name = pair.name;
-    tensor.counts = request.strict || !request.only.empty();
-    // Read here, so that no more than one pair is in memory at a time.
-    auto stored_a = pair.a ? a.read(*pair.a, pair.name) : ComparedFile::Stored();
-    auto stored_b = pair.b ? b.read(*pair.b, pair.name) : ComparedFile::Stored();
-    std::size_t left_out = 0;
-    if (request.seen_only && pair.a && pair.b) {
-      const UnseenRows rows =
-          unseen_in_either(a.unseen_rows_beside(*pair.a), b.unseen_rows_beside(*pair.b));
-      Cleared in_a = without_unseen(stored_a.tensor, pair.name, rows);
-      Cleared in_b = without_unseen(stored_b.tensor, pair.name, rows);
-      if (in_a.elements == in_b.elements) {
-        stored_a.tensor = std::move(in_a.tensor);
-        stored_b.tensor = std::move(in_b.tensor);
-        tensor.rows_left_out = in_a.rows;
-        left_out = in_a.elements;
-      }
+  return pairs;
+}
+
+/// The two tensors of a pair as they are compared. Made for one pair at a time, so that no more are
+/// in memory.
+struct TensorPair {
+  ComparedFile::Stored a, b;                    // absent in a file without it
+  std::size_t left_out = 0, rows_left_out = 0;  // elements and rows of queries that see no key
+
+  TensorPair(const ComparedNames& names, const CompareRequest& request, const FileAccess& access,
+             ComparedFile& file_a, ComparedFile& file_b) {
+    if (names.a) a = file_a.read(*names.a, names.name);
+    if (names.b) b = file_b.read(*names.b, names.name);
+    const bool both = names.a && names.b;
+    if (request.seen_only && both) {
+      leave_out(names.name, unseen_in_either(file_a.unseen_rows_beside(*names.a),
+                                             file_b.unseen_rows_beside(*names.b)));
     }
     const Labels labels =
-        takes_positions(request.maps.selection) ? labels_of(pair.name, request, access) : Labels();
-    stored_a.tensor = compared_part(stored_a.tensor, pair.name, request.maps, labels);
-    stored_b.tensor = compared_part(stored_b.tensor, pair.name, request.maps, labels);
-    if (pair.a && pair.b && (pair.name == "allowed" || pair.name.ends_with(".allowed"))) {
+        takes_positions(request.maps.selection) ? labels_of(names.name, request, access) : Labels();
+    a.tensor = compared_part(a.tensor, names.name, request.maps, labels);
+    b.tensor = compared_part(b.tensor, names.name, request.maps, labels);
+    if (both && (names.name == "allowed" || names.name.ends_with(".allowed"))) {
       // Either file may hold what all heads see once.
       const auto heads = [](const Tensor& one) { return one.rank() == 4 ? one.shape()[1] : 1; };
-      const std::size_t most = std::max(heads(stored_a.tensor), heads(stored_b.tensor));
-      stored_a.tensor = for_each_head(stored_a.tensor, most);
-      stored_b.tensor = for_each_head(stored_b.tensor, most);
+      const std::size_t most = std::max(heads(a.tensor), heads(b.tensor));
+      a.tensor = for_each_head(a.tensor, most);
+      b.tensor = for_each_head(b.tensor, most);
     }
-    const Tensor &in_a = stored_a.tensor, &in_b = stored_b.tensor;
-    check_element_limit(in_a.size(), access.limits.elements, comparison.a);
-    check_element_limit(in_b.size(), access.limits.elements, comparison.b);
-    tensor.a = {in_a.shape(), stored_a.type};
-    tensor.b = {in_b.shape(), stored_b.type};
-    if (!pair.b) {
-      tensor.outcome = Outcome::only_in_a;
-    } else if (!pair.a) {
-      tensor.outcome = Outcome::only_in_b;
-    } else if (request.overlap && in_a.rank() == in_b.rank()) {
-      Shape common = in_a.shape();
-      for (std::size_t axis = 0; axis < common.size(); ++axis) {
-        common[axis] = std::min(common[axis], in_b.shape()[axis]);
-      }
-      compare_elements(leading_part(in_a, common), leading_part(in_b, common), request, 0, tensor);
-    } else if (in_a.shape() != in_b.shape()) {
-      tensor.outcome = Outcome::shapes_differ;
-    } else {
-      compare_elements(in_a, in_b, request, left_out, tensor);
+  }
+
+  void leave_out(const std::string& name, const UnseenRows& rows) {
+    Cleared in_a = without_unseen(a.tensor, name, rows);
+    Cleared in_b = without_unseen(b.tensor, name, rows);
+    if (in_a.elements != in_b.elements) return;
+    a.tensor = std::move(in_a.tensor);
+    b.tensor = std::move(in_b.tensor);
+    rows_left_out = in_a.rows;
+    left_out = in_a.elements;
+  }
+};
+
+TensorComparison compared_pair(const ComparedNames& names, const TensorPair& pair,
+                               const CompareRequest& request) {
+  const Tensor &a = pair.a.tensor, &b = pair.b.tensor;
+  TensorComparison tensor;
+  tensor.name = names.name;
+  tensor.counts = request.strict || !request.only.empty();
+  tensor.rows_left_out = pair.rows_left_out;
+  tensor.a = {a.shape(), pair.a.type};
+  tensor.b = {b.shape(), pair.b.type};
+  if (!names.b) {
+    tensor.outcome = Outcome::only_in_a;
+  } else if (!names.a) {
+    tensor.outcome = Outcome::only_in_b;
+  } else if (request.overlap && a.rank() == b.rank()) {
+    Shape common = a.shape();
+    for (std::size_t axis = 0; axis < common.size(); ++axis) {
+      common[axis] = std::min(common[axis], b.shape()[axis]);
     }
-    if (tensor.outcome == Outcome::beyond || tensor.outcome == Outcome::shapes_differ) {
-      explain_difference(in_a, in_b, request, tensor);
-    }
-    comparison.tensors.push_back(std::move(tensor));
+    compare_elements(leading_part(a, common), leading_part(b, common), request, 0, tensor);
+  } else if (a.shape() != b.shape()) {
+    tensor.outcome = Outcome::shapes_differ;
+  } else {
+    compare_elements(a, b, request, pair.left_out, tensor);
+  }
+  if (tensor.outcome == Outcome::beyond || tensor.outcome == Outcome::shapes_differ) {
+    explain_difference(a, b, request, tensor);
+  }
+  return tensor;
+}
+
+Comparison compared(const CompareRequest& given, FileAccess access) {
+  const CompareRequest request = checked(given);
+  Provenance provenance;
+  if (request.provenance) provenance.watch(access);
+  if (!request.layout.empty()) check_layout(request.layout, "CompareRequest::layout");
+  if (!request.layout_b.empty()) check_layout(request.layout_b, "CompareRequest::layout_b");
+  ComparedFile a(request.a, access, request.layout, "CompareRequest::layout");
+  ComparedFile b(request.b, access, request.layout_b, "CompareRequest::layout_b");
+  for (const std::string& wanted : request.only) {
+    a.refuse_other(wanted);
+    b.refuse_other(wanted);
+  }
+  Comparison comparison;
+  comparison.a = name_of(request.a);
+  comparison.b = name_of(request.b);
+  comparison.rtol = request.rtol.value_or(CompareRequest::default_rtol);
+  comparison.atol = request.atol.value_or(CompareRequest::default_atol);
+  const std::vector<ComparedNames> pairs = pairs_of(request, a, b, comparison);
+  for (const ComparedNames& names : pairs) {
+    const TensorPair pair(names, request, access, a, b);
+    check_element_limit(pair.a.tensor.size(), access.limits.elements, comparison.a);
+    check_element_limit(pair.b.tensor.size(), access.limits.elements, comparison.b);
+    comparison.tensors.push_back(compared_pair(names, pair, request));
   }
   a.check_layout_used();
   b.check_layout_used();

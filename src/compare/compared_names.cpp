@@ -161,4 +161,22 @@ std::vector<ComparedNames> compared_names(const CompareRequest& request, const N
   return pairs;
 }
 
+std::vector<std::string_view> axis_names(std::string_view name, std::size_t rank,
+                                         const std::vector<MapAxis>& given) {
+  constexpr std::string_view names[]{"layer", "sample", "head", "query", "key"};  // of MapAxis
+  std::vector<std::string_view> axes;
+  for (const MapAxis axis : given) axes.push_back(names[static_cast<std::size_t>(axis)]);
+  const bool map = is_map(name), sums = name == "lse" || name.ends_with(".lse");
+  if (!axes.empty() && axes.size() <= rank && rank <= axes.size() + 2) {
+    // The last two may be left out.
+  } else if (map || sums || rank > 3) {
+    axes = leading_axes(name, rank - std::min<std::size_t>(rank, sums ? 1 : 2), map);
+  } else {
+    axes.assign(rank == 3 ? 1 : 0, "sample");
+  }
+  if (axes.size() < rank && rank > 1) axes.push_back("query");
+  if (axes.size() < rank && rank > 1) axes.push_back(map ? "key" : "component");
+  return axes;
+}
+
 }  // namespace attn

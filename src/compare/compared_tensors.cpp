@@ -181,7 +181,7 @@ float narrowed(double error) {
   return std::numeric_limits<float>::infinity();
 }
 
-// Of an error |a − b| for |b|; an infinite b would allow any a.
+// Whether an error |a − b| is allowed for |b|; an infinite b would allow any a.
 bool is_within(double error, double size, Tolerances allowed) {
   return std::isfinite(error) && error <= allowed.atol + allowed.rtol * size;
 }

@@ -43,6 +43,11 @@ struct NamesInFile {
 std::vector<ComparedNames> compared_names(const CompareRequest& request, const NamesInFile& a,
                                           const NamesInFile& b);
 
+/// Names of the axes of a tensor, fewer where they are not known. `given` are those of maps in the
+/// request; none = the usual ones.
+std::vector<std::string_view> axis_names(std::string_view name, std::size_t rank,
+                                         const std::vector<MapAxis>& given);
+
 /// The part of a tensor that is to be compared, if it has the axes that the request says, by
 /// default [B,H,…,…]. Throws Error(input) naming the field for what is not there.
 Tensor compared_part(const Tensor& tensor, const std::string& name, const MapRequest& maps,

@@ -194,7 +194,7 @@ std::string layout_of(const Shape& order) {
   return layout;
 }
 
-// What may have caused the difference, and what to write then; a line each.
+// Possible causes of the difference, and what to write then; a line each.
 std::vector<std::string> causes_of(const TensorComparison& tensor) {
   std::vector<std::string> lines;
   if (!tensor.confined.empty()) {

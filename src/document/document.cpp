@@ -190,6 +190,22 @@ JsonValue json(const std::vector<Element>& elements) {
   return json_of(std::move(list));
 }
 
+// Heads by the names of their layers, of names such as "2.1". Throws for another name.
+std::map<std::string, std::vector<std::size_t>> heads_by_layer(
+    const std::vector<std::string>& names) {
+  std::map<std::string, std::vector<std::size_t>> heads;
+  for (const std::string& name : names) {
+    const std::size_t point = name.rfind('.');
+    std::size_t head = 0;
+    if (point == name.npos || !parse_number(std::string_view(name).substr(point + 1), head)) {
+      throw Error(ErrorKind::usage, translated("{1} names no head", in_quotes(name)),
+                  "DocumentOptions::heads_off", translated("give LAYER.HEAD, both from 0"));
+    }
+    heads[name.substr(0, point)].push_back(head);
+  }
+  return heads;
+}
+
 }  // namespace
 
 std::vector<Setting> settings(
@@ -223,18 +239,9 @@ std::vector<Setting> settings(
   }
   if (layers) set("DocumentOptions::layers", json(*layers));
   if (logits) set("DocumentOptions::logits", json(true));
-  std::map<std::string, std::vector<std::size_t>> off;
-  for (const std::string& name : heads_off) {
-    const std::size_t point = name.rfind('.');
-    std::size_t head = 0;
-    if (point == name.npos || !parse_number(std::string_view(name).substr(point + 1), head)) {
-      throw Error(ErrorKind::usage, translated("{1} names no head", in_quotes(name)),
-                  "DocumentOptions::heads_off", translated("give LAYER.HEAD, both from 0"));
-    }
-    off[name.substr(0, point)].push_back(head);
-  }
-  for (const auto& [layer, without] : off)
+  for (const auto& [layer, without] : heads_by_layer(heads_off)) {
     set("DocumentOptions::heads_off", json(without), "heads_off", layer);
+  }
   if (ablate) set("DocumentOptions::ablate", json(*ablate));
   if (patch) set("DocumentOptions::patch", json(*patch), "patch", "text");
   if (patch_at) set("DocumentOptions::patch_at", json(*patch_at), "patch", "at");

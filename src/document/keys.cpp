@@ -133,7 +133,7 @@ Tensor read_tensor(const JsonValue& value, const std::string& place, DType dtype
   return tensors.read(value, dtype, place);
 }
 
-constexpr Schema tensor = FieldType<Tensor>::schema, text = FieldType<std::string>::schema,
+constexpr Schema tensor = FieldType<Tensor>::schema, string = FieldType<std::string>::schema,
                  truth = FieldType<bool>::schema, count = FieldType<std::size_t>::schema,
                  positive_number = R"("type": "number", "exclusiveMinimum": 0)";
 
@@ -141,9 +141,9 @@ constexpr std::array<DocumentKey, 72> keys{{
     {"attention", all,
      to_translate("the kind of attention, or a list of kinds; \"model\" where a model is given"),
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
-    {"model", model, to_translate("checkpoint folder, instead of a kind of attention"), text},
+    {"model", model, to_translate("checkpoint folder, instead of a kind of attention"), string},
     {"architecture", model,
-     to_translate("file with a row of the table of models, instead of the known one"), text},
+     to_translate("file with a row of the table of models, instead of the known one"), string},
     {"image", model, to_translate("pictures that a model of pictures reads, a file or several"),
      R"("oneOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}])"},
     {"token_types", model, to_translate("like token_ids, for models that have token types"),
@@ -157,7 +157,7 @@ constexpr std::array<DocumentKey, 72> keys{{
      R"("$ref": "#/$defs/ids")"},
     {"decoder_tokenizer", model,
      to_translate("folder or tokenizer.json of a decoder whose vocabulary is not the encoder's"),
-     text},
+     string},
     {"logits", model, to_translate("true: write the logits of each position too"), truth},
     {"heads_off", model,
      to_translate("heads by layer whose outputs are zeros before the output projection"),

@@ -98,6 +98,29 @@ std::size_t header_length(std::span<const std::byte> bytes) noexcept {
   return length;
 }
 
+// The text of the header. Throws for one that is longer than the format allows or than the file.
+std::string_view header_of(std::span<const std::byte> bytes) {
+  if (bytes.size() < length_bytes) {
+    throw input_error(translated("the .safetensors file is cut off"),
+                      "byte " + std::to_string(bytes.size()), translated(write_again));
+  }
+  const std::size_t length = header_length(bytes);
+  if (length > longest_header) {
+    throw input_error(
+        translated(
+            "the .safetensors file claims a header of {1} bytes, but the format allows 100000000",
+            length),
+        "byte 0", translated(write_again));
+  }
+  if (length > bytes.size() - length_bytes) {
+    throw input_error(
+        translated("the .safetensors file claims a header of {1} bytes, but ends after {2}", length,
+                   bytes.size() - length_bytes),
+        "byte 0", translated("the file is cut off: copy or download it again"));
+  }
+  return {reinterpret_cast<const char*>(bytes.data()) + length_bytes, length};
+}
+
 std::string range_text(std::size_t begin, std::size_t end) {
   return translated("{1} to {2}", begin, end);
 }
@@ -178,88 +201,81 @@ bool looks_like_safetensors(std::span<const std::byte> bytes) noexcept {
 
 Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
     : owner_(std::move(owner)) {
-  if (bytes.size() < length_bytes) {
-    throw input_error(translated("the .safetensors file is cut off"),
-                      "byte " + std::to_string(bytes.size()), translated(write_again));
-  }
-  const std::size_t length = header_length(bytes);
-  if (length > longest_header) {
-    throw input_error(
-        translated(
-            "the .safetensors file claims a header of {1} bytes, but the format allows 100000000",
-            length),
-        "byte 0", translated(write_again));
-  }
-  if (length > bytes.size() - length_bytes) {
-    throw input_error(
-        translated("the .safetensors file claims a header of {1} bytes, but ends after {2}", length,
-                   bytes.size() - length_bytes),
-        "byte 0", translated("the file is cut off: copy or download it again"));
-  }
-  const auto header_bytes = bytes.subspan(length_bytes, length);
-  data_ = bytes.subspan(length_bytes + length);
+  const std::string_view header = header_of(bytes);
+  const std::size_t data_begin = length_bytes + header.size();
+  data_ = bytes.subspan(data_begin);
+  names_ = read_header(
+      header,
+      [&](const std::string& name, const JsonValue& tensor) {
+        entries_.push_back(entry_of(tensor, name));
+      },
+      [&](const JsonValue& metadata) { add_metadata(metadata); });
+  check_coverage(data_begin);
+  join_scales();
+  set_others_aside();
+}
 
-  // The type, shape and place of each tensor.
-  const auto take = [&](const std::string& name, const JsonValue& tensor) {
-    const std::string pointer = pointer_to("", name);
-    if (!tensor.is(JsonValue::Type::object)) {
-      fail(translated("expected a tensor, found {1}", translated(type_text(tensor))), pointer);
-    }
-    const JsonObject members(tensor, header_place(pointer),
-                             {.missing = to_translate("the tensor has no \"{1}\""),
-                              .missing_help = write_again,
-                              .missing_in_object = true});
-    Entry entry;
-    const JsonValue& dtype = members.member("dtype");
-    if (!dtype.is(JsonValue::Type::string)) {
-      fail(translated("{1} is not a dtype", translated(type_text(dtype))),
-           pointer_to(pointer, "dtype"));
-    }
-    entry.dtype = dtype.string();
-    const std::string shape_pointer = pointer_to(pointer, "shape");
-    entry.shape = size_list(members, "shape");
-    const std::string offsets_pointer = pointer_to(pointer, "data_offsets");
-    const auto offsets = size_list(members, "data_offsets");
-    if (offsets.size() != 2 || offsets[0] > offsets[1]) {
-      fail(translated("data_offsets must be a start and an end that is not before it"),
-           offsets_pointer);
-    }
-    entry.begin = offsets[0];
-    entry.end = offsets[1];
-    if (entry.end > data_.size()) {
-      throw input_error(
-          translated("the tensor ends at byte {1} of the data, of which there are {2}", entry.end,
-                     data_.size()),
-          header_place(offsets_pointer),
-          translated("the file is cut off: copy or download it again"));
-    }
-    std::size_t count = 0;
-    try {
-      count = element_count(entry.shape);
-    } catch (const Error& error) {
-      throw error.inside(header_place(shape_pointer));
-    }
-    const auto bytes_each = element_bytes(entry.dtype);
-    if (bytes_each && entry.end - entry.begin != count * *bytes_each) {
-      fail(translated("the shape {1} of {2} takes {3} bytes, but data_offsets span {4}",
-                      text(entry.shape), entry.dtype, count * *bytes_each, entry.end - entry.begin),
-           offsets_pointer);
-    }
-    entries_.push_back(std::move(entry));
-  };
-  const auto take_metadata = [&](const JsonValue& metadata) {
-    if (!metadata.is(JsonValue::Type::object)) return;
-    for (const JsonMember& member : metadata.members()) {
-      if (!member.value.is(JsonValue::Type::string)) continue;
-      if (auto texts = texts_of_list(member.value.string()); !texts.empty()) {
-        others_.push_back(
-            {member.key, translated("texts"), [texts = std::move(texts)] { return texts; }});
-      }
-    }
-  };
-  names_ = read_header({reinterpret_cast<const char*>(header_bytes.data()), header_bytes.size()},
-                       take, take_metadata);
+// The type, shape and place of a tensor, from its description in the header.
+Safetensors::Entry Safetensors::entry_of(const JsonValue& tensor, const std::string& name) const {
+  const std::string pointer = pointer_to("", name);
+  if (!tensor.is(JsonValue::Type::object)) {
+    fail(translated("expected a tensor, found {1}", translated(type_text(tensor))), pointer);
+  }
+  const JsonObject members(tensor, header_place(pointer),
+                           {.missing = to_translate("the tensor has no \"{1}\""),
+                            .missing_help = write_again,
+                            .missing_in_object = true});
+  Entry entry;
+  const JsonValue& dtype = members.member("dtype");
+  if (!dtype.is(JsonValue::Type::string)) {
+    fail(translated("{1} is not a dtype", translated(type_text(dtype))),
+         pointer_to(pointer, "dtype"));
+  }
+  entry.dtype = dtype.string();
+  entry.shape = size_list(members, "shape");
+  const std::string offsets_pointer = pointer_to(pointer, "data_offsets");
+  const auto offsets = size_list(members, "data_offsets");
+  if (offsets.size() != 2 || offsets[0] > offsets[1]) {
+    fail(translated("data_offsets must be a start and an end that is not before it"),
+         offsets_pointer);
+  }
+  entry.begin = offsets[0];
+  entry.end = offsets[1];
+  if (entry.end > data_.size()) {
+    throw input_error(translated("the tensor ends at byte {1} of the data, of which there are {2}",
+                                 entry.end, data_.size()),
+                      header_place(offsets_pointer),
+                      translated("the file is cut off: copy or download it again"));
+  }
+  std::size_t count = 0;
+  try {
+    count = element_count(entry.shape);
+  } catch (const Error& error) {
+    throw error.inside(header_place(pointer_to(pointer, "shape")));
+  }
+  const auto bytes_each = element_bytes(entry.dtype);
+  if (bytes_each && entry.end - entry.begin != count * *bytes_each) {
+    fail(translated("the shape {1} of {2} takes {3} bytes, but data_offsets span {4}",
+                    text(entry.shape), entry.dtype, count * *bytes_each, entry.end - entry.begin),
+         offsets_pointer);
+  }
+  return entry;
+}
 
+// Lists the texts of the metadata that are lists of texts.
+void Safetensors::add_metadata(const JsonValue& metadata) {
+  if (!metadata.is(JsonValue::Type::object)) return;
+  for (const JsonMember& member : metadata.members()) {
+    if (!member.value.is(JsonValue::Type::string)) continue;
+    if (auto texts = texts_of_list(member.value.string()); !texts.empty()) {
+      others_.push_back(
+          {member.key, translated("texts"), [texts = std::move(texts)] { return texts; }});
+    }
+  }
+}
+
+// Throws unless the tensors cover the data, which begin at that byte, without overlap or gap.
+void Safetensors::check_coverage(std::size_t data_begin) const {
   std::vector<std::size_t> order(entries_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -285,11 +301,8 @@ Safetensors::Safetensors(std::span<const std::byte> bytes, std::shared_ptr<const
   if (covered != data_.size()) {
     throw input_error(translated("the bytes {1} of the data belong to no tensor",
                                  range_text(covered, data_.size())),
-                      "byte " + std::to_string(length_bytes + length + covered),
-                      translated(write_again));
+                      "byte " + std::to_string(data_begin + covered), translated(write_again));
   }
-  join_scales();
-  set_others_aside();
 }
 
 // Takes what cannot be read out of the tensors.

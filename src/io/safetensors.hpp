@@ -16,6 +16,8 @@
 
 namespace attn {
 
+class JsonValue;
+
 /// True if the bytes start like a .safetensors file, whole or cut off.
 bool looks_like_safetensors(std::span<const std::byte> bytes) noexcept;
 
@@ -54,6 +56,9 @@ class Safetensors {
     std::shared_ptr<const Entry> scales;  // absent without
   };
 
+  Entry entry_of(const JsonValue& tensor, const std::string& name) const;
+  void add_metadata(const JsonValue& metadata);
+  void check_coverage(std::size_t data_begin) const;
   void join_scales();
   void set_others_aside();
   static bool is_four_bits(const Entry* blocks, const Entry* scales);

@@ -221,15 +221,63 @@ struct SumBars {
   }
 };
 
-// The place of a colour bar right of a map: as high as the map in the standard style.
-Box bar_place(const ColourBarSplit& split, const Box& map, const Figure& figure) {
+// Bars of sums above a map and right of it.
+std::vector<SumBars> bars_beside(const MarginalSums& sums, const Box& map,
+                                 const Decorations& map_texts, const std::string& title,
+                                 bool labelled, Figure& figure) {
+  std::vector<SumBars> bars;
+  bars.emplace_back(sums.columns, true, map, map_texts, title, labelled, translated(sum_label),
+                    figure);
+  bars.emplace_back(sums.rows, false, map, map_texts, "", labelled,
+                    translated(sums.largest_of_rows ? largest_label : sum_label), figure);
+  return bars;
+}
+
+// The label of a colour bar: the usual one or that of the options, and a note about pixels.
+std::string bar_label(const std::string& usual, const std::optional<std::string>& own,
+                      const std::string& note, double height, Figure& figure) {
+  const std::string label = own.value_or(usual);
+  return fitted_bar_label(note.empty() ? label : label + "\n(" + note + ")", !own, height, figure);
+}
+
+// Options of the values in cells, with the texts that a map gives for them.
+CellValueOptions values_of(const Heatmap& heatmap, const Matrix& matrix,
+                           const HeatmapOptions& options) {
+  CellValueOptions values = value_options(options.annotation);
+  values.next_to_bar = options.colors.bar;
+  if (heatmap.cell_texts.size() == matrix.rows() * matrix.columns()) {
+    values.texts = &heatmap.cell_texts;
+  }
+  return values;
+}
+
+// The place of a colour bar right of a map: as high as the map in the standard style, and above a
+// legend of that many keys.
+Box bar_place(const ColourBarSplit& split, const Box& map, std::size_t keys, const Figure& figure) {
   Box place = split.colour_bar;
-  if (!figure.standard()) return place;
-  const double gap = std::min(figure.pixels(bar_gap), split.colour_bar.left - split.axes.right);
-  place = place.moved(map.right + gap - place.left, 0);
-  place.top = map.top;
-  place.bottom = map.bottom;
+  if (figure.standard()) {
+    const double gap = std::min(figure.pixels(bar_gap), split.colour_bar.left - split.axes.right);
+    place = place.moved(map.right + gap - place.left, 0);
+    place.top = map.top;
+    place.bottom = map.bottom;
+  }
+  if (keys > 0) place.bottom -= Legend::height(keys, figure) + figure.pixels(key_gap + key_lift);
   return place;
+}
+
+// Spreads the colours over what is shown where a pixel shows the mean of many cells. Returns
+// whether that changes them.
+bool spread_over_means(const Matrix& matrix, const Box& map, const ColorOptions& options,
+                       const Figure& figure, ColourScale& scale, CellColours& colours) {
+  const auto shown = range_of_means(matrix, map, colours, options.range.scope, figure);
+  if (!shown || !narrow_to_shown(scale.range, *shown)) return false;
+  colours.range = scale.range;
+  return true;
+}
+
+// Whether values are asked for, and not only where their cells have room.
+bool asks_for_values(const AnnotationOptions& options) {
+  return options.when == Annotate::on || (options.format && options.when != Annotate::off);
 }
 
 }  // namespace
@@ -246,11 +294,7 @@ Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, Pict
   CellColours colours(scale, options.colors, options.figure, beside(figure.paper(), scale.map),
                       cells_in_file(1, matrix.rows(), matrix.columns()));
   const std::vector<LegendEntry> key = colour_key({&matrix, 1}, colours);
-  CellValueOptions value_options = plot::value_options(options.annotation);
-  value_options.next_to_bar = options.colors.bar;
-  if (heatmap.cell_texts.size() == matrix.rows() * matrix.columns()) {
-    value_options.texts = &heatmap.cell_texts;
-  }
+  const CellValueOptions value_options = values_of(heatmap, matrix, options);
   std::optional<MarginalSums> sums;
   if (options.marginals) sums.emplace(matrix, scale.whole_rows);
   ChartTexts texts = map_texts(options.figure, heatmap.title, default_title, figure);
@@ -261,14 +305,6 @@ Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, Pict
 
   std::vector<CellValue> values;
   std::vector<SumBars> sum_bars;
-  const auto bar_label = [&](const Box& map, double height, const Shown& shown, Figure& on) {
-    if (!shown(Part::bar_label)) return std::string();
-    const std::string note = pixel_note(matrix, map, colours, on);
-    const std::string label =
-        options.colors.bar_label.value_or(usual_bar_label(scale, heatmap.any_numbers, on));
-    return fitted_bar_label(note.empty() ? label : label + "\n(" + note + ")",
-                            !options.colors.bar_label, height, on);
-  };
   const auto lay_out = [&](Figure& on, const Box& area, const Shown& shown, bool) {
     const ColourBarSplit split =
         options.colors.bar ? split_for_colour_bar(area) : ColourBarSplit{area, area};
@@ -280,24 +316,20 @@ Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, Pict
     all.decorations = decorate(all.axes, on.typesetter());
     const Box map = all.axes.box;
     Box with_sums = map;
-    sum_bars.clear();
     if (sums) {
       const std::string title =
           shown(Part::title) ? on.title(title_above_sums, title_size, on.width()) : "";
-      const bool labelled = shown(Part::tick_labels);
-      sum_bars.emplace_back(sums->columns, true, map, all.decorations, title, labelled,
-                            translated(sum_label), on);
-      sum_bars.emplace_back(sums->rows, false, map, all.decorations, "", labelled,
-                            translated(sums->largest_of_rows ? largest_label : sum_label), on);
+      sum_bars = bars_beside(*sums, map, all.decorations, title, shown(Part::tick_labels), on);
       with_sums.right = sum_bars.back().axes.box.right;
     }
     Point key_corner = {with_sums.right + on.pixels(key_gap), map.top};
     if (options.colors.bar) {
-      Box place = bar_place(split, with_sums, on);
-      if (!key.empty()) {
-        place.bottom -= Legend::height(key.size(), on) + on.pixels(key_gap + key_lift);
-      }
-      const std::string label = bar_label(map, place.height(), shown, on);
+      Box place = bar_place(split, with_sums, key.size(), on);
+      const std::string label =
+          shown(Part::bar_label)
+              ? bar_label(usual_bar_label(scale, heatmap.any_numbers, on), options.colors.bar_label,
+                          pixel_note(matrix, map, colours, on), place.height(), on)
+              : "";
       place.bottom = std::max(place.bottom, place.top + 1);
       all.bar.emplace(bar_within(place), label, scale, options.colors.norm, on.style(), on);
       key_corner = {all.bar->axes.box.left, all.bar->axes.box.bottom + on.pixels(key_gap)};
@@ -311,13 +343,8 @@ Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, Pict
     }
     return all;
   };
-  // Where a pixel shows the mean of many cells, the colours are spread over what is shown.
   const auto revised = [&](const Arrangement& all) {
-    const auto shown =
-        range_of_means(matrix, all.axes.box, colours, options.colors.range.scope, figure);
-    if (!shown || !narrow_to_shown(scale.range, *shown)) return false;
-    colours.range = scale.range;
-    return true;
+    return spread_over_means(matrix, all.axes.box, options.colors, figure, scale, colours);
   };
   const Arrangement all = arranged(figure, order, lay_out, {}, revised);
   Picture picture = figure.picture(all.bounds(), [&](Canvas& canvas) {
@@ -327,9 +354,7 @@ Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, Pict
     });
     for (const SumBars& bars : sum_bars) bars.draw(canvas, figure);
   });
-  const bool asked = options.annotation.when == Annotate::on ||
-                     (options.annotation.format && options.annotation.when != Annotate::off);
-  if (asked && values.empty()) {
+  if (values.empty() && asks_for_values(options.annotation)) {
     picture.warnings.emplace_back(
         translated("no values are written: their cells are too small for them; give a larger "
                    "figure size or a shorter format"));

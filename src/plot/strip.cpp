@@ -127,6 +127,31 @@ ColourBar bar_beside(const Box& tokens, const std::string& label, const ColourSc
           figure};
 }
 
+// Tokens in the colours of their weights, and a frame around that of the query.
+void draw_tokens(Canvas& canvas, const Tokens& tokens, const Matrix& matrix,
+                 const CellColours& colours, std::optional<std::size_t> query,
+                 const Figure& figure) {
+  const auto is_hidden = [&](std::size_t token) {
+    return colours.shows_hidden(matrix) && matrix.hidden(0, token);
+  };
+  const auto colour_of = [&](std::size_t token) {
+    return is_hidden(token) ? colours.paper.hidden : colours.of(matrix.at(0, token));
+  };
+  std::vector<Box> hidden;
+  for (std::size_t i = 0; i < tokens.boxes.size(); ++i) {
+    canvas.fill(tokens.boxes[i], colour_of(i));
+    if (is_hidden(i)) hidden.push_back(tokens.boxes[i]);
+  }
+  canvas.hatch(hidden, colours.paper.hidden_hatch, figure.pixels(hatch_width),
+               figure.pixels(hatch_distance));
+  if (query && *query < tokens.boxes.size()) {
+    canvas.stroke(tokens.boxes[*query], figure.paper().ink, figure.pixels_beside_text(query_frame));
+  }
+  for (std::size_t i = 0; i < tokens.words.size(); ++i) {
+    canvas.text(tokens.words[i], readable_on(colour_of(i)));
+  }
+}
+
 }  // namespace
 }  // namespace plot::strip
 
@@ -183,26 +208,7 @@ Picture draw_strip(const TokenStrip& strip, const StripOptions& options, Picture
   });
 
   Picture picture = figure.picture(bounds(), [&](Canvas& canvas) {
-    const auto is_hidden = [&](std::size_t token) {
-      return colours.shows_hidden(matrix) && matrix.hidden(0, token);
-    };
-    const auto colour_of = [&](std::size_t token) {
-      return is_hidden(token) ? colours.paper.hidden : colours.of(matrix.at(0, token));
-    };
-    std::vector<Box> hidden;
-    for (std::size_t i = 0; i < text->boxes.size(); ++i) {
-      canvas.fill(text->boxes[i], colour_of(i));
-      if (is_hidden(i)) hidden.push_back(text->boxes[i]);
-    }
-    canvas.hatch(hidden, colours.paper.hidden_hatch, figure.pixels(hatch_width),
-                 figure.pixels(hatch_distance));
-    if (strip.query && *strip.query < text->boxes.size()) {
-      canvas.stroke(text->boxes[*strip.query], figure.paper().ink,
-                    figure.pixels_beside_text(query_frame));
-    }
-    for (std::size_t i = 0; i < text->words.size(); ++i) {
-      canvas.text(text->words[i], readable_on(colour_of(i)));
-    }
+    draw_tokens(canvas, *text, matrix, colours, strip.query, figure);
     for (const PlacedText& line : title_lines) canvas.text(line, figure.paper().ink);
     if (bar) bar->draw(canvas, figure);
     if (legend) legend->draw(canvas, figure);

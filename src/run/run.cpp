@@ -63,6 +63,142 @@ std::vector<std::string> without_effect(const RunOptions& options, bool several_
   return options_without_effect(pictures, kinds);
 }
 
+// The kinds of a document on their way from the request to files, each step for all of them.
+class DocumentRuns {
+ public:
+  // Reads and checks all kinds before the first is computed. Keeps a reference to the options.
+  DocumentRuns(const RunOptions& options, Document& document, const MakeMapsFile& make)
+      : options_(options) {
+    std::vector<Plan> plans =
+        read_plans(document, [&](Plan& sketch) { choose_results(options, sketch); });
+    for (Plan& plan : plans) {
+      std::filesystem::path out =
+          plans.size() > 1 ? place_below(options.out, info(plan.kind).name) : options.out;
+      runs_.push_back(
+          std::make_unique<KindRun>(options, document, std::move(plan), std::move(out), make));
+    }
+    for (const auto& run : runs_) run->check_names();
+  }
+
+  void foresee() const {
+    if (!options_.foresee) return;
+    double bytes = 0;
+    for (const auto& run : runs_) bytes += run->foreseen_bytes();
+    if (bytes > most_json) {
+      options_.foresee(translated("about {1} will be written", bytes_text(bytes)));
+    }
+  }
+
+  void compute() {
+    std::size_t all = 0;
+    std::atomic<std::size_t> done = 0;
+    for (const auto& run : runs_) all += run->scores();
+    for (const auto& run : runs_) {
+      run->compute([&](std::size_t scores) {
+        const std::size_t now = done += scores;
+        // Scores that single precision could not hold are computed, and counted, twice.
+        if (options_.progress) options_.progress(std::min(now, all), all);
+      });
+    }
+  }
+
+  void draw() {
+    std::vector<std::function<void()>> tasks;
+    for (const auto& run : runs_) run->plan_pictures(tasks);
+    if (runs_.size() > 1 && runs_[0]->draws_weights()) {
+      if (auto maps = compared(runs_); !maps.empty()) {
+        tasks.push_back(
+            [this, drawing = Drawing{std::move(maps),
+                                     {},
+                                     {options_.sample, options_.head, options_.selection},
+                                     options_.plot,
+                                     options_.format}] {
+              const InEnglish english(drawing.options.figure.style == PlotStyle::matplotlib);
+              comparison_failure_ = failure_of_picture(comparison_name(), [&] {
+                comparison_ = picture_kind(PlotKind::comparison).draw(drawing);
+              });
+            });
+      }
+    }
+    parallel_for(tasks.size(), options_.document.threads, [&](std::size_t i) { tasks[i](); });
+  }
+
+  // Gives the results to the caller in place of files.
+  RunOutcome answer(const Provenance* provenance) {
+    attn::answer(runs_, options_, provenance);
+    RunOutcome outcome;
+    add_reports(outcome);
+    return outcome;
+  }
+
+  RunOutcome write(const Provenance* provenance) {
+    RunOutcome outcome;
+    if (runs_.size() > 1) make_folders();
+    std::optional<HashedFile> comparison;
+    if (comparison_) {
+      comparison.emplace(place_below(options_.out, comparison_name()));
+      comparison->write(comparison_->bytes);
+      if (options_.sync) comparison->file().sync();
+      outcome.comparison = comparison->written();
+    }
+    for (const auto& run : runs_) run->write(provenance, outcome.comparison);
+    for (std::filesystem::path& file :
+         comparisons_left_over(options_.out, outcome.comparison ? outcome.comparison->path
+                                                                : std::filesystem::path())) {
+      runs_[0]->remove_after(std::move(file));
+    }
+    refuse_inputs(outcome.comparison);
+    for (const auto& run : runs_) run->mark_unfinished();
+    if (comparison) comparison->file().commit();
+    for (const auto& run : runs_) run->commit();
+    for (const std::filesystem::path& folder : made_.keep()) {
+      if (options_.sync) sync_folder(folder / "..");
+    }
+    if (runs_.size() > 1 && options_.sync) sync_folder(options_.out);
+    add_reports(outcome);
+    std::ranges::move(without_effect(options_, runs_.size() > 1),
+                      std::back_inserter(outcome.reports[0].warnings));
+    if (comparison_failure_) {
+      outcome.reports[0].failed_pictures.push_back(std::move(*comparison_failure_));
+    }
+    return outcome;
+  }
+
+ private:
+  std::string comparison_name() const {
+    return std::string(picture_kind(PlotKind::comparison).info.name) + extension(options_.format);
+  }
+
+  void make_folders() {
+    made_.add(make_output_folder(options_.out));
+    lock_ = lock_folder(options_.out, made_);
+    for (const auto& run : runs_) {
+      made_.add(make_folder_below(options_.out, info(run->report().kind).name));
+    }
+  }
+
+  // Throws if a written file would replace one that was read.
+  void refuse_inputs(const std::optional<WrittenFile>& comparison) const {
+    const auto& inputs = options_.document.files.mapped;
+    if (!inputs) return;
+    for (const auto& run : runs_) {
+      for (const WrittenFile& file : run->report().files) inputs->refuse_output(file.path);
+    }
+    if (comparison) inputs->refuse_output(comparison->path);
+  }
+
+  void add_reports(RunOutcome& outcome) {
+    for (const auto& run : runs_) outcome.reports.push_back(std::move(run->report()));
+  }
+
+  const RunOptions& options_;
+  OutputLock lock_;  // of the folder that the kinds share, before those of their own
+  NewFolders made_;
+  std::vector<std::unique_ptr<KindRun>> runs_;
+  std::optional<Picture> comparison_;  // of several kinds, side by side
+  std::optional<Error> comparison_failure_;
+};
+
 }  // namespace
 
 RunOutcome run(const RunOptions& options) {
@@ -87,116 +223,18 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   RunOptions options = given;
   // The file needs the weights, even if nothing else does.
   options.reported_weights = options.reported_weights || make;
-  // 1. Read and check, all kinds before the first is computed.
   if (!options.weights) {
     JsonValue no;
     no.data = false;
     document.override_with("weights", std::move(no), "RunOptions::weights");
   }
-  std::vector<Plan> plans =
-      read_plans(document, [&](Plan& sketch) { choose_results(options, sketch); });
-  OutputLock lock;  // of the folder that the kinds share, before those of their own
-  NewFolders made;
-  std::vector<std::unique_ptr<KindRun>> runs;
-  for (Plan& plan : plans) {
-    std::filesystem::path out =
-        plans.size() > 1 ? place_below(options.out, info(plan.kind).name) : options.out;
-    runs.push_back(
-        std::make_unique<KindRun>(options, document, std::move(plan), std::move(out), make));
-  }
-
-  for (const auto& run : runs) run->check_names();
+  DocumentRuns runs(options, document, make);
   if (provenance != nullptr) options.plot.figure.provenance = provenance->text();
-
-  if (options.foresee) {
-    double bytes = 0;
-    for (const auto& run : runs) bytes += run->foreseen_bytes();
-    if (bytes > most_json)
-      options.foresee(translated("about {1} will be written", bytes_text(bytes)));
-  }
-
-  // 2. Compute.
-  std::size_t all = 0;
-  std::atomic<std::size_t> done = 0;
-  for (const auto& run : runs) all += run->scores();
-  for (const auto& run : runs) {
-    run->compute([&](std::size_t scores) {
-      const std::size_t now = done += scores;
-      // Scores that single precision could not hold are computed, and counted, twice.
-      if (options.progress) options.progress(std::min(now, all), all);
-    });
-  }
-
-  // 3. Draw.
-  std::vector<std::function<void()>> tasks;
-  for (const auto& run : runs) run->plan_pictures(tasks);
-  std::optional<Picture> side_by_side;
-  std::optional<Error> side_by_side_failure;
-  const std::string comparison_name =
-      std::string(picture_kind(PlotKind::comparison).info.name) + extension(options.format);
-  if (runs.size() > 1 && runs[0]->draws_weights()) {
-    if (auto maps = compared(runs); !maps.empty()) {
-      tasks.push_back([&, drawing = Drawing{std::move(maps),
-                                            {},
-                                            {options.sample, options.head, options.selection},
-                                            options.plot,
-                                            options.format}] {
-        const InEnglish english(drawing.options.figure.style == PlotStyle::matplotlib);
-        side_by_side_failure = failure_of_picture(comparison_name, [&] {
-          side_by_side = picture_kind(PlotKind::comparison).draw(drawing);
-        });
-      });
-    }
-  }
-  parallel_for(tasks.size(), options.document.threads, [&](std::size_t i) { tasks[i](); });
-
-  // 4. Write.
+  runs.foresee();
+  runs.compute();
+  runs.draw();
   if (options.document.files.mapped) options.document.files.mapped->check();
-  RunOutcome outcome;
-  if (options.answer) {
-    answer(runs, options, provenance);
-    for (const auto& run : runs) outcome.reports.push_back(std::move(run->report()));
-    return outcome;
-  }
-  if (runs.size() > 1) {
-    made.add(make_output_folder(options.out));
-    lock = lock_folder(options.out, made);
-    for (const auto& run : runs) {
-      made.add(make_folder_below(options.out, info(run->report().kind).name));
-    }
-  }
-  std::optional<HashedFile> comparison;
-  if (side_by_side) {
-    comparison.emplace(place_below(options.out, comparison_name));
-    comparison->write(side_by_side->bytes);
-    if (options.sync) comparison->file().sync();
-    outcome.comparison = comparison->written();
-  }
-  for (const auto& run : runs) run->write(provenance, outcome.comparison);
-  for (std::filesystem::path& file : comparisons_left_over(
-           options.out, outcome.comparison ? outcome.comparison->path : std::filesystem::path())) {
-    runs[0]->remove_after(std::move(file));
-  }
-  if (const auto& inputs = options.document.files.mapped) {
-    for (const auto& run : runs) {
-      for (const WrittenFile& file : run->report().files) inputs->refuse_output(file.path);
-    }
-    if (comparison) inputs->refuse_output(outcome.comparison->path);
-  }
-  for (const auto& run : runs) run->mark_unfinished();
-  if (comparison) comparison->file().commit();
-  for (const auto& run : runs) run->commit();
-  for (const std::filesystem::path& folder : made.keep()) {
-    if (options.sync) sync_folder(folder / "..");
-  }
-  if (runs.size() > 1 && options.sync) sync_folder(options.out);
-  for (const auto& run : runs) outcome.reports.push_back(std::move(run->report()));
-  std::ranges::move(without_effect(options, runs.size() > 1),
-                    std::back_inserter(outcome.reports[0].warnings));
-  if (side_by_side_failure) {
-    outcome.reports[0].failed_pictures.push_back(std::move(*side_by_side_failure));
-  }
-  return outcome;
+  return options.answer ? runs.answer(provenance) : runs.write(provenance);
 }
 
 }  // namespace attn
