@@ -67,7 +67,7 @@ class TensorFile {
   /// tensor named "".
   const std::vector<std::string>& names() const noexcept;
 
-  /// What else the file holds. read() of its name throws Error(input) with the reason.
+  /// Members that are not tensors. read() of such a name throws Error(input) with the reason.
   const std::vector<OtherMember>& others() const noexcept;
 
   /// The tensor of this name, or the file's only tensor if the name is empty. Throws Error(input)

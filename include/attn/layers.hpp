@@ -110,7 +110,7 @@ struct TransformerResult {
   };
   std::vector<Layer> layers;
   Tensor output;  ///< [..,L,D]
-  /// Of a request with an encoder, its layers and the memory that leaves it.
+  /// Layers of the encoder and the memory that leaves it, of a request with one.
   std::vector<Layer> encoder_layers = {};
   Tensor memory = {};
 };

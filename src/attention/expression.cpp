@@ -207,7 +207,7 @@ struct ExpressionTree::Pass {
     return arguments[row.chosen(values)];
   }
 
-  // Of numbers alone, whose slopes are those of both operands.
+  // An operation on numbers alone, whose slopes are those of both operands.
   Number arithmetic(const Node& node) const {
     const Number a = of(node.of[0]);
     const double x = value_of(a);

@@ -32,7 +32,7 @@ KernelKind kernel_for(const AttentionOptions& options, const Geometry& geometry,
 /// The kernels' name of a 16-bit type.
 kernels::StepRounding::Type rounded_type(DType half);
 
-/// How a kernel lays a key head out.
+/// Layout of a key head for a kernel.
 template <class T>
 struct HeadLayout {
   /// Sizes of the packed parts in numbers of T.

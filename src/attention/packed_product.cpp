@@ -278,7 +278,7 @@ class KeptRows {
   Packed* claimed_ = nullptr;
 };
 
-// How tasks are cut into groups of columns for threads.
+// Groups of columns into which tasks are cut for threads.
 struct ColumnShares {
   std::size_t workers = 1;
   std::size_t columns = 0;  // of a group at most

@@ -32,7 +32,7 @@ class DocumentWork {
                             BatchItem& item);
   /// Counts the item and tells the observer. One thread at a time may call it.
   void count(const BatchItem& item);
-  /// What became of them all.
+  /// The outcome of all documents so far.
   BatchOutcome outcome();
 
   const BatchOptions options_;

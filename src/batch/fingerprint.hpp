@@ -25,9 +25,9 @@
 
 namespace attn {
 
-/// What was asked for: options by the names of their fields, such as "DocumentOptions::causal",
-/// each as a text that differs for any two different values. Work is continued or joined only if
-/// both were asked for the same.
+/// A request that can be compared: options by the names of their fields, such as
+/// "DocumentOptions::causal", each as a text that differs for any two different values. Work is
+/// continued or joined only if both were asked for the same.
 class Description {
  public:
   using Fields = std::map<std::string, std::string>;
@@ -104,7 +104,7 @@ class JoinedParts {
  private:
   std::optional<std::string> first_;
   Description::Fields options_;
-  /// Of each file by its name; of both a hash, as millions of items may name files of their own.
+  /// Hashes of files by hashes of their names, as millions of items may name files of their own.
   std::unordered_map<std::size_t, std::size_t> files_;
 };
 

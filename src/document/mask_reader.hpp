@@ -105,9 +105,8 @@ void settle_mask(const ReadMask& given, const Geometry& geometry, Mask& mask,
 /// The number of rows that the valid lengths of queries leave empty in an attention.
 std::size_t rows_beyond(const ReadMask& given, const Geometry& geometry);
 
-/// What in a mask suggests that another one was meant, each with what to write: a shape of which
-/// another reading fits too, and numbers that are usual in another part. The mask fits the
-/// geometry.
+/// Signs that another mask was meant, each with what to write: a shape of which another reading
+/// fits too, and numbers that are usual in another part. The mask fits the geometry.
 std::vector<std::string> mask_warnings(const ReadMask& given, const Geometry& geometry);
 
 /// Likewise of a query and a key of four axes, which may be absent.

@@ -178,7 +178,7 @@ class PlanAssembly {
     settle(parts_.source_mask, attentions.back().geometry, parts_.encoder_mask);
   }
 
-  // What is computed as it stands but may not be meant.
+  // Warns of what is computed as it stands but may not be meant.
   void warn() {
     if (parts_.tensors.sketching()) return;
     const auto add = [&](std::vector<std::string> warnings) {

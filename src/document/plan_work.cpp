@@ -51,7 +51,7 @@ double work_of(const Projections& p, const Geometry& g) {
          keys * (elements(p.key) + elements(p.value));
 }
 
-// Of the Linear layers of a stack whose attentions have these sizes.
+// Work of the Linear layers of a stack whose attentions have these sizes.
 double work_of_layers(const TransformerRequest& request, const Geometry& self,
                       const Geometry& cross) {
   double work = 0;

@@ -73,7 +73,7 @@ void describe(const HeadsOptions& heads, Description& description) {
 Description description_of(const HeadsCorpusOptions& options) {
   const auto& [heads, corpus, out, shard, resume, kept, reach, average, logit, seconds_between] =
       options;
-  // Of the texts there is a hash, and shards are compared apart.
+  // The texts have a hash, and shards are compared apart.
   static_cast<void>(corpus);
   static_cast<void>(out);
   static_cast<void>(shard);

@@ -93,7 +93,7 @@ std::string offsets_csv(const CorpusSums& sums) {
   return text;
 }
 
-// What each part adds to the logits, a line for each part.
+// Contributions to the logits, a line for each part.
 std::string contributions_csv(const CorpusSums& sums) {
   std::string text = "part,value,standard_error,deviation,texts\n";
   for (const PartSums& part : sums.parts) {

@@ -29,8 +29,8 @@ void keep(std::vector<TextNote>& notes, const TextNote& note) {
   if (notes.size() > most_notes) notes.pop_back();
 }
 
-// Of notes with the same words the first stays. Whatever the order of the texts, the same ones are
-// kept: a note that is left out has enough others before it.
+// Keeps the first of several notes with the same words. Whatever the order of the texts, the same
+// ones are kept: a note that is left out has enough others before it.
 void keep_unlike(std::vector<TextNote>& notes, const TextNote& note) {
   const auto same = std::ranges::find(notes, note.words, &TextNote::words);
   if (same != notes.end() && same->line <= note.line) return;

@@ -76,13 +76,13 @@ struct TextNumbers {
 };
 TextNumbers text_numbers(const AttentionMap& map, const HeadsCorpusOptions& options);
 
-/// What a part of a model adds to logits.
+/// Contribution of a part of a model to logits.
 struct PartSums {
   std::string name;  ///< as in LogitSplit
   Moments contribution;
 };
 
-/// What is said of a text: why it could not be read, or a warning.
+/// A note on a text: why it could not be read, or a warning.
 struct TextNote {
   std::uint64_t line = 0;  ///< of the corpus, from 1
   std::string words;

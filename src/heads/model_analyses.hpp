@@ -21,8 +21,8 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 /// check_term_norms(), and Error(usage) for a patch and means of heads.
 PassObserver norms_into(NamedTensors& tensors, const ModelRequest& request);
 
-/// What each layer's states of a model would say: "lens.ids" and "lens.probabilities"
-/// [B,layers,L,k] once the pass has run.
+/// Predictions from the states of each layer: "lens.ids" and "lens.probabilities" [B,layers,L,k]
+/// once the pass has run.
 class Lens {
  public:
   /// `likeliest` tokens a position. Throws Error(input) if the model has no head. Keeps references

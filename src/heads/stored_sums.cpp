@@ -146,7 +146,7 @@ AttentionSums read_attention(const JsonObject& stored, const StoredSums& of) {
   return attention;
 }
 
-// Of other formats no member is read.
+// Files of other formats are refused before any member is read.
 constexpr std::size_t format = 2;
 
 // The text with its checksum in place of the zeros that it was computed with.

@@ -63,7 +63,7 @@ class JsonTensorFile {
 
   /// Names in the order of the text.
   const std::vector<std::string>& names() const noexcept { return names_; }
-  /// What is no tensor, but for a result of this program.
+  /// Members that are not tensors; none of a result of this program.
   const std::vector<OtherMember>& others() const noexcept { return others_; }
 
   /// Throws Error(input) at a JSON pointer, as tensor_from_json() does.

@@ -93,7 +93,7 @@ constexpr MemberAdvice advice{
                  "Limits::unpacked_bytes"),
     to_translate("save it as a .npy file, which need not be unpacked")};
 
-// What the header of a member says; absent for one that is damaged, which is told as it is read.
+// The header of a member; absent for one that is damaged, which is told as it is read.
 std::optional<NpyContent> content_of(zip_t* archive, std::uint64_t member) {
   constexpr std::size_t most_header = 1 << 16;
   std::vector<std::byte> start(most_header);

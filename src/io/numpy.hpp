@@ -25,7 +25,7 @@ struct NumpyType {
   std::string code;
 
   bool holds_texts() const;
-  /// What is in an array without real numbers: "strings (dtype "<U5")".
+  /// Content of an array without real numbers: "strings (dtype "<U5")".
   std::string reason() const;
 };
 NumpyType numpy_type_of(std::string_view code);
@@ -39,7 +39,7 @@ std::vector<std::vector<std::string>> numpy_texts(const NumpyType& type, const S
 /// True if the bytes start like a .npy file.
 bool looks_like_npy(std::span<const std::byte> bytes) noexcept;
 
-/// What the header of a .npy file says.
+/// Content of a .npy file by its header.
 struct NpyContent {
   NumpyType type;
   std::size_t type_at = 0;  ///< byte of the file

@@ -299,7 +299,7 @@ class PickleMachine {
     push(Kind::text).text = name;
   }
 
-  // What is copied may be copied again and again.
+  // Counts values that are copied, which may be copied again and again.
   void count_copied(std::size_t count, std::size_t most) {
     copied_ += count;
     if (copied_ > most) refuse(translated("the pickle makes more than {1} values", most_values));

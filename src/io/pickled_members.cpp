@@ -424,7 +424,7 @@ class MemberWalk {
   const Limits& limits_;
   PickledTensors tensors_;
   std::size_t places_walked_ = 0, characters_ = 0, texts_kept_ = 0;
-  // Of containers: on the way to the value that is walked to, or without anything to list.
+  // States of containers: on the way to the value that is walked to, or without anything to list.
   enum class State : std::uint8_t { unknown, open, nothing };
   std::vector<State> states_;
   std::unordered_set<std::string> paths_;

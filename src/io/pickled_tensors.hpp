@@ -50,8 +50,8 @@ struct PickledView {
 struct PickledTensor {
   Shape shape;
   PickledView values;
-  /// Of a sparse tensor. Coordinates [axes, values]; or the first place of each row [rows + 1], and
-  /// the column of each value.
+  /// Layout of a sparse tensor: coordinates [axes, values]; or the first place of each row [rows +
+  /// 1], and the column of each value.
   enum class Layout { dense, coordinates, rows, columns } layout = Layout::dense;
   PickledView places = {}, starts = {};
 };
@@ -164,7 +164,7 @@ class PickledTensors {
   std::map<Id, std::pair<std::size_t, LoneStorage>> lone_storages_;
 };
 
-/// What the values of a pickle are.
+/// The values of a pickle by what they are.
 struct PickledMembers {
   std::vector<std::string> names;  ///< of the tensors, by their paths
   std::vector<PickledTensor> tensors;

@@ -112,7 +112,7 @@ AnyTensorFile parse(std::span<const std::byte> bytes, const std::shared_ptr<cons
 
 class TensorFile::Content {
  public:
-  // What the file refers to, and its later parts, are beside `path`; absent = there is none.
+  // Files that it refers to, and its later parts, are beside `path`; absent = there is none.
   Content(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner,
           std::string name, std::optional<std::filesystem::path> path, FileAccess access)
       : name_(std::move(name)),

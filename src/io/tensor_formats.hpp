@@ -54,7 +54,7 @@ inline constexpr std::tuple tensor_file_formats{
 
 template <class... Readers>
 std::variant<Readers...> any_of_formats(const std::tuple<ReadFormat<Readers>...>&);
-/// What reads a file of tensors, by its format.
+/// The reader of a file of tensors, by its format.
 using AnyTensorFile = decltype(any_of_formats(tensor_file_formats));
 
 template <class Reader>

@@ -48,7 +48,8 @@ class TorchFile {
     return name(members_.tensors[index].values.type);
   }
 
-  /// What is no tensor, or none that can be read: values of other classes, complex numbers…
+  /// Members that are not tensors, or none that can be read: values of other classes, complex
+  /// numbers…
   const std::vector<OtherMember>& others() const noexcept { return members_.others; }
 
  private:

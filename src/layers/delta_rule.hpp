@@ -34,7 +34,7 @@ struct DeltaRule {
   StoredLinear output;           ///< [D,H·dv]
 };
 
-/// What a gated delta rule keeps of the tokens that it has read, of B texts. Empty = of none.
+/// Memory that a gated delta rule keeps of the tokens it has read, of B texts. Empty = of none.
 struct DeltaState {
   std::vector<double> channels;  ///< [B,kernel − 1,C], of the last tokens, before the convolution
   std::vector<double> memory;    ///< [B,H,dk,dv]

@@ -49,7 +49,7 @@ bool encoder_alone(const JsonValue& config) {
       classes_of(config), [](const std::string& name) { return name.ends_with("EncoderModel"); });
 }
 
-// What a class predicts, by the names that transformers gives its classes.
+// Predictions of a class, by the names that transformers gives its classes.
 enum class Predicts { tokens, others, nothing, unknown };
 
 Predicts predicted_by(const std::string& name) {

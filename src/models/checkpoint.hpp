@@ -171,13 +171,13 @@ class StackWeights {
 std::optional<std::string> head_apart(const Architecture& model, const CheckpointWeights& weights);
 /// Whether the file holds the head that gives logits.
 bool has_head(const Architecture& model, const CheckpointWeights& weights);
-/// What is wrong where there is none, for errors.
+/// The problem where there is none, for errors.
 std::string no_head_text(const Architecture& model);
 /// Whether the self-attention of each layer of a stack has sink logits.
 std::vector<bool> layers_with_sinks(const Architecture& model, const CheckpointWeights& weights,
                                     const ModelStack& stack);
-/// Of several names that a part of the head may have, that of the first whose weight the file
-/// holds, else the first.
+/// The name of a part of the head: the first of several whose weight the file holds, else the
+/// first.
 std::string head_part(const std::vector<std::string>& names, const CheckpointWeights& weights);
 /// The name of the matrix of a head of its own; in models of several parts that of the language
 /// part.

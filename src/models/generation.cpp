@@ -13,7 +13,7 @@
 namespace attn {
 namespace {
 
-// What the encoder makes of a text; absent in models without one.
+// The states that leave the encoder; absent in models without one.
 Tensor encoded(const ModelPass& pass) {
   if (!pass.model.encoder_decoder()) return {};
   const ModelStack& encoder = pass.model.stacks.front();

@@ -50,7 +50,7 @@ GenerationRules generation_rules(const ModelFolder& model, const FileAccess& acc
 
 /// Request for tokens that follow the texts that a model reads.
 struct AnswerRequest {
-  /// Of the answer, each the likeliest one after those before it, as far as the rules allow it.
+  /// Most tokens of the answer, each the likeliest one that the rules allow after those before it.
   std::size_t most_tokens = 0;
   /// Ids of tokens at which that ends, themselves the last of the answer.
   std::vector<std::int64_t> end_ids = {};

@@ -220,7 +220,8 @@ class ConfigurationWriter {
     }
   }
 
-  // Of the families that have windows; which layers do is a pattern, or a truth for each layer.
+  // Windows of the families that have some; which layers do is a pattern, or a truth for each
+  // layer.
   void windows(JsonWriter& json) {
     constexpr std::array<std::string_view, 5> windowed{"gemma2", "gemma3_text", "phi3", "gpt_oss",
                                                        "olmo3"};

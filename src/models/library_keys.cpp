@@ -125,7 +125,7 @@ constexpr auto refused_keys = std::to_array<RefusedKey>({
     {"pruned_heads", to_translate("heads that were taken out would be counted")},
     {"tie_encoder_decoder", to_translate("encoder and decoder would differ as in the file")},
     {"attention_chunk_size", to_translate("queries would see keys of other chunks")},
-    // Of single families.
+    // Keys of single families.
     {"num_hidden_groups", to_translate("all layers would be treated as one"), 1},
     {"inner_group_num", to_translate("layers within layers would be left out"), 1},
     {"residual_multiplier", to_translate("branches would be added as they are"), 1},

@@ -13,7 +13,7 @@ namespace attn {
 /// A key that is refused with other values than one.
 struct RefusedKey {
   std::string_view key;
-  /// What would be computed wrongly, marked for translated().
+  /// The consequence of another value, marked for translated().
   const char* wrong;
   /// The number or truth that changes nothing, as do null, {}, [] and "".
   double neutral = 0;

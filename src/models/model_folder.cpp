@@ -173,7 +173,7 @@ void settle_head(ModelFolder& model) {
                  in_quotes(*own)));
 }
 
-// How pictures are prepared: by what processors of several parts say of it, else by a file for it
+// Reads how pictures are prepared: from a processor of several parts, else from a file for it
 // alone, as transformers 5 has it.
 void read_processor(ModelFolder& model, const FileAccess& access) {
   for (const bool in_part : {true, false}) {

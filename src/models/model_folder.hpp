@@ -53,7 +53,7 @@ struct SettingsFile {
   JsonValue members;
 };
 
-/// What a model's folder says of texts that the model writes: generation_config.json or, where
+/// Settings of a model's folder for texts that the model writes: generation_config.json or, where
 /// there is none, config.json; absent for a GGUF file. Throws Error(file) or Error(input) naming
 /// the file.
 std::optional<SettingsFile> generation_settings(const ModelFolder& model, const FileAccess& access);

@@ -22,14 +22,14 @@ struct ModelPlace {
     captions  ///< of a model of pictures: its texts'
   };
   enum class Part {
-    // Of no layer: terms of the embedding, what leaves a stack, and biases together.
+    // Parts of no layer: terms of the embedding, what leaves a stack, and biases together.
     embedding,
     position,
     token_type,
     output,
     bias,
-    // Of a layer: its attentions, what else writes into the residual stream, and the states that
-    // leave the layer.
+    // Parts of a layer: its attentions, what else writes into the residual stream, and the states
+    // that leave the layer.
     self,
     cross,
     linear_attention,

@@ -24,8 +24,8 @@ namespace attn {
 struct PassTensor {
   enum class Quantity {
     embedded,  ///< [B,L,D], what enters the first layer of a stack
-    // Of the attentions of wanted layers: the weights [B,H,Lq,Lk] and, with the option `stages`,
-    // the steps of the scores, of which `lse` is [B,H,Lq].
+    // Tensors of the attentions of wanted layers: the weights [B,H,Lq,Lk] and, with the option
+    // `stages`, the steps of the scores, of which `lse` is [B,H,Lq].
     weights,
     scores,
     capped,
@@ -116,7 +116,7 @@ std::size_t longest_of(const std::vector<std::vector<std::int64_t>>& samples) no
 /// The samples as int64 [B,L], with −1 behind the ends of shorter ones.
 Tensor padded_ids(const std::vector<std::vector<std::int64_t>>& samples);
 
-/// What comes from another text. An encoder-decoder's decoder reads the same text.
+/// A part that comes from another text. An encoder-decoder's decoder reads the same text.
 struct Patch {
   std::vector<std::int64_t> ids;  ///< of that text
   /// The head, feed-forward or states that leave a layer. Heads are query heads; keys and values

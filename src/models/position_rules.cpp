@@ -108,7 +108,8 @@ RotaryReader::RotaryReader(const ConfigurationReader& reader, std::size_t head_w
   note_versions();
 }
 
-// What files of version 5 say and its code passes over, as a text would be turned otherwise by it.
+// Warns of settings that files of version 5 have and its code passes over: by them a text would be
+// turned otherwise.
 void RotaryReader::note_versions() {
   const auto full = parameters(false);
   if (!full) return;

@@ -38,7 +38,7 @@ Interval view_of(const Matrix& matrix) {
   return {values.low - more, values.high + more};
 }
 
-// What the curves are called in the legend: the titles of all columns, if there are any, else their
+// Names of the curves in the legend: the titles of all columns, if there are any, else their
 // names, which are numbers where the columns are dimensions.
 std::vector<std::string> curve_names(const CurvesOptions& options,
                                      const std::vector<std::string>& names, bool dimensions) {

@@ -62,7 +62,7 @@ class ResultReader {
 
   /// Names of the tensors, in the order of the file; "" of one without a name.
   const std::vector<std::string>& names() const noexcept { return names_; }
-  /// What else the file holds, but for a result of this program.
+  /// Members that are not tensors; none of a result of this program.
   const std::vector<OtherMember>& others() const noexcept {
     return tensors_ ? tensors_->others() : others_;
   }

@@ -19,13 +19,13 @@ bool take_lock(int descriptor, std::chrono::milliseconds patience = {});
 class OutputLock {
  public:
   OutputLock() = default;
-  /// Of a folder in which files that belong together are replaced. Writing takes little time
+  /// Locks a folder in which files that belong together are replaced. Writing takes little time
   /// against computing, so that others wait for it. Throws Error(file) after that time.
   static OutputLock of_folder(const std::filesystem::path& folder,
                               std::chrono::milliseconds patience = std::chrono::minutes(5));
-  /// Of a file that is replaced again and again while it is computed. Throws Error(file) if another
-  /// run has it, after as long as one that was told to stop may need. Meanwhile there is a hidden
-  /// file beside it; remove_leftovers() removes that of a killed program.
+  /// Locks a file that is replaced again and again while it is computed. Throws Error(file) if
+  /// another run has it, after as long as one that was told to stop may need. Meanwhile there is a
+  /// hidden file beside it; remove_leftovers() removes that of a killed program.
   static OutputLock of_file(const std::filesystem::path& path);
   ~OutputLock();
   OutputLock(OutputLock&& other) noexcept

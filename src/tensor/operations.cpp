@@ -100,7 +100,7 @@ bool finite_by_bits(std::span<const T> numbers) {
   return std::ranges::all_of(numbers.subspan(i), [](T x) { return std::isfinite(x); });
 }
 
-// Of numbers whose infinity has these bits.
+// Finds them among numbers whose infinity has these bits.
 template <class T, class Bits>
 NotFinite not_finite_by_bits(std::span<const T> numbers, Bits infinity, bool hiding,
                              std::size_t threads) {

@@ -97,7 +97,7 @@ struct ViewData {
   std::vector<std::string> samples;
   std::vector<std::vector<Prediction>> predictions;  ///< of samples; may be fewer
   bool predicts_next = false;
-  /// Of the predictions, likewise; fewer or none where it is not known.
+  /// The predictions by layer, likewise; fewer or none where they are not known.
   PredictionsByLayer by_layer;
   std::vector<ShownTokens> tokens;
   std::vector<Picture> pictures;

@@ -75,7 +75,7 @@ std::optional<ModelPlace> last_of(std::span<const FrozenChoice> choices) {
   return last;
 }
 
-/// What one choice keeps of a pass.
+/// Keeps of a pass what one choice asks for.
 class Freezer {
  public:
   Freezer(const ModelPass& pass, const FrozenChoice& choice)

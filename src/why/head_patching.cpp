@@ -14,7 +14,7 @@
 namespace attn {
 namespace {
 
-/// What one pass of a text leaves: the states that enter each layer, and the outputs of its heads,
+/// Numbers of one pass of a text: the states that enter each layer, and the outputs of its heads,
 /// if it has some.
 struct KeptPass {
   std::vector<Tensor> entering, outputs;

@@ -164,7 +164,7 @@ std::string Figure::title(const std::string& text, double points, double width) 
                                 : text;
   // A word alone may still be longer, and there may be absurdly many lines.
   if (!standard()) return bounded(start, points);
-  // What is in brackets at the end of a line that is too long has a line of its own.
+  // Words in brackets at the end of a line that is too long have a line of their own.
   std::string broken;
   for (std::string line : lines_of(start)) {
     const std::size_t bracket = line.rfind(" (");
