@@ -2,7 +2,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <variant>

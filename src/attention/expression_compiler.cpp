@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 #include <tuple>
-#include <utility>
 
 #include "attention/expression_language.hpp"
 #include "attention/expression_rows.hpp"

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
-#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>

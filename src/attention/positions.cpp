@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
-#include <string>
 #include <utility>
 #include <variant>
 #include <vector>

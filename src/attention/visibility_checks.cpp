@@ -4,7 +4,6 @@
 #include <iterator>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "attn/error.hpp"
 

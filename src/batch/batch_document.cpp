@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <filesystem>
-#include <new>
 #include <string>
 #include <string_view>
 #include <system_error>

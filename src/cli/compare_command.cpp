@@ -1,7 +1,5 @@
-#include <array>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "attn/compare.hpp"

@@ -8,7 +8,6 @@
 #include "attention/attention_name.hpp"
 #include "compare/compared_tensors.hpp"
 #include "maps/map_selection.hpp"
-#include "maps/selected_map.hpp"
 #include "result/tensor_names.hpp"
 #include "support/translated.hpp"
 

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "attn/error.hpp"

@@ -1,7 +1,6 @@
 #include "document/kind_reader.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "attn/error.hpp"

@@ -5,7 +5,6 @@
 #include <functional>
 #include <limits>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -14,7 +13,6 @@
 #include "document/mask_reader.hpp"
 #include "document/token_reader.hpp"
 #include "support/number_text.hpp"
-#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/operations.hpp"

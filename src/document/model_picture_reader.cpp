@@ -1,5 +1,3 @@
-#include <utility>
-
 #include "attn/error.hpp"
 
 #include "document/model_reader.hpp"

@@ -1,6 +1,5 @@
 #include "document/parameters.hpp"
 
-#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,7 +8,6 @@
 
 #include "attention/attention_name.hpp"
 #include "io/json_value.hpp"
-#include "layers/torch_layers.hpp"
 #include "support/translated.hpp"
 #include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"

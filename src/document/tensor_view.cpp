@@ -1,9 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <memory>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>

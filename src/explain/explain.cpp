@@ -15,7 +15,6 @@
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "maps/opened_input.hpp"
-#include "maps/selected_map.hpp"
 #include "models/pass.hpp"
 #include "support/mapped_file.hpp"
 #include "support/overloaded.hpp"

@@ -1,8 +1,5 @@
 #include <algorithm>
-#include <memory>
 #include <numeric>
-#include <optional>
-#include <span>
 #include <utility>
 
 #include "attn/error.hpp"

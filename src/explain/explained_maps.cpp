@@ -1,9 +1,5 @@
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "attn/error.hpp"
@@ -16,7 +12,6 @@
 #include "maps/filed_maps.hpp"
 #include "maps/selected_map.hpp"
 #include "plot/text/token_labels.hpp"
-#include "result/tensor_names.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 

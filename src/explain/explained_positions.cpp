@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <numbers>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -1,10 +1,7 @@
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <memory>
-#include <mutex>
 #include <set>
-#include <variant>
 
 #include "attn/error.hpp"
 #include "attn/heads.hpp"

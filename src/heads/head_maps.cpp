@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <utility>
-#include <variant>
 
 #include "attn/error.hpp"
 
@@ -21,7 +18,6 @@
 #include "maps/attention_map.hpp"
 #include "maps/computed_maps.hpp"
 #include "models/checkpoint.hpp"
-#include "result/tensor_names.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"

@@ -7,8 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "attn/error.hpp"
-
 #include "attention/attention_name.hpp"
 #include "heads/head_maps.hpp"
 #include "maps/attention_map.hpp"

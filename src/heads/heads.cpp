@@ -1,7 +1,6 @@
 #include "attn/heads.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <memory>
 #include <utility>

@@ -1,9 +1,7 @@
 #include <algorithm>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "attention/visibility.hpp"

@@ -2,7 +2,6 @@
 #include <csetjmp>
 #include <cstdio>  // before jpeglib.h, which takes FILE
 #include <cstring>
-#include <string>
 
 #include <jpeglib.h>
 //

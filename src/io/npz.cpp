@@ -1,7 +1,6 @@
 #include "io/npz.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <charconv>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <system_error>

@@ -1,7 +1,6 @@
 #include "models/model_folder.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 

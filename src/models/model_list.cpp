@@ -1,7 +1,6 @@
 #include "attn/model_list.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <system_error>
 #include <utility>
 

@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <utility>
 
-#include "attn/error.hpp"
 #include "attn/model_list.hpp"
 
 #include "io/json_writer.hpp"

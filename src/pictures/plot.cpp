@@ -15,11 +15,8 @@
 #include "attn/pictures.hpp"
 
 #include "attention/attention_name.hpp"
-<<<<<<< HEAD
-#include "maps/doubtful_maps.hpp"
-=======
 #include "io/file_members.hpp"
->>>>>>> 8c8dfeee (Join members of files, hashes of files and files of pictures)
+#include "maps/doubtful_maps.hpp"
 #include "maps/filed_maps.hpp"
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"

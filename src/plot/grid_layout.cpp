@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "plot/grid.hpp"
 #include "support/translated.hpp"

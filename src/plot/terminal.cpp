@@ -4,8 +4,6 @@
 #include <limits>
 #include <string_view>
 
-#include "attn/error.hpp"
-
 #include "plot/axes/axes.hpp"
 #include "plot/cells/cells.hpp"
 #include "plot/colour/colour_scale.hpp"

@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "attn/cpu.hpp"
 #include "attn/document.hpp"

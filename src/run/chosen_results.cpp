@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include "attn/error.hpp"
 #include "attn/tensor.hpp"
 
 #include "attention/geometry.hpp"
 #include "maps/answer_shares.hpp"
-#include "models/model_folder.hpp"
 #include "models/pass.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "result/tensor_files.hpp"

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 

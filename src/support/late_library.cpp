@@ -1,7 +1,5 @@
 #include "support/late_library.hpp"
 
-#include <string>
-
 #include <dlfcn.h>
 
 #include "attn/error.hpp"

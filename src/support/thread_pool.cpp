@@ -5,7 +5,6 @@
 #include <exception>
 #include <mutex>
 #include <new>
-#include <system_error>
 #include <thread>
 
 #include <pthread.h>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "attn/error.hpp"
@@ -13,11 +12,9 @@
 #include "maps/map_selection.hpp"
 #include "maps/part_of_map.hpp"
 #include "maps/seen_picture.hpp"
-#include "maps/selected_map.hpp"
 #include "result/tensor_names.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
-#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {

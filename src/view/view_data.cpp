@@ -5,7 +5,6 @@
 #include <cmath>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include "attn/statistics.hpp"
 #include "attn/version.hpp"

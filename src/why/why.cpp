@@ -1,9 +1,7 @@
 #include "why/why.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "attn/error.hpp"

@@ -1,7 +1,6 @@
 #include "plot/axes/figure.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "attn/error.hpp"
