@@ -122,7 +122,6 @@ class Visibility {
   }
 
   bool has_where() const { return where_ != nullptr; }
-  bool has_bias() const { return static_cast<bool>(bias_.tensor); }
   /// Whether anything but `where` and the bias hides keys.
   bool has_others() const { return has_others_; }
 

@@ -20,7 +20,6 @@
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 #include "tensor/torch_random.hpp"
-#include "why/head_patching.hpp"
 #include "why/why.hpp"
 
 namespace attn {

@@ -1,5 +1,3 @@
-#include "why/head_patching.hpp"
-
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -10,6 +8,7 @@
 #include "models/pass.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
+#include "why/why.hpp"
 
 namespace attn {
 namespace {

@@ -15,7 +15,7 @@
 #include "models/pass.hpp"
 #include "models/recorded_document.hpp"
 #include "temporary_folder.hpp"
-#include "why/head_patching.hpp"
+#include "why/why.hpp"
 
 namespace attn {
 namespace {
