@@ -131,7 +131,7 @@ std::optional<double> inches(std::string text) {
     an_inch = of_an_inch;
     break;
   }
-  constexpr double most = 100;
+  constexpr double most = 300;
   const bool read = parse_number(text, length) && length > 0 && length / an_inch <= most;
   return read ? std::optional(length / an_inch) : std::nullopt;
 }
@@ -143,7 +143,7 @@ bool is_of_pixels(const std::string& text) {
   if (by == std::string::npos) return false;
   const bool numbers =
       parse_number(text.substr(0, by), width) && parse_number(text.substr(by + 1), height);
-  return text.ends_with("px") || (numbers && (width > 100 || height > 100));
+  return text.ends_with("px") || (numbers && (width > 300 || height > 300));
 }
 
 std::pair<double, double> figure_size(const std::string& text) {

@@ -9,6 +9,7 @@
 
 #include "attention/attention_name.hpp"
 #include "io/file_members.hpp"
+#include "maps/doubtful_maps.hpp"
 #include "maps/edge_maps.hpp"
 #include "maps/filed_steps.hpp"
 #include "maps/map_selection.hpp"
@@ -191,12 +192,15 @@ class LayerSearch {
   // Adds the tensors of another program whose rows are weights.
   void find_by_values(ResultReader& file) {
     std::vector<std::string> found, tensors;
+    std::string cause;  // why the first of them holds no weights
     if (!file.is_document()) {
       for (const std::string& name : file.names()) {
         try {
           const Tensor tensor = file.numbers(name);
           tensors.push_back(in_quotes(name) + " " + text(tensor.shape()));
           if (has_rows_of_weights(tensor)) found.push_back(name);
+          if (const auto why = unlike_weights(tensor, false); cause.empty() && why)
+            cause = translated("; {1}: {2}", in_quotes(name), *why);
         } catch (const Error&) {
           continue;  // labels, a title, texts
         }
@@ -214,7 +218,8 @@ class LayerSearch {
             .inside(file.name());
       }
       const std::string others =
-          only_texts(file) ? "" : translated("; not read: {1}", others_text(file.others()));
+          cause + (only_texts(file) ? std::string()
+                                    : translated("; not read: {1}", others_text(file.others())));
       throw input_error(
           translated("there are no weights to draw among {1}", listed(tensors) + others),
           file.name(),

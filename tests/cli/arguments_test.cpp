@@ -93,7 +93,7 @@ TEST_CASE("a value that a flag does not take is refused with what it takes") {
   CHECK(wrong({"plot", "heatmap", "w.json", "--out", "w.png", "--figsize", "8"}) ==
         "attn-cli: invalid value \"8\" for --figsize\n"
         "  where: --figsize\n"
-        "  help:  give width and height in inches, such as 8x6\n");
+        "  help:  give width and height in inches, such as 8x6, or with units: 16cmx12cm\n");
   CHECK(wrong({"plot", "heatmap", "w.json", "--out", "w.png", "--cmap", "YlOrR"})
             .find("did you mean \"YlOrRd\"?") != std::string::npos);
   CHECK(wrong({"plot", "heatmpa", "w.json", "--out", "w.png"}).find("did you mean \"heatmap\"?") !=

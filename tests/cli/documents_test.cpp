@@ -361,6 +361,7 @@ TEST_CASE("documents name no flag that there is not") {
                                      "--table",
                                      "--type",
                                      "--whole",
+                                     "--chat",    // refused
                                      "--layer"};  // another spelling of --layers
   const std::set<std::string> of_slurm{"--array", "--cpus-per-task", "--dependency", "--job-name",
                                        "--mem",   "--ntasks",        "--parsable",   "--signal",

@@ -53,12 +53,13 @@ TEST_CASE("no line of a help page is wider than the terminal") {
   CHECK(wide_lines(page("--help", "60"), 60) == "");
 }
 
-TEST_CASE("the short page has examples and at most ten flags, the long one all in groups") {
+TEST_CASE("the short page has examples and about a dozen flags, the long one all in groups") {
   for (const std::string& command : commands) {
     CAPTURE(command);
     const std::string brief = page(command + " -h", "80");
     CHECK(brief.find("\nExamples:\n  attn-cli " + command) != std::string::npos);
-    CHECK(flags_in(brief) <= 10);
+    CHECK(flags_in(brief) >= 1);
+    CHECK(flags_in(brief) <= 13);
     CHECK(brief.ends_with("--help. The manual: man attn-cli-" + command + ".\n"));
   }
   const std::string full = page("run --help", "80");

@@ -194,6 +194,18 @@ TEST_CASE("flags in the wrong place or form get their cure") {
        "unknown flag \"--labels\"" + run +
            "attn-cli run takes no --labels: it belongs to attn-cli plot, show, explain, heads, "
            "view, compare"},
+      {{"run", "d.json", "--figsize", "800x600"},
+       "invalid value \"800x600\" for --figsize\n  where: --figsize\n  help:  give inches, or "
+       "lengths in cm or mm; --figsize 8x6 --dpi 100 has 800 × 600 pixels"},
+      {{"run", "d.json", "--head", "0", "--head", "1"},
+       "--head is given twice" + run + "write --head N"},
+      {{"run", "d.json", "--annotate"},
+       "--annotate needs a value" + run + "write --annotate auto|on|off"},
+      {{"run", "d.json", "--dark"}, "unknown flag \"--dark\"" + run + "write --background dark"},
+      {{"run", "d.json", "--plots", "curves"},
+       "--plots does not draw curves\n  where: --plots\n  help:  draw it of a result: attn-cli "
+       "plot "
+       "curves RESULT --out curves.png"},
       {{"run", "d.json", "--n-head", "2"},
        "unknown flag \"--n-head\"" + run + "did you mean \"--heads\"?"},
       {{"--causal", "d.json"},

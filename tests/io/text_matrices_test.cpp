@@ -139,4 +139,25 @@ TEST_CASE("a text that is no matrix is refused with its line") {
         "  help:  make it smaller, or raise the limit with Limits::elements");
 }
 
+TEST_CASE("a column that counts rows of weights is their labels") {
+  for (const char* text : {"0,0.25,0.75\n1,1,0\n", ",a,b\n0,0.25,0.75\n1,1,0\n"}) {
+    CAPTURE(text);
+    const TextMatrices matrices = parse_text(text);
+    CHECK(is_square(matrices));
+    CHECK(texts_in(matrices, "rows") == std::vector<std::string>{"0", "1"});
+  }
+  // Numbers that happen to count are numbers where the others do not sum to 1.
+  CHECK(tensor_is<double>(parse_text("0,3,4\n1,5,6\n").read(0), {2, 3}, {0, 3, 4, 1, 5, 6}));
+}
+
+TEST_CASE("a table of queries, keys and weights is the map that it lists") {
+  CHECK(is_square(parse_text("query,key,weight\n0,0,0.25\n0,1,0.75\n1,0,1\n")));
+}
+
+TEST_CASE("a first row of numbers that is one short is no row of labels") {
+  CHECK(error_from([] { parse_text("0.1,0.9\n0.2,0.3,0.5\n"); }) ==
+        "a row has 3 numbers, but the first has 2\n  where: line 2\n"
+        "  help:  give all rows one length, and empty lines between matrices");
+}
+
 }  // namespace attn

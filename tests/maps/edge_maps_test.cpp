@@ -71,3 +71,36 @@ TEST_CASE("edges beyond the limit, and numbers that count no nodes, are no map")
           {"a", Tensor({2, 3}, std::vector<double>{0, 1, 0.5, 1, 0, 1})}, {"b", one_head}})));
   CHECK(edge_lists(other).empty());
 }
+
+TEST_CASE("sparse matrices of SciPy are maps, by rows, by columns and by coordinates") {
+  const TemporaryFolder folder;
+  const Tensor shape({2}, std::vector<std::int64_t>{2, 3}),
+      data({3}, std::vector<double>{1, 0.25, 0.75});
+  const auto map = [&](const std::vector<NamedTensor>& tensors) {
+    return only_map(folder.write("sparse.npz", npz_bytes(tensors))).numbers;
+  };
+  const auto whole = [&](std::vector<std::int64_t> numbers) {
+    const std::size_t count = numbers.size();
+    return Tensor({count}, std::move(numbers));
+  };
+  const std::vector<double> dense{0, 1, 0, 0.25, 0, 0.75};
+  CHECK(tensor_is<double>(map({{"indices", whole({1, 0, 2})},
+                               {"indptr", whole({0, 1, 3})},
+                               {"shape", shape},
+                               {"data", data}}),
+                          {2, 3}, dense));
+  CHECK(tensor_is<double>(map({{"indices", whole({1, 0, 1})},
+                               {"indptr", whole({0, 1, 2, 3})},
+                               {"shape", shape},
+                               {"data", Tensor({3}, std::vector<double>{0.25, 1, 0.75})}}),
+                          {2, 3}, dense));
+  CHECK(tensor_is<double>(
+      map({{"row", whole({0, 1, 1})}, {"col", whole({1, 0, 2})}, {"shape", shape}, {"data", data}}),
+      {2, 3}, dense));
+  CHECK(error_from([&] {
+          map({{"row", whole({0, 1, 2})},
+               {"col", whole({1, 0, 2})},
+               {"shape", shape},
+               {"data", data}});
+        }).starts_with("the parts of the sparse matrix do not fit together"));
+}
