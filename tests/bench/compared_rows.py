@@ -4,7 +4,7 @@ import array
 import itertools
 import math
 
-from onnx_graph import Graph
+from onnx_graph import INT32, Graph
 
 MICROSOFT = "com.microsoft"
 
@@ -14,10 +14,22 @@ def side_by_side(x, heads):
     return x.reshape(x.shape[0], x.shape[1], heads, -1).transpose(1, 2)
 
 
-class Row:
-    """Of `tensors`, those that `inputs` names are given for each run, the others are weights. `work` is in 10⁹ operations."""
+def matrix_products(torch, q, k, v, hidden=None):
+    """A run of the attention of q [B,H,Lq,D] over k and v [B,H,Lk,D] that has all weights in memory; `hidden` is true for pairs that
+    are not seen."""
+    def run():
+        scores = torch.matmul(q, k.transpose(-2, -1)) / q.shape[-1]**0.5
+        if hidden is not None:
+            scores.masked_fill_(hidden, -math.inf)
+        return torch.matmul(torch.softmax(scores, -1), v)
+    return run
 
-    group, unit, onnx, cache_bytes = "layers", "GFLOP/s", True, 0
+
+class Row:
+    """Of `tensors`, those that `inputs` names are given for each run, the others are weights. `work` is in 10⁹ operations, and `limit` what
+    the rate is compared with. torch() gives the runs by the names of their columns, and what brings a result into our order."""
+
+    unit, limit, onnx = " GFLOP/s", "peak", True
 
     def onnx_graph(self, weights):
         graph = Graph()
@@ -34,43 +46,54 @@ class Row:
 class Attention(Row):
     inputs = ("query", "key", "value")
 
-    def __init__(self, samples, heads, length, width, weights=False):
-        self.sizes, self.weights = (samples, heads, length, width), weights
-        self.label = "%d×%d×%d×%d" % self.sizes + (" with the weights written out" if weights else "")
+    def __init__(self, samples, heads, length, width, causal=False, weights=False):
+        self.sizes, self.causal, self.weights = (samples, heads, length, width), causal, weights
+        self.label = ("causal attention " if causal else "attention ") + "%d×%d×%d×%d" % self.sizes
+        self.label += " with the weights written out" if weights else ""
         self.output = [samples, length, heads * width]
         self.tensors = {name: (self.output, 1.0) for name in self.inputs}
-        self.options = {"attention": "scaled_dot_product", "heads": heads}
-        self.work = 4e-9 * samples * heads * length * length * width
+        self.options = {"attention": "scaled_dot_product", "heads": heads, **({"mask": {"causal": True}} if causal else {})}
+        pairs = length * (length + 1) // 2 if causal else length * length
+        self.work = 4e-9 * samples * heads * pairs * width
         self.command = ["bench", "--shape", "%d,%d,%d,%d,%d" % (samples, heads, length, length, width)]
-        self.command += ["--weights"] if weights else []
+        self.command += ["--causal"] * causal + ["--weights"] * weights
 
     def torch(self, torch, tensors):
-        heads, width = self.sizes[1], self.sizes[3]
+        _, heads, length, _ = self.sizes
         q, k, v = (side_by_side(tensors[name], heads).contiguous() for name in self.inputs)
-
-        def run():
-            scores = torch.matmul(q, k.transpose(-2, -1)) / width**0.5
-            return torch.matmul(torch.softmax(scores, -1), v)
-        return run, lambda output: output.transpose(1, 2)
+        hidden = torch.ones(length, length, dtype=torch.bool).triu(1) if self.causal else None
+        runs = {"PyTorch": matrix_products(torch, q, k, v, hidden)}
+        if not self.weights:
+            runs["PyTorch fused"] = lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+        return runs, lambda output: output.transpose(1, 2)
 
     def build(self, graph, names, weights):
         samples, heads, length, width = self.sizes
-        if not self.weights:
-            graph.node("MultiHeadAttention", [names[name] for name in self.inputs], MICROSOFT, "output", num_heads=heads)
-            return
+        q, k, v = (names[name] for name in self.inputs)
+        if self.weights:
+            self.build_products(graph, q, k, v)
+        elif self.causal:  # takes half the time of MultiHeadAttention with its mask
+            lasts = graph.constant([samples], array.array("i", [length - 1] * samples), INT32)
+            total = graph.constant([], array.array("i", [length]), INT32)
+            graph.node("GroupQueryAttention", [q, k, v, "", "", lasts, total], MICROSOFT, "output", num_heads=heads, kv_num_heads=heads)
+        else:
+            graph.node("MultiHeadAttention", [q, k, v], MICROSOFT, "output", num_heads=heads)
+
+    def build_products(self, graph, *inputs):
+        samples, heads, length, width = self.sizes
         apart = graph.shape([samples, length, heads, width])
-        q, k, v = (graph.node("Transpose", [graph.node("Reshape", [names[name], apart])], perm=turned)
-                   for name, turned in zip(self.inputs, ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])))
+        q, k, v = (graph.node("Transpose", [graph.node("Reshape", [name, apart])], perm=turned)
+                   for name, turned in zip(inputs, ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])))
         scale = graph.constant([], array.array("f", [width**-0.5]))
         scores = graph.node("Mul", [graph.node("MatMul", [q, k]), scale])
-        maps = graph.node("Softmax", [scores], axis=-1)
-        graph.output_rows("weights", maps, [samples, heads, length, length], 64)
+        maps = graph.node("Softmax", [scores], output="weights", axis=-1)
+        graph.output(maps, [samples, heads, length, length])
         joined = graph.node("Transpose", [graph.node("MatMul", [maps, v])], perm=[0, 2, 1, 3])
         graph.node("Reshape", [joined, graph.shape(self.output)], output="output")
 
 
 class Additive(Row):
-    unit, onnx, inputs = "10⁹ tanh/s", False, ("query", "key", "value")
+    unit, limit, onnx, inputs = "·10⁹ tanh/s", None, False, ("query", "key", "value")
 
     def __init__(self, samples, length, width):
         self.label = "additive, %d×%d×%d, hidden %d" % (samples, length, length, width)
@@ -95,7 +118,7 @@ class Additive(Row):
             hidden = linear(q, tensors["W_q.weight"]).unsqueeze(2) + linear(k, tensors["W_k.weight"]).unsqueeze(1)
             scores = linear(torch.tanh(hidden), tensors["w_v.weight"]).squeeze(-1)
             return torch.matmul(torch.softmax(scores, -1), v)
-        return run, lambda output: output
+        return {"PyTorch": run}, lambda output: output
 
 
 class MultiHead(Row):
@@ -126,7 +149,7 @@ class MultiHead(Row):
         module = torch.nn.MultiheadAttention(self.sizes[2], self.sizes[3], batch_first=True).eval()
         module.load_state_dict(self.state(tensors))
         x = tensors["x"]
-        return lambda: module(x, x, x, need_weights=False)[0], lambda output: output
+        return {"PyTorch": lambda: module(x, x, x, need_weights=False)[0]}, lambda output: output
 
     def linear(self, graph, x, weights, name, output=None):
         rows, columns = self.tensors[name + "weight"][0]
@@ -170,7 +193,7 @@ class EncoderLayer(MultiHead):
         layer = torch.nn.TransformerEncoderLayer(self.sizes[2], self.sizes[3], self.wide, dropout=0.0, activation="gelu",
                                                  batch_first=True).eval()
         layer.load_state_dict(self.state(tensors))
-        return lambda: layer(tensors["x"]), lambda output: output
+        return {"PyTorch": lambda: layer(tensors["x"])}, lambda output: output
 
     def norm(self, graph, a, b, weights, name, output=None):
         constants = [graph.constant([self.sizes[2]], weights[name + part]) for part in (".weight", ".bias")]
@@ -185,7 +208,7 @@ class EncoderLayer(MultiHead):
 
 
 class Decode(Row):
-    group, unit, inputs = "decode", "GB/s", ("query", "key", "value")
+    unit, limit, inputs = " GB/s", "bandwidth", ("query", "key", "value")
 
     def __init__(self, heads, kv_heads, queries, keys, width):
         self.sizes = (heads, kv_heads, queries, keys, width)
@@ -196,19 +219,16 @@ class Decode(Row):
                         "value": ([1, kv_heads, keys, width], 1.0)}
         self.options = {"attention": "scaled_dot_product"}
         self.work = 8e-9 * kv_heads * keys * width  # 10⁹ bytes of keys and values, of four each
-        self.operations = 4e-9 * heads * queries * keys * width
         self.benchmark = "decode/samples:1/heads:%d/key_heads:%d/queries:%d/keys:%d/width:%d" % self.sizes
 
     def torch(self, torch, tensors):
         heads, kv_heads, queries, _, width = self.sizes
+        q, k, v = (tensors[name] for name in self.inputs)
         # The queries of a group one below the other, so that no key is repeated.
-        q = tensors["query"].reshape(kv_heads, heads // kv_heads * queries, width)
-        k, v = tensors["key"][0], tensors["value"][0]
-
-        def run():
-            scores = torch.matmul(q, k.transpose(-2, -1)) / width**0.5
-            return torch.matmul(torch.softmax(scores, -1), v)
-        return run, lambda output: output
+        together = q.reshape(1, kv_heads, heads // kv_heads * queries, width)
+        runs = {"PyTorch": matrix_products(torch, together, k, v),
+                "PyTorch fused": lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=kv_heads < heads)}
+        return runs, lambda output: output
 
     def build(self, graph, names, weights):
         heads, kv_heads, queries, _, width = self.sizes
@@ -220,10 +240,21 @@ class Decode(Row):
         graph.node("Reshape", [output, graph.shape(self.output)], output="output")
 
 
+class Grouped(Decode):
+    unit, limit = Row.unit, Row.limit
+
+    def __init__(self, heads, kv_heads, length, width):
+        super().__init__(heads, kv_heads, length, length, width)
+        self.label = "grouped attention 1×%d(%d)×%d×%d" % (heads, kv_heads, length, width)
+        self.work = 4e-9 * heads * length * length * width
+        self.benchmark = "attention/samples:1/heads:%d/key_heads:%d/length:%d/width:%d/causal:0/weights:0" % (heads, kv_heads, length, width)
+
+
 def rows():
     return [
         Attention(128, 1, 512, 1024), Attention(1, 12, 2048, 64), Attention(1, 1, 8192, 64), Attention(2, 8, 512, 64),
-        Attention(8, 8, 192, 8), Attention(1, 12, 2048, 64, weights=True), Additive(4, 512, 128),
+        Attention(8, 8, 192, 8), Attention(1, 12, 2048, 64, causal=True), Attention(1, 1, 8192, 64, causal=True), Grouped(32, 8, 2048, 128),
+        Attention(1, 12, 2048, 64, weights=True), Additive(4, 512, 128),
         MultiHead(8, 512, 768, 12), MultiHead(2, 128, 256, 4),
         EncoderLayer(8, 512, 768, 12, 3072), EncoderLayer(2, 128, 256, 4, 1024),
         Decode(32, 8, 1, 8192, 128), Decode(32, 8, 4, 8192, 128), Decode(12, 12, 1, 8192, 64), Decode(12, 12, 4, 8192, 64),
@@ -232,5 +263,5 @@ def rows():
 
 def small_rows():
     """One of each kind, of sizes that take little time and yet are computed as the large ones are."""
-    return [Attention(1, 2, 250, 64), Attention(1, 2, 250, 64, weights=True), Additive(1, 50, 32), MultiHead(2, 100, 128, 4),
-            EncoderLayer(2, 100, 128, 4, 256), Decode(8, 2, 4, 4000, 64)]
+    return [Attention(1, 2, 250, 64), Attention(1, 2, 250, 64, causal=True), Grouped(8, 2, 200, 64), Attention(1, 2, 250, 64, weights=True),
+            Additive(1, 50, 32), MultiHead(2, 100, 128, 4), EncoderLayer(2, 100, 128, 4, 256), Decode(8, 2, 4, 4000, 64)]

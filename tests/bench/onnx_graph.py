@@ -72,18 +72,6 @@ class Graph:
         self.nodes.append(field(1, node + (field(7, domain) if domain else b"")))
         return name
 
-    def output_rows(self, name, maps, shape, step):
-        """One of `step` rows of maps [B,H,Lq,Lk] as an output, or whole maps for a step of 1. Node.js would copy these, which
-        takes longer than their computation; without any, the maps might never be written."""
-        samples, heads, queries, keys = shape
-        if step == 1:
-            self.node("Identity", [maps], output=name)
-            self.output(name, shape)
-            return
-        limits = (self.shape([number]) for number in (0, queries, 2, step))  # starts, ends, axes, steps
-        self.node("Slice", [maps, *limits], output=name)
-        self.output(name, [samples, heads, (queries + step - 1) // step, keys])
-
     def split(self, x, sizes):
         """Parts of its last axis, by their names."""
         self.counter += 1

@@ -6,14 +6,13 @@ import math
 from onnx_graph import Graph
 
 MICROSOFT = "com.microsoft"
-STEP = 64  # of the rows of maps that are given
 
 
 class Stack:
-    """The layers over embedded tokens [1,L,D], with rows of the maps "weights_0"… as outputs."""
+    """The layers over embedded tokens [1,L,D], with the maps "weights_0"… as outputs."""
 
-    def __init__(self, weights, heads, length, eps, step):
-        self.weights, self.heads, self.length, self.eps, self.step = weights, heads, length, eps, step
+    def __init__(self, weights, heads, length, eps):
+        self.weights, self.heads, self.length, self.eps = weights, heads, length, eps
         self.graph, self.width = Graph(), 0
 
     def vector(self, name):
@@ -41,14 +40,14 @@ class Stack:
         scores = graph.node("Mul", [graph.node("MatMul", [q, k]), scale])
         if mask:
             scores = graph.node("Add", [scores, mask])
-        maps = graph.node("Softmax", [scores], axis=-1)
-        graph.output_rows("weights_%d" % layer, maps, [1, self.heads, self.length, self.length], self.step)
+        maps = graph.node("Softmax", [scores], output="weights_%d" % layer, axis=-1)
+        graph.output(maps, [1, self.heads, self.length, self.length])
         joined = graph.node("Transpose", [graph.node("MatMul", [maps, v])], perm=[0, 2, 1, 3])
         return graph.node("Reshape", [joined, graph.shape([1, self.length, self.width])])
 
 
-def bert(weights, length, step=STEP):
-    stack = Stack(weights, 12, length, 1e-12, step)
+def bert(weights, length):
+    stack = Stack(weights, 12, length, 1e-12)
     graph, stack.width = stack.graph, len(weights["bert.embeddings.LayerNorm.weight"])
     x = stack.norm(graph.input("x", [1, length, stack.width]), "bert.embeddings.LayerNorm")
     for n in range(12):
@@ -63,8 +62,8 @@ def bert(weights, length, step=STEP):
     return graph.model()
 
 
-def gpt2(weights, length, step=STEP):
-    stack = Stack(weights, 12, length, 1e-5, step)
+def gpt2(weights, length):
+    stack = Stack(weights, 12, length, 1e-5)
     graph, stack.width = stack.graph, len(weights["ln_f.weight"])
     hidden = itertools.chain.from_iterable([0.0] * (i + 1) + [-math.inf] * (length - i - 1) for i in range(length))
     mask = graph.constant([length, length], array.array("f", hidden))
