@@ -357,7 +357,6 @@ TEST_CASE("documents name no flag that there is not") {
                                      "--virtual-time-budget",
                                      "--screenshot",
                                      "--llama",
-                                     "--onnxruntime",
                                      "--table",
                                      "--type",
                                      "--whole",
@@ -442,6 +441,7 @@ TEST_CASE("a document of more than 1500 words has a reason to be long") {
       {"kinds.md", "each kind with its formula, a document and a picture"},
       {"models.md", "every way to name a checkpoint, and what each family needs"},
       {"numerics.md", "the bound of each computation, with the test that holds it"},
+      {"performance.md", "a table per instruction set beside other programs"},
       {"pytorch.md", "scripts and their documents"},
       {"techniques.md", "every technique with its gain and its command, looked up one by one"},
       {"view.md", "every view and control of the page"}};
