@@ -229,7 +229,7 @@ std::string help_for_file(int reason, FileUse use) {
       return read ? translated("check the name, and the folder it is looked for in")
                   : translated("create the folder first, or check its name");
     case EISDIR:
-      return translated("name a file, not a folder");
+      return translated("name a file, not a folder; only that of a result has a result.json");
     case EACCES:
     case EPERM:
       return read ? translated("check the permissions of the file and its folders")
