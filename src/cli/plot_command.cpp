@@ -40,7 +40,7 @@ void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
   if (words.empty()) throw usage(translated("no kind of picture given"));
   const auto kinds = names_of(plot_kinds());
   if (words[0] == "view") {
-    throw Error(ErrorKind::usage, translated("a page is no kind of picture"), "attn-cli plot",
+    throw Error(ErrorKind::usage, translated("a page is not a kind of picture"), "attn-cli plot",
                 translated("write {1}", "attn-cli view FILE"));
   }
   const auto is_kind = [&](const std::string& word) {

@@ -176,7 +176,7 @@ Labels read_labels(const JsonValue& value, const std::string& pointer, const Lab
 
 Labels labels_in(std::string_view text, std::size_t nesting) {
   if (text.find('\0') != text.npos) {
-    throw input_error(translated("this is no text of labels"), "",
+    throw input_error(translated("this is not a text of labels"), "",
                       translated("give one label per line, or a JSON list of labels"));
   }
   if (begins_like_json(text)) {

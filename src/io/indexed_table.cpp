@@ -71,7 +71,7 @@ std::size_t index_in(const std::string& field, const std::string& column, std::s
   std::size_t index = 0;
   constexpr std::size_t most = 1'000'000;
   if (parse_number(field, index) && index < most) return index;
-  throw input_error(translated("{1} is no index of the column {2}", in_quotes(field), column),
+  throw input_error(translated("{1} is not an index of the column {2}", in_quotes(field), column),
                     translated("row {1}", row + 1),
                     translated("give whole numbers from 0, or a matrix with a row per query"));
 }

@@ -44,7 +44,7 @@ TEST_CASE("tables without columns of indices are none, and wrong indices are tol
   CHECK(error_from([] {
           indexed_table({"query", "key", "w"}, Rows{{"0", "the", "1"}}, {});
         }) ==
-        "\"the\" is no index of the column key\n  where: row 1\n"
+        "\"the\" is not an index of the column key\n  where: row 1\n"
         "  help:  give whole numbers from 0, or a matrix with a row per query");
   CHECK(error_from([] {
           indexed_table({"query", "key", "w"}, Rows{{"0", "0", "1"}, {"0", "0", "1"}}, {});
