@@ -208,7 +208,7 @@ std::string short_help(const Command& command, std::size_t columns) {
   for (std::string name; common >> name;) {
     const auto flag = std::ranges::find(command.flags, name, &Flag::name);
     if (flag == command.flags.end()) {
-      throw Error(ErrorKind::internal, "attn-cli " + command.name + " has no flag " + name, "", "");
+      throw Error(ErrorKind::internal, command.name + ": " + name, "", "");
     }
     add_flag(page, *flag, columns);
   }

@@ -97,7 +97,6 @@ void check_axes(const Tensor& tensor, const std::string& name, const MapRequest&
   const MapSelection& selection = maps.selection;
   refuse(tensor.rank() < 4 && (selection.chosen_heads || heads_together(selection)),
          "MapSelection::chosen_heads", "head");
-  refuse(selection.layers.has_value(), "MapSelection::layers", "layer,head");
 }
 
 }  // namespace

@@ -338,9 +338,8 @@ RawArray npy_array(std::span<const std::byte> bytes, std::shared_ptr<const void>
                    content.type.reason()),
         byte_place(content.type_at),
         content.type.code == "V" ? translated("save its fields as arrays of their own")
-        : content.type.code == "O"
-            ? translated(
-                  "save each array in it by itself, with numpy.savez(\"maps.npz\", a=…, b=…)")
+        : content.type.code.ends_with('O')
+            ? translated("save each array in it alone, with numpy.savez(\"maps.npz\", a=…, b=…)")
             : translated("convert it first, for example with array.astype(numpy.float32)"));
   }
   RawArray array;

@@ -84,7 +84,7 @@ std::optional<std::string> unlike_weights(const Tensor& numbers, bool any_number
   const auto negative = static_cast<std::size_t>(
       std::ranges::count_if(values, [](double number) { return number < 0; }));
   if (negative > 0) {
-    return translated("{1} of {2} numbers are negative: these are scores, not weights", negative,
+    return translated("{1} of {2} numbers are negative, which no weight is", negative,
                       values.size());
   }
   double low = 0, high = 0;

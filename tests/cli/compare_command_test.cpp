@@ -106,9 +106,11 @@ TEST_CASE("a tensor that only one file has counts where it is asked for") {
   CHECK(missing.exit_code == 1);
   CHECK(
       missing.output.ends_with("\nOnly in one file\n  output: only in kernel.json\n\n"
-                               "The tensor is only in one of the files.\n"));
+                               "The tensor is only in one of the files.\n"
+                               "--map A=B compares tensors of other names.\n"));
   CHECK(compared({"--only", "out,output"})
-            .output.ends_with("\n\nAll 2 tensors are only in one of the files.\n"));
+            .output.ends_with("\n\nAll 2 tensors are only in one of the files.\n"
+                              "--map A=B compares tensors of other names.\n"));
   const Outcome unknown = compared({"--only", "outputs"});
   CHECK(unknown.exit_code == 3);
   CHECK(unknown.errors ==

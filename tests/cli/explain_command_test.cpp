@@ -148,7 +148,7 @@ TEST_CASE("explain refuses what maps cannot answer, with flags in the place of f
   CHECK(refused_with(2, {"explain", "map.json", "--scale", "2"}, folder.path()) ==
         "attn-cli: existing maps are not computed, so --scale has no meaning\n"
         "  where: --scale\n"
-        "  help:  leave it out, or explain the document that the maps come from\n");
+        "  help:  leave it out, or give the document that the maps come from\n");
   CHECK(refused_with(3, {"explain", "map.json", "--heads", "1"}, folder.path()) ==
         "attn-cli: there is no head 1: the weights have only one head\n"
         "  where: --head\n"

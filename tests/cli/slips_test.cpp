@@ -198,7 +198,7 @@ TEST_CASE("flags in the wrong place or form get their cure") {
        "invalid value \"800x600\" for --figsize\n  where: --figsize\n  help:  give inches, or "
        "lengths in cm or mm; --figsize 8x6 --dpi 100 has 800 × 600 pixels"},
       {{"run", "d.json", "--head", "0", "--head", "1"},
-       "--head is given twice" + run + "write --head N"},
+       "--head is given twice" + run + "write --head N,A:B,…"},
       {{"run", "d.json", "--annotate"},
        "--annotate needs a value" + run + "write --annotate auto|on|off"},
       {{"run", "d.json", "--dark"}, "unknown flag \"--dark\"" + run + "write --background dark"},

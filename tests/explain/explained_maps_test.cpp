@@ -194,7 +194,7 @@ TEST_CASE("what cannot be explained of maps is refused with what to do") {
   CHECK(error_from([&] { explained(causal); }, ErrorKind::usage) ==
         "existing maps are not computed, so DocumentOptions::causal has no meaning\n"
         "  where: DocumentOptions::causal\n"
-        "  help:  leave it out, or explain the document that the maps come from");
+        "  help:  leave it out, or give the document that the maps come from");
   ExplainOptions other =
       options_for(folder.write("scores.json", R"({"weights": [[1]], "scores": [[3]]})"));
   other.maps.name = "scores";

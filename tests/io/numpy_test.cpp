@@ -140,7 +140,7 @@ TEST_CASE("elements that are no real numbers are refused by name") {
   CHECK(error_in(read_text(files + "refused_object.npy")) ==
         "the array holds Python objects (dtype \"|O\"), which cannot be elements of a tensor\n"
         "  where: byte 20\n"
-        "  help:  save each array in it by itself, with numpy.savez(\"maps.npz\", a=…, b=…)");
+        "  help:  save each array in it alone, with numpy.savez(\"maps.npz\", a=…, b=…)");
   CHECK(error_in(read_text(files + "refused_string.npy")) ==
         "the array holds strings (dtype \"<U3\"), which cannot be elements of a tensor" + help);
   CHECK(error_in(read_text(files + "refused_date.npy")) ==

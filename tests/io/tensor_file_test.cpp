@@ -228,12 +228,12 @@ TEST_CASE("other formats are named where they can be told") {
                                    "  help:  known formats: .npy, .npz, .safetensors, .pt, pickle, "
                                    ".gguf, JSON, CSV, text");
   };
-  check("\x1F\x8B\x08...", "; it seems to be a gzip file: unpack it first");
-  check("\x89HDF\r\n\x1A\n", "; it seems to be an HDF5 file");
-  check("größe", "; it seems to be a text");
-  check("\xFF\xFE[\x01", "; it seems to be a text in UTF-16: save it as UTF-8");
+  check("\x1F\x8B\x08...", "; it looks like a gzip file: unpack it first");
+  check("\x89HDF\r\n\x1A\n", "; it looks like an HDF5 file");
+  check("größe", "; it looks like a text");
+  check("\xFF\xFE[\x01", "; it looks like a text in UTF-16: save it as UTF-8");
   check("\x01\x02\x03", "");
-  check("tabs\tand\fpages\r\n", "; it seems to be a text");
+  check("tabs\tand\fpages\r\n", "; it looks like a text");
   check("erased\x7F", "");
   CHECK(open_error("") ==
         "the file is empty\n  where: memory\n"

@@ -144,7 +144,7 @@ TEST_CASE("a column that counts rows of weights is their labels") {
     CAPTURE(text);
     const TextMatrices matrices = parse_text(text);
     CHECK(is_square(matrices));
-    CHECK(texts_in(matrices, "rows") == std::vector<std::string>{"0", "1"});
+    CHECK(texts_in(matrices, "0.rows") == std::vector<std::string>{"0", "1"});
   }
   // Numbers that happen to count are numbers where the others do not sum to 1.
   CHECK(tensor_is<double>(parse_text("0,3,4\n1,5,6\n").read(0), {2, 3}, {0, 3, 4, 1, 5, 6}));

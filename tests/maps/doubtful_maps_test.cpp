@@ -21,10 +21,9 @@ TEST_CASE("rows that sum to 1 or have no key are those of weights") {
 }
 
 TEST_CASE("numbers that no softmax gives are told with what shows it") {
-  CHECK(doubt({2, 2}, {-1, 2, 0.5, 0.5}) ==
-        "1 of 4 numbers are negative: these are scores, not weights");
+  CHECK(doubt({2, 2}, {-1, 2, 0.5, 0.5}) == "1 of 4 numbers are negative, which no weight is");
   CHECK(doubt({2, 2}, {NAN, 0.5, 0.5, 0.5}) == "1 of 4 numbers are NaN");
-  CHECK(doubt({2, 2}, {25, 75, 40, 60.5}) == "the rows sum to 100 … 100.5, those of weights to 1");
+  CHECK(doubt({2, 2}, {25, 75, 65, 60}) == "the rows sum to 100 … 125, those of weights to 1");
   CHECK(doubt({2, 2}, {-1, 2, 0.5, 0.5}, true) == "none");
 }
 

@@ -258,7 +258,8 @@ TEST_CASE("a file without a map says which tensors there are") {
                                          {"ids", Tensor({2}, std::vector<double>{1, 2})}};
   const PlotRequest request = request_for(folder.write("a.npz", npz_bytes(tensors)));
   CHECK(error_from([&] { read_heatmap(request); }) ==
-        "there are no weights to draw among \"hidden\" [1,2], \"ids\" [2]\n  where: " +
+        "there are no weights to draw among \"hidden\" [1,2], \"ids\" [2]; \"hidden\": 1 of 2 "
+        "numbers are negative, which no weight is\n  where: " +
             request.input.string() +
             "\n  help:  choose a tensor with MapRequest::name, and say what its axes are with "
             "MapRequest::axes if it is a map");

@@ -31,7 +31,11 @@ TEST_CASE("an input is a document unless it is a result or holds weights") {
   CHECK(!is_document(R"({"attention":"sdpa","tensors":{"weights":[[1]]}})"));
   CHECK(!is_document("[[0.5,0.5]]"));
   CHECK(!is_document(R"({"weights":[[1]]})"));
-  CHECK(!is_document(R"({"layers.0.self.weights":[[1]]})", true));
+  CHECK(error_from([] { is_document(R"({"layers.0.self.weights":[[1]]})", true); },
+                   ErrorKind::usage) ==
+        "existing maps are not computed, so DocumentOptions::attention has no meaning\n"
+        "  where: DocumentOptions::attention\n"
+        "  help:  leave it out, or give the document that the maps come from");
   CHECK(!is_document(R"({"another_name":[[0.5,0.5]]})"));
   CHECK(is_document(R"({"another_name":[[0.5,0.5]]})", true));
   CHECK(is_document(R"({"query":[[1,2]],"embedding":{"width":2}})"));

@@ -333,7 +333,7 @@ TEST_CASE("a font that is not installed is refused, another one is named in SVG 
   HeatmapOptions options;
   options.figure.font = "No Such Font";
   CHECK(error_of(heatmap, options, ErrorKind::usage) ==
-        "there is no font \"No Such Font\" on this machine\n"
+        "there is no font \"No Such Font\" on this machine\n  where: FigureOptions::font\n"
         "  help:  give a family that fc-list : family lists, such as DejaVu Sans");
   options.figure.font = "serif";
   CHECK(draw_heatmap(heatmap, options, PictureFormat::svg).bytes.find("font-family=\"'serif', ") !=
@@ -486,7 +486,7 @@ TEST_CASE("impossible options are refused") {
   options = {};
   options.annotation.color = "nocolour";
   CHECK(error_of(heatmap, options, ErrorKind::usage) ==
-        "unknown colour \"nocolour\"\n"
+        "unknown colour \"nocolour\"\n  where: AnnotationOptions::color\n"
         "  help:  give a CSS colour name such as white or navy, or #rrggbb");
   options = {};
   options.figure.dpi = 0;

@@ -96,7 +96,7 @@ TEST_CASE("what is no exact sum is refused") {
 
 namespace {
 
-WeightSum sum_of(const std::vector<double>& weights) {
+WeightSum weights_of(const std::vector<double>& weights) {
   WeightSum sum;
   for (const double weight : weights) sum.add(weight);
   return sum;
@@ -110,25 +110,25 @@ TEST_CASE("sums of weights are exact, whatever their order") {
   for (int n = 0; n < 1000; ++n) {
     weights.push_back(std::ldexp(static_cast<float>(random()), -40 - static_cast<int>(n % 20)));
   }
-  const std::string text = sum_of(weights).text();
+  const std::string text = weights_of(weights).text();
   for (int n = 0; n < 5; ++n) {
     std::ranges::shuffle(weights, random);
     const auto middle = weights.begin() + 300;
-    WeightSum sum = sum_of({weights.begin(), middle});
-    sum.add(sum_of({middle, weights.end()}));
+    WeightSum sum = weights_of({weights.begin(), middle});
+    sum.add(weights_of({middle, weights.end()}));
     CHECK(sum.text() == text);
   }
-  CHECK(sum_of({1, 0x1p-80, -1}).divided_by(1) == 0x1p-80);
-  CHECK(sum_of({0.25, 0.5, 0.75}).divided_by(3) == 0.5);
+  CHECK(weights_of({1, 0x1p-80, -1}).divided_by(1) == 0x1p-80);
+  CHECK(weights_of({0.25, 0.5, 0.75}).divided_by(3) == 0.5);
 }
 
 TEST_CASE("texts of sums of weights are read back, and others refused") {
   for (const double weight : {0.0, 1.0, -0.375, 65536.0, 0x1p-80, 1e-9}) {
-    const WeightSum sum = sum_of({weight});
+    const WeightSum sum = weights_of({weight});
     CHECK(WeightSum::from_text(sum.text()).text() == sum.text());
   }
-  CHECK(sum_of({1}).text() == "100000000000000000000");
-  CHECK(sum_of({-0x1p-80}).text() == "-1");
+  CHECK(weights_of({1}).text() == "100000000000000000000");
+  CHECK(weights_of({-0x1p-80}).text() == "-1");
   for (const char* text : {"", "-", "1g", "+1", "00000000000000000000000000000000"}) {
     CHECK(error_from([&] { WeightSum::from_text(text); }, ErrorKind::input) ==
           "\"" + std::string(text) +

@@ -40,7 +40,8 @@ TEST_CASE("another text is no colour") {
     CHECK_THROWS_AS(parse_colour(text), attn::Error);
   }
   CHECK(error_from([] { parse_colour("blurple"); }, attn::ErrorKind::usage) ==
-        "unknown colour \"blurple\"\n  help:  give a CSS colour name such as white or navy, or "
+        "unknown colour \"blurple\"\n  where: AnnotationOptions::color\n  help:  give a CSS colour "
+        "name such as white or navy, or "
         "#rrggbb");
 }
 

@@ -84,7 +84,8 @@ TEST_CASE("an unknown format of values is refused with those there are") {
     CAPTURE(text);
     CHECK(error_from([&] { parse_value_format(text); }, attn::ErrorKind::usage) ==
           "unknown format of values \"" + std::string(text) +
-              "\"\n  help:  give a number of digits and f, g, e or %, such as .3f, .2g or .1%");
+              "\"\n  where: AnnotationOptions::format\n  help:  give a number of digits and f, g, "
+              "e or %, such as .3f, .2g or .1%");
   }
 }
 
