@@ -4,7 +4,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 file(STRINGS ${ROOT}/data/translations/glossary.txt entries ENCODING UTF-8 REGEX "^[^#]")
-file(GLOB documents ${ROOT}/docs/*.zh-CN.md)
+file(GLOB documents ${ROOT}/docs/*.zh-CN.md ${ROOT}/docs/inside/*.zh-CN.md)
 set(found "")
 set(count 0)
 foreach(text IN ITEMS ${ROOT}/data/translations/zh_CN.po ${ROOT}/src/view/page/texts.js ${documents})

@@ -20,7 +20,7 @@ namespace attn::testing {
 namespace {
 
 constexpr std::size_t length = 512, width = 16, window = 7;
-constexpr double bound = 1e-4;  // docs/numerics.md, "Parts that cancel each other"
+constexpr double bound = 1e-4;  // docs/inside/numerics.md, "Parts that cancel each other"
 
 // The largest relative error of weights, but for those that are nearly nothing.
 double largest_error(const std::vector<double>& found, const std::vector<double>& exact) {

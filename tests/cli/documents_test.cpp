@@ -76,11 +76,12 @@ void check_pictures(const std::string& document, const TemporaryFolder& folder, 
   }
 }
 
-/// README.md and all that is in docs/.
+/// README.md and all that is in docs/, by paths from there.
 std::vector<std::string> all_documents() {
   std::vector<std::string> names{"README.md"};
-  for (const auto& entry : std::filesystem::directory_iterator(ATTN_DOCS)) {
-    if (entry.path().extension() == ".md") names.push_back(entry.path().filename());
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(ATTN_DOCS)) {
+    if (entry.path().extension() != ".md") continue;
+    names.push_back(entry.path().lexically_relative(ATTN_DOCS));
   }
   return names;
 }
@@ -380,19 +381,21 @@ TEST_CASE("documents link to sections and installed files, and name no file that
   for (const std::string& name : all_documents()) {
     CAPTURE(name);
     const std::string text = prose(read_document(name));
+    const std::filesystem::path folder =
+        name == "README.md" ? root : (docs / name).parent_path();
     for (const std::string& link : between(text, "](", ")")) {
       CAPTURE(link);
       if (link.starts_with("http")) continue;
       const std::size_t hash = link.find('#');
-      if (hash != link.npos) {
-        const std::filesystem::path page = hash == 0 ? name : link.substr(0, hash);
-        CHECK(sections_of(read_document(page.filename())).contains(link.substr(hash + 1)));
+      if (hash == 0) {
+        CHECK(sections_of(read_document(name)).contains(link.substr(1)));
+        continue;
       }
-      if (hash == 0) continue;
-      const std::filesystem::path folder = name == "README.md" ? root : docs;
-      const std::filesystem::path file =
-          (folder / link.substr(0, link.find('#'))).lexically_normal();
-      CHECK(std::filesystem::exists(file));
+      const std::filesystem::path file = (folder / link.substr(0, hash)).lexically_normal();
+      REQUIRE(std::filesystem::exists(file));
+      if (hash != link.npos) {
+        CHECK(sections_of(read_text(file)).contains(link.substr(hash + 1)));
+      }
       const std::filesystem::path installed = file.lexically_relative(root);
       CHECK((installed == "README.md" || *installed.begin() == "docs"));
     }
@@ -423,15 +426,18 @@ TEST_CASE("every Chinese document and its English one link to each other") {
     if (english != "README.md" &&
         !std::filesystem::exists(std::filesystem::path(ATTN_DOCS) / english))
       continue;
-    CHECK(read_document(english).find(name + ")") != std::string::npos);
-    CHECK(read_document(name).find(english + ")") != std::string::npos);
+    const auto link_to = [](const std::string& page) {
+      return std::filesystem::path(page).filename().string() + ")";
+    };
+    CHECK(read_document(english).find(link_to(name)) != std::string::npos);
+    CHECK(read_document(name).find(link_to(english)) != std::string::npos);
   }
   CHECK(count >= 7);
 }
 
 TEST_CASE("a document of more than 1500 words has a reason to be long") {
   const std::map<std::string, std::string> reasons{
-      {"architecture.md", "rooms, decisions and where to add what, for changes of the program"},
+      {"inside/architecture.md", "rooms, decisions and where to add what, for changes of the program"},
       {"batch.md", "scripts for Slurm, MPI, GNU parallel and Kubernetes"},
       {"commands.md", "a section per command, and the table of what they share"},
       {"documents.md", "every key of a document, looked up one by one"},
@@ -440,10 +446,10 @@ TEST_CASE("a document of more than 1500 words has a reason to be long") {
       {"heads.md", "every statistic and analysis with its source"},
       {"kinds.md", "each kind with its formula, a document and a picture"},
       {"models.md", "every way to name a checkpoint, and what each family needs"},
-      {"numerics.md", "the bound of each computation, with the test that holds it"},
-      {"performance.md", "a table per instruction set beside other programs"},
+      {"inside/numerics.md", "the bound of each computation, with the test that holds it"},
+      {"inside/performance.md", "a table per instruction set beside other programs"},
       {"pytorch.md", "scripts and their documents"},
-      {"techniques.md", "every technique with its gain and its command, looked up one by one"},
+      {"inside/techniques.md", "every technique with its gain and its command, looked up one by one"},
       {"view.md", "every view and control of the page"}};
   constexpr std::ptrdiff_t longest = 1500;
   for (const std::string& name : all_documents()) {

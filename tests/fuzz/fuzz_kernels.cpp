@@ -215,7 +215,7 @@ double largest_score(const Tensor& masked) {
 // errors mostly cancel; a weight's relative error is the score's absolute one. The factor is that
 // of the unit tests, 2e-5 for scores up to 20, spread over the size of the scores. Biases and terms
 // by distance are added in double precision, and may cancel each other; products and projections
-// that are larger than the scores add at most 1e-4 (docs/numerics.md).
+// that are larger than the scores add at most 1e-4 (docs/inside/numerics.md).
 //
 // An additive score is within (44 + h / 2) 2^-24 Σ|w_v| of the definition's for the same
 // projections (kernels/additive_scores.hpp), and these, sums of D products of numbers up to 2, are

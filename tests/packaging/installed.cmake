@@ -69,7 +69,7 @@ endif()
 
 # Documents are installed with all that they link to.
 set(documents ${FOLDER}/prefix/share/doc/attn-cli)
-file(GLOB pages ${documents}/*.md ${documents}/docs/*.md)
+file(GLOB pages ${documents}/*.md ${documents}/docs/*.md ${documents}/docs/inside/*.md)
 foreach(page IN LISTS pages)
   file(READ ${page} text)
   get_filename_component(folder ${page} DIRECTORY)
