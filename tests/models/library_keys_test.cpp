@@ -175,9 +175,9 @@ TEST_CASE("keys that are obeyed change what is computed") {
 }
 
 TEST_CASE("the documents name each key, by what becomes of it") {
-  for (const char* name : {"models.md", "models.zh-CN.md"}) {
+  for (const char* name : {"checkpoints.md", "checkpoints.zh-CN.md"}) {
     const std::string text =
-        read_text(std::filesystem::path(ATTN_TEST_DATA).parent_path() / "docs" / name);
+        read_text(std::filesystem::path(ATTN_TEST_DATA).parent_path() / "docs/inside" / name);
     const auto named = [&](std::string_view key) {
       CAPTURE(name);
       CAPTURE(key);
