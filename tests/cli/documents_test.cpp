@@ -381,8 +381,7 @@ TEST_CASE("documents link to sections and installed files, and name no file that
   for (const std::string& name : all_documents()) {
     CAPTURE(name);
     const std::string text = prose(read_document(name));
-    const std::filesystem::path folder =
-        name == "README.md" ? root : (docs / name).parent_path();
+    const std::filesystem::path folder = name == "README.md" ? root : (docs / name).parent_path();
     for (const std::string& link : between(text, "](", ")")) {
       CAPTURE(link);
       if (link.starts_with("http")) continue;
@@ -437,7 +436,8 @@ TEST_CASE("every Chinese document and its English one link to each other") {
 
 TEST_CASE("a document of more than 1500 words has a reason to be long") {
   const std::map<std::string, std::string> reasons{
-      {"inside/architecture.md", "rooms, decisions and where to add what, for changes of the program"},
+      {"inside/architecture.md",
+       "rooms, decisions and where to add what, for changes of the program"},
       {"batch.md", "scripts for Slurm, MPI, GNU parallel and Kubernetes"},
       {"commands.md", "a section per command, and the table of what they share"},
       {"documents.md", "every key of a document, looked up one by one"},
@@ -449,7 +449,8 @@ TEST_CASE("a document of more than 1500 words has a reason to be long") {
       {"inside/numerics.md", "the bound of each computation, with the test that holds it"},
       {"inside/performance.md", "a table per instruction set beside other programs"},
       {"pytorch.md", "scripts and their documents"},
-      {"inside/techniques.md", "every technique with its gain and its command, looked up one by one"},
+      {"inside/techniques.md",
+       "every technique with its gain and its command, looked up one by one"},
       {"view.md", "every view and control of the page"}};
   constexpr std::ptrdiff_t longest = 1500;
   for (const std::string& name : all_documents()) {

@@ -1,0 +1,146 @@
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+using Fields = std::set<std::string>;
+
+// The place of a field: "a" of "a[].b", nothing for a field of the whole.
+std::string parent_of(const std::string& field) {
+  const std::size_t dot = field.rfind('.');
+  return dot == std::string::npos ? "" : field.substr(0, dot);
+}
+
+// All fields within a value, by paths such as "tensors[].name"; a list around everything has no
+// name.
+void collect(const nlohmann::json& value, const std::string& path, Fields& fields) {
+  if (value.is_object()) {
+    for (const auto& member : value.items()) {
+      const std::string field = path.empty() ? member.key() : path + '.' + member.key();
+      fields.insert(field);
+      collect(member.value(), field, fields);
+    }
+  } else if (value.is_array()) {
+    for (const nlohmann::json& element : value) {
+      collect(element, path.empty() ? "" : path + "[]", fields);
+    }
+  }
+}
+
+// The fields that a section of the page names in the first two cells of its tables, of which one
+// with a dot or brackets is a path.
+std::map<std::string, Fields> documented(const std::string& name) {
+  std::map<std::string, Fields> sections;
+  std::istringstream page(read_text(std::filesystem::path(ATTN_DOCS) / name));
+  std::string section;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("## ")) section = line.substr(3);
+    if (!line.starts_with("| `")) continue;
+    const std::size_t names_end = line.find(" | ");
+    for (std::size_t at = 0; (at = line.find('`', at)) != std::string::npos;) {
+      const std::size_t end = line.find('`', at + 1);
+      const std::string word = line.substr(at + 1, end - at - 1);
+      const bool path = word.find('.') != std::string::npos && word.find('/') == std::string::npos;
+      if (at < names_end || path) sections[section].insert(word);
+      at = end + 1;
+    }
+  }
+  return sections;
+}
+
+struct Report {
+  const char* command;  // the section of the page
+  const char* arguments;
+};
+
+// Together they print every field of the page.
+constexpr Report reports[] = {
+    {"run", "mask.json --out mask"},
+    {"run", "--model data/speeches --text 'The people' --generate 2 --plots none --out model"},
+    {"run", "mask.json --attention sdpa --attention dot_product --plots none --out kinds"},
+    {"batch", "mask.json missing.json --plots none --out many"},
+    {"explain", "mask.json"},
+    {"explain", "mask/result.json"},
+    {"explain", "--model data/speeches --text 'The people of' --layers 1 --head 1"},
+    {"explain", "--model data/speeches --text 'The people of' --layers 2 --head 0 --query 2 --why"},
+    {"explain", "--model data/speeches --text 'The people of' --logit"},
+    {"plot", "heatmap mask/result.json --dpi 40 --out mask.png"},
+    {"show", "mask"},
+    {"view", "mask --out mask.html"},
+    {"heads", "mask"},
+    {"heads", "--model data/speeches --text 'The people of' --without-heads-of 1"},
+    {"heads", "--model data/speeches --text 'The peace of' --patch 'The war of'"},
+    {"heads", "--model data/speeches --text 'The people of' --against data/speeches"},
+    {"heads", "--model data/speeches --text 'The people of' --generate 1 --parts first=0:3"},
+    {"heads", "--model data/speeches --text 'The people of' --analyses lens,induction"},
+    {"compare", "mask kinds/dot_product --seen-only"},
+    {"compare", "mask model"},
+    {"validate", "mask.json"},
+    {"validate", "wrong.json"},
+    {"model", "data/speeches"},
+    {"tokens", "--model data/speeches --text The"},
+    {"bench", "--shape 1,1,8,8,8"},
+    {"bench", "--attention additive --shape 1,1,8,8,8"},
+    {"list", ""},
+};
+
+}  // namespace
+
+TEST_CASE("reports in JSON have the fields that the documents about them name") {
+  const TemporaryFolder folder;
+  folder.write("mask.json", R"({"attention": "sdpa", "seed": 1, "query": {"randn": [1, 2, 3, 4]},
+                               "mask": {"causal": true}, "labels": ["a", "b", "c"],
+                               "valid_lens": {"query": [2], "key": [2]}})");
+  folder.write("wrong.json", R"({"attention": "sdpaa"})");
+  REQUIRE(shell("cp -rL \"$(\"$ATTN\" example --folder)\" data", folder.path()).exit_code == 0);
+  std::map<std::string, Fields> printed;
+  for (const Report& report : reports) {
+    const Outcome outcome =
+        shell(std::string("\"$ATTN\" ") + report.command + ' ' + report.arguments + " --json",
+              folder.path());
+    CAPTURE(report.arguments);
+    CAPTURE(outcome.errors);
+    REQUIRE_FALSE(outcome.output.empty());
+    collect(nlohmann::json::parse(outcome.output), "", printed[report.command]);
+  }
+  for (const std::string name : {"json.md", "json.zh-CN.md"}) {
+    CAPTURE(name);
+    for (const auto& [command, fields] : printed) {
+      CAPTURE(command);
+      const Fields named = documented(name)[command];
+      Fields detailed{""};  // whose fields the page lists
+      for (const std::string& field : named) {
+        CAPTURE(field);
+        CHECK(fields.contains(field));
+        detailed.insert(parent_of(field));
+      }
+      for (const std::string& field : fields) {
+        CAPTURE(field);
+        CHECK(
+            (named.contains(field) || field == "warnings" || !detailed.contains(parent_of(field))));
+      }
+    }
+  }
+}
+
+TEST_CASE("an error in JSON has the fields that the documents about them name") {
+  Fields fields;
+  collect(nlohmann::json::parse(attn_cli({"run", "--json", "missing.json"}).output), "", fields);
+  for (const auto& [name, section] : {std::pair{"json.md", "All"}, {"json.zh-CN.md", "共有"}}) {
+    CAPTURE(name);
+    Fields named = documented(name)[section];
+    named.erase("warnings");
+    CHECK(named == fields);
+  }
+}
