@@ -71,5 +71,5 @@ TEST_CASE("the words of other libraries mean what the page about them says") {
         (without.shape() != ours.shape() || without.values<float>()[0] != ours.values<float>()[0]));
     ++compared;
   }
-  CHECK(compared >= 50);
+  CHECK(compared >= 49);
 }
