@@ -18,7 +18,7 @@
 namespace attn {
 
 /// Whether T holds scores with that scale: they stay within its range, and within 5·10⁻⁵ of the
-/// exact ones if T is float (docs/numerics.md).
+/// exact ones if T is float (docs/inside/numerics.md).
 template <class T>
 bool additive_scores_fit(const Additive& score, double scale);
 

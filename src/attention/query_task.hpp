@@ -35,7 +35,7 @@ struct KernelInputs {
   bool reweighs() const { return own != nullptr && own->weight; }
 
   /// The largest score by expression, times `unit`, that is rounded before terms are added to it:
-  /// the rounding of a larger one shows where they cancel it (docs/numerics.md).
+  /// the rounding of a larger one shows where they cancel it (docs/inside/numerics.md).
   double largest_part(double unit) const;
 
   const AttentionOptions& request;

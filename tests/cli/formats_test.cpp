@@ -133,9 +133,9 @@ TEST_CASE("a member that is no tensor fails only where it is named, by every com
       attn_cli({"compare", file, file, "--only", "args"}, folder.path())
           .errors.starts_with("attn-cli: \"args\" is not a tensor: a value of argparse.Namespace"));
   const Outcome shown = attn_cli({"show", file}, folder.path());
-  CHECK(shown.errors.starts_with(
-      "attn-cli: warning: not read: \"args\": a value of argparse.Namespace; \"out\": a value of "
-      "pathlib.PurePosixPath; \"c\": complex numbers (torch.ComplexFloatStorage); "));
+  CHECK(shown.errors.find("attn-cli: warning: not read: \"args\": a value of argparse.Namespace; "
+                          "\"out\": a value of pathlib.PurePosixPath; \"c\": complex numbers "
+                          "(torch.ComplexFloatStorage); ") != std::string::npos);
   CHECK(shown.output.find("a") != std::string::npos);
 }
 
