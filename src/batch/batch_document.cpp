@@ -84,6 +84,12 @@ bool holds_lines(std::string_view text, const FileAccess& access) {
 void validate_standard_input(const BatchOptions& options, const Take& take) {
   with_whole_files(options.run.document.files, [&](const FileAccess& access) {
     const auto file = MappedFile::open(FileName::by_user("-"), access);
+    std::string_view rest = file->text();
+    if (!holds_lines(rest, access)) {
+      take(checked(translated("standard input"), options, access,
+                   [&](const FileAccess& rules) { return Document::open(file, "-", rules); }));
+      return true;
+    }
     const auto document = [&](std::string_view text, const std::string& name) {
       take(checked(name, options, access, [&](const FileAccess& rules) {
         JsonOptions reading{.dtype = DType::float32};
@@ -91,11 +97,6 @@ void validate_standard_input(const BatchOptions& options, const Take& take) {
         return Document::parse(text, name, {}, rules, reading);
       }));
     };
-    std::string_view rest = file->text();
-    if (!holds_lines(rest, access)) {
-      document(rest, translated("standard input"));
-      return true;
-    }
     for (std::size_t number = 1; !rest.empty(); ++number) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
       const std::string_view line = rest.substr(0, end);

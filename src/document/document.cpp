@@ -10,11 +10,13 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <variant>
 
 #include "attn/error.hpp"
 
 #include "images/decoding.hpp"
 #include "io/json_value.hpp"
+#include "io/tensor_formats.hpp"
 #include "support/errors.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
@@ -32,6 +34,33 @@ JsonValue& member(JsonValue& object, std::string_view key) {
   if (found != members.end()) return found->value;
   members.push_back({std::string(key), {}});
   return members.back().value;
+}
+
+constexpr auto attended = std::to_array<std::string_view>({"query", "key", "value"});
+
+// Whether the bytes are of a format that holds tensors and nothing else.
+bool holds_tensors_alone(std::span<const std::byte> bytes) {
+  using Formats = std::variant<Npy, Npz, Safetensors, TorchFile, PickleFile, Gguf>;
+  bool found = false;
+  for_each_format<Formats>([&](const auto& format) { found = found || format.recognises(bytes); });
+  return found;
+}
+
+Error no_attention_in(const std::vector<std::string>& names) {
+  const auto missing = std::ranges::find_if(
+      attended, [&](std::string_view name) { return std::ranges::count(names, name) == 0; });
+  return input_error(
+      translated("this file of tensors is not a document: it has no tensor \"{1}\"", *missing), "",
+      translated("save it with the names query, key and value, as numpy.savez(\"qkv.npz\", "
+                 "query=q, key=k, value=v) does, or name its tensors in a document: \"query\": "
+                 "{\"file\": …, \"name\": …}; attn-cli plot, show and view draw maps that exist"));
+}
+
+Error mask_without_meaning() {
+  return input_error(
+      translated("this file does not say what its tensor \"{1}\" means", "mask"), "",
+      translated("call it attention_mask where 1 is a key that is seen, or name it in "
+                 "a document: \"mask\": {\"block\": {\"file\": …, \"name\": …}}"));
 }
 
 Error not_a_document(const std::string& problem) {
@@ -56,89 +85,6 @@ void refuse_text(std::string_view text, const std::filesystem::path& path) {
       translated("an input document is a JSON object, such as attn-cli example sdpa prints; a text "
                  "that a model reads is given with DocumentOptions::texts"));
 }
-
-}  // namespace
-
-Document Document::open(const std::filesystem::path& path, const FileAccess& access,
-                        const JsonOptions& options) {
-  std::error_code none;
-  if (path != "-" && std::filesystem::is_directory(path, none) &&
-      std::filesystem::exists(path / "result.json", none)) {
-    throw not_a_document(translated("this is the folder of a result, not an input document"))
-        .inside(path.string());
-  }
-  return open(MappedFile::open(FileName::by_user(path), access), path, access, options);
-}
-
-Document Document::open(const std::shared_ptr<const MappedFile>& file,
-                        const std::filesystem::path& path, const FileAccess& access,
-                        const JsonOptions& options) {
-  if (looks_like_picture(file->bytes())) {
-    throw input_error(translated("this is a picture, not an input document"), path.string(),
-                      translated("name a model that reads pictures, and give this file with "
-                                 "DocumentOptions::images"));
-  }
-  refuse_text(file->text(), path);
-  JsonOptions with_owner = options;
-  with_owner.owner = file;
-  const bool standard_input = path == "-";
-  return parse(file->text(), standard_input ? translated("standard input") : path.string(),
-               standard_input ? std::filesystem::path() : path.parent_path(), access, with_owner);
-}
-
-Document Document::parse(std::string_view text, std::string name, std::filesystem::path folder,
-                         const FileAccess& access, const JsonOptions& options) {
-  Document document;
-  document.name_ = std::move(name);
-  document.folder_ = std::move(folder);
-  document.access_ = access;
-  if (WorkBudget* const budget = current_budget()) budget->name(document.name_);
-  try {
-    JsonOptions within_limits = options;
-    within_limits.depth = access.limits.nesting;
-    document.root_ = parse_json_document(text, within_limits);
-    const bool is_object = document.root_.is(JsonValue::Type::object);
-    if (is_object && document.root_.find("format") && document.root_.find("tensors")) {
-      throw not_a_document(translated("this is a result, not an input document"));
-    }
-    if (!is_object) {
-      throw input_error(translated("an input document is an object, but this is {1}",
-                                   translated(type_text(document.root_))),
-                        "", translated("write {\"attention\": …, \"query\": …}"));
-    }
-  } catch (const Error& error) {
-    throw error.inside(document.name_);
-  }
-  return document;
-}
-
-void Document::override_with(std::string_view key, JsonValue value, std::string field) {
-  member(root_, key) = std::move(value);
-  fields_.emplace_back(pointer_to("", key), std::move(field));
-}
-
-void Document::override_inside(std::string_view key, std::string_view inner, JsonValue value,
-                               std::string field) {
-  JsonValue& object = member(root_, key);
-  if (object.is(JsonValue::Type::null)) object.data = JsonValue::Object{};
-  if (!object.is(JsonValue::Type::object)) return;  // reported when the document is read
-  member(object, inner) = std::move(value);
-  fields_.emplace_back(pointer_to(pointer_to("", key), inner), std::move(field));
-}
-
-Error Document::placed(const Error& error) const {
-  if (names_option(error.where())) return error;
-  for (const auto& [pointer, field] : fields_) {
-    if (error.where() == pointer || error.where().starts_with(pointer + "/")) {
-      return {error.kind(), error.problem(), field, error.help()};
-    }
-  }
-  // Files of a checkpoint folder are named by their own paths.
-  if (error.where().starts_with(name_)) return error;
-  return error.inside(name_);
-}
-
-namespace {
 
 template <class Alternative>
 JsonValue json_of(Alternative value) {
@@ -207,6 +153,114 @@ std::map<std::string, std::vector<std::size_t>> heads_by_layer(
 }
 
 }  // namespace
+
+bool state_attention(std::span<const std::string> names) {
+  return std::ranges::all_of(attended, [&](std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+  });
+}
+
+Document Document::open(const std::filesystem::path& path, const FileAccess& access,
+                        const JsonOptions& options) {
+  std::error_code none;
+  if (path != "-" && std::filesystem::is_directory(path, none) &&
+      std::filesystem::exists(path / "result.json", none)) {
+    throw not_a_document(translated("this is the folder of a result, not an input document"))
+        .inside(path.string());
+  }
+  return open(MappedFile::open(FileName::by_user(path), access), path, access, options);
+}
+
+Document Document::open(const std::shared_ptr<const MappedFile>& file,
+                        const std::filesystem::path& path, const FileAccess& access,
+                        const JsonOptions& options) {
+  if (looks_like_picture(file->bytes())) {
+    throw input_error(translated("this is a picture, not an input document"), path.string(),
+                      translated("name a model that reads pictures, and give this file with "
+                                 "DocumentOptions::images"));
+  }
+  if (holds_tensors_alone(file->bytes())) {
+    return of_tensors(TensorFile::from_file(file->bytes(), file, path, access), path, access);
+  }
+  refuse_text(file->text(), path);
+  JsonOptions with_owner = options;
+  with_owner.owner = file;
+  const bool standard_input = path == "-";
+  return parse(file->text(), standard_input ? translated("standard input") : path.string(),
+               standard_input ? std::filesystem::path() : path.parent_path(), access, with_owner);
+}
+
+Document Document::parse(std::string_view text, std::string name, std::filesystem::path folder,
+                         const FileAccess& access, const JsonOptions& options) {
+  Document document;
+  document.name_ = std::move(name);
+  document.folder_ = std::move(folder);
+  document.access_ = access;
+  if (WorkBudget* const budget = current_budget()) budget->name(document.name_);
+  try {
+    JsonOptions within_limits = options;
+    within_limits.depth = access.limits.nesting;
+    document.root_ = parse_json_document(text, within_limits);
+    const bool is_object = document.root_.is(JsonValue::Type::object);
+    if (is_object && document.root_.find("format") && document.root_.find("tensors")) {
+      throw not_a_document(translated("this is a result, not an input document"));
+    }
+    if (!is_object) {
+      throw input_error(translated("an input document is an object, but this is {1}",
+                                   translated(type_text(document.root_))),
+                        "", translated("write {\"attention\": …, \"query\": …}"));
+    }
+  } catch (const Error& error) {
+    throw error.inside(document.name_);
+  }
+  return document;
+}
+
+Document Document::of_tensors(TensorFile file, const std::filesystem::path& path,
+                              const FileAccess& access) {
+  const bool standard_input = path == "-";
+  Document document;
+  document.name_ = standard_input ? translated("standard input") : path.string();
+  if (!standard_input) document.folder_ = path.parent_path();
+  document.access_ = access;
+  if (WorkBudget* const budget = current_budget()) budget->name(document.name_);
+  if (!state_attention(file.names())) throw no_attention_in(file.names()).inside(document.name_);
+  JsonValue::Object members({{"attention", json(info(Kind::scaled_dot_product).name)}});
+  for (const std::string& name : file.names()) {
+    if (name == "mask") throw mask_without_meaning().inside(document.name_);
+    members->push_back(
+        {name, json_of(JsonValue::Object({{"file", json(path.string())}, {"name", json(name)}}))});
+  }
+  document.root_.data = std::move(members);
+  document.files_.emplace(path.string(), std::move(file));
+  return document;
+}
+
+void Document::override_with(std::string_view key, JsonValue value, std::string field) {
+  member(root_, key) = std::move(value);
+  fields_.emplace_back(pointer_to("", key), std::move(field));
+}
+
+void Document::override_inside(std::string_view key, std::string_view inner, JsonValue value,
+                               std::string field) {
+  JsonValue& object = member(root_, key);
+  if (object.is(JsonValue::Type::null)) object.data = JsonValue::Object{};
+  if (!object.is(JsonValue::Type::object)) return;  // reported when the document is read
+  member(object, inner) = std::move(value);
+  fields_.emplace_back(pointer_to(pointer_to("", key), inner), std::move(field));
+}
+
+Error Document::placed(const Error& error) const {
+  if (names_option(error.where())) return error;
+  for (const auto& [pointer, field] : fields_) {
+    if (error.where() == pointer || error.where().starts_with(pointer + "/")) {
+      return {error.kind(), error.problem(), field, error.help()};
+    }
+  }
+  // Files of a checkpoint folder are named by their own paths.
+  if (error.where().starts_with(name_)) return error;
+  return error.inside(name_);
+}
 
 std::vector<Setting> settings(
     const DocumentOptions& options,

@@ -2,7 +2,9 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "attn/document.hpp"
 #include "attn/error.hpp"
 #include "attn/file_access.hpp"
+#include "attn/io.hpp"
 
 #include "io/json_value.hpp"
 #include "support/errors.hpp"
@@ -18,11 +21,16 @@
 
 namespace attn {
 
+/// Whether a file with tensors of these names is a document: it has "query", "key" and "value".
+bool state_attention(std::span<const std::string> names);
+
 /// A parsed input document, with the values that options put in place of its own.
 class Document {
  public:
-  /// Reads and parses a file ("-" = standard input) of any folder. `access` limits its size, its
-  /// nesting and the files that it names. Throws Error(file) or Error(input).
+  /// Reads and parses a file ("-" = standard input) of any folder: JSON, or tensors by the names of
+  /// a document's keys, "query", "key" and "value" among them, whose scaled dot products are
+  /// attended to unless options name another kind. `access` limits its size, its nesting and the
+  /// files that it names. Throws Error(file) or Error(input).
   static Document open(const std::filesystem::path& path, const FileAccess& access = {},
                        const JsonOptions& options = {.dtype = DType::float32});
   /// Parses a file that is open already.
@@ -52,6 +60,8 @@ class Document {
   Error placed(const Error& error) const;
 
   const JsonValue& root() const noexcept { return root_; }
+  /// Files of tensors that are open already, by the names that root() has for them.
+  const std::map<std::string, TensorFile>& files() const noexcept { return files_; }
   const std::filesystem::path& folder() const noexcept { return folder_; }
   const std::string& name() const noexcept { return name_; }
   const FileAccess& access() const noexcept { return access_; }
@@ -60,7 +70,11 @@ class Document {
   }
 
  private:
+  static Document of_tensors(TensorFile file, const std::filesystem::path& path,
+                             const FileAccess& access);
+
   JsonValue root_;
+  std::map<std::string, TensorFile> files_;
   std::string name_;
   std::filesystem::path folder_;
   FileAccess access_;

@@ -27,7 +27,7 @@ class PlanSource {
   /// `only_checks`: no plan will be computed, only sketches are wanted.
   explicit PlanSource(const Document& document, bool only_checks = false)
       : document_(document),
-        tensors_(document.folder(), document.access()),
+        tensors_(document.folder(), document.access(), document.files()),
         only_checks_(only_checks) {}
 
   /// The plan without tensors that are made or drawn. A model's plan is complete, since it only

@@ -28,9 +28,10 @@ namespace attn {
 /// calls.
 class TensorSource {
  public:
-  /// File names are relative to `folder`.
-  explicit TensorSource(std::filesystem::path folder, FileAccess access = {})
-      : folder_(std::move(folder)), access_(std::move(access)) {}
+  /// File names are relative to `folder`, but for those of `files`, which are open already.
+  explicit TensorSource(std::filesystem::path folder, FileAccess access = {},
+                        std::map<std::string, TensorFile> files = {})
+      : folder_(std::move(folder)), access_(std::move(access)), files_(std::move(files)) {}
 
   /// Has files that a result names checked when they are opened as files of tensors.
   void expect(ResultFiles files) { result_files_ = std::move(files); }

@@ -67,18 +67,19 @@ bool holds_rows_of_weights(ResultReader& file, const std::string& tensor) {
   }
 }
 
-// Whether the file is a document. An object that names no kind or model is one if the options name
-// a kind, or if nothing in it is a map, by its rows or its key, and no tensor is chosen.
+// Whether the file is a document. A file of tensors is one if they state an attention, and an
+// object that names no kind or model if the options name a kind, or if nothing in it is a map, by
+// its rows or its key; neither if it has weights or a tensor is chosen.
 bool is_computed(const DocumentOptions& options, const MapRequest& maps, ResultReader& file) {
   if (file.is_document()) return true;
-  if (!file.is_object()) return false;
   const std::vector<std::string>& names = file.names();
   const auto is_weights = [](const std::string& name) {
     return meaning_of(name) == TensorMeaning::weights;
   };
   if (std::any_of(names.begin(), names.end(), is_weights)) return false;
-  if (!options.attention.empty()) return true;
   const bool chooses = maps.name || !maps.axes.empty() || maps.changes_shape();
+  if (!file.is_object()) return !chooses && state_attention(names);
+  if (!options.attention.empty()) return true;
   return !chooses && !file.holds_foreign_tensors() &&
          std::none_of(names.begin(), names.end(),
                       [&](const std::string& name) { return holds_rows_of_weights(file, name); });

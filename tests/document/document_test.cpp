@@ -1,14 +1,34 @@
 #include "document/document.hpp"
 
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
 #include "attn/error.hpp"
+#include "attn/io.hpp"
 
 #include "document/document_problems.hpp"
+#include "temporary_folder.hpp"
 
 namespace {
+
+// What is said of a file of tensors [2,2] of these names that is given in the place of a document.
+std::string problems_of_tensors(const std::vector<std::string>& names) {
+  std::vector<attn::NamedTensor> tensors;
+  for (const std::string& name : names) {
+    tensors.push_back({name, attn::Tensor({2, 2}, std::vector<float>{1, 2, 3, 4})});
+  }
+  const TemporaryFolder folder;
+  const auto file = folder.write("qkv.npz", attn::npz_bytes(tensors));
+  const attn::Validation found = attn::validate(file);
+  std::string all;
+  for (const attn::Error& problem : found.problems) all += std::string(problem.what()) + "\n";
+  const std::string place = file.string();
+  for (std::size_t at; (at = all.find(place)) != all.npos;)
+    all.replace(at, place.size(), "qkv.npz");
+  return all;
+}
 
 // A sound document of two queries and keys of width 2, with more members.
 std::string with(const std::string& members) {
@@ -24,6 +44,27 @@ TEST_CASE("a sound document has no problems") {
       problems_of(
           with(R"("mask":{"causal":true},"valid_lens":[2],"scale":0.5,"labels":{"key":["a","b"]})"))
           .empty());
+}
+
+TEST_CASE("a file of tensors by the names of keys is a document") {
+  CHECK(problems_of_tensors({"query", "key", "value"}).empty());
+  CHECK(problems_of_tensors({"value", "key", "past_key", "past_value", "query"}).empty());
+  const std::string cure =
+      "  where: qkv.npz\n"
+      "  help:  save it with the names query, key and value, as numpy.savez(\"qkv.npz\", query=q, "
+      "key=k, value=v) does, or name its tensors in a document: \"query\": {\"file\": …, \"name\": "
+      "…}; attn-cli plot, show and view draw maps that exist\n";
+  CHECK(problems_of_tensors({"q", "k", "v"}) ==
+        "this file of tensors is not a document: it has no tensor \"query\"\n" + cure);
+  CHECK(problems_of_tensors({"query", "key"}) ==
+        "this file of tensors is not a document: it has no tensor \"value\"\n" + cure);
+  CHECK(problems_of_tensors({"query", "key", "value", "mask"}) ==
+        "this file does not say what its tensor \"mask\" means\n"
+        "  where: qkv.npz\n"
+        "  help:  call it attention_mask where 1 is a key that is seen, or name it in a document: "
+        "\"mask\": {\"block\": {\"file\": …, \"name\": …}}\n");
+  CHECK(problems_of_tensors({"query", "key", "value", "valeu"}) ==
+        "unknown key \"valeu\"\n  where: qkv.npz, /valeu\n  help:  did you mean \"value\"?\n");
 }
 
 TEST_CASE("malformed JSON is refused with line and column") {

@@ -2,10 +2,12 @@
 
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <doctest/doctest.h>
 
 #include "attn/error.hpp"
+#include "attn/io.hpp"
 
 #include "error_from.hpp"
 #include "temporary_folder.hpp"
@@ -51,6 +53,24 @@ TEST_CASE("a tensor that is chosen makes an object a file of maps") {
   CHECK(std::holds_alternative<Document>(open_input(options, {})));
   CHECK(std::holds_alternative<MapFiles>(open_input(options, name)));
   CHECK(std::holds_alternative<MapFiles>(open_input(options, axes)));
+}
+
+TEST_CASE(
+    "a file of a query, a key and a value is a document unless a map is chosen or beside them") {
+  const TemporaryFolder folder;
+  std::vector<NamedTensor> tensors;
+  for (const char* name : {"query", "key", "value"}) {
+    tensors.push_back({name, Tensor({1, 2}, std::vector<float>{1, 2})});
+  }
+  DocumentOptions options;
+  options.input = folder.write("qkv.npz", npz_bytes(tensors));
+  MapRequest name;
+  name.name = "query";
+  CHECK(std::holds_alternative<Document>(open_input(options, {})));
+  CHECK(std::holds_alternative<MapFiles>(open_input(options, name)));
+  tensors.push_back({"weights", Tensor({1, 1}, std::vector<float>{1})});
+  folder.write("qkv.npz", npz_bytes(tensors));
+  CHECK(std::holds_alternative<MapFiles>(open_input(options, {})));
 }
 
 TEST_CASE("an unknown key beside weights is named with the nearest one") {
