@@ -268,6 +268,12 @@ std::string ResultReader::title() const {
   return title ? placed([&] { return expect_string(*title, "/title"); }) : "";
 }
 
+std::optional<std::string> ResultReader::kind() const {
+  const JsonValue* kind = is_result() ? root_.find("attention") : nullptr;
+  if (kind == nullptr || !kind->is(JsonValue::Type::string)) return std::nullopt;
+  return kind->string();
+}
+
 Labels ResultReader::labels(const std::string& tensor) {
   const JsonValue* labels = root_.find("labels");
   if (!labels) return {};

@@ -92,6 +92,8 @@ class ResultReader {
   std::optional<std::size_t> kv_heads() const;
 
   std::string title() const;
+  /// The kind of attention that a result of this program states.
+  std::optional<std::string> kind() const;
   /// Labels of the queries and keys of a map; of another tensor those of the result.
   Labels labels(const std::string& tensor);
   /// Labels among the texts that a file has for maps of that name and size; none where their

@@ -113,6 +113,7 @@ ViewedInput planned_input(const Plan& plan, const ViewOptions& options) {
   input.title = plan.title;
   input.description = plan.description;
   input.samples = sample_titles(plan, options);
+  input.shown = input.samples.empty() ? std::string(info(plan.kind).name) : input.samples.front();
   input.warnings = plan.warnings;
   const std::vector<std::size_t> layers = chosen_layers(plan, options.maps.selection);
   for (const PlannedAttention& attention : plan.attentions) {
@@ -143,6 +144,7 @@ ViewedInput filed_input(std::vector<FiledMaps>& stacks, const ResultReader& firs
                         const ViewOptions& options) {
   ViewedInput input;
   input.title = first.title();
+  input.shown = first.kind().value_or(first.names().empty() ? "" : first.names().front());
   bool stages = false;
   for (FiledMaps& stack : stacks) {
     stack.each([&](AttentionMap whole) {

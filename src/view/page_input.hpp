@@ -18,6 +18,7 @@ namespace attn {
 /// Facts of an input that are known before any of its maps is there.
 struct ViewedInput {
   std::string title, description;
+  std::string shown;                 ///< what goes by a name although its file has none: the kind
   std::vector<std::string> samples;  ///< their titles; empty = numbered
   std::vector<std::string> warnings;
 

@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <numeric>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
 #include "heads/head_maps.hpp"
 #include "plot/colour/colour.hpp"
+#include "result/result_reader.hpp"
 #include "result/tensor_names.hpp"
 #include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
@@ -152,18 +156,28 @@ ViewData::Colours colours_of(const ViewOptions& options) {
   return colours;
 }
 
+// Whether a folder was made for a moment: its name says nothing. A folder that is named from the
+// one that the user is in has a name of the user's.
+bool is_temporary(const std::filesystem::path& folder) {
+  std::error_code none;
+  const std::filesystem::path temporary = std::filesystem::temp_directory_path(none);
+  return folder.is_absolute() && folder.parent_path() / "" == temporary / "";
+}
+
 std::string title_of(const ViewOptions& options, const ViewedInput& input) {
   if (options.title) return *options.title;
   if (!input.title.empty()) return input.title;
-  const std::filesystem::path& from = options.document.input.empty() && options.document.model
-                                          ? *options.document.model
-                                          : options.document.input;
+  const std::filesystem::path from =
+      result_in(options.document.input.empty() && options.document.model ? *options.document.model
+                                                                         : options.document.input);
   // A result goes by the name of its folder, and so does a folder that is written with a slash.
   std::string name = from.filename().string();
   const std::string folder = from.parent_path().filename().string();
-  if (name.empty() || (name == "result.json" && !folder.empty())) name = folder;
-  return name.empty() || name == "-" ? translated("Attention Maps")
-                                     : translated("Attention Maps of {1}", name);
+  if (name.empty() || (name == "result.json" && !folder.empty())) {
+    name = is_temporary(from.parent_path()) ? "" : folder;
+  }
+  if (name.empty() || name == "-") name = input.shown;
+  return name.empty() ? translated("Attention Maps") : translated("Attention Maps of {1}", name);
 }
 
 std::string tensor_title(const std::string& tensor, bool weights) {

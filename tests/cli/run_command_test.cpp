@@ -1,8 +1,11 @@
 #include <filesystem>
 #include <regex>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
+
+#include "attn/io.hpp"
 
 #include "cli/program.hpp"
 #include "temporary_folder.hpp"
@@ -19,6 +22,28 @@ std::size_t files_in(const std::filesystem::path& folder) {
 }
 
 }  // namespace
+
+TEST_CASE("tensors from a pipe are computed, and their page is titled by what it shows") {
+  const TemporaryFolder folder;
+  std::vector<attn::NamedTensor> tensors;
+  for (const char* name : {"query", "key", "value"}) {
+    tensors.push_back({name, attn::Tensor({2, 2}, std::vector<float>{1, 0, 0, 1})});
+  }
+  for (const std::string& bytes : {attn::npz_bytes(tensors), attn::safetensors_bytes(tensors)}) {
+    const std::vector<std::string> run{"run",     "-",       "--causal", "--scale", "0",
+                                       "--plots", "heatmap", "--out",    "out"};
+    const Outcome piped = attn_cli(run, folder.path(), bytes);
+    CHECK(piped.errors == "");
+    CHECK(piped.output.starts_with(
+        "scaled_dot_product attention, float32, of standard input\n\nShapes\n  query    [2,2]\n"));
+    CHECK(piped.output.find("  Q_1  1.00  0.00\n  Q_2  0.50  0.50\n") != std::string::npos);
+    CHECK(attn_cli({"validate", "-"}, folder.path(), bytes)
+              .output.starts_with("standard input: valid"));
+    const Outcome page = attn_cli({"view", "-", "--out", "-"}, folder.path(), bytes);
+    CHECK(page.output.find("<title>Attention Maps of scaled_dot_product</title>") !=
+          std::string::npos);
+  }
+}
 
 TEST_CASE("run writes the result and both pictures into the folder of the results") {
   const TemporaryFolder folder;

@@ -518,6 +518,17 @@ TEST_CASE("a run writes a page beside each result, with the maps it computed") {
         "  help:  leave the pooling out");
 }
 
+TEST_CASE("a page of a result in a temporary folder is titled by what it shows") {
+  const TemporaryFolder folder;
+  const fs::path result = folder.write(
+      "result.json", R"({"format":1,"attention":"softmax","tensors":{"weights":[[1]]}})");
+  CHECK(page_of(options_of(result)).at({"title"}).string() == "Attention Maps of softmax");
+  CHECK(page_of(options_of(folder.path())).at({"title"}).string() == "Attention Maps of softmax");
+  fs::create_directory(folder / "mine");
+  fs::rename(result, folder / "mine" / "result.json");
+  CHECK(page_of(options_of(folder / "mine")).at({"title"}).string() == "Attention Maps of mine");
+}
+
 TEST_CASE("what holds no maps is told, with the way out") {
   const TemporaryFolder folder;
   ViewOptions options = options_of(folder.write("maps.json", R"({"weights":[[[[1]]]]})"));

@@ -272,6 +272,8 @@ function addressValue(name, text, first) {
 
 /** Shows the present choice in the address, without a new entry in the history. */
 function writeAddress() {
+  // A page within another one, as notebooks have it, has no address of its own.
+  if (location.protocol === 'about:') return;
   const address = addressOf(page.choice, page.view.language);
   const present = location.hash.replace(/^#/, '');
   if (address === present) return;
