@@ -1,5 +1,5 @@
 # Installs the program, the library with its CMake and pkg-config files, the manual page, completions and examples,
-# and packs all of it: cpack makes two packages for Debian and an archive that runs without its libraries.
+# and packs all of it: cpack makes two packages for Debian and an archive that runs on any Linux.
 
 # Where the compiler looks in a folder of its own for each processor, as Debian's does, packages are looked for there too.
 if(CMAKE_LIBRARY_ARCHITECTURE)
@@ -18,14 +18,13 @@ macro(attn_install)
   install(${ARGV} COMPONENT portable EXCLUDE_FROM_ALL)
 endmacro()
 
-# The program. Its run path is for the portable archive: cmake --install removes it.
-set_target_properties(attn-cli PROPERTIES BUILD_RPATH "$ORIGIN/../lib/attn-cli")
-target_link_options(attn-cli PRIVATE LINKER:--disable-new-dtags)
+# The program.
 install(TARGETS attn-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 install(CODE "set(attn_program \"$<TARGET_FILE:attn-cli>\")
   set(attn_late_libraries ${attn_late_libraries})
   set(attn_strip \"${CMAKE_STRIP}\")
-  set(attn_fonts \"${CMAKE_CURRENT_LIST_DIR}/fonts.conf\")
+  set(attn_packaging \"${CMAKE_CURRENT_LIST_DIR}\")
+  set(attn_version ${PROJECT_VERSION})
   set(attn_headers libcli11-dev libfast-float-dev libhwy-dev libstb-dev libxtensor-dev nlohmann-json3-dev)"
   COMPONENT portable EXCLUDE_FROM_ALL)
 install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/portable.cmake COMPONENT portable EXCLUDE_FROM_ALL)
@@ -110,7 +109,9 @@ file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/changelog attn_maintainer REGEX "^ -- ")
 list(GET attn_maintainer 0 attn_maintainer)
 string(REGEX REPLACE "^ -- ([^>]*>).*" "\\1" attn_maintainer "${attn_maintainer}")
 
-set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_GENERATOR DEB TXZ)
+# Blocks that are compressed at the same time, the same ones for any number of processors from two on.
+set(CPACK_ARCHIVE_THREADS 2)
 set(CPACK_ATTN_CPU_TARGETS ${ATTN_CPU_TARGETS})
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/generator.cmake)
 set(CPACK_PACKAGE_CHECKSUM SHA256)

@@ -30,6 +30,7 @@ namespace attn::cli {
 
 std::filesystem::path installed_file(const std::filesystem::path& name) {
   std::error_code none;
+  // In the portable archive this is the loader, libexec/attn-cli.
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", none);
   std::filesystem::path built = program.parent_path() / name;
   if (std::filesystem::exists(built, none)) return built;
