@@ -365,7 +365,7 @@ TEST_CASE("documents name no flag that there is not") {
                                      "--type",
                                      "--whole",
                                      "--chat",    // refused
-                                     "--from",     // uvx's
+                                     "--from",    // uvx's
                                      "--layer"};  // another spelling of --layers
   const std::set<std::string> of_slurm{"--array", "--cpus-per-task", "--dependency", "--job-name",
                                        "--mem",   "--ntasks",        "--parsable",   "--signal",
