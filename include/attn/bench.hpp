@@ -29,8 +29,8 @@ struct BenchRequest {
   std::size_t threads = 0;                          ///< 0 = as many as the machine has
 };
 
-/// The shapes of docs/inside/performance.md with all other fields of `request`. Additive attention has a
-/// shape of its own.
+/// The shapes of docs/inside/performance.md with all other fields of `request`. Additive attention
+/// has a shape of its own.
 std::vector<BenchRequest> usual_shapes(const BenchRequest& request);
 
 struct BenchResult {

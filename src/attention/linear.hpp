@@ -103,8 +103,9 @@ struct Steepness {
 };
 
 /// Makes rows y = x Wᵀ + b [n,out] that scores are computed from as precise as these need: where
-/// rounding may move a score by more than 5·10⁻⁵ (docs/inside/numerics.md), rows are computed in double
-/// precision and rounded once. x and y are float32. False if a score needs y in double precision.
+/// rounding may move a score by more than 5·10⁻⁵ (docs/inside/numerics.md), rows are computed in
+/// double precision and rounded once. x and y are float32. False if a score needs y in double
+/// precision.
 bool make_precise(Tensor& y, const Linear& linear, const Tensor& x, const Steepness& steepness,
                   std::size_t threads);
 

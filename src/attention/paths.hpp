@@ -20,9 +20,9 @@ bool fast_path_pays(const Geometry& geometry);
 bool exact_path_pays(const AttentionRequest& request, const Geometry& geometry);
 
 /// reference_attention() within single precision: weights to a relative 2e-5 for random inputs
-/// (docs/inside/numerics.md). The bits do not depend on the number of threads. Absent if the kernels do
-/// not take the score (they take queries and keys), if stages, dropout or a finite fill are wanted,
-/// or if numbers leave the range of double precision.
+/// (docs/inside/numerics.md). The bits do not depend on the number of threads. Absent if the
+/// kernels do not take the score (they take queries and keys), if stages, dropout or a finite fill
+/// are wanted, or if numbers leave the range of double precision.
 std::optional<AttentionResult> fast_attention(const AttentionRequest& request,
                                               const Geometry& geometry,
                                               const Visibility& visibility,

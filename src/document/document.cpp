@@ -1,8 +1,8 @@
 #include "document/document.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <array>
+#include <cctype>
 #include <concepts>
 #include <cstdint>
 #include <map>

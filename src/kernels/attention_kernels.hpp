@@ -282,8 +282,8 @@ void pack_value_pairs(const HeadSizes& sizes, const float* const* rows,
 std::size_t rounded_scratch_count(const HeadSizes& sizes) noexcept;
 
 /// The attention of a block whose inputs are finite numbers of the type: sums are made in float and
-/// rounded as docs/inside/numerics.md describes. `weights`, [queries,keys], may be null. The block is out
-/// of range if scores or sums leave the range of the type.
+/// rounded as docs/inside/numerics.md describes. `weights`, [queries,keys], may be null. The block
+/// is out of range if scores or sums leave the range of the type.
 BlockOutcome attend_rounded_block(const QueryBlock<float>& block, const PackedHead<float>& head,
                                   const StepRounding& rounding, float* weights,
                                   float* scratch) noexcept;

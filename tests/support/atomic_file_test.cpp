@@ -244,11 +244,13 @@ TEST_CASE("symbolic links in a circle are an error") {
 
 TEST_CASE("what cannot be written is named with the reason") {
   const TemporaryFolder folder;
-  CHECK(error_of(folder.path()) == "cannot write \"" + folder.path().string() +
-                                       "\": Is a directory\n"
-                                       "  help:  name a file, not a folder; only that of a result has a result.json");
+  CHECK(error_of(folder.path()) ==
+        "cannot write \"" + folder.path().string() +
+            "\": Is a directory\n"
+            "  help:  name a file, not a folder; only that of a result has a result.json");
   CHECK(error_of(folder / "new/") == "cannot write \"" + (folder / "new/").string() +
-                                         "\": Is a directory\n  help:  name a file, not a folder; only that of a result has a result.json");
+                                         "\": Is a directory\n  help:  name a file, not a folder; "
+                                         "only that of a result has a result.json");
   write_text(folder / "file", "");
   CHECK(error_of(folder / "file/x") == "cannot write \"" + (folder / "file/x").string() +
                                            "\": Not a directory\n"

@@ -69,10 +69,11 @@ TEST_CASE("a file that cannot be opened is named with the reason") {
                    ErrorKind::file) ==
         "cannot open \"no/such file.npy\": No such file or directory\n"
         "  help:  check the name, and the folder it is looked for in");
-  CHECK_THROWS_WITH_AS(MappedFile::open(FileName::by_user("/")),
-                       "cannot open \"/\": Is a directory\n"
-                       "  help:  name a file, not a folder; only that of a result has a result.json",
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      MappedFile::open(FileName::by_user("/")),
+      "cannot open \"/\": Is a directory\n"
+      "  help:  name a file, not a folder; only that of a result has a result.json",
+      Error);
   CHECK_THROWS_WITH_AS(MappedFile::open(FileName::by_user("")),
                        "the name of a file is empty\n"
                        "  help:  name a file, or - for standard input",
