@@ -316,13 +316,24 @@ void check_key(const ExplainOptions& options) {
               translated("leave it out, or split the score with ExplainOptions::why"));
 }
 
+// Throws Error(usage) for a split of existing maps, of which no parts are known.
+void refuse_split(const ExplainOptions& options) {
+  if (!options.why && !options.logit) return;
+  throw Error(ErrorKind::usage, translated("existing maps have no parts to split into"),
+              options.why ? "ExplainOptions::why" : "ExplainOptions::logit",
+              translated("give the model and its text"));
+}
+
 ExplainOutcome explained_input(const ExplainOptions& options) {
   check_digits(options.digits);
   check_key(options);
   const ShownDecimals decimals(options.digits);
   return std::visit(
       Overloaded{[&](const Document& document) { return explained_document(options, document); },
-                 [&](const MapFiles& files) { return explained_maps(options, files); }},
+                 [&](const MapFiles& files) {
+                   refuse_split(options);
+                   return explained_maps(options, files);
+                 }},
       open_input(options.document, options.maps));
 }
 
