@@ -158,5 +158,5 @@ TEST_CASE("an overlay without a picture is refused, and left out where all kinds
             (folder / "r" / "result.json").string() +
             "\n"
             "  help:  give the result of a model that reads pictures, with its tensors \"image\" "
-            "and \"grid\"");
+            "and \"grid\", or a picture with PlotRequest::image");
 }
