@@ -1,0 +1,221 @@
+"""ONNX's node tests of attentions, as documents: what the package's own reference implementation gives for them has to come out.
+
+Draws are the tests themselves, all of them whatever --draws is; Attention's are followed by drawn nodes, which onnx's evaluator computes.
+"""
+import importlib
+
+import numpy as np
+import onnx
+from onnx.backend.test.case import node as tests
+from onnx.reference import ReferenceEvaluator
+
+from program import difference, nested, run
+
+FILES = {"Attention": "attention", "FlexAttention": "flexattention", "LinearAttention": "linear_attention", "RotaryEmbedding": "rotaryembedding",
+         "CausalConvWithState": "causal_conv_with_state", "TensorScatter": "tensorscatter"}
+NAMES, ELSEWHERE = FILES, {}
+TOLERANCES = {"float64": 1e-12, "float32": 1e-5, "float16": 3 * 2 ** -11, "bfloat16": 3 * 2 ** -8}
+for module in FILES.values():
+    importlib.import_module("onnx.backend.test.case.node." + module)
+
+
+class NotExpressed(Exception):
+    """A document cannot say it."""
+
+
+def attention(at, x, wanted):
+    document = {"attention": "scaled_dot_product", "query": nested(x["Q"]), "key": nested(x["K"]), "value": nested(x["V"])}
+    names = {"q_num_heads": "heads", "kv_num_heads": "kv_heads", "scale": "scale", "softcap": "softcap"}
+    document |= {names[name]: value for name, value in at.items() if name in names and value}
+    if x["Q"].ndim == 4:
+        document.pop("heads", None), document.pop("kv_heads", None)
+    mask = {"causal": True} if at.get("is_causal") else {}
+    window = {side: at.get(side + "_window_size", -1) for side in ("left", "right")}
+    if max(window.values()) >= 0:
+        mask["window"] = window
+    if "nonpad_kv_seqlen" in x:
+        document["valid_lens"] = x["nonpad_kv_seqlen"].reshape(-1).tolist()
+        mask |= {"align": "lower_right"} if mask else {}
+    keys = x["K"].shape[-2]
+    if "past_key" in x:
+        document |= {"past_key": nested(x["past_key"]), "past_value": nested(x["past_value"])}
+        keys += x["past_key"].shape[-2]
+    if "attn_mask" in x:
+        own = x["attn_mask"]
+        hidden = False if own.dtype == bool else -np.inf  # a mask may end before the keys do
+        own = np.pad(own, [(0, 0)] * (own.ndim - 1) + [(0, keys - own.shape[-1])], constant_values=hidden)
+        mask["allow" if own.dtype == bool else "bias"] = nested(own)
+    if mask:
+        document["mask"] = mask
+    modes = ("scores", "capped", "masked", "weights")
+    names = {"Y": "output", "qk_matmul_output": modes[at.get("qk_matmul_output_mode", 0)]}
+    return document, {names[name]: value for name, value in wanted.items() if name in names}
+
+
+def expression(graph, start):
+    """A graph of a score or a weight, as an expression."""
+    values = {graph.input[0].name: start} | {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    signs = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "GreaterOrEqual": ">=", "Greater": ">", "Less": "<", "LessOrEqual": "<=",
+             "Equal": "==", "And": "&&", "Or": "||"}
+
+    def text(value):
+        if isinstance(value, str):
+            return value
+        return {np.inf: "inf", -np.inf: "-inf"}.get(number := float(np.asarray(value).reshape(())), repr(number))
+
+    for node in graph.node:
+        x, kind = [values[name] for name in node.input], node.op_type
+        if kind == "Constant":
+            value = onnx.numpy_helper.to_array(node.attribute[0].t)
+        elif kind == "Shape":
+            value = ["B", "H", "Lq", "Lk"]
+        elif kind == "Gather":
+            value = x[0][int(np.asarray(x[1]).reshape(()))]
+        elif kind == "Range":
+            value = {"Lq": "i", "Lk": "j"}[x[1]]
+        elif kind in ("Reshape", "Unsqueeze", "Cast", "Identity"):
+            value = x[0]
+        elif kind in signs:
+            value = f"({text(x[0])} {signs[kind]} {text(x[1])})"
+        elif kind == "Where":
+            value = "({} ? {} : {})".format(*map(text, x))
+        elif kind in ("Tanh", "Exp", "Abs", "Sqrt"):
+            value = f"{kind.lower()}({text(x[0])})"
+        else:
+            raise NotExpressed(f"{kind} in a graph")
+        values[node.output[0]] = value
+    return text(values[graph.output[0].name])
+
+
+def flex_attention(at, x, wanted):
+    document = {"attention": "scaled_dot_product", "query": nested(x["Q"]), "key": nested(x["K"]), "value": nested(x["V"])}
+    document |= {"scale": at["scale"]} if "scale" in at else {}
+    for name, key, start in (("score_mod", "score", "s"), ("prob_mod", "weight", "p")):
+        if name in at:
+            document[key] = expression(at[name], start)
+    return document, {"output": wanted["Y"]}
+
+
+def linear_attention(at, x, wanted):
+    """The weight of a key is its product with the query, decayed from its step to the query's."""
+    rule, q, k = at.get("update_rule", b"gated_delta").decode(), x["query"], x["key"]
+    if "delta" in rule or "past_state" in x:
+        raise NotExpressed(f"update_rule {rule}" if "delta" in rule else "past_state")
+    heads, groups = at["q_num_heads"], at["kv_num_heads"]
+    width = q.shape[-1] // heads
+    document = {"attention": "dot_product", "heads": heads, "kv_heads": groups, "mask": {"causal": True}, "weight": "t * dot(q, k)",
+                "tables": {"t": at.get("scale", 0) or width ** -0.5}}
+    if "decay" in x:
+        total = np.cumsum(x["decay"].astype(np.float64), axis=1)
+        if x["decay"].shape[-1] == groups:
+            document["tables"]["g"] = nested(np.repeat(total.transpose(0, 2, 1), heads // groups, 1))
+            document["weight"] += " * exp(g[b, h, i] - g[b, h, j])"
+        else:
+            each = np.repeat(total.reshape(*total.shape[:2], groups, width), heads // groups, 2).reshape(q.shape)
+            q, k = q * np.exp(each), k * np.exp(-total)
+    return document | {"query": nested(q), "key": nested(k), "value": nested(x["value"])}, {"output": wanted["output"]}
+
+
+def rotary_embedding(at, x, wanted):
+    """Keys are the unit vectors, at a place that does not turn them, so that scores are the turned queries."""
+    q, y = x["input"], wanted["output"]
+    heads = q.shape[1] if q.ndim == 4 else at["num_heads"]
+    width = q.shape[-1] if q.ndim == 4 else q.shape[-1] // heads
+    tables = {"cos": np.ones, "sin": np.zeros}
+    rotary = {}
+    for name, still in tables.items():
+        table = x[name + "_cache"]
+        rotary[name] = nested(np.concatenate([table, still(table.shape[:-2] + (1, table.shape[-1]))], -2))
+    rotary |= {"key_positions": [x["cos_cache"].shape[-2]] * width, "interleaved": bool(at.get("interleaved"))}
+    rotary |= {"positions": x["position_ids"].tolist()} if "position_ids" in x else {}
+    document = {"attention": "dot_product", "query": nested(q), "key": nested(np.eye(width)[(None,) * (q.ndim - 2)]), "rotary": rotary}
+    if q.ndim == 3:
+        document |= {"heads": heads, "kv_heads": 1}
+        y = y.reshape(*y.shape[:2], heads, width).transpose(0, 2, 1, 3)
+    return document, {"scores": y}
+
+
+def causal_convolution(at, x, wanted):
+    """A weight for each distance, and a head for each channel."""
+    if at.get("activation", b"none") not in (b"none", b"") or "bias" in x:
+        raise NotExpressed("a bias" if "bias" in x else "activation " + at["activation"].decode())
+    (batch, channels, length), size = x["input"].shape, x["weight"].shape[-1]
+    none = np.zeros((batch, channels, length, 1))
+    document = {"attention": "dot_product", "query": nested(none), "key": nested(none), "value": nested(x["input"][..., None]), "tables": {"w": nested(x["weight"][:, 0])},
+                "mask": {"causal": True, "window": {"left": size - 1}}, "weight": f"w[h, {size - 1} + j - i - offset]"}
+    if "past_state" in x:
+        document |= {"past_key": nested(none[:, :, :size - 1]) if size - 1 <= length else nested(np.zeros((batch, channels, size - 1, 1))), "past_value": nested(x["past_state"][..., None])}
+    return document, {"output": wanted["output"][..., None]}
+
+
+def scattered(at, x, wanted):
+    raise NotExpressed("it writes into a cache, and is no attention")
+
+
+DOCUMENTS = dict(zip(FILES, (attention, flex_attention, linear_attention, rotary_embedding, causal_convolution, scattered)))
+
+
+def drawn_attention(rng, numbers):
+    """A node of Attention with attributes, masks and caches that go together, and what onnx computes."""
+    batch, groups, queries, keys, width = rng.randint(1, 3), rng.randint(1, 3), rng.randint(1, 5), rng.randint(1, 7), rng.choice([2, 4, 8])
+    heads, at, normal = groups * rng.randint(1, 3), {}, lambda *shape: numbers.standard_normal(shape).astype(np.float32)
+    cache = rng.choice(["", "", "past", "nonpad"])
+    past = rng.randint(1, 4) if cache == "past" else 0
+    x = {"Q": normal(batch, heads, queries, width), "K": normal(batch, groups, keys, width), "V": normal(batch, groups, keys, 2 * width)}
+    if rng.random() < 0.4:
+        x = {name: tensor.transpose(0, 2, 1, 3).reshape(batch, tensor.shape[2], -1) for name, tensor in x.items()}
+        at |= {"q_num_heads": heads, "kv_num_heads": groups}
+    if rng.random() < 0.6:
+        shape = rng.choice([(1, 1), (1, heads), (batch, 1), (batch, heads), (heads,), ()]) + (queries, keys + past)
+        x["attn_mask"] = numbers.random(shape) < 0.7 if rng.random() < 0.5 else normal(*shape)
+    if past:
+        x |= {"past_key": normal(batch, groups, past, width), "past_value": normal(batch, groups, past, 2 * width)}
+    if cache == "nonpad":
+        x["nonpad_kv_seqlen"] = numbers.integers(1, keys + 1, batch).astype(np.int64)
+    for name, values in {"is_causal": [1], "left_window_size": range(5), "right_window_size": range(4), "softcap": [2.0], "scale": [0.25, 1.0]}.items():
+        if rng.random() < 0.35:
+            at[name] = rng.choice(values)
+    at["qk_matmul_output_mode"] = rng.randint(1 if "softcap" in at else 0, 3)  # onnx caps mode 0, too, which its text does not say
+    names = ["Q", "K", "V", "attn_mask", "past_key", "past_value", "nonpad_kv_seqlen"]
+    names = [name if name in x else "" for name in names]
+    while not names[-1]:
+        names.pop()
+    outputs = ["Y", "present_key", "present_value", "qk_matmul_output"]
+    node = onnx.helper.make_node("Attention", names, outputs, **at)
+    inputs = [onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(own.dtype), own.shape) for name, own in x.items()]
+    graph = onnx.helper.make_graph([node], "drawn", inputs, [onnx.helper.make_tensor_value_info(name, 1, None) for name in ("Y", "qk_matmul_output")])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 25)])
+    return at, x, dict(zip(("Y", "qk_matmul_output"), ReferenceEvaluator(model).run(None, x)))
+
+
+def node_tests(kind):
+    return [test for test in tests._NodeTestCases if len(test.model.graph.node) == 1 and test.model.graph.node[0].op_type == kind]
+
+
+def hold(kind, draw, rng, folder, options):
+    own, number = node_tests(kind), draw % 100_000
+    if number < len(own):
+        node = own[number].model.graph.node[0]
+        array = lambda value: value if isinstance(value, np.ndarray) else onnx.numpy_helper.to_array(value)
+        at = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
+        inputs, outputs = own[number].data_sets[0]
+        x = dict(zip([name for name in node.input if name], map(array, inputs)))
+        wanted = dict(zip([name for name in node.output if name], map(array, outputs)))
+        options["test"] = own[number].name
+    elif kind == "Attention":
+        at, x, wanted = drawn_attention(rng, np.random.default_rng(draw))
+        options |= at
+    else:
+        raise StopIteration
+    try:
+        document, wanted = DOCUMENTS[kind](at, x, wanted)
+    except NotExpressed as reason:
+        return f"left out: {reason}"
+    dtype = str(next(iter(x.values())).dtype)
+    if dtype != "float32":
+        document["dtype"] = dtype
+    return difference(run(folder, document, "--stages")[0], wanted, TOLERANCES[dtype])
+
+
+def in_program():
+    return {}
