@@ -60,6 +60,8 @@ constexpr auto refused_types = std::to_array<std::pair<std::uint32_t, std::strin
     {36, "IQ4_NL_4_4"},
     {37, "IQ4_NL_4_8"},
     {38, "IQ4_NL_8_8"},
+    {40, "NVFP4"},
+    {41, "Q1_0"},
 });
 
 }  // namespace

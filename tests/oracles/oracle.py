@@ -23,7 +23,7 @@ def main():
     parser.add_argument("--keep", help="folder in which what differs is left")
     given = parser.parse_intermixed_args()
     program.path = given.cli
-    begun, counts = time.time(), collections.defaultdict(collections.Counter)
+    begun, counts, left = time.time(), collections.defaultdict(collections.Counter), collections.Counter()
     for oracle, share in ORACLES.items():
         if given.names and oracle in ORACLES and not any(name == oracle or name not in ORACLES for name in given.names):
             continue
@@ -52,10 +52,15 @@ def main():
                         wrong = f"the library: {type(error).__name__}: {str(error)[:300]}"
                     if wrong and given.keep:
                         os.system(f"mkdir -p {given.keep} && cp -r {folder} {given.keep}/{name}_{draw}")
-                left = wrong.startswith("left out")
-                counts[oracle, name]["left out" if left else "failed" if wrong else "passed"] += 1
+                if wrong.startswith("left out"):
+                    left[oracle, name, wrong] += 1
+                    counts[oracle, name]["left out"] += 1
+                    continue
+                counts[oracle, name]["failed" if wrong else "passed"] += 1
                 if wrong:
-                    print(f"{oracle} {name} {draw}: {wrong}" + (f"\n  {options}" if options and not left else ""), flush=True)
+                    print(f"{oracle} {name} {draw}: {wrong}" + (f"\n  {options}" if options else ""), flush=True)
+    for (oracle, name, why), count in left.items():
+        print(f"{oracle} {name}: {why} ({count})")
     report(counts, given.table, time.time() - begun)
     return any(count["failed"] for count in counts.values())
 
