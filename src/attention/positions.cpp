@@ -39,6 +39,22 @@ std::vector<double> alibi_slopes(std::size_t heads) {
   return slopes;
 }
 
+Tensor alibi_rounding(const AttentionRequest& request) {
+  const auto rounded = [](float x) { return bfloat16_number(bfloat16_bits(x)); };
+  const Geometry geometry = check_geometry(request);
+  const double scale = scale_of(request, geometry);
+  std::vector<double> bias;
+  for (const double slope : alibi_slopes(geometry.heads)) {
+    for (std::size_t j = 0; j < geometry.keys; ++j) {
+      const float product = rounded(static_cast<float>(slope)) * rounded(static_cast<float>(j));
+      bias.push_back(scale * (rounded(product) - slope * static_cast<double>(j)));
+    }
+  }
+  if (std::ranges::all_of(bias, [](double x) { return x == 0; })) return {};
+  return Tensor({1, geometry.heads, 1, geometry.keys}, std::move(bias))
+      .converted(std::get<ScaledDotProduct>(request.score).query.dtype());
+}
+
 std::size_t relative_bucket(std::int64_t distance, std::size_t buckets, std::size_t max_distance,
                             bool bidirectional) {
   std::size_t first = 0;

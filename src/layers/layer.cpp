@@ -9,6 +9,7 @@
 
 #include "attention/layer_norm.hpp"
 #include "attention/paths.hpp"
+#include "attention/positions.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/operations.hpp"
 
@@ -197,6 +198,8 @@ class LayerPass {
                   self ? options_.self_cache : options_.cross_cache);
       if (self && weights_.distances) {
         request.mask.bias = disentangled_bias(*weights_.distances, request);
+      } else if (self && spec_.rounded_alibi) {
+        request.mask.bias = alibi_rounding(request);
       }
       if (options_.requests) options_.requests(self, request);
       if (self && options_.rows && request.weights) {

@@ -36,6 +36,7 @@ struct LayerSpec {
   Activation activation = Activation::relu;
   std::optional<Xielu> xielu = {};   ///< in place of the activation
   bool parallel = false;             ///< the feed-forward reads the layer's input too
+  bool rounded_alibi = false;        ///< ALiBi's slope · key is rounded to bfloat16, as in Falcon
   bool residual_after_norm = false;  ///< a branch is added to its normed input, not to its input
   double branch_scale = 1;           ///< of what a sub-layer makes, before the norm of the branch
 };

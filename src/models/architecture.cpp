@@ -436,11 +436,6 @@ void note_versions(Architecture& model, const JsonValue& config, const JsonValue
         translated("logits are multiplied by \"logit_scale\", as the model of texts does alone; "
                    "transformers since 4.52 leaves that out beside pictures"));
   }
-  if (model.alibi_scaled) {
-    model.warnings.push_back(translated(
-        "the biases of ALiBi are exact; transformers rounds those of Falcon to bfloat16, which "
-        "shows beyond 256 positions, and before where the number of heads is not 1, 2, 4 or 8"));
-  }
   const JsonValue* rope = present_member(part, "rope_parameters");
   const JsonValue* share =
       rope == nullptr ? nullptr : present_member(*rope, "partial_rotary_factor");

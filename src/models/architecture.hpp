@@ -164,7 +164,7 @@ struct Architecture {
   bool stored_transposed = false;       ///< matrices are [in,out]
   bool rows_in_pairs = false;  ///< rows of queries and keys: those turned together are neighbours
   FusedLayout fused = FusedLayout::side_by_side;
-  bool alibi_scaled = false;     ///< the bias of ALiBi is scaled with the scores
+  bool alibi_scaled = false;     ///< ALiBi's biases are rounded, and scaled with the scores
   bool alibi_odd_first = false;  ///< for heads not a power of two: every second slope comes first
   std::vector<WeightPurpose> optional;  ///< tensors that files may lack
   /// Biases of Linear layers and norms, those that are left out having none; absent = as the file

@@ -118,6 +118,7 @@ class StackReader {
     if (weights_.has(WeightPurpose::xielu_positive, n)) own.xielu = xielu_of(n);
     own.parallel = model_.parallel;
     own.residual_after_norm = model_.residual_after_norm;
+    own.rounded_alibi = model_.alibi_scaled;
     own.branch_scale = model_.branch_scale;
     return own;
   }

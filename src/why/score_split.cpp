@@ -113,7 +113,7 @@ class ScoreSplitter {
           "WhyOptions::head", translated("split a logit, or the scores of another model"));
     }
     const AttentionRequest& request = attention_.request;
-    if (request.mask.bias) {
+    if (request.mask.bias && !request.mask.alibi) {
       throw input_error(
           translated(
               "the scores of this model are not sums over pairs of parts: its distances have "

@@ -8,16 +8,18 @@ VISION = dict(hidden_size=32, intermediate_size=40, num_hidden_layers=2, num_att
 
 
 def bert(d, **more):
-    return SIZES | dict(layer_norm_eps=d(1e-12, 1e-3), hidden_act=d("gelu", "relu", "gelu_new")) | more
+    return SIZES | dict(layer_norm_eps=d(1e-12, 1e-3), hidden_act=d("gelu", "relu", "gelu_new"), tie_word_embeddings=d(True, False)) | more
 
 
-def llama(d, window=False, groups=True, rope=True, **more):
+def llama(d, window=False, groups=True, rope=True, both=False, **more):
     own = SIZES | dict(tie_word_embeddings=d(True, False))
     if groups:
         own["num_key_value_heads"] = d(1, 2, 4)
     if rope:
         own["rope_parameters"] = d({"rope_type": "default", "rope_theta": 500.0},
                                    {"rope_type": "linear", "factor": 4.0, "rope_theta": 10000.0})
+    if both:  # sees both sides
+        own["is_causal"] = d(True, True, False)
     if window:
         own |= dict(sliding_window=d(3, 5), layer_types=[d("sliding_attention", "full_attention") for _ in range(3)])
     return own | more
@@ -34,7 +36,7 @@ def gpt2(d, **more):
 def bart(d, layers=2, **more):
     return dict(vocab_size=61, d_model=32, encoder_layers=layers, decoder_layers=layers, encoder_attention_heads=4,
                 decoder_attention_heads=4, encoder_ffn_dim=40, decoder_ffn_dim=40, max_position_embeddings=64,
-                scale_embedding=d(True, False), pad_token_id=1, bos_token_id=0, eos_token_id=60,
+                scale_embedding=d(True, False), tie_word_embeddings=d(True, True, False), pad_token_id=1, bos_token_id=0, eos_token_id=60,
                 decoder_start_token_id=2, forced_eos_token_id=None) | more
 
 
@@ -58,11 +60,12 @@ def seq_parts(d):
     return dict(encoder=part, decoder=dict(part), vocab_size=61)
 
 
-def container(text, sections):
+def container(d, text, sections):
     text = dict(text)
-    text.pop("tie_word_embeddings", None)
+    if d(True, False):  # the word of the whole counts before that of the part
+        text.pop("tie_word_embeddings", None)
     text["rope_parameters"] = {"rope_type": "default", "rope_theta": 500.0, "mrope_section": sections}
-    return dict(text_config=text, vision_config=dict(depth=1, embed_dim=16, hidden_size=32, num_heads=2,
+    return dict(text_config=text, tie_word_embeddings=d(True, False), vision_config=dict(depth=1, embed_dim=16, hidden_size=32, num_heads=2,
                                                      intermediate_size=16, out_hidden_size=32),
                 image_token_id=58, video_token_id=57, vision_start_token_id=56, vision_end_token_id=55)
 
@@ -91,12 +94,11 @@ FAMILIES = {
     "mpt": ("causal", lambda d: dict(vocab_size=61, d_model=32, n_heads=d(4, 8), n_layers=2, max_seq_len=64)),
     "gpt_neox": ("causal", lambda d: SIZES | dict(use_parallel_residual=d(True, False), attention_bias=d(True, False))),
     "bloom": ("causal", lambda d: dict(vocab_size=61, hidden_size=32, n_layer=2, n_head=d(4, 8))),
-    # Rotary: the biases of ALiBi are rounded there.
     "falcon": ("causal", lambda d: SIZES | dict(multi_query=d(True, False), parallel_attn=d(True, False), bias=d(True, False),
-                                                alibi=False, ffn_hidden_size=40)),
+                                                alibi=d(True, False), num_attention_heads=d(4, 16), ffn_hidden_size=40)),
     "opt": ("causal", lambda d: SIZES | dict(ffn_dim=40, word_embed_proj_dim=d(16, 32), do_layer_norm_before=d(True, False))),
-    "llama": ("causal", lambda d: llama(d, attention_bias=d(True, False), mlp_bias=d(True, False))),
-    "mistral": ("causal", lambda d: llama(d, sliding_window=d(None, 3))),
+    "llama": ("causal", lambda d: llama(d, both=True, attention_bias=d(True, False), mlp_bias=d(True, False))),
+    "mistral": ("causal", lambda d: llama(d, both=True, sliding_window=d(None, 3))),
     "starcoder2": ("causal", lambda d: llama(d, use_bias=d(True, False), sliding_window=d(None, 3))),
     "granite": ("causal", lambda d: llama(d, embedding_multiplier=3.0, residual_multiplier=0.5, logits_scaling=2.0, attention_multiplier=0.3)),
     "cohere": ("causal", lambda d: llama(d, use_qk_norm=d(True, False), logit_scale=0.5)),
@@ -107,13 +109,13 @@ FAMILIES = {
     "hunyuan_v1_dense": ("causal", lambda d: llama(d, head_dim=8)),
     "glm": ("causal", lambda d: llama(d, rope=False, head_dim=8, pad_token_id=0)),
     "glm4": ("causal", lambda d: llama(d, rope=False, head_dim=8, pad_token_id=0)),
-    "qwen2": ("causal", lambda d: llama(d)),
-    "qwen3": ("causal", lambda d: llama(d, head_dim=d(8, 16))),
+    "qwen2": ("causal", lambda d: llama(d, both=True)),
+    "qwen3": ("causal", lambda d: llama(d, both=True, head_dim=d(8, 16))),
     "smollm3": ("causal", lambda d: llama(d, no_rope_layers=[1, 0, 1], pad_token_id=0)),
     "olmo2": ("causal", lambda d: llama(d)),
     "olmo3": ("causal", lambda d: llama(d, window=True)),
     "exaone4": ("causal", lambda d: llama(d, window=True)),
-    "gemma": ("causal", lambda d: llama(d, head_dim=d(8, 16))),
+    "gemma": ("causal", lambda d: llama(d, both=True, head_dim=d(8, 16))),
     "gemma2": ("causal", lambda d: llama(d, window=True, head_dim=8, query_pre_attn_scalar=d(8, 20))),
     "gemma3_text": ("causal", lambda d: llama(d, window=True, rope=False, head_dim=8, query_pre_attn_scalar=d(8, 20))),
     "phi": ("causal", lambda d: llama(d, rope=False, qk_layernorm=d(True, False))),
@@ -128,11 +130,11 @@ FAMILIES = {
     "qwen3_next": ("causal", lambda d: llama(d) | linear(d) | experts(d, "num_experts", shared_expert_intermediate_size=16)),
     "qwen3_5_text": ("causal", lambda d: llama(d) | linear(d)),
     "qwen3_5_moe_text": ("causal", lambda d: llama(d) | linear(d) | experts(d, "num_experts", shared_expert_intermediate_size=16)),
-    "qwen2_vl": ("container", lambda d: container(llama(d), [1, 1, 2])),
-    "qwen2_5_vl": ("container", lambda d: container(llama(d), [1, 1, 2])),
-    "qwen3_vl": ("container", lambda d: container(llama(d, head_dim=8), [2, 1, 1])),
-    "qwen3_vl_moe": ("container", lambda d: container(llama(d, head_dim=8, **experts(d, "num_experts")), [2, 1, 1])),
-    "glm4v": ("container", lambda d: container(llama(d, head_dim=8, pad_token_id=0), [2, 1, 1])),
+    "qwen2_vl": ("container", lambda d: container(d, llama(d), [1, 1, 2])),
+    "qwen2_5_vl": ("container", lambda d: container(d, llama(d), [1, 1, 2])),
+    "qwen3_vl": ("container", lambda d: container(d, llama(d, head_dim=8), [2, 1, 1])),
+    "qwen3_vl_moe": ("container", lambda d: container(d, llama(d, head_dim=8, **experts(d, "num_experts")), [2, 1, 1])),
+    "glm4v": ("container", lambda d: container(d, llama(d, head_dim=8, pad_token_id=0), [2, 1, 1])),
     "t5": ("both", t5),
     "mt5": ("both", t5),
     "bart": ("both", bart),

@@ -65,9 +65,11 @@ def make(family, kind, options, seed, folder):
 def wanted(family, kind, folder, ids, decoder_ids, pixels):
     """Tensors by attn-cli's names, and the tokens of a greedy continuation."""
     read = class_of(family, kind).from_pretrained(folder, dtype=torch.float64, attn_implementation="eager")
+    # Eager attention adds Falcon's ALiBi twice, and the other has no maps.
+    attention = "sdpa" if getattr(read.config, "alibi", False) else "eager"
     with in_double(), torch.no_grad():
         # Made anew, as tables that are not in the file are computed when a model is made.
-        model = type(read)._from_config(read.config, attn_implementation="eager", experts_implementation="eager").eval()
+        model = type(read)._from_config(read.config, attn_implementation=attention, experts_implementation="eager").eval()
         computed = {name for name, weight in read.named_parameters() if not weight.requires_grad}
         computed |= {name for name, _ in read.named_buffers() if "inv_freq" in name}
         model.load_state_dict({name: weight for name, weight in read.state_dict().items() if name not in computed}, strict=False)
@@ -76,7 +78,7 @@ def wanted(family, kind, folder, ids, decoder_ids, pixels):
         inputs = {"pixel_values": pixels} if kind == "picture" else {"input_ids": ids}
         if kind == "both":
             inputs["decoder_input_ids"] = decoder_ids
-        out = model(**inputs, output_attentions=True, output_hidden_states=True)
+        out = model(**inputs, output_attentions=attention == "eager", output_hidden_states=True)
         tensors = {}
         def stack(prefix, maps, states, name="self"):
             numbers = full if "linear_attention" in types else range(len(maps or ()))
@@ -93,7 +95,7 @@ def wanted(family, kind, folder, ids, decoder_ids, pixels):
         if kind not in ("picture", "plain"):
             tensors["logits"] = out.logits
         said = None
-        if kind in ("causal", "both", "container"):
+        if kind in ("causal", "both", "container") and getattr(read.config, "is_causal", True):
             now = decoder_ids if kind == "both" else ids
             said = []
             for _ in range(GENERATED):
