@@ -327,6 +327,10 @@ void KindRun::split(const Progress& progress) {
                          "there is no sample {2}: the document has {1} samples", options_.sample),
         "RunOptions::sample", translated("give 0 to {1}", samples - 1));
   }
+  if (samples > 1 && options_.sample == 0) {
+    plan_.warnings.push_back(
+        translated("of {1} texts the first is split: RunOptions::sample chooses another", samples));
+  }
   why_ = attn::split(options_.why, *model.folder, model.texts.of_sample(options_.sample),
                      model.options, progress);
   const auto put = [&](const char* name, const Tensor& tensor) {

@@ -42,6 +42,21 @@ TEST_CASE("run --why and --logit write splits with the names of their parts") {
   }
 }
 
+TEST_CASE("a split of several texts says that it is of the first") {
+  const TemporaryFolder folder;
+  const std::string warning =
+      "attn-cli: warning: of 2 texts the first is split: --sample chooses another\n";
+  for (const char* sample : {"0", "1"}) {
+    CAPTURE(sample);
+    const Outcome run = attn_cli(
+        {"run", "--model", ATTN_DATA "/speeches", "--text", "The peace", "--text", "The union of",
+         "--logit", "--sample", sample, "--plots", "none", "--no-color", "--out", sample},
+        folder.path());
+    REQUIRE(run.exit_code == 0);
+    CHECK((run.errors.find(warning) != std::string::npos) == (sample[0] == '0'));
+  }
+}
+
 TEST_CASE("run draws the parts of a score and of a logit") {
   const TemporaryFolder folder;
   const std::vector<std::string> asked{
