@@ -429,8 +429,21 @@ void read_text_part(Architecture& model, const FamilyRow& row, const JsonValue& 
   model.text = std::make_shared<const Architecture>(std::move(own));
 }
 
-// Notes what transformers computes otherwise in the version that wrote the configuration.
+// Follows or notes what transformers computes otherwise in the version that wrote the
+// configuration.
 void note_versions(Architecture& model, const JsonValue& config, const JsonValue& part) {
+  const JsonValue* curve = present_member(part, "hidden_act");
+  const bool named = curve != nullptr && curve->is(JsonValue::Type::string);
+  // Since version 5 Gemma's is obeyed, but for the name that released files have by mistake.
+  if (model.family == "gemma" && named && curve->string() != "gelu" && written_since_5(config)) {
+    model.activation = activation_of(curve->string(), "/hidden_act");
+  }
+  const auto& layers = model.stacks.front().layers;
+  if (std::ranges::any_of(layers, &ModelLayer::linear) && model.activation != Activation::silu) {
+    model.warnings.push_back(
+        translated("the convolutions of linear attention are followed by SiLU, as in transformers "
+                   "5.10; 5.24 takes \"hidden_act\" there"));
+  }
   if (family_of(config) == "aya_vision" && model.logit_scale != 1) {
     model.warnings.push_back(
         translated("logits are multiplied by \"logit_scale\", as the model of texts does alone; "

@@ -66,6 +66,30 @@ TEST_CASE("Gemma 3 caps its logits where the configuration says so, its scores n
   CHECK(model.logit_softcap == 3);
 }
 
+TEST_CASE("the activation of Gemma is what the version that wrote the configuration takes") {
+  const auto activation = [](const std::string& keys) {
+    return architecture_of(with_sizes("gemma", keys)).activation;
+  };
+  CHECK(activation(R"("hidden_act": "silu")") == Activation::gelu_tanh);
+  CHECK(activation(R"("hidden_act": "silu", "transformers_version": "4.57.1")") ==
+        Activation::gelu_tanh);
+  CHECK(activation(R"("hidden_act": "silu", "transformers_version": "5.24.0")") ==
+        Activation::silu);
+  CHECK(activation(R"("hidden_act": "gelu", "transformers_version": "5.24.0")") ==
+        Activation::gelu_tanh);
+}
+
+TEST_CASE("an activation that convolutions of linear attention do not take is warned of") {
+  const std::string warning =
+      "the convolutions of linear attention are followed by SiLU, as in transformers 5.10; 5.24 "
+      "takes \"hidden_act\" there";
+  const auto warnings = [](const std::string& act) {
+    return architecture_of(with_sizes("qwen3_next", R"("hidden_act": ")" + act + "\"")).warnings;
+  };
+  CHECK(warnings("gelu") == std::vector<std::string>{warning});
+  CHECK(warnings("silu").empty());
+}
+
 TEST_CASE("windows are in the layers that the family or layer_types say") {
   const auto windows = [](const std::string& config) {
     std::string shown;

@@ -14,17 +14,14 @@ flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True
 PLAIN = ("softmax", "dot_product", "scaled_dot_product", "general", "additive")
 PROJECTED = ("self", "cross", "multi_head", "encoder_layer", "decoder_layer", "transformer")
 
-
 class Sizes:
     def __init__(self, batch, heads, queries, keys, past=0, joined=False):
         self.joined = joined  # no axis of heads
         self.batch, self.heads, self.queries, self.keys, self.past = batch, heads, queries, keys, past
         self.b, self.h, self.i, self.j = torch.meshgrid(*map(torch.arange, (batch, heads, queries, keys)), indexing="ij")
 
-
 class Mask:
     """A drawn mask: what a document says, which keys are seen, and what is added to the scores."""
-
     def __init__(self, rng, sizes, parts):
         self.rng, self.sizes, self.document, self.lengths = rng, sizes, {}, None
         b, h, i, j = sizes.b, sizes.h, sizes.i, sizes.j
@@ -40,30 +37,22 @@ class Mask:
             if callable(value):
                 own = value(self.p, i, j, b)
                 self.seen &= own | first if part in everywhere else own
-            elif part in ("alibi",):
+            elif part == "alibi":
                 slopes, symmetric = value
                 away = self.p - j
                 away = away.abs() if symmetric else away.clamp(min=0)
                 self.bias -= slopes[h] * away
-
-    def numbers(self, *shape):
-        return torch.tensor([self.rng.gauss(0, 1) for _ in range(int(np.prod(shape)))], dtype=torch.float64).reshape(shape)
-
-    def truths(self, *shape):
-        return torch.tensor([self.rng.random() < 0.7 for _ in range(int(np.prod(shape)))]).reshape(shape)
-
+    numbers = lambda self, *shape: torch.tensor([self.rng.gauss(0, 1) for _ in range(int(np.prod(shape)))], dtype=torch.float64).reshape(shape)
+    truths = lambda self, *shape: torch.tensor([self.rng.random() < 0.7 for _ in range(int(np.prod(shape)))]).reshape(shape)
     def broadcast(self):
         full = (self.sizes.batch, self.sizes.heads, self.sizes.queries, self.sizes.keys)
         own = [size if axis == 3 or self.rng.random() < 0.6 else 1 for axis, size in enumerate(full)]
         return own[self.rng.randrange(2, 4):] if self.sizes.joined or self.rng.random() < 0.3 else own
-
     def draw_causal(self):
         self.document["causal"] = True
         return lambda p, i, j, b: j <= p
-
     def draw_align(self):
         self.document["align"] = self.rng.choice(["upper_left", "lower_right"])
-
     def draw_window(self):
         left, right = self.rng.choice([-1, 0, 1, 2]), self.rng.choice([-1, 0, 1, 3])
         self.document["window"] = {"left": left, "right": right}
@@ -74,47 +63,33 @@ class Mask:
                 own = own | (j == place) | (p == place)
             return own
         return near
-
     def draw_dilation(self):
         self.document["dilation"] = self.rng.choice([1, 2, 3])
-
     def draw_global(self):
         self.document["global"] = self.rng.sample(range(self.sizes.keys), 2)
-
     def draw_padding(self, name="padding"):
         truths = self.truths(self.sizes.batch, self.sizes.keys)
         self.document[name] = nested(~truths if name == "padding" else truths.long())
         self.last = (truths * (torch.arange(self.sizes.keys) + 1)).amax(1)
         return lambda p, i, j, b: truths[b, j]
-
-    def draw_keep(self):
-        return self.draw_padding("keep")
-
-    def draw_attention_mask(self):
-        return self.draw_padding("attention_mask")
-
+    draw_keep = lambda self: self.draw_padding("keep")
+    draw_attention_mask = lambda self: self.draw_padding("attention_mask")
     def draw_allow(self, name="allow"):
         truths = self.truths(*self.broadcast())
         self.document[name] = nested(truths if name == "allow" else ~truths)
         return lambda p, i, j, b: truths.expand(p.shape)
-
-    def draw_block(self):
-        return self.draw_allow("block")
-
+    draw_block = lambda self: self.draw_allow("block")
     def draw_documents(self):
         ids = torch.tensor([sorted(self.rng.choices(range(3), k=self.sizes.keys)) for _ in range(self.sizes.batch)])
         self.document["documents"] = nested(ids)
         return self.alike(ids)
-
     def draw_cu_seqlens(self):
         ends = [0, *sorted(self.rng.sample(range(1, self.sizes.keys), 2)), self.sizes.keys]
         self.document["cu_seqlens"] = ends
         return self.alike(torch.bucketize(torch.arange(self.sizes.keys), torch.tensor(ends[1:]), right=True).expand(self.sizes.batch, -1))
-
     def alike(self, ids):
         inside = lambda p: (p >= 0) & (p < self.sizes.keys)
         return lambda p, i, j, b: inside(p) & (ids[b, j] == ids[b, p.clamp(0, self.sizes.keys - 1)])
-
     def draw_packed(self):
         """Sequences of queries and keys apart; causal and aligned within each."""
         sizes, align = self.sizes, self.rng.choice(["upper_left", "lower_right"])
@@ -126,36 +101,29 @@ class Mask:
             place = i - ends[0][of_query] + (lengths[of_query] if align == "lower_right" else 0)
             return (of_query == of_key) & (j - ends[1][of_key] <= place)
         return seen
-
     def draw_prefix(self):
         lengths = torch.tensor([self.rng.randrange(self.sizes.keys) for _ in range(self.sizes.batch)])
         self.document["prefix"] = nested(lengths)
         return lengths
-
     def draw_chunk(self):
         size = self.document["chunk"] = self.rng.choice([1, 2, 3])
         return lambda p, i, j, b: torch.div(j, size, rounding_mode="floor") == torch.div(p, size, rounding_mode="floor")
-
     def draw_where(self):
         text, own = self.rng.choice([("(i + 2 * j) % 3 != 0", lambda p, i, j, b: (i + 2 * j) % 3 != 0), ("abs(i - j) <= 1 || j == 0", lambda p, i, j, b: ((i - j).abs() <= 1) | (j == 0)),
                                      ("b == 0 && j > 1", lambda p, i, j, b: (b == 0) & (j > 1))])
         self.document["where"] = text
         return own
-
     def draw_bias(self):
         bias = self.numbers(*self.broadcast())
         bias[self.truths(*bias.shape) & self.truths(*bias.shape) & self.truths(*bias.shape) & (bias < -0.5)] = -INF
         self.document["bias"] = nested(bias)
         self.bias = self.bias + bias
-
     def draw_alibi(self):
         slopes, symmetric = self.numbers(self.sizes.heads).abs(), self.rng.random() < 0.5
         self.document["alibi"] = {"slopes": nested(slopes), "symmetric": symmetric}
         return slopes, symmetric
-
     def draw_fill(self):
         self.fill = self.document["fill"] = self.rng.choice([-1e9, -3.0])
-
     def draw_valid_lens(self, each=True):
         each = each and self.rng.random() < 0.4
         shape = (self.sizes.batch, self.sizes.queries) if each else (self.sizes.batch,)
@@ -163,18 +131,15 @@ class Mask:
         if not each:
             self.last = self.lengths
         return lambda p, i, j, b: j < (self.lengths[b, i] if each else self.lengths[b])
-
     def added(self, bias=True):
         """What is added to the scores, −inf for keys that are not seen; where there is a fill, that is left to whoever has the scores."""
         own = self.bias if bias else torch.zeros_like(self.bias)
         return own if self.fill is not None else own.masked_fill(~self.seen, -INF)
-
     def settle(self, document, of=""):
         if self.document:
             document[of + "mask"] = self.document
         if self.lengths is not None:
             document[of + "valid_lens"] = nested(self.lengths)
-
 
 # What is drawn together: parts that would shift each other's meaning (two that say which key is the last) are not.
 MASKS = [{}, {"causal": ()}, {"align": (), "causal": (), "padding": ()}, {"align": (), "causal": (), "valid_lens": ()}, {"align": (), "window": (), "keep": ()}, {"dilation": (), "global": (), "window": (), "align": ()},
@@ -182,12 +147,9 @@ MASKS = [{}, {"causal": ()}, {"align": (), "causal": (), "padding": ()}, {"align
          {"packed": ()}, {"prefix": (), "causal": (), "valid_lens": ()}, {"chunk": (), "align": (), "prefix": ()}, {"where": (), "causal": ()}, {"bias": (), "causal": ()}, {"alibi": (), "align": ()}, {"fill": (), "allow": ()},
          {"fill": (), "causal": (), "padding": ()}, {"valid_lens": (), "bias": ()}]
 NAMES = (*PLAIN, *PROJECTED, *sorted({part for parts in MASKS for part in parts} - {"packed"} | {"cu_seqlens_q", "cu_seqlens_k"}))
-ELSEWHERE = {}
-
 
 def in_program():
     return {"kinds": program.listed("Kinds of attention"), "parts of a mask": program.listed("Parts of a mask")}
-
 
 def scores_of(kind, document, draw, q, k):
     """Scores by the kind's formula, before the softcap."""
@@ -198,7 +160,6 @@ def scores_of(kind, document, draw, q, k):
     document["parameters"] = {name: nested(weight) for name, weight in zip(("W_k.weight", "W_q.weight", "w_v.weight"), hidden)}
     return (torch.tanh((q @ hidden[1].T)[..., :, None, :] + (k @ hidden[0].T)[..., None, :, :]) @ hidden[2][0])
 
-
 def plain(kind, rng, draw, parts):
     batch, groups, queries, keys = rng.choice([1, 2, 3]), rng.choice([1, 2]), rng.choice([3, 5, 7]), rng.choice([3, 4, 8])
     heads, width, own_width = groups * rng.choice([1, 2, 3]), rng.choice([2, 4, 8]), rng.choice([2, 3, 8])
@@ -208,10 +169,9 @@ def plain(kind, rng, draw, parts):
     sizes = Sizes(batch, heads, queries, keys + past, past)
     mask = Mask(rng, sizes, parts)
     q, k, v = draw(batch, heads, queries, width), draw(batch, groups, keys, width), draw(batch, groups, keys, own_width)
-    document = {"attention": kind, "query": nested(q), "key": nested(k), "value": nested(v), "dtype": "float64"}
-    if kind == "softmax":
-        scores = draw(batch, heads, queries, keys)
-        document = {"attention": kind, "scores": nested(scores), "value": nested(v), "dtype": "float64"}
+    document = {"attention": kind, "value": nested(v), "dtype": "float64"}
+    scores = draw(batch, heads, queries, keys)
+    document |= {"scores": nested(scores)} if kind == "softmax" else {"query": nested(q), "key": nested(k)}
     before = draw(batch, groups, past, width), draw(batch, groups, past, own_width)
     if past:
         document |= {"past_key": nested(before[0]), "past_value": nested(before[1])}
@@ -234,8 +194,7 @@ def plain(kind, rng, draw, parts):
                 return s if mask.fill is None else torch.where(mask.seen[b, h, i, j], s, mask.fill)
             attend = lambda value: flex.flex_attention(q, k, value, score, scale=scale, enable_gqa=True)
     else:
-        scores = scores if kind == "softmax" else scores_of(kind, document, draw, q, k)
-        scores = scores + mask.added()
+        scores = (scores if kind == "softmax" else scores_of(kind, document, draw, q, k)) + mask.added()
         if mask.fill is not None:
             scores = scores.masked_fill(~mask.seen, mask.fill)
         none = torch.zeros(batch, heads, 1, 1, dtype=torch.float64)
@@ -250,7 +209,6 @@ def plain(kind, rng, draw, parts):
         (output * along).sum().backward()
         wanted |= {f"gradient.{name}": leaf.grad[..., past if name != "query" else 0:, :] for name, leaf in leaves.items()}
     return document, wanted
-
 
 def projected(kind, rng, draw, parts):
     batch, heads, head, queries, keys = rng.choice([1, 2]), rng.choice([1, 2, 4]), rng.choice([2, 4]), rng.choice([3, 6]), rng.choice([4, 5])
@@ -289,16 +247,12 @@ def projected(kind, rng, draw, parts):
     if kind == "transformer":
         document["layers"] = layers
     masks = [flat(own.added()) for own in (mask, *others.values())]
-    if kind == "encoder_layer":
-        return document, {"output": module(x, src_mask=masks[0])}
-    if kind == "decoder_layer":
-        return document, {"output": module(x, memory, tgt_mask=masks[0], memory_mask=masks[1])}
-    if kind == "transformer":
-        return document, {"output": module(memory, x, src_mask=masks[2], tgt_mask=masks[0], memory_mask=masks[1])}
+    inputs = {"encoder_layer": [x, masks[0]], "decoder_layer": [x, memory, masks[0], *masks[1:2]], "transformer": [memory, x, masks[-1], masks[0], *masks[1:2]]}
+    if kind in inputs:
+        return document, {"output": module(*inputs[kind])}
     y = x if alone else memory
     output, weights = module(x, y, y, attn_mask=masks[0], average_attn_weights=False)
     return document, {"output": output, "weights": weights if kind == "multi_head" else weights[:, 0]}
-
 
 def hold(name, draw, rng, folder, options):
     kind, parts = name, rng.choice(MASKS)

@@ -5,12 +5,8 @@ SIZES = dict(vocab_size=61, hidden_size=32, intermediate_size=40, num_hidden_lay
 SHORT = dict(vocab_size=61, n_embd=32, n_layer=2, n_head=4, n_positions=64)
 VISION = dict(hidden_size=32, intermediate_size=40, num_hidden_layers=2, num_attention_heads=4, image_size=16,
               patch_size=4)
-
-
 def bert(d, **more):
     return SIZES | dict(layer_norm_eps=d(1e-12, 1e-3), hidden_act=d("gelu", "relu", "gelu_new"), tie_word_embeddings=d(True, False)) | more
-
-
 def llama(d, window=False, groups=True, rope=True, both=False, **more):
     own = SIZES | dict(tie_word_embeddings=d(True, False))
     if groups:
@@ -23,43 +19,29 @@ def llama(d, window=False, groups=True, rope=True, both=False, **more):
     if window:
         own |= dict(sliding_window=d(3, 5), layer_types=[d("sliding_attention", "full_attention") for _ in range(3)])
     return own | more
-
-
 def experts(d, key="num_local_experts", **more):
     return {key: 4, "num_experts_per_tok": d(1, 2), "moe_intermediate_size": 24} | more
-
-
 def gpt2(d, **more):
     return SHORT | dict(tie_word_embeddings=d(True, False)) | more
-
-
 def bart(d, layers=2, **more):
     return dict(vocab_size=61, d_model=32, encoder_layers=layers, decoder_layers=layers, encoder_attention_heads=4,
                 decoder_attention_heads=4, encoder_ffn_dim=40, decoder_ffn_dim=40, max_position_embeddings=64,
                 scale_embedding=d(True, False), tie_word_embeddings=d(True, True, False), pad_token_id=1, bos_token_id=0, eos_token_id=60,
                 decoder_start_token_id=2, forced_eos_token_id=None) | more
-
-
 def t5(d, **more):
     return dict(vocab_size=61, d_model=32, d_kv=8, d_ff=40, num_layers=2, num_decoder_layers=2, num_heads=4,
                 decoder_start_token_id=0, feed_forward_proj=d("relu", "gated-gelu"),
                 tie_word_embeddings=d(True, False)) | more
-
-
 def linear(d):
     return dict(linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=8, linear_value_head_dim=8,
                 layer_types=["linear_attention", "full_attention", "linear_attention"], head_dim=8,
                 hidden_act="silu", rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5})
-
-
 def seq_parts(d):
     part = llama(d, window=True, head_dim=8, query_pre_attn_scalar=8, hidden_activation="gelu_pytorch_tanh",
                  rope=False)
     part = {key: value for key, value in part.items() if key != "tie_word_embeddings"}
     part["sliding_window"] = 32  # windows as wide as texts: versions differ in narrower ones
     return dict(encoder=part, decoder=dict(part), vocab_size=61)
-
-
 def container(d, text, sections):
     text = dict(text)
     if d(True, False):  # the word of the whole counts before that of the part
@@ -68,7 +50,6 @@ def container(d, text, sections):
     return dict(text_config=text, tie_word_embeddings=d(True, False), vision_config=dict(depth=1, embed_dim=16, hidden_size=32, num_heads=2,
                                                      intermediate_size=16, out_hidden_size=32),
                 image_token_id=58, video_token_id=57, vision_start_token_id=56, vision_end_token_id=55)
-
 
 # By family: the kind of its model, and what draws its configuration.
 FAMILIES = {
@@ -102,19 +83,12 @@ FAMILIES = {
     "starcoder2": ("causal", lambda d: llama(d, use_bias=d(True, False), sliding_window=d(None, 3))),
     "granite": ("causal", lambda d: llama(d, embedding_multiplier=3.0, residual_multiplier=0.5, logits_scaling=2.0, attention_multiplier=0.3)),
     "cohere": ("causal", lambda d: llama(d, use_qk_norm=d(True, False), logit_scale=0.5)),
-    "cohere2": ("causal", lambda d: llama(d, window=True)),
     "olmo": ("causal", lambda d: llama(d, clip_qkv=d(None, 0.7))),
     "stablelm": ("causal", lambda d: llama(d, rope=False, use_parallel_residual=d(True, False), qk_layernorm=d(True, False))),
-    "apertus": ("causal", lambda d: llama(d)),
     "hunyuan_v1_dense": ("causal", lambda d: llama(d, head_dim=8)),
-    "glm": ("causal", lambda d: llama(d, rope=False, head_dim=8, pad_token_id=0)),
-    "glm4": ("causal", lambda d: llama(d, rope=False, head_dim=8, pad_token_id=0)),
     "qwen2": ("causal", lambda d: llama(d, both=True)),
     "qwen3": ("causal", lambda d: llama(d, both=True, head_dim=d(8, 16))),
     "smollm3": ("causal", lambda d: llama(d, no_rope_layers=[1, 0, 1], pad_token_id=0)),
-    "olmo2": ("causal", lambda d: llama(d)),
-    "olmo3": ("causal", lambda d: llama(d, window=True)),
-    "exaone4": ("causal", lambda d: llama(d, window=True)),
     "gemma": ("causal", lambda d: llama(d, both=True, head_dim=d(8, 16))),
     "gemma2": ("causal", lambda d: llama(d, window=True, head_dim=8, query_pre_attn_scalar=d(8, 20))),
     "gemma3_text": ("causal", lambda d: llama(d, window=True, rope=False, head_dim=8, query_pre_attn_scalar=d(8, 20))),
@@ -130,34 +104,25 @@ FAMILIES = {
     "qwen3_next": ("causal", lambda d: llama(d) | linear(d) | experts(d, "num_experts", shared_expert_intermediate_size=16)),
     "qwen3_5_text": ("causal", lambda d: llama(d) | linear(d)),
     "qwen3_5_moe_text": ("causal", lambda d: llama(d) | linear(d) | experts(d, "num_experts", shared_expert_intermediate_size=16)),
-    "qwen2_vl": ("container", lambda d: container(d, llama(d), [1, 1, 2])),
-    "qwen2_5_vl": ("container", lambda d: container(d, llama(d), [1, 1, 2])),
     "qwen3_vl": ("container", lambda d: container(d, llama(d, head_dim=8), [2, 1, 1])),
     "qwen3_vl_moe": ("container", lambda d: container(d, llama(d, head_dim=8, **experts(d, "num_experts")), [2, 1, 1])),
     "glm4v": ("container", lambda d: container(d, llama(d, head_dim=8, pad_token_id=0), [2, 1, 1])),
-    "t5": ("both", t5),
-    "mt5": ("both", t5),
-    "bart": ("both", bart),
-    "mbart": ("both", bart),
-    "pegasus": ("both", bart),
-    "marian": ("both", bart),
-    "m2m_100": ("both", bart),
     "t5gemma": ("both", seq_parts),
-    "vit": ("picture", lambda d: dict(VISION)),
-    "deit": ("picture", lambda d: dict(VISION)),
     "dinov2": ("picture", lambda d: VISION | dict(mlp_ratio=2, use_swiglu_ffn=d(True, False))),
     "dinov2_with_registers": ("picture", lambda d: VISION | dict(mlp_ratio=2, num_register_tokens=d(1, 4))),
-    "clip_vision_model": ("picture", lambda d: dict(VISION)),
-    "siglip_vision_model": ("picture", lambda d: dict(VISION)),
     "clip_text_model": ("plain", lambda d: bert(d, eos_token_id=60, hidden_act="quick_gelu", bos_token_id=0)),
     "siglip_text_model": ("plain", lambda d: bert(d, hidden_act="gelu_pytorch_tanh")),
+    **{name: ("both", bart) for name in ("bart", "mbart", "pegasus", "marian", "m2m_100")},
+    **{name: ("both", t5) for name in ("t5", "mt5")},
+    **{name: ("picture", lambda d: dict(VISION)) for name in ("vit", "deit", "clip_vision_model", "siglip_vision_model")},
+    **{name: ("causal", lambda d: llama(d, window=True)) for name in ("cohere2", "olmo3", "exaone4")},
+    **{name: ("causal", lambda d: llama(d, rope=False, head_dim=8, pad_token_id=0)) for name in ("glm", "glm4")},
+    **{name: ("causal", lambda d: llama(d)) for name in ("apertus", "olmo2")},
+    **{name: ("container", lambda d: container(d, llama(d), [1, 1, 2])) for name in ("qwen2_vl", "qwen2_5_vl")},
 }
 
 # Families that are held through another one, or cannot be held here.
-ELSEWHERE = {
-    "qwen2_vl_text": "the part of qwen2_vl", "qwen2_5_vl_text": "the part of qwen2_5_vl", "qwen3_vl_text": "the part of qwen3_vl",
-    "qwen3_vl_moe_text": "the part of qwen3_vl_moe", "glm4v_text": "the part of glm4v",
-    "qwen3_5": "its part is qwen3_5_text", "qwen3_5_moe": "its part is qwen3_5_moe_text",
+ELSEWHERE = {f"{name}_text": f"the part of {name}" for name in ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "glm4v")} | {
+    "qwen3_5": "its part is qwen3_5_text", "qwen3_5_moe": "its part is qwen3_5_moe_text", "internlm2": "its code is not part of transformers",
     "clip": "its parts are clip_vision_model and clip_text_model", "siglip": "its parts are siglip_vision_model and siglip_text_model",
-    "internlm2": "its code is not part of transformers",
 }

@@ -25,7 +25,6 @@ CLASSES = {
 }
 single = torch.float32
 
-
 @contextlib.contextmanager
 def in_double():
     """The library's own float32 within (softmax, norms, rotations) is float64."""
@@ -40,10 +39,8 @@ def in_double():
         torch.Tensor.float = to_float
         torch.set_default_dtype(single)
 
-
 def class_of(family, kind):
     return transformers.SiglipTextModel if family == "siglip_text_model" else CLASSES[kind]
-
 
 def make(family, kind, options, seed, folder):
     """A checkpoint whose weights are large enough that every rule shows."""
@@ -60,7 +57,6 @@ def make(family, kind, options, seed, folder):
             else:
                 weight.normal_(0, 0.2)
     model.save_pretrained(folder)
-
 
 def wanted(family, kind, folder, ids, decoder_ids, pixels):
     """Tensors by attn-cli's names, and the tokens of a greedy continuation."""
@@ -104,7 +100,6 @@ def wanted(family, kind, folder, ids, decoder_ids, pixels):
                 now = torch.cat([now, torch.tensor([[said[-1]]])], 1)
         return {name: tensor.numpy() for name, tensor in tensors.items()}, said
 
-
 def hold(family, draw, rng, folder, options):
     kind, draw_options = NAMES[family]
     options |= draw_options(lambda *values: rng.choice(values))
@@ -131,9 +126,7 @@ def hold(family, draw, rng, folder, options):
             return f"generates {own}, not {said}"
     return wrong
 
-
 def in_program():
     return {"families": program.listed("Families of models")}
-
 
 transformers.utils.logging.disable_progress_bar()

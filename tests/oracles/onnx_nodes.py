@@ -1,34 +1,27 @@
 """ONNX's node tests of attentions, as documents: what the package's own reference implementation gives for them has to come out.
 
-Draws are the tests themselves, all of them whatever --draws is; Attention's are followed by drawn nodes, which onnx's evaluator computes.
+Draws are the tests themselves, all of them whatever --draws and --seed are.
 """
 import importlib
 
 import numpy as np
 import onnx
 from onnx.backend.test.case import node as tests
-from onnx.reference import ReferenceEvaluator
 
 from program import difference, nested, run
 
-FILES = {"Attention": "attention", "FlexAttention": "flexattention", "LinearAttention": "linear_attention", "RotaryEmbedding": "rotaryembedding",
-         "CausalConvWithState": "causal_conv_with_state", "TensorScatter": "tensorscatter"}
-NAMES, ELSEWHERE = FILES, {}
+FILES = {"Attention": "attention", "FlexAttention": "flexattention", "LinearAttention": "linear_attention", "RotaryEmbedding": "rotaryembedding"}
+NAMES = FILES
 TOLERANCES = {"float64": 1e-12, "float32": 1e-5, "float16": 3 * 2 ** -11, "bfloat16": 3 * 2 ** -8}
 for module in FILES.values():
     importlib.import_module("onnx.backend.test.case.node." + module)
 
-
-class NotExpressed(Exception):
-    """A document cannot say it."""
-
+class NotExpressed(Exception): """A document cannot say it."""
 
 def attention(at, x, wanted):
     document = {"attention": "scaled_dot_product", "query": nested(x["Q"]), "key": nested(x["K"]), "value": nested(x["V"])}
-    names = {"q_num_heads": "heads", "kv_num_heads": "kv_heads", "scale": "scale", "softcap": "softcap"}
+    names = {"scale": "scale", "softcap": "softcap"} | ({"q_num_heads": "heads", "kv_num_heads": "kv_heads"} if x["Q"].ndim == 3 else {})
     document |= {names[name]: value for name, value in at.items() if name in names and value}
-    if x["Q"].ndim == 4:
-        document.pop("heads", None), document.pop("kv_heads", None)
     mask = {"causal": True} if at.get("is_causal") else {}
     window = {side: at.get(side + "_window_size", -1) for side in ("left", "right")}
     if max(window.values()) >= 0:
@@ -51,7 +44,6 @@ def attention(at, x, wanted):
     names = {"Y": "output", "qk_matmul_output": modes[at.get("qk_matmul_output_mode", 0)]}
     return document, {names[name]: value for name, value in wanted.items() if name in names}
 
-
 def expression(graph, start):
     """A graph of a score or a weight, as an expression."""
     values = {graph.input[0].name: start} | {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
@@ -65,14 +57,10 @@ def expression(graph, start):
 
     for node in graph.node:
         x, kind = [values[name] for name in node.input], node.op_type
-        if kind == "Constant":
-            value = onnx.numpy_helper.to_array(node.attribute[0].t)
-        elif kind == "Shape":
-            value = ["B", "H", "Lq", "Lk"]
-        elif kind == "Gather":
-            value = x[0][int(np.asarray(x[1]).reshape(()))]
-        elif kind == "Range":
-            value = {"Lq": "i", "Lk": "j"}[x[1]]
+        if kind in ("Constant", "Shape"):
+            value = ["B", "H", "Lq", "Lk"] if kind == "Shape" else onnx.numpy_helper.to_array(node.attribute[0].t)
+        elif kind in ("Gather", "Range"):
+            value = x[0][int(np.asarray(x[1]).reshape(()))] if kind == "Gather" else {"Lq": "i", "Lk": "j"}[x[1]]
         elif kind in ("Reshape", "Unsqueeze", "Cast", "Identity"):
             value = x[0]
         elif kind in signs:
@@ -86,7 +74,6 @@ def expression(graph, start):
         values[node.output[0]] = value
     return text(values[graph.output[0].name])
 
-
 def flex_attention(at, x, wanted):
     document = {"attention": "scaled_dot_product", "query": nested(x["Q"]), "key": nested(x["K"]), "value": nested(x["V"])}
     document |= {"scale": at["scale"]} if "scale" in at else {}
@@ -94,7 +81,6 @@ def flex_attention(at, x, wanted):
         if name in at:
             document[key] = expression(at[name], start)
     return document, {"output": wanted["Y"]}
-
 
 def linear_attention(at, x, wanted):
     """The weight of a key is its product with the query, decayed from its step to the query's."""
@@ -115,15 +101,13 @@ def linear_attention(at, x, wanted):
             q, k = q * np.exp(each), k * np.exp(-total)
     return document | {"query": nested(q), "key": nested(k), "value": nested(x["value"])}, {"output": wanted["output"]}
 
-
 def rotary_embedding(at, x, wanted):
     """Keys are the unit vectors, at a place that does not turn them, so that scores are the turned queries."""
     q, y = x["input"], wanted["output"]
     heads = q.shape[1] if q.ndim == 4 else at["num_heads"]
     width = q.shape[-1] if q.ndim == 4 else q.shape[-1] // heads
-    tables = {"cos": np.ones, "sin": np.zeros}
     rotary = {}
-    for name, still in tables.items():
+    for name, still in (("cos", np.ones), ("sin", np.zeros)):
         table = x[name + "_cache"]
         rotary[name] = nested(np.concatenate([table, still(table.shape[:-2] + (1, table.shape[-1]))], -2))
     rotary |= {"key_positions": [x["cos_cache"].shape[-2]] * width, "interleaved": bool(at.get("interleaved"))}
@@ -134,88 +118,22 @@ def rotary_embedding(at, x, wanted):
         y = y.reshape(*y.shape[:2], heads, width).transpose(0, 2, 1, 3)
     return document, {"scores": y}
 
-
-def causal_convolution(at, x, wanted):
-    """A weight for each distance, and a head for each channel."""
-    if at.get("activation", b"none") not in (b"none", b"") or "bias" in x:
-        raise NotExpressed("a bias" if "bias" in x else "activation " + at["activation"].decode())
-    (batch, channels, length), size = x["input"].shape, x["weight"].shape[-1]
-    none = np.zeros((batch, channels, length, 1))
-    document = {"attention": "dot_product", "query": nested(none), "key": nested(none), "value": nested(x["input"][..., None]), "tables": {"w": nested(x["weight"][:, 0])},
-                "mask": {"causal": True, "window": {"left": size - 1}}, "weight": f"w[h, {size - 1} + j - i - offset]"}
-    if "past_state" in x:
-        document |= {"past_key": nested(none[:, :, :size - 1]) if size - 1 <= length else nested(np.zeros((batch, channels, size - 1, 1))), "past_value": nested(x["past_state"][..., None])}
-    return document, {"output": wanted["output"][..., None]}
-
-
-def scattered(at, x, wanted):
-    raise NotExpressed("it writes into a cache, and is no attention")
-
-
-DOCUMENTS = dict(zip(FILES, (attention, flex_attention, linear_attention, rotary_embedding, causal_convolution, scattered)))
-
-
-def drawn_attention(rng, numbers):
-    """A node of Attention with attributes, masks and caches that go together, and what onnx computes."""
-    batch, groups, queries, keys, width = rng.randint(1, 3), rng.randint(1, 3), rng.randint(1, 5), rng.randint(1, 7), rng.choice([2, 4, 8])
-    heads, at, normal = groups * rng.randint(1, 3), {}, lambda *shape: numbers.standard_normal(shape).astype(np.float32)
-    cache = rng.choice(["", "", "past", "nonpad"])
-    past = rng.randint(1, 4) if cache == "past" else 0
-    x = {"Q": normal(batch, heads, queries, width), "K": normal(batch, groups, keys, width), "V": normal(batch, groups, keys, 2 * width)}
-    if rng.random() < 0.4:
-        x = {name: tensor.transpose(0, 2, 1, 3).reshape(batch, tensor.shape[2], -1) for name, tensor in x.items()}
-        at |= {"q_num_heads": heads, "kv_num_heads": groups}
-    if rng.random() < 0.6:
-        shape = rng.choice([(1, 1), (1, heads), (batch, 1), (batch, heads), (heads,), ()]) + (queries, keys + past)
-        x["attn_mask"] = numbers.random(shape) < 0.7 if rng.random() < 0.5 else normal(*shape)
-    if past:
-        x |= {"past_key": normal(batch, groups, past, width), "past_value": normal(batch, groups, past, 2 * width)}
-    if cache == "nonpad":
-        x["nonpad_kv_seqlen"] = numbers.integers(1, keys + 1, batch).astype(np.int64)
-    for name, values in {"is_causal": [1], "left_window_size": range(5), "right_window_size": range(4), "softcap": [2.0], "scale": [0.25, 1.0]}.items():
-        if rng.random() < 0.35:
-            at[name] = rng.choice(values)
-    at["qk_matmul_output_mode"] = rng.randint(1 if "softcap" in at else 0, 3)  # onnx caps mode 0, too, which its text does not say
-    names = ["Q", "K", "V", "attn_mask", "past_key", "past_value", "nonpad_kv_seqlen"]
-    names = [name if name in x else "" for name in names]
-    while not names[-1]:
-        names.pop()
-    outputs = ["Y", "present_key", "present_value", "qk_matmul_output"]
-    node = onnx.helper.make_node("Attention", names, outputs, **at)
-    inputs = [onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(own.dtype), own.shape) for name, own in x.items()]
-    graph = onnx.helper.make_graph([node], "drawn", inputs, [onnx.helper.make_tensor_value_info(name, 1, None) for name in ("Y", "qk_matmul_output")])
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 25)])
-    return at, x, dict(zip(("Y", "qk_matmul_output"), ReferenceEvaluator(model).run(None, x)))
-
-
-def node_tests(kind):
-    return [test for test in tests._NodeTestCases if len(test.model.graph.node) == 1 and test.model.graph.node[0].op_type == kind]
-
+DOCUMENTS = dict(zip(FILES, (attention, flex_attention, linear_attention, rotary_embedding)))
 
 def hold(kind, draw, rng, folder, options):
-    own, number = node_tests(kind), draw % 100_000
-    if number < len(own):
-        node = own[number].model.graph.node[0]
-        array = lambda value: value if isinstance(value, np.ndarray) else onnx.numpy_helper.to_array(value)
-        at = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
-        inputs, outputs = own[number].data_sets[0]
-        x = dict(zip([name for name in node.input if name], map(array, inputs)))
-        wanted = dict(zip([name for name in node.output if name], map(array, outputs)))
-        options["test"] = own[number].name
-    elif kind == "Attention":
-        at, x, wanted = drawn_attention(rng, np.random.default_rng(draw))
-        options |= at
-    else:
+    own = [test for test in tests._NodeTestCases if len(test.model.graph.node) == 1 and test.model.graph.node[0].op_type == kind]
+    if draw % 100_000 >= len(own):
         raise StopIteration
+    test = own[draw % 100_000]
+    node, (inputs, outputs), options["test"] = test.model.graph.node[0], test.data_sets[0], test.name
+    array = lambda value: value if isinstance(value, np.ndarray) else onnx.numpy_helper.to_array(value)
+    x = dict(zip([name for name in node.input if name], map(array, inputs)))
+    wanted = dict(zip([name for name in node.output if name], map(array, outputs)))
     try:
-        document, wanted = DOCUMENTS[kind](at, x, wanted)
+        document, wanted = DOCUMENTS[kind]({of.name: onnx.helper.get_attribute_value(of) for of in node.attribute}, x, wanted)
     except NotExpressed as reason:
         return f"left out: {reason}"
     dtype = str(next(iter(x.values())).dtype)
     if dtype != "float32":
         document["dtype"] = dtype
     return difference(run(folder, document, "--stages")[0], wanted, TOLERANCES[dtype])
-
-
-def in_program():
-    return {}

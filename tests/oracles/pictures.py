@@ -16,10 +16,9 @@ PROCESSORS = {
     "ViT": ("vit", False, False, False), "DeiT": ("deit", False, True, False), "Bit": ("dinov2", True, True, True),
     "CLIP": ("clip_vision_model", True, True, True), "Siglip": ("siglip_vision_model", False, False, True),
 }
-NAMES, ELSEWHERE = PROCESSORS, {}
+NAMES = PROCESSORS
 MODES = ("RGB", "RGB", "RGBA", "L", "LA", "P", "P transparent", "1", "I;16", "JPEG", "JPEG grey")
 SIDE = 32
-
 
 def draw_picture(mode, rng, folder):
     """A smooth picture with noise, some of it transparent where the mode can be."""
@@ -40,7 +39,6 @@ def draw_picture(mode, rng, folder):
         more = {"transparency": 3} if "transparent" in mode else {}
     picture.save(name, **more)
     return name
-
 
 def hold(name, draw, rng, folder, options):
     family, shortest, crops, converts = PROCESSORS[name]
@@ -72,7 +70,6 @@ def hold(name, draw, rng, folder, options):
     if mode.startswith("JPEG"):
         return program.difference(got, {"image": plain}, 1.001 / 255)
     return program.difference(got, {"image": plain}, 1e-7) or program.difference(got, {"layers.0.self.weights": maps}, 1e-5)
-
 
 def in_program():
     with open(program.SOURCES + "/models/image_processor.cpp") as file:

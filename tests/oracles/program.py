@@ -6,10 +6,7 @@ import numpy as np
 path = ""  # of attn-cli
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src")
 
-
-class Refused(Exception):
-    """attn-cli computes nothing, and says why."""
-
+class Refused(Exception): """attn-cli computes nothing, and says why."""
 
 def nested(array):
     """An array as JSON."""
@@ -20,14 +17,12 @@ def nested(array):
         return [nested(part) for part in array]
     return "nan" if np.isnan(array) else "inf" if array > 0 else "-inf"
 
-
 def call(*arguments, folder=None):
     """What attn-cli prints."""
     done = subprocess.run([path, *arguments], cwd=folder, capture_output=True)
     if done.returncode:
         raise Refused(" ".join(done.stderr.decode(errors="replace").split())[:400])
     return done.stdout.decode()
-
 
 def run(folder, document, *flags):
     """The tensors and result.json of a document."""
@@ -38,7 +33,6 @@ def run(folder, document, *flags):
         result = json.load(file)
     with np.load(folder + "/out/tensors.npz") as tensors:
         return dict(tensors), result
-
 
 def difference(got, wanted, tolerance):
     """What is wrong of tensors by name, in words: nothing, if each is within `tolerance` times its largest number."""
@@ -55,7 +49,6 @@ def difference(got, wanted, tolerance):
         if not seen <= tolerance:
             return f"{name} differs by {seen:.1e}"
     return ""
-
 
 def listed(title):
     """First words of the lines, or all words, that `attn-cli list` has under a title."""

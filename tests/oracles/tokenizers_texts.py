@@ -51,12 +51,10 @@ FRAGMENTS = ("the people of the States", "I'm sure they'll DON'T", "İstanbul St
              "\x85", "[MASK]", "<|end|>", "[CLS]", "▁", "Ġ", "##ing", "</w>", "ǅ ŉ ẞ", "𝔘𝔫𝔦 𐐀", "Z͑ͫ̓", "<0x41>", "peace peace", "aaaaaaaa", "Éé ÀÀ")
 LETTERS = "abcdefgh zyxABC 01.,'-éß中"
 
-
 def text_of(rng):
     """Some fragments and single letters, in any order."""
     parts = [rng.choice(FRAGMENTS) if rng.random() < 0.6 else "".join(rng.choices(LETTERS, k=rng.randrange(6))) for _ in range(rng.randrange(1, 7))]
     return rng.choice(["", " "]).join(parts)
-
 
 def tokenizer_of(stage, name, rng):
     d = lambda *values: rng.choice(values)
@@ -89,7 +87,6 @@ def tokenizer_of(stage, name, rng):
                     for word in rng.sample(["peace", "<x>", "[MASK]", "中文", " new", "É"], d(0, 1, 3))])
     return own
 
-
 def hold(name, draw, rng, folder, options):
     own = tokenizer_of(*name.split(), rng)
     own.save(folder + "/tokenizer.json")
@@ -110,7 +107,6 @@ def hold(name, draw, rng, folder, options):
                 return f"{text!r} has {token} at {token['begin']}–{token['end']}, not {begin}–{end}"
     return ""
 
-
 def in_program():
     """Types of stages by their tables."""
     files = {"normalizer": "normalizers", "pre_tokenizer": "splitters", "model": "tokenizer_json", "post_processor": "stages"}
@@ -118,5 +114,5 @@ def in_program():
     for stage, name in files.items():
         with open(f"{program.SOURCES}/tokens/{name}.cpp") as file:
             source = file.read().split("BPEDecoder")[0]  # decoders make no tokens
-        named[f"types of a {stage}"] = [f"{stage} {own}" for own in re.findall(r'(?:\{|plain\()"([A-Z]\w+)",\s*(?:Names|metaspace|std::nullopt|\w+[,)])', source)]
+        named[f"types of a {stage}"] = [f"{stage} {own}" for own in re.findall(r'(?:\{|plain\()"([A-Z]\w+)",\s*(?:\w+[,){]|std::nullopt|\[)', source)]
     return named
