@@ -10,12 +10,10 @@ WIDTH, ROWS = 512, 4
 # Types of numbers as they are, by their NumPy types.
 PLAIN = {"F32": np.float32, "F16": np.float16, "F64": np.float64, "I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64}
 NAMES = (*PLAIN, "BF16", *(kind.name for kind in gguf.quants._type_traits if kind.name != "BF16"))
-
 def stored():
     with open(program.SOURCES + "/io/gguf.cpp") as file:
         numbers = re.findall(r"\{(\d+), (?:ElementType|BlockType)::", file.read())
     return [gguf.GGMLQuantizationType(int(number)).name for number in numbers]
-
 def hold(name, draw, rng, folder, options):
     kind, numbers = gguf.GGMLQuantizationType[name], np.random.default_rng(draw)
     block, size = gguf.GGML_QUANT_SIZES[kind]
@@ -41,6 +39,5 @@ def hold(name, draw, rng, folder, options):
         raise
     same = (got.view(f"u{got.itemsize}") == wanted.view(f"u{got.itemsize}")) | (np.isnan(got) & np.isnan(wanted))
     return "" if same.all() else f"{(~same).sum()} of {same.size} numbers differ: {got[~same][0]} is {wanted[~same][0]} there"
-
 def in_program():
     return {"types of GGUF": stored()}

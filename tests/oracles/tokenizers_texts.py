@@ -45,17 +45,14 @@ PROCESSORS = {
 STAGES = {"normalizer": NORMALIZERS, "pre_tokenizer": PRE_TOKENIZERS, "model": MODELS, "post_processor": PROCESSORS}
 NAMES = [f"{stage} {name}" for stage, own in STAGES.items() for name in own]
 ELSEWHERE = {"normalizer Precompiled": "its table is SentencePiece's", "normalizer Sequence": "drawn of the others", "pre_tokenizer Sequence": "drawn of the others"}
-
 FRAGMENTS = ("the people of the States", "I'm sure they'll DON'T", "İstanbul Straße ΣΊΣΥΦΟΣ", "naïve café", "e\u0301 a\u0323\u0308 n\u0303", "Å Å ﬁ ½ ①", "中文分词。你好，世界！", "日本語ﾃｷｽﾄ", "한국어 한", "नमस्ते", "สวัสดี", "שָׁלוֹם",
              "مرحبا", "👩‍👩‍👧 🏳️‍🌈 👍🏽", "  ", "\t", "\n\n", "\r\n", "\u00a0", "\u200b", "\u2009\u3000", "\u00ad", "\ufeff", "1234567 3.14", "x=y+1;", "``quoted''", "https://a.b/c?d=e", "...", "—–-", "$5 €6", "a_b __init__", "\x07",
              "\x85", "[MASK]", "<|end|>", "[CLS]", "▁", "Ġ", "##ing", "</w>", "ǅ ŉ ẞ", "𝔘𝔫𝔦 𐐀", "Z͑ͫ̓", "<0x41>", "peace peace", "aaaaaaaa", "Éé ÀÀ")
 LETTERS = "abcdefgh zyxABC 01.,'-éß中"
-
 def text_of(rng):
     """Some fragments and single letters, in any order."""
     parts = [rng.choice(FRAGMENTS) if rng.random() < 0.6 else "".join(rng.choices(LETTERS, k=rng.randrange(6))) for _ in range(rng.randrange(1, 7))]
     return rng.choice(["", " "]).join(parts)
-
 def tokenizer_of(stage, name, rng):
     d = lambda *values: rng.choice(values)
     chosen = {kind: name if kind == stage else rng.choice(list(own)) for kind, own in STAGES.items()}
@@ -86,7 +83,6 @@ def tokenizer_of(stage, name, rng):
     own.add_tokens([AddedToken(word, lstrip=d(True, False), rstrip=d(True, False), single_word=d(True, False), normalized=d(True, False), special=d(True, False))
                     for word in rng.sample(["peace", "<x>", "[MASK]", "中文", " new", "É"], d(0, 1, 3))])
     return own
-
 def hold(name, draw, rng, folder, options):
     own = tokenizer_of(*name.split(), rng)
     own.save(folder + "/tokenizer.json")
@@ -106,7 +102,6 @@ def hold(name, draw, rng, folder, options):
                 options |= settings
                 return f"{text!r} has {token} at {token['begin']}–{token['end']}, not {begin}–{end}"
     return ""
-
 def in_program():
     """Types of stages by their tables."""
     files = {"normalizer": "normalizers", "pre_tokenizer": "splitters", "model": "tokenizer_json", "post_processor": "stages"}
