@@ -368,12 +368,11 @@ std::vector<Kind> read_kinds(const JsonValue& root) {
           !nearest_name(member.key, names).empty())
         instead = member.key;
     }
-    throw input_error(
-        translated("the document does not say which attention to compute"), at,
-        root.find("weights")
-            ? translated("weights that exist already are drawn: attn-cli plot heatmap "
-                         "FILE --out map.png")
-        : instead.empty() ? translated("add \"attention\", such as \"scaled_dot_product\"")
+    throw input_error(translated("the document does not say which attention to compute"), at,
+                      root.find("weights")
+                          ? translated("weights that exist already are drawn by plot, not computed")
+                      : instead.empty()
+                          ? translated("add \"attention\", such as \"scaled_dot_product\"")
                           : translated("write \"attention\" in place of \"{1}\"", instead));
   }
   if (!value->is(JsonValue::Type::array)) return {read_kind(*value, at)};

@@ -364,6 +364,8 @@ TEST_CASE("documents name no flag that there is not") {
                                      "--table",
                                      "--type",
                                      "--whole",
+                                     "--draws",
+                                     "--make",    // of the oracles
                                      "--chat",    // refused
                                      "--from",    // uvx's
                                      "--layer"};  // another spelling of --layers
@@ -454,6 +456,7 @@ TEST_CASE("a document of more than 1500 words has a reason to be long") {
       {"kinds.md", "each kind with its formula, a document and a picture"},
       {"models.md", "every way to name a checkpoint, and what each family needs"},
       {"inside/numerics.md", "the bound of each computation, with the test that holds it"},
+      {"inside/CONTRIBUTING.md", "every check and every test room, one by one"},
       {"inside/performance.md", "a table per instruction set beside other programs"},
       {"pytorch.md", "scripts and their documents"},
       {"inside/techniques.md",
