@@ -2,7 +2,7 @@
 
 namespace attn {
 
-constinit const LateLibrary drawing{ATTN_DRAWING_LIBRARY, "Pango"};
+constinit const LateLibrary pango_library{ATTN_DRAWING_LIBRARY, "Pango"};
 
 constinit const LateLibrary sixel{"libsixel.so.1", "libsixel"};
 

@@ -18,12 +18,12 @@
 namespace attn {
 
 /// Library of drawing that needs all others: what it is linked with is found through it.
-extern const LateLibrary drawing;
+extern const LateLibrary pango_library;
 
 // Functions of the libraries of drawing, found in this namespace before the libraries' own, which
 // the program is not linked with: one that is missing here does not link.
 #define ATTN_DRAWING(function) \
-  inline constinit const LateFunction<decltype(::function)> function(drawing, #function)
+  inline constinit const LateFunction<decltype(::function)> function(pango_library, #function)
 
 // GLib and GObject.
 ATTN_DRAWING(g_ascii_strcasecmp);
