@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <numeric>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "heads/head_maps.hpp"
+#include "maps/part_of_map.hpp"
 #include "plot/colour/colour.hpp"
 #include "result/result_reader.hpp"
 #include "result/tensor_names.hpp"
