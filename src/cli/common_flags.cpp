@@ -194,6 +194,10 @@ void check_without_input(const DocumentOptions& options, bool reads, const std::
     throw Error(ErrorKind::usage, translated("--text is given without --model"), command,
                 translated("name the checkpoint folder that reads it with --model"));
   }
+  if (!options.token_ids.empty()) {
+    throw Error(ErrorKind::usage, translated("{1} is given without {2}", "--ids", "--model"),
+                command, translated("name the checkpoint folder that reads it with --model"));
+  }
   throw Error(
       ErrorKind::usage, translated("no input document given"), command,
       translated("name a document, or - for standard input; attn-cli example KIND prints one"));

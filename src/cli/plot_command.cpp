@@ -113,7 +113,8 @@ int draw(const GivenToPlot& given) {
                   "--format", translated("leave it out: the extension of --out says the format"));
     }
   }
-  const Picture picture = attn::draw(request);
+  Picture picture = attn::draw(request);
+  for (std::string& warning : picture.warnings) warning = with_flags(warning);
   if (to_standard_output) {
     print_result(picture.bytes);
   } else {

@@ -74,7 +74,7 @@ std::string known_formats() {
 struct Signature {
   std::string_view start, what;
 };
-constexpr std::array<Signature, 7> other_formats = {{
+constexpr std::array<Signature, 10> other_formats = {{
     {"\x1F\x8B", to_translate("a gzip file: unpack it first")},
     {"\x89HDF", to_translate("an HDF5 file")},
     {"\x89PNG", to_translate("a PNG picture")},
@@ -82,6 +82,9 @@ constexpr std::array<Signature, 7> other_formats = {{
     {"\xFF\xFE", to_translate("a text in UTF-16: save it as UTF-8")},
     {"\xFE\xFF", to_translate("a text in UTF-16: save it as UTF-8")},
     {"MATLAB", to_translate("a MATLAB file")},
+    {"version https://git-lfs", to_translate("a pointer of Git LFS: run git lfs pull")},
+    {"<!DOCTYPE", to_translate("a web page: the download failed")},
+    {"<html", to_translate("a web page: the download failed")},
 }};
 
 // Guess at the format of bytes in no known format, for the help of an error.

@@ -142,7 +142,9 @@ TEST_CASE("elements that are no real numbers are refused by name") {
         "  where: byte 20\n"
         "  help:  save each array in it alone, with numpy.savez(\"maps.npz\", a=…, b=…)");
   CHECK(error_in(read_text(files + "refused_string.npy")) ==
-        "the array holds strings (dtype \"<U3\"), which cannot be elements of a tensor" + help);
+        "the array holds strings (dtype \"<U3\"), which cannot be elements of a tensor\n"
+        "  where: byte 20\n"
+        "  help:  texts may be labels: save them one per line, for MapRequest::labels");
   CHECK(error_in(read_text(files + "refused_date.npy")) ==
         "the array holds dates and times (dtype \"<M8[D]\"), which cannot be elements of a tensor" +
             help);

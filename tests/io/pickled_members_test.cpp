@@ -95,8 +95,9 @@ TEST_CASE("a file of attentions that were not computed says how they are") {
       "the file holds no tensor that can be read: \"attentions\": 2 times None: a model gives its "
       "attentions if it is loaded with attn_implementation=\"eager\"\n  where: " +
           pickles +
-          "without_attentions.pt\n  help:  save maps as arrays of numbers, those of an object with "
-          "torch.save(vars(object), file)");
+          "without_attentions.pt\n  help:  save maps as arrays of numbers of a usual type, such as "
+          "tensor.float() has, and "
+          "those of an object with torch.save(vars(object), file)");
 }
 
 TEST_CASE("sparse tensors are read with their zeros, and values at one place are added") {

@@ -100,7 +100,8 @@ Interval range_asked_for(const ColorRange& asked, const ColorNorm& norm) {
   }
   if (norm.kind == ColorNorm::Kind::log && asked.low <= 0) {
     throw Error(ErrorKind::usage,
-                translated("the colour range of a logarithmic scale does not begin above 0"), "",
+                translated("the colour range of a logarithmic scale does not begin above 0"),
+                "ColorOptions::range",
                 translated("give a smallest value such as 0.001, or another norm"));
   }
   if (asked.low < -largest_value || asked.high > largest_value) {
