@@ -154,7 +154,9 @@ TEST_CASE("elements that are no real numbers are refused by name") {
   CHECK(header_error("{'descr': '|V8', 'fortran_order': False, 'shape': (1,)}") ==
         "the array holds structures (dtype \"|V8\"), which cannot be elements of a tensor" + help);
   CHECK(header_error("{'descr': '|S8', 'fortran_order': False, 'shape': (1,)}") ==
-        "the array holds strings (dtype \"|S8\"), which cannot be elements of a tensor" + help);
+        "the array holds strings (dtype \"|S8\"), which cannot be elements of a tensor\n"
+        "  where: byte 20\n"
+        "  help:  texts may be labels: save them one per line, for MapRequest::labels");
   CHECK(header_error("{'descr': '<m8[s]', 'fortran_order': False, 'shape': (1,)}") ==
         "the array holds dates and times (dtype \"<m8[s]\"), which cannot be elements of a tensor" +
             help);
