@@ -133,8 +133,8 @@ void check_options(const AttentionOptions& options, const Geometry& geometry);
 /// two n ≤ heads, then the first, third, fifth… slope of 2n heads.
 std::vector<double> alibi_slopes(std::size_t heads);
 
-/// What the request's ALiBi lacks to slope · j rounded to bfloat16 for each key j, as in Falcon: a
-/// bias [1,H,1,Lk] that shifts no row's weights otherwise. None where all of these are exact.
+/// Bias [1,H,1,Lk] from the request's ALiBi to slope · j rounded to bfloat16 for each key j, as in
+/// Falcon. Absent where rounding changes none of them.
 Tensor alibi_rounding(const AttentionRequest& request);
 
 /// The bucket of a distance r = key − query (Raffel et al. 2020, section 2.1): each of the nearest

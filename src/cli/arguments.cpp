@@ -213,7 +213,7 @@ bool goes_on(const Flag& flag, const std::string& word) {
   return among(word) || parse_number(word, number);
 }
 
-// What stands for the value: the words of which it is one, if they are few.
+// Text for a value in advice: its few words, "auto|on|off", else the name of the value, "FILE".
 std::string placeholder(const Flag& flag) {
   constexpr std::size_t few = 5;
   if (flag.words.empty() || flag.words.size() > few || flag.list) return flag.value;

@@ -66,15 +66,10 @@ void take_words(const std::vector<std::string>& words, ExplainOptions& options,
 // document are split into, chooses heads of maps too, as --head does.
 void add_maps(Flags& flags, ExplainOptions& options) {
   MapSelection& selection = options.maps.selection;
-  const Flag& head = add_shown(
-      flags, "--head",
-      translated("Head to explain, counted from 0; for maps also several, mean, max or all"),
-      {selection.heads, selection.chosen_heads, options.head});
-  Flag& heads = *std::ranges::find(flags, "--heads", &Flag::name);
-  heads.take = [split = heads.take, take = head.take](const std::string& text) {
-    take(text);
-    if (is_digits(text) && text.find_first_not_of('0') != std::string::npos) split(text);
-  };
+  add_shown(flags, "--head",
+            translated("Head to explain, counted from 0; for maps also several, mean, max or all"),
+            {selection.heads, selection.chosen_heads, options.head});
+  let_heads_choose(flags);
   Flags of_maps;
   add_map_source(of_maps, options.maps);
   for (Flag& flag : of_maps) {

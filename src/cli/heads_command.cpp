@@ -315,13 +315,7 @@ Command heads_command() {
   add_analyses(flags, options);
   add_map_source(flags, options.maps);
   add_selection(flags, {options.maps.selection, options.sample, given->head});
-  // Of existing maps --heads chooses heads, as --head does.
-  Flag& heads = *std::ranges::find(flags, "--heads", &Flag::name);
-  heads.take = [split = heads.take, take = std::ranges::find(flags, "--head", &Flag::name)->take](
-                   const std::string& text) {
-    take(text);
-    if (is_digits(text) && text.find_first_not_of('0') != std::string::npos) split(text);
-  };
+  let_heads_choose(flags);
   flags.text("--against", given->against, "INPUT",
              translated("Compare with the heads of another model, document or result"));
   add_corpus(flags, *given);

@@ -12,7 +12,7 @@
 namespace attn::cli {
 namespace {
 
-/// What the pages of a command show beside its flags.
+/// Examples and common flags of a command's help pages.
 struct Page {
   std::string_view command;
   std::array<std::string_view, 3> examples;  ///< empty ones at the end are left out

@@ -297,6 +297,17 @@ void add_selection(Flags& flags, const SelectionTargets& picture, bool all) {
   flags.toggle("--hide-mask", selection.hide_mask, translated("Show hidden cells as plain zeros"));
 }
 
+void let_heads_choose(Flags& flags) {
+  const auto named = [&](const char* name) -> Flag& {
+    return *std::ranges::find(flags, name, &Flag::name);
+  };
+  named("--heads").take = [split = named("--heads").take,
+                           choose = named("--head").take](const std::string& text) {
+    const bool number = is_digits(text) && text.find_first_not_of('0') != std::string::npos;
+    number ? split(text) : choose(text);
+  };
+}
+
 void name_kinds(Flags& flags) {
   for (const PictureOptionInfo& option : picture_options()) {
     const auto flag = std::ranges::find(flags, with_flags(std::string(option.field)), &Flag::name);
@@ -480,26 +491,6 @@ void add_map_source(Flags& flags, MapRequest& request) {
   flags.back().list = true;
   flags.add_hidden("--layer", flags.back());
   add_labels(flags, request);
-}
-
-void add_view(Flags& flags, ViewOptions& options) {
-  flags.begin_group(FlagGroup::pictures);
-  flags.add(
-      "--cells", "N",
-      translated("Limit of the cells of all maps together (default 48M); larger maps are reduced"),
-      [&](const std::string& text) {
-        options.cells = static_cast<std::size_t>(large_number("--cells", text));
-      });
-  flags.add("--vectors", "BYTES",
-            translated("Limit of the queries and keys that show each weight's arithmetic (default "
-                       "48M; 0 for none)"),
-            [&](const std::string& text) {
-              options.vectors =
-                  text == "0" ? 0 : static_cast<std::size_t>(large_number("--vectors", text));
-            });
-  add_colour_map(flags, options.cmap);
-  flags.add("--color-range", "LO,HI", translated("Lowest and highest weight of the colour scale"),
-            [&](const std::string& text) { options.color_range = given_range(text); });
 }
 
 }  // namespace attn::cli

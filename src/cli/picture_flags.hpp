@@ -40,6 +40,10 @@ struct PictureTargets {
 /// offer "all", for what shows several maps.
 void add_selection(Flags& flags, const SelectionTargets& targets, bool all = true);
 
+/// Lets --heads, the number of heads that tensors of a document are split into, choose heads of
+/// existing maps too: a number is either, which the library tells apart; another text is a choice.
+void let_heads_choose(Flags& flags);
+
 /// Has the help of the flags that only some kinds of pictures honour say which.
 void name_kinds(Flags& flags);
 
@@ -65,8 +69,5 @@ void add_map_source(Flags& flags, MapRequest& request);
 /// Adds a flag that chooses along an axis: numbers, ranges, "mean", "max" or, if `all`, "all".
 Flag& add_shown(Flags& flags, const std::string& name, const std::string& help,
                 const ShownTargets& targets, bool all = true);
-
-/// Adds the flags about the cells that a page keeps of its maps, and their colours.
-void add_view(Flags& flags, ViewOptions& options);
 
 }  // namespace attn::cli

@@ -81,7 +81,8 @@ bool is_folder(const std::filesystem::path& out) {
 
 int draw_into_folder(const GivenToPlot& given, const PlotRequest& request) {
   const std::filesystem::path out = *given.out;
-  const std::vector<Picture> frames = draw_frames(request);
+  std::vector<Picture> frames = draw_frames(request);
+  for (std::string& warning : frames[0].warnings) warning = with_flags(warning);
   const auto files =
       write_frames(frames, request.format, out.has_filename() ? out : out.parent_path());
   if (given.common.quiet) return 0;

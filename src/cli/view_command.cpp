@@ -97,6 +97,27 @@ int make_page(const GivenToView& given) {
   return 0;
 }
 
+// Adds the flags about the cells that a page keeps of its maps, and their colours.
+void add_view(Flags& flags, ViewOptions& options) {
+  flags.begin_group(FlagGroup::pictures);
+  flags.add(
+      "--cells", "N",
+      translated("Limit of the cells of all maps together (default 48M); larger maps are reduced"),
+      [&](const std::string& text) {
+        options.cells = static_cast<std::size_t>(large_number("--cells", text));
+      });
+  flags.add("--vectors", "BYTES",
+            translated("Limit of the queries and keys that show each weight's arithmetic (default "
+                       "48M; 0 for none)"),
+            [&](const std::string& text) {
+              options.vectors =
+                  text == "0" ? 0 : static_cast<std::size_t>(large_number("--vectors", text));
+            });
+  add_colour_map(flags, options.cmap);
+  flags.add("--color-range", "LO,HI", translated("Lowest and highest weight of the colour scale"),
+            [&](const std::string& text) { options.color_range = given_range(text); });
+}
+
 }  // namespace
 
 Command view_command() {

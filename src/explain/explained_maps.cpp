@@ -10,6 +10,7 @@
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "maps/filed_maps.hpp"
+#include "maps/opened_input.hpp"
 #include "maps/selected_map.hpp"
 #include "plot/text/token_labels.hpp"
 #include "support/printable.hpp"
@@ -199,11 +200,14 @@ std::string left_out_text(const std::vector<std::string>& tensors) {
 }  // namespace
 
 ExplainOutcome explained_maps(const ExplainOptions& options, const MapFiles& files) {
-  const MapRequest request = request_of(options);
+  MapRequest request = request_of(options);
+  const bool named = request.selection.chosen_heads || options.head > 0;
+  const std::size_t head = named ? options.head : options.document.heads.value_or(0);
+  request.selection = selection_of_maps(request.selection, options.document);
   FiledMaps stack(files, request);
   const bool chosen = chooses_layers(request);
   const std::vector<AttentionMap> layers = chosen ? stack.chosen() : std::vector{stack.one()};
-  const MapChoice choice{options.sample, options.head, request.selection};
+  const MapChoice choice{options.sample, head, request.selection};
   ExplainOutcome outcome;
   const bool list = options.every_query || layers.size() > 1 ||
                     request.selection.heads == MapSelection::Shown::all;

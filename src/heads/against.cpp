@@ -67,11 +67,13 @@ std::vector<AttentionMap> maps_of(const HeadsOptions& options, const OpenedInput
     warnings.insert(warnings.end(), computed.begin(), computed.end());
     return maps;
   }
+  MapRequest request = options.maps;
+  request.selection = selection_of_maps(request.selection, options.document);
   std::vector<FiledMaps> stacks =
-      all_stacks(std::get<MapFiles>(input), options.maps, MapContents::weights);
+      all_stacks(std::get<MapFiles>(input), request, MapContents::weights);
   each_of(stacks, [&](AttentionMap map) {
     check_is_map(map);
-    map = chosen_part(std::move(map), options.maps.selection);
+    map = chosen_part(std::move(map), request.selection);
     if (map.layer && !map.name.layer()) map.name = AttentionName("", *map.layer, "");
     keep(with_tokens(std::move(map), options.counting));
   });

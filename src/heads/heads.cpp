@@ -120,13 +120,15 @@ class Reading {
 
   void read_files(const MapFiles& files) {
     refuse_what_takes_a_model();
-    std::vector<FiledMaps> stacks = all_stacks(files, options_.maps, MapContents::weights);
+    MapRequest maps = options_.maps;
+    maps.selection = selection_of_maps(maps.selection, options_.document);
+    std::vector<FiledMaps> stacks = all_stacks(files, maps, MapContents::weights);
     of_files_ = true;
     bool first = true;
     each_of(stacks, [&](AttentionMap map) {
       check_is_map(map);
-      if (std::exchange(first, false)) warn(doubts_of(map, options_.maps, false));
-      map = chosen_part(std::move(map), options_.maps.selection);
+      if (std::exchange(first, false)) warn(doubts_of(map, maps, false));
+      map = chosen_part(std::move(map), maps.selection);
       // Layers of one tensor, or of tensors of one name in several files.
       if (map.layer && !map.name.layer() && !pattern_of(map.tensor)) {
         map.name = AttentionName("", *map.layer, "");

@@ -39,9 +39,20 @@ constexpr auto names = std::to_array<std::pair<std::string_view, Axis>>({
     {"from", key},
 });
 
-std::optional<Axis> axis_named(std::string name) {
+std::string lower_case(std::string name) {
   std::ranges::transform(name, name.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
+// Whether the column has the nodes that edges lead from.
+bool is_node(const std::string& column) {
+  const std::string name = lower_case(column);
+  return name == "source" || name == "src" || name == "from";
+}
+
+std::optional<Axis> axis_named(const std::string& column) {
+  const std::string name = lower_case(column);
   const auto at = std::ranges::find(names, name, &std::pair<std::string_view, Axis>::first);
   return at == names.end() ? std::nullopt : std::optional(at->second);
 }
@@ -96,10 +107,9 @@ std::optional<Tensor> indexed_table(const std::vector<std::string>& header,
     }
   }
   if (!columns->of[key]) sizes[key] = columns->weights.size();
-  // Nodes of a graph are queries and keys.
-  const bool square = columns->of[key] && (sizes[query] != sizes[key]);
-  if (square && axis_named(header[*columns->of[key]]) && header[*columns->of[query]] != "query")
-    sizes[query] = sizes[key] = std::max(sizes[query], sizes[key]);
+  // Nodes of a graph are queries and keys alike.
+  const bool of_graph = columns->of[key] && is_node(header[*columns->of[key]]);
+  if (of_graph) sizes[query] = sizes[key] = std::max(sizes[query], sizes[key]);
   // 2. The weights at their places.
   double count = 1;
   for (const std::size_t size : sizes) count *= static_cast<double>(size);

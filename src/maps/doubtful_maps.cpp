@@ -12,7 +12,7 @@
 namespace attn {
 namespace {
 
-// What the axes before queries and keys are taken for, where they may be others.
+// Warning that names the reading of the axes before queries and keys, where they may be others.
 std::optional<std::string> guessed_axes(const AttentionMap& map, const MapRequest& request) {
   if (!request.axes.empty() || request.changes_shape()) return std::nullopt;
   if (map.layers_of_axis) {
@@ -103,6 +103,9 @@ std::vector<std::string> doubts_of(const AttentionMap& map, const MapRequest& re
   std::vector<std::string> doubts;
   if (map.of_result || !map.numbers || !map.is_map()) return doubts;
   if (auto axes = guessed_axes(map, request)) doubts.push_back(std::move(*axes));
+  // Numbers that are weights by their rows, not by name, were looked at when they were found.
+  const bool known = map.holds_weights() && meaning_of(map.tensor) != TensorMeaning::weights;
+  if (known) return doubts;
   if (auto numbers = unlike_weights(map.numbers, any_numbers))
     doubts.push_back(translated("{1}: {2}", map.tensor, *numbers));
   return doubts;

@@ -27,7 +27,7 @@ std::string beginning_of_steps(const std::string& name);
 /// Pattern of all steps and layers that begin so.
 std::string pattern_of_steps(const std::string& beginning);
 
-/// What each step has, after the first one of a prompt.
+/// Rows of each step after the first one, which has those of a prompt.
 enum class StepRows {
   one,  ///< the row of the token that it decodes
   all,  ///< the rows of the steps before it, too, where keys and values were not kept

@@ -1,6 +1,7 @@
 #include "maps/opened_input.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -86,6 +87,14 @@ bool is_computed(const DocumentOptions& options, const MapRequest& maps, ResultR
 }
 
 }  // namespace
+
+MapSelection selection_of_maps(MapSelection selection, const DocumentOptions& options) {
+  if (!options.heads || selection.chosen_heads || selection.heads != MapSelection::Shown::one)
+    return selection;
+  const auto head = static_cast<std::int64_t>(*options.heads);
+  selection.chosen_heads = {{head, head + 1}};
+  return selection;
+}
 
 void refuse_for_document(bool given, const char* field) {
   if (!given) return;

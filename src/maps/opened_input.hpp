@@ -19,6 +19,10 @@ using OpenedInput = std::variant<Document, MapFiles>;
 /// Error(file), Error(input), or Error(usage) if `maps` chooses something for a document.
 OpenedInput open_input(const DocumentOptions& options, const MapRequest& maps);
 
+/// The selection of existing maps: DocumentOptions::heads, into which tensors of a document are
+/// split, is of maps the one head that is chosen, unless the selection chooses heads itself.
+MapSelection selection_of_maps(MapSelection selection, const DocumentOptions& options);
+
 /// Throws Error(usage) naming the field of a request that says how tensors of files are taken.
 void refuse_choice_of_files(const MapRequest& maps);
 

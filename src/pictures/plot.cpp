@@ -119,6 +119,13 @@ std::optional<std::string> unread_text(const ResultReader& file, const Attention
   return translated("not read: {1}", others_text(others));
 }
 
+// Picture under maps of so many keys: the request's, or the file's own; absent if there is none.
+std::optional<SeenPicture> picture_of_maps(const PlotRequest& request, ResultReader& file,
+                                           const FileAccess& access, std::size_t keys) {
+  if (request.image) return picture_under(*request.image, request.grid, keys, access);
+  return picture_kind(request.kind).shows_picture() ? picture_of(file) : std::nullopt;
+}
+
 // Adds the maps of the request's files to the drawing, each layer by itself where the kind of
 // picture shows all. Returns warnings of what is left out and of axes that were guessed. Throws
 // Error(input) or Error(file) naming the file.
@@ -134,13 +141,8 @@ std::vector<std::string> read_maps(const PlotRequest& request,
   std::vector<std::string> warnings;
   const auto add = [&](std::vector<AttentionMap> maps) {
     std::ranges::move(doubts_of(maps[0], request.maps, true), std::back_inserter(warnings));
-    std::optional<SeenPicture> picture;
-    if (request.image) {
-      const Shape& shape = maps.front().numbers.shape();
-      picture = picture_under(*request.image, request.grid, shape.back(), access);
-    } else if (kind.shows_picture()) {
-      picture = picture_of(*file);
-    }
+    const Shape shape = maps[0].numbers ? maps[0].numbers.shape() : Shape();
+    const auto picture = picture_of_maps(request, *file, access, shape.empty() ? 0 : shape.back());
     for (AttentionMap& map : maps) {
       add_picture(map, picture);
       drawing.of.emplace_back().map = std::move(map);
@@ -239,7 +241,7 @@ void add_choice_warnings(const DrawnMap& drawn, const Drawing& drawing, const Pi
                          std::vector<std::string>& warnings) {
   const AttentionMap& map = drawn.map;
   if (!map.numbers || kind.shows == PictureKind::Shows::mask) return;
-  const bool of_lines = kind.info.kind == PlotKind::lines;
+  const bool of_lines = kind.info.kind == PlotKind::lines && drawing.options.threshold > 0;
   if (of_lines || drawing.choice.selection.renormalize) {
     const Tensor numbers = map.numbers.converted(DType::float64);
     const auto [least, most] = std::ranges::minmax(numbers.values<double>());

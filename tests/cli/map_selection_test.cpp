@@ -169,3 +169,32 @@ TEST_CASE("steps of generation are one map a layer over prompt and answer") {
   CHECK(heads.exit_code == 0);
   CHECK(heads.output.find("\n1,") != std::string::npos);
 }
+
+TEST_CASE("--heads splits the tensors of a document, and chooses a head of existing maps") {
+  const TemporaryFolder folder;
+  folder.write("document.json", R"({"attention":"sdpa","query":{"randn":[1,5,8]},"seed":1})");
+  folder.write("maps.json", maps(0));
+  for (const std::string command : {"heads", "explain"}) {
+    CAPTURE(command);
+    const auto answer = [&](const std::string& file, const std::vector<std::string>& flags) {
+      std::vector<std::string> words{command, file};
+      words.insert(words.end(), flags.begin(), flags.end());
+      return attn_cli(words, folder.path());
+    };
+    const Outcome split = answer("document.json", {"--heads", "2"});
+    CHECK(split.exit_code == 0);
+    CHECK(split.output != answer("document.json", {"--heads", "4"}).output);
+    const std::string second = answer("maps.json", {"--head", "2"}).output;
+    CHECK(answer("maps.json", {"--heads", "2"}).output == second);
+    CHECK(answer("maps.json", {"--heads", "1"}).output != second);
+  }
+}
+
+TEST_CASE("the JSON of plot names flags in warnings, as standard error does") {
+  const TemporaryFolder folder;
+  folder.write("maps.json", maps(0));
+  const Outcome drawn = attn_cli(
+      {"plot", "heatmap", "maps.json", "--layers", "0", "--out", "m.svg", "--json"}, folder.path());
+  CHECK(drawn.output.find("--head 1") != std::string::npos);
+  CHECK(drawn.output.find("MapSelection") == std::string::npos);
+}
