@@ -29,6 +29,11 @@ bool is_patch(const std::string& token) {
   return token.find(',') != std::string::npos;
 }
 
+// "ROW,COLUMN" of a patch, counted from 0.
+std::string patch_name(const SeenPicture& picture, std::size_t patch) {
+  return std::to_string(patch / picture.columns) + "," + std::to_string(patch % picture.columns);
+}
+
 // The name of the query, or that several are averaged.
 std::string query_text(const AttentionMap& row) {
   const std::string name = row.labels.query.empty() ? "" : row.labels.query[0][0];
@@ -69,6 +74,8 @@ LayerPanels layer_panels(const AttentionMap& row, const MapChoice& asked) {
     } else if (!query.empty() && patch != labels.end() && is_patch(query)) {
       all.query = all.others.size() + static_cast<std::size_t>(patch - labels.begin()) - before;
     }
+    for (std::size_t i = 0; i < picture.patches() && !all.query; ++i)
+      if (patch_name(picture, i) == query) all.query = all.others.size() + i;
   }
   std::vector<std::size_t> heads{choice.head};
   const bool each = choice.selection.heads == MapSelection::Shown::all;
@@ -137,9 +144,7 @@ std::vector<std::string> query_names(const AttentionMap& map, const Maps& maps,
   std::vector<std::string> names;
   for (std::size_t i = 0; i < maps.queries(); ++i) {
     const std::size_t patch = i - before;
-    names.push_back(i < before ? "Q_" + std::to_string(i + 1)
-                               : std::to_string(patch / map.picture->columns) + "," +
-                                     std::to_string(patch % map.picture->columns));
+    names.push_back(i < before ? "Q_" + std::to_string(i + 1) : patch_name(*map.picture, patch));
   }
   const bool patch = asked && std::ranges::count(names, *asked) > 0;
   return labels.empty() || patch ? names : labels;

@@ -160,3 +160,25 @@ TEST_CASE("an overlay without a picture is refused, and left out where all kinds
             "  help:  give the result of a model that reads pictures, with its tensors \"image\" "
             "and \"grid\", or a picture with PlotRequest::image");
 }
+
+TEST_CASE("a patch of maps without labels is named and framed by its row and column") {
+  const TemporaryFolder folder;
+  PlotRequest request = request_for(folder);
+  std::string row = "[";
+  for (int key = 0; key < 17; ++key) row += key == 0 ? "0.2" : ",0.05";
+  row += "]";
+  std::string rows;
+  for (int query = 0; query < 17; ++query) rows += (query == 0 ? "" : ",") + row;
+  request.input = folder.write("maps.json", "{\"weights\":[" + rows + "]}");
+  request.image = std::filesystem::path(ATTN_DATA) / "shapes" / "blue_star.png";
+  request.grid = {4, 4};
+  request.maps.selection.query = "1,2";
+  const Picture asked = draw(request);
+  CHECK(has(words(asked), "What Patch 1,2 Looks At"));
+  // All rows are equal: only the frame of the patch that asks is in another place.
+  request.maps.selection.query = "2,2";
+  request.options.figure.title = "";
+  const std::string other = draw(request).bytes;
+  request.maps.selection.query = "1,2";
+  CHECK(draw(request).bytes != other);
+}
