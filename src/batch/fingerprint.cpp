@@ -17,6 +17,7 @@
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
 #include "support/overloaded.hpp"
+#include "support/platform.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -189,8 +190,8 @@ std::string JoinedParts::add(const std::string& part, const Description::Fields&
 std::optional<FileHashes::Identity> FileHashes::identity_of(const std::filesystem::path& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  return Identity{status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
-                  status.st_mtim.tv_nsec};
+  const timespec changed = platform::changed(status);
+  return Identity{status.st_dev, status.st_ino, status.st_size, changed.tv_sec, changed.tv_nsec};
 }
 
 std::optional<std::string> FileHashes::find(const std::optional<Identity>& identity) {

@@ -16,6 +16,9 @@
 #include <pthread.h>
 #include <sys/resource.h>
 #endif
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#endif
 #include <unistd.h>
 
 #include "attn/error.hpp"
@@ -27,11 +30,28 @@
 #include "cli/commands.hpp"
 
 namespace attn::cli {
+namespace {
+
+// File of the running program; in the portable archive that is the loader, libexec/attn-cli. Empty
+// where the system does not tell.
+std::filesystem::path program_file() {
+  std::error_code none;
+#ifdef __APPLE__
+  std::uint32_t size = 0;
+  _NSGetExecutablePath(nullptr, &size);
+  std::string file(size, '\0');
+  if (_NSGetExecutablePath(file.data(), &size) != 0) return {};
+  return std::filesystem::canonical(file.c_str(), none);
+#else
+  return std::filesystem::read_symlink("/proc/self/exe", none);
+#endif
+}
+
+}  // namespace
 
 std::filesystem::path installed_file(const std::filesystem::path& name) {
   std::error_code none;
-  // In the portable archive this is the loader, libexec/attn-cli.
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", none);
+  const std::filesystem::path program = program_file();
   std::filesystem::path built = program.parent_path() / name;
   if (std::filesystem::exists(built, none)) return built;
   return program.parent_path().parent_path() / name;

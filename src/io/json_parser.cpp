@@ -15,6 +15,7 @@
 #include "io/json_value.hpp"
 #include "io/number_array.hpp"
 #include "support/memory.hpp"
+#include "support/platform.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/work_budget.hpp"
@@ -143,7 +144,8 @@ class Builder {
     }
     if (levels <= levels_on_any_stack) return;
     if (levels_on_stack_ == 0) {
-      levels_on_stack_ = levels_on_any_stack + stack_left().value_or(SIZE_MAX) / stack_per_level;
+      levels_on_stack_ =
+          levels_on_any_stack + platform::stack_left().value_or(SIZE_MAX) / stack_per_level;
     }
     if (levels > levels_on_stack_) {
       throw input_error(translated("arrays and objects are nested deeper than the {1} levels that "

@@ -20,6 +20,7 @@
 #include "support/file_opening.hpp"
 #include "support/number_text.hpp"
 #include "support/output_lock.hpp"
+#include "support/platform.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -32,15 +33,11 @@ fs::path folder_of(const fs::path& file) {
   return file.has_parent_path() ? file.parent_path() : fs::path(".");
 }
 
-std::string descriptor_path(int descriptor) {
-  return "/proc/self/fd/" + std::to_string(descriptor);
-}
-
 // Descriptor of an open file of this process that a path names, as /dev/stdout and /dev/fd/3 do.
 std::optional<int> own_descriptor(const fs::path& path) {
   std::error_code ignored;
   const fs::path folder = fs::canonical(folder_of(path), ignored);
-  if (ignored || folder != "/proc/" + std::to_string(getpid()) + "/fd") return std::nullopt;
+  if (ignored || folder != platform::descriptor_folder()) return std::nullopt;
   const std::string name = path.filename();
   int number = -1;
   if (!parse_number(name, number)) return std::nullopt;
@@ -80,12 +77,6 @@ bool lock(int descriptor) {
   return flock(descriptor, LOCK_EX | LOCK_NB) == 0;
 }
 
-// Gives a file without a name one.
-bool link_descriptor(int descriptor, const fs::path& name) {
-  return linkat(AT_FDCWD, descriptor_path(descriptor).c_str(), AT_FDCWD, name.c_str(),
-                AT_SYMLINK_FOLLOW) == 0;
-}
-
 // Whether a call failed that waits for the disk. Not every file system can wait.
 bool sync_failed(int outcome) {
   return outcome != 0 && errno != EINVAL && errno != ENOSYS;
@@ -100,18 +91,6 @@ void sync_opened(const fs::path& folder, int (*sync)(int)) {
       ErrorKind::file,
       translated("cannot write {1}: {2}", in_quotes(folder.native()), system_error_text(reason)),
       "", help_for_file(reason, FileUse::write));
-}
-
-// Whether bytes that are written to a descriptor pass by the system's cache of files.
-bool set_direct(int descriptor, bool direct) noexcept {
-#ifdef O_DIRECT
-  const int flags = fcntl(descriptor, F_GETFL);
-  return flags >= 0 &&
-         fcntl(descriptor, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
-#else
-  static_cast<void>(descriptor);
-  return !direct;
-#endif
 }
 
 bool has_a_name(int descriptor) {
@@ -225,14 +204,7 @@ bool AtomicFile::find_target() {
 }
 
 void AtomicFile::open_temporary() {
-  // A file without a name vanishes with the program. Not every file system has such files, and
-  // naming it later needs /proc.
-  const fs::path folder = folder_of(target_);
-  descriptor_ = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-  if (descriptor_ >= 0 && access(descriptor_path(descriptor_).c_str(), F_OK) != 0) {
-    close(descriptor_);
-    descriptor_ = -1;
-  }
+  descriptor_ = platform::open_without_name(folder_of(target_));
   if (descriptor_ >= 0) lock(descriptor_);
   while (descriptor_ < 0) {
     temporary_ = hidden_name(target_);
@@ -277,7 +249,7 @@ void AtomicFile::write_at_once(std::string_view bytes) {
     if (count < 0 && errno == EINTR) continue;
     // Where a file system takes no direct writes, or only a part of a piece was written.
     if (count < 0 && (errno == EINVAL || errno == EOPNOTSUPP) && pieces_ &&
-        std::exchange(pieces_->direct, false) && set_direct(descriptor_, false)) {
+        std::exchange(pieces_->direct, false) && platform::set_direct(descriptor_, false)) {
       continue;
     }
     if (count < 0) fail(errno);
@@ -286,7 +258,7 @@ void AtomicFile::write_at_once(std::string_view bytes) {
 }
 
 void AtomicFile::begin_direct() {
-  if (target_.empty() || !set_direct(descriptor_, true)) return;
+  if (target_.empty() || !platform::set_direct(descriptor_, true)) return;
   pieces_ = std::make_unique<DirectPieces>();
   if (!pieces_->ready()) end_direct();
 }
@@ -294,16 +266,13 @@ void AtomicFile::begin_direct() {
 bool AtomicFile::end_direct() {
   const std::unique_ptr<DirectPieces> last = std::move(pieces_);
   if (!last) return false;
-  set_direct(descriptor_, false);
+  platform::set_direct(descriptor_, false);
   write_at_once(last->held());
   return last->direct;
 }
 
 void AtomicFile::begin_sync() noexcept {
-#ifdef SYNC_FILE_RANGE_WRITE
-  // From the beginning to the end; sync() reports what fails.
-  sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE);
-#endif
+  platform::begin_sync(descriptor_);  // sync() reports what fails
 }
 
 void AtomicFile::sync() {
@@ -336,7 +305,7 @@ void AtomicFile::close_whole() {
 
 void AtomicFile::take_hidden_name() {
   fs::path name = hidden_name(target_);
-  while (!link_descriptor(descriptor_, name)) {
+  while (!platform::give_name(descriptor_, name)) {
     if (errno != EEXIST) fail(errno);
     name = hidden_name(target_);
   }
@@ -346,7 +315,7 @@ void AtomicFile::take_hidden_name() {
 void AtomicFile::link_into_place() {
   if (temporary_.empty()) {
     if (!replaces_) {
-      if (link_descriptor(descriptor_, target_)) return;
+      if (platform::give_name(descriptor_, target_)) return;
       if (errno != EEXIST) fail(errno);
     }
     take_hidden_name();
@@ -373,7 +342,7 @@ void sync_folder(const fs::path& folder) {
 }
 
 void sync_file_system(const fs::path& folder) {
-  sync_opened(folder, syncfs);
+  sync_opened(folder, platform::sync_file_system);
 }
 
 void remove_leftovers(const fs::path& folder) {

@@ -10,12 +10,11 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <sys/vfs.h>
 
 #include "attn/error.hpp"
 
 #include "support/errors.hpp"
+#include "support/platform.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -191,17 +190,6 @@ Place place_of(const FileName& file, const FileAccess& access) {
   return {*path, resolution.restricted()};
 }
 
-// Files that the kernel makes while they are read may have no end, or wait.
-bool is_made_by_kernel(int descriptor) {
-  struct statfs system {};
-  if (fstatfs(descriptor, &system) != 0) return false;
-  constexpr unsigned long kinds[] = {PROC_SUPER_MAGIC,    SYSFS_MAGIC,         DEBUGFS_MAGIC,
-                                     TRACEFS_MAGIC,       SECURITYFS_MAGIC,    CGROUP_SUPER_MAGIC,
-                                     CGROUP2_SUPER_MAGIC, BINDERFS_SUPER_MAGIC};
-  return std::find(std::begin(kinds), std::end(kinds), static_cast<unsigned long>(system.f_type)) !=
-         std::end(kinds);
-}
-
 // Whether what the user named is a file or a pipe, or nothing or a terminal in their place.
 // Devices that are endless, such as /dev/zero, are refused at their first bytes.
 bool may_be_read(const struct stat& status) {
@@ -289,16 +277,15 @@ OpenedFile open_file(const FileName& file, const FileAccess& access) {
   if (fstat(opened.get(), &status) != 0) fail(name, errno);
   check_kind(file, status);
   if (file.is_of_user()) return {std::move(opened), status};
-  if (is_made_by_kernel(opened.get())) {
+  if (platform::is_made_while_read(opened.get())) {
     throw Error(
         ErrorKind::file,
         translated("{1} is not a file on a disk: the system makes it while it is read", name), "",
         translated("name a regular file"));
   }
   if (!place.folder) return {std::move(opened), status};
-  std::error_code error;
-  const fs::path real = fs::read_symlink("/proc/self/fd/" + std::to_string(opened.get()), error);
-  if (error || !is_inside(real, *place.folder)) refuse_place(name, *access.restrict_to);
+  const fs::path real = platform::path_of(opened.get());
+  if (real.empty() || !is_inside(real, *place.folder)) refuse_place(name, *access.restrict_to);
   // Another hard link may be outside the folder, made by a user without permission to read.
   if (status.st_nlink > 1) {
     throw input_error(

@@ -16,7 +16,6 @@
 #if __has_include(<malloc.h>)
 #include <malloc.h>
 #endif
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -25,6 +24,7 @@
 #include "attn/memory.hpp"
 
 #include "support/number_text.hpp"
+#include "support/platform.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -158,7 +158,7 @@ void* allocate_block(std::size_t bytes) noexcept {
   if (bytes >= large_page) {
     // Only a hint for the whole pages of the block: without large pages it is as usable.
     const std::size_t before = reinterpret_cast<std::uintptr_t>(block) % small_page;
-    madvise(static_cast<char*>(block) - before, before + size, MADV_HUGEPAGE);
+    platform::prefer_large_pages(static_cast<char*>(block) - before, before + size);
   }
   if (const std::size_t whole = size_of(block); whole >= KeptBlocks::least)
     kept_blocks().add(whole);
@@ -245,24 +245,6 @@ std::string content_of(const std::filesystem::path& path) {
 }
 
 }  // namespace
-
-std::optional<std::size_t> stack_left() noexcept {
-#ifdef __GLIBC__
-  pthread_attr_t attributes;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return std::nullopt;
-  void* lowest = nullptr;
-  std::size_t size = 0;
-  const int result = pthread_attr_getstack(&attributes, &lowest, &size);
-  pthread_attr_destroy(&attributes);
-  if (result != 0) return std::nullopt;
-  const char here = 0;
-  const auto at = reinterpret_cast<std::uintptr_t>(&here);
-  const auto end = reinterpret_cast<std::uintptr_t>(lowest);
-  return at > end ? at - end : 0;
-#else
-  return std::nullopt;
-#endif
-}
 
 std::optional<double> group_memory_limit(const std::string& membership,
                                          const std::filesystem::path& mounted) {

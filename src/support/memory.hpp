@@ -59,9 +59,6 @@ std::optional<std::size_t> address_space_limit() noexcept;
 /// True if the system would grant that many more bytes now.
 bool can_be_mapped(std::size_t bytes) noexcept;
 
-/// Bytes of the calling thread's stack that are left; absent where the system does not say.
-std::optional<std::size_t> stack_left() noexcept;
-
 /// Limit of memory in bytes of the control groups that a process is in, the smallest of all levels
 /// (memory.max of version 2, memory.limit_in_bytes of version 1); absent if there is none.
 /// `membership` is the text of /proc/self/cgroup, `mounted` the folder /sys/fs/cgroup.

@@ -15,6 +15,7 @@
 
 #include "support/memory.hpp"
 #include "support/number_text.hpp"
+#include "support/platform.hpp"
 #include "temporary_folder.hpp"
 
 namespace {
@@ -203,7 +204,7 @@ TEST_CASE("the smallest limit of a process's control groups counts") {
 }
 
 TEST_CASE("a thread knows the stack that it has left") {
-  const auto left = attn::stack_left();
+  const auto left = attn::platform::stack_left();
   REQUIRE(left);
   CHECK(*left > 1000);
   CHECK(*left < std::size_t{1} << 40U);
