@@ -77,10 +77,9 @@ class MapOfLayer {
 /// The rows of one head of a layer, or of several taken together.
 class HeadRowsExplained {
  public:
-  HeadRowsExplained(const MapOfLayer& layer, std::size_t head, const ExplainOptions& options)
+  HeadRowsExplained(const MapOfLayer& layer, std::size_t head)
       : layer_(layer),
         head_(head),
-        options_(options),
         heatmap_(layer.heatmap(head)),
         weights_(heatmap_.weights.converted(DType::float64)),
         allowed_(heatmap_.allowed ? heatmap_.allowed.converted(DType::boolean) : Tensor()) {
@@ -125,7 +124,6 @@ class HeadRowsExplained {
  private:
   const MapOfLayer& layer_;
   std::size_t head_;
-  const ExplainOptions& options_;
   Heatmap heatmap_;
   Tensor weights_, allowed_;
   std::vector<std::string> query_labels_, key_labels_;
@@ -175,7 +173,7 @@ void explain_layer(const MapOfLayer& layer, const ExplainOptions& options, std::
   check_choice(of_queries, first, layer.queries());
   const std::size_t end = options.every_query ? layer.queries() : first + 1;
   for (const std::size_t head : layer.heads()) {
-    const HeadRowsExplained rows(layer, head, options);
+    const HeadRowsExplained rows(layer, head);
     for (std::size_t query = first; query < end; ++query) {
       const MapRow row = rows.row(query);
       Explanation explanation;
