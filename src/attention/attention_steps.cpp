@@ -14,7 +14,6 @@
 #include "attention/geometry.hpp"
 #include "attention/head_rows.hpp"
 #include "attention/positions.hpp"
-#include "attention/score_products.hpp"
 #include "attention/visibility.hpp"
 #include "support/overloaded.hpp"
 #include "support/parallel_for.hpp"

@@ -10,7 +10,6 @@
 
 #include "attn/error.hpp"
 
-#include "attention/expression_language.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <tuple>
 
-#include "attention/expression_language.hpp"
+#include "attention/expression.hpp"
 #include "attention/expression_rows.hpp"
 
 namespace attn {

@@ -8,7 +8,6 @@
 #include "attn/error.hpp"
 
 #include "attention/expression.hpp"
-#include "attention/expression_language.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "attention/expression_language.hpp"
+#include "attention/expression.hpp"
 #include "tensor/elements.hpp"
 
 namespace attn {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attention/linear.hpp"
-#include "kernels/projection_errors.hpp"
+#include "kernels/row_functions.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/operations.hpp"
 

@@ -14,7 +14,6 @@
 #include "io/raw_array.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
-#include "tensor/slice.hpp"
 
 namespace attn {
 namespace {

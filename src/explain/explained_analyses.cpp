@@ -6,7 +6,7 @@
 
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
-#include "layers/term_norms.hpp"
+#include "layers/layer.hpp"
 #include "maps/computed_maps.hpp"
 #include "statistics/stack_analyses.hpp"
 #include "support/translated.hpp"

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "attention/head_rows.hpp"
-#include "attention/layer_norm.hpp"
+#include "attention/linear.hpp"
 #include "explain/explained_layers.hpp"
 #include "explain/explained_steps.hpp"
 #include "support/translated.hpp"

@@ -11,7 +11,7 @@
 
 #include "attention/attention_name.hpp"
 #include "layers/embedding_and_head.hpp"
-#include "layers/term_norms.hpp"
+#include "layers/layer.hpp"
 #include "maps/computed_maps.hpp"
 #include "models/contact_head.hpp"
 #include "models/model_folder.hpp"

@@ -1,7 +1,7 @@
-#include "kernels/block_widening.hpp"
-
 #include <cstdint>
 #include <cstring>
+
+#include "kernels/row_functions.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/block_widening.cpp"

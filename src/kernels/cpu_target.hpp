@@ -22,7 +22,7 @@ bool uses_matrix_tiles() noexcept;
 /// a kernel runs.
 bool use_cpu_target(std::string_view name) noexcept;
 
-/// Runs 24 · `rounds` independent fused multiply-adds on registers and nothing else (fma_peak.cpp).
+/// Runs 24 · `rounds` independent fused multiply-adds on registers and nothing else.
 /// Returns the number of floating-point operations, two per lane and multiply-add.
 double multiply_add_floats(std::size_t rounds) noexcept;
 double multiply_add_doubles(std::size_t rounds) noexcept;

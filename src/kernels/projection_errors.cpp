@@ -1,7 +1,7 @@
-#include "kernels/projection_errors.hpp"
-
 #include <algorithm>
 #include <cmath>
+
+#include "kernels/row_functions.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/projection_errors.cpp"

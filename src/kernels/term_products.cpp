@@ -1,4 +1,4 @@
-#include "kernels/term_products.hpp"
+#include "kernels/row_functions.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/term_products.cpp"

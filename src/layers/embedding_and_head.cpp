@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "attention/layer_norm.hpp"
 #include "attention/linear.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/operations.hpp"

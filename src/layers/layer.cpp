@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "attention/layer_norm.hpp"
+#include "attention/linear.hpp"
 #include "attention/paths.hpp"
 #include "attention/positions.hpp"
 #include "tensor/elements.hpp"

@@ -1,5 +1,3 @@
-#include "layers/term_norms.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,7 +6,8 @@
 #include <utility>
 
 #include "attention/linear.hpp"
-#include "kernels/term_products.hpp"
+#include "kernels/row_functions.hpp"
+#include "layers/layer.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/operations.hpp"

@@ -6,7 +6,6 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
-#include "attention/layer_norm.hpp"
 #include "attention/linear.hpp"
 #include "support/translated.hpp"
 #include "tensor/half_number.hpp"

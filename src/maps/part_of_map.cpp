@@ -13,7 +13,6 @@
 #include "support/errors.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
-#include "tensor/slice.hpp"
 
 namespace attn {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "attn/error.hpp"
 
-#include "attention/layer_norm.hpp"
+#include "attention/linear.hpp"
 #include "attention/positions.hpp"
 #include "models/pass.hpp"
 #include "models/projection_reader.hpp"

@@ -7,7 +7,7 @@
 
 #include "attn/error.hpp"
 
-#include "attention/layer_norm.hpp"
+#include "attention/linear.hpp"
 #include "attention/projected_attention.hpp"
 #include "images/resampling.hpp"
 #include "layers/layer.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/block_widening.hpp"
+#include "kernels/row_functions.hpp"
 #include "tensor/half_number.hpp"
 
 namespace attn {

@@ -1,5 +1,3 @@
-#include "tensor/slice.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <cstddef>

@@ -1,5 +1,3 @@
-#include "kernels/block_widening.hpp"
-
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -11,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels/every_target.hpp"
+#include "kernels/row_functions.hpp"
 #include "tensor/block_numbers.hpp"
 #include "tensor/half_number.hpp"
 

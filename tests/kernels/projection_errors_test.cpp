@@ -1,5 +1,3 @@
-#include "kernels/projection_errors.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels/every_target.hpp"
+#include "kernels/row_functions.hpp"
 
 namespace attn::kernels {
 namespace {

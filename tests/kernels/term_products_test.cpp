@@ -1,5 +1,3 @@
-#include "kernels/term_products.hpp"
-
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -9,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels/every_target.hpp"
+#include "kernels/row_functions.hpp"
 
 namespace attn::testing {
 namespace {

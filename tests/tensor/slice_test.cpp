@@ -1,5 +1,3 @@
-#include "tensor/slice.hpp"
-
 #include <cstdint>
 #include <numeric>
 #include <string>
