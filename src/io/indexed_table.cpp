@@ -1,5 +1,3 @@
-#include "io/indexed_table.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -12,6 +10,7 @@
 #include "attn/error.hpp"
 
 #include "io/raw_array.hpp"
+#include "io/text_matrices.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"

@@ -1,5 +1,3 @@
-#include "io/npz.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -8,6 +6,7 @@
 
 #include "attn/error.hpp"
 
+#include "io/numpy.hpp"
 #include "io/zip_archive.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"

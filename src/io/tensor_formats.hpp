@@ -15,7 +15,6 @@
 
 #include "io/gguf.hpp"
 #include "io/json_tensor.hpp"
-#include "io/npz.hpp"
 #include "io/numpy.hpp"
 #include "io/safetensors.hpp"
 #include "io/text_matrices.hpp"

@@ -12,7 +12,6 @@
 
 #include "attn/error.hpp"
 
-#include "io/indexed_table.hpp"
 #include "io/raw_array.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"

@@ -16,7 +16,7 @@
 #include "io/json_tensor.hpp"
 #include "io/json_value.hpp"
 #include "io/raw_array.hpp"
-#include "result/seen_keys.hpp"
+#include "result/result_writer.hpp"
 #include "support/errors.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"

@@ -1,5 +1,5 @@
 #include "fuzz/read_back.hpp"
-#include "io/npz.hpp"
+#include "io/numpy.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace attn;

@@ -1,11 +1,10 @@
-#include "io/indexed_table.hpp"
-
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "error_from.hpp"
+#include "io/text_matrices.hpp"
 #include "tensor_is.hpp"
 
 namespace {

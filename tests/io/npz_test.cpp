@@ -1,5 +1,3 @@
-#include "io/npz.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,6 +11,7 @@
 #include "attn/io.hpp"
 
 #include "error_from.hpp"
+#include "io/numpy.hpp"
 #include "support/mapped_file.hpp"
 #include "temporary_folder.hpp"
 #include "tensor_is.hpp"

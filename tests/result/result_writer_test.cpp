@@ -1,4 +1,4 @@
-#include "result/seen_keys.hpp"
+#include "result/result_writer.hpp"
 
 #include <algorithm>
 #include <string>
