@@ -16,7 +16,7 @@
 #include "io/raw_array.hpp"
 #include "maps/attention_map.hpp"
 #include "maps/filed_maps.hpp"
-#include "maps/part_of_map.hpp"
+#include "maps/selected_map.hpp"
 #include "pictures/drawing.hpp"
 #include "result/provenance.hpp"
 #include "result/result_reader.hpp"

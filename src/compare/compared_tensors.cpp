@@ -15,7 +15,7 @@
 #include "maps/attention_map.hpp"
 #include "maps/filed_maps.hpp"
 #include "maps/map_selection.hpp"
-#include "maps/part_of_map.hpp"
+#include "maps/selected_map.hpp"
 #include "result/tensor_names.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"

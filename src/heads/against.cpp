@@ -17,7 +17,7 @@
 #include "heads/heads_table.hpp"
 #include "maps/filed_maps.hpp"
 #include "maps/opened_input.hpp"
-#include "maps/part_of_map.hpp"
+#include "maps/selected_map.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "report/facts.hpp"
 #include "report/text_table.hpp"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/maps.hpp"
 #include "attn/tensor.hpp"
 
 #include "attention/attention_name.hpp"
@@ -110,5 +111,16 @@ Tensor once_for_heads(const Tensor& allowed);
 
 /// Seen cells [B,H,Lq,Lk] of [B,1,Lq,Lk] for that number of heads; any other tensor unchanged.
 Tensor for_each_head(const Tensor& allowed, std::size_t heads);
+
+/// Warnings of what is doubtful about a map of another program's file: axes before queries and keys
+/// that may be others than those that they are taken for, and numbers that no softmax gives. None
+/// of a result. `any_numbers`: whether maps of scores and other numbers are meant, too, so that
+/// only an axis of keys in another place is doubtful.
+std::vector<std::string> doubts_of(const AttentionMap& map, const MapRequest& request,
+                                   bool any_numbers);
+
+/// Why the numbers of a tensor are no weights: the axis along which they sum to 1, numbers that are
+/// negative or NaN, or the sums of its rows; absent if they are weights. `any_numbers` as above.
+std::optional<std::string> unlike_weights(const Tensor& numbers, bool any_numbers);
 
 }  // namespace attn

@@ -1,5 +1,3 @@
-#include "maps/filed_layers.hpp"
-
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -9,9 +7,9 @@
 
 #include "attention/attention_name.hpp"
 #include "io/file_members.hpp"
-#include "maps/doubtful_maps.hpp"
-#include "maps/edge_maps.hpp"
-#include "maps/filed_steps.hpp"
+#include "maps/assembled_maps.hpp"
+#include "maps/attention_map.hpp"
+#include "maps/filed_maps.hpp"
 #include "maps/map_selection.hpp"
 #include "result/tensor_names.hpp"
 #include "support/errors.hpp"

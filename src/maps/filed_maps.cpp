@@ -9,11 +9,9 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
+#include "maps/assembled_maps.hpp"
 #include "maps/attention_map.hpp"
-#include "maps/edge_maps.hpp"
-#include "maps/filed_steps.hpp"
 #include "maps/map_selection.hpp"
-#include "maps/part_of_map.hpp"
 #include "maps/selected_map.hpp"
 #include "result/tensor_names.hpp"
 #include "support/errors.hpp"

@@ -1,5 +1,3 @@
-#include "maps/merged_words.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -10,6 +8,7 @@
 
 #include "document/labels.hpp"
 #include "io/json_value.hpp"
+#include "maps/selected_map.hpp"
 #include "support/mapped_file.hpp"
 #include "support/translated.hpp"
 

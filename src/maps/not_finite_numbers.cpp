@@ -1,5 +1,3 @@
-#include "maps/not_finite_numbers.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -13,6 +11,7 @@
 #include "attention/positions.hpp"
 #include "attention/projected_attention.hpp"
 #include "layers/torch_layers.hpp"
+#include "maps/computed_maps.hpp"
 #include "models/model_folder.hpp"
 #include "support/number_text.hpp"
 #include "support/overloaded.hpp"

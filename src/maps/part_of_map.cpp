@@ -1,5 +1,3 @@
-#include "maps/part_of_map.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <set>

@@ -13,7 +13,6 @@
 
 #include "attention/attention_name.hpp"
 #include "document/document.hpp"
-#include "maps/merged_words.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

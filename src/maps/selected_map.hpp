@@ -10,6 +10,7 @@
 
 #include "maps/attention_map.hpp"
 #include "maps/map_selection.hpp"
+#include "plot/text/token_labels.hpp"
 
 namespace attn {
 
@@ -81,5 +82,44 @@ std::optional<std::string> others_warning(const SelectedMap& selected, bool grid
 
 /// Warning where the choice merges pieces of words and no pieces belong together.
 std::optional<std::string> merging_warning(const AttentionMap& map, const MapChoice& choice);
+
+/// Shown positions of an axis, and the labels of all its positions, or none.
+struct ShownAxis {
+  const std::vector<std::string>& labels;
+  std::size_t count = 0;               ///< number of all positions
+  std::vector<std::size_t> positions;  ///< shown ones
+};
+
+/// Words of two axes; their positions count among those that are shown.
+struct WordsOfAxes {
+  std::vector<Word> queries, keys;
+};
+
+/// Joins pieces of words: into the given words on axes whose pieces fit them, else into the words
+/// that the labels mark. Throws Error(input) naming the field if neither words nor labels are
+/// there, or the words fit neither axis.
+WordsOfAxes merged_words(const std::optional<PieceWords>& given, const ShownAxis& queries,
+                         const ShownAxis& keys);
+
+/// The tensor as a request takes it: its slice, then its sizes. Throws Error(input) naming the
+/// field.
+Tensor taken_tensor(const Tensor& tensor, const MapRequest& request);
+/// Axes with those of queries and keys, which may be left out; none stay none. Throws Error(input)
+/// for axes that are not those of maps.
+std::vector<MapAxis> whole_axes(std::vector<MapAxis> axes);
+/// The tensor, which has these axes, with its axes in the order of map_axes().
+Tensor in_usual_order(const Tensor& tensor, const std::vector<MapAxis>& axes);
+
+/// Whether the selection leaves out or joins samples, heads or positions of maps.
+bool takes_part(const MapSelection& selection);
+/// Whether it does so with queries or keys, or takes samples or heads together.
+bool takes_positions(const MapSelection& selection);
+
+/// The chosen part of a map as a map of its own, for whoever shows all of it: the chosen samples
+/// and heads, or one in the place of those that are taken together, and the chosen queries and
+/// keys. Labels, tokens, the mask and the stages follow. Maps that are no queries × keys stay
+/// whole. Throws Error(input) naming the field for what is not there, and where samples have words
+/// of their own.
+AttentionMap chosen_part(AttentionMap map, const MapSelection& selection);
 
 }  // namespace attn

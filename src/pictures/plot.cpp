@@ -16,7 +16,7 @@
 
 #include "attention/attention_name.hpp"
 #include "io/file_members.hpp"
-#include "maps/doubtful_maps.hpp"
+#include "maps/attention_map.hpp"
 #include "maps/filed_maps.hpp"
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"

@@ -7,7 +7,7 @@
 #include "attn/tensor.hpp"
 
 #include "attention/geometry.hpp"
-#include "maps/answer_shares.hpp"
+#include "maps/computed_maps.hpp"
 #include "models/pass.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "result/tensor_files.hpp"

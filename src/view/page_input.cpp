@@ -8,10 +8,10 @@
 
 #include "attention/attention_name.hpp"
 #include "heads/head_maps.hpp"
-#include "maps/doubtful_maps.hpp"
+#include "maps/attention_map.hpp"
 #include "maps/map_selection.hpp"
-#include "maps/part_of_map.hpp"
 #include "maps/seen_picture.hpp"
+#include "maps/selected_map.hpp"
 #include "result/tensor_names.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"

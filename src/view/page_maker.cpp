@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "heads/head_maps.hpp"
-#include "maps/part_of_map.hpp"
+#include "maps/selected_map.hpp"
 #include "plot/colour/colour.hpp"
 #include "result/result_reader.hpp"
 #include "result/tensor_names.hpp"

@@ -1,5 +1,3 @@
-#include "maps/merged_words.hpp"
-
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "attn/pictures.hpp"
 
 #include "error_from.hpp"
+#include "maps/selected_map.hpp"
 #include "temporary_folder.hpp"
 
 namespace {

@@ -1,5 +1,3 @@
-#include "maps/not_finite_numbers.hpp"
-
 #include <string>
 #include <vector>
 

@@ -1,9 +1,9 @@
-#include "maps/doubtful_maps.hpp"
-
 #include <cmath>
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include "maps/attention_map.hpp"
 
 namespace {
 
