@@ -14,7 +14,7 @@
 #include "io/json_value.hpp"
 #include "io/json_writer.hpp"
 #include "report/facts.hpp"
-#include "run/chosen_results.hpp"
+#include "run/document_run.hpp"
 #include "support/mapped_file.hpp"
 #include "support/memory.hpp"
 #include "support/number_text.hpp"

@@ -1,11 +1,10 @@
-#include "document/kind_reader.hpp"
-
 #include <algorithm>
 #include <string>
 
 #include "attn/error.hpp"
 
 #include "document/paged_keys.hpp"
+#include "document/reader.hpp"
 #include "io/json_value.hpp"
 #include "support/translated.hpp"
 

@@ -10,7 +10,6 @@
 
 #include "document/answer_reader.hpp"
 #include "document/keys.hpp"
-#include "document/kind_reader.hpp"
 #include "document/model_reader.hpp"
 #include "document/plan.hpp"
 #include "report/facts.hpp"

@@ -1,5 +1,3 @@
-#include "run/chosen_results.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -11,6 +9,7 @@
 #include "models/pass.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "result/tensor_files.hpp"
+#include "run/document_run.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 #include "why/why.hpp"

@@ -3,8 +3,13 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "attn/pictures.hpp"
 #include "attn/plot.hpp"
 #include "attn/run.hpp"
 
@@ -14,6 +19,37 @@
 #include "result/provenance.hpp"
 
 namespace attn {
+
+/// Sets in a plan which results a run writes, draws and reports, and returns the kinds of pictures
+/// that it draws. Adds a warning for each picture that is left out. Throws Error(usage) for options
+/// that have no meaning for the plan.
+std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan);
+
+/// Whether a tensor of that name says which keys are seen: "allowed", "self.allowed".
+bool holds_seen_keys(std::string_view tensor);
+
+/// Whether a run writes weights.
+bool wants_weights(const RunOptions& options, const Plan& plan);
+
+/// Whether a run writes the tensor of that name, whatever it draws. Numbers that are made of
+/// weights, "shares" and "contacts", it writes if weights are wanted, if the document names parts
+/// of the text to share among, or if RunOptions::only names them.
+bool is_written(std::string_view name, const RunOptions& options, const Plan& plan);
+
+/// Tensors that the result of a plan of a model has, but for RunOptions::only and for splits:
+/// tokens with their elements, others as shapes.
+std::vector<std::pair<std::string, Tensor>> foreseen_results(const RunOptions& options,
+                                                             const Plan& plan);
+
+/// Throws Error(input) for a name in RunOptions::only that no tensor of the result will have, as
+/// far as names are known before the computation.
+void check_only(const RunOptions& options, const Plan& plan);
+/// Throws Error(input) for a name that none of the computed tensors has.
+void check_only(const RunOptions& options, const Plan& plan,
+                std::span<const std::pair<std::string, Tensor>> computed);
+
+/// About the bytes of the tensors that a run writes for a plan; 0 if only some of them are wanted.
+double foreseen_bytes(const Plan& plan, const RunOptions& options);
 
 /// File next to a result, made of all its maps while they are computed.
 struct MapsFile {

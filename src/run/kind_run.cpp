@@ -17,7 +17,7 @@
 #include "result/output_folder.hpp"
 #include "result/result_writer.hpp"
 #include "result/tensor_names.hpp"
-#include "run/chosen_results.hpp"
+#include "run/document_run.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"

@@ -24,7 +24,6 @@
 #include "result/provenance.hpp"
 #include "result/result_writer.hpp"
 #include "result/tensor_files.hpp"
-#include "run/chosen_results.hpp"
 #include "run/document_run.hpp"
 #include "why/splits.hpp"
 

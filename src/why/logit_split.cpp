@@ -7,7 +7,6 @@
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 #include "why/frozen_pass.hpp"
-#include "why/residual_parts.hpp"
 #include "why/splits.hpp"
 
 namespace attn {

@@ -1,5 +1,3 @@
-#include "why/residual_parts.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -10,6 +8,7 @@
 #include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
+#include "why/splits.hpp"
 
 namespace attn {
 namespace {

@@ -15,7 +15,6 @@
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "why/frozen_pass.hpp"
-#include "why/residual_parts.hpp"
 #include "why/splits.hpp"
 
 namespace attn {

@@ -1,11 +1,10 @@
-#include "document/kind_reader.hpp"
-
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "document/document_problems.hpp"
+#include "document/reader.hpp"
 
 namespace {
 

@@ -18,7 +18,7 @@
 #include "models/checkpoint.hpp"
 #include "models/recorded_document.hpp"
 #include "temporary_folder.hpp"
-#include "why/residual_parts.hpp"
+#include "why/splits.hpp"
 #include "why/why.hpp"
 
 namespace attn {
