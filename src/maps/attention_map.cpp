@@ -9,7 +9,7 @@
 
 #include "attn/error.hpp"
 
-#include "plot/numbers/value_format.hpp"
+#include "plot/numbers/ticks.hpp"
 #include "result/tensor_names.hpp"
 #include "support/errors.hpp"
 #include "support/translated.hpp"

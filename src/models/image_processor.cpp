@@ -1,5 +1,3 @@
-#include "models/image_processor.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -10,6 +8,7 @@
 #include "attn/error.hpp"
 
 #include "models/configuration_reader.hpp"
+#include "models/vision.hpp"
 #include "support/memory.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"

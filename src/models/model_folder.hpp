@@ -15,7 +15,7 @@
 #include "io/json_value.hpp"
 #include "models/architecture.hpp"
 #include "models/checkpoint.hpp"
-#include "models/image_processor.hpp"
+#include "models/vision.hpp"
 #include "tokens/tokenizer.hpp"
 
 namespace attn {

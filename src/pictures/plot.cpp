@@ -20,7 +20,7 @@
 #include "maps/filed_maps.hpp"
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
-#include "plot/numbers/value_format.hpp"
+#include "plot/numbers/ticks.hpp"
 #include "report/facts.hpp"
 #include "result/output_folder.hpp"
 #include "result/provenance.hpp"

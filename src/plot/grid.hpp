@@ -11,7 +11,6 @@
 #include "plot/axes/arrangement.hpp"
 #include "plot/cells/cells.hpp"
 #include "plot/colour/colour.hpp"
-#include "plot/colour/colour_scale.hpp"
 
 namespace attn::plot {
 

@@ -6,9 +6,9 @@
 
 #include "plot/axes/axes.hpp"
 #include "plot/cells/cells.hpp"
-#include "plot/colour/colour_scale.hpp"
+#include "plot/colour/colour.hpp"
 #include "plot/numbers/matrix.hpp"
-#include "plot/numbers/value_format.hpp"
+#include "plot/numbers/ticks.hpp"
 #include "plot/terminal_text.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"

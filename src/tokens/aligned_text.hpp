@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tokens/characters.hpp"
-#include "tokens/token_table.hpp"
+#include "tokens/vocabulary.hpp"
 
 namespace attn {
 

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "tokens/token_table.hpp"
+#include "tokens/vocabulary.hpp"
 
 namespace sentencepiece {
 class SentencePieceProcessor;

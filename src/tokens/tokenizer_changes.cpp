@@ -1,10 +1,9 @@
-#include "tokens/tokenizer_changes.hpp"
-
 #include <algorithm>
 #include <string_view>
 
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "tokens/tokenizer_config.hpp"
 
 namespace attn {
 namespace {

@@ -8,7 +8,7 @@
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
-#include "tokens/tokenizer_changes.hpp"
+#include "tokens/tokenizer_config.hpp"
 #include "tokens/tokenizer_parts.hpp"
 
 namespace attn {

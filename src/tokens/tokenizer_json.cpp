@@ -16,7 +16,7 @@
 #include "io/json_events.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
-#include "tokens/tokenizer_changes.hpp"
+#include "tokens/tokenizer_config.hpp"
 #include "tokens/tokenizer_parts.hpp"
 
 namespace attn {

@@ -15,7 +15,7 @@
 #include "io/json_tensor.hpp"
 #include "io/json_value.hpp"
 #include "maps/computed_maps.hpp"
-#include "models/image_processor.hpp"
+#include "models/vision.hpp"
 #include "temporary_folder.hpp"
 
 namespace attn {

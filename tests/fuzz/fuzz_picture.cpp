@@ -5,7 +5,7 @@
 #include "fuzz/fuzz_input.hpp"
 #include "images/decoding.hpp"
 #include "images/resampling.hpp"
-#include "models/image_processor.hpp"
+#include "models/vision.hpp"
 
 namespace {
 

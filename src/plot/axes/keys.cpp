@@ -9,7 +9,6 @@
 
 #include "plot/cells/cells.hpp"
 #include "plot/numbers/ticks.hpp"
-#include "plot/numbers/value_format.hpp"
 #include "support/translated.hpp"
 
 namespace attn::plot {

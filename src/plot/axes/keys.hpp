@@ -8,7 +8,7 @@
 #include "plot/axes/axes.hpp"
 #include "plot/axes/figure.hpp"
 #include "plot/cells/cells.hpp"
-#include "plot/colour/colour_scale.hpp"
+#include "plot/colour/colour.hpp"
 
 namespace attn::plot {
 

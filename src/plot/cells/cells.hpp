@@ -7,9 +7,8 @@
 
 #include "plot/canvas/canvas.hpp"
 #include "plot/colour/colour.hpp"
-#include "plot/colour/colour_scale.hpp"
 #include "plot/numbers/matrix.hpp"
-#include "plot/numbers/value_format.hpp"
+#include "plot/numbers/ticks.hpp"
 #include "plot/text/text.hpp"
 
 namespace attn::plot {

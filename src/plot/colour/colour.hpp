@@ -10,6 +10,9 @@
 
 #include "attn/plot.hpp"
 
+#include "plot/numbers/matrix.hpp"
+#include "plot/numbers/ticks.hpp"
+
 namespace attn::plot {
 
 /// An opaque sRGB colour.
@@ -90,5 +93,31 @@ Paper paper_of(const FigureOptions& options);
 /// Paper for cells in a map's colours: hidden cells that would look like values of the map get
 /// another colour.
 Paper beside(const Paper& paper, const ColourMap& map);
+
+/// Position of a value in a range by the norm: 0 at the low end, 1 at the high end, less or more
+/// beyond them. On a logarithmic scale the range is above zero, and values that are not positive
+/// stand at minus infinity.
+double position_of(double value, Interval range, const ColorNorm& norm);
+
+/// The colours of some matrices, and the values that they are spread over.
+struct ColourScale {
+  ColourMap map;
+  Interval range;
+  bool beyond_low = false, beyond_high = false;  ///< whether values lie outside a range asked for
+  /// Keys that each query sees, where every row of weights sums to 1 over as many keys; otherwise
+  /// 0.
+  std::size_t keys_of_rows = 0;
+  bool whole_rows = false;  ///< whether every row sums to 1
+};
+
+/// The scale that options ask for, or the usual one of weights or of other numbers that
+/// ColorOptions::cmap and ColorRange describe; a logarithmic one ends six decades below the largest
+/// value. Throws Error(usage) for an impossible range and for an unknown map.
+ColourScale colour_scale(std::span<const Matrix> matrices, bool weights,
+                         const ColorOptions& options, const FigureOptions& figure);
+
+/// Shortens a range that begins at zero, or has it in its middle, to the values shown, where pixels
+/// show the means of many cells. Returns whether the range is of one of these kinds.
+bool narrow_to_shown(Interval& range, Interval shown);
 
 }  // namespace attn::plot

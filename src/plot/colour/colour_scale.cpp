@@ -1,11 +1,10 @@
-#include "plot/colour/colour_scale.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "attn/error.hpp"
 
+#include "plot/colour/colour.hpp"
 #include "support/translated.hpp"
 
 namespace attn::plot {

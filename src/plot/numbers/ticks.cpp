@@ -7,7 +7,6 @@
 #include <limits>
 #include <optional>
 
-#include "plot/numbers/value_format.hpp"
 #include "support/number_text.hpp"
 
 namespace attn::plot {

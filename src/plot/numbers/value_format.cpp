@@ -1,11 +1,10 @@
-#include "plot/numbers/value_format.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "attn/error.hpp"
 
+#include "plot/numbers/ticks.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 

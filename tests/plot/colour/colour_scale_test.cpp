@@ -1,5 +1,3 @@
-#include "plot/colour/colour_scale.hpp"
-
 #include <string>
 #include <vector>
 

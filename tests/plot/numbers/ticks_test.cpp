@@ -4,8 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include "plot/numbers/value_format.hpp"
-
 namespace {
 
 using Labels = std::vector<std::string>;

@@ -1,5 +1,3 @@
-#include "plot/numbers/value_format.hpp"
-
 #include <limits>
 #include <vector>
 
@@ -8,6 +6,7 @@
 #include "attn/error.hpp"
 
 #include "error_from.hpp"
+#include "plot/numbers/ticks.hpp"
 
 namespace {
 
