@@ -19,7 +19,6 @@
 #include "attn/spec.hpp"
 
 #include "cli/commands.hpp"
-#include "cli/help_pages.hpp"
 #include "cli/output.hpp"
 #include "cli/process.hpp"
 

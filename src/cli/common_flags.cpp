@@ -11,7 +11,6 @@
 #include "attn/language.hpp"
 #include "attn/spec.hpp"
 
-#include "cli/model_flags.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_flags.hpp"
 #include "cli/process.hpp"

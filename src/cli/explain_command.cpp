@@ -11,7 +11,6 @@
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
-#include "cli/model_flags.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_flags.hpp"
 

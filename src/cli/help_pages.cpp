@@ -1,5 +1,3 @@
-#include "cli/help_pages.hpp"
-
 #include <algorithm>
 #include <array>
 #include <sstream>
@@ -8,6 +6,8 @@
 
 #include "attn/error.hpp"
 #include "attn/language.hpp"
+
+#include "cli/commands.hpp"
 
 namespace attn::cli {
 namespace {

@@ -10,7 +10,6 @@
 #include "attn/version.hpp"
 
 #include "cli/commands.hpp"
-#include "cli/help_pages.hpp"
 #include "cli/output.hpp"
 
 namespace attn::cli {

@@ -1,5 +1,3 @@
-#include "cli/model_flags.hpp"
-
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
@@ -9,6 +7,8 @@
 
 #include "attn/error.hpp"
 #include "attn/language.hpp"
+
+#include "cli/common_flags.hpp"
 
 namespace attn::cli {
 namespace {

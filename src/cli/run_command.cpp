@@ -12,7 +12,6 @@
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
 #include "cli/flags.hpp"
-#include "cli/model_flags.hpp"
 #include "cli/output.hpp"
 
 namespace attn::cli {

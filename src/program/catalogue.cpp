@@ -5,13 +5,16 @@
 
 #include "attn/cpu.hpp"
 #include "attn/document.hpp"
+#include "attn/error.hpp"
 #include "attn/io.hpp"
 #include "attn/pictures.hpp"
 #include "attn/plot.hpp"
 
+#include "kernels/cpu_target.hpp"
 #include "models/architecture.hpp"
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
+#include "support/errors.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -93,6 +96,22 @@ std::string catalogue_json() {
                            {"picture_kinds", meaning_facts(plot_kinds())},
                            {"pictures", names_of(picture_formats())},
                            {"cpu_targets", cpu_targets()}}));
+}
+
+std::span<const std::string_view> cpu_targets() noexcept {
+  return kernels::cpu_targets();
+}
+
+void use_cpu_target(std::string_view name) {
+  if (!name.empty() && kernels::use_cpu_target(name)) return;
+  std::string available;
+  for (const std::string_view target : cpu_targets()) {
+    available += (available.empty() ? "" : ", ") + std::string(target);
+  }
+  const std::string nearest =
+      nearest_name(name, cpu_targets()).empty() ? "" : suggestion(name, cpu_targets()) + " ";
+  throw Error(ErrorKind::usage, translated("this machine has no CPU target \"{1}\"", name), "",
+              nearest + translated("available: {1}", available));
 }
 
 }  // namespace attn
