@@ -4,11 +4,13 @@
 
 cmake_minimum_required(VERSION 3.25)
 
-# file(STRINGS) would take a file's semicolons and brackets for those of a list; these names have none.
-file(STRINGS ${PAGE}/order.txt names)
+# The scripts in their order, which tests/view/page/made_page.mjs reads here too.
+set(scripts
+  texts page_elements cells tokens shown_map colours choice pen overview statistics heatmap map_view
+  compared_maps arithmetic picture head_lines token_strip map_table export controls start)
 set(script "")
-foreach(name IN LISTS names)
-  file(READ ${PAGE}/${name} text)
+foreach(name IN LISTS scripts)
+  file(READ ${PAGE}/${name}.js text)
   string(APPEND script "${text}\n")
 endforeach()
 file(READ ${PAGE}/page.css style)

@@ -11,7 +11,8 @@ export const folder = mkdtempSync(join(tmpdir(), 'attn-view-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 
 const read = (name) => readFileSync(join(sources, name), 'utf8');
-export const scripts = read('order.txt').split('\n').filter(Boolean);
+const [, listed] = /set\(scripts\s+([^)]*)\)/.exec(read('../embed_page.cmake'));
+export const scripts = listed.split(/\s+/).map((name) => `${name}.js`);
 const table = (colour) =>
   Array.from({ length: 256 }, (_, at) => colour(at).map((part) => Math.round(part).toString(16).padStart(2, '0')).join('')).join('');
 
