@@ -114,21 +114,90 @@ std::shared_ptr<const MergeTable> read_merges_txt(std::string_view text, const T
   return merges.table(tokens, "", [&](std::size_t i) { return place_of(numbers[i]); });
 }
 
-TokenizerParts parts_from_merges(const TokenizerFiles& files) {
-  const TokenizerConfig config(files);
+/// The classes of tokenizers with vocab.json and merges.txt whose files mean different things.
+enum class MergesClass { gpt2, roberta, clip, qwen };
+
+MergesClass class_of_merges(const TokenizerConfig& config, const std::string& model_type) {
   std::string name = config.class_name();
   if (name.empty()) {
-    name = is_one_of(files.model_type, {"roberta", "bart", "longformer"}) ? "RobertaTokenizer"
-           : files.model_type == "clip"                                   ? "CLIPTokenizer"
-           : files.model_type.starts_with("qwen")                         ? "Qwen2Tokenizer"
-                                                                          : "GPT2Tokenizer";
+    name = is_one_of(model_type, {"roberta", "bart", "longformer"}) ? "RobertaTokenizer"
+           : model_type == "clip"                                   ? "CLIPTokenizer"
+           : model_type.starts_with("qwen")                         ? "Qwen2Tokenizer"
+                                                                    : "GPT2Tokenizer";
   }
-  const bool roberta =
-      is_one_of(name, {"RobertaTokenizer", "BartTokenizer", "LongformerTokenizer", "LEDTokenizer"});
-  const bool qwen = name == "Qwen2Tokenizer", clip = name == "CLIPTokenizer";
-  if (!roberta && !qwen && !clip && !is_one_of(name, {"GPT2Tokenizer", "CodeGenTokenizer"})) {
+  if (name == "CLIPTokenizer") return MergesClass::clip;
+  if (name == "Qwen2Tokenizer") return MergesClass::qwen;
+  if (is_one_of(name, {"RobertaTokenizer", "BartTokenizer", "LongformerTokenizer", "LEDTokenizer"}))
+    return MergesClass::roberta;
+  if (!is_one_of(name, {"GPT2Tokenizer", "CodeGenTokenizer"}))
     refuse_class(name, translated("vocab.json and merges.txt"));
-  }
+  return MergesClass::gpt2;
+}
+
+// Puts the tokens of that name, or the usual ones, before and after a text.
+TextTemplate around_text(const TokenizerConfig& config, const TokenTable& tokens,
+                         const std::pair<const char*, const char*>& first,
+                         const std::pair<const char*, const char*>& last, bool doubled) {
+  const auto id = [&](const std::pair<const char*, const char*>& named) {
+    return id_of(tokens, config.token(named.first).value_or(named.second), "vocab.json");
+  };
+  return enclosing_template(id(first), id(last), doubled);
+}
+
+// Small letters in composed form, words without their spaces (Radford et al. 2021).
+void add_clip_stages(const TokenizerConfig& config, TokenizerParts& parts) {
+  parts.normalizers.push_back(UnicodeForm{false, true});
+  parts.normalizers.push_back(Replace{{R"(\s+)", ""}, " "});
+  parts.normalizers.push_back(BertNormalizer{false, false, false, true});
+  parts.splitters.push_back(
+      split_pattern({R"('s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+)", ""},
+                    SplitBehavior::removed, true));
+  parts.splitters.push_back(split_bytes(false, true));
+  parts.added = added_tokens_of(config, *parts.tokens,
+                                {{"bos_token", "<|startoftext|>"},
+                                 {"eos_token", "<|endoftext|>"},
+                                 {"unk_token", "<|endoftext|>"},
+                                 {"pad_token", "<|endoftext|>"}},
+                                false, parts.normalizers);
+  parts.around = around_text(config, *parts.tokens, {"bos_token", "<|startoftext|>"},
+                             {"eos_token", "<|endoftext|>"}, false);
+}
+
+void add_roberta_tokens(const TokenizerConfig& config, TokenizerParts& parts) {
+  parts.added = added_tokens_of(config, *parts.tokens,
+                                {{"bos_token", "<s>"},
+                                 {"eos_token", "</s>"},
+                                 {"unk_token", "<unk>"},
+                                 {"pad_token", "<pad>"},
+                                 {"mask_token", "<mask>"}},
+                                true, parts.normalizers);
+  parts.around =
+      around_text(config, *parts.tokens, {"cls_token", "<s>"}, {"sep_token", "</s>"}, true);
+}
+
+// `begins`: whether the class may put its first token before a text.
+void add_gpt2_tokens(const TokenizerConfig& config, const std::string& model_type, bool begins,
+                     TokenizerParts& parts) {
+  parts.added = added_tokens_of(config, *parts.tokens,
+                                {{"bos_token", "<|endoftext|>"},
+                                 {"eos_token", "<|endoftext|>"},
+                                 {"unk_token", "<|endoftext|>"},
+                                 {"pad_token", "<|endoftext|>"}},
+                                false, parts.normalizers);
+  const bool opt = model_type == "opt";
+  const bool first =
+      in_file(tokenizer_config_name, [&] { return config.boolean("add_bos_token", opt); });
+  if (!first || !begins) return;
+  const std::string token = config.token("bos_token").value_or(opt ? "</s>" : "<|endoftext|>");
+  const TextTemplate::Part begin{-1, 0, {id_of(*parts.tokens, token, "vocab.json")}};
+  parts.around.single.insert(parts.around.single.begin(), begin);
+  parts.around.pair.insert(parts.around.pair.begin(), begin);
+}
+
+TokenizerParts parts_from_merges(const TokenizerFiles& files) {
+  const TokenizerConfig config(files);
+  const MergesClass kind = class_of_merges(config, files.model_type);
+  const bool clip = kind == MergesClass::clip, qwen = kind == MergesClass::qwen;
   BytePairModel model;
   model.tokens = in_file("vocab.json", [&] { return read_vocab_json(*files.vocab_json); });
   model.merges =
@@ -141,23 +210,7 @@ TokenizerParts parts_from_merges(const TokenizerFiles& files) {
   TokenizerParts parts{tokens, std::move(model)};
   parts.written.letters_of_bytes = true;
   if (clip) {
-    // Small letters in composed form, words without their spaces (Radford et al. 2021).
-    parts.normalizers.push_back(UnicodeForm{false, true});
-    parts.normalizers.push_back(Replace{{R"(\s+)", ""}, " "});
-    parts.normalizers.push_back(BertNormalizer{false, false, false, true});
-    parts.splitters.push_back(
-        split_pattern({R"('s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+)", ""},
-                      SplitBehavior::removed, true));
-    parts.splitters.push_back(split_bytes(false, true));
-    parts.added = added_tokens_of(config, *tokens,
-                                  {{"bos_token", "<|startoftext|>"},
-                                   {"eos_token", "<|endoftext|>"},
-                                   {"unk_token", "<|endoftext|>"},
-                                   {"pad_token", "<|endoftext|>"}},
-                                  false, parts.normalizers);
-    parts.around = enclosing_template(
-        id_of(*tokens, config.token("bos_token").value_or("<|startoftext|>"), "vocab.json"),
-        id_of(*tokens, config.token("eos_token").value_or("<|endoftext|>"), "vocab.json"), false);
+    add_clip_stages(config, parts);
     return parts;
   }
   const bool space =
@@ -169,34 +222,10 @@ TokenizerParts parts_from_merges(const TokenizerFiles& files) {
                 R"([\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"));
   }
   parts.splitters.push_back(split_bytes(space, !qwen));
-  if (roberta) {
-    parts.added = added_tokens_of(config, *tokens,
-                                  {{"bos_token", "<s>"},
-                                   {"eos_token", "</s>"},
-                                   {"unk_token", "<unk>"},
-                                   {"pad_token", "<pad>"},
-                                   {"mask_token", "<mask>"}},
-                                  true, parts.normalizers);
-    parts.around = enclosing_template(
-        id_of(*tokens, config.token("cls_token").value_or("<s>"), "vocab.json"),
-        id_of(*tokens, config.token("sep_token").value_or("</s>"), "vocab.json"), true);
-    return parts;
-  }
-  parts.added = added_tokens_of(config, *tokens,
-                                {{"bos_token", "<|endoftext|>"},
-                                 {"eos_token", "<|endoftext|>"},
-                                 {"unk_token", "<|endoftext|>"},
-                                 {"pad_token", "<|endoftext|>"}},
-                                false, parts.normalizers);
-  const bool first = in_file(tokenizer_config_name, [&] {
-    return config.boolean("add_bos_token", files.model_type == "opt");
-  });
-  if (first && !qwen) {
-    const std::string token =
-        config.token("bos_token").value_or(files.model_type == "opt" ? "</s>" : "<|endoftext|>");
-    const TextTemplate::Part begin{-1, 0, {id_of(*tokens, token, "vocab.json")}};
-    parts.around.single.insert(parts.around.single.begin(), begin);
-    parts.around.pair.insert(parts.around.pair.begin(), begin);
+  if (kind == MergesClass::roberta) {
+    add_roberta_tokens(config, parts);
+  } else {
+    add_gpt2_tokens(config, files.model_type, !qwen, parts);
   }
   return parts;
 }
