@@ -1,20 +1,13 @@
 #include "attention/attention_steps.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <span>
 #include <utility>
 #include <variant>
-#include <vector>
 
-#include "attention/geometry.hpp"
-#include "attention/head_rows.hpp"
-#include "attention/positions.hpp"
-#include "attention/visibility.hpp"
 #include "support/overloaded.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"

@@ -2,13 +2,9 @@
 
 #include <array>
 #include <cmath>
-#include <functional>
-#include <limits>
 #include <numbers>
 #include <type_traits>
 #include <utility>
-
-#include "attn/error.hpp"
 
 #include "support/number_text.hpp"
 #include "support/translated.hpp"

@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "attention/expression.hpp"
 #include "tensor/elements.hpp"
 
 namespace attn {

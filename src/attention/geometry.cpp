@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 #include "attn/error.hpp"
 

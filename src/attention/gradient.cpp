@@ -1,6 +1,5 @@
 #include "attn/gradient.hpp"
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>

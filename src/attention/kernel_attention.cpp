@@ -4,10 +4,6 @@
 #include <array>
 #include <atomic>
 #include <deque>
-#include <memory>
-#include <span>
-#include <type_traits>
-#include <vector>
 
 #include "attention/head_rows.hpp"
 #include "attention/kernel_choice.hpp"

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "attn/attention.hpp"

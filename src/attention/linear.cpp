@@ -1,19 +1,12 @@
 #include "attention/linear.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <memory>
 #include <numbers>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "attn/error.hpp"
 
 #include "attention/packed_product.hpp"
-#include "kernels/matrix_product.hpp"
-#include "kernels/row_functions.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"

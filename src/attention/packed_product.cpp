@@ -1,12 +1,10 @@
 #include "attention/packed_product.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <thread>
 #include <utility>
 
-#include "kernels/matrix_product.hpp"
 #include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"
 

@@ -1,19 +1,15 @@
 #include "attention/positions.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numbers>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "attn/error.hpp"
 
-#include "attention/geometry.hpp"
 #include "attention/head_rows.hpp"
 #include "attention/linear.hpp"
-#include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"

@@ -12,7 +12,6 @@
 
 #include "attn/error.hpp"
 
-#include "attention/linear.hpp"
 #include "attention/positions.hpp"
 #include "attention/visibility.hpp"
 #include "support/parallel_for.hpp"

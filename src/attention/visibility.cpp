@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "attn/error.hpp"
 

@@ -1,14 +1,10 @@
 #include "batch/fingerprint.hpp"
 
 #include <functional>
-#include <optional>
 #include <set>
-#include <string_view>
-#include <utility>
 
 #include <sys/stat.h>
 
-#include "attn/run.hpp"
 #include "attn/version.hpp"
 
 #include "document/document.hpp"

@@ -10,8 +10,6 @@
 #include <glob.h>
 #include <unistd.h>
 
-#include "attn/error.hpp"
-
 #include "support/errors.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"

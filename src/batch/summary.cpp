@@ -4,8 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <system_error>
-#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,11 +11,9 @@
 
 #include "attn/error.hpp"
 
-#include "io/json_value.hpp"
 #include "report/facts.hpp"
 #include "support/atomic_file.hpp"
 #include "support/errors.hpp"
-#include "support/number_text.hpp"
 #include "support/output_lock.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"

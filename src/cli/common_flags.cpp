@@ -7,9 +7,7 @@
 #include <system_error>
 
 #include "attn/cpu.hpp"
-#include "attn/document.hpp"
 #include "attn/language.hpp"
-#include "attn/spec.hpp"
 
 #include "cli/output.hpp"
 #include "cli/picture_flags.hpp"

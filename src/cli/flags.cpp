@@ -1,9 +1,6 @@
 #include "cli/flags.hpp"
 
 #include <cmath>
-#include <cstdint>
-#include <string_view>
-#include <utility>
 
 #include "attn/language.hpp"
 #include "attn/spec.hpp"

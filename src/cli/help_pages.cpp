@@ -2,7 +2,6 @@
 #include <array>
 #include <sstream>
 #include <string>
-#include <vector>
 
 #include "attn/error.hpp"
 #include "attn/language.hpp"

@@ -4,11 +4,9 @@
 #include <array>
 #include <cmath>
 #include <span>
-#include <utility>
 
 #include "attn/document.hpp"
 #include "attn/language.hpp"
-#include "attn/spec.hpp"
 
 namespace attn::cli {
 namespace {

@@ -9,7 +9,6 @@
 #include "attn/pictures.hpp"
 #include "attn/plot.hpp"
 #include "attn/spec.hpp"
-#include "attn/view.hpp"
 
 #include "cli/flags.hpp"
 

@@ -10,7 +10,6 @@
 #include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "maps/attention_map.hpp"
 #include "maps/filed_maps.hpp"

@@ -4,9 +4,7 @@
 #include <array>
 #include <chrono>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "attn/error.hpp"
 

@@ -5,19 +5,11 @@
 #include <cctype>
 #include <concepts>
 #include <cstdint>
-#include <map>
-#include <string>
-#include <string_view>
 #include <system_error>
-#include <utility>
 #include <variant>
 
-#include "attn/error.hpp"
-
 #include "images/decoding.hpp"
-#include "io/json_value.hpp"
 #include "io/tensor_formats.hpp"
-#include "support/errors.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"

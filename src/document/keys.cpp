@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -10,7 +9,6 @@
 #include "attn/error.hpp"
 
 #include "document/option_reader.hpp"
-#include "io/json_value.hpp"
 #include "support/translated.hpp"
 #include "tensor/half_number.hpp"
 

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 #include "attn/error.hpp"
 
 #include "document/fields.hpp"
-#include "io/json_value.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"

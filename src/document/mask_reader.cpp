@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -13,7 +11,6 @@
 #include "attention/visibility.hpp"
 #include "document/fields.hpp"
 #include "document/option_reader.hpp"
-#include "io/json_value.hpp"
 #include "io/json_writer.hpp"
 #include "io/number_array.hpp"
 #include "io/raw_array.hpp"

@@ -5,19 +5,14 @@
 #include <utility>
 
 #include "attn/error.hpp"
-#include "attn/model.hpp"
 
-#include "document/answer_reader.hpp"
 #include "document/fields.hpp"
 #include "document/keys.hpp"
 #include "document/labels.hpp"
 #include "document/reader.hpp"
 #include "images/decoding.hpp"
-#include "io/json_value.hpp"
 #include "io/raw_array.hpp"
 #include "models/checkpoint.hpp"
-#include "models/model_folder.hpp"
-#include "models/vision.hpp"
 #include "support/file_opening.hpp"
 #include "support/mapped_file.hpp"
 #include "support/printable.hpp"

@@ -13,7 +13,6 @@
 
 #include "attention/expression.hpp"
 #include "document/fields.hpp"
-#include "io/json_value.hpp"
 #include "io/number_array.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"

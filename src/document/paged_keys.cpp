@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 #include "attn/error.hpp"
 

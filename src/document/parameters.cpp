@@ -1,13 +1,8 @@
 #include "document/parameters.hpp"
 
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
-#include "io/json_value.hpp"
 #include "support/translated.hpp"
 #include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 #include <tuple>
-#include <utility>
-#include <variant>
 
 #include "attention/positions.hpp"
 #include "attention/projected_attention.hpp"

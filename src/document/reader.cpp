@@ -1,18 +1,13 @@
 #include "document/reader.hpp"
 
-#include <optional>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "attn/document.hpp"
 #include "attn/error.hpp"
 
 #include "document/answer_reader.hpp"
-#include "document/keys.hpp"
 #include "document/model_reader.hpp"
-#include "document/plan.hpp"
-#include "report/facts.hpp"
 #include "support/mapped_file.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"

@@ -4,20 +4,14 @@
 #include <array>
 #include <cmath>
 #include <numeric>
-#include <span>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "attn/error.hpp"
 
 #include "document/fields.hpp"
 #include "io/json_tensor.hpp"
-#include "io/json_value.hpp"
 #include "io/raw_array.hpp"
 #include "support/memory.hpp"
 #include "support/number_text.hpp"
-#include "support/translated.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"

@@ -7,11 +7,8 @@
 #include "attn/error.hpp"
 
 #include "document/fields.hpp"
-#include "io/json_value.hpp"
 #include "io/number_array.hpp"
-#include "support/errors.hpp"
 #include "support/translated.hpp"
-#include "tokens/embedding.hpp"
 
 namespace attn {
 namespace {

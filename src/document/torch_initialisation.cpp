@@ -11,7 +11,6 @@
 #include "document/parameters.hpp"
 #include "io/json_value.hpp"
 #include "io/json_writer.hpp"
-#include "support/errors.hpp"
 #include "support/memory.hpp"
 #include "support/translated.hpp"
 #include "tensor/torch_random.hpp"

@@ -1,14 +1,10 @@
 #include "explain/explained_layers.hpp"
 
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "attention/attention_steps.hpp"
 #include "attention/head_rows.hpp"
 #include "explain/explained_steps.hpp"
-#include "explain/explanation.hpp"
 #include "layers/torch_layers.hpp"
 #include "support/translated.hpp"
 

@@ -1,12 +1,10 @@
 #include "explain/explained_query.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "attn/error.hpp"
 
-#include "explain/explanation.hpp"
 #include "maps/map_selection.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"

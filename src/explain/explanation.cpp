@@ -1,12 +1,9 @@
 #include "explain/explanation.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
-#include "support/translated.hpp"
 
 namespace attn {
 namespace {

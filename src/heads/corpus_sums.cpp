@@ -4,14 +4,11 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "attn/error.hpp"
 
 #include "attention/visibility.hpp"
-#include "heads/head_maps.hpp"
 #include "maps/attention_map.hpp"
 #include "maps/computed_maps.hpp"
 #include "models/checkpoint.hpp"

@@ -4,18 +4,15 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
 #include "document/reader.hpp"
 #include "heads/corpus_sums.hpp"
-#include "maps/attention_map.hpp"
 #include "maps/computed_maps.hpp"
 #include "models/checkpoint.hpp"
 #include "support/parallel_for.hpp"

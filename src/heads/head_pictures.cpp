@@ -4,10 +4,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <utility>
 
-#include "attention/attention_name.hpp"
 #include "heads/head_maps.hpp"
 #include "maps/attention_map.hpp"
 #include "pictures/picture_kinds.hpp"

@@ -5,10 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "attention/attention_name.hpp"
 #include "report/text_table.hpp"

@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <utility>
 
 #include "attn/error.hpp"
 

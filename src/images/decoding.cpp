@@ -1,7 +1,6 @@
 #include "images/decoding.hpp"
 
 #include <array>
-#include <cstdint>
 #include <optional>
 #include <utility>
 

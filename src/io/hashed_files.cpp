@@ -4,7 +4,6 @@
 #include <map>
 #include <mutex>
 #include <new>
-#include <span>
 #include <utility>
 
 #include <xxhash.h>

@@ -8,7 +8,6 @@
 #include "io/number_array.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
-#include "support/translated.hpp"
 
 namespace attn {
 namespace {

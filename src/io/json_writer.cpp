@@ -6,8 +6,6 @@
 #include <cmath>
 #include <cstring>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "attn/error.hpp"
 

@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
-#include <string_view>
 #include <utility>
 
 #include "attn/error.hpp"
-#include "attn/io.hpp"
 
-#include "io/raw_array.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 #include <unordered_map>
-#include <utility>
 
 #include "attn/error.hpp"
 

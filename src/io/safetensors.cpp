@@ -6,18 +6,15 @@
 #include <functional>
 #include <map>
 #include <numeric>
-#include <string_view>
 #include <utility>
 
 #include "attn/error.hpp"
-#include "attn/io.hpp"
 
 #include "io/file_members.hpp"
 #include "io/json_events.hpp"
 #include "io/json_tensor.hpp"
 #include "io/json_value.hpp"
 #include "io/json_writer.hpp"
-#include "io/raw_array.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/block_numbers.hpp"

@@ -10,7 +10,6 @@
 
 #include "io/numpy.hpp"
 #include "io/pickle.hpp"
-#include "io/zip_archive.hpp"
 #include "support/memory.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 #include <utility>
-#include <vector>
 
-#include "attention/linear.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/operations.hpp"
 

@@ -4,12 +4,9 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
-#include <span>
 #include <utility>
 
-#include "attention/linear.hpp"
 #include "attention/paths.hpp"
-#include "attention/positions.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/operations.hpp"
 

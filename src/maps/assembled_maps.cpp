@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -15,7 +14,6 @@
 
 #include "io/raw_array.hpp"
 #include "result/tensor_names.hpp"
-#include "support/errors.hpp"
 #include "support/memory.hpp"
 #include "support/translated.hpp"
 

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <cstring>
 #include <utility>
 
 #include "attn/error.hpp"
 
 #include "plot/numbers/ticks.hpp"
-#include "result/tensor_names.hpp"
 #include "support/errors.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"

@@ -5,9 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 #include <span>
-#include <utility>
 #include <variant>
 
 #include "attn/gradient.hpp"
@@ -19,7 +17,6 @@
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/half_number.hpp"
-#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {

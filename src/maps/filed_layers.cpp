@@ -12,7 +12,6 @@
 #include "maps/filed_maps.hpp"
 #include "maps/map_selection.hpp"
 #include "result/tensor_names.hpp"
-#include "support/errors.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"

@@ -3,20 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <string_view>
 #include <utility>
 
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
 #include "maps/assembled_maps.hpp"
-#include "maps/attention_map.hpp"
 #include "maps/map_selection.hpp"
 #include "maps/selected_map.hpp"
 #include "result/tensor_names.hpp"
-#include "support/errors.hpp"
 #include "support/mapped_file.hpp"
-#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 

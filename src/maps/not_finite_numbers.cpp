@@ -14,7 +14,6 @@
 #include "maps/computed_maps.hpp"
 #include "models/model_folder.hpp"
 #include "support/number_text.hpp"
-#include "support/overloaded.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/half_number.hpp"

@@ -8,7 +8,6 @@
 
 #include "maps/map_selection.hpp"
 #include "maps/selected_map.hpp"
-#include "support/errors.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 

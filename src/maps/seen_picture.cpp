@@ -4,8 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <utility>
-#include <variant>
-#include <vector>
 
 #include "attn/error.hpp"
 

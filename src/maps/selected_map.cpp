@@ -1,7 +1,6 @@
 #include "maps/selected_map.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <limits>

@@ -4,7 +4,6 @@
 #include <initializer_list>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "attn/error.hpp"

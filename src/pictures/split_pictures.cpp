@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "attn/error.hpp"
-
 #include "pictures/drawing.hpp"
 #include "plot/parts.hpp"
 #include "support/printable.hpp"

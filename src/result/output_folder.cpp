@@ -1,15 +1,12 @@
 #include "result/output_folder.hpp"
 
 #include <algorithm>
-#include <string>
 #include <system_error>
 
 #include "attn/error.hpp"
 #include "attn/spec.hpp"
 
-#include "io/hashed_files.hpp"
 #include "io/json_value.hpp"
-#include "support/atomic_file.hpp"
 #include "support/errors.hpp"
 #include "support/mapped_file.hpp"
 #include "support/parallel_for.hpp"

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "attn/file_access.hpp"
 #include "attn/written_file.hpp"
 
 #include "io/hashed_files.hpp"

@@ -1,7 +1,6 @@
 #include "result/provenance.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "attn/version.hpp"
 

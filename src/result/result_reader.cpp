@@ -2,19 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
 #include "document/keys.hpp"
-#include "document/tensor_source.hpp"
-#include "io/file_members.hpp"
 #include "io/hashed_files.hpp"
 #include "io/json_tensor.hpp"
-#include "io/json_value.hpp"
 #include "io/raw_array.hpp"
 #include "result/result_writer.hpp"
 #include "support/errors.hpp"

@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
-#include <utility>
 
 #include "attn/error.hpp"
 
-#include "io/json_value.hpp"
 #include "result/tensor_names.hpp"
 #include "support/translated.hpp"
 

@@ -3,21 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <optional>
-#include <string_view>
-#include <utility>
 #include <variant>
 
 #include "attn/attention.hpp"
-#include "attn/error.hpp"
 
 #include "attention/geometry.hpp"
 #include "document/mask_reader.hpp"
 #include "maps/attention_map.hpp"
-#include "result/output_folder.hpp"
-#include "result/result_writer.hpp"
 #include "result/tensor_names.hpp"
-#include "run/document_run.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"

@@ -1,6 +1,5 @@
 #include "statistics/exact_sums.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>

@@ -1,10 +1,8 @@
 #include "statistics/head_values.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <span>
 #include <utility>

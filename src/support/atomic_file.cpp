@@ -4,10 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <optional>
 #include <random>
-#include <system_error>
-#include <utility>
 
 #include <fcntl.h>
 #include <sys/file.h>

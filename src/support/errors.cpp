@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "support/printable.hpp"
 #include "support/translated.hpp"

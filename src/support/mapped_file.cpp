@@ -8,16 +8,12 @@
 #include <map>
 #include <mutex>
 #include <new>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "support/errors.hpp"
-#include "support/memory.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"

@@ -10,7 +10,6 @@
 #include <limits>
 #include <mutex>
 #include <sstream>
-#include <string>
 #include <system_error>
 
 #if __has_include(<malloc.h>)
@@ -25,7 +24,6 @@
 
 #include "support/number_text.hpp"
 #include "support/platform.hpp"
-#include "support/translated.hpp"
 
 namespace attn {
 namespace {

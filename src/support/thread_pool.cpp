@@ -3,7 +3,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <exception>
-#include <mutex>
 #include <new>
 #include <thread>
 

@@ -7,10 +7,8 @@
 #include <memory>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "attn/error.hpp"
-#include "attn/language.hpp"
 
 #include "support/mapped_file.hpp"
 #include "support/printable.hpp"

@@ -1,6 +1,5 @@
 #include "support/work_budget.hpp"
 
-#include <algorithm>
 #include <chrono>
 
 #include "attn/error.hpp"

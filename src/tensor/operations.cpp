@@ -9,10 +9,8 @@
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "attn/error.hpp"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "maps/attention_map.hpp"
 #include "plot/text/token_labels.hpp"

@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <memory>
 #include <new>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include <libdeflate.h>
 

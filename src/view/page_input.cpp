@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "attn/error.hpp"
 
@@ -12,7 +11,6 @@
 #include "attention/visibility.hpp"
 #include "document/mask_reader.hpp"
 #include "heads/head_maps.hpp"
-#include "maps/attention_map.hpp"
 #include "maps/map_selection.hpp"
 #include "maps/seen_picture.hpp"
 #include "maps/selected_map.hpp"

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <optional>
-#include <string_view>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -18,8 +16,6 @@
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
-#include "view/map_rows.hpp"
-#include "view/packed_cells.hpp"
 
 namespace attn {
 namespace {

@@ -4,11 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
-#include <optional>
-#include <utility>
-#include <vector>
 
-#include "attention/linear.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {

@@ -4,17 +4,13 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "attn/error.hpp"
 
-#include "models/pass.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
-#include "why/splits.hpp"
 
 namespace attn {
 namespace {

@@ -1,5 +1,3 @@
-#include "result/result_writer.hpp"
-
 #include <algorithm>
 #include <string>
 
@@ -7,6 +5,7 @@
 
 #include "error_from.hpp"
 #include "result/result_reader.hpp"
+#include "result/result_writer.hpp"
 #include "temporary_folder.hpp"
 
 using namespace attn;
