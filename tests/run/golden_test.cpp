@@ -95,7 +95,7 @@ TEST_CASE("the modules of tutorials give the numbers that PyTorch printed") {
 
 TEST_CASE("the guide to PyTorch shows the scripts and documents that are tested") {
   const std::string guide =
-      read_text(std::filesystem::path(ATTN_DATA).parent_path() / "docs" / "pytorch.md");
+      read_text(std::filesystem::path(ATTN_DATA).parent_path() / "docs/inside/pytorch.md");
   const auto shows = [&](const std::string& language, const std::filesystem::path& file) {
     return guide.find("```" + language + "\n" + read_text(file) + "```\n") != std::string::npos;
   };
