@@ -114,7 +114,7 @@ TEST_CASE("reports in JSON have the fields that the documents about them name") 
     REQUIRE_FALSE(outcome.output.empty());
     collect(nlohmann::json::parse(outcome.output), "", printed[report.command]);
   }
-  for (const std::string name : {"json.md", "json.zh-CN.md"}) {
+  for (const std::string name : {"inside/json.md", "inside/json.zh-CN.md"}) {
     CAPTURE(name);
     for (const auto& [command, fields] : printed) {
       CAPTURE(command);
@@ -137,7 +137,8 @@ TEST_CASE("reports in JSON have the fields that the documents about them name") 
 TEST_CASE("an error in JSON has the fields that the documents about them name") {
   Fields fields;
   collect(nlohmann::json::parse(attn_cli({"run", "--json", "missing.json"}).output), "", fields);
-  for (const auto& [name, section] : {std::pair{"json.md", "All"}, {"json.zh-CN.md", "共有"}}) {
+  for (const auto& [name, section] :
+       {std::pair{"inside/json.md", "All"}, {"inside/json.zh-CN.md", "共有"}}) {
     CAPTURE(name);
     Fields named = documented(name)[section];
     named.erase("warnings");

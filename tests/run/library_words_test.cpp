@@ -7,7 +7,8 @@
 
 #include "run/run_document.hpp"
 
-// The tables of docs/from-your-library.md: members of documents beside others that give the same.
+// The tables of docs/inside/from-your-library.md: members of documents beside others that give the
+// same.
 
 namespace {
 
@@ -48,7 +49,7 @@ DocumentResult run_with(const std::string& members) {
 }  // namespace
 
 TEST_CASE("the words of other libraries mean what the page about them says") {
-  std::ifstream page(ATTN_TEST_DATA "/../docs/from-your-library.md");
+  std::ifstream page(ATTN_TEST_DATA "/../docs/inside/from-your-library.md");
   std::size_t compared = 0;
   for (std::string line; std::getline(page, line);) {
     if (!line.starts_with("| ") || line.starts_with("| argument")) continue;
