@@ -4,6 +4,7 @@
 
 #include "attn/error.hpp"
 
+#include "plot/numbers/matrix.hpp"
 #include "plot/numbers/ticks.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"

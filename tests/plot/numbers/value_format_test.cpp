@@ -6,6 +6,7 @@
 #include "attn/error.hpp"
 
 #include "error_from.hpp"
+#include "plot/numbers/matrix.hpp"
 #include "plot/numbers/ticks.hpp"
 
 namespace {
