@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <set>
@@ -141,7 +142,10 @@ JsonValue row_of(const JsonValue& config, const JsonValue* row);
 /// leaves out what equals them. Key heads go with the query heads, given or not.
 JsonValue with_part_sizes(const JsonValue& row, const JsonValue& part);
 
-/// A JSON object of the rows of all known families, by "model_type", in the order of the table.
-std::string_view builtin_rows() noexcept;
+/// JSON objects that together have the rows of all known families, by "model_type", in the order of
+/// the table.
+std::array<std::string_view, 2> builtin_rows() noexcept;
+/// The second of them.
+std::string_view related_rows() noexcept;
 
 }  // namespace attn

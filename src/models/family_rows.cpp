@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -550,7 +552,7 @@ JsonValue merged(const JsonValue& base, const JsonValue& change) {
 }
 
 const JsonValue& table() {
-  static const JsonValue parsed = parse_json(rows);
+  static const JsonValue parsed = merged(parse_json(rows), parse_json(related_rows()));
   return parsed;
 }
 
@@ -573,6 +575,20 @@ constexpr std::array<Refused, 14> refused_families{{
     {"gemma3n", to_translate("their layers share keys and values and mix several states")},
 }};
 
+// The family with the name that is most like that of another one; by default the one that most
+// others are like.
+std::string nearest_family(std::string_view name, std::span<const std::string_view> known) {
+  if (const std::string_view near = nearest_name(name, known); !near.empty()) {
+    return std::string(near);
+  }
+  const auto shared = [&](std::string_view other) {
+    return std::ranges::mismatch(name, other).in1 - name.begin();
+  };
+  constexpr std::ptrdiff_t enough = 4;
+  const std::string_view best = *std::ranges::max_element(known, {}, shared);
+  return shared(best) < enough ? "llama" : std::string(best);
+}
+
 JsonValue complete_row(std::string_view family) {
   const JsonValue* row = table().find(family);
   if (row == nullptr) {
@@ -586,7 +602,10 @@ JsonValue complete_row(std::string_view family) {
     const std::vector<std::string> names = known_families();
     const std::vector<std::string_view> known(names.begin(), names.end());
     refuse_key("model_type", translated("models of the type {1} are not known", in_quotes(family)),
-               suggestion(family, known));
+               translated("{1}; a model that computes what another one does is read by a row such "
+                          "as {2}, given as DocumentOptions::architecture",
+                          suggestion(family, known),
+                          "{\"like\": \"" + nearest_family(family, known) + "\"}"));
   }
   const JsonValue* like = row->find("like");
   return like == nullptr ? *row : merged(complete_row(like->string()), *row);
@@ -646,8 +665,8 @@ void write(JsonWriter& json, const JsonValue& value) {
 
 }  // namespace
 
-std::string_view builtin_rows() noexcept {
-  return rows;
+std::array<std::string_view, 2> builtin_rows() noexcept {
+  return {rows, related_rows()};
 }
 
 std::vector<std::string> known_families() {

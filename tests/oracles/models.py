@@ -16,8 +16,9 @@ import program
 from families import ELSEWHERE, FAMILIES as NAMES
 
 TOLERANCE = 1e-9  # of the largest number: 1e-14 times the conditions of three layers, with room
-ROUNDED = {"marian": 1e-6}  # its table of sines holds single numbers
+ROUNDED = {"marian": 1e-6, "roformer": 1e-6}  # their tables of sines hold single numbers
 GENERATED = 4
+CORRECTION = "score_correction"  # of experts: learned, though not by gradients
 CLASSES = {
     "masked": transformers.AutoModelForMaskedLM, "causal": transformers.AutoModelForCausalLM,
     "both": transformers.AutoModelForSeq2SeqLM, "picture": transformers.AutoModel, "plain": transformers.AutoModel,
@@ -50,12 +51,17 @@ def make(family, kind, options, seed, folder):
     model = (kinds.from_config if kinds is CLASSES[kind] else kinds._from_config)(config)
     with torch.no_grad():
         for name, weight in model.named_parameters():
+            if not weight.requires_grad and CORRECTION not in name:
+                continue
             if weight.ndim > 1:
                 weight.normal_(0, 1.2 / weight.shape[-1] ** 0.5)
             elif name.endswith("weight"):
                 weight.copy_(1 + 0.2 * torch.randn_like(weight))
             else:
                 weight.normal_(0, 0.2)
+        for name, buffer in model.named_buffers():
+            if CORRECTION in name:
+                buffer.normal_(0, 0.2)
     model.save_pretrained(folder)
 
 def wanted(family, kind, folder, ids, decoder_ids, pixels):
@@ -66,7 +72,7 @@ def wanted(family, kind, folder, ids, decoder_ids, pixels):
     with in_double(), torch.no_grad():
         # Made anew, as tables that are not in the file are computed when a model is made.
         model = type(read)._from_config(read.config, attn_implementation=attention, experts_implementation="eager").eval()
-        computed = {name for name, weight in read.named_parameters() if not weight.requires_grad}
+        computed = {name for name, weight in read.named_parameters() if not weight.requires_grad and CORRECTION not in name}
         computed |= {name for name, _ in read.named_buffers() if "inv_freq" in name}
         model.load_state_dict({name: weight for name, weight in read.state_dict().items() if name not in computed}, strict=False)
         types = getattr(read.config.get_text_config(), "layer_types", None) or []

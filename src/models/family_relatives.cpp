@@ -1,0 +1,67 @@
+#include "models/family_row.hpp"
+
+namespace attn {
+
+// Rows of families that compute most of what another one does; see family_rows.cpp.
+std::string_view related_rows() noexcept {
+  return R"json({
+"data2vec-text": {"like": "roberta", "prefixes": ["data2vec_text."]},
+"roberta-prelayernorm": {"like": "roberta", "prefixes": ["roberta_prelayernorm."],
+  "names": {"after_attention_sum": null, "after_feed_forward_sum": null, "before_attention": "attention.LayerNorm",
+    "before_feed_forward": "intermediate.LayerNorm", "final_norm": "LayerNorm"}},
+"xlm-roberta-xl": {"like": "roberta", "eps": 1e-5,
+  "names": {"embedding_norm": null, "after_attention_sum": null, "after_feed_forward_sum": null,
+    "before_attention": "attention.self_attn_layer_norm", "before_feed_forward": "LayerNorm", "final_norm": "encoder.LayerNorm"}},
+"megatron-bert": {"like": "bert",
+  "names": {"embedding_norm": null, "after_attention_sum": null, "after_feed_forward_sum": null,
+    "before_attention": "attention.ln", "before_feed_forward": "ln", "final_norm": "encoder.ln"}},
+"bert-generation": {"like": "bert", "names": {"types": null},
+  "head": {"dense": null, "norm": null, "weight": "lm_head.decoder", "bias": ["lm_head.decoder.bias", "lm_head.bias"]}},
+"rembert": {"like": "bert", "prefixes": ["rembert."], "tied": false,
+  "names": {"embedding_projection": "encoder.embedding_hidden_mapping_in"},
+  "head": {"dense": "cls.predictions.dense", "norm": "cls.predictions.LayerNorm"}},
+"roformer": {"like": "bert", "prefixes": ["roformer."], "positions": "rotary", "rotary": {"interleaved": true},
+  "only": {"rotary_value": false}, "names": {"positions": null, "embedding_projection": "embeddings_project"}},
+"openai-gpt": {"like": "gpt2", "activation_keys": ["afn"],
+  "names": {"tokens": "tokens_embed", "positions": "positions_embed", "before_attention": null, "before_feed_forward": null,
+    "after_attention_sum": "ln_1", "after_feed_forward_sum": "ln_2", "final_norm": null},
+  "cases": [{"key": "afn", "is": "gelu", "row": {"activation_keys": null}}]},
+"gpt-sw3": {"like": "gpt2"},
+"ministral": {"like": "mistral"},
+"seed_oss": {"like": "llama", "defaults": {"head_dim": 128, "attention_bias": true, "attention_out_bias": false},
+  "biases": {"attention_bias": ["query", "key", "value"], "attention_out_bias": "output"}},
+"cwm": {"like": "llama", "eps": 1e-5, "biases": {"attention_bias": null},
+  "defaults": {"head_dim": 128, "rope_scaling": {"rope_type": "llama3", "factor": 16, "original_max_position_embeddings": 8192,
+    "low_freq_factor": 1, "high_freq_factor": 4}},
+  "rotary": {"theta": 1000000},
+  "window": {"keys": ["sliding_window"], "size": 8192, "full_every": 4, "full_first": true}},
+"ernie4_5": {"like": "llama", "eps": 1e-5, "tied": true, "defaults": {"head_dim": 128, "use_bias": false},
+  "biases": {"attention_bias": null, "mlp_bias": null, "use_bias": ["query", "key", "value", "output", "gate", "up", "down"]},
+  "rotary": {"theta": 500000, "interleaved": true}},
+"helium": {"like": "llama", "eps": 1e-8, "biases": {"attention_bias": ["query", "key", "value"]},
+  "defaults": {"head_dim": 128}, "rotary": {"theta": 100000, "interleaved": true}},
+"internlm3": {"like": "llama", "eps": 1e-5, "defaults": {"head_dim": 128}},
+"iquestcoder": {"like": "internlm3", "only": {"clip_qkv": [], "use_sliding_window": false}},
+"exaone": {"like": "llama", "prefixes": ["transformer."], "eps": 1e-5, "eps_keys": ["layer_norm_epsilon", "rms_norm_eps"],
+  "activation_keys": ["activation_function", "hidden_act"], "rotary": {"theta": 500000},
+  "names": {"tokens": "wte", "layer": "h.{n}.", "query": "attn.attention.q_proj", "key": "attn.attention.k_proj",
+    "value": "attn.attention.v_proj", "output": "attn.attention.out_proj", "before_attention": "ln_1",
+    "before_feed_forward": "ln_2", "final_norm": "ln_f", "gate": "mlp.c_fc_0", "up": "mlp.c_fc_1", "down": "mlp.c_proj"}},
+"hyperclovax": {"like": "granite", "logit_divisor_keys": null, "logit_multiplier_keys": ["logits_scaling"],
+  "score_multiplier": null, "defaults": {"use_post_norm": true},
+  "cases": [{"key": "use_post_norm", "is": true, "row": {"only": {"residual_multiplier": 1},
+    "names": {"after_attention": "post_norm1", "after_feed_forward": "post_norm2"}}}]},
+"vaultgemma": {"like": "gemma2", "names": {"after_attention": null, "after_feed_forward": null}},
+"flex_olmo": {"like": "olmoe", "eps": 1e-6, "clip_keys": null, "rotary": {"theta": 500000}, "biases": {"mlp_bias": null},
+  "experts": {"count": 7, "count_keys": ["num_experts", "num_local_experts"], "chosen": 5},
+  "names": {"before_attention": null, "before_feed_forward": null, "after_attention": "post_attention_layernorm",
+    "after_feed_forward": "post_feedforward_layernorm"}},
+"plbart": {"like": "bart", "defaults": {"scale_embedding": true, "decoder_start_token_id": null}},
+"mvp": {"like": "bart", "only": {"use_prompt": false}},
+"blenderbot": {"like": "pegasus", "positions": "learned", "defaults": {"decoder_start_token_id": 1}},
+"vit_msn": {"like": "vit", "eps": 1e-6},
+"ijepa": {"like": "vit", "prefixes": ["ijepa."], "names": {"class_token": null}}
+})json";
+}
+
+}  // namespace attn
