@@ -53,6 +53,8 @@ struct DocumentOptions {
   /// Parts of the texts whose shares of the answer's attention are wanted.
   std::vector<TextPart> parts;
   bool parts_between_special_tokens = false;  ///< in their place: what stands between those
+  std::optional<std::string> prompt;          ///< name of a prompt that goes before the texts
+  bool truncate = false;                      ///< whether texts are cut to the longest one read
   bool chat = false;                          ///< whether the texts go through a chat template
   std::vector<std::vector<std::int64_t>> token_ids;  ///< in the place of texts, a sample each
 

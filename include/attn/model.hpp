@@ -46,6 +46,17 @@ struct Prediction {
   std::vector<Token> likeliest;  ///< at most ten, the most probable first
 };
 
+/// The classes that a classifier finds for a text or a picture, or for one of its tokens.
+struct Classification {
+  struct Class {
+    std::string label;
+    double logit = 0;
+    std::optional<double> probability;  ///< absent for numbers that a regression gives
+  };
+  std::optional<std::size_t> position;  ///< of the token; absent = of the whole
+  std::vector<Class> classes;           ///< at most ten, the largest logit first
+};
+
 /// The tokens that follow one prompt: generated ones, or those of a given text.
 struct GeneratedText {
   std::size_t prompt = 0;  ///< tokens before it
@@ -62,6 +73,10 @@ struct ModelReport {
   std::vector<std::vector<std::string>> text_tokens;     ///< of texts that go with pictures
   bool next = false;  ///< whether each prediction is the token after its sample
   std::vector<std::vector<Prediction>> predictions;
+  /// By a model that classifies; of an answer to a question its first and its last token.
+  std::vector<std::vector<Classification>> classifications;
+  /// Of the vectors of the texts, each with each, by a folder of sentence-transformers.
+  std::vector<std::vector<double>> similarities;
   std::vector<GeneratedText> generated;      ///< one for each sample; empty = nothing was asked for
   std::optional<double> generation_seconds;  ///< that generating took; absent if a text is given
   /// Parts and layers of the tensor "shares" [layers,H,tokens,parts], of what was generated.

@@ -111,6 +111,10 @@ void add_model(Flags& flags, DocumentOptions& options) {
                "answer's attention on; or special, for the ranges between special tokens"),
            [&](const std::string& text) { read_parts(text, options); })
       .words = {"special"};
+  flags.text("--prompt", options.prompt, "NAME",
+             translated("Prompt of a sentence-transformers folder to put before the texts"));
+  flags.toggle("--truncate", options.truncate,
+               translated("Cut texts to the longest that the folder's library reads"));
   flags.toggle("--chat", options.chat,
                translated("Chat templates are not run: this flag is refused with the reason"));
   flags.back().hidden = true;

@@ -259,9 +259,9 @@ std::vector<Setting> settings(
     const std::function<std::string(const std::filesystem::path&)>& place) {
   // Naming all members makes a new member a compile error until it is set too.
   const auto& [input, model, architecture, texts, images, layers, logits, heads_off, ablate, patch,
-               patch_at, generate, continued, parts, parts_between_special_tokens, chat, token_ids,
-               attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where, weight,
-               tables, gradient, threads, files, generated] = options;
+               patch_at, generate, continued, parts, parts_between_special_tokens, prompt, truncate,
+               chat, token_ids, attention, dtype, heads, scale, seed, valid_lens, pool, causal,
+               score, where, weight, tables, gradient, threads, files, generated] = options;
   static_cast<void>(input);
   static_cast<void>(threads);
   static_cast<void>(files);
@@ -303,6 +303,8 @@ std::vector<Setting> settings(
   if (parts_between_special_tokens) {
     set("DocumentOptions::parts_between_special_tokens", json(std::string("special")), "parts");
   }
+  if (prompt) set("DocumentOptions::prompt", json(*prompt));
+  if (truncate) set("DocumentOptions::truncate", json(true));
   if (chat) set("DocumentOptions::chat", json(true));
   if (!token_ids.empty()) set("DocumentOptions::token_ids", json(token_ids));
   if (attention.size() == 1) set("DocumentOptions::attention", json(attention[0]));

@@ -135,7 +135,7 @@ constexpr Schema tensor = FieldType<Tensor>::schema, string = FieldType<std::str
                  truth = FieldType<bool>::schema, count = FieldType<std::size_t>::schema,
                  positive_number = R"("type": "number", "exclusiveMinimum": 0)";
 
-constexpr std::array<DocumentKey, 72> keys{{
+constexpr std::array<DocumentKey, 74> keys{{
     {"attention", all,
      to_translate("the kind of attention, or a list of kinds; \"model\" where a model is given"),
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
@@ -173,6 +173,10 @@ constexpr std::array<DocumentKey, 72> keys{{
      to_translate("parts of the text whose shares of the answer's attention are wanted: ranges of "
                   "characters by name, or \"special\" for what stands between special tokens"),
      R"("oneOf": [{"const": "special"}, {"type": "object", "minProperties": 1, "additionalProperties": {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "integer", "minimum": 0}}}])"},
+    {"prompt", model, to_translate("name of a prompt of the folder that goes before the texts"),
+     string},
+    {"truncate", model,
+     to_translate("true: cut texts to the longest that the folder's library reads"), truth},
     {"chat", model, to_translate("refused with the reason: chat templates are not run"), truth},
     {"messages", model, to_translate("refused with the reason: chat templates are not run"),
      R"("type": "array", "items": {"type": "object", "required": ["role", "content"], "properties": {"role": {"type": "string"}, "content": {"type": "string"}}})"},

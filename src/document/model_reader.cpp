@@ -46,6 +46,7 @@ class ModelReader {
                             problems_, request_, report_);
       // After a problem further checks would only add its consequences.
       const std::size_t before = problems_.errors().size();
+      problems_.attempt([&] { refuse_without_texts(); });
       if (model().vision) {
         problems_.attempt([&] { read_pictures(texts); });
         problems_.attempt([&] { texts.read_captions(); });
@@ -74,7 +75,10 @@ class ModelReader {
         });
       }
       if (problems_.errors().size() == before)
-        problems_.attempt([&] { finish(texts.unknown_tokens()); });
+        problems_.attempt([&] {
+          if (auto warning = texts.not_cut()) plan_.warnings.push_back(std::move(*warning));
+          finish(texts.unknown_tokens());
+        });
     }
     return std::move(plan_);
   }
@@ -132,6 +136,16 @@ class ModelReader {
     folder.decoder_tokenizer =
         open_tokenizer(path(*own, "/decoder_tokenizer"), model().family, document_.access());
     request_.folder = std::make_shared<const ModelFolder>(std::move(folder));
+  }
+
+  // Settings of texts that have no effect where a model of texts reads none.
+  void refuse_without_texts() const {
+    if (!model().vision && root_.find("text") != nullptr) return;
+    for (const char* key : {"prompt", "truncate"}) {
+      if (root_.find(key) == nullptr) continue;
+      throw input_error(translated("\"{1}\" is for texts that a model of texts reads", key),
+                        pointer_to("", key), translated("leave it out, or give \"text\""));
+    }
   }
 
   void refuse_pictures() const {

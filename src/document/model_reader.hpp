@@ -65,6 +65,9 @@ class ModelTextReader {
   /// The prompts that were read, if "parts" are asked for.
   const std::vector<Prompt>& prompts() const noexcept { return prompts_; }
 
+  /// A warning of texts that the folder's library would cut, if there are any.
+  std::optional<std::string> not_cut() const;
+
   /// A warning of tokens that the vocabulary does not know, if there are any.
   std::optional<std::string> unknown_tokens() const;
 
@@ -90,6 +93,8 @@ class ModelTextReader {
   void read_token_types(const JsonValue& types);
   void find_special_ids();
   void fill_captions();
+  void read_prompt();
+  void cut_text(std::vector<TextToken>& tokens, const std::string& at) const;
   std::vector<std::string> stored(const Ids& ids) const;
   bool is_closing(std::int64_t id, std::optional<std::int64_t> last) const;
   Pieces written(const std::vector<Ids>& samples, const std::optional<Tokenizer>& tokenizer) const;
@@ -102,6 +107,9 @@ class ModelTextReader {
   ModelReport& report_;
   std::vector<Prompt> prompts_;
   std::size_t tokens_of_texts_ = 0, unknown_tokens_ = 0;
+  std::size_t longest_found_ = 0;  // tokens of the longest text
+  std::string before_;             // a prompt that goes before each text
+  bool truncates_ = false;
   std::string unknown_token_;
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "document/model_reader.hpp"
 #include "document/token_reader.hpp"
 #include "models/checkpoint.hpp"
+#include "models/sentence_embedding.hpp"
 #include "support/memory.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
@@ -61,6 +63,7 @@ void ModelTextReader::read_texts() {
                         "/token_types",
                         translated("leave it out: the types follow from the tokenizer"));
     }
+    read_prompt();
     Sequences read = read_sequences(*text, "/text", Stack::first);
     request_.texts.ids = std::move(read.ids);
     request_.texts.types = std::move(read.types);
@@ -187,6 +190,12 @@ void ModelTextReader::read_decoder_texts() {
       own.insert(own.begin(), start());
     }
     request_.texts.decoder_place = "/decoder_text";
+  } else if (model().classifier) {
+    // The text itself behind the start token, without its last one, as in training.
+    for (const Ids& own : request_.texts.ids) {
+      Ids& shifted = samples.emplace_back(1, start());
+      shifted.insert(shifted.end(), own.begin(), own.end() - 1);
+    }
   } else {
     samples.assign(batch, Ids{start()});
   }
@@ -270,7 +279,11 @@ void ModelTextReader::read_sequence(const JsonValue& value, const std::string& a
   const std::string& text = is_pair ? text_at(0) : expect_string(value, at);
   const auto second = is_pair ? std::optional<std::string_view>(text_at(1)) : std::nullopt;
   const Tokenizer& tokenizer = tokenizer_of(stack);
-  const auto cut = tokenizer.encode(text, second, options_.special_tokens, at);
+  const bool first = stack == Stack::first;
+  auto cut = tokenizer.encode(first && !before_.empty() ? before_ + text : text, second,
+                              options_.special_tokens, at);
+  if (first && truncates_) cut_text(cut, at);
+  if (first) longest_found_ = std::max(longest_found_, cut.size());
   if (cut.empty()) {
     problems_.add(input_error(translated("the text has no tokens"), at,
                               translated("give a text with at least a word")));
@@ -300,6 +313,73 @@ void ModelTextReader::read_sequence(const JsonValue& value, const std::string& a
 const Tokenizer& ModelTextReader::tokenizer_of(Stack stack) const {
   const ModelFolder& folder = *request_.folder;
   return stack == Stack::first ? *folder.tokenizer : *folder.writing_tokenizer();
+}
+
+// Reads the prompt that goes before texts, and whether these are cut.
+void ModelTextReader::read_prompt() {
+  const JsonValue *name = root_.find("prompt"), *cut = root_.find("truncate");
+  if (cut != nullptr) truncates_ = expect_boolean(*cut, "/truncate");
+  const SentenceModules* own = model().sentence.get();
+  if (name == nullptr && (own == nullptr || own->default_prompt.empty())) return;
+  const std::string wanted =
+      name != nullptr ? expect_string(*name, "/prompt") : own->default_prompt;
+  const auto found = own != nullptr ? own->prompts.find(wanted) : decltype(own->prompts.end()){};
+  if (own != nullptr && found != own->prompts.end()) {
+    before_ = found->second;
+    return;
+  }
+  std::vector<std::string_view> known;
+  if (own != nullptr) {
+    for (const auto& [other, text] : own->prompts) known.push_back(other);
+  }
+  throw input_error(
+      translated("the folder has no prompt {1}", in_quotes(wanted)), "/prompt",
+      known.empty() ? translated("leave it out: it has none") : suggestion(wanted, known));
+}
+
+// Takes tokens away from the ends of texts, the longer one of a pair first, as the tokenizers of
+// Hugging Face's libraries cut: those around texts stay.
+void ModelTextReader::cut_text(std::vector<TextToken>& tokens, const std::string& at) const {
+  const auto longest = request_.folder->longest_read;
+  if (!longest) {
+    throw input_error(translated("the folder does not say how long a text its library reads"),
+                      "/truncate", translated("leave it out, and shorten the texts"));
+  }
+  if (tokens.size() <= *longest) return;
+  const auto of_text = [&](int number) {
+    return static_cast<std::size_t>(std::ranges::count(tokens, number, &TextToken::text));
+  };
+  const std::size_t first = of_text(0), second = of_text(1),
+                    around = tokens.size() - first - second;
+  if (around >= *longest) {
+    throw input_error(translated("{1} tokens leave no room for the text", *longest), at,
+                      translated("leave \"truncate\" out"));
+  }
+  const std::size_t room = *longest - around;
+  std::size_t shorter = std::min(first, second), longer = std::max(first, second);
+  longer = shorter > room ? shorter : std::max(shorter, room - shorter);
+  if (shorter + longer > room) {
+    shorter = room / 2;
+    longer = shorter + room % 2;
+  }
+  std::array<std::size_t, 2> left{first > second ? longer : shorter,
+                                  first > second ? shorter : longer};
+  std::erase_if(tokens, [&](const TextToken& token) {
+    if (token.text < 0) return false;
+    std::size_t& own = left.at(static_cast<std::size_t>(token.text));
+    if (own == 0) return true;
+    --own;
+    return false;
+  });
+}
+
+std::optional<std::string> ModelTextReader::not_cut() const {
+  const auto longest = request_.folder->longest_read;
+  if (!model().sentence || !longest || longest_found_ <= *longest) return std::nullopt;
+  return translated(
+      "a text has {1} tokens, of which the library would read {2}: DocumentOptions::truncate cuts "
+      "it likewise",
+      longest_found_, *longest);
 }
 
 std::optional<std::string> ModelTextReader::unknown_tokens() const {

@@ -241,12 +241,15 @@ class ScoreWords {
 
 void explain_logit(const LogitSplit& split, const std::string& token, const TokenNames& tokens,
                    const TokenNames& memory, bool capped, Explanation& to) {
-  to.part(translated("Why {1} after {2}", token, tokens(split.position)));
+  to.part(split.label ? translated("Why {1}", token)
+                      : translated("Why {1} after {2}", token, tokens(split.position)));
   to.step(translated("The logit, part by part"));
-  to.paragraph(capped ? translated("The logit of {1} at {2}, before its cap, is {3}.", token,
-                                   tokens(split.position), shown_number(split.logit))
-                      : translated("The logit of {1} at {2} is {3}.", token, tokens(split.position),
-                                   shown_number(split.logit)));
+  to.paragraph(split.label ? translated("The logit of the class {1} is {2}.", token,
+                                        shown_number(split.logit))
+               : capped    ? translated("The logit of {1} at {2}, before its cap, is {3}.", token,
+                                        tokens(split.position), shown_number(split.logit))
+                           : translated("The logit of {1} at {2} is {3}.", token,
+                                        tokens(split.position), shown_number(split.logit)));
   const std::span<const double> parts = split.parts.values<double>();
   to.put(table_by_size(to, {{translated("part"), texts_of(split.places)}}, parts, split.logit,
                        parts_left_out));
@@ -327,7 +330,8 @@ Fact facts_of(const ScoreSplit& split, std::size_t strongest) {
 
 Fact facts_of(const LogitSplit& split, const std::string& text) {
   return object({{"position", split.position},
-                 {"token", split.token},
+                 {"token", only_if(!split.label, split.token)},
+                 {"class", if_given(split.label)},
                  {"text", text},
                  {"logit", split.logit},
                  {"names", texts_of(split.places)},
@@ -356,7 +360,7 @@ class WhyExplanation {
       return outcome;
     }
     const std::string token =
-        splits.logit ? token_text(*request.folder, splits.logit->token) : std::string();
+        splits.logit ? split_text(*request.folder, *splits.logit) : std::string();
     if (options_.format == ExplanationFormat::json) {
       outcome.text = json_text(object(
           {{"document", document_.name()},
@@ -454,7 +458,9 @@ class WhyExplanation {
     return TokenNames({});
   }
 
-  static std::string token_text(const ModelFolder& folder, std::size_t token) {
+  static std::string split_text(const ModelFolder& folder, const LogitSplit& split) {
+    if (split.label) return in_quotes(one_line(*split.label));
+    const std::size_t token = split.token;
     const auto written = written_token(folder, static_cast<std::int64_t>(token));
     return written ? in_quotes(one_line(*written)) : std::to_string(token);
   }

@@ -108,8 +108,14 @@ Tensor sines_then_cosines(std::size_t length, std::size_t width, const Sinusoids
   return {{1, length, width}, std::move(x)};
 }
 
+Tensor LogitsHead::bent(const Tensor& x, std::size_t threads) const {
+  if (activation) return apply(dense, x, threads, activating(curve_of(*activation)));
+  return mapped(
+      threads, [](double v) { return std::tanh(v); }, apply(dense, x, threads));
+}
+
 Tensor LogitsHead::logits(Tensor x, double eps, std::size_t threads) const {
-  if (dense) x = apply(dense, x, threads, activating(curve_of(activation)));
+  if (dense) x = bent(x, threads);
   if (norm) x = apply(*norm, x, eps, threads);
   if (scale != 1) {
     x = mapped(

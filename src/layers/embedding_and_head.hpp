@@ -75,8 +75,8 @@ Tensor embed(const Embedding& embedding, const std::vector<std::int64_t>& ids,
 /// The head that makes logits of the states that leave a model: (g(x) · scale) Wᵀ + b, capped. g is
 /// a Linear layer with an activation and a norm (BERT), or g(x) = x.
 struct LogitsHead {
-  StoredLinear dense;  ///< absent = no g
-  Activation activation = Activation::gelu;
+  StoredLinear dense;                                       ///< absent = no g
+  std::optional<Activation> activation = Activation::gelu;  ///< absent = the hyperbolic tangent
   std::optional<Norm> norm;
   double scale = 1;
   StoredLinear words;             ///< [V,D]
@@ -85,6 +85,8 @@ struct LogitsHead {
   /// V
   std::size_t size() const { return words.weight.shape()[0]; }
 
+  /// g(x) without its norm.
+  Tensor bent(const Tensor& x, std::size_t threads) const;
   /// Logits [..,V] of states [..,D].
   Tensor logits(Tensor x, double eps, std::size_t threads) const;
 };

@@ -12,6 +12,7 @@
 
 #include "attention/visibility.hpp"
 #include "layers/embedding_and_head.hpp"
+#include "models/classification.hpp"
 #include "models/model_folder.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
@@ -316,6 +317,7 @@ bool is_reported(const PassTensor& result) {
   using Stack = ModelPlace::Stack;
   const Stack stack = result.place.stack;
   return result.quantity == weights || result.quantity == pooling || result.quantity == logits ||
+         result.quantity == classification || result.quantity == sentence_embedding ||
          (result.quantity == output && (stack == Stack::only || stack == Stack::decoder));
 }
 
@@ -329,6 +331,25 @@ void look_at(NotFiniteNumbers& not_finite, const PassTensor& what, const Tensor&
     not_finite.look_at_weights(what.name(), tensor,
                                what.quantity == weights && !what.place.crosses());
   }
+}
+
+std::vector<std::vector<double>> rows_in(const Tensor& matrix) {
+  const Tensor numbers = matrix.converted(DType::float64);
+  const std::size_t width = matrix.shape()[1];
+  std::vector<std::vector<double>> rows;
+  for (std::size_t i = 0; i < matrix.shape()[0]; ++i) {
+    const auto row = numbers.values<double>().subspan(i * width, width);
+    rows.emplace_back(row.begin(), row.end());
+  }
+  return rows;
+}
+
+std::vector<std::vector<Classification>> said_by_classifier(const ModelRequest& request,
+                                                            const Tensor& logits) {
+  const Architecture& model = request.folder->architecture;
+  const Classifier classifier = Classifier::read(model, request.folder->weights);
+  return classified(logits, *model.classifier, classifier.labels(),
+                    request.texts.read_by(model.stacks.back()));
 }
 
 void put_model(Results& results, const ModelRequest& request, const Progress& progress,
@@ -347,6 +368,12 @@ void put_model(Results& results, const ModelRequest& request, const Progress& pr
     const auto at = maps.find(what);
     if (at && shares.reads(plan.attentions[*at].name)) {
       shares.add(plan.attentions[*at].name, tensor);
+    }
+    if (what.quantity == PassTensor::Quantity::sentence_similarity) {
+      results.facts.similarities = rows_in(tensor);
+    }
+    if (what.quantity == PassTensor::Quantity::classification) {
+      results.facts.classifications = said_by_classifier(request, tensor);
     }
     results.put(name, tensor);
     if (at) results.put(maps.give(*at, std::move(tensor)), *at);

@@ -33,8 +33,10 @@ struct ComputedConsumer {
 
 /// Facts of a computation that are there when it ends.
 struct ComputedFacts {
-  std::vector<std::pair<std::string, Shape>> shapes;  ///< of weights and outputs
-  std::vector<std::vector<Prediction>> predictions;   ///< of a model, one list a sample
+  std::vector<std::pair<std::string, Shape>> shapes;         ///< of weights and outputs
+  std::vector<std::vector<Prediction>> predictions;          ///< of a model, one list a sample
+  std::vector<std::vector<Classification>> classifications;  ///< of one that classifies, likewise
+  std::vector<std::vector<double>> similarities;             ///< of texts' vectors
   std::size_t empty_rows = 0;         ///< queries with no key left, in all attentions
   std::vector<std::string> warnings;  ///< of numbers that are NaN or infinite
 };

@@ -10,6 +10,7 @@
 
 #include "attn/error.hpp"
 
+#include "models/classification.hpp"
 #include "models/configuration_reader.hpp"
 #include "models/family_row.hpp"
 #include "models/library_keys.hpp"
@@ -58,32 +59,39 @@ Predicts predicted_by(const std::string& name) {
     return Predicts::tokens;
   }
   if (name.find("Reward") != name.npos ||
-      ends_with_one_of(name, {"Classification", "QuestionAnswering", "MultipleChoice", "Retrieval",
-                              "NextSentencePrediction", "Regression"})) {
+      ends_with_one_of(name,
+                       {"Classification", "ClassificationWithTeacher", "QuestionAnswering",
+                        "MultipleChoice", "Retrieval", "NextSentencePrediction", "Regression"})) {
     return Predicts::others;
   }
   return name.ends_with("Model") ? Predicts::nothing : Predicts::unknown;
 }
 
-// Takes the head that gives logits from a model whose classes have none: from classifiers any, from
-// a model alone the one that is tied, as the file may have one of its own.
+// Takes the head that gives logits from a model whose classes have none: from classifiers, whose
+// own head it gets, any; from a model alone the one that is tied, as the file may have one of its
+// own.
 void take_head_away(Architecture& model, const JsonValue& config) {
   const std::vector<std::string> classes = classes_of(config);
   bool others = false;
+  std::optional<ModelClassifier> classifier;
   for (const std::string& name : classes) {
-    const Predicts what = predicted_by(name);
+    auto own = classifier_of(name, model, config);
+    const Predicts what = own ? Predicts::others : predicted_by(name);
     if (what == Predicts::tokens || what == Predicts::unknown) return;
     others = others || what == Predicts::others;
+    if (!classifier) classifier = std::move(own);
   }
   if (classes.empty()) return;
-  model.headless_class = classes.front();
+  model.classifier = std::move(classifier);
+  model.headless_class = model.classifier ? model.classifier->name : classes.front();
   if (others) {
     model.head = {};
-    if (model.vision) return;
-    model.warnings.push_back(
-        translated("models of the class {1} predict no tokens: there are no logits of words and no "
-                   "next tokens",
-                   in_quotes(model.headless_class)));
+    // The base of decoders that answer questions has another name there.
+    model.prefixes.emplace_back("transformer.");
+    if (model.classifier) return;
+    model.warnings.push_back(translated(
+        "what models of the class {1} predict is not computed: there are maps and states alone",
+        in_quotes(model.headless_class)));
   } else if (model.head.dense.empty()) {
     model.tied = model.part_tied = false;
   }

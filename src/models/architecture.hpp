@@ -127,6 +127,25 @@ struct ModelHead {
   std::optional<Activation> activation;  ///< absent = that of the layers
 };
 
+/// The head of a class of models that predicts no tokens: the states that it reads, the names of
+/// its tensors, and what its logits say.
+struct ModelClassifier {
+  /// `end`: the state at the text's last end token; `mean_of_logits`: those of each are averaged;
+  /// `first_and_patches`: that of [CLS] and the mean of patches, side by side.
+  enum class Reads { each, first, last, end, mean, mean_of_logits, patches, first_and_patches };
+  /// Probabilities of logits: `by_count` is a softmax over several classes, or a sigmoid of one;
+  /// others are a sigmoid of each, none, or a softmax over the tokens or over the texts.
+  enum class Shares { by_count, each, none, of_tokens, of_texts };
+  std::string name;  ///< of the class
+  Reads reads = Reads::first;
+  Shares shares = Shares::by_count;
+  std::string dense, norm;               ///< empty = none
+  std::optional<Activation> activation;  ///< behind `dense`; absent = the hyperbolic tangent
+  std::vector<std::string> weight;       ///< of several the first that is there
+  std::vector<std::string> labels;       ///< names of the classes; empty = "LABEL_0"…
+  std::optional<std::int64_t> end_id;
+};
+
 /// The rules of a model that reads pictures. The weight under `WeightPurpose::tokens` is the
 /// convolution that embeds its patches, [D,3,P,P].
 struct VisionPart {
@@ -140,6 +159,8 @@ struct VisionPart {
   bool last_token = false;             ///< texts are filled up and pooled at their last token
   std::optional<std::int64_t> end_id;  ///< token at which texts are pooled; 2 = the largest id
 };
+
+struct SentenceModules;
 
 /// One model, as its config.json and the row of its family describe it.
 struct Architecture {
@@ -186,6 +207,10 @@ struct Architecture {
   std::size_t score_terms = 1;  ///< products that a score is the sum of, each of them scaled down
   std::optional<ModelDisentangled> disentangled;
   ModelHead head;
+  /// The head of a class that predicts no tokens, if it is known; the file may lack it.
+  std::optional<ModelClassifier> classifier;
+  /// What makes one vector of a text, in a folder of sentence-transformers; else null.
+  std::shared_ptr<const SentenceModules> sentence;
   std::vector<ModelStack> stacks;  ///< one, or an encoder and a decoder
   std::optional<VisionPart> vision;
   /// The language model's configuration in a model of pictures and texts; else null.

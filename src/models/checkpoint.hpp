@@ -166,6 +166,11 @@ class StackWeights {
 [[noreturn]] void refuse_shape(const CheckpointWeights& weights, const std::string& name,
                                const Shape& shape, const Shape& expected);
 
+/// The shape of a tensor that is there. Throws Error(input) as refuse_shape() does unless it is
+/// `wanted`, where 0 is any size but none.
+const Shape& expect_shape(const CheckpointWeights& weights, const std::string& name,
+                          const Shape& wanted);
+
 /// The name of the head's own matrix in the file, where the configuration ties it to the token
 /// embeddings and it has other numbers.
 std::optional<std::string> head_apart(const Architecture& model, const CheckpointWeights& weights);

@@ -11,6 +11,7 @@
 
 #include "io/json_writer.hpp"
 #include "models/checkpoint.hpp"
+#include "models/classification.hpp"
 #include "models/model_folder.hpp"
 #include "models/pass.hpp"
 #include "support/mapped_file.hpp"
@@ -208,6 +209,11 @@ std::string types_text(const CheckpointWeights& weights, const std::vector<std::
 }
 
 std::string head_text(const ModelFolder& folder) {
+  if (has_classifier(folder.architecture, folder.weights)) {
+    const std::size_t classes = Classifier::read(folder.architecture, folder.weights).classes();
+    return translated_count(classes, "{2}, {1} class", "{2}, {1} classes",
+                            folder.architecture.classifier->name);
+  }
   if (!has_head(folder.architecture, folder.weights)) return translated("none: no logits");
   return folder.architecture.tied ? translated("tied to the token embeddings")
                                   : translated("of its own");

@@ -6,9 +6,11 @@
 
 #include "attention/packed_product.hpp"
 #include "io/json_value.hpp"
+#include "models/classification.hpp"
 #include "models/configuration_reader.hpp"
 #include "models/family_row.hpp"
 #include "models/gguf_model.hpp"
+#include "models/sentence_embedding.hpp"
 #include "support/mapped_file.hpp"
 #include "support/memory.hpp"
 #include "support/printable.hpp"
@@ -193,6 +195,35 @@ void read_processor(ModelFolder& model, const FileAccess& access) {
   }
 }
 
+// Reads what makes vectors of texts, and how long a text the folder's library reads: by the folder
+// of sentence-transformers, else by the tokenizer, and by the positions where texts get vectors.
+void read_sentences(ModelFolder& model, const JsonValue& config, const FileAccess& access) {
+  const ReadSettings read = [&](const fs::path& name) -> std::optional<JsonValue> {
+    const FileName file = FileName::by_document(model.path, name);
+    return is_there(file, access) ? std::optional(read_json(file, access)) : std::nullopt;
+  };
+  const Architecture& own = model.architecture;
+  model.architecture.sentence =
+      read_sentence_modules(model.path, own.width, read, access, model.warnings);
+  if (own.sentence && own.sentence->longest) {
+    model.longest_read = own.sentence->longest;
+    return;
+  }
+  const auto longest_in = [](const JsonValue& settings, const char* key) {
+    constexpr double beyond = 1e9;  // of a tokenizer without a limit
+    const JsonValue* value = present_member(settings, key);
+    const bool is_limit = value != nullptr && value->is(JsonValue::Type::number) &&
+                          value->number() >= 1 && value->number() < beyond;
+    return is_limit ? std::optional(static_cast<std::size_t>(value->number())) : std::nullopt;
+  };
+  if (const auto settings = read("tokenizer_config.json")) {
+    model.longest_read = longest_in(*settings, "model_max_length");
+  }
+  const auto positions = longest_in(config, "max_position_embeddings");
+  if (!own.sentence || !positions) return;
+  model.longest_read = std::min(model.longest_read.value_or(*positions), *positions);
+}
+
 // A model in one file.
 void read_gguf(ModelFolder& model, const fs::path& path, const std::optional<fs::path>& row,
                const FileAccess& access) {
@@ -276,6 +307,13 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   model.weights = CheckpointWeights::open(path, access);
   model.weights.find_within(model.architecture);
   settle_head(model);
+  if (const auto missing = missing_of_classifier(model.architecture, model.weights)) {
+    model.warnings.push_back(
+        translated("the file has no tensor {1}: what models of the class {2} predict is not "
+                   "computed",
+                   in_quotes(*missing), in_quotes(model.architecture.headless_class)));
+  }
+  if (!model.architecture.vision) read_sentences(model, config, access);
   // 3. Its tokenizer.
   try {
     const TokenizerFolder files(path, model.architecture.family, access);

@@ -30,6 +30,7 @@ struct ModelFolder {
   std::optional<Tokenizer> tokenizer;
   std::optional<Tokenizer> decoder_tokenizer;  ///< where the decoder has one of its own
   std::optional<Error> no_tokenizer;           ///< the reason why there is none
+  std::optional<std::size_t> longest_read;     ///< tokens to which the folder's library cuts texts
   std::vector<std::filesystem::path> files;    ///< all that were read
   std::vector<std::string> warnings;           ///< for reports
 

@@ -9,7 +9,9 @@
 #include "attn/error.hpp"
 
 #include "attention/attention_steps.hpp"
+#include "models/classification.hpp"
 #include "models/contact_head.hpp"
+#include "models/sentence_embedding.hpp"
 #include "models/vision.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
@@ -45,9 +47,21 @@ using Quantity = PassTensor::Quantity;
 
 std::string PassTensor::name() const {
   // In the order of the quantities.
-  constexpr std::array names{"embedded", "weights", "scores",          "capped",
-                             "masked",   "lse",     "output",          "contacts",
-                             "output",   "logits",  "pooling.weights", "similarity"};
+  constexpr std::array names{"embedded",
+                             "weights",
+                             "scores",
+                             "capped",
+                             "masked",
+                             "lse",
+                             "output",
+                             "contacts",
+                             "output",
+                             "logits",
+                             "pooling.weights",
+                             "classification.logits",
+                             "sentence_embedding",
+                             "sentence_similarity",
+                             "similarity"};
   static_assert(names.size() == static_cast<std::size_t>(Quantity::similarity) + 1);
   const std::string own = names[static_cast<std::size_t>(quantity)];
   if (quantity >= Quantity::weights && quantity <= Quantity::lse) {
@@ -199,6 +213,31 @@ void run_captions(const ModelPass& pass, const std::vector<Tensor>& states,
   observers.give({Quantity::similarity},
                  similarity_of(model, weights, pictures, outputs, captions.texts.ids)
                      .converted(options.dtype));
+}
+
+// Hands over what is made of the states that leave the model: vectors of texts, and what its
+// classifier says.
+void classify(const ModelPass& pass, const std::vector<Tensor>& states,
+              const Observers& observers) {
+  const auto& [model, weights, texts, options] = pass;
+  if (!observers.any(&PassObserver::tensor)) return;
+  if (model.sentence) {
+    std::vector<Tensor> vectors;
+    for (const Tensor& x : states) vectors.push_back(model.sentence->embedding(x));
+    const Tensor all = concatenated(vectors);
+    observers.give({Quantity::sentence_embedding}, all.converted(options.dtype));
+    if (states.size() > 1) {
+      observers.give({Quantity::sentence_similarity},
+                     model.sentence->similarities(all).converted(options.dtype));
+    }
+  }
+  if (!has_classifier(model, weights)) return;
+  const Classifier classifier = Classifier::read(model, weights);
+  std::vector<Tensor> logits;
+  for (std::size_t b = 0; b < states.size(); ++b) {
+    logits.push_back(classifier.logits(states[b], texts.ids[b], texts.place, options.threads));
+  }
+  observers.give({Quantity::classification}, logits);
 }
 
 // States [1,L,D] of each sample before the first layer of a stack.
@@ -386,7 +425,15 @@ std::vector<std::pair<PassTensor, Shape>> foreseen_tensors(const ModelPass& pass
     }
     add(Quantity::output, {name}, {batch, length, model.vision ? width : own.width()});
     memory = length;
-    if (name == ModelPlace::Stack::encoder || !wanted.logits) continue;
+    if (name == ModelPlace::Stack::encoder) continue;
+    if (model.sentence) {
+      add(Quantity::sentence_embedding, {}, {batch, model.sentence->width(own.width())});
+      if (batch > 1) add(Quantity::sentence_similarity, {}, {batch, batch});
+    }
+    if (has_classifier(model, weights)) {
+      add(Quantity::classification, {}, Classifier::read(model, weights).shape(batch, length));
+    }
+    if (!wanted.logits) continue;
     add(Quantity::logits, {name}, {batch, length, read_head(model, weights).size()});
   }
   const bool pools =
@@ -452,6 +499,7 @@ std::vector<Tensor> run_changed(const ModelPass& pass, const std::vector<PassCha
       memory = states;
       continue;
     }
+    classify(pass, states, observers);
     if (model.vision) run_captions(pass, states, observers);
     if (observers.any(&PassObserver::predicted)) {
       tell_predicted([&](std::size_t b, std::size_t position, const Tensor& x) {

@@ -31,13 +31,16 @@ struct PassTensor {
     capped,
     masked,
     lse,
-    states,      ///< [B,L,D], what leaves a layer, with the option `stages`
-    contacts,    ///< [B,L−2,L−2], of a model with such a head, if the weights of all layers are
-                 ///< wanted
-    output,      ///< [B,L,D], what leaves a stack
-    logits,      ///< [B,L,V]
-    pooling,     ///< weights [B,H,1,L] by which pictures are pooled
-    similarity,  ///< [B,texts] of pictures and their captions
+    states,    ///< [B,L,D], what leaves a layer, with the option `stages`
+    contacts,  ///< [B,L−2,L−2], of a model with such a head, if the weights of all layers are
+               ///< wanted
+    output,    ///< [B,L,D], what leaves a stack
+    logits,    ///< [B,L,V]
+    pooling,   ///< weights [B,H,1,L] by which pictures are pooled
+    classification,       ///< logits [B,C] or [B,L,C] of a model that classifies
+    sentence_embedding,   ///< [B,E]
+    sentence_similarity,  ///< [B,B] of the texts' vectors
+    similarity,           ///< [B,texts] of pictures and their captions
   };
   Quantity quantity = Quantity::embedded;
   ModelPlace place = {};  ///< the attention, the layer or the stack

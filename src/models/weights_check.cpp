@@ -8,12 +8,24 @@
 
 #include "attention/attention_name.hpp"
 #include "models/checkpoint.hpp"
+#include "models/classification.hpp"
 #include "models/vision.hpp"
 #include "support/errors.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
+const Shape& expect_shape(const CheckpointWeights& weights, const std::string& name,
+                          const Shape& wanted) {
+  const Shape& shape = weights.shape(name);
+  bool fits = shape.size() == wanted.size();
+  for (std::size_t axis = 0; fits && axis < shape.size(); ++axis) {
+    fits = shape[axis] > 0 && (wanted[axis] == 0 || shape[axis] == wanted[axis]);
+  }
+  if (!fits) refuse_shape(weights, name, shape, wanted);
+  return shape;
+}
+
 namespace {
 
 using LayerNumber = std::optional<std::size_t>;
@@ -29,18 +41,6 @@ bool holds_numbers(ElementType type) {
                  attn::name(weights.type(name))),
       weights.place(),
       translated("the meaning of such elements is not known: use the model's unquantized folder"));
-}
-
-// The shape of a tensor that is there, if it is `wanted`, where 0 is any size but none.
-const Shape& expect_shape(const CheckpointWeights& weights, const std::string& name,
-                          const Shape& wanted) {
-  const Shape& shape = weights.shape(name);
-  bool fits = shape.size() == wanted.size();
-  for (std::size_t axis = 0; fits && axis < shape.size(); ++axis) {
-    fits = shape[axis] > 0 && (wanted[axis] == 0 || shape[axis] == wanted[axis]);
-  }
-  if (!fits) refuse_shape(weights, name, shape, wanted);
-  return shape;
 }
 
 /// Checks one stack of a model tensor by tensor.
@@ -474,6 +474,10 @@ std::vector<std::string> check_weights(const Architecture& model,
   std::vector<std::string> of_texts = weights.names();
   if (model.text) of_texts = check_weights(*model.text, weights);
   check_head(model, weights, prefix, used);
+  for (const std::string& name : check_classifier(model, weights)) {
+    if (!holds_numbers(weights.type(name))) refuse_type(weights, name);
+    used.insert(name);
+  }
   std::vector<std::string> ignored;
   for (const std::string& name : weights.names()) {
     if (used.contains(name) || std::ranges::count(of_texts, name) == 0) continue;

@@ -68,6 +68,7 @@ struct ShownScore {
 };
 
 std::string logit_title(const Drawing& drawing, const LogitSplit& split) {
+  if (split.label) return translated("Why {1}", drawing.split.token);
   return translated("Why {1} after {2}", drawing.split.token,
                     token_name(drawing.split.tokens, split.position));
 }

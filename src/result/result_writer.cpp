@@ -63,6 +63,25 @@ Fact prediction_facts(const ModelReport& model) {
   });
 }
 
+Fact similarity_facts(const ModelReport& model) {
+  return list_of(model.similarities, [](const std::vector<double>& row) { return Fact(row); });
+}
+
+Fact classification_facts(const ModelReport& model) {
+  const auto one_class = [](const Classification::Class& one) {
+    return object(
+        {{"label", one.label}, {"logit", one.logit}, {"probability", if_given(one.probability)}});
+  };
+  const auto of_token = [&](const Classification& one) {
+    return object(
+        {{"position", one.position.value_or(0)}, {"classes", list_of(one.classes, one_class)}});
+  };
+  return list_of(model.classifications, [&](const std::vector<Classification>& sample) {
+    const bool whole = !sample.empty() && !sample.front().position;
+    return whole ? list_of(sample.front().classes, one_class) : list_of(sample, of_token);
+  });
+}
+
 Fact generated_facts(const ModelReport& model) {
   const auto of_samples = [&](const auto& make) { return list_of(model.generated, make); };
   const bool named = std::ranges::any_of(
@@ -88,7 +107,8 @@ Fact facts_of(const ScoreSplit& split) {
 
 Fact facts_of(const LogitSplit& split) {
   return object({{"position", split.position},
-                 {"token", split.token},
+                 {"token", only_if(!split.label, split.token)},
+                 {"class", if_given(split.label)},
                  {"logit", split.logit},
                  {"parts", texts_of(split.places)},
                  {"heads", texts_of(split.heads)},
@@ -133,6 +153,12 @@ Fact facts_of(const ResultFile& result) {
           return object({{"axes", share_axes(shares->second)},
                          {"layers", of.answer_layers},
                          {"parts", of.answer_parts}});
+        })},
+       {"classification", of_model([](const ModelReport& of) {
+          return only_if(!of.classifications.empty(), classification_facts(of));
+        })},
+       {"similarities", of_model([](const ModelReport& of) {
+          return only_if(!of.similarities.empty(), similarity_facts(of));
         })},
        {"predictions", of_model([](const ModelReport& of) {
           return only_if(!of.predictions.empty(), prediction_facts(of));

@@ -71,6 +71,13 @@ Fact label_facts(const std::vector<std::vector<std::string>>& lists);
 /// The tokens that follow the texts of a model: lists with an entry for each sample.
 Fact generated_facts(const ModelReport& model);
 
+/// The similarities of the vectors of texts, a list for each text.
+Fact similarity_facts(const ModelReport& model);
+
+/// What a classifier says, an entry for each sample: its classes, or a list of positions with the
+/// classes of each.
+Fact classification_facts(const ModelReport& model);
+
 /// The predictions of a model, an entry for each sample: the likeliest next tokens, or for each
 /// mask token its position and the likeliest tokens there.
 Fact prediction_facts(const ModelReport& model);

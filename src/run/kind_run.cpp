@@ -156,6 +156,8 @@ void KindRun::compute(const Progress& progress) {
   if (plan_.model) {
     report_.model = std::move(plan_.model);
     report_.model->predictions = std::move(facts.predictions);
+    report_.model->classifications = std::move(facts.classifications);
+    report_.model->similarities = std::move(facts.similarities);
   }
   check_only(options_, plan_, tensors_);
   report_.shapes = plan_.shapes;
@@ -443,6 +445,10 @@ DrawnSplits KindRun::drawn_splits() const {
   }
   if (!both) drawn.read = drawn.tokens;
   if (!why_->logit) return drawn;
+  if (const auto& label = why_->logit->label) {
+    drawn.token = in_quotes(*label);
+    return drawn;
+  }
   const auto id = static_cast<std::int64_t>(why_->logit->token);
   const std::optional<std::string> token = written_token(folder, id);
   drawn.token = token ? in_quotes(*token) : std::to_string(id);

@@ -184,6 +184,54 @@ std::string predictions(const ModelReport& model) {
   return text;
 }
 
+// "  97.3 %  POSITIVE", or the number that a regression gives.
+std::string class_line(const Classification::Class& one, const std::string& token = "") {
+  constexpr int digits = 4;
+  const std::string share = one.probability ? padded_left(percentage(*one.probability), 5) + " %"
+                                            : with_digits(one.logit, digits);
+  return "  " + share + "  " + printable(one.label) +
+         (token.empty() ? "" : "  " + printable(token)) + "\n";
+}
+
+// What a classifier says of each sample, or of the first of its tokens.
+std::string classes(const ModelReport& model) {
+  std::string text;
+  for (std::size_t b = 0; b < model.classifications.size(); ++b) {
+    const std::vector<Classification>& sample = model.classifications[b];
+    if (sample.empty()) continue;
+    const bool by_token = sample.front().position.has_value();
+    text += "\n" +
+            (by_token ? translated("Classes of the tokens of sample {1}", b)
+                      : translated("Classes of sample {1}", b)) +
+            "\n";
+    const auto& tokens = model.decoder_tokens.empty() ? model.tokens : model.decoder_tokens;
+    for (std::size_t i = 0; i < std::min(sample.size(), most_rows); ++i) {
+      const Classification& one = sample[i];
+      if (!by_token) {
+        for (const Classification::Class& found : one.classes) text += class_line(found);
+        continue;
+      }
+      const std::size_t at = *one.position;
+      const bool named = b < tokens.size() && at < tokens[b].size();
+      const std::string number = "(" + std::to_string(at) + ")";
+      text += class_line(one.classes.front(), named ? tokens[b][at] + " " + number : number);
+    }
+    if (sample.size() > most_rows) text += "  …\n";
+  }
+  return text;
+}
+
+// The similarities of the texts, each with each.
+std::string similarity_table(const ModelReport& model, std::size_t width) {
+  const std::size_t count = model.similarities.size();
+  if (count == 0) return "";
+  std::vector<double> numbers;
+  for (const auto& row : model.similarities) numbers.insert(numbers.end(), row.begin(), row.end());
+  const Shape shape{count, count};
+  return "\n" + translated("Similarity of the texts") + "\n" +
+         table(Tensor(shape, std::move(numbers)), {}, {}, most_columns, false, width);
+}
+
 // The tokens that follow the texts, and how fast they were generated.
 std::string generated(const ModelReport& model) {
   std::string text;
@@ -294,7 +342,10 @@ std::string text_of(const RunReport& report, std::size_t width) {
   if (report.output && !report.model) text += output_table(report, width);
   if (const std::string others = others_of_map(report); !others.empty())
     text += "\n" + others + "\n";
-  if (report.model) text += generated(*report.model) + predictions(*report.model);
+  if (report.model) {
+    text += similarity_table(*report.model, width) + classes(*report.model) +
+            generated(*report.model) + predictions(*report.model);
+  }
   if (!report.recovered.empty()) {
     text += "\n" + translated("Recovered from the embeddings") + "\n";
     for (std::size_t i = 0; i < report.recovered.size(); ++i) {
@@ -366,6 +417,11 @@ Fact facts_of(const RunReport& report) {
        {"model", model != nullptr ? Fact(model->family) : Fact::absent()},
        {"generated",
         model != nullptr && !model->generated.empty() ? generated_facts(*model) : Fact::absent()},
+       {"classification", model != nullptr && !model->classifications.empty()
+                              ? classification_facts(*model)
+                              : Fact::absent()},
+       {"similarities", model != nullptr && !model->similarities.empty() ? similarity_facts(*model)
+                                                                         : Fact::absent()},
        {"predictions", predicted ? prediction_facts(*model) : Fact::absent()},
        {"tokens", only_if(!report.tokens.empty(), list_of(report.tokens, tokens))},
        {"recovered", unless_empty(report.recovered)},

@@ -66,6 +66,10 @@ class PageMaker {
 
   /// Takes the predictions of a model, one list per sample. `next`: of the token after the text.
   void take(std::vector<std::vector<Prediction>> predictions, bool next);
+  /// Takes what a classifier says of each sample.
+  void take(std::vector<std::vector<Classification>> classifications) {
+    data_.classifications = std::move(classifications);
+  }
   /// Takes what the states that leave each layer would predict in their place.
   void take(PredictionsByLayer by_layer) { data_.by_layer = std::move(by_layer); }
 

@@ -103,6 +103,7 @@ ViewOutcome view_document(Document document, const ViewOptions& options, const S
   };
   ComputedFacts facts = compute(plan, {.map = take}, std::move(observers));
   page.take(std::move(facts.predictions), plan.model && plan.model->next);
+  page.take(std::move(facts.classifications));
   page.take(std::move(by_layer));
   ViewOutcome outcome = page.finish();
   outcome.warnings.insert(outcome.warnings.end(), facts.warnings.begin(), facts.warnings.end());

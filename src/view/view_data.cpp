@@ -236,6 +236,19 @@ Fact predictions_of(const ViewData& data, std::size_t sample) {
   return facts;
 }
 
+// The classes of a sample and of its tokens.
+Fact classification_of(const std::vector<Classification>& sample) {
+  const auto one_class = [](const Classification::Class& one) {
+    return object({{"label", one.label},
+                   {"logit", one.logit},
+                   {"probability", if_given(one.probability)}});
+  };
+  return list_of(sample, [&](const Classification& one) {
+    return object(
+        {{"position", if_given(one.position)}, {"classes", list_of(one.classes, one_class)}});
+  });
+}
+
 // Head whose largest score of a pattern is larger than those of others: of patterns between
 // tokens, or where these are faint, of patterns that most heads of causal models have.
 Fact opening_of(const ViewData& data) {
@@ -289,7 +302,10 @@ std::string view_data_json(const ViewData& data) {
     const bool predicted = b < data.predictions.size() && !data.predictions[b].empty();
     samples.push_back(
         object({{"title", data.samples[b]},
-                {"predictions", predicted ? predictions_of(data, b) : Fact::absent()}}));
+                {"predictions", predicted ? predictions_of(data, b) : Fact::absent()},
+                {"classification", b < data.classifications.size()
+                                       ? classification_of(data.classifications[b])
+                                       : Fact::absent()}}));
   }
   const auto as_it_is = [](const Fact& fact) { return fact; };
   const auto tokens = [](const ShownTokens& one) { return facts_of(one); };

@@ -96,6 +96,7 @@ struct ViewData {
   bool computed = false;  ///< whether `commands.compute` goes before plotting
   std::vector<std::string> samples;
   std::vector<std::vector<Prediction>> predictions;  ///< of samples; may be fewer
+  std::vector<std::vector<Classification>> classifications;  ///< likewise
   bool predicts_next = false;
   /// The predictions by layer, likewise; fewer or none where they are not known.
   PredictionsByLayer by_layer;

@@ -4,6 +4,8 @@
 
 #include "attn/error.hpp"
 
+#include "layers/embedding_and_head.hpp"
+#include "models/classification.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 #include "why/frozen_pass.hpp"
@@ -16,10 +18,11 @@ namespace {
 /// its product with the direction, taken back through the frozen norms that the part passes.
 class LogitWalk {
  public:
-  LogitWalk(const FrozenPass& pass, std::vector<double> direction)
-      : pass_(pass), g_(std::move(direction)) {}
+  /// `row`: the number of the position among those of the pass.
+  LogitWalk(const FrozenPass& pass, std::size_t row, std::vector<double> direction)
+      : pass_(pass), row_(row), g_(std::move(direction)) {}
 
-  /// Fills all but position, token and logit. `bias` is that of the logit itself.
+  /// Fills all but position, token, label and logit. `bias` is that of the logit itself.
   LogitSplit walk(double bias) {
     bias_ = bias;
     if (pass_.output_projection) take_back_through(pass_.output_projection);
@@ -30,7 +33,7 @@ class LogitWalk {
         const FrozenSubLayer& sublayer = sublayers[s];
         through(sublayer.on_sum, g_);
         if (sublayer.heads == 0) {
-          add(sublayer.place, dot(g_.data(), sublayer.change.row(0), g_.size()));
+          add(sublayer.place, dot(g_.data(), sublayer.change.row(row_), g_.size()));
         } else {
           attention(sublayer);
         }
@@ -51,7 +54,7 @@ class LogitWalk {
   void through(const FrozenNorm& norm, std::vector<double>& g) {
     if (!norm) return;
     bias_ += norm.along_shift(g.data());
-    norm.apply_back(0, g.data());
+    norm.apply_back(row_, g.data());
   }
 
   // g Wᵀ of y = x Wᵀ + b, for g [out]: [in].
@@ -76,7 +79,7 @@ class LogitWalk {
     const std::size_t group = heads * width / sublayer.values.width;
     for (std::size_t h = heads; h-- > 0;) {
       const double* own = g.data() + h * width;
-      const double* output = sublayer.outputs.row(0) + h * width;
+      const double* output = sublayer.outputs.row(row_) + h * width;
       add(sublayer.place.with_head(h), dot(own, output, width));
       // A head that is off keeps its weights, but has written zeros.
       const bool off = std::all_of(output, output + width, [](double x) { return x == 0; });
@@ -84,11 +87,11 @@ class LogitWalk {
       to.heads.push_back(places_.back());
       std::vector<double> gated(own, own + width);
       for (std::size_t i = 0; i < width && !sublayer.gates.numbers.empty(); ++i) {
-        gated[i] *= sublayer.gates.row(0)[h * width + i];
+        gated[i] *= sublayer.gates.row(row_)[h * width + i];
       }
       std::vector<double> row(sublayer.values.count(), 0.0);
       for (std::size_t j = 0; j < row.size() && !off; ++j) {
-        const double weight = sublayer.weights.row(h)[j];
+        const double weight = sublayer.weights.row(row_ * heads + h)[j];
         if (weight == 0) continue;
         row[j] = weight * dot(gated.data(), sublayer.values.row(j) + h / group * width, width);
       }
@@ -101,7 +104,7 @@ class LogitWalk {
     through(pass_.embedding_norm, g_);
     for (std::size_t p = pass_.embedded.size(); p-- > 0;) {
       const auto& [place, rows] = pass_.embedded[p];
-      add(place, dot(g_.data(), rows.row(0), g_.size()));
+      add(place, dot(g_.data(), rows.row(row_), g_.size()));
     }
   }
 
@@ -136,6 +139,7 @@ class LogitWalk {
   }
 
   const FrozenPass& pass_;
+  std::size_t row_;
   std::vector<double> g_;  // direction in the stream
   double bias_ = 0;
   std::vector<ModelPlace> places_;
@@ -143,50 +147,128 @@ class LogitWalk {
   Sources self_, cross_;
 };
 
-}  // namespace
+/// The logit g·x + bias of what a head reads.
+struct Direction {
+  std::vector<double> g;
+  double bias = 0;
+};
 
-void check_split_logits(const Architecture& model, const CheckpointWeights& weights) {
-  if (!read_head(model, weights).dense) return;
-  throw input_error(
-      translated("the logits of {1} are not a sum over parts: the model's head has an activation "
-                 "after the last state",
-                 model.family),
-      "WhyOptions::logit", translated("split the scores of its heads, or another model's logit"));
+// At x [1,1,D], with the norm's denominators and the ratios of the function as they are there.
+Direction direction_of(const LogitsHead& head, std::size_t chosen, const Tensor& x, double eps,
+                       std::size_t threads) {
+  Direction own{head.words.weight.row(chosen), 0};
+  for (double& g : own.g) g *= head.scale;
+  const auto add_bias = [&own](const Tensor& bias) {
+    if (!bias) return;
+    const Tensor numbers = bias.converted(DType::float64);
+    own.bias += dot(own.g.data(), numbers.values<double>().data(), own.g.size());
+  };
+  if (head.dense) {
+    const Tensor before = apply(head.dense, x, threads), after = head.bent(x, threads);
+    if (head.norm) {
+      const std::size_t only = 0;
+      const FrozenNorm norm(head.norm, rows_at(after, {&only, 1}), eps);
+      own.bias += norm.along_shift(own.g.data());
+      norm.apply_back(0, own.g.data());
+    }
+    for (std::size_t k = 0; k < own.g.size(); ++k) {
+      const double z = before.values<double>()[k];
+      own.g[k] *= z == 0 ? 0 : after.values<double>()[k] / z;
+    }
+    add_bias(head.dense.bias);
+    std::vector<double> to(head.dense.weight.shape()[1], 0.0);
+    add_combination(rows_of(head.dense.weight), 0, own.g, to.data());
+    own.g = std::move(to);
+  }
+  if (head.words.bias) {
+    own.bias += head.words.bias.converted(DType::float64).values<double>()[chosen];
+  }
+  return own;
 }
 
-FrozenChoice kept_for_logit(const Architecture& model, std::size_t position) {
+// Adds the numbers of another tensor of the shape, if there are any.
+void add_to(Tensor& to, const Tensor& from) {
+  if (from) to = to ? sum(to, from) : from;
+}
+
+}  // namespace
+
+ChosenLogit::ChosenLogit(const Architecture& model, const CheckpointWeights& weights,
+                         const ModelTexts& text, std::optional<std::size_t> query) {
+  const std::size_t last = text.read_by(model.stacks.back()).front().size() - 1;
+  read = {{query.value_or(last), 1}};
+  if (!has_classifier(model, weights)) {
+    head = read_head(model, weights);
+    head.softcap.reset();
+    return;
+  }
+  const Classifier classifier = Classifier::read(model, weights);
+  head = classifier.head();
+  labels = classifier.labels();
+  using Reads = ModelClassifier::Reads;
+  averaged = model.classifier->reads == Reads::mean_of_logits;
+  if (model.classifier->reads != Reads::each) {
+    read = classifier.read_positions(text.ids.front(), text.place);
+  }
+}
+
+FrozenChoice ChosenLogit::kept(const Architecture& model) const {
   FrozenChoice choice;
   choice.stack = last_stack_of(model);
-  choice.positions = {position};
+  for (const auto& [position, share] : read) choice.positions.push_back(position);
   return choice;
 }
 
-LogitSplit split_logit(const Architecture& model, const CheckpointWeights& weights,
-                       const FrozenPass& pass, std::optional<std::size_t> token,
-                       std::size_t threads) {
-  check_split_logits(model, weights);
-  LogitsHead head = read_head(model, weights);
-  head.softcap.reset();
-  const std::size_t position = pass.positions.front();
-  const Rows state = rows_at(pass.output, pass.positions);
-  const Tensor logits = head.logits(Tensor({1, 1, state.width}, state.numbers), model.eps, threads);
-  const std::span<const double> all = logits.values<double>();
-  const auto likeliest = std::max_element(all.begin(), all.end()) - all.begin();
-  const std::size_t chosen = token.value_or(static_cast<std::size_t>(likeliest));
-
-  std::vector<double> direction = head.words.weight.row(chosen);
-  for (double& x : direction) x *= head.scale;
-  double bias = 0;
-  if (head.words.bias) bias = head.words.bias.converted(DType::float64).values<double>()[chosen];
-  const double size = std::sqrt(dot(direction.data(), direction.data(), direction.size()) *
-                                dot(state.row(0), state.row(0), state.width));
-  LogitWalk walker(pass, std::move(direction));
-  LogitSplit split = walker.walk(bias);
-  split.position = position;
-  split.token = chosen;
-  split.logit = all[chosen];
-  check_sum(split.parts.values<double>(), split.logit, size,
-            [&] { return translated("the logit of token {1} at position {2}", chosen, position); });
+LogitSplit split_logit(const Architecture& model, const ChosenLogit& chosen, const FrozenPass& pass,
+                       std::optional<std::size_t> token, std::size_t threads) {
+  const LogitsHead& head = chosen.head;
+  const Rows states = rows_at(pass.output, pass.positions);
+  const auto vector = [](Rows rows) {
+    const std::size_t width = rows.width;
+    return Tensor({1, 1, width}, std::move(rows.numbers));
+  };
+  // What the head reads: a state for each of the logits, or the sum of the shares of all states.
+  std::vector<Tensor> inputs;
+  Rows sum_of_states(1, states.width);
+  for (std::size_t r = 0; r < states.count(); ++r) {
+    Rows one(1, states.width);
+    add_scaled(1, states.row(r), states.width, one.row(0));
+    add_scaled(chosen.read[r].second, states.row(r), states.width, sum_of_states.row(0));
+    if (chosen.averaged) inputs.push_back(vector(std::move(one)));
+  }
+  if (!chosen.averaged) inputs.push_back(vector(std::move(sum_of_states)));
+  std::vector<double> logits(head.size(), 0);
+  for (std::size_t n = 0; n < inputs.size(); ++n) {
+    const Tensor own = head.logits(inputs[n], model.eps, threads);
+    add_scaled(chosen.averaged ? chosen.read[n].second : 1, own.values<double>().data(),
+               logits.size(), logits.data());
+  }
+  const auto likeliest = std::ranges::max_element(logits) - logits.begin();
+  LogitSplit split;
+  const std::size_t wanted = token.value_or(static_cast<std::size_t>(likeliest));
+  double size = 0;
+  Direction direction;
+  for (std::size_t r = 0; r < states.count(); ++r) {
+    if (r < inputs.size()) direction = direction_of(head, wanted, inputs[r], model.eps, threads);
+    std::vector<double> g = direction.g;
+    for (double& x : g) x *= chosen.read[r].second;
+    size += std::sqrt(dot(g.data(), g.data(), g.size()) *
+                      dot(states.row(r), states.row(r), states.width));
+    const double bias = direction.bias * (chosen.averaged || r == 0 ? 1 : 0);
+    LogitSplit own = LogitWalk(pass, r, std::move(g))
+                         .walk(chosen.averaged ? bias * chosen.read[r].second : bias);
+    add_to(own.parts, split.parts);
+    add_to(own.tokens, split.tokens);
+    add_to(own.cross_tokens, split.cross_tokens);
+    split = std::move(own);
+  }
+  split.position = pass.positions.front();
+  split.token = wanted;
+  if (!chosen.labels.empty()) split.label = chosen.labels[wanted];
+  split.logit = logits[wanted];
+  check_sum(split.parts.values<double>(), split.logit, size, [&] {
+    return translated("the logit of token {1} at position {2}", wanted, split.position);
+  });
   return split;
 }
 

@@ -44,10 +44,13 @@ struct ScoreSplit {
   Sides sides(std::size_t pair) const;
 };
 
-/// The logit of a token at one position, before its cap, as a sum over the parts of the residual
-/// stream, and the sum of each head over the tokens that it reads.
+/// The logit of a token at one position, before its cap, or of a class, as a sum over the parts of
+/// the residual stream, and the sum of each head over the tokens that it reads. What a head reads
+/// at several positions is added up.
 struct LogitSplit {
-  std::size_t position = 0, token = 0;
+  std::size_t position = 0;          ///< of several the first
+  std::size_t token = 0;             ///< or the number of the class
+  std::optional<std::string> label;  ///< of the class; absent = a token's
   double logit = 0;
   std::vector<ModelPlace> places;              ///< where the parts were written
   Tensor parts;                                ///< float64 [P]
@@ -65,18 +68,28 @@ struct WhySplits {
   std::optional<LogitSplit> logit;
 };
 
-/// Throws Error(input) if the model's logits are not a sum over parts.
-void check_split_logits(const Architecture& model, const CheckpointWeights& weights);
+/// The logits that are split, and what their head reads of a text of one sample.
+struct ChosenLogit {
+  LogitsHead head;
+  std::vector<std::pair<std::size_t, double>> read;  ///< positions and the shares of their states
+  bool averaged = false;            ///< the shares are of the logits of each position
+  std::vector<std::string> labels;  ///< of classes; empty = the logits are of tokens
 
-/// Choice of what a pass keeps for the logits at a position of the last stack's text.
-FrozenChoice kept_for_logit(const Architecture& model, std::size_t position);
+  /// Those of the classifier or else of tokens. `query`: the position, where each has logits;
+  /// absent = the last one. Throws Error(input) if the file has no head.
+  ChosenLogit(const Architecture& model, const CheckpointWeights& weights, const ModelTexts& text,
+              std::optional<std::size_t> query);
 
-/// Splits the logit of a token at the position of such a pass; absent = the likeliest token. The
-/// token must be there. Throws as check_split_logits() does, and Error(internal) if the parts do
-/// not add up to the logit that the model's own head computes.
-LogitSplit split_logit(const Architecture& model, const CheckpointWeights& weights,
-                       const FrozenPass& pass, std::optional<std::size_t> token,
-                       std::size_t threads);
+  /// Choice of what a pass keeps for them.
+  FrozenChoice kept(const Architecture& model) const;
+};
+
+/// Splits the logit of a token or class in the pass that kept what it needs; absent = the likeliest
+/// one. It must be there. Denominators of norms and the ratios f(x)/x of a function in the head
+/// stay as they are. Throws Error(internal) if the parts do not add up to the logit that the
+/// model's own head computes.
+LogitSplit split_logit(const Architecture& model, const ChosenLogit& chosen, const FrozenPass& pass,
+                       std::optional<std::size_t> token, std::size_t threads);
 
 /// The scores of a head that are split: those of one query or key of a text, or of all that see
 /// each other; all of them must be there.

@@ -4,9 +4,13 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "attn/error.hpp"
 
+#include "models/classification.hpp"
+#include "models/pass.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -21,9 +25,17 @@ void check_below(std::size_t number, std::size_t count, const char* field, const
                     translated("give 0 to {1}", count - 1));
 }
 
-// Absent = the likeliest.
+// The number of a token or, of a model that classifies, of a class. Absent = the likeliest.
 std::optional<std::size_t> token_of(const std::string& text, const ModelFolder& folder) {
   if (text.empty()) return std::nullopt;
+  if (has_classifier(folder.architecture, folder.weights)) {
+    const std::vector<std::string> labels =
+        Classifier::read(folder.architecture, folder.weights).labels();
+    if (const auto found = class_named(text, labels)) return found;
+    const std::vector<std::string_view> known(labels.begin(), labels.end());
+    throw input_error(translated("the model has no class {1}", in_quotes(text)),
+                      "WhyOptions::logit", suggestion(text, known));
+  }
   return token_named(text, folder, "WhyOptions::logit");
 }
 
@@ -97,8 +109,14 @@ void check_why(const WhyOptions& why, const ModelFolder& folder, const ModelText
   }
   if (why.logit) {
     check(why.query, last_text(folder, text).size(), "WhyOptions::query", no_query);
-    check_split_logits(model, folder.weights);
     token_of(*why.logit, folder);
+    const ChosenLogit chosen(model, folder.weights, text, why.query);
+    const bool each =
+        !chosen.labels.empty() && model.classifier->reads == ModelClassifier::Reads::each;
+    if (!chosen.labels.empty() && !each && why.query && !why.head) {
+      throw input_error(translated("the model classifies texts, not their tokens"),
+                        "WhyOptions::query", translated("leave the query out"));
+    }
   }
 }
 
@@ -112,21 +130,22 @@ WhySplits split(const WhyOptions& why, const ModelFolder& folder, const ModelTex
   check_why(why, folder, text);
   const Architecture& model = folder.architecture;
   std::optional<ChosenScores> scores;
+  std::optional<ChosenLogit> logit;
   std::vector<FrozenChoice> choices;
   if (why.head) {
     scores.emplace(split_head(*why.head, model), text, why.query, why.key);
     choices.push_back(scores->kept());
   }
   if (why.logit) {
-    const std::size_t last = last_text(folder, text).size() - 1;
-    choices.push_back(kept_for_logit(model, why.query.value_or(last)));
+    logit.emplace(model, folder.weights, text, why.query);
+    choices.push_back(logit->kept(model));
   }
   const auto passes = freeze({model, folder.weights, text, options}, choices, progress);
   WhySplits splits;
   if (scores) splits.scores = split_scores(passes.front(), *scores, options.threads);
-  if (why.logit) {
-    splits.logit = split_logit(model, folder.weights, passes.back(), token_of(*why.logit, folder),
-                               options.threads);
+  if (logit) {
+    splits.logit =
+        split_logit(model, *logit, passes.back(), token_of(*why.logit, folder), options.threads);
   }
   return splits;
 }

@@ -68,6 +68,12 @@ struct Report {
 constexpr Report reports[] = {
     {"run", "mask.json --out mask"},
     {"run", "--model data/speeches --text 'The people' --generate 2 --plots none --out model"},
+    {"run",
+     "--model " ATTN_TEST_DATA "/models/cases/bert_classifies/checkpoint --text 'the film' --plots "
+     "none --out classes"},
+    {"run",
+     "--model " ATTN_TEST_DATA "/models/sentences/folder --text 'the film' --text 'a song' --plots "
+     "none --out similar"},
     {"run", "mask.json --attention sdpa --attention dot_product --plots none --out kinds"},
     {"batch", "mask.json missing.json --plots none --out many"},
     {"explain", "mask.json"},
@@ -75,6 +81,9 @@ constexpr Report reports[] = {
     {"explain", "--model data/speeches --text 'The people of' --layers 1 --head 1"},
     {"explain", "--model data/speeches --text 'The people of' --layers 2 --head 0 --query 2 --why"},
     {"explain", "--model data/speeches --text 'The people of' --logit"},
+    {"explain",
+     "--model " ATTN_TEST_DATA "/models/cases/bert_classifies/checkpoint --text 'the film' "
+     "--logit"},
     {"plot", "heatmap mask/result.json --dpi 40 --out mask.png"},
     {"show", "mask"},
     {"view", "mask --out mask.html"},

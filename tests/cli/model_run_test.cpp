@@ -4,6 +4,7 @@
 #include <string>
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
 #include "attn/io.hpp"
@@ -55,7 +56,7 @@ TEST_CASE("documents with a model of every family give what its own library give
     }
     ++count;
   }
-  CHECK(count == 81);
+  CHECK(count == 82);
 }
 
 TEST_CASE(
@@ -331,6 +332,37 @@ TEST_CASE("a folder is described, for people, for programs and as a row that com
   }
   CHECK(read_text(folder / "by-row/result.json") == read_text(folder / "plain/result.json"));
   CHECK(attn_cli({"validate", "--model", gpt2}, folder.path()).output == gpt2 + ": valid\n");
+}
+
+TEST_CASE("a classifier's report ends with its classes, and its result has them by their names") {
+  const TemporaryFolder folder;
+  const std::string model = (cases / "bert_classifies" / "checkpoint").string();
+  const Outcome said = attn_cli({"run", "--model", model, "--text", "the film is not good",
+                                 "--plots", "none", "--out", "r", "--logit", "negative"},
+                                folder.path());
+  CHECK(said.exit_code == 0);
+  CHECK(said.errors == "");
+  const std::size_t at = said.output.find("\nClasses of sample 0\n");
+  REQUIRE(at != said.output.npos);
+  CHECK(said.output.find(" %  positive\n", at) != said.output.npos);
+  CHECK(said.output.find(" %  negative\n", at) != said.output.npos);
+  const nlohmann::json result = nlohmann::json::parse(read_text(folder / "r" / "result.json"));
+  CHECK(result["contribution"]["class"] == "negative");
+  const nlohmann::json& classes = result["classification"][0];
+  REQUIRE(classes.size() == 2);
+  const double first = classes[0]["probability"], second = classes[1]["probability"];
+  CHECK(first + second == doctest::Approx(1));
+  CHECK(first > second);
+  // Why, in words.
+  const Outcome why = attn_cli(
+      {"explain", "--model", model, "--text", "the film is not good", "--logit", "negative"},
+      folder.path());
+  CHECK(why.exit_code == 0);
+  CHECK(why.output.find("Why \"negative\"\n") != why.output.npos);
+  CHECK(why.output.find("The logit of the class \"negative\" is ") != why.output.npos);
+  const Outcome described = attn_cli({"model", model}, folder.path());
+  CHECK(described.output.find("  head        BertForSequenceClassification, 2 classes\n") !=
+        described.output.npos);
 }
 
 TEST_CASE("a batch reads a text a line with one checkpoint, and resumes") {

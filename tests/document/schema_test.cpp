@@ -272,9 +272,9 @@ TEST_CASE("every option of a document is one of its keys") {
   attn::DocumentOptions options;
   // Naming every member makes a new one an error here until it is set too.
   auto& [input, model, architecture, texts, images, layers, logits, heads_off, ablate, patch,
-         patch_at, generate, continued, parts, parts_between_special_tokens, chat, token_ids,
-         attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where, weight,
-         tables, gradient, threads, files, generated] = options;
+         patch_at, generate, continued, parts, parts_between_special_tokens, prompt, truncate, chat,
+         token_ids, attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where,
+         weight, tables, gradient, threads, files, generated] = options;
   input = "doc.json";
   threads = 1;
   files.limits.nesting = 7;
@@ -294,10 +294,10 @@ TEST_CASE("every option of a document is one of its keys") {
   pool = attn::Pooling{};
   score = where = weight = "1";
   ablate = "mean";
-  patch = patch_at = continued = "a";
+  patch = patch_at = continued = prompt = "a";
   generate = 1;
   parts = {{"a", 0, 1}};
-  parts_between_special_tokens = chat = true;
+  parts_between_special_tokens = truncate = chat = true;
   token_ids = {{1}};
   tables = {{"t", "a"}};
   const auto unchanged = [](const std::filesystem::path& path) { return path.string(); };
@@ -305,9 +305,9 @@ TEST_CASE("every option of a document is one of its keys") {
   // All members but input, threads, files and an observer are settings.
   constexpr std::size_t members = std::tuple_size_v<decltype(std::tie(
       input, model, architecture, texts, images, layers, logits, heads_off, ablate, patch, patch_at,
-      generate, continued, parts, parts_between_special_tokens, chat, token_ids, attention, dtype,
-      heads, scale, seed, valid_lens, pool, causal, score, where, weight, tables, gradient, threads,
-      files, generated))>;
+      generate, continued, parts, parts_between_special_tokens, prompt, truncate, chat, token_ids,
+      attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where, weight, tables,
+      gradient, threads, files, generated))>;
   CHECK(settings.size() == members - 4);
   for (const attn::Setting& setting : settings) {
     CAPTURE(setting.field);

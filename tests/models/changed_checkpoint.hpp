@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -41,6 +42,15 @@ inline std::string json_text_of(const JsonValue& value) {
   return value.is_integer() ? std::to_string(value.integer()) : number_text(value.number());
 }
 
+/// A tensor of numbers that differ from each other, of about one in size.
+inline Tensor drawn_tensor(Shape shape) {
+  std::vector<float> numbers(element_count(shape));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = std::sin(static_cast<float>(3 * i + numbers.size()));
+  }
+  return {std::move(shape), std::move(numbers)};
+}
+
 /// A copy of a recorded checkpoint with other members of its configuration and other tensors.
 class ChangedCheckpoint {
  public:
@@ -79,6 +89,7 @@ class ChangedCheckpoint {
     return *this;
   }
   const Tensor& tensor(const std::string& name) const { return tensors_.at(name); }
+  bool has(const std::string& name) const { return tensors_.contains(name); }
 
   std::filesystem::path write(std::string_view name, std::string_view text) const {
     return folder_.write(name, text);

@@ -161,8 +161,11 @@ TEST_CASE("a classifier predicts no tokens, and a model saved alone none by tied
   CHECK(predicts("llama_grouped", R"(["LlamaModel"])"));
   const ModelFolder ranks = opened("llama_grouped", R"(["LlamaForSequenceClassification"])");
   CHECK(ranks.warnings == std::vector<std::string>{
-                              "models of the class \"LlamaForSequenceClassification\" predict no "
-                              "tokens: there are no logits of words and no next tokens"});
+                              "the file has no tensor \"score.weight\": what models of the class "
+                              "\"LlamaForSequenceClassification\" predict is not computed"});
+  CHECK(opened("llama_grouped", R"(["LlamaForRewardModelling"])").warnings ==
+        std::vector<std::string>{"what models of the class \"LlamaForRewardModelling\" predict is "
+                                 "not computed: there are maps and states alone"});
   CHECK(no_head_text(ranks.architecture) ==
         "models of the class \"LlamaForSequenceClassification\" have no head that gives logits");
 }

@@ -49,6 +49,10 @@ def make(family, kind, options, seed, folder):
     config = CONFIG_MAPPING[family](**options)
     kinds = class_of(family, kind)
     model = (kinds.from_config if kinds is CLASSES[kind] else kinds._from_config)(config)
+    draw_weights(model)
+    model.save_pretrained(folder)
+
+def draw_weights(model):
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if not weight.requires_grad and CORRECTION not in name:
@@ -62,7 +66,14 @@ def make(family, kind, options, seed, folder):
         for name, buffer in model.named_buffers():
             if CORRECTION in name:
                 buffer.normal_(0, 0.2)
-    model.save_pretrained(folder)
+
+def made_anew(read, attention):
+    """The model with tables that are not in the file, which are computed when a model is made."""
+    model = type(read)._from_config(read.config, attn_implementation=attention, experts_implementation="eager").eval()
+    computed = {name for name, weight in read.named_parameters() if not weight.requires_grad and CORRECTION not in name}
+    computed |= {name for name, _ in read.named_buffers() if "inv_freq" in name}
+    model.load_state_dict({name: weight for name, weight in read.state_dict().items() if name not in computed}, strict=False)
+    return model
 
 def wanted(family, kind, folder, ids, decoder_ids, pixels):
     """Tensors by attn-cli's names, and the tokens of a greedy continuation."""
@@ -70,11 +81,7 @@ def wanted(family, kind, folder, ids, decoder_ids, pixels):
     # Eager attention adds Falcon's ALiBi twice, and the other has no maps.
     attention = "sdpa" if getattr(read.config, "alibi", False) else "eager"
     with in_double(), torch.no_grad():
-        # Made anew, as tables that are not in the file are computed when a model is made.
-        model = type(read)._from_config(read.config, attn_implementation=attention, experts_implementation="eager").eval()
-        computed = {name for name, weight in read.named_parameters() if not weight.requires_grad and CORRECTION not in name}
-        computed |= {name for name, _ in read.named_buffers() if "inv_freq" in name}
-        model.load_state_dict({name: weight for name, weight in read.state_dict().items() if name not in computed}, strict=False)
+        model = made_anew(read, attention)
         types = getattr(read.config.get_text_config(), "layer_types", None) or []
         full = [n for n, name in enumerate(types) if name == "full_attention"]
         inputs = {"pixel_values": pixels} if kind == "picture" else {"input_ids": ids}

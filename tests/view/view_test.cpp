@@ -201,6 +201,18 @@ TEST_CASE("the page of a model has its predictions and begins with a telling hea
   CHECK(statistics.element(static_cast<std::size_t>(head)).element(0).number() > 0.4);
 }
 
+TEST_CASE("the page of a classifier has the classes of each sample") {
+  ViewOptions options;
+  options.document.model =
+      fs::path(ATTN_TEST_DATA) / "models" / "cases" / "bert_classifies" / "checkpoint";
+  options.document.texts = {{"the film is good", std::nullopt}, {"bad", std::nullopt}};
+  const ReadPage page = page_of(options);
+  const JsonValue& classes = page.at({"samples", "1", "classification", "0", "classes"});
+  REQUIRE(classes.size() == 2);
+  CHECK(classes.element(0).find("probability")->number() > 0.5);
+  CHECK(classes.element(0).find("label")->string() != classes.element(1).find("label")->string());
+}
+
 TEST_CASE("the page keeps the queries and keys of each head, or says whose it leaves out") {
   ViewOptions options;
   options.document.model = data / "speeches";

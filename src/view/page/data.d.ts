@@ -53,6 +53,8 @@ export interface Sample {
   title: string;
   /** Of a model: the likeliest tokens at some positions, the most probable first. Absent = none. */
   predictions?: { position: number; likeliest: PredictedToken[]; /** The likeliest by the states that leave each layer. */ by_layer?: (PredictedToken & { layer: number })[] }[];
+  /** Of a model that classifies: the classes of the sample, or of its tokens, the largest logit first. */
+  classification?: { position?: number; classes: { label: string; logit: number; probability?: number }[] }[];
 }
 
 export interface PredictedToken {

@@ -88,6 +88,8 @@ const TEXTS = {
   strip_mean_keys: ['Mean over the keys that each query sees: choose a token to see its own.', '对每个查询能看到的键取平均：选择一个词元查看它自己的分布。'],
   text_and_head: ['The text and the head', '文本与头'],
   text_shown: ['The text', '文本'],
+  class_of_text: ['Class:', '类别：'],
+  classes_of_tokens: ['Classes of the tokens:', '各词元的类别：'],
   next_token: ['Next token:', '下一个词元：'],
   by_layer: ['By layer:', '逐层预测：'],
   predictions_by_layer: ['Predictions by layer', '各层的预测'],

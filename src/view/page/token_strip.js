@@ -332,7 +332,7 @@ function writeTextLine() {
   box.hidden = both.length === 0;
   box.replaceChildren(...both.map((tokens) => lineOfTokens(tokens, tokens === queryTokens())));
   byId('head-sentence', HTMLParagraphElement).textContent = headSentence(page.choice.attention, page.choice.head);
-  byId('predictions', HTMLParagraphElement).replaceChildren(...predictionsOfSample());
+  byId('predictions', HTMLParagraphElement).replaceChildren(...classesOfSample(), ...predictionsOfSample());
   byId('by-layer', HTMLDivElement).replaceChildren(...predictionsByLayer());
 }
 
@@ -353,6 +353,24 @@ function lineOfTokens(tokens, pins) {
   }
   if (count < (tokens?.pieces.length ?? 0) && count === MOST_LINE_TOKENS) line.append(' …');
   return line;
+}
+
+/**
+ * What a classifier says of the sample, or of each token that is shown of it.
+ * @returns {(Node | string)[]}
+ */
+function classesOfSample() {
+  const all = page.view.samples[page.choice.sample]?.classification ?? [];
+  if (all.length === 0) return [];
+  const tokens = queryTokens();
+  const number = (/** @type {number | undefined} */ share, /** @type {number} */ logit) => (share ?? logit).toFixed(2);
+  return [say(all[0]?.position === undefined ? 'class_of_text' : 'classes_of_tokens'),
+    ...all.slice(0, MOST_LINE_TOKENS).flatMap(({ position, classes }) => classes.slice(0, position === undefined ? 5 : 1).flatMap(({ label, logit, probability }) => {
+      const share = make('span', { class: 'share', 'aria-hidden': 'true' });
+      share.style.width = `${Math.max(1, 60 * (probability ?? 0))}px`;
+      const of = position === undefined ? [] : [isolated(pieceAt(tokens, position)), ' '];
+      return [' ', make('span', { class: 'prediction' }, [...of, isolated(label), share, number(probability, logit)])];
+    })), ' '];
 }
 
 /** The likeliest tokens at each predicted position. @returns {(Node | string)[]} */

@@ -45,6 +45,18 @@ test('what a model predicts is below its text', async () => {
   });
 });
 
+test('what a classifier says stands there, of the text or of its tokens', async () => {
+  const made = telling();
+  made.samples[0] = { title: 'playing fox', classification: [{ classes: [{ label: 'animal', logit: 2, probability: 0.875 }, { label: 'plant', logit: 0, probability: 0.125 }] }] };
+  await withPage(makePage('classes', made), async (view) => {
+    assert.match(await textIn(view, 'predictions'), /^Class:\s+animal\s*0\.88\s+plant\s*0\.13/);
+  });
+  made.samples[0].classification = [{ position: 2, classes: [{ label: 'NOUN', logit: 2, probability: 0.875 }] }];
+  await withPage(makePage('classes_of_tokens', made), async (view) => {
+    assert.match(await textIn(view, 'predictions'), /^Classes of the tokens:\s+fox\s+NOUN\s*0\.88/);
+  });
+});
+
 test('below that is what each layer would predict, in both languages, and nothing where it is not known', async () => {
   const made = telling();
   const by_layer = [{ layer: 0, text: ' a', probability: 0.1 }, { layer: 1, text: ' runs', probability: 0.75 }];

@@ -1,0 +1,271 @@
+#include "models/classification.hpp"
+
+#include <cmath>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+
+#include "error_from.hpp"
+#include "models/changed_checkpoint.hpp"
+#include "models/pass.hpp"
+
+namespace attn::classification_test {
+namespace {
+
+using Numbers = std::vector<double>;
+using Shares = ModelClassifier::Shares;
+
+Numbers numbers_in(const Tensor& tensor) {
+  const Tensor wide = tensor.converted(DType::float64);
+  return {wide.values<double>().begin(), wide.values<double>().end()};
+}
+
+/// One text through a model in double precision: the states that leave it, and its logits.
+struct Classified {
+  Tensor states, logits;
+};
+Classified classified_text(const ModelFolder& folder, const std::vector<std::int64_t>& ids) {
+  ModelTexts texts;
+  texts.ids = {ids};
+  if (folder.architecture.encoder_decoder()) {
+    texts.decoder_ids = {ids};
+    texts.decoder_ids[0].pop_back();
+    texts.decoder_ids[0].insert(texts.decoder_ids[0].begin(),
+                                folder.architecture.decoder_start_id.value());
+  }
+  ModelOptions options;
+  options.dtype = DType::float64;
+  Classified found;
+  run_model({folder.architecture, folder.weights, texts, options},
+            {{.tensor = [&](const PassTensor& what, const Tensor& tensor) {
+              if (what.name() == "output") found.states = tensor;
+              if (what.name() == "classification.logits") found.logits = tensor;
+            }}});
+  return found;
+}
+
+Numbers row_of(const Tensor& states, std::size_t position) {
+  const std::size_t width = states.shape()[2];
+  const Numbers all = numbers_in(states);
+  const auto first = all.begin() + static_cast<std::ptrdiff_t>(position * width);
+  return {first, first + static_cast<std::ptrdiff_t>(width)};
+}
+
+Numbers mean_of(const Tensor& states) {
+  const std::size_t length = states.shape()[1], width = states.shape()[2];
+  Numbers sums(width, 0);
+  for (std::size_t i = 0; i < length; ++i) {
+    for (std::size_t d = 0; d < width; ++d) sums[d] += row_of(states, i)[d];
+  }
+  for (double& x : sums) x /= static_cast<double>(length);
+  return sums;
+}
+
+Numbers linear(const ChangedCheckpoint& from, const std::string& name, const Numbers& x) {
+  const Numbers weight = numbers_in(from.tensor(name + ".weight"));
+  Numbers y(weight.size() / x.size(), 0);
+  for (std::size_t i = 0; i < weight.size(); ++i) y[i / x.size()] += weight[i] * x[i % x.size()];
+  if (!from.has(name + ".bias")) return y;
+  const Numbers bias = numbers_in(from.tensor(name + ".bias"));
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] += bias[i];
+  return y;
+}
+
+Numbers each(Numbers x, double (*of)(double)) {
+  for (double& v : x) v = of(v);
+  return x;
+}
+double gelu(double x) {
+  return x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
+}
+double relu(double x) {
+  return std::max(x, 0.0);
+}
+
+/// A recorded checkpoint as one of a class that classifies, and the logits of a text by its
+/// definition.
+struct Case {
+  std::string recorded, kind;
+  std::vector<std::pair<std::string, Shape>> tensors;
+  std::function<Numbers(const ChangedCheckpoint& from, const Tensor& states)> definition;
+  std::map<std::string, std::string> settings = {};
+};
+
+const std::vector<std::int64_t> text{5, 11, 7, 2, 14, 8};
+
+std::vector<Case> cases() {
+  const auto head = [](const std::string& dense, double (*of)(double), const std::string& out) {
+    return [=](const ChangedCheckpoint& from, const Tensor& states) {
+      return linear(from, out, each(linear(from, dense, row_of(states, 0)), of));
+    };
+  };
+  const auto hyperbolic = [](double x) { return std::tanh(x); };
+  return {{"bert_pairs",
+           "BertForSequenceClassification",
+           {{"bert.pooler.dense.weight", {32, 32}},
+            {"bert.pooler.dense.bias", {32}},
+            {"classifier.weight", {3, 32}},
+            {"classifier.bias", {3}}},
+           head("bert.pooler.dense", hyperbolic, "classifier")},
+          {"roberta_positions",
+           "RobertaForSequenceClassification",
+           {{"classifier.dense.weight", {32, 32}},
+            {"classifier.dense.bias", {32}},
+            {"classifier.out_proj.weight", {1, 32}}},
+           head("classifier.dense", hyperbolic, "classifier.out_proj")},
+          {"electra_generator",
+           "ElectraForSequenceClassification",
+           {{"classifier.dense.weight", {8, 8}}, {"classifier.out_proj.weight", {2, 8}}},
+           head("classifier.dense", gelu, "classifier.out_proj")},
+          {"distilbert_masked",
+           "DistilBertForSequenceClassification",
+           {{"pre_classifier.weight", {32, 32}}, {"classifier.weight", {2, 32}}},
+           head("pre_classifier", relu, "classifier")},
+          {"deberta_v3_shared",
+           "DebertaV2ForSequenceClassification",
+           {{"pooler.dense.weight", {16, 16}}, {"classifier.weight", {2, 16}}},
+           head("pooler.dense", gelu, "classifier")},
+          {"eurobert_both_sides",
+           "EuroBertForSequenceClassification",
+           {{"dense.weight", {16, 16}}, {"classifier.weight", {2, 16}}},
+           [](const ChangedCheckpoint& from, const Tensor& states) {
+             return linear(from, "classifier", each(linear(from, "dense", mean_of(states)), gelu));
+           },
+           {{"classifier_pooling", "\"mean\""}}},
+          {"bart_start_token",
+           "BartForSequenceClassification",
+           {{"classification_head.dense.weight", {8, 8}},
+            {"classification_head.out_proj.weight", {2, 8}}},
+           [=](const ChangedCheckpoint& from, const Tensor& states) {
+             return linear(
+                 from, "classification_head.out_proj",
+                 each(linear(from, "classification_head.dense", row_of(states, 3)), hyperbolic));
+           }},
+          {"llama_grouped",
+           "LlamaForSequenceClassification",
+           {{"score.weight", {2, 32}}},
+           [](const ChangedCheckpoint& from, const Tensor& states) {
+             return linear(from, "score", row_of(states, 4));
+           },
+           {{"pad_token_id", "8"}}},
+          {"llama_grouped",
+           "LlamaForTokenClassification",
+           {{"score.weight", {2, 32}}, {"score.bias", {2}}},
+           [](const ChangedCheckpoint& from, const Tensor& states) {
+             Numbers all;
+             for (std::size_t i = 0; i < states.shape()[1]; ++i) {
+               for (const double x : linear(from, "score", row_of(states, i))) all.push_back(x);
+             }
+             return all;
+           }}};
+}
+
+/// The recorded checkpoint with what a case changes.
+struct CaseCheckpoint : ChangedCheckpoint {
+  explicit CaseCheckpoint(const Case& own) : ChangedCheckpoint(own.recorded) {
+    set("architectures", "[\"" + own.kind + "\"]");
+    for (const auto& [key, value] : own.settings) set(key, value);
+    for (const auto& [name, shape] : own.tensors) put(name, drawn_tensor(shape));
+  }
+};
+
+TEST_CASE("the logits of a classifier are those of its class's definition") {
+  for (const Case& own : cases()) {
+    CAPTURE(own.kind);
+    const CaseCheckpoint checkpoint(own);
+    const ModelFolder folder = checkpoint.open();
+    CHECK(folder.warnings.empty());
+    check_weights(folder.architecture, folder.weights);
+    const Classified found = classified_text(folder, text);
+    REQUIRE(found.logits);
+    const Numbers want = own.definition(checkpoint, found.states), got = numbers_in(found.logits);
+    REQUIRE(got.size() == want.size());
+    const bool by_token = own.kind == "LlamaForTokenClassification";
+    CHECK(found.logits.shape() == (by_token ? Shape{1, text.size(), 2} : Shape{1, want.size()}));
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      CHECK(std::abs(got[i] - want[i]) <= 1e-12 * (1 + std::abs(want[i])));
+    }
+  }
+}
+
+TEST_CASE("a text without the end token whose state is read is refused") {
+  const ModelFolder folder = CaseCheckpoint(cases()[6]).open();
+  CHECK(
+      error_from([&] {
+        classified_text(folder, {5, 11, 7});
+      }) ==
+      "the text has no end token, whose state the classifier reads\n  where: /token_ids\n  help:  "
+      "add the token 2");
+}
+
+TEST_CASE("tensors of a classifier that do not fit, and poolings that are not known, are refused") {
+  Case own = cases()[0];
+  own.tensors[2].second = {3, 16};
+  CHECK(CaseCheckpoint(own).refusal() ==
+        "classifier.weight [3,16] does not fit the configuration: expected [any,32]\n  where: "
+        "FOLDER/model.safetensors\n  help:  the configuration and the weights do not belong "
+        "together");
+  own = cases()[5];
+  own.settings["classifier_pooling"] = "\"attention\"";
+  CHECK(CaseCheckpoint(own).refusal() ==
+        "the pooling \"attention\" is not computed\n  where: FOLDER/config.json, "
+        "/classifier_pooling\n"
+        "  help:  known ones are cls, bos, mean and late");
+}
+
+TEST_CASE("labels are those of the configuration, or numbered where it has another count") {
+  Case own = cases()[0];
+  own.settings["id2label"] = R"({"0": "bad", "2": "good", "1": "so so"})";
+  const auto labels = [&] {
+    const ModelFolder folder = CaseCheckpoint(own).open();
+    return Classifier::read(folder.architecture, folder.weights).labels();
+  };
+  CHECK(labels() == std::vector<std::string>{"bad", "so so", "good"});
+  own.settings["id2label"] = R"({"0": "bad", "1": "good"})";
+  CHECK(labels() == std::vector<std::string>{"LABEL_0", "LABEL_1", "LABEL_2"});
+}
+
+TEST_CASE("classes come by their logits, with probabilities as the class of the model gives them") {
+  const Tensor logits({2, 2}, std::vector<double>{0, std::log(3.0), std::log(4.0), 0});
+  const auto of = [&](Shares shares, const Tensor& numbers,
+                      const std::vector<std::string>& labels) {
+    ModelClassifier classifier;
+    classifier.shares = shares;
+    return classified(numbers, classifier, labels, {{1, 2}, {1, 2}});
+  };
+  const auto whole = of(Shares::by_count, logits, {"no", "yes"});
+  REQUIRE(whole.size() == 2);
+  CHECK(whole[0][0].classes[0].label == "yes");
+  CHECK(whole[0][0].classes[0].probability.value() == doctest::Approx(0.75));
+  CHECK(whole[1][0].classes[0].label == "no");
+  CHECK(whole[1][0].classes[0].probability.value() == doctest::Approx(0.8));
+  CHECK_FALSE(whole[0][0].position);
+  CHECK(of(Shares::each, logits, {"no", "yes"})[0][0].classes[1].probability.value() ==
+        doctest::Approx(0.5));
+  CHECK_FALSE(of(Shares::none, logits, {"no", "yes"})[0][0].classes[0].probability);
+  // One class, as of rerankers, has a sigmoid.
+  const Tensor one({2, 1}, std::vector<double>{0, std::log(3.0)});
+  CHECK(of(Shares::by_count, one, {"score"})[1][0].classes[0].probability.value() ==
+        doctest::Approx(0.75));
+  // Choices are weighed against each other.
+  CHECK(of(Shares::of_texts, one, {"choice"})[1][0].classes[0].probability.value() ==
+        doctest::Approx(0.75));
+  // Both ends of an answer, each over the tokens.
+  const Tensor ends({1, 2, 2}, std::vector<double>{0, std::log(4.0), std::log(3.0), 0});
+  const auto answer = of(Shares::of_tokens, ends, {"start", "end"});
+  REQUIRE(answer[0].size() == 2);
+  CHECK(answer[0][0].position == 1);
+  CHECK(answer[0][0].classes[0].label == "start");
+  CHECK(answer[0][0].classes[0].probability.value() == doctest::Approx(0.75));
+  CHECK(answer[0][1].position == 0);
+  CHECK(answer[0][1].classes[0].probability.value() == doctest::Approx(0.8));
+}
+
+}  // namespace
+}  // namespace attn::classification_test

@@ -1,0 +1,143 @@
+#include "models/sentence_embedding.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/document.hpp"
+#include "attn/error.hpp"
+#include "attn/run.hpp"
+
+#include "error_from.hpp"
+#include "io/json_tensor.hpp"
+#include "io/json_value.hpp"
+#include "models/model_folder.hpp"
+#include "temporary_folder.hpp"
+
+namespace attn::sentence_embedding_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path recorded = fs::path(ATTN_TEST_DATA) / "models" / "sentences";
+
+JsonValue expected() {
+  return parse_json(read_text(recorded / "expected.json"));
+}
+
+Tensor expected_tensor(const char* name) {
+  return tensor_from_json(*expected().find(name), DType::float64, name);
+}
+
+/// What a run writes of texts, JSON; of the recorded ones without any.
+JsonValue result_of(const fs::path& folder, const std::string& settings, std::string texts = "") {
+  const JsonValue all = expected();
+  const bool recorded_ones = texts.empty();
+  for (std::size_t i = 0; recorded_ones && i < all.find("texts")->size(); ++i) {
+    texts += (i == 0 ? "[\"" : "\", \"") + all.find("texts")->element(i).string();
+    if (i + 1 == all.find("texts")->size()) texts += "\"]";
+  }
+  const TemporaryFolder place;
+  RunOptions options;
+  options.document.input = place.write(
+      "input.json", "{\"model\": \"" + folder.string() +
+                        "\", \"dtype\": \"float64\", \"text\": " + texts + settings + "}");
+  options.plots.clear();
+  std::string text;
+  options.answer = [&](std::string_view piece) { text += piece; };
+  run(options);
+  return parse_json(text);
+}
+
+double worst(const JsonValue& result, const char* name, const Tensor& want) {
+  const Tensor got = tensor_from_json(*result.find("tensors")->find(name), DType::float64, name);
+  REQUIRE(got.shape() == want.shape());
+  double most = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    most = std::max(most, std::abs(got.values<double>()[i] - want.values<double>()[i]));
+  }
+  return most;
+}
+
+TEST_CASE("vectors of texts are those of the library, cut and after a prompt as it does") {
+  const fs::path folder = recorded / "folder";
+  const JsonValue plain = result_of(folder, ", \"truncate\": true");
+  CHECK(worst(plain, "sentence_embedding", expected_tensor("plain")) <= 1e-12);
+  CHECK(worst(plain, "sentence_similarity", expected_tensor("similarity")) <= 1e-12);
+  CHECK(plain.find("similarities")->size() == 3);
+  const JsonValue query = result_of(folder, ", \"truncate\": true, \"prompt\": \"query\"");
+  CHECK(worst(query, "sentence_embedding", expected_tensor("query")) <= 1e-12);
+}
+
+TEST_CASE("a text that the library would cut is told of") {
+  const JsonValue result =
+      result_of(recorded / "folder", "", R"("a very long song and the film .")");
+  CHECK(
+      result.find("warnings")->element(0).string() ==
+      "a text has 10 tokens, of which the library would read 8: DocumentOptions::truncate cuts it "
+      "likewise");
+}
+
+TEST_CASE("a prompt that the folder does not have is refused with those that it has") {
+  const std::string said =
+      error_from([] { result_of(recorded / "folder", R"(, "prompt": "quary")", R"("a film")"); });
+  CHECK(said.substr(0, said.find('\n')) == "the folder has no prompt \"quary\"");
+  CHECK(said.substr(said.find(", /prompt")) == ", /prompt\n  help:  did you mean \"query\"?");
+}
+
+/// The recorded folder with another modules.json.
+struct ChangedFolder {
+  TemporaryFolder folder;
+  explicit ChangedFolder(const std::string& modules) {
+    fs::copy(recorded / "folder", folder.path(), fs::copy_options::recursive);
+    folder.write("modules.json", modules);
+  }
+  ModelFolder open() const { return ModelFolder::open(folder.path(), std::nullopt, {}); }
+};
+
+TEST_CASE("modules that are not known leave the vectors out, by name") {
+  const ModelFolder model =
+      ChangedFolder(R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
+                        {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+                        {"path": "2_LSTM", "type": "sentence_transformers.models.LSTM"}])")
+          .open();
+  CHECK(model.architecture.sentence == nullptr);
+  CHECK(model.warnings ==
+        std::vector<std::string>{"sentence embeddings are not computed: the module "
+                                 "\"sentence_transformers.models.LSTM\", or a rule of its, is not "
+                                 "known"});
+}
+
+TEST_CASE("a module outside the folder is refused") {
+  const ChangedFolder folder(
+      R"([{"path": "../other", "type": "sentence_transformers.models.Pooling"}])");
+  std::string said = error_from([&] { folder.open(); });
+  said.erase(said.find(folder.folder.path().string()), folder.folder.path().string().size());
+  CHECK(said ==
+        "the path \"../other\" leaves the folder\n  where: /modules.json, /path\n  help:  give a "
+        "folder within it");
+}
+
+TEST_CASE("poolings are those of the library") {
+  using Pooling = SentenceModules::Pooling;
+  const Tensor states({1, 3, 2}, std::vector<double>{1, -2, 3, 4, -7, 1});
+  const auto pooled = [&](Pooling pooling) {
+    SentenceModules modules;
+    modules.pooling = {pooling};
+    const Tensor made = modules.embedding(states);
+    return std::vector<double>(made.values<double>().begin(), made.values<double>().end());
+  };
+  CHECK(pooled(Pooling::first) == std::vector<double>{1, -2});
+  CHECK(pooled(Pooling::last) == std::vector<double>{-7, 1});
+  CHECK(pooled(Pooling::largest) == std::vector<double>{3, 4});
+  CHECK(pooled(Pooling::mean) == std::vector<double>{-1, 1});
+  CHECK(pooled(Pooling::mean_by_root) ==
+        std::vector<double>{-3 / std::sqrt(3.0), 3 / std::sqrt(3.0)});
+  CHECK(pooled(Pooling::weighted_mean) == std::vector<double>{-14.0 / 6, 9.0 / 6});
+}
+
+}  // namespace
+}  // namespace attn::sentence_embedding_test
