@@ -24,11 +24,12 @@ struct Projections {
   Linear gate = {};
 };
 
-/// The function between the two products of a feed-forward. gelu: x·Φ(x), exact (Hendrycks and
+/// The function between the two products of a feed-forward. relu_squared: max(0, x)² (So et al.
+/// 2021). gelu: x·Φ(x), exact (Hendrycks and
 /// Gimpel 2016); gelu_tanh: its approximation ½x(1 + tanh(√(2/π)(x + 0.044715x³))); gelu_bloom: the
 /// approximation with BLOOM's rounded constant 0.79788456 for √(2/π); quick_gelu: x·σ(1.702x);
 /// silu: x·σ(x).
-enum class Activation { relu, gelu, gelu_tanh, gelu_bloom, quick_gelu, silu };
+enum class Activation { relu, relu_squared, gelu, gelu_tanh, gelu_bloom, quick_gelu, silu };
 
 /// Where a layer's norms stand: norm(x + f(x)), or x + f(norm(x)) (Xiong et al. 2020).
 enum class NormPlace { post, pre };

@@ -177,6 +177,8 @@ double activated(double x, const ActivationCurve& by) {
   switch (by.curve) {
     case kernels::Curve::relu:
       return x < 0 ? 0 : x;  // NaN stays NaN
+    case kernels::Curve::relu_squared:
+      return x < 0 ? 0 : x * x;
     case kernels::Curve::gelu:
       return x * (0.5 * std::erfc(-x / std::numbers::sqrt2));
     case kernels::Curve::gelu_by_tanh:

@@ -22,6 +22,9 @@ struct ShownActivation {
 const ShownActivation& shown_activation(Activation activation) {
   static const ShownActivation relu{"relu", to_translate("relu(h) = h where h > 0, else 0"),
                                     "\\mathrm{relu}(h) = \\max(0, h)"};
+  static const ShownActivation relu_squared{"relu2",
+                                            to_translate("relu2(h) = h² where h > 0, else 0"),
+                                            "\\mathrm{relu2}(h) = \\max(0, h)^2"};
   static const ShownActivation gelu{"gelu",
                                     to_translate("gelu(h) = h · Φ(h), Φ being the normal "
                                                  "distribution function"),
@@ -42,6 +45,8 @@ const ShownActivation& shown_activation(Activation activation) {
   switch (activation) {
     case Activation::relu:
       return relu;
+    case Activation::relu_squared:
+      return relu_squared;
     case Activation::gelu:
       return gelu;
     case Activation::gelu_tanh:

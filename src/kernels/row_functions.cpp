@@ -41,6 +41,9 @@ HWY_INLINE CurveVector curve_of(CurveTag d, CurveVector constant, CurveVector x)
   const CurveVector zero = hn::Zero(d), one = hn::Set(d, 1.0F), half = hn::Set(d, 0.5F);
   if constexpr (curve == Curve::relu) {
     return hn::IfThenElse(hn::Lt(x, zero), zero, x);
+  } else if constexpr (curve == Curve::relu_squared) {
+    const CurveVector above = hn::IfThenElse(hn::Lt(x, zero), zero, x);
+    return hn::Mul(above, above);
   } else if constexpr (curve == Curve::gelu) {
     const CurveVector tail = hn::Mul(
         half, complementary_error(d, hn::Mul(hn::Abs(x), hn::Set(d, 0.70710678118654752F))));
@@ -257,6 +260,9 @@ void activate_by(Curve curve, float constant, const float* x, const float* up, s
   switch (curve) {
     case Curve::relu:
       activate_all<Curve::relu>(constant, x, up, count, y);
+      break;
+    case Curve::relu_squared:
+      activate_all<Curve::relu_squared>(constant, x, up, count, y);
       break;
     case Curve::gelu:
       activate_all<Curve::gelu>(constant, x, up, count, y);

@@ -7,9 +7,9 @@
 
 namespace attn::kernels {
 
-/// Activations of a feed-forward: max(0, x); x·Φ(x); its approximation by tanh,
+/// Activations of a feed-forward: max(0, x); its square; x·Φ(x); its approximation by tanh,
 /// ½x(1 + tanh(constant·(x + 0.044715 x³))); x / (1 + e^(−constant·x)).
-enum class Curve { relu, gelu, gelu_by_tanh, sigmoid };
+enum class Curve { relu, relu_squared, gelu, gelu_by_tanh, sigmoid };
 
 /// y[i] = f(x[i]), times up[i] unless `up` is null; y may be x. Single precision: within 1e-7·|x|
 /// and 3 units in the last place.

@@ -327,3 +327,5 @@ ActivationCurve curve_of(Activation activation) {
 }
 
 }  // namespace attn
+    case Activation::relu_squared:
+      return {Curve::relu_squared};

@@ -124,8 +124,9 @@ bool ConfigurationReader::given_as_null(const std::vector<std::string>& keys) co
 }
 
 Activation activation_of(const std::string& name, const std::string& place) {
-  constexpr std::array<std::pair<std::string_view, Activation>, 13> known{{
+  constexpr std::array<std::pair<std::string_view, Activation>, 14> known{{
       {"relu", Activation::relu},
+      {"relu2", Activation::relu_squared},
       {"gelu", Activation::gelu},
       {"gelu_python", Activation::gelu},
       {"gelu_new", Activation::gelu_tanh},

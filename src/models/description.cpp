@@ -86,8 +86,9 @@ std::string positions_text(const Architecture& model, const CheckpointWeights& w
 
 const char* norm_text(const Architecture& model) {
   if (model.norm == NormKind::layer) {
-    return model.norms_bare ? to_translate("layer norm without weights")
-                            : to_translate("layer norm");
+    if (model.norms_bare) return to_translate("layer norm without weights");
+    return model.norm_weights_from_one ? to_translate("layer norm, weights counted from 1")
+                                       : to_translate("layer norm");
   }
   return model.norm_weights_from_one ? to_translate("RMS norm, weights counted from 1")
                                      : to_translate("RMS norm");
@@ -98,6 +99,8 @@ const char* activation_text(const Architecture& model) {
   switch (model.activation) {
     case Activation::relu:
       return "relu";
+    case Activation::relu_squared:
+      return "relu2";
     case Activation::gelu:
       return to_translate("gelu (exact)");
     case Activation::gelu_tanh:

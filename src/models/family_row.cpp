@@ -124,13 +124,14 @@ constexpr auto head_fields =
                                         {"activation", put<&ModelHead::activation>, Keys::listed}});
 
 void read_norm(Architecture& to, const Given& from) {
-  constexpr Words<NormKind, 4> kinds{{{"layer", NormKind::layer},
+  constexpr Words<NormKind, 5> kinds{{{"layer", NormKind::layer},
                                       {"layer_bare", NormKind::layer},
+                                      {"layer_plus_one", NormKind::layer},
                                       {"rms", NormKind::rms},
                                       {"rms_plus_one", NormKind::rms}}};
   to.norm = meaning_of(from, kinds);
   to.norms_bare = from.word() == "layer_bare";
-  to.norm_weights_from_one = from.word() == "rms_plus_one";
+  to.norm_weights_from_one = from.word().ends_with("_plus_one");
 }
 
 // Configurations may have an ε of 0.
