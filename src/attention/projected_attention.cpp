@@ -101,6 +101,26 @@ Tensor heads_apart(const Tensor& past, const Shape& shape) {
 
 namespace {
 
+// Keys [..,L,H·n] of H heads with the numbers [..,L,s] that all share before each one's own.
+Tensor with_shared(const Tensor& keys, const Tensor& shared, std::size_t heads) {
+  const std::size_t first = shared.shape().back(), own = keys.shape().back() / heads,
+                    width = heads * (first + own);
+  Shape shape = keys.shape();
+  shape.back() = width;
+  return with_floats(keys, [&]<class T>(std::span<const T> from) {
+    const std::span<const T> all = shared.values<T>();
+    std::vector<T> y(keys.size() / (heads * own) * width);
+    auto to = y.begin();
+    for (std::size_t row = 0; row < y.size() / width; ++row) {
+      for (std::size_t head = 0; head < heads; ++head) {
+        to = std::ranges::copy(all.subspan(row * first, first), to).out;
+        to = std::ranges::copy(from.subspan((row * heads + head) * own, own), to).out;
+      }
+    }
+    return Tensor(shape, std::move(y));
+  });
+}
+
 // The attention over tensors that are projected already.
 AttentionRequest projected(const AttentionOptions& options, const Sequences& states, Tensor query,
                            Tensor key, Tensor value) {
@@ -231,6 +251,26 @@ void KeyValueCache::append(const Tensor& key, const Tensor& value) {
   length_ += key.shape()[1];
 }
 
+namespace {
+
+// Queries, keys and values of the narrow vectors that are made of the states.
+std::vector<Tensor> projected_latents(const AttentionOptions& options, const Sequences& states,
+                                      const AttentionWeights& weights, DType precision) {
+  const LatentStates& latent = *weights.latent;
+  const auto made = [&](const StoredLinear& linear, const std::optional<Norm>& norm) {
+    const Tensor x = apply_in(precision, linear, states.query, options.threads);
+    return norm ? apply(*norm, x, latent.eps, options.threads) : x;
+  };
+  const Tensor of_queries = latent.query ? made(latent.query, latent.query_norm) : states.query;
+  const Tensor of_keys = made(latent.key_value, latent.key_value_norm);
+  const Tensor own = apply_in(precision, weights.key, of_keys, options.threads);
+  return {apply_in(precision, weights.query, of_queries, options.threads),
+          with_shared(own, made(latent.shared_key, std::nullopt), states.heads.value_or(1)),
+          apply_in(precision, weights.value, of_keys, options.threads)};
+}
+
+}  // namespace
+
 AttentionRequest project(const AttentionOptions& options, const Sequences& states,
                          const AttentionWeights& weights, DType precision, KeyValueCache* cache) {
   // Products of the same states share the threads.
@@ -243,13 +283,17 @@ AttentionRequest project(const AttentionOptions& options, const Sequences& state
     together.clear();
   };
   const bool known = cache != nullptr && cache->length() > 0 && states.key;
-  together.push_back(&weights.query);
-  if (states.key) finish(states.query);
-  if (!known) {
-    together.push_back(&weights.key);
-    if (states.value) finish(states.key_or_query());
-    together.push_back(&weights.value);
-    finish(states.value_or_key());
+  if (weights.latent) {
+    rows = projected_latents(options, states, weights, precision);
+  } else {
+    together.push_back(&weights.query);
+    if (states.key) finish(states.query);
+    if (!known) {
+      together.push_back(&weights.key);
+      if (states.value) finish(states.key_or_query());
+      together.push_back(&weights.value);
+      finish(states.value_or_key());
+    }
   }
   const auto normed = [&](const std::optional<Norm>& norm, Tensor x) {
     return norm ? apply(*norm, x, options.eps, options.threads) : std::move(x);

@@ -24,12 +24,26 @@ Tensor heads_apart(const Tensor& past, const Shape& shape);
 Geometry check_projected(const ProjectedAttentionRequest& request, const std::string& prefix,
                          Shape& output);
 
+/// Narrow vectors that queries, keys and values are made of in place of the states (DeepSeek-AI
+/// 2024, "DeepSeek-V2", section 2.1.2). Keys end up as the numbers that all heads share, then their
+/// own.
+struct LatentStates {
+  StoredLinear query;  ///< [r,in]; absent = queries are made of the states
+  std::optional<Norm> query_norm;
+  StoredLinear key_value;  ///< [c,in]
+  std::optional<Norm> key_value_norm;
+  StoredLinear shared_key;  ///< of the states, [s,in], the same for all heads
+  double eps = 1e-6;        ///< of both norms
+};
+
 /// The learned products around one attention. With H query heads and G key heads of width d: query
 /// [H·d,in], key [G·d,in], value [G·dv,in], output [out,H·dv].
 struct AttentionWeights {
   StoredLinear query, key, value;
   StoredLinear output;  ///< absent = none
   StoredLinear gate;    ///< [H·dv,in], of the queries' states; absent = none
+  /// What the products above read in place of the states; the key's are [H·(d − s),c] then.
+  std::optional<LatentStates> latent;
   /// Largest size of the projected numbers, after these norms; absent = any (OLMo).
   std::optional<double> clip;
   /// Norms of a row of queries or keys, all heads together (OLMo et al. 2024, section 3.3).

@@ -70,7 +70,8 @@ Attentions planned(const ModelRequest& request) {
       sizes.kv_heads = model.of(stack).kv_heads;
       sizes.queries = longest_of(own);
       sizes.keys = longest_of(of_keys);
-      sizes.query_width = sizes.key_width = sizes.value_width = model.of(stack).head_width;
+      sizes.query_width = sizes.key_width = model.of(stack).head_width;
+      sizes.value_width = model.of(stack).value_width();
       return sizes;
     };
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {

@@ -291,6 +291,14 @@ class LayerWalk {
         return to_translate(
             "The router gives each of the {1} feed-forwards a score. The best {2} are computed, "
             "each weighed by its part of a softmax over the scores near its own:");
+      case ShareRule::sigmoid:
+        return to_translate(
+            "The router gives each of the {1} feed-forwards a score. The best {2} are computed, "
+            "weighed by the sigmoids of their scores:");
+      case ShareRule::sigmoid_of_chosen:
+        return to_translate(
+            "The router gives each of the {1} feed-forwards a score. The best {2} are computed, "
+            "weighed by the sigmoids of their scores as parts of these sigmoids' sum:");
     }
     return to_translate(
         "The router gives each of the {1} feed-forwards a score. The best {2} are computed, "
@@ -302,6 +310,16 @@ class LayerWalk {
     const Tensor scores = apply(experts.router, input, 1).converted(DType::float64);
     to_.step(translated("The experts"));
     to_.paragraph(translated(rule_of(experts.shares), experts.count, experts.chosen));
+    if (experts.groups > 1) {
+      to_.paragraph(translated("They come from {1} of {2} groups, those with the best experts.",
+                               experts.best_groups, experts.groups));
+    }
+    if (!experts.correction.empty()) {
+      to_.paragraph(translated("A learned number of each is added when they are chosen."));
+    }
+    if (experts.scale != 1) {
+      to_.paragraph(translated("All weights are multiplied by {1}.", shown_number(experts.scale)));
+    }
     show_vectors({named_vector("x", x)}, to_);
     explain_linear(experts.router, x, 0, scores.values<double>(), "s", to_);
     Explanation::Column numbers{translated("expert"), {}, false, ""};

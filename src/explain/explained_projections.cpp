@@ -42,7 +42,26 @@ class Projected {
   }
 
  private:
+  // Of a latent attention what is made of the states in steps.
+  void explain_latent_query() {
+    to_.step(translated("The query is projected"));
+    to_.paragraph(
+        translated("The hidden state x of {1}:", query_.query_names().in_prose(choice_.query)));
+    show_vectors({named_vector("x", states_(choice_.sample, 0, choice_.query))}, to_);
+    to_.paragraph(
+        weights_.latent->query
+            ? translated("x is projected to {1} numbers, which are normed and projected to the "
+                         "queries of all heads. That of head {2}, its rotated numbers first:",
+                         weights_.latent->query.weight.shape()[0],
+                         choice_.head + choice_.first_number)
+            : translated("x is projected to the queries of all heads. That of head {1}, its "
+                         "rotated numbers first:",
+                         choice_.head + choice_.first_number));
+    show_vectors({named_vector("q", query_.given_query())}, to_);
+  }
+
   void explain_query() {
+    if (weights_.latent) return explain_latent_query();
     to_.step(translated("The query is projected"));
     const auto x = states_(choice_.sample, 0, choice_.query);
     to_.paragraph(
@@ -93,6 +112,16 @@ class Projected {
   void explain_keys_and_values() {
     to_.step(translated("Keys and values are projected"));
     const std::size_t head = choice_.head / (geometry_.heads / geometry_.kv_heads);
+    if (weights_.latent) {
+      to_.paragraph(
+          translated("The state of each position that is attended to is projected to {1} numbers, "
+                     "which are normed and projected to keys and values of all heads. {2} more "
+                     "numbers, made of the state too, come first in the keys of all heads.",
+                     weights_.latent->key_value.weight.shape()[0],
+                     weights_.latent->shared_key.weight.shape()[0]));
+      show_keys_and_values();
+      return;
+    }
     const std::string formulas = std::string("k = x W_kᵀ") + (weights_.key.bias ? " + b_k" : "") +
                                  ", v = x W_vᵀ" + (weights_.value.bias ? " + b_v" : "");
     to_.paragraph(
@@ -102,6 +131,10 @@ class Projected {
                          formulas, rows_text(head, geometry_.key_width),
                          rows_text(head, geometry_.value_width))
             : translated("Likewise each position that is attended to: {1}.", formulas));
+    show_keys_and_values();
+  }
+
+  void show_keys_and_values() {
     Explanation::Vectors keys{{}, query_.shown_keys(), keys_left_out}, values = keys;
     for (const std::size_t j : query_.shown_keys().indices()) {
       keys.vectors.push_back(

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "attention/paths.hpp"
+#include "attention/positions.hpp"
+#include "layers/embedding_and_head.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/operations.hpp"
 
@@ -263,8 +265,49 @@ class LayerPass {
 
 }  // namespace
 
+namespace {
+
+bool by_sigmoid(ShareRule shares) {
+  return shares == ShareRule::sigmoid || shares == ShareRule::sigmoid_of_chosen;
+}
+
+// The numbers by which experts are chosen: their scores, unless something is added to what these
+// become.
+std::vector<double> choices(const Experts& experts, std::span<const double> scores) {
+  std::vector<double> own(scores.begin(), scores.end());
+  if (by_sigmoid(experts.shares)) {
+    for (double& number : own) number = sigmoid(number);
+  } else if (!experts.correction.empty()) {
+    const double all = log_sum_exp(scores);
+    for (double& number : own) number = std::exp(number - all);
+  }
+  for (std::size_t e = 0; e < experts.correction.size(); ++e) own[e] += experts.correction[e];
+  return own;
+}
+
+// Takes the experts of all but the best groups out of the choice.
+void keep_best_groups(const Experts& experts, std::vector<double>& numbers) {
+  if (experts.groups <= 1) return;
+  const std::size_t size = numbers.size() / experts.groups;
+  std::vector<double> sums;
+  for (std::size_t g = 0; g < experts.groups; ++g) {
+    const auto group = std::span(numbers).subspan(g * size, size);
+    double sum = 0;
+    for (const std::size_t e : largest_of(group, experts.groups_by_best ? 1 : 2)) sum += group[e];
+    sums.push_back(sum);
+  }
+  const std::vector<std::size_t> best = largest_of(sums, experts.best_groups);
+  for (std::size_t e = 0; e < numbers.size(); ++e) {
+    if (std::ranges::count(best, e / size) == 0) numbers[e] = -HUGE_VAL;
+  }
+}
+
+}  // namespace
+
 std::vector<ExpertShare> best_experts(const Experts& experts, std::span<const double> scores) {
-  const std::vector<std::size_t> taken = largest_of(scores, experts.chosen);
+  std::vector<double> numbers = choices(experts, scores);
+  keep_best_groups(experts, numbers);
+  const std::vector<std::size_t> taken = largest_of(numbers, experts.chosen);
   const auto power = [&](std::size_t e) { return std::exp(scores[e] - scores[taken.front()]); };
   std::vector<ExpertShare> shares;
   if (experts.shares == ShareRule::of_near) {
@@ -282,13 +325,15 @@ std::vector<ExpertShare> best_experts(const Experts& experts, std::span<const do
     }
     return shares;
   }
-  double sum = 0;
-  if (experts.shares == ShareRule::of_chosen) {
-    for (const std::size_t e : taken) sum += power(e);
-  } else {
-    for (std::size_t e = 0; e < experts.count; ++e) sum += power(e);
+  const bool sigmoids = by_sigmoid(experts.shares);
+  const auto part = [&](std::size_t e) { return sigmoids ? sigmoid(scores[e]) : power(e); };
+  double sum = experts.shares == ShareRule::sigmoid ? 1 : 0;
+  if (experts.shares == ShareRule::of_all) {
+    for (std::size_t e = 0; e < experts.count; ++e) sum += part(e);
+  } else if (sum == 0) {
+    for (const std::size_t e : taken) sum += part(e);
   }
-  for (const std::size_t e : taken) shares.push_back({e, power(e) / sum});
+  for (const std::size_t e : taken) shares.push_back({e, experts.scale * part(e) / sum});
   return shares;
 }
 
@@ -312,6 +357,8 @@ ActivationCurve curve_of(Activation activation) {
   switch (activation) {
     case Activation::relu:
       return {Curve::relu};
+    case Activation::relu_squared:
+      return {Curve::relu_squared};
     case Activation::gelu:
       return {Curve::gelu};
     case Activation::gelu_tanh:
@@ -327,5 +374,3 @@ ActivationCurve curve_of(Activation activation) {
 }
 
 }  // namespace attn
-    case Activation::relu_squared:
-      return {Curve::relu_squared};

@@ -45,7 +45,24 @@ struct LayerSpec {
 enum class ShareRule {
   of_chosen,  ///< a softmax over the scores of the chosen
   of_all,     ///< their parts of a softmax over all scores
-  of_near     ///< for each, its part of a softmax over the scores that are near it (Phi-3.5-MoE)
+  of_near,    ///< for each, its part of a softmax over the scores that are near it (Phi-3.5-MoE)
+  sigmoid,    ///< the sigmoid of each score (DeepSeek-AI 2024, equation 15)
+  sigmoid_of_chosen  ///< the same, over the sum of those of the chosen
+};
+
+/// How a token's experts are chosen and weighed.
+struct ExpertRules {
+  std::size_t count = 0, chosen = 0;
+  ShareRule shares = ShareRule::of_chosen;
+  double nearness = 0.02;  ///< of_near: largest distance from the score, in parts of it
+  /// Bound of the gate from above and of what it multiplies on both sides, with the feed-forward of
+  /// gpt-oss: down(g·σ(1.702 g)·(u + 1)). Absent = none.
+  std::optional<double> limit;
+  double scale = 1;  ///< of all shares
+  /// The experts are that many groups of as many. Those of the best groups alone are chosen: of the
+  /// groups with the largest sum of two experts, or with the best expert.
+  std::size_t groups = 1, best_groups = 1;
+  bool groups_by_best = false;
 };
 
 /// A feed-forward that every token takes in addition to its experts.
@@ -56,14 +73,11 @@ struct SharedExpert {
 
 /// Several feed-forwards. Each token takes the best of them: Σ share · down(f(gate) ⊙ up), with the
 /// layer's activation f.
-struct Experts {
-  std::size_t count = 0, chosen = 0;
-  ShareRule shares = ShareRule::of_chosen;
-  double nearness = 0.02;  ///< of_near: largest distance from the score, in parts of it
-  /// Bound of the gate from above and of what it multiplies on both sides, with the feed-forward of
-  /// gpt-oss: down(g·σ(1.702 g)·(u + 1)). Absent = none.
-  std::optional<double> limit;
+struct Experts : ExpertRules {
   StoredLinear router;  ///< [count,D]
+  /// What is added to the sigmoids of the scores, or to their softmax, to choose [count], and plays
+  /// no part in the shares; empty = zeros.
+  std::vector<double> correction;
   /// The products of one expert: into the wider space, gate and up in turns [2F,D], and back [D,F].
   std::function<StoredLinear(std::size_t expert)> gate_up, down;
   std::optional<SharedExpert> shared;
@@ -74,7 +88,7 @@ struct ExpertShare {
   std::size_t expert = 0;
   double share = 0;
 };
-/// The best experts by their scores [count], the best first. Among equal scores the lower number
+/// The best experts by their scores [count], the best first. Among equal ones the lower number
 /// wins.
 std::vector<ExpertShare> best_experts(const Experts& experts, std::span<const double> scores);
 

@@ -144,6 +144,7 @@ class ArchitectureReader {
     if (model_.head_width == 0) {
       refuse_key("head_dim", translated("the heads have no width"), translated("check the sizes"));
     }
+    if (row_.latent) read_latent();
     model_.vocabulary = reader_.first_count({"vocab_size"}).value_or(0);
     // The "num_hidden_layers" of a distilled BART may be that of the model it comes from.
     const std::string layers = translated("number of layers");
@@ -163,6 +164,18 @@ class ArchitectureReader {
       throw input_error(translated("the configuration asks for {1} layers", count), "",
                         translated("no model has more than {1}", most_layers));
     }
+  }
+
+  // Keys and values of each head are made of vectors that all heads share.
+  void read_latent() {
+    model_.latent = *row_.latent;
+    model_.kv_heads = model_.heads;
+    model_.head_width = model_.latent->shared + model_.latent->own;
+    if (model_.latent->value == 0) model_.latent->value = model_.width / model_.heads;
+    if (model_.latent->query_rank <= most_width) return;
+    throw input_error(
+        translated("the configuration asks for a size of {1}", model_.latent->query_rank), "",
+        translated("no size of a model is beyond {1}", most_width));
   }
 
   // Rules that all layers share.
@@ -226,12 +239,25 @@ class ArchitectureReader {
                               model_.experts->count),
                    translated("from one to all of them can be used"));
       }
+      check_groups(*model_.experts);
     } else if (const auto other = reader_.first_count({"num_local_experts", "num_experts"});
                other && *other > 1) {
       refuse_key("num_local_experts",
                  translated("feed-forwards that choose among experts are not computed"),
                  translated("families that have experts, such as mixtral, have rows of their own"));
     }
+  }
+
+  static void check_groups(const ExpertRules& rules) {
+    const std::size_t size = rules.groups == 0 ? 0 : rules.count / rules.groups;
+    if (size * rules.groups == rules.count && rules.best_groups > 0 &&
+        rules.best_groups <= rules.groups && size * rules.best_groups >= rules.chosen) {
+      return;
+    }
+    refuse_key("n_group",
+               translated("{1} experts cannot be chosen from {2} of {3} groups of {4} experts",
+                          rules.chosen, rules.best_groups, rules.groups, rules.count),
+               translated("groups are of one size, and the best hold as many as a token takes"));
   }
 
   void read_linear() {
@@ -313,7 +339,7 @@ class ArchitectureReader {
     if (causal && types.both_ways()) own.causal = false;
     const std::vector<double>& turns = row_.rotary.turned;
     const std::size_t off_every = row_.rotary.off_every;
-    const double scale = read_scale();
+    const double scale = read_scale() * (rotary ? scale_beside(*rotary) : 1);
     const bool by_layer = reader_.boolean("scale_attn_by_inverse_layer_idx").value_or(false);
     for (std::size_t n = 0; n < count; ++n) {
       ModelLayer layer;
@@ -334,8 +360,20 @@ class ArchitectureReader {
 
   // Whether a layer of a model with experts has them.
   bool chooses(std::size_t n) const {
-    return std::ranges::count(row_.experts->dense, static_cast<double>(n)) == 0 &&
-           (n + 1) % std::max<std::size_t>(row_.experts->every, 1) == 0;
+    const RowExperts& rule = *row_.experts;
+    return n >= rule.first && n <= rule.last.value_or(n) &&
+           std::ranges::count(rule.dense, static_cast<double>(n)) == 0 &&
+           (n + 1) % std::max<std::size_t>(rule.every, 1) == 0;
+  }
+
+  // The factor of the scores by which latent attention makes up for YaRN's amplitude.
+  double scale_beside(const RotaryReader& rotary) const {
+    if (!model_.latent) return 1;
+    const Rotary turned = rotary.read(false);
+    const auto* yarn = std::get_if<YarnScaling>(&turned.scaling);
+    if (yarn == nullptr || yarn->factor <= 1 || yarn->mscale_all_dim.value_or(0) == 0) return 1;
+    const double factor = 0.1 * *yarn->mscale_all_dim * std::log(yarn->factor) + 1;
+    return factor * factor;
   }
 
   // The factor of the scores in the first layer.
@@ -463,8 +501,9 @@ void note_versions(Architecture& model, const JsonValue& config, const JsonValue
   if (share == nullptr || is_neutral(*share, 1) || !written_since_5(config)) return;
   const JsonValue* type = present_member(*rope, "rope_type");
   if (type != nullptr && !same_value(*type, JsonValue{std::string("default")})) return;
-  constexpr std::array<std::string_view, 6> in_parts{"phi",  "stablelm", "gpt_neox",
-                                                     "glm4", "qwen3_",   "nomic_bert"};
+  constexpr std::array<std::string_view, 9> in_parts{"phi",      "stablelm",  "gpt_neox",
+                                                     "glm4",     "qwen3_",    "nomic_bert",
+                                                     "nemotron", "persimmon", "minimax_m2"};
   if (model.family == "glm" || std::ranges::any_of(in_parts, [&](std::string_view family) {
         return model.family.starts_with(family) && model.family != "qwen3_moe";
       })) {

@@ -36,7 +36,7 @@ enum class FusedLayout { side_by_side, each_head, each_group, four_parts };
 // The tensors that a stack may have. `layer` stands for the beginning of the names of a layer's
 // tensors. One list for the enumeration and its names.
 #define ATTN_WEIGHT_PURPOSES(X) \
-  X(tokens) X(positions) X(types) X(embedding_norm) X(embedding_projection) \
+  X(tokens) X(positions) X(types) X(tasks) X(embedding_norm) X(embedding_projection) \
   X(output_projection) X(layer) X(query) X(key) X(value) X(query_key_value) X(output) \
   X(query_norm) X(key_norm) X(sinks) X(buckets) X(before_attention) X(after_attention) \
   X(after_attention_sum) X(cross_query) X(cross_key) X(cross_value) X(cross_output) \
@@ -47,6 +47,8 @@ enum class FusedLayout { side_by_side, each_head, each_group, four_parts };
   X(linear_query_key_value_gate) X(linear_gate) X(linear_strength) X(linear_decay) \
   X(linear_strength_decay) X(linear_convolution) X(linear_decay_log) X(linear_decay_bias) \
   X(linear_norm) X(linear_output) X(expert_gate_up) X(shared_gate) X(shared_up) X(shared_down) \
+  X(shared_gate_up) X(router_correction) X(query_down) X(query_down_norm) \
+  X(key_value_down) X(key_value_down_norm) X(key_value) \
   X(shared_share) X(class_token) X(distillation_token) X(registers) X(attention_scale) \
   X(feed_forward_scale) X(relative) X(relative_norm) X(relative_key) X(relative_query) \
   X(query_bias) X(value_bias) X(probe) X(pooling_in) X(pooling_output) X(pooling_norm) \
@@ -92,12 +94,13 @@ struct ModelStack {
   std::vector<ModelLayer> layers;
 };
 
-/// Experts of a feed-forward; each token takes `chosen` of `count`.
-struct ModelExperts {
-  std::size_t count = 0, chosen = 0;
-  ShareRule shares = ShareRule::of_chosen;
-  double nearness = 0.02;       ///< as Experts::nearness
-  std::optional<double> limit;  ///< as Experts::limit
+/// Sizes of a latent attention, as of LatentStates.
+struct ModelLatent {
+  std::size_t query_rank = 0;  ///< of the vector that queries are made of; 0 = the state
+  std::size_t rank = 0;        ///< of the vector that keys and values are made of
+  std::size_t shared = 0;      ///< numbers of a key that all heads share, which are rotated
+  std::size_t own = 0;         ///< numbers of each head's own
+  std::size_t value = 0;       ///< width of a value
 };
 
 /// Whether a Linear layer or a norm has a bias.
@@ -200,7 +203,8 @@ struct Architecture {
   bool part_tied = false;
   /// A class under "architectures" that predicts no tokens, if no other one there does.
   std::string headless_class;
-  std::optional<ModelExperts> experts;
+  std::optional<ExpertRules> experts;
+  std::optional<ModelLatent> latent;
   DeltaSizes delta;            ///< of layers of linear attention
   bool gated_queries = false;  ///< rows of a head's gate follow those of its query
   ModelBuckets buckets;
@@ -223,6 +227,8 @@ struct Architecture {
   std::vector<std::string> warnings;  ///< of the configuration, for reports
 
   bool encoder_decoder() const noexcept { return stacks.size() == 2; }
+  /// The width of a head's value.
+  std::size_t value_width() const noexcept { return latent ? latent->value : head_width; }
   /// The sizes and rules of a stack.
   const Architecture& of(const ModelStack& stack) const noexcept {
     return !encoder || stack.crosses ? *this : *encoder;

@@ -80,7 +80,52 @@ void read_normalised(RowExperts& to, const Given& from) {
   bool normalised = true;
   read(normalised, from);
   if (to.shares == ShareRule::of_near) return;
-  to.shares = normalised ? ShareRule::of_chosen : ShareRule::of_all;
+  const bool sigmoids =
+      to.shares == ShareRule::sigmoid || to.shares == ShareRule::sigmoid_of_chosen;
+  to.shares = sigmoids ? (normalised ? ShareRule::sigmoid_of_chosen : ShareRule::sigmoid)
+                       : (normalised ? ShareRule::of_chosen : ShareRule::of_all);
+}
+
+// Whether shares are sigmoids of the scores.
+void read_sigmoid(RowExperts& to, const Given& from) {
+  bool sigmoids = false;
+  read(sigmoids, from);
+  if (sigmoids) to.shares = ShareRule::sigmoid_of_chosen;
+}
+
+// -1 is the last of all layers.
+void read_last(RowExperts& to, const Given& from) {
+  double last = -1;
+  read(last, from);
+  to.last.reset();
+  if (last >= 0) to.last = static_cast<std::size_t>(last);
+}
+
+// A number for all layers, or a list of the same for each.
+void read_same(std::size_t& to, const Given& from) {
+  if (!from.is(JsonValue::Type::array) || from.value.size() == 0) return read(to, from);
+  for (std::size_t i = 0; i < from.value.size(); ++i) {
+    if (same_value(from.value.element(i), from.value.element(0))) continue;
+    from.element(i).refuse(to_translate("the number of the layers before"));
+  }
+  read(to, from.element(0));
+}
+
+// "sparse" or "dense" for each layer.
+void read_expert_types(RowExperts& to, const Given& from) {
+  std::vector<std::string> types;
+  read(types, from);
+  to.dense.clear();
+  to.every = 1;
+  to.first = 0;
+  to.last.reset();
+  for (std::size_t n = 0; n < types.size(); ++n) {
+    if (types[n] == "dense") {
+      to.dense.push_back(static_cast<double>(n));
+    } else if (types[n] != "sparse") {
+      from.element(n).refuse(to_translate("\"dense\" or \"sparse\""));
+    }
+  }
 }
 
 // Half of what nearness is.
@@ -90,14 +135,36 @@ void read_jitter(RowExperts& to, const Given& from) {
   to.nearness *= 2;
 }
 
-constexpr auto expert_fields =
-    std::to_array<RowField<RowExperts>>({{"count", put<&RowExperts::count>, Keys::listed},
-                                         {"chosen", put<&RowExperts::chosen>, Keys::listed},
-                                         {"limit", put<&RowExperts::limit>, Keys::listed},
-                                         {"normalised", read_normalised, Keys::listed},
-                                         {"jitter", read_jitter, Keys::listed},
-                                         {"every", put<&RowExperts::every>, Keys::listed},
-                                         {"dense", put<&RowExperts::dense>, Keys::alone}});
+constexpr auto expert_fields = std::to_array<RowField<RowExperts>>(
+    {{"sigmoid", read_sigmoid},
+     {"count", put<&RowExperts::count>, Keys::listed},
+     {"chosen", [](RowExperts& to, const Given& from) { read_same(to.chosen, from); },
+      Keys::listed},
+     {"limit", put<&RowExperts::limit>, Keys::listed},
+     {"normalised", read_normalised, Keys::listed},
+     {"jitter", read_jitter, Keys::listed},
+     {"scale", put_positive<&RowExperts::scale>, Keys::listed},
+     {"groups", put<&RowExperts::groups>, Keys::listed},
+     {"best_groups", put<&RowExperts::best_groups>, Keys::listed},
+     {"groups_by_best", put<&RowExperts::groups_by_best>},
+     {"every", put<&RowExperts::every>, Keys::listed},
+     {"first", put<&RowExperts::first>, Keys::listed},
+     {"last", read_last, Keys::listed},
+     {"dense", put<&RowExperts::dense>, Keys::alone},
+     {"types", read_expert_types, Keys::alone}});
+
+// null means that queries are made of the states.
+void read_query_rank(ModelLatent& to, const Given& from) {
+  to.query_rank = 0;
+  if (!is_null(from.value)) read(to.query_rank, from);
+}
+
+constexpr auto latent_fields =
+    std::to_array<RowField<ModelLatent>>({{"query_rank", read_query_rank, Keys::listed_or_null},
+                                          {"rank", put_size<&ModelLatent::rank>, Keys::listed},
+                                          {"shared", put_size<&ModelLatent::shared>, Keys::listed},
+                                          {"own", put_size<&ModelLatent::own>, Keys::listed},
+                                          {"value", put_size<&ModelLatent::value>, Keys::listed}});
 
 constexpr auto linear_fields = std::to_array<RowField<RowLinear>>(
     {{"key_heads", put_size<&RowLinear::key_heads>, Keys::listed},
@@ -251,6 +318,7 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"kv_heads", put<&FamilyRow::kv_heads>, Keys::listed},
      {"norm_first", put<&FamilyRow::norms_first>, Keys::alone},
      {"experts", put_part<&FamilyRow::experts, expert_fields>},
+     {"latent", put_part<&FamilyRow::latent, latent_fields>},
      {"linear", put_part<&FamilyRow::linear, linear_fields>},
      {"position_offset", read_offset},
      {"rotary", put_part<&FamilyRow::rotary, rotary_fields>},

@@ -64,9 +64,11 @@ struct RowDisentangled {
   std::vector<std::string> norm_keys;      ///< what is done to the table: none or layer_norm
 };
 
-struct RowExperts : ModelExperts {
-  std::size_t every = 1;           ///< the last of that many layers has experts
-  std::vector<double> dense = {};  ///< layers without experts
+struct RowExperts : ExpertRules {
+  std::size_t every = 1;                 ///< the last of that many layers has experts
+  std::size_t first = 0;                 ///< the first layer that may have experts
+  std::optional<std::size_t> last = {};  ///< the last of those
+  std::vector<double> dense = {};        ///< layers without experts
 };
 
 /// Layers of linear attention.
@@ -94,6 +96,7 @@ struct FamilyRow {
   std::optional<std::size_t> kv_heads;
   bool norms_first = true;  ///< norms stand before the sub-layers, as the names have them
   std::optional<RowExperts> experts;
+  std::optional<ModelLatent> latent;
   std::optional<RowLinear> linear;
   bool behind_padding = false;  ///< positions begin behind the padding token's id
   RowRotary rotary;

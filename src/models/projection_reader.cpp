@@ -8,6 +8,7 @@ namespace attn {
 
 AttentionWeights ProjectionReader::self(std::size_t n) const {
   using enum WeightPurpose;
+  if (model_.latent) return latent_projections(n);
   AttentionWeights own = weights_.has(query_key_value, n)
                              ? fused_projections(n)
                              : projections(query, key, value, output, n);
@@ -75,6 +76,40 @@ AttentionWeights ProjectionReader::fused_projections(std::size_t n) const {
                of_values = weights_.find(WeightPurpose::value_bias, n, "weight");
   if (of_queries) own.query.bias = of_queries;
   if (of_values) own.value.bias = of_values;
+  return own;
+}
+
+// Files have each head's rotated numbers behind the others: here they come first. Rows of keys and
+// values are in turn, head by head.
+AttentionWeights ProjectionReader::latent_projections(std::size_t n) const {
+  using enum WeightPurpose;
+  const ModelLatent& sizes = *model_.latent;
+  const auto norm = [&](WeightPurpose purpose) {
+    return Norm{weights_.find(purpose, n, "weight"), {}, NormKind::rms};
+  };
+  std::vector<std::size_t> queries, keys, values;
+  for (std::size_t head = 0; head < model_.heads; ++head) {
+    const std::size_t first = head * model_.head_width, second = head * (sizes.own + sizes.value);
+    for (std::size_t i = 0; i < sizes.shared; ++i) queries.push_back(first + sizes.own + i);
+    for (std::size_t i = 0; i < sizes.own; ++i) queries.push_back(first + i);
+    for (std::size_t i = 0; i < sizes.own; ++i) keys.push_back(second + i);
+    for (std::size_t i = 0; i < sizes.value; ++i) values.push_back(second + sizes.own + i);
+  }
+  AttentionWeights own;
+  LatentStates& latent = own.latent.emplace();
+  if (sizes.query_rank > 0) {
+    latent.query = weights_.linear(query_down, n);
+    latent.query_norm = norm(query_down_norm);
+  }
+  const StoredLinear narrow = weights_.linear(key_value_down, n),
+                     both = weights_.linear(key_value, n);
+  latent.key_value = narrow.rows(0, sizes.rank);
+  latent.key_value_norm = norm(key_value_down_norm);
+  latent.shared_key = narrow.rows(sizes.rank, sizes.shared);
+  own.query = weights_.linear(query, n).picked(queries);
+  own.key = both.picked(keys);
+  own.value = both.picked(values);
+  own.output = weights_.linear(output, n);
   return own;
 }
 

@@ -35,7 +35,6 @@ class StackReader {
         options_(options),
         weights_(checkpoint, model, stack, prefix),
         projections_(model, weights_),
-        bucket_table_(weights_.find(WeightPurpose::buckets, std::nullopt, "weight")),
         distance_table_(distance_table()) {}
 
   Embedding embedding() const {
@@ -47,7 +46,7 @@ class StackReader {
     own.first_position = model_.first_position;
     if (model_.longest) own.padding = model_.pad_id;
     own.sinusoidal = sinusoids_of(model_);
-    own.types = table(WeightPurpose::types);
+    own.types = types();
     own.hidden = model_.hidden;
     own.norm = norm(WeightPurpose::embedding_norm, std::nullopt);
     own.projection = whole_linear(WeightPurpose::embedding_projection);
@@ -111,7 +110,7 @@ class StackReader {
     own.self.rotary = stack_.layers[n].rotary;
     own.self.mask = stack_mask(stack_, n);
     own.self.sinks = weights_.find(WeightPurpose::sinks, n, "weight");
-    set_distance_bias(own.self);
+    set_distance_bias(n, own.self);
     own.heads = model_.heads;
     own.kv_heads = model_.kv_heads;
     own.activation = model_.activation;
@@ -157,15 +156,18 @@ class StackReader {
   }
 
   // Biases of the scores by the distance of a key from its query.
-  void set_distance_bias(AttentionOptions& options) const {
+  void set_distance_bias(std::size_t n, AttentionOptions& options) const {
     if (model_.positions == ModelPositions::alibi) {
       options.mask.alibi = Alibi{slopes()};
       const double scale = model_.alibi_scaled ? stack_.layers[0].scale : 1;
       for (double& slope : options.mask.alibi->slopes) slope *= scale;
     }
-    if (!bucket_table_) return;
-    options.relative_bias = RelativeBias{bucket_table_, model_.buckets.count,
-                                         model_.buckets.max_distance, !stack_.causal};
+    // One table for all layers, or one for each (UMT5).
+    Tensor table = weights_.find(WeightPurpose::buckets, std::nullopt, "weight");
+    if (!table) table = weights_.find(WeightPurpose::buckets, n, "weight");
+    if (!table) return;
+    options.relative_bias =
+        RelativeBias{table, model_.buckets.count, model_.buckets.max_distance, !stack_.causal};
   }
 
   // One row for each distance that has its own, float64 [2·span,D].
@@ -223,6 +225,18 @@ class StackReader {
     return name ? checkpoint_.matrix(*name) : StoredMatrix();
   }
 
+  // Rows for types; that of the first task, which texts have, is part of each (ERNIE).
+  StoredMatrix types() const {
+    StoredMatrix own = table(WeightPurpose::types);
+    const StoredMatrix tasks = table(WeightPurpose::tasks);
+    if (!own || !tasks) return own;
+    const Tensor rows = own.tensor();
+    const std::vector<double> task = tasks.row(0);
+    std::vector<double> sums(rows.values<double>().begin(), rows.values<double>().end());
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += task[i % task.size()];
+    return StoredMatrix(Tensor(rows.shape(), std::move(sums)));
+  }
+
   // A Linear layer around the stack, widened as a whole.
   StoredLinear whole_linear(WeightPurpose purpose) const {
     const Tensor weight = weights_.find(purpose, std::nullopt, "weight");
@@ -274,19 +288,13 @@ class StackReader {
   Experts experts(std::size_t n) const {
     using enum WeightPurpose;
     Experts own;
-    own.count = model_.experts->count;
-    own.chosen = model_.experts->chosen;
-    own.shares = model_.experts->shares;
-    own.nearness = model_.experts->nearness;
-    own.limit = model_.experts->limit;
+    static_cast<ExpertRules&>(own) = *model_.experts;
     own.router = weights_.linear(router, n);
-    if (weights_.has(shared_down, n)) {
-      own.shared = {weights_.linear(shared_gate, n),
-                    weights_.linear(shared_up, n),
-                    weights_.linear(shared_down, n),
-                    {}};
-      if (weights_.has(shared_share, n)) own.shared->share = weights_.linear(shared_share, n);
+    if (const Tensor added = weights_.find(router_correction, n, "weight")) {
+      const Tensor numbers = added.converted(DType::float64);
+      own.correction.assign(numbers.values<double>().begin(), numbers.values<double>().end());
     }
+    if (weights_.has(shared_down, n)) own.shared = shared_expert(n);
     if (weights_.has(expert_gate, n, 0)) {
       own.gate_up = [gate = each_expert(expert_gate, n), up = each_expert(expert_up, n)](
                         std::size_t e) { return StoredLinear(rows_in_turn(gate(e), up(e)), {}); };
@@ -317,6 +325,23 @@ class StackReader {
     }
     own.gate_up = expert(WeightPurpose::experts, n, ".gate_up_proj", ".gate_up_proj_bias");
     own.down = expert(WeightPurpose::experts, n, ".down_proj", ".down_proj_bias");
+    return own;
+  }
+
+  SharedExpert shared_expert(std::size_t n) const {
+    using enum WeightPurpose;
+    SharedExpert own;
+    if (weights_.has(shared_gate_up, n)) {
+      const StoredLinear both = weights_.linear(shared_gate_up, n);
+      const std::size_t half = both.weight.shape()[0] / 2;
+      own.gate = both.rows(0, half);
+      own.up = both.rows(half, half);
+    } else {
+      own.gate = weights_.linear(shared_gate, n);
+      own.up = weights_.linear(shared_up, n);
+    }
+    own.down = weights_.linear(shared_down, n);
+    if (weights_.has(shared_share, n)) own.share = weights_.linear(shared_share, n);
     return own;
   }
 
@@ -365,7 +390,7 @@ class StackReader {
   const ModelOptions& options_;
   StackWeights weights_;
   ProjectionReader projections_;
-  Tensor bucket_table_, distance_table_;
+  Tensor distance_table_;
 };
 
 }  // namespace

@@ -79,6 +79,7 @@ class StackCheck {
         vector(norm, n, width);
       }
       xielu(n);
+      bucket_table(n);
       vector(attention_scale, n, width);
       vector(feed_forward_scale, n, width);
       feed_forward(n);
@@ -100,14 +101,16 @@ class StackCheck {
   void attention(std::size_t n) {
     const std::size_t width = model_.width, heads = model_.heads * model_.head_width;
     const std::size_t groups = model_.kv_heads * model_.head_width;
-    if (stack_.names.contains(WeightPurpose::query_key_value)) {
+    if (model_.latent) {
+      latent_attention(n);
+    } else if (stack_.names.contains(WeightPurpose::query_key_value)) {
       matrix(WeightPurpose::query_key_value, n, heads + 2 * groups, width);
     } else {
       matrix(WeightPurpose::query, n, model_.gated_queries ? 2 * heads : heads, width);
       matrix(WeightPurpose::key, n, groups, width);
       matrix(WeightPurpose::value, n, groups, width);
     }
-    matrix(WeightPurpose::output, n, width, heads);
+    matrix(WeightPurpose::output, n, width, model_.heads * model_.value_width());
     const bool whole = model_.whole_width_norms;
     if (model_.norms_by_head) {
       norms_by_head(WeightPurpose::query_norm, n, model_.heads);
@@ -120,6 +123,21 @@ class StackCheck {
     vector(WeightPurpose::query_bias, n, heads);
     vector(WeightPurpose::value_bias, n, groups);
     disentangled(n);
+  }
+
+  void latent_attention(std::size_t n) {
+    using enum WeightPurpose;
+    const ModelLatent& sizes = *model_.latent;
+    const std::size_t width = model_.width;
+    if (sizes.query_rank > 0) {
+      matrix(query_down, n, sizes.query_rank, width);
+      vector(query_down_norm, n, sizes.query_rank);
+    }
+    matrix(query, n, model_.heads * model_.head_width,
+           sizes.query_rank > 0 ? sizes.query_rank : width);
+    matrix(key_value_down, n, sizes.rank + sizes.shared, width);
+    vector(key_value_down_norm, n, sizes.rank);
+    matrix(key_value, n, model_.heads * (sizes.own + sizes.value), sizes.rank);
   }
 
   void linear_attention(std::size_t n) {
@@ -176,10 +194,9 @@ class StackCheck {
       matrix(WeightPurpose::positions, std::nullopt, 0, 0);
     if (names_.has(WeightPurpose::types, std::nullopt))
       matrix(WeightPurpose::types, std::nullopt, 0, embedded);
+    if (stack_.names.contains(WeightPurpose::tasks))
+      matrix(WeightPurpose::tasks, std::nullopt, 0, embedded);
     vector(WeightPurpose::embedding_norm, std::nullopt, embedded);
-    if (stack_.names.contains(WeightPurpose::buckets)) {
-      matrix(WeightPurpose::buckets, std::nullopt, model_.buckets.count, model_.heads);
-    }
     return embedded;
   }
 
@@ -188,6 +205,7 @@ class StackCheck {
     if (stack_.layers[n].experts) {
       using enum WeightPurpose;
       matrix(router, n, model_.experts->count, width);
+      correction(n);
       shared_expert(n);
       if (names_.has(expert_gate_up, n)) {
         experts_stacked(n);
@@ -231,6 +249,14 @@ class StackCheck {
     return shape;
   }
 
+  // Of all layers, or each layer's own.
+  void bucket_table(std::size_t n) {
+    if (!stack_.names.contains(WeightPurpose::buckets)) return;
+    const bool own = names_.has(WeightPurpose::buckets, n);
+    matrix(WeightPurpose::buckets, own ? LayerNumber(n) : std::nullopt, model_.buckets.count,
+           model_.heads);
+  }
+
   // Single numbers, some of which are constants that old files lack.
   void xielu(std::size_t n) {
     using enum WeightPurpose;
@@ -245,11 +271,26 @@ class StackCheck {
     }
   }
 
+  // One number for each expert, in a row or as a matrix of one row.
+  void correction(std::size_t n) {
+    if (!stack_.names.contains(WeightPurpose::router_correction)) return;
+    const auto name = names_.found(WeightPurpose::router_correction, n, "weight");
+    if (!name) missing(WeightPurpose::router_correction, n, "");
+    const std::size_t count = model_.experts->count;
+    if (weights_.shape(*name) != Shape{1, count}) expect_shape(weights_, *name, {count});
+    take(*name);
+  }
+
   void shared_expert(std::size_t n) {
     using enum WeightPurpose;
     if (!stack_.names.contains(shared_down)) return;
-    const std::size_t hidden = matrix(shared_gate, n, 0, model_.width)[0];
-    matrix(shared_up, n, hidden, model_.width);
+    std::size_t hidden = 0;
+    if (stack_.names.contains(shared_gate_up)) {
+      hidden = matrix(shared_gate_up, n, 0, model_.width)[0] / 2;
+    } else {
+      hidden = matrix(shared_gate, n, 0, model_.width)[0];
+      matrix(shared_up, n, hidden, model_.width);
+    }
     matrix(shared_down, n, model_.width, hidden);
     if (stack_.names.contains(shared_share)) matrix(shared_share, n, 1, model_.width);
   }

@@ -111,6 +111,12 @@ class ScoreSplitter {
                      number_text(*attention_.weights.clip)),
           "WhyOptions::head", translated("split a logit, or the scores of another model"));
     }
+    if (attention_.weights.latent) {
+      throw input_error(
+          translated("the scores of this model are not sums over parts: its queries and keys are "
+                     "made of narrow vectors with norms of their own"),
+          "WhyOptions::head", translated("split a logit, or the scores of another model"));
+    }
     const AttentionRequest& request = attention_.request;
     if (request.mask.bias && !request.mask.alibi) {
       throw input_error(
