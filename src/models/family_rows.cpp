@@ -560,13 +560,11 @@ struct Refused {
   std::string_view family, reason;
 };
 constexpr std::string_view no_text = to_translate("they read pictures or sound");
-constexpr std::array<Refused, 14> refused_families{{
+constexpr std::array<Refused, 10> refused_families{{
     {"whisper", no_text},
     {"dbrx", to_translate("their feed-forwards choose among experts")},
     {"longformer", to_translate("their windows have weights of their own for global positions")},
     {"xlnet", to_translate("their scores have terms between contents and positions")},
-    {"deepseek_v2", to_translate("their keys and values are compressed into one latent vector")},
-    {"deepseek_v3", to_translate("their keys and values are compressed into one latent vector")},
     {"mamba", to_translate("their layers have no attention")},
     {"mamba2", to_translate("their layers have no attention")},
     {"granitemoehybrid", to_translate("most of their layers have no attention")},
@@ -581,8 +579,11 @@ std::string nearest_family(std::string_view name, std::span<const std::string_vi
   if (const std::string_view near = nearest_name(name, known); !near.empty()) {
     return std::string(near);
   }
+  constexpr std::ptrdiff_t most_letters = 100;
+  // Letters that both begin with; a name that the other one begins with counts before others.
   const auto shared = [&](std::string_view other) {
-    return std::ranges::mismatch(name, other).in1 - name.begin();
+    const auto letters = std::ranges::mismatch(name, other).in1 - name.begin();
+    return letters == static_cast<std::ptrdiff_t>(other.size()) ? letters + most_letters : letters;
   };
   constexpr std::ptrdiff_t enough = 4;
   const std::string_view best = *std::ranges::max_element(known, {}, shared);

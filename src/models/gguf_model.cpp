@@ -72,7 +72,7 @@ constexpr std::string_view architectures = R"json({
 "t5encoder": {"like": "t5", "family": "t5", "row": {}}
 })json";
 
-const JsonValue& table() {
+const JsonValue& gguf_table() {
   static const JsonValue parsed = parse_json(architectures);
   return parsed;
 }
@@ -97,13 +97,13 @@ JsonValue over(const JsonValue& base, const JsonValue& change) {
 JsonValue names_of(const JsonValue& entry) {
   const JsonValue* like = entry.find("like");
   const JsonValue& own = *entry.find("row");
-  return like == nullptr ? own : over(names_of(*table().find(like->string())), own);
+  return like == nullptr ? own : over(names_of(*gguf_table().find(like->string())), own);
 }
 
 const JsonValue& known_architecture(const std::string& name) {
-  if (const JsonValue* entry = table().find(name)) return *entry;
+  if (const JsonValue* entry = gguf_table().find(name)) return *entry;
   std::vector<std::string_view> known;
-  for (const JsonMember& entry : table().members()) known.push_back(entry.key);
+  for (const JsonMember& entry : gguf_table().members()) known.push_back(entry.key);
   throw input_error(translated("models of the architecture {1} are not computed", in_quotes(name)),
                     std::string(architecture_key), suggestion(name, known));
 }

@@ -684,6 +684,52 @@ TEST_CASE(
   CHECK(turned(with_sizes("exaone4", R"("sliding_window": null)")) == "rrrrrr");
 }
 
+TEST_CASE("layers with experts are between a first and a last one, or listed by their types") {
+  const auto shown = [](const std::string& config) {
+    std::string all;
+    for (const ModelLayer& layer : architecture_of(config).stacks[0].layers) {
+      all += layer.experts ? 'e' : '.';
+    }
+    return all;
+  };
+  CHECK(shown(with_sizes("deepseek_v3")) == "...eee");
+  CHECK(shown(with_sizes("dots1", R"("n_routed_experts": 4, "num_experts_per_tok": 2)")) ==
+        "eeeeee");
+  CHECK(shown(with_sizes("ernie4_5_moe", R"("moe_layer_end_index": 3, "moe_layer_interval": 2)")) ==
+        ".e.e..");
+  CHECK(shown(with_sizes("ernie4_5_moe", R"("moe_layer_end_index": -1)")) == ".eeeee");
+  CHECK(shown(with_sizes("glm4_moe_lite", R"("mlp_layer_types": ["sparse", "dense", "sparse",
+      "sparse", "dense", "sparse"])")) == "e.ee.e");
+  CHECK(refusal_of(with_sizes("glm4_moe_lite", R"("mlp_layer_types": ["sparse", "thin"])")) ==
+        "expected \"dense\" or \"sparse\", found a string\n"
+        "  where: /mlp_layer_types/1\n"
+        "  help:  this is not a configuration as the libraries write it");
+  CHECK(refusal_of(with_sizes("deepseek_v3", R"("n_group": 3)")) ==
+        "8 experts cannot be chosen from 4 of 3 groups of 256 experts\n"
+        "  where: /n_group\n"
+        "  help:  groups are of one size, and the best hold as many as a token takes");
+  CHECK(refusal_of(with_sizes("hunyuan_v1_moe", R"("num_experts": 4, "moe_topk": [1, 2])")) ==
+        "expected the number of the layers before, found a number\n"
+        "  where: /moe_topk/1\n"
+        "  help:  this is not a configuration as the libraries write it");
+}
+
+TEST_CASE("latent attention has keys of two parts, values of another width, and YaRN's scale") {
+  const Architecture plain = architecture_of(with_sizes("deepseek_v3", R"("q_lora_rank": null)"));
+  CHECK(plain.head_width == 192);
+  CHECK(plain.value_width() == 128);
+  CHECK(plain.kv_heads == plain.heads);
+  CHECK(plain.latent->query_rank == 0);
+  CHECK(architecture_of(with_sizes("deepseek_v3")).latent->query_rank == 1536);
+  const double usual = plain.stacks[0].layers[0].scale;
+  CHECK(usual == doctest::Approx(1 / std::sqrt(192.0)));
+  const Architecture longer = architecture_of(with_sizes(
+      "deepseek_v3",
+      R"("rope_scaling": {"type": "yarn", "factor": 40, "original_max_position_embeddings": 4096, "mscale": 1, "mscale_all_dim": 1})"));
+  const double factor = 0.1 * std::log(40.0) + 1;
+  CHECK(longer.stacks[0].layers[0].scale == doctest::Approx(usual * factor * factor));
+}
+
 TEST_CASE("what is not known or not computed is refused by its key") {
   CHECK(
       refusal_of(with_sizes("lama")) ==

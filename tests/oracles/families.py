@@ -21,6 +21,17 @@ def llama(d, window=False, groups=True, rope=True, both=False, **more):
     return own | more
 def experts(d, key="num_local_experts", **more):
     return {key: 4, "num_experts_per_tok": d(1, 2), "moe_intermediate_size": 24} | more
+def routed(d):  # as DeepSeek-V3
+    groups, best = d((1, 1), (4, 1), (4, 2))
+    return dict(n_routed_experts=8, n_group=groups, topk_group=best, num_experts_per_tok=2, n_shared_experts=d(1, 2), moe_intermediate_size=24,
+                norm_topk_prob=d(True, False), routed_scaling_factor=d(1.0, 2.5), first_k_dense_replace=d(0, 1))
+def latent(d):
+    return routed(d) | dict(q_lora_rank=d(None, 12), kv_lora_rank=12, qk_rope_head_dim=d(4, 8), qk_nope_head_dim=d(6, 8), v_head_dim=d(8, 10))
+def yarn(d):
+    return d({"rope_type": "default", "rope_theta": 500.0}, {"rope_type": "yarn", "rope_theta": 1000.0, "factor": 8.0, "beta_fast": 32,
+             "original_max_position_embeddings": 8, "beta_slow": 1, "mscale": d(0.7, 1.0), "mscale_all_dim": d(0.7, 1.0)})
+def layer_kinds(d):
+    return dict(mlp_layer_types=[d("dense", "sparse"), "sparse", d("dense", "sparse")])
 def gpt2(d, **more):
     return SHORT | dict(tie_word_embeddings=d(True, False)) | more
 def bart(d, layers=2, **more):
@@ -107,12 +118,14 @@ FAMILIES = {
     "qwen3_vl": ("container", lambda d: container(d, llama(d, head_dim=8), [2, 1, 1])),
     "qwen3_vl_moe": ("container", lambda d: container(d, llama(d, head_dim=8, **experts(d, "num_experts")), [2, 1, 1])),
     "glm4v": ("container", lambda d: container(d, llama(d, head_dim=8, pad_token_id=0), [2, 1, 1])),
+    "ernie": ("masked", lambda d: bert(d, use_task_id=d(True, False), task_type_vocab_size=2)),
     **{name: ("masked", lambda d: bert(d, pad_token_id=1)) for name in ("data2vec-text", "roberta-prelayernorm", "xlm-roberta-xl")},
     "megatron-bert": ("masked", bert),
     "bert-generation": ("causal", lambda d: bert(d, is_decoder=True, pad_token_id=0)),
     "rembert": ("masked", lambda d: bert(d, input_embedding_size=d(16, 32), output_embedding_size=d(16, 24), tie_word_embeddings=False)),
     "roformer": ("masked", lambda d: bert(d, embedding_size=d(16, 32))),
     "openai-gpt": ("causal", lambda d: gpt2(d, afn=d("gelu", "relu", "silu"))),
+    "persimmon": ("causal", lambda d: llama(d, groups=False, rope=False, qk_layernorm=d(True, False))),
     "ministral": ("causal", lambda d: llama(d, window=True, head_dim=d(8, 16))),
     "seed_oss": ("causal", lambda d: llama(d, head_dim=d(8, 16), attention_bias=d(True, False), attention_out_bias=d(True, False),
                                            mlp_bias=d(True, False))),
@@ -124,8 +137,31 @@ FAMILIES = {
     "exaone": ("causal", lambda d: llama(d, attention_bias=d(True, False))),
     "hyperclovax": ("causal", lambda d: llama(d, embedding_multiplier=3.0, logits_scaling=2.0, attention_multiplier=d(None, 0.3),
                                               **d(dict(use_post_norm=True), dict(use_post_norm=False, residual_multiplier=0.5)))),
+    "arcee": ("causal", lambda d: llama(d, mlp_bias=d(True, False), hidden_act=d("relu2", "silu"))),
+    "jais2": ("causal", lambda d: llama(d, mlp_bias=d(True, False))),
+    "nemotron": ("causal", lambda d: llama(d, rope=False, head_dim=d(8, 16), attention_bias=d(True, False))),
     "vaultgemma": ("causal", lambda d: llama(d, window=True, head_dim=8, query_pre_attn_scalar=d(8, 20))),
     "flex_olmo": ("causal", lambda d: llama(d, pad_token_id=0, **experts(d, "num_experts", norm_topk_prob=d(True, False)))),
+    "mellum": ("causal", lambda d: llama(d, window=True, head_dim=8, **experts(d, "num_experts")) | layer_kinds(d) | dict(
+        rope_parameters={kind: {"rope_type": "default", "rope_theta": theta} for kind, theta in
+                         (("full_attention", d(500.0, 5000.0)), ("sliding_attention", 100.0))})),
+    "granitemoeshared": ("causal", lambda d: llama(d, residual_multiplier=0.5, shared_intermediate_size=d(0, 16), **experts(d))),
+    "glm4_moe": ("causal", lambda d: llama(d, rope=False, head_dim=8, use_qk_norm=d(True, False), attention_bias=d(True, False), **routed(d))),
+    "solar_open": ("causal", lambda d: llama(d, head_dim=8, **routed(d))),
+    "sarvam_moe": ("causal", lambda d: llama(d, head_dim=8, use_qk_norm=d(True, False), **routed(d))),
+    "dots1": ("causal", lambda d: llama(d, window=True, **routed(d))),
+    "exaone_moe": ("causal", lambda d: llama(d, window=True, head_dim=8, num_experts=8, num_shared_experts=d(1, 2), **routed(d)) | layer_kinds(d)),
+    "deepseek_v2": ("causal", lambda d: llama(d, groups=False, rope=False, attention_bias=d(True, False), mlp_bias=d(True, False),
+                                              topk_method=d("greedy", "group_limited_greedy"), rope_parameters=yarn(d), **latent(d))),
+    "deepseek_v3": ("causal", lambda d: llama(d, groups=False, num_key_value_heads=4, attention_bias=d(True, False), rope_interleave=d(True, False), rope_parameters=yarn(d), **latent(d))),
+    "glm4_moe_lite": ("causal", lambda d: llama(d, groups=False, num_key_value_heads=4, rope_interleave=d(True, False), **latent(d)) | layer_kinds(d)),
+    "sarvam_mla": ("causal", lambda d: llama(d, groups=False, **latent(d))),
+    "youtu": ("causal", lambda d: llama(d, groups=False, num_key_value_heads=4, **{key: value for key, value in latent(d).items() if key not in routed(d)})),
+    "minimax_m2": ("causal", lambda d: llama(d, rope=False, head_dim=8, rotary_dim=d(4, 8), **experts(d))),
+    "ernie4_5_moe": ("causal", lambda d: llama(d, use_bias=d(True, False), moe_num_experts=4, moe_k=d(1, 2), moe_intermediate_size=24,
+                                               moe_num_shared_experts=d(0, 1, 2), moe_layer_start_index=d(0, 1), moe_layer_end_index=d(-1, 1))),
+    "hunyuan_v1_moe": ("causal", lambda d: llama(d, head_dim=8, num_experts=4, moe_topk=d(1, 2, [2, 2, 2]))),
+    "umt5": ("both", t5),
     **{name: ("both", bart) for name in ("plbart", "mvp")},
     "blenderbot": ("both", lambda d: bart(d, decoder_start_token_id=d(1, 2))),
     **{name: ("picture", lambda d: dict(VISION)) for name in ("vit_msn", "ijepa")},

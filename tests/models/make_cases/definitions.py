@@ -36,12 +36,13 @@ class Checkpoint:
         return y + self.draw(name + ".bias", (rows,), 0, 0.4) if bias else y
 
     def norm(self, x, name, kind="rms", eps=1e-6, bias=False, shape=None):
-        y = x - x.mean(-1, keepdims=True) if kind == "layer" else x
+        y = x - x.mean(-1, keepdims=True) if kind.startswith("layer") else x
         y = y / np.sqrt((y * y).mean(-1, keepdims=True) + eps)
         if name is None:
             return y
-        if kind == "rms_plus_one":
-            return y * (1 + self.draw(name + ".weight", x.shape[-1:], 0.2, 0.4))
+        if kind.endswith("_plus_one"):
+            y = y * (1 + self.draw(name + ".weight", x.shape[-1:], 0.2, 0.4))
+            return y + self.draw(name + ".bias", x.shape[-1:], 0, 0.3) if bias else y
         y = y * self.draw(name + ".weight", shape or x.shape[-1:], 1.2, 0.4)
         return y + self.draw(name + ".bias", x.shape[-1:], 0, 0.3) if bias else y
 
@@ -128,9 +129,9 @@ def stack(c, ids, *, prefix="model.", tokens="embed_tokens", layer="layers.{}.",
           tied=False, names=None, layers=2, groups=2, d=None, kind="rms", eps=1e-6, norm_bias=False, bias="",
           act=silu, causal=True, window=lambda n: None, rotary=lambda n: {}, scale=None, score_bias=None,
           embed=lambda x: x, parallel=False, branch=1.0, logit=1.0, qk=None, fused=None, mlp=None, clip=None,
-          logits_of=None, head_bias=False, gated=False, linear=None):
+          logits_of=None, head_bias=False, gated=False, linear=None, projected=None):
     """A text through a model of one stack. `bias` names the projections that have one; `linear` gives what takes the
-    place of a layer's attention, or None."""
+    place of a layer's attention, or None; `projected` gives the heads of queries, keys and values, turned."""
     w, d = names or llama_names(), d or D // H
     out = {}
     x = embed(c.matrix(prefix + tokens + ".weight", V, D, 4.0)[ids])
@@ -158,7 +159,9 @@ def stack(c, ids, *, prefix="model.", tokens="embed_tokens", layer="layers.{}.",
             x = x + instead
             out[f"layers.{n}.output"] = x = x + feed(norm(x, w["n2"], at), at, n)
             continue
-        if gated:
+        if projected:
+            pass
+        elif gated:
             both = c.linear(h, at + w["q"], 2 * H * d, "q" in bias).reshape(len(h), H, 2, d)
             gate = 1 / (1 + np.exp(-both[:, :, 1].reshape(len(h), -1)))
             q, k, v = both[:, :, 0].reshape(len(h), -1), *(c.linear(h, at + w[p], groups * d, p in bias) for p in "kv")
@@ -172,7 +175,7 @@ def stack(c, ids, *, prefix="model.", tokens="embed_tokens", layer="layers.{}.",
             q, k = c.norm(q, at + w["qn"], kind, eps), c.norm(k, at + w["kn"], kind, eps)
         if clip:
             q, k, v = (np.clip(y, -clip, clip) for y in (q, k, v))
-        q, k, v = heads_of(q, H), heads_of(k, groups), heads_of(v, groups)
+        q, k, v = projected(c, h, at) if projected else (heads_of(q, H), heads_of(k, groups), heads_of(v, groups))
 
         def heads_normed(x, name):
             if qk == "heads":  # weights of each head
@@ -184,7 +187,7 @@ def stack(c, ids, *, prefix="model.", tokens="embed_tokens", layer="layers.{}.",
 
         if qk in ("head", "heads", "list"):
             q, k = heads_normed(q, w["qn"]), heads_normed(k, w["kn"])
-        turn = rotary(n)
+        turn = None if projected else rotary(n)
         if turn is not None:
             q, k = rotated(q, **turn), rotated(k, **turn)
         if qk == "after":
@@ -385,7 +388,9 @@ def experts(c, x, at, names, count, chosen, rule="chosen", act=silu, stacked=Fal
     y = np.zeros_like(x)
     for t, s in enumerate(scores):
         taken = np.argsort(-s, kind="stable")[:chosen]
-        if rule == "chosen":
+        if callable(rule):
+            taken, shares = rule(s)
+        elif rule == "chosen":
             shares = softmax(s[taken])
         elif rule == "all":
             shares = softmax(s)[taken]
@@ -407,6 +412,34 @@ def experts(c, x, at, names, count, chosen, rule="chosen", act=silu, stacked=Fal
         for name, rows, columns in ((gate, F, D), (up, F, D), (down, D, F)):
             c.matrix(name.format(e=e), rows, columns)
     return y
+
+
+def routed(c, at, count, chosen, groups=1, best=1, normalised=True, scale=1.0):
+    """Experts by the sigmoids of their scores, chosen from the best groups with a correction that plays no part in the shares."""
+    correction = c.draw(at + "mlp.gate.e_score_correction_bias", (count,), 0, 0.3)
+
+    def rule(s):
+        shares = 1 / (1 + np.exp(-s))
+        choice = shares + correction
+        of_groups = np.sort(choice.reshape(groups, -1), 1)[:, -2:].sum(1)
+        kept = np.argsort(-of_groups, kind="stable")[:best]
+        choice = np.where(np.isin(np.arange(count) // (count // groups), kept), choice, -np.inf)
+        taken = np.argsort(-choice, kind="stable")[:chosen]
+        return taken, scale * shares[taken] / (shares[taken].sum() if normalised else 1)
+
+    return rule
+
+
+def latent(c, x, at, theta, ranks=(10, 6), shared=4, own=6, value=5):
+    """Queries, keys and values of heads that are made of narrow vectors with norms; the last numbers of queries and keys are
+    turned, and keys share them."""
+    at += "self_attn."
+    q = c.linear(c.norm(c.linear(x, at + "q_a_proj", ranks[0]), at + "q_a_layernorm"), at + "q_b_proj", H * (own + shared))
+    narrow = c.linear(x, at + "kv_a_proj_with_mqa", ranks[1] + shared)
+    both = heads_of(c.linear(c.norm(narrow[:, :ranks[1]], at + "kv_a_layernorm"), at + "kv_b_proj", H * (own + value)), H)
+    q, turned = heads_of(q, H), np.repeat(rotated(narrow[None, :, ranks[1]:], theta, interleaved=True), H, 0)
+    q = np.concatenate([q[..., :own], rotated(q[..., own:], theta, interleaved=True)], -1)
+    return q, np.concatenate([both[..., :own], turned], -1), both[..., own:]
 
 
 def gated_delta_net(c, x, at, key_heads, heads, dk, dv, kernel, eps=1e-6, together=True):

@@ -365,6 +365,41 @@ case("granitemoe_multipliers", {"model_type": "granitemoe", **GROUPED, **MULTIPL
      lambda c, ids: stack(c, ids, **granite, mlp=lambda x, at, n: experts(c, x, at, GRANITE, 6, 2, stacked=True)))
 
 
+case("ernie4_5_interleaved", {"model_type": "ernie4_5", **GROUPED, "head_dim": 6, "use_bias": True, "rms_norm_eps": 1e-5},
+     lambda c, ids: stack(c, ids, d=6, eps=1e-5, bias="qkvom", tied=True, rotary=lambda n: {"theta": 500000.0, "interleaved": True}))
+case("cwm_windows", {"model_type": "cwm", **GROUPED, "num_hidden_layers": 5, "head_dim": 8, "sliding_window": 3,
+                     "rope_scaling": {"rope_type": "llama3", **BAND}, "rope_theta": 12.0},
+     lambda c, ids: stack(c, ids, layers=5, d=8, eps=1e-5, window=lambda n: None if n % 4 == 0 else 3,
+                          rotary=lambda n: {"frequencies": banded(8, 12.0, BAND)}))
+case("nemotron_squared_relu", {"model_type": "nemotron", **GROUPED, "norm_eps": 1e-5, "rope_theta": 100.0, "hidden_act": "relu2"},
+     lambda c, ids: stack(c, ids, names=llama_names(gate=None), kind="layer_plus_one", eps=1e-5, norm_bias=True,
+                          act=lambda x: relu(x) ** 2, rotary=lambda n: {"theta": 100.0, "width": 2}))
+
+
+def after_dense(c, x, at, n, count, rule, dense=1):
+    if n < dense:
+        return c.linear(silu(c.linear(x, at + "mlp.gate_proj", F)) * c.linear(x, at + "mlp.up_proj", F), at + "mlp.down_proj", D)
+    own = at + "mlp.shared_experts"
+    wide = silu(c.linear(x, own + ".gate_proj", 20)) * c.linear(x, own + ".up_proj", 20)
+    return experts(c, x, at, MLP, count, 2, rule(at)) + c.linear(wide, own + ".down_proj", D)
+
+
+ROUTED = {**SIZES, "num_hidden_layers": 3, "n_routed_experts": 6, "num_experts_per_tok": 2, "n_group": 3, "topk_group": 2,
+          "norm_topk_prob": True, "routed_scaling_factor": 2.5, "first_k_dense_replace": 1, "n_shared_experts": 1,
+          "moe_intermediate_size": F}
+case("glm4_moe_groups_of_experts", {"model_type": "glm4_moe", **ROUTED, "num_key_value_heads": 2, "head_dim": 8, "use_qk_norm": True,
+                                    "attention_bias": True, "rope_theta": 100.0, "partial_rotary_factor": 0.5},
+     lambda c, ids: stack(c, ids, layers=3, d=8, eps=1e-5, bias="qkv", qk="head",
+                          names=llama_names(qn="self_attn.q_norm", kn="self_attn.k_norm"), rotary=lambda n: {"theta": 100.0, "width": 4},
+                          mlp=lambda x, at, n: after_dense(c, x, at, n, 6, lambda at: routed(c, at, 6, 2, 3, 2, scale=2.5))))
+case("deepseek_v3_latent", {"model_type": "deepseek_v3", **ROUTED, "num_key_value_heads": H, "q_lora_rank": 10, "kv_lora_rank": 6,
+                            "qk_rope_head_dim": 4, "qk_nope_head_dim": 6, "v_head_dim": 5, "norm_topk_prob": False,
+                            "rope_theta": 100.0, "rms_norm_eps": 1e-5},
+     lambda c, ids: stack(c, ids, layers=3, eps=1e-5, projected=lambda c, x, at: latent(c, x, at, 100.0),
+                          mlp=lambda x, at, n: after_dense(c, x, at, n, 6,
+                                                           lambda at: routed(c, at, 6, 2, 3, 2, normalised=False, scale=2.5))))
+
+
 def set_sizes(sizes):
     for module in (definitions, sys.modules[__name__]):
         vars(module).update(sizes)
