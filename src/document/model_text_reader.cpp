@@ -8,6 +8,7 @@
 #include "document/model_reader.hpp"
 #include "document/token_reader.hpp"
 #include "models/checkpoint.hpp"
+#include "models/classification.hpp"
 #include "models/sentence_embedding.hpp"
 #include "support/memory.hpp"
 #include "support/number_text.hpp"
@@ -191,11 +192,7 @@ void ModelTextReader::read_decoder_texts() {
     }
     request_.texts.decoder_place = "/decoder_text";
   } else if (model().classifier) {
-    // The text itself behind the start token, without its last one, as in training.
-    for (const Ids& own : request_.texts.ids) {
-      Ids& shifted = samples.emplace_back(1, start());
-      shifted.insert(shifted.end(), own.begin(), own.end() - 1);
-    }
+    for (const Ids& own : request_.texts.ids) samples.push_back(read_by_decoder(model(), own));
   } else {
     samples.assign(batch, Ids{start()});
   }

@@ -23,8 +23,7 @@ using Shares = ModelClassifier::Shares;
 /// The head of some families' classes, by the end of the class's name.
 struct ClassRow {
   std::string_view task;
-  /// Separated by spaces; empty = all families of texts that no row before names. Those whose
-  /// classes read the last token see only what is before.
+  /// Separated by spaces; empty = all families of texts that no row before names.
   std::string_view families;
   Reads reads;
   /// Names of tensors: a Linear layer with a function, a norm, and the Linear layer that gives the
@@ -93,7 +92,7 @@ bool fits(const ClassRow& row, const std::string& name, const Architecture& mode
   if (!row.families.empty()) return std::ranges::count(words_of(row.families), model.family) > 0;
   if (model.vision) return false;
   if (row.task == Task::question) return true;
-  return !model.encoder_decoder() && (row.reads != Reads::last || model.stacks.front().causal);
+  return !model.encoder_decoder();
 }
 
 std::optional<std::string> text_member(const JsonValue& config, const std::string& key) {
@@ -373,6 +372,25 @@ Tensor Classifier::logits(const Tensor& states, const std::vector<std::int64_t>&
       break;
   }
   return of(pooled(states, read_positions(ids, place))).reshaped(one);
+}
+
+std::vector<std::int64_t> read_by_decoder(const Architecture& model,
+                                          const std::vector<std::int64_t>& ids) {
+  constexpr auto behind_last = std::to_array<std::string_view>({"mbart", "plbart"});
+  std::vector<std::int64_t> read(1, ids.back());
+  if (std::ranges::count(behind_last, model.family) == 0) {
+    if (!model.decoder_start_id) {
+      throw input_error(translated("the configuration names no \"decoder_start_token_id\""),
+                        "/model", translated("give \"decoder_token_ids\""));
+    }
+    read.front() = *model.decoder_start_id;
+  } else if (const auto last = std::ranges::find_if(
+                 ids.rbegin(), ids.rend(), [&](std::int64_t id) { return id != model.pad_id; });
+             last != ids.rend()) {
+    read.front() = *last;
+  }
+  read.insert(read.end(), ids.begin(), ids.end() - 1);
+  return read;
 }
 
 std::optional<std::size_t> class_named(const std::string& name,

@@ -51,8 +51,9 @@ class Classifier {
   Shape shape(std::size_t batch, std::size_t length) const;
 
   /// Shares of the states of a text's positions in what the head reads, or of their logits where
-  /// these are averaged; not for a head that reads each state by itself or two of them. `ids` are those that the encoder or the only stack read. Throws Error(input) at `place`
-  /// for a text without the token that is read.
+  /// these are averaged; not for a head that reads each state by itself or two of them. `ids` are
+  /// those that the encoder or the only stack read. Throws Error(input) at `place` for a text
+  /// without the token that is read.
   std::vector<std::pair<std::size_t, double>> read_positions(const std::vector<std::int64_t>& ids,
                                                              const std::string& place) const;
 
@@ -67,6 +68,12 @@ class Classifier {
   const Architecture* model_;
   LogitsHead head_;
 };
+
+/// The tokens that the decoder of a classifier reads of a text: the text without its last token
+/// behind the start token, as in training, or behind the last token where the family has it so.
+/// Throws Error(input) if the configuration names no start token.
+std::vector<std::int64_t> read_by_decoder(const Architecture& model,
+                                          const std::vector<std::int64_t>& ids);
 
 /// The number of a class by its name or its number; absent if there is none.
 std::optional<std::size_t> class_named(const std::string& name,

@@ -204,6 +204,15 @@ TEST_CASE("a text without the end token whose state is read is refused") {
       "add the token 2");
 }
 
+TEST_CASE("a decoder reads the text behind its start token, or behind the last token of the text") {
+  const auto read = [](const char* recorded) {
+    const ModelFolder folder = ChangedCheckpoint(recorded).open();
+    return read_by_decoder(folder.architecture, {5, 11, 7, 9});
+  };
+  CHECK(read("bart_start_token") == std::vector<std::int64_t>{2, 5, 11, 7});
+  CHECK(read("mbart_norms_first") == std::vector<std::int64_t>{9, 5, 11, 7});
+}
+
 TEST_CASE("tensors of a classifier that do not fit, and poolings that are not known, are refused") {
   Case own = cases()[0];
   own.tensors[2].second = {3, 16};
