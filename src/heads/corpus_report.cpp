@@ -11,6 +11,7 @@
 #include "heads/heads_table.hpp"
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
+#include "plot/numbers/value_format.hpp"
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
 #include "result/output_folder.hpp"
@@ -204,7 +205,8 @@ std::vector<MeanMaps> mean_maps(const CorpusSums& sums) {
 
 // result.json with the mean maps of each attention [1,H,m,m], the keys that its queries see where
 // these are the earlier ones, and the mean weights by offset [H, 2·reach + 1].
-std::string mean_maps_json(const std::vector<MeanMaps>& all, std::size_t threads) {
+std::string mean_maps_json(const std::vector<MeanMaps>& all, std::size_t texts,
+                           std::size_t threads) {
   Fact::Members tensors;
   for (const MeanMaps& own : all) {
     std::vector<double> by_offset;
@@ -223,7 +225,11 @@ std::string mean_maps_json(const std::vector<MeanMaps>& all, std::size_t threads
         {name.tensor("by_offset"),
          Tensor({own.heads.size(), own.attention->texts_by_offset.size()}, std::move(by_offset))});
   }
-  return json_text(object({{"format", 1}, {"tensors", tensors}}), JsonLayout::indented, threads);
+  return json_text(
+      object({{"format", 1},
+              {"title", translated_count(texts, "Mean of {1} Text", "Mean of {1} Texts")},
+              {"tensors", tensors}}),
+      JsonLayout::indented, threads);
 }
 
 // Mean maps as layers × heads.
@@ -300,14 +306,34 @@ Picture offsets_picture(const CorpusSums& sums, const HeadsOptions& options) {
       heatmap.query_labels.push_back(AttentionName(attention.name).head_name(h));
     }
   }
-  for (std::size_t i = 0; i < columns; ++i) {
-    const auto offset = static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(columns / 2);
-    heatmap.key_labels.push_back(std::to_string(offset));
+  // Distances that no text has are left out, and later keys that no head sees are hidden.
+  const auto in_column = [&](std::size_t i, const auto& holds) {
+    bool all = true;
+    for (std::size_t h = 0; h < rows; ++h) all = all && holds(numbers[h * columns + i]);
+    return all;
+  };
+  const auto unknown = [](double mean) { return std::isnan(mean); };
+  const auto nothing = [](double mean) { return mean == 0; };
+  std::size_t first = 0, end = columns;
+  while (first + 1 < end && in_column(first, unknown)) ++first;
+  while (end > first + 1 && in_column(end - 1, unknown)) --end;
+  std::vector<double> shown;
+  std::vector<std::uint8_t> allowed;
+  for (std::size_t h = 0; h < rows; ++h) {
+    for (std::size_t i = first; i < end; ++i) {
+      shown.push_back(numbers[h * columns + i]);
+      allowed.push_back(i > columns / 2 && in_column(i, nothing) ? 0 : 1);
+    }
   }
-  heatmap.weights = Tensor({rows, columns}, std::move(numbers));
+  for (std::size_t i = first; i < end; ++i) {
+    const auto offset = static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(columns / 2);
+    heatmap.key_labels.push_back(plot::with_minus_signs(std::to_string(offset)));
+  }
+  heatmap.weights = Tensor({rows, end - first}, std::move(shown));
+  heatmap.allowed = Tensor({rows, end - first}, std::move(allowed));
   PlotOptions plot = options.plot;
   plot.figure.title = plot.figure.title.value_or(translated("Mean Weight by Relative Position"));
-  plot.figure.xlabel = plot.figure.xlabel.value_or("Key Position − Query Position");
+  plot.figure.xlabel = plot.figure.xlabel.value_or(translated("Key Position − Query Position"));
   plot.figure.ylabel = plot.figure.ylabel.value_or(translated("Head"));
   return draw_heatmap(heatmap, plot.heatmap(), options.format);
 }
@@ -339,7 +365,8 @@ std::vector<ReportFile> report_files(const HeadsCorpusOptions& options, const Co
   add(true, "most.csv", [sums] { return most_csv(*sums); });
   add(true, "by_offset.csv", [sums] { return offsets_csv(*sums); });
   add(split, "contributions.csv", [sums] { return contributions_csv(*sums); });
-  add(averaged, "result.json", [&] { return mean_maps_json(averages, heads.document.threads); });
+  add(averaged, "result.json",
+      [&] { return mean_maps_json(averages, sums->texts, heads.document.threads); });
   if (drawn && sums != nullptr) {
     for (HeadPicture& one : head_pictures(heads, means, {}, {}, {})) {
       add(true, one.name, [bytes = std::move(one.picture.bytes)] { return bytes; });

@@ -64,6 +64,8 @@ struct AttentionMap {
   /// Whether rows are queries and columns keys.
   bool is_map() const { return meaning != TensorMeaning::positions; }
   bool holds_weights() const { return meaning == TensorMeaning::weights; }
+  /// Whether it is a rollout over layers, which belongs to no head.
+  bool is_rollout() const { return tensor == "rollout" || tensor.ends_with(".rollout"); }
   /// Number that readers see of the first head and sample: 0 where layers are counted, as models'
   /// heads are called everywhere, and 1 of a single attention.
   std::size_t first_number() const;

@@ -21,8 +21,8 @@ namespace {
 
 // Whether the mask hides cells of the tensor. Scores are there before the mask.
 bool shows_mask(const std::string& tensor) {
-  return is_map(tensor) &&
-         (tensor.ends_with("weights") || tensor.ends_with("masked") || tensor.ends_with("dropped"));
+  return is_map(tensor) && (tensor.ends_with("weights") || tensor.ends_with("masked") ||
+                            tensor.ends_with("dropped") || tensor.ends_with("rollout"));
 }
 
 // Attention of a tensor; a tensor whose name is not one of a result's maps keeps the whole name.

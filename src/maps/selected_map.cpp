@@ -191,18 +191,28 @@ std::string axis_text(const SelectedMap& selected, NumberedThing thing, std::siz
                                              : all;
 }
 
-// "(Layer 2, Sample 1, Head 1, without the First Key, Renormalised)".
+// "(Layer 2, Sample 1, Head 1, without the First Key, Renormalised)"; empty if there is nothing to
+// say.
 std::string place_text(const SelectedMap& selected, std::size_t sample, std::size_t head) {
-  const MapSelection& selection = selected.choice.selection;
-  const std::string between = translated(", ");
-  std::string place = selected.where.empty() ? "" : selected.where + between;
+  std::vector<std::string> parts{selected.where};
   // The one sample of a model goes without saying.
   const std::size_t first = selected.map.first_number();
   if (first > 0 || selected.numbers.samples() > 1)
-    place += axis_text(selected, NumberedThing::sample, sample) + between;
-  place += axis_text(selected, NumberedThing::head, head);
-  if (const std::string keys = keys_text(selection); !keys.empty()) place += between + keys;
-  return translated("({1})", place);
+    parts.push_back(axis_text(selected, NumberedThing::sample, sample));
+  if (!selected.map.is_rollout() || selected.numbers.heads() > 1)
+    parts.push_back(axis_text(selected, NumberedThing::head, head));
+  parts.push_back(keys_text(selected.choice.selection));
+  std::string place;
+  for (const std::string& part : parts) {
+    if (!part.empty()) place += (place.empty() ? "" : translated(", ")) + part;
+  }
+  return place.empty() ? "" : translated("({1})", place);
+}
+
+// "Attention Weight Heatmap (Sample 1, Head 1)", for a map without a title of its own.
+std::string usual_title(const AttentionMap& map, const std::string& place) {
+  if (!map.is_rollout()) return translated("Attention Weight Heatmap {1}", place);
+  return translated("Attention Rollout") + (place.empty() ? "" : " " + place);
 }
 
 Maps numbers_of(const AttentionMap& map) {
@@ -285,6 +295,7 @@ Heatmap heatmap_of_positions(const SelectedMap& selected, const MapPlace& place)
 // Whether the matrix of a map holds weights. Another program's tensor may only be named so: its
 // rows must sum to 1.
 bool holds_weights(const AttentionMap& map, const Tensor& matrix) {
+  if (map.is_rollout()) return has_rows_of_weights(matrix);
   return map.holds_weights() &&
          (map.of_result || map.tensor.ends_with("pooled_weights") || has_rows_of_weights(matrix));
 }
@@ -364,7 +375,7 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
   heatmap.query_labels = labels_of(selected, selected.map.labels.query, sample);
   heatmap.key_labels = labels_of(selected, selected.map.labels.key, sample);
   const std::string place = place_text(selected, sample, head);
-  heatmap.title = selected.map.title.empty() ? translated("Attention Weight Heatmap {1}", place)
+  heatmap.title = selected.map.title.empty() ? usual_title(selected.map, place)
                                              : shown_title(selected.map.title) + "\n" + place;
   if (selection.plain()) return heatmap;
 

@@ -221,7 +221,8 @@ PlotOptions options_for(const Drawing& drawing, const AttentionMap& map) {
     if (!options.colors.bar_label) options.colors.bar_label = translated("Value");
   } else if (!options.colors.bar_label) {
     options.colors.bar_label =
-        map.holds_weights() ? meaning_of_values("weights") : meaning_of_values(map.tensor);
+        map.holds_weights() && !map.is_rollout() ? meaning_of_values("weights")
+                                                 : meaning_of_values(map.tensor);
   }
   return options;
 }

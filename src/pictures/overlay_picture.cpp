@@ -187,10 +187,13 @@ Picture draw_map_overlay(const Drawing& drawing) {
   overlay.other_names = std::move(layer.others);
   overlay.query = layer.query;
   const std::string title = shown_title(map.title);
-  const std::string what =
-      map.holds_weights() ? query_text(row) : map.tensor + ": " + query_text(row);
+  const std::string what = map.is_rollout()
+                               ? translated("Attention Rollout") + ": " + query_text(row)
+                           : map.holds_weights() ? query_text(row)
+                                                 : map.tensor + ": " + query_text(row);
   // Maps such as a rollout belong to no head.
-  const bool of_head = map.holds_weights() || map.heads_only || map.numbers.rank() > 3;
+  const bool of_head =
+      (map.holds_weights() && !map.is_rollout()) || map.heads_only || map.numbers.rank() > 3;
   std::string place = layer.place;
   if (!of_head) {
     place = layer.where;

@@ -112,6 +112,21 @@ TEST_CASE("steps of several files, or of one, stand below each other, what is no
       "difference, animation\n");
 }
 
+TEST_CASE("a rollout is called one, whatever its axes are called") {
+  const TemporaryFolder folder;
+  folder.write("r.json", R"({"format":1,"tensors":{
+    "layers.0.rollout":[[[1,0],[0.4,0.6]]],"layers.0.allowed":[[[[1,0],[1,1]]]]}})");
+  for (const bool axes : {false, true}) {
+    CAPTURE(axes);
+    std::vector<std::string> words{"heatmap", "r.json", "--name", "layers.0.rollout"};
+    if (axes) words.insert(words.end(), {"--axes", "batch,query,key"});
+    CHECK(plot(folder, words, "r.svg") == 0);
+    const std::string drawn = read_text(folder / "r.svg");
+    CHECK(drawn.find("<title>Attention Rollout (Layer 0)</title>") != std::string::npos);
+    CHECK(drawn.find("Share of the Input Token") != std::string::npos);
+  }
+}
+
 TEST_CASE("the positions of a document are drawn as a map and as curves") {
   const TemporaryFolder folder;
   const std::string text = std::string(ATTN_DATA) + "/text.json";
