@@ -34,7 +34,8 @@ enum class PlotKind {
   comparison,
   difference,
   animation,
-  last = animation  ///< the last enumerator
+  arcs,
+  last = arcs  ///< the last enumerator
 };
 
 /// A kind of picture, with its name for users.

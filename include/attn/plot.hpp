@@ -43,19 +43,23 @@ enum class Letters { text, outlines };
 
 /// Values that colours are spread over: one range for all panels, one a panel, or a given range. A
 /// range that is not given goes from 0 to 1 for weights of at most 12 keys, for others from 0 to
-/// the largest, at least to 0.1 up to 20 keys. For numbers of both signs 0 is in its middle.
-/// Numbers of one sign that come near 0 end there. Others span the range, as all do in the
-/// matplotlib style.
+/// the largest, at least to four times the even weight 1/n, and to 0.1 up to 20 keys. For numbers
+/// of both signs 0 is in its middle. Numbers of one sign that come near 0 end there, and zeros
+/// alone go from 0 to 1. Others span the range, as all do in the matplotlib style.
 struct ColorRange {
   enum class Scope { shared, panel, given } scope = Scope::shared;
   double low = 0, high = 1;  ///< of Scope::given
 };
 
 /// Spread of the colours within a range: even, by logarithms (for few large weights among small
-/// ones), or by a power of the distance from the low end.
+/// ones), or by a power of the distance from the low end. Automatic: even, but of weights of 200
+/// keys and more by their square root, or else their cube root, where more than a third of the
+/// weight would otherwise have the palest tenth of the colours.
 struct ColorNorm {
-  enum class Kind { linear, log, power } kind = Kind::linear;
+  enum class Kind { automatic, linear, log, power } kind = Kind::automatic;
   double gamma = 0.5;  ///< of Kind::power, above 0
+
+  bool is_linear() const { return kind == Kind::automatic || kind == Kind::linear; }
 };
 
 /// Value of a pixel over several cells, where there are more cells than pixels. Automatic: the
@@ -77,8 +81,11 @@ struct FigureOptions {
   Letters letters = Letters::text;
   Ticks ticks = Ticks::automatic;
   bool show_spaces = false;  ///< whether spaces in labels are shown as "␣"
-  std::string provenance;    ///< text for the file's metadata, after the program's name
-  std::size_t threads = 0;   ///< 0 = as many as the machine has; never changes a picture
+  /// Whether maps have queries from left to right and keys upwards, as in figures of speech.
+  bool keys_upwards = false;
+  bool caption = false;     ///< whether maps come with Picture::caption, in the file too
+  std::string provenance;   ///< text for the file's metadata, after the program's name
+  std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a picture
 };
 
 /// Colours that stand for numbers, and their bar.
@@ -99,7 +106,12 @@ struct AnnotationOptions {
   /// Format of each cell's value: ".3f" or ".2g" as in C, ".1%" for hundredths. Absent: as many
   /// digits as distinguish values of different colours; two decimals in the matplotlib style.
   std::optional<std::string> format;
-  double least = 0;  ///< size of a value, whatever its sign, from which on it is written
+};
+
+/// Cells of a map that are drawn; the others are left blank, and a key says so.
+struct CellChoice {
+  std::optional<std::size_t> top;  ///< the most cells per row, the largest; equal ones all or none
+  double threshold = 0;            ///< the least size of a value, whatever its sign
 };
 
 struct HeatmapOptions {
@@ -107,6 +119,7 @@ struct HeatmapOptions {
   ColorOptions colors;
   AnnotationOptions annotation;
   bool marginals = false;  ///< whether bars show the sums of columns above and of rows on the right
+  CellChoice cells;
 };
 
 struct GridOptions {
@@ -117,6 +130,7 @@ struct GridOptions {
   std::optional<std::vector<std::string>> titles;
   /// Panels per row of a grid that has one row; absent = nearly a square of more than six.
   std::optional<std::size_t> columns;
+  CellChoice cells;
 };
 
 struct LinesOptions {
@@ -131,9 +145,13 @@ struct StripOptions {
   ColorOptions colors;
 };
 
+/// Axes of curves that are logarithmic; values that are not positive are left out on them.
+enum class LogAxes { none, x, y, both };
+
 struct CurvesOptions {
   FigureOptions figure;
   std::optional<std::vector<std::string>> titles;  ///< one a column; empty = none
+  LogAxes log_axes = LogAxes::none;
 };
 
 struct OverlayOptions {
@@ -152,17 +170,19 @@ struct PlotOptions {
   bool marginals = false;                          ///< of HeatmapOptions
   std::optional<std::vector<std::string>> titles;  ///< of GridOptions, as the next
   std::optional<std::size_t> columns;
-  std::optional<std::size_t> top;  ///< of LinesOptions, as the next
-  double threshold = 0;            ///< also the least value that is written into cells of maps
-  bool smooth = false;             ///< of OverlayOptions
+  std::optional<std::size_t> top;  ///< of LinesOptions and CellChoice, as the next
+  double threshold = 0;
+  bool smooth = false;               ///< of OverlayOptions
+  LogAxes log_axes = LogAxes::none;  ///< of CurvesOptions
 
-  AnnotationOptions values() const {
-    return {annotation.when, annotation.color, annotation.format, threshold};
+  HeatmapOptions heatmap() const {
+    return {figure, colors, annotation, marginals, {top, threshold}};
   }
-  HeatmapOptions heatmap() const { return {figure, colors, values(), marginals}; }
-  GridOptions grid() const { return {figure, colors, values(), titles, columns}; }
+  GridOptions grid() const {
+    return {figure, colors, annotation, titles, columns, {top, threshold}};
+  }
   LinesOptions lines() const { return {figure, top, threshold}; }
-  CurvesOptions curves() const { return {figure, titles}; }
+  CurvesOptions curves() const { return {figure, titles, log_axes}; }
   StripOptions strip() const { return {figure, colors}; }
   OverlayOptions overlay() const { return {figure, colors, titles, columns, smooth}; }
 };
@@ -285,7 +305,10 @@ struct Picture {
   std::vector<std::string> warnings;  ///< departures from the options, such as missing glyphs
   std::vector<PictureText> texts;     ///< all lines of text in it
   std::vector<PictureFrame> frames = {};
-  std::string description = {};  ///< its content in words; vector files hold it too
+  std::string description = {};  ///< its content in words; its file holds it too
+  /// Two sentences about its numbers for below the picture, if FigureOptions::caption asks for
+  /// them; the description is then one of these numbers, too.
+  std::string caption = {};
   /// Files that it was made from, over which write_picture() does not write.
   std::shared_ptr<const MappedFiles> inputs = {};
 };
@@ -299,6 +322,8 @@ Picture draw_dimensions(const DimensionChart& chart, const FigureOptions& option
                         PictureFormat format);
 Picture draw_mask(const MaskMap& mask, const FigureOptions& options, PictureFormat format);
 Picture draw_lines(const HeadLines& lines, const LinesOptions& options, PictureFormat format);
+/// Draws the tokens once, as a line of text, with arcs above it from each query to its keys.
+Picture draw_arcs(const HeadLines& lines, const LinesOptions& options, PictureFormat format);
 /// Draws each tensor as a box, as wide as the tensor and as high as it is long, all to one scale.
 Picture draw_shapes(const DimensionChart& chart, const FigureOptions& options,
                     PictureFormat format);

@@ -32,19 +32,20 @@ void describe(const MapSelection& selection, Description& description) {
 }
 
 void describe(const PlotOptions& plot, Description& description) {
-  const auto& [figure, colors, annotation, marginals, titles, columns, top, threshold, smooth] =
-      plot;
+  const auto& [figure, colors, annotation, marginals, titles, columns, top, threshold, smooth,
+               log_axes] = plot;
   const auto& [style, title, xlabel, ylabel, figsize, dpi, exact_size, short_names, font_scale,
-               font, background, letters, ticks, show_spaces, provenance, threads] = figure;
+               font, background, letters, ticks, show_spaces, keys_upwards, caption, provenance,
+               threads] = figure;
   const auto& [cmap, range, norm, pixels, bar, bar_label] = colors;
-  const auto& [annotate, color, format, least] = annotation;
-  static_cast<void>(least);  // of PlotOptions::threshold
+  const auto& [annotate, color, format] = annotation;
   static_cast<void>(provenance);
   static_cast<void>(threads);
   description.add("PlotOptions", style, title, xlabel, ylabel, bar_label, titles, columns, cmap,
                   figsize, dpi, annotate, color, format, bar, marginals, background, letters, ticks,
                   show_spaces, range.scope, range.low, range.high, norm.kind, norm.gamma, pixels,
-                  font_scale, top, threshold, smooth, exact_size, short_names, font);
+                  font_scale, top, threshold, smooth, exact_size, short_names, font, log_axes,
+                  keys_upwards, caption);
 }
 
 void describe(const RunOptions& run, Description& description) {

@@ -29,6 +29,8 @@ constexpr auto letters =
 constexpr auto norms = std::to_array<Named<ColorNorm::Kind>>({{"linear", ColorNorm::Kind::linear},
                                                               {"log", ColorNorm::Kind::log},
                                                               {"power", ColorNorm::Kind::power}});
+constexpr auto log_axes =
+    std::to_array<Named<LogAxes>>({{"x", LogAxes::x}, {"y", LogAxes::y}, {"both", LogAxes::both}});
 constexpr auto scopes = std::to_array<Named<ColorRange::Scope>>(
     {{"shared", ColorRange::Scope::shared}, {"panel", ColorRange::Scope::panel}});
 constexpr auto shown_words =
@@ -321,9 +323,10 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
   flags.begin_group(FlagGroup::pictures);
   PlotOptions& options = picture.options;
   add_selection(flags, {picture.selection, picture.sample, picture.head});
-  flags.count("--top", options.top, "K", translated("Only the K strongest keys of each query"), 1);
+  flags.count("--top", options.top, "K",
+              translated("Only the K strongest keys of each query: other cells are blank"), 1);
   flags.add("--threshold", "X",
-            translated("Only lines for weights of at least X, or values written in cells"),
+            translated("Only weights of at least X: cells below it are blank, lines left out"),
             [&](const std::string& text) { options.threshold = finite_size("--threshold", text); });
   flags.toggle("--smooth", options.smooth,
                translated("Weights change evenly between the middles of patches, over pictures"));
@@ -374,6 +377,13 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
   flags.choice("--background", options.figure.background, backgrounds, "NAME");
   flags.choice("--letters", options.figure.letters, letters, "HOW",
                translated(": in SVG and PDF files"));
+  flags.toggle("--keys-upwards", options.figure.keys_upwards,
+               translated("Queries from left to right and keys upwards, as in figures of speech"));
+  flags.toggle("--caption", options.figure.caption,
+               translated("Two sentences about the numbers, printed and in the file, and a "
+                          "description for who cannot see it"));
+  flags.choice("--log-axes", options.log_axes, log_axes, "AXES",
+               translated(": logarithmic axes of curves"));
   flags.toggle("--show-spaces", options.figure.show_spaces,
                translated("Show spaces in labels as ␣"));
   complete(flags.add("--color-range", "RANGE", translated("shared, panel or LO,HI"),

@@ -123,7 +123,12 @@ int draw(const GivenToPlot& given) {
   }
   if (given.common.quiet) return 0;
   warn(picture.warnings);
-  if (given.common.json && !to_standard_output) print(picture_json(picture, out));
+  if (to_standard_output) return 0;
+  if (given.common.json) {
+    print(picture_json(picture, out));
+  } else if (!picture.caption.empty()) {
+    print(picture.caption + "\n" + picture.description + "\n");
+  }
   return 0;
 }
 

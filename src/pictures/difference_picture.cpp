@@ -144,8 +144,8 @@ Picture draw_difference(const Drawing& drawing) {
       a.map.holds_weights() ? translated("Attention weight: {1}", sign) : sign);
   if (!options.colors.cmap) options.colors.cmap = "RdBu_r";
   // Zero is in the middle of numbers of both signs anyway.
-  if (options.colors.range.scope == ColorRange::Scope::shared &&
-      options.colors.norm.kind == ColorNorm::Kind::linear && !have_both_signs(sides[0])) {
+  if (options.colors.range.scope == ColorRange::Scope::shared && options.colors.norm.is_linear() &&
+      !have_both_signs(sides[0])) {
     const double end = largest_finite(sides[0]);
     options.colors.range = {ColorRange::Scope::given, -end, end};
   }

@@ -68,6 +68,7 @@ struct Drawing {
 Picture draw_map(const Drawing& drawing);
 Picture draw_map_grid(const Drawing& drawing);
 Picture draw_map_lines(const Drawing& drawing);
+Picture draw_map_arcs(const Drawing& drawing);
 Picture draw_map_strip(const Drawing& drawing);
 Picture draw_map_overlay(const Drawing& drawing);
 /// Layers × heads as small overlays.

@@ -142,7 +142,7 @@ bool is_pooled(const AttentionMap& map) {
 bool chooses_colours(const Drawing& drawing) {
   return drawing.options.figure.style == PlotStyle::standard &&
          drawing.options.colors.range.scope == ColorRange::Scope::shared &&
-         drawing.options.colors.norm.kind == ColorNorm::Kind::linear;
+         drawing.options.colors.norm.is_linear();
 }
 
 // Ends the colours of weights in bins at a value that one cell in a thousand exceeds, where few
@@ -220,9 +220,9 @@ PlotOptions options_for(const Drawing& drawing, const AttentionMap& map) {
     if (!options.figure.ylabel) options.figure.ylabel = translated("Position");
     if (!options.colors.bar_label) options.colors.bar_label = translated("Value");
   } else if (!options.colors.bar_label) {
-    options.colors.bar_label =
-        map.holds_weights() && !map.is_rollout() ? meaning_of_values("weights")
-                                                 : meaning_of_values(map.tensor);
+    options.colors.bar_label = map.holds_weights() && !map.is_rollout()
+                                   ? meaning_of_values("weights")
+                                   : meaning_of_values(map.tensor);
   }
   return options;
 }
@@ -318,6 +318,13 @@ Picture draw_map_lines(const Drawing& drawing) {
   check_is_map(map);
   return draw_lines(selected_lines(SelectedMap(map, drawing.choice)),
                     options_for(drawing, map).lines(), drawing.format);
+}
+
+Picture draw_map_arcs(const Drawing& drawing) {
+  const AttentionMap& map = drawing.of[0].map;
+  check_is_map(map);
+  return draw_arcs(selected_lines(SelectedMap(map, drawing.choice)),
+                   options_for(drawing, map).lines(), drawing.format);
 }
 
 // A column of panels for each file or kind, under one scale: its chosen map, or all heads.

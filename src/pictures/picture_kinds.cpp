@@ -153,7 +153,12 @@ constexpr auto rows = std::to_array<PictureKind>(
        1, 1, false},
       Shows::weights,
       Unit::stack,
-      draw_animation}});
+      draw_animation},
+     {{PlotKind::arcs, "arcs",
+       to_translate("the text once, with arcs above it from each query to its keys"), 1, 1, false},
+      Shows::weights,
+      Unit::attention,
+      draw_map_arcs}});
 
 constexpr bool has_a_row_for_each_kind() {
   for (std::size_t i = 0; i < rows.size(); ++i) {

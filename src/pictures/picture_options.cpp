@@ -34,7 +34,8 @@ constexpr Kinds tensors = every & ~sizes & ~splits;
 constexpr Kinds maps = tensors & ~encodings;
 /// Whose cells have colours, and of these those whose values may be written.
 constexpr Kinds split_maps = of({parts, contributions});
-constexpr Kinds coloured = (tensors & ~of({mask, lines, curves})) | split_maps;
+constexpr Kinds joined = of({lines, arcs});  // tokens joined by lines
+constexpr Kinds coloured = (tensors & ~(of({mask, curves}) | joined)) | split_maps;
 constexpr Kinds written = coloured & ~of({strip, overlay});
 /// Figures of one map, or of several side by side where the choice says so.
 constexpr Kinds one_or_more = of({heatmap, steps, difference});
@@ -87,7 +88,7 @@ constexpr auto option_rows = std::to_array<Row>({
      tensors & ~of({mask})},
     {{"MapSelection::chosen_heads", "all"},
      [](Chosen r) { return r.maps.selection.heads == MapShown::all; },
-     one_or_more | panels | of({stages, lines, overlay})},
+     one_or_more | panels | joined | of({stages, overlay})},
     // Which part of a map.
     {{"MapSelection::queries"},
      [](Chosen r) { return r.maps.selection.queries.has_value(); },
@@ -107,12 +108,12 @@ constexpr auto option_rows = std::to_array<Row>({
      maps & ~of({mask, steps, stages, overlay})},
     {{"MapSelection::hide_mask"},
      [](Chosen r) { return r.maps.selection.hide_mask; },
-     maps & ~of({mask, lines, overlay})},
+     maps & ~(of({mask, overlay}) | joined)},
     // Lines, overlays, panels.
-    {{"PlotOptions::top"}, [](Chosen r) { return r.options.top.has_value(); }, of({lines})},
+    {{"PlotOptions::top"}, [](Chosen r) { return r.options.top.has_value(); }, joined | written},
     {{"PlotOptions::threshold"},
      [](Chosen r) { return r.options.threshold != 0; },
-     of({lines}) | written},
+     joined | written},
     {{"PlotOptions::smooth"}, [](Chosen r) { return r.options.smooth; }, of({overlay, grid})},
     {{"PlotRequest::image"}, [](Chosen r) { return r.image.has_value(); }, of({overlay, grid})},
     {{"PlotRequest::grid"}, [](Chosen r) { return !r.grid.empty(); }, of({overlay, grid})},
@@ -130,7 +131,14 @@ constexpr auto option_rows = std::to_array<Row>({
      [](Chosen r) { return r.options.marginals; },
      split_maps | of({positions}),
      one_or_more},
+    {{"FigureOptions::keys_upwards"},
+     figure_differs<&FigureOptions::keys_upwards>,
+     of({heatmap, grid, comparison, difference})},
+    {{"PlotOptions::log_axes"},
+     [](Chosen r) { return r.options.log_axes != LogAxes::none; },
+     of({curves})},
     // Texts.
+    {{"FigureOptions::caption"}, figure_differs<&FigureOptions::caption>, of({heatmap}) | joined},
     {{"FigureOptions::title"}, figure_differs<&FigureOptions::title>, every},
     {{"FigureOptions::xlabel"},
      figure_differs<&FigureOptions::xlabel>,
@@ -159,7 +167,7 @@ constexpr auto option_rows = std::to_array<Row>({
      [](Chosen r) { return r.options.colors.range.scope != ColorRange::Scope::shared; },
      coloured},
     {{"ColorOptions::norm"},
-     [](Chosen r) { return r.options.colors.norm.kind != ColorNorm::Kind::linear; },
+     [](Chosen r) { return r.options.colors.norm.kind != ColorNorm::Kind::automatic; },
      coloured},
     {{"ColorOptions::pixels"},
      [](Chosen r) { return r.options.colors.pixels != PixelShows::automatic; },

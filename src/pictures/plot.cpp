@@ -241,11 +241,11 @@ void add_choice_warnings(const DrawnMap& drawn, const Drawing& drawing, const Pi
                          std::vector<std::string>& warnings) {
   const AttentionMap& map = drawn.map;
   if (!map.numbers || kind.shows == PictureKind::Shows::mask) return;
-  const bool of_lines = kind.info.kind == PlotKind::lines && drawing.options.threshold > 0;
-  if (of_lines || drawing.choice.selection.renormalize) {
+  const bool at_least = drawing.options.threshold > 0;
+  if (at_least || drawing.choice.selection.renormalize) {
     const Tensor numbers = map.numbers.converted(DType::float64);
     const auto [least, most] = std::ranges::minmax(numbers.values<double>());
-    if (of_lines && drawing.options.threshold > most) {
+    if (at_least && drawing.options.threshold > std::max(most, -least)) {
       warnings.push_back(
           translated("no weight reaches PlotOptions::threshold {1}: the largest is "
                      "{2}",
@@ -318,10 +318,6 @@ std::vector<Picture> plotted(const PlotRequest& request, FileAccess access,
     const InEnglish english(drawing.options.figure.style == PlotStyle::matplotlib);
     std::vector<Picture> pictures = make(drawing);
     if (!several) add_choice_warnings(drawing.of[0], drawing, kind, warnings);
-    if (request.options.threshold > 0 && kind.info.kind != PlotKind::lines) {
-      warnings.push_back(translated("values below PlotOptions::threshold {1} are not written",
-                                    plot::short_number(request.options.threshold)));
-    }
     std::ranges::move(warnings, std::back_inserter(pictures[0].warnings));
     return pictures;
   } catch (const Error& error) {
@@ -374,6 +370,7 @@ std::string picture_json(const Picture& picture, const std::filesystem::path& fi
   return json_text(object({{"file", file.string()},
                            {"bytes", picture.bytes.size()},
                            {"description", unless_empty(picture.description)},
+                           {"caption", unless_empty(picture.caption)},
                            {"warnings", picture.warnings}}));
 }
 

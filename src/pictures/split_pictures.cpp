@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -274,6 +275,10 @@ Picture draw_part_bars(const Drawing& drawing) {
     chart.title = shown.title();
     chart.value_name = translated("Contribution to the score");
     chart.group_names = {translated("part of the key"), translated("part of the query")};
+    const auto sum = [](const auto& terms) {
+      return std::accumulate(terms.begin(), terms.end(), 0.0);
+    };
+    chart.group_sums = {sum(sides.key), sum(sides.query)};
     add_bars(chart, sides.key, 0, [&](std::size_t part) { return shown.part_name(part, true); });
     add_bars(chart, sides.query, 1, [&](std::size_t part) { return shown.part_name(part, false); });
   } else {

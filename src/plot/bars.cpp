@@ -7,6 +7,7 @@
 
 #include "plot/axes/arrangement.hpp"
 #include "plot/colour/colour.hpp"
+#include "plot/numbers/value_format.hpp"
 #include "plot/parts.hpp"
 #include "support/translated.hpp"
 
@@ -16,9 +17,10 @@ namespace {
 
 constexpr const char* default_title = to_translate("Parts of a Sum");
 constexpr double usual_width = 8, bar_height = 0.27, margins = 1.5, most_height = 20;  // inches
-constexpr double thickness = 0.7;     // of the room of a bar
-constexpr double zero_width = 1;      // points
-constexpr double margin = 0.06;       // of the range of values, at both ends
+constexpr double thickness = 0.7;  // of the room of a bar
+constexpr double zero_width = 1;   // points
+constexpr double margin = 0.12;    // of the range of values, at both ends; for their numbers
+constexpr double value_size = 9, value_gap = 3, heading_size = 11;  // points
 constexpr double least_width = 0.3;   // of the figure, beside the legend
 constexpr double longest_name = 0.3;  // of the figure
 
@@ -36,14 +38,62 @@ Interval view_of(const BarChart& chart) {
   return {values.low < 0 ? values.low - more : 0, values.high > 0 ? values.high + more : 0};
 }
 
+// Rows of a chart from above: bars, and before each of several groups a line with its name.
+struct Rows {
+  std::vector<double> of_bars, of_groups;  // number of the row of each
+  double count = 0;
+
+  explicit Rows(const BarChart& chart) {
+    constexpr double room_of_heading = 1.3;  // rows
+    const bool several = chart.group_names.size() > 1;
+    for (std::size_t n = 0; n < chart.bars.size(); ++n) {
+      while (several && of_groups.size() <= chart.bars[n].group) {
+        of_groups.push_back(count);
+        count += room_of_heading;
+      }
+      of_bars.push_back(count++);
+    }
+  }
+
+  // The middle of a row as a share of the chart's height, from above.
+  double middle(double row) const { return (row + 0.5) / count; }
+};
+
 // A chart of few bars is low, and its names may still be as long as the figure is wide.
-void name_bars(const BarChart& chart, Axis& axis, Figure& figure) {
-  const double count = static_cast<double>(chart.bars.size());
+void name_bars(const BarChart& chart, const Rows& rows, Axis& axis, Figure& figure) {
   for (std::size_t n = 0; n < chart.bars.size(); ++n) {
-    axis.ticks.push_back({1 - (static_cast<double>(n) + 0.5) / count,
+    axis.ticks.push_back({1 - rows.middle(rows.of_bars[n]),
                           shortened(chart.bars[n].name, axis.tick_label_size,
                                     longest_name * figure.width(), figure.typesetter())});
   }
+}
+
+// Names of groups with their sums, and the numbers at the ends of bars.
+std::vector<PlacedText> texts_in(const Box& box, const BarChart& chart, const Rows& rows,
+                                 const View& across, Figure& figure) {
+  std::vector<PlacedText> texts;
+  Typesetter& typesetter = figure.typesetter();
+  for (std::size_t g = 0; g < rows.of_groups.size(); ++g) {
+    std::string name = chart.group_names[g];
+    if (g < chart.group_sums.size())
+      name = translated("{1}: sum {2}", name, short_number(chart.group_sums[g]));
+    // Beside the line at zero, where there is more room.
+    const double zero = across.across(box, 0), gap = figure.pixels(2 * value_gap);
+    const bool right = zero <= box.middle();
+    texts.push_back(place(
+        typesetter.text(name, heading_size),
+        {right ? zero + gap : zero - gap, box.top + rows.middle(rows.of_groups[g]) * box.height()},
+        {right ? Horizontal::left : Horizontal::right, Vertical::centre_of_capitals}));
+  }
+  for (std::size_t n = 0; n < chart.bars.size(); ++n) {
+    const double value = chart.bars[n].value;
+    const double gap = figure.pixels(value_gap) * (value < 0 ? -1 : 1);
+    texts.push_back(place(
+        typesetter.text(short_number(value), value_size),
+        {across.across(box, value) + gap, box.top + rows.middle(rows.of_bars[n]) * box.height()},
+        {value < 0 ? Horizontal::right : Horizontal::left, Vertical::centre_of_capitals}));
+  }
+  return texts;
 }
 
 }  // namespace
@@ -57,13 +107,9 @@ Picture draw_bars(const BarChart& chart, const FigureOptions& options, PictureFo
     throw input_error(translated("there are no bars to draw"), "", translated("give at least one"));
   }
   const Interval view = view_of(chart);
-  Figure figure(
-      options, format,
-      {usual_width, std::min(margins + bar_height * static_cast<double>(count), most_height)});
-  std::vector<LegendEntry> entries;
-  for (std::size_t g = 0; g < chart.group_names.size() && chart.group_names.size() > 1; ++g) {
-    entries.push_back({chart.group_names[g], head_colour(g)});
-  }
+  const Rows rows(chart);
+  Figure figure(options, format,
+                {usual_width, std::min(margins + bar_height * rows.count, most_height)});
   const std::string title = title_of(options, chart.title, default_title);
   const auto longest = std::max_element(
       chart.bars.begin(), chart.bars.end(),
@@ -74,23 +120,26 @@ Picture draw_bars(const BarChart& chart, const FigureOptions& options, PictureFo
   const ChartTexts texts{title, options.xlabel.value_or(chart.value_name),
                          options.ylabel.value_or("")};
   const Arrangement all =
-      arranged_beside_legend(figure, texts, entries, least_width, [&](Axes& axes, Figure& on) {
+      arranged_beside_legend(figure, texts, {}, least_width, [&](Axes& axes, Figure& on) {
         set_value_ticks(axes.x, view, axes.box.width(), true, on);
-        name_bars(chart, axes.y, on);
+        name_bars(chart, rows, axes.y, on);
       });
   const Box& box = all.axes.box;
   const View across{view, {0, 1}};
+  const std::vector<PlacedText> written = texts_in(box, chart, rows, across, figure);
   return figure.picture(all.bounds(), [&](Canvas& canvas) {
-    const double room = box.height() / static_cast<double>(count), zero = across.across(box, 0);
+    const double room = box.height() / rows.count, zero = across.across(box, 0);
     for (std::size_t n = 0; n < count; ++n) {
       const BarChart::Bar& bar = chart.bars[n];
       const double end = across.across(box, bar.value);
-      const double top = box.top + (static_cast<double>(n) + (1 - thickness) / 2) * room;
-      canvas.fill({std::min(zero, end), top, std::max(zero, end), top + thickness * room},
+      const double middle = box.top + rows.middle(rows.of_bars[n]) * box.height();
+      canvas.fill({std::min(zero, end), middle - thickness * room / 2, std::max(zero, end),
+                   middle + thickness * room / 2},
                   head_colour(bar.group));
     }
     canvas.tick({zero, box.top}, 0, box.height(), figure.paper().ink, figure.pixels(zero_width));
     all.draw(canvas, figure);
+    for (const PlacedText& text : written) canvas.text(text, figure.paper().ink);
   });
 }
 

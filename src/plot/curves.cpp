@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -19,7 +22,9 @@ constexpr const char *default_xlabel = to_translate("Position"),
 constexpr std::size_t most_curves = 6;              // that colours tell apart
 constexpr double line_width = 1.6, point_size = 4;  // points
 constexpr double margin = 0.06;                     // of the values' range, above and below
-constexpr double least_width = 0.25;                // of the figure, beside the legend
+constexpr double end_size = 10, end_gap = 14;       // points; of names at the ends, and before them
+constexpr double end_line = 0.8;                    // points; from a curve to its name
+constexpr double longest_end = 0.3;                 // of the figure's width
 
 // Columns of few are all drawn, of many some from the first to the last.
 std::vector<std::size_t> drawn_columns(std::size_t columns) {
@@ -31,14 +36,66 @@ std::vector<std::size_t> drawn_columns(std::size_t columns) {
   return drawn;
 }
 
-Interval view_of(const Matrix& matrix) {
-  const Interval values =
-      nonsingular(value_range({&matrix, 1}, true).value_or(Interval{0, 1}), 0.1, 1e-15);
-  const double more = margin * (values.high - values.low);
-  return {values.low - more, values.high + more};
+// Numbers along one axis of the frame, evenly or by their logarithms.
+struct Scale {
+  bool log = false;
+  Interval view;  // of numbers; above zero where they stand by their logarithms
+
+  // From 0 to 1; no number where it has no place.
+  double place(double value) const {
+    if (!log) return (value - view.low) / (view.high - view.low);
+    if (!(value > 0)) return std::numeric_limits<double>::quiet_NaN();
+    return std::log(value / view.low) / std::log(view.high / view.low);
+  }
+  void set_ticks(Axis& axis, double length, bool horizontal, Figure& figure) const {
+    log ? set_log_ticks(axis, view, length, horizontal, figure)
+        : set_value_ticks(axis, view, length, horizontal, figure);
+  }
+};
+
+// The scale of values up to some room above and below.
+Scale scale_of(const std::vector<double>& values, bool log) {
+  Interval all{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  for (const double value : values) {
+    if (!std::isfinite(value) || (log && value < least_positive_value)) continue;
+    all = {std::min(all.low, value), std::max(all.high, value)};
+  }
+  if (all.low > all.high) return {log, log ? Interval{0.1, 1} : Interval{0, 1}};
+  if (log) {
+    const double more = std::pow(all.low == all.high ? 10 : all.high / all.low, margin);
+    return {log, {all.low / more, std::min(all.high, largest_value / more) * more}};
+  }
+  all = nonsingular({std::max(all.low, -largest_value), std::min(all.high, largest_value)}, 0.1,
+                    1e-15);
+  const double more = margin * (all.high - all.low);
+  return {log, {all.low - more, all.high + more}};
 }
 
-// Names of the curves in the legend: the titles of all columns, if there are any, else their
+std::vector<double> values_of(const Matrix& matrix) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < matrix.rows(); ++i) {
+    for (std::size_t j = 0; j < matrix.columns(); ++j) {
+      if (matrix.shown(i, j)) values.push_back(matrix.at(i, j));
+    }
+  }
+  return values;
+}
+
+// The numbers that rows are named by, or else their positions.
+std::vector<double> numbers_of_rows(const std::vector<std::string>& names, std::size_t first) {
+  std::vector<double> numbers(names.size());
+  bool all = true;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const char* const end = names[i].data() + names[i].size();
+    const auto [stop, error] = std::from_chars(names[i].data(), end, numbers[i]);
+    all = all && error == std::errc() && stop == end;
+  }
+  for (std::size_t i = 0; i < names.size() && !all; ++i)
+    numbers[i] = static_cast<double>(first + i);
+  return numbers;
+}
+
+// Names of the curves: the titles of all columns, if there are any, else their
 // names, which are numbers where the columns are dimensions.
 std::vector<std::string> curve_names(const CurvesOptions& options,
                                      const std::vector<std::string>& names, bool dimensions) {
@@ -76,6 +133,50 @@ void draw_curve(Canvas& canvas, const std::vector<Point>& points, Colour colour,
   finish();
 }
 
+// A curve's name right of the frame, and the line from the curve's end to it.
+struct EndName {
+  PlacedText text;
+  Point from, to;
+  Colour colour;
+};
+
+// Names as high as the last value of each curve, or as near as they stand without touching.
+std::vector<EndName> names_at_ends(const std::vector<std::vector<Point>>& curves,
+                                   const std::vector<std::string>& names, const Box& frame,
+                                   Figure& figure) {
+  const double line = figure.typesetter().text("lp", end_size).height;
+  const double left = frame.right + figure.pixels_beside_text(end_gap);
+  struct End {
+    std::size_t curve;
+    Point last;
+    double y;
+  };
+  std::vector<End> ends;
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    const auto last = std::find_if(curves[i].rbegin(), curves[i].rend(),
+                                   [](const Point& point) { return std::isfinite(point.y); });
+    const Point at = last == curves[i].rend() ? Point{frame.right, frame.bottom} : *last;
+    ends.push_back({i, at, at.y});
+  }
+  std::stable_sort(ends.begin(), ends.end(), [](const End& a, const End& b) { return a.y < b.y; });
+  for (std::size_t i = 1; i < ends.size(); ++i)
+    ends[i].y = std::max(ends[i].y, ends[i - 1].y + line);
+  double most = frame.bottom;
+  for (std::size_t i = ends.size(); i-- > 0; most = ends[i].y - line)
+    ends[i].y = std::min(ends[i].y, most);
+  std::vector<EndName> placed;
+  for (const End& end : ends) {
+    const std::string name =
+        shortened(names[end.curve], end_size, longest_end * figure.width(), figure.typesetter());
+    placed.push_back({place(figure.typesetter().text(name, end_size), {left, end.y},
+                            {Horizontal::left, Vertical::centre_of_capitals}),
+                      {std::min(end.last.x, frame.right), end.last.y},
+                      {left - figure.pixels_beside_text(end_gap) / 4, end.y},
+                      head_colour(end.curve)});
+  }
+  return placed;
+}
+
 }  // namespace
 }  // namespace plot::curves
 
@@ -93,12 +194,10 @@ Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureF
   const std::vector<std::string> called = curve_names(given, names, columns.of_positions);
   const bool titled = given.titles && !given.titles->empty();
   std::string title = title_of(options, columns.title, default_title), shown_names;
-  std::vector<LegendEntry> entries;
-  for (std::size_t i = 0; i < drawn.size(); ++i) {
-    LegendEntry entry{called[drawn[i]], head_colour(i)};
-    entry.line_width = line_width;
-    shown_names += (shown_names.empty() ? "" : ", ") + (titled ? called : names)[drawn[i]];
-    entries.push_back(std::move(entry));
+  std::vector<std::string> end_names;
+  for (const std::size_t column : drawn) {
+    shown_names += (shown_names.empty() ? "" : ", ") + (titled ? called : names)[column];
+    end_names.push_back(called[column]);
   }
   if (drawn.size() < matrix.columns() && !title.empty()) {
     title += "\n" +
@@ -115,24 +214,57 @@ Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureF
 
   const ChartTexts texts{title, options.xlabel.value_or(translated(default_xlabel)),
                          options.ylabel.value_or(translated(default_ylabel))};
-  const Interval view = view_of(matrix);
-  const Arrangement all =
-      arranged_beside_legend(figure, texts, entries, least_width, [&](Axes& axes, Figure& on) {
-        set_cell_ticks(axes.x, ticks, axes.box.width(), true, on);
-        set_value_ticks(axes.y, view, axes.box.height(), false, on);
-      });
-  const Box& box = all.axes.box;
-  return figure.picture(all.bounds(), [&](Canvas& canvas) {
+  const bool log_x = given.log_axes == LogAxes::x || given.log_axes == LogAxes::both;
+  const bool log_y = given.log_axes == LogAxes::y || given.log_axes == LogAxes::both;
+  const std::vector<double> numbers = numbers_of_rows(ticks.labels, columns.first_query);
+  const Scale up = scale_of(values_of(matrix), log_y), across = scale_of(numbers, true);
+  const auto curves_in = [&](const Box& box) {
+    std::vector<std::vector<Point>> curves(drawn.size());
     for (std::size_t i = 0; i < drawn.size(); ++i) {
-      std::vector<Point> points;
       for (std::size_t row = 0; row < matrix.rows(); ++row) {
-        const double across = (static_cast<double>(row) + 0.5) / static_cast<double>(matrix.rows());
-        const double up = (matrix.at(row, drawn[i]) - view.low) / (view.high - view.low);
-        points.push_back({box.left + across * box.width(), box.bottom - up * box.height()});
+        const double x =
+            log_x ? across.place(numbers[row])
+                  : (static_cast<double>(row) + 0.5) / static_cast<double>(matrix.rows());
+        const double y = std::isfinite(x) ? up.place(matrix.at(row, drawn[i])) : x;
+        curves[i].push_back({box.left + x * box.width(), box.bottom - y * box.height()});
       }
-      draw_curve(canvas, points, head_colour(i), figure);
     }
+    return curves;
+  };
+  std::vector<EndName> ends;
+  constexpr std::array order = {Part::axis_labels, Part::title, Part::tick_labels};
+  const Arrangement all =
+      arranged(figure, order, [&](Figure& on, const Box& area, const Shown& shown, bool) {
+        Arrangement one;
+        one.place = area;
+        const auto room = [&](const Box& box) {
+          ends = names_at_ends(curves_in(box), end_names, box, on);
+          double right = box.right;
+          for (const EndName& end : ends) right = std::max(right, end.text.bounds.right);
+          return right - box.right;
+        };
+        one.place.right = std::max(area.middle(), area.right - room(area));
+        one.axes = chart_axes(one.place, texts, shown, on);
+        if (log_x) {
+          across.set_ticks(one.axes.x, one.place.width(), true, on);
+        } else {
+          set_cell_ticks(one.axes.x, ticks, one.place.width(), true, on);
+        }
+        up.set_ticks(one.axes.y, one.place.height(), false, on);
+        one.decorations = decorate(one.axes, on.typesetter());
+        room(one.place);
+        for (const EndName& end : ends) one.decorations.grow(end.text.bounds);
+        return one;
+      });
+  return figure.picture(all.bounds(), [&](Canvas& canvas) {
+    const auto curves = curves_in(all.axes.box);
+    for (std::size_t i = 0; i < curves.size(); ++i)
+      draw_curve(canvas, curves[i], head_colour(i), figure);
     all.draw(canvas, figure);
+    for (const EndName& end : ends) {
+      canvas.line(end.from, end.to, {end.colour, 1, figure.pixels(end_line)});
+      canvas.text(end.text, figure.paper().ink);
+    }
   });
 }
 

@@ -45,7 +45,7 @@ std::pair<double, double> grid_default_size(const HeatmapGrid& grid, const GridO
   return {width, around_panels + side(grid.rows, aspect)};
 }
 
-std::vector<Matrix> panel_matrices(const HeatmapGrid& grid) {
+std::vector<Matrix> panel_matrices(const HeatmapGrid& grid, const CellChoice& cells) {
   if (grid.panels.empty() || grid.panels.size() > grid.rows * grid.columns ||
       grid.panels.size() <= (grid.rows - 1) * grid.columns) {
     throw input_error(translated("{1} panels do not fill a grid of {2} × {3}", grid.panels.size(),
@@ -56,6 +56,7 @@ std::vector<Matrix> panel_matrices(const HeatmapGrid& grid) {
   for (std::size_t i = 0; i < grid.panels.size(); ++i) {
     const std::string where = translated("panel {1}", i + 1);
     matrices.emplace_back(grid.panels[i], where);
+    matrices.back().leave_out(cells);
     const Shape& shape = grid.panels[i].weights.shape();
     const Shape& first = grid.panels[0].weights.shape();
     if (shape != first && !grid.own_axes) {
@@ -112,7 +113,11 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const GridOptions& o
 }
 
 // A row of many panels in several rows.
-HeatmapGrid wrapped(const HeatmapGrid& grid, const GridOptions& options) {
+HeatmapGrid wrapped(const HeatmapGrid& given, const GridOptions& options) {
+  HeatmapGrid grid = given;
+  for (Heatmap& panel : grid.panels) {
+    if (options.figure.keys_upwards) panel = with_keys_upwards(panel);
+  }
   constexpr std::size_t most_in_a_row = 6;
   const bool automatic = options.figure.style == PlotStyle::standard &&
                          (!options.titles || names_each_panel(grid, options)) &&
@@ -139,18 +144,21 @@ HeatmapGrid wrapped(const HeatmapGrid& grid, const GridOptions& options) {
 GridFigure::GridFigure(const HeatmapGrid& grid, const GridOptions& options, PictureFormat format)
     : grid_(wrapped(grid, options)),
       options_(options),
-      matrices_(panel_matrices(grid_)),
+      matrices_(panel_matrices(grid_, options.cells)),
       titles_(titles_of(grid_, options)),
       figure_(options.figure, format, grid_default_size(grid_, options)) {
+  // Rows sum to 1 as they are given, turned or left out in part they need not.
+  std::vector<Matrix> whole;
+  for (const Heatmap& panel : grid.panels) whole.emplace_back(panel, "weights");
   if (each_panel_its_range()) {
-    for (std::size_t i = 0; i < matrices_.size(); ++i) {
-      scales_.push_back(colour_scale({&matrices_[i], 1}, !grid_.panels[i].any_numbers,
-                                     options.colors, options.figure));
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      scales_.push_back(colour_scale({&whole[i], 1}, !grid_.panels[i].any_numbers, options.colors,
+                                     options.figure));
     }
   } else {
     const bool weights = std::none_of(grid_.panels.begin(), grid_.panels.end(),
                                       [](const Heatmap& panel) { return panel.any_numbers; });
-    scales_.push_back(colour_scale(matrices_, weights, options.colors, options.figure));
+    scales_.push_back(colour_scale(whole, weights, options.colors, options.figure));
   }
   paper_ = figure_.paper();
   for (const ColourScale& scale : scales_) paper_ = beside(paper_, scale.map);
@@ -159,7 +167,7 @@ GridFigure::GridFigure(const HeatmapGrid& grid, const GridOptions& options, Pict
     if (options.annotation.when == Annotate::automatic) value_options_.annotate = Annotate::off;
   } else if (!each_panel_its_range() && !value_options_.format && may_hold_values()) {
     value_options_.format =
-        fitting_format(matrices_, scales_[0].range, options.colors.norm, options.colors.bar);
+        fitting_format(matrices_, scales_[0].range, scales_[0].norm, options.colors.bar);
   }
   // Panels are small: unless labels are asked for, and can be had, indices are shown.
   const auto ticks_of = [&](const std::vector<std::string>& labels, const char* prefix,
@@ -177,8 +185,9 @@ GridFigure::GridFigure(const HeatmapGrid& grid, const GridOptions& options, Pict
     const Shape& shape = panel.weights.shape();
     ticks_.push_back({ticks_of(labels.query, "Q_", panel.first_query, shape[0]),
                       ticks_of(labels.key, "K_", panel.first_key, shape[1])});
+    ticks_.back().query.upwards = options.figure.keys_upwards;
   }
-  key_entries_ = colour_key(matrices_, colours_of(0));
+  key_entries_ = colour_key(matrices_, colours_of(0), options.cells);
   figure_.describe(options.figure.title.value_or(""), described());
 }
 
@@ -218,7 +227,8 @@ bool GridFigure::show_ranges() {
   }
   bool changed = false;
   for (std::size_t i = 0; i < scales_.size(); ++i) {
-    if (shown[i]) changed = narrow_to_shown(scales_[i].range, *shown[i]) || changed;
+    if (shown[i])
+      changed = narrow_to_shown(scales_[i].range, *shown[i], scales_[i].least_end) || changed;
   }
   return changed;
 }
@@ -302,7 +312,7 @@ ColourBar GridFigure::bar_beside(const Panel& panel, double width, const ColourS
   Box place = panel.axes.box;
   place.left = place.right + panel_bar_gap * width;
   place.right = place.left + panel_bar_width * width;
-  return {place, "", scale, options_.colors.norm, figure_.style(), figure_};
+  return {place, "", scale, figure_.style(), figure_};
 }
 
 // Writes lines below a panel and all that is written around it.
@@ -408,8 +418,7 @@ void GridFigure::lay_out_as_matplotlib() {
   const bool shared_bar = !each_panel_its_range() && options_.colors.bar;
   if (shared_bar) {
     bar_.emplace(bar_within(with_height(split.colour_bar, colour_bar_height)),
-                 options_.colors.bar_label.value_or(""), scales_[0], options_.colors.norm,
-                 figure_.style(), figure_);
+                 options_.colors.bar_label.value_or(""), scales_[0], figure_.style(), figure_);
   }
   const Box area = shared_bar ? split.axes : whole;
   auto places = subplot_places(area, grid_.rows, grid_.columns);

@@ -200,9 +200,11 @@ void GridFigure::add_around(const Box& panels) {
   Box texts = panels;
   for (const Panel& panel : panels_) texts = united(texts, panel.bounds());
 
+  const bool upwards = options_.figure.keys_upwards;
   if (shown_(Part::axis_labels)) {
-    const std::string below = figure_.label(options_.figure.xlabel.value_or(translated("Key")),
-                                            outer_label_size, panels.width());
+    const std::string below = figure_.label(
+        options_.figure.xlabel.value_or(upwards ? translated("Query") : translated("Key")),
+        outer_label_size, panels.width());
     texts.bottom = add(below, outer_label_size, {panels.middle(), texts.bottom + gap},
                        {Horizontal::centre, Vertical::top})
                        .bottom;
@@ -210,8 +212,9 @@ void GridFigure::add_around(const Box& panels) {
   add_row_titles(panels, texts.left - gap);
   if (!texts_.empty()) texts.left = std::min(texts.left, bounds_of(texts_).left);
   if (shown_(Part::axis_labels)) {
-    const std::string beside = figure_.label(options_.figure.ylabel.value_or(translated("Query")),
-                                             outer_label_size, panels.height());
+    const std::string beside = figure_.label(
+        options_.figure.ylabel.value_or(upwards ? translated("Key") : translated("Query")),
+        outer_label_size, panels.height());
     texts.left = add(beside, outer_label_size, {texts.left - gap, panels.centre()},
                      {Horizontal::centre, Vertical::bottom, 90, true})
                      .left;
@@ -301,13 +304,13 @@ void GridFigure::add_bar(const Box& panels, double left) {
     std::string label =
         options_.colors.bar_label.value_or(usual_bar_label(scales_[0], any_numbers, figure_));
     const Panel& first = panels_[0];
-    const std::string note = pixel_note(matrices_[0], first.axes.box, first.colours, figure_);
+    const std::string note = colour_note(matrices_[0], first.axes.box, first.colours, figure_);
     if (!note.empty()) label += (label.empty() ? "(" : "\n(") + note + ")";
     label = shown_(Part::axis_labels)
                 ? fitted_bar_label(label, !options_.colors.bar_label, panels.height(), figure_)
                 : "";
     bar_.emplace(Box{left, middle - half, left + width, middle + half}, label, scales_[0],
-                 options_.colors.norm, figure_.style(), figure_);
+                 figure_.style(), figure_);
     corner.y = bar_->bounds().bottom + figure_.pixels(grid_key_gap);
   }
   if (key_entries_.empty()) return;

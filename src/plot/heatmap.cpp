@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "plot/axes/arrangement.hpp"
+#include "plot/callouts.hpp"
+#include "plot/caption.hpp"
 #include "plot/cells/cells.hpp"
 #include "plot/numbers/ticks.hpp"
 #include "support/translated.hpp"
@@ -20,10 +22,12 @@ constexpr std::pair<double, double> usual_size = {8, 6};  // inches; of the matp
 // Inches of the default size: all but the map, and the side of a square map.
 constexpr double around_map = 1.6, map_side = 4.4;
 constexpr double lowest = 2.6, highest = 14;  // inches
-// Names that all have a row of their own, letters of seven points, in the default size.
-constexpr std::size_t most_named = 80;
+// Names that all have a row of their own in the default size: of letters of seven points, and of
+// five where they are more than that leaves room for.
+constexpr std::size_t most_named = 160;
 constexpr double name_pitch = 7.9 / 72, name_letter = 4.2 / 72;  // inches
-constexpr std::size_t longest_name = 20;                         // letters
+constexpr double widest_of_large = 80 * name_pitch, small_pitch = 5.8 / 72;
+constexpr std::size_t longest_name = 20;  // letters
 constexpr const char* default_title = to_translate("Attention Weight Heatmap");
 constexpr double bar_gap = 14;                // points between the map and its bar
 constexpr double key_gap = 12, key_lift = 4;  // points; above and below the key of the colours
@@ -57,7 +61,8 @@ std::pair<double, double> default_size(const Matrix& matrix, const MapTicks& tic
   const double aspect = aspect_of(matrix.rows(), matrix.columns());
   const std::size_t down = longest(ticks.query), across = longest(ticks.key);
   const auto named = [](std::size_t letters, std::size_t cells) {
-    return letters == 0 ? 0 : static_cast<double>(cells) * name_pitch;
+    const double count = letters == 0 ? 0 : static_cast<double>(cells);
+    return std::max(std::min(count * name_pitch, widest_of_large), count * small_pitch);
   };
   const double width =
       std::max({map_side, named(across, matrix.columns()), named(down, matrix.rows()) / aspect});
@@ -270,7 +275,7 @@ Box bar_place(const ColourBarSplit& split, const Box& map, std::size_t keys, con
 bool spread_over_means(const Matrix& matrix, const Box& map, const ColorOptions& options,
                        const Figure& figure, ColourScale& scale, CellColours& colours) {
   const auto shown = range_of_means(matrix, map, colours, options.range.scope, figure);
-  if (!shown || !narrow_to_shown(scale.range, *shown)) return false;
+  if (!shown || !narrow_to_shown(scale.range, *shown, scale.least_end)) return false;
   colours.range = scale.range;
   return true;
 }
@@ -280,20 +285,37 @@ bool asks_for_values(const AnnotationOptions& options) {
   return options.when == Annotate::on || (options.format && options.when != Annotate::off);
 }
 
+// Whether the strongest cells may be named: weights of named queries and keys.
+bool names_cells(const Heatmap& heatmap, const HeatmapOptions& options) {
+  const FigureOptions& figure = options.figure;
+  return figure.style == PlotStyle::standard && !figure.keys_upwards &&
+         options.annotation.when == Annotate::automatic && !options.annotation.format &&
+         figure.ticks != Ticks::index && !figure.xlabel && !figure.ylabel && !heatmap.any_numbers &&
+         heatmap.cell_texts.empty() && !heatmap.query_labels.empty() &&
+         !heatmap.key_labels.empty() && !are_positions(heatmap.query_labels) &&
+         !are_positions(heatmap.key_labels);
+}
+
 }  // namespace
 }  // namespace plot::heatmap
 
-Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, PictureFormat format) {
+Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& options, PictureFormat format) {
   using namespace plot;
   using namespace plot::heatmap;
-  const Matrix matrix(heatmap, "weights");
+  const bool upwards = options.figure.keys_upwards;
+  const Heatmap turned = upwards ? with_keys_upwards(given) : Heatmap();
+  const Heatmap& heatmap = upwards ? turned : given;
+  // Rows sum to 1 as they are given, turned or left out in part they need not.
+  const Matrix whole(given, "weights");
+  Matrix matrix(heatmap, "weights");
+  matrix.leave_out(options.cells);
   ColourScale scale =
-      colour_scale({&matrix, 1}, !heatmap.any_numbers, options.colors, options.figure);
+      colour_scale({&whole, 1}, !heatmap.any_numbers, options.colors, options.figure);
   const MapTicks ticks = map_ticks(heatmap, matrix.rows(), matrix.columns(), options.figure);
   Figure figure(options.figure, format, default_size(matrix, ticks, options.figure.style));
   CellColours colours(scale, options.colors, options.figure, beside(figure.paper(), scale.map),
                       cells_in_file(1, matrix.rows(), matrix.columns()));
-  const std::vector<LegendEntry> key = colour_key({&matrix, 1}, colours);
+  const std::vector<LegendEntry> key = colour_key({&matrix, 1}, colours, options.cells);
   const CellValueOptions value_options = values_of(heatmap, matrix, options);
   std::optional<MarginalSums> sums;
   if (options.marginals) sums.emplace(matrix, scale.whole_rows);
@@ -301,6 +323,11 @@ Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, Pict
   figure.describe(texts.title,
                   translated("Heatmap of {1}. ", described_cells(matrix, heatmap.of_positions)) +
                       described_colours({&matrix, 1}, scale, key));
+  if (options.figure.caption) {
+    const auto [caption, alternative] = caption_of({&whole, 1}, {&given, 1}, options.figure);
+    figure.describe(texts.title, alternative);
+    figure.add_caption(caption);
+  }
   const std::string title_above_sums = sums ? std::exchange(texts.title, "") : "";
 
   std::vector<CellValue> values;
@@ -328,10 +355,10 @@ Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, Pict
       const std::string label =
           shown(Part::bar_label)
               ? bar_label(usual_bar_label(scale, heatmap.any_numbers, on), options.colors.bar_label,
-                          pixel_note(matrix, map, colours, on), place.height(), on)
+                          colour_note(matrix, map, colours, on), place.height(), on)
               : "";
       place.bottom = std::max(place.bottom, place.top + 1);
-      all.bar.emplace(bar_within(place), label, scale, options.colors.norm, on.style(), on);
+      all.bar.emplace(bar_within(place), label, scale, on.style(), on);
       key_corner = {all.bar->axes.box.left, all.bar->axes.box.bottom + on.pixels(key_gap)};
     }
     if (!key.empty()) all.legend.emplace(as_drawn(key, map, matrix, on), key_corner, on);
@@ -347,10 +374,14 @@ Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, Pict
     return spread_over_means(matrix, all.axes.box, options.colors, figure, scale, colours);
   };
   const Arrangement all = arranged(figure, order, lay_out, {}, revised);
+  std::vector<Callout> callouts;
+  if (values.empty() && names_cells(heatmap, options))
+    callouts = callouts_on(all.axes.box, matrix, ticks, figure);
   Picture picture = figure.picture(all.bounds(), [&](Canvas& canvas) {
     draw_cells(canvas, all.axes.box, matrix, colours, figure.pixels(1));
     all.draw(canvas, figure, [&] {
       for (const CellValue& value : values) canvas.text(value.text, value.colour);
+      draw_callouts(canvas, callouts, figure);
     });
     for (const SumBars& bars : sum_bars) bars.draw(canvas, figure);
   });
@@ -358,6 +389,13 @@ Picture draw_heatmap(const Heatmap& heatmap, const HeatmapOptions& options, Pict
     picture.warnings.emplace_back(
         translated("no values are written: their cells are too small for them; give a larger "
                    "figure size or a shorter format"));
+  }
+  constexpr double readable = 3;  // points; of the ink of digits
+  if (!values.empty() && asks_for_values(options.annotation) && figure.standard() &&
+      figure.points(values[0].text.bounds.height()) < readable) {
+    picture.warnings.emplace_back(
+        translated("the values are too small to be read: give a larger figure size, or choose a "
+                   "part of the positions"));
   }
   return picture;
 }

@@ -87,6 +87,34 @@ ColourScale scale_of(std::span<const Matrix> matrices, ColorOptions options,
   return scale;
 }
 
+// The share of a colour over the picture by its place in the map: small weights leave most of it.
+float tint_of(double position, bool both_signs) {
+  position = std::clamp(position, 0.0, 1.0);
+  const double strength = both_signs ? std::abs(2 * position - 1) : position;
+  return static_cast<float>(least_tint + (most_tint - least_tint) * strength);
+}
+
+// A colour as it looks over the middle grey of a picture, for bars and for tokens beside it.
+Colour over_grey(Colour colour, double position, bool both_signs) {
+  constexpr float grey = 128;
+  const float tint = tint_of(position, both_signs);
+  const auto mixed = [&](std::uint8_t part) {
+    return static_cast<std::uint8_t>(std::lround(grey + tint * (static_cast<float>(part) - grey)));
+  };
+  return {mixed(colour.red), mixed(colour.green), mixed(colour.blue)};
+}
+
+// The colours of a bar as they look over a picture.
+std::vector<Colour> bar_colours(const ColourScale& scale) {
+  std::vector<Colour> colours;
+  for (std::size_t i = 0; i < ColourMap::size(); ++i) {
+    colours.push_back(over_grey(scale.map[i],
+                                static_cast<double>(i) / static_cast<double>(ColourMap::size() - 1),
+                                scale.range.low < 0));
+  }
+  return colours;
+}
+
 // The place of a pixel among the patches along one axis: the patch before it and the next one, and
 // the share of that. Pixels of no patch have none.
 struct PatchPlace {
@@ -204,11 +232,9 @@ class TintedPicture {
     }
   }
 
-  // Small weights leave most of the picture.
   float tint_of(double value) const {
-    const double position = std::clamp(position_of(value, colours_.range, colours_.norm), 0.0, 1.0);
-    const double strength = colours_.range.low < 0 ? std::abs(2 * position - 1) : position;
-    return static_cast<float>(least_tint + (most_tint - least_tint) * strength);
+    return plot::overlay::tint_of(position_of(value, colours_.range, colours_.norm),
+                                  colours_.range.low < 0);
   }
 
   const Tensor& image_;  // [3,H,W], float32
@@ -269,7 +295,7 @@ class OverlayFigure {
     for (std::size_t i = 0; i < matrices_.size(); ++i) {
       colours_.emplace_back(scales_[own ? i : 0], options.colors, options.figure, figure_.paper());
     }
-    format_ = fitting_format(matrices_, scales_[0].range, options.colors.norm);
+    format_ = fitting_format(matrices_, scales_[0].range, scales_[0].norm);
     title_ = title_of(options.figure, overlay.title, default_title);
     figure_.describe(title_,
                      translated("A picture of {1} × {2} pixels in {3} × {4} patches, "
@@ -371,7 +397,8 @@ class OverlayFigure {
         if (own_bars) {
           const Box place{panel.box.right + gap / 2, panel.box.top,
                           panel.box.right + gap / 2 + panel_bar_share * width, panel.box.bottom};
-          panel.bar.emplace(place, "", scales_[i], options_.colors.norm, figure_.style(), figure_);
+          panel.bar.emplace(place, "", scales_[i], figure_.style(), figure_);
+          panel.bar->colours = bar_colours(scales_[i]);
         }
         lowest = std::max(lowest, panel.bounds().bottom);
       }
@@ -429,7 +456,13 @@ class OverlayFigure {
       }
       OtherToken& token = panel.others.emplace_back();
       token.square = {left, top, left + side, top + side};
-      token.colour = colours_[index].of(overlay_.panels[index].others[i]);
+      const double weight = overlay_.panels[index].others[i];
+      const CellColours& own = colours_[index];
+      token.colour = own.of(weight);
+      if (own.has_place(weight)) {
+        token.colour =
+            over_grey(token.colour, position_of(weight, own.range, own.norm), own.range.low < 0);
+      }
       if (named) {
         token.name = place(*names[i], {left + side + pad, token.square.centre()},
                            {Horizontal::left, Vertical::centre_of_capitals});
@@ -446,7 +479,8 @@ class OverlayFigure {
                   pictures.bottom};
     const std::string label = options_.colors.bar_label.value_or(translated(colour_label));
     bar_.emplace(box, figure_.label(label, Axis().label_size, box.height()), scales_[0],
-                 options_.colors.norm, figure_.style(), figure_);
+                 figure_.style(), figure_);
+    bar_->colours = bar_colours(scales_[0]);
   }
 
   Box bounds() const {

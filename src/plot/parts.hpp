@@ -16,7 +16,8 @@ struct BarChart {
     std::size_t group = 0;
   };
   std::vector<Bar> bars;                 ///< from above; at least one
-  std::vector<std::string> group_names;  ///< each with a colour
+  std::vector<std::string> group_names;  ///< each with a colour and, of several, a line above it
+  std::vector<double> group_sums;        ///< of all terms, drawn or not; one a group, or none
   std::string value_name, title;
 };
 Picture draw_bars(const BarChart& chart, const FigureOptions& options, PictureFormat format);

@@ -116,15 +116,14 @@ struct Tokens {
 
 // The colour bar right of the tokens.
 ColourBar bar_beside(const Box& tokens, const std::string& label, const ColourScale& scale,
-                     const ColorNorm& norm, Figure& figure) {
+                     Figure& figure) {
   const double high_enough =
       std::clamp(tokens.height(), figure.pixels(least_bar), figure.pixels(most_bar));
   const double height = std::min(high_enough, 0.7 * figure.height());
   const double left = tokens.right + figure.pixels_beside_text(bar_gap);
   const Box box = {left, tokens.top, left + figure.pixels_beside_text(bar_width),
                    tokens.top + height};
-  return {box,   figure.label(label, Axis().label_size, height), scale, norm, PlotStyle::standard,
-          figure};
+  return {box, figure.label(label, Axis().label_size, height), scale, PlotStyle::standard, figure};
 }
 
 // Tokens in the colours of their weights, and a frame around that of the query.
@@ -170,8 +169,10 @@ Picture draw_strip(const TokenStrip& strip, const StripOptions& options, Picture
   figure.describe(title, translated("{1}, tinted by weight. ",
                                     translated_count(tokens.size(), "{1} token", "{1} tokens")) +
                              described_colours({&matrix, 1}, scale, key));
-  const std::string label = options.colors.bar_label.value_or(
+  std::string label = options.colors.bar_label.value_or(
       strip.weights.any_numbers ? translated("Value") : translated("Attention weight"));
+  const std::string note = norm_note(scale.norm, scale.norm_chosen);
+  if (!note.empty()) label += "\n(" + note + ")";
 
   std::optional<Tokens> text;
   std::optional<ColourBar> bar;
@@ -190,7 +191,7 @@ Picture draw_strip(const TokenStrip& strip, const StripOptions& options, Picture
     title_lines.clear();
     text.emplace(tokens, figure.width() * (with_bar ? 1 - bar_room : 1), figure);
     const Box words = text->bounds();
-    if (with_bar) bar.emplace(bar_beside(words, label, scale, options.colors.norm, figure));
+    if (with_bar) bar.emplace(bar_beside(words, label, scale, figure));
     if (!key.empty()) {
       legend.emplace(key,
                      Point{words.left, words.bottom + figure.pixels(key_gap) * figure.font_scale()},

@@ -53,6 +53,11 @@ std::string in_the_middle(std::string_view text, std::size_t width) {
   return padded_right(std::string(left, ' ') + std::string(text), width);
 }
 
+// A number at an end of the scale.
+std::string end_text(double value) {
+  return with_minus_signs(with_digits(value, digits_of_ends));
+}
+
 std::size_t apart_index(double value) {
   return std::isnan(value) ? 0 : value < 0 ? 1 : 2;
 }
@@ -60,6 +65,7 @@ std::size_t apart_index(double value) {
 ColourScale scale_of(const Matrix& matrix, const Heatmap& heatmap, const TerminalOptions& options) {
   ColorOptions colours;
   colours.cmap = options.cmap;
+  colours.norm.kind = ColorNorm::Kind::linear;
   FigureOptions alone;
   alone.threads = 1;
   return colour_scale({&matrix, 1}, !heatmap.any_numbers, colours, alone);
@@ -158,7 +164,7 @@ class TerminalHeatmap {
       : options_(options),
         matrix_(heatmap, "weights"),
         scale_(scale_of(matrix_, heatmap, options)),
-        format_(fitting_format({&matrix_, 1}, scale_.range, {})),
+        format_(fitting_format({&matrix_, 1}, scale_.range, scale_.norm)),
         columns_(std::max(options.columns, least_columns)),
         labels_(shown_labels(heatmap, {})),
         queries_{all_printable(labels_or(labels_.query, "Q_", matrix_.rows(), heatmap.first_query)),
@@ -179,7 +185,7 @@ class TerminalHeatmap {
     const TerminalCells cells(matrix_, layout.rows, layout.columns);
     // Means have the range of the values shown, as in pictures.
     if (averaged(layout) && cells.range().low <= cells.range().high) {
-      narrow_to_shown(scale_.range, cells.range());
+      narrow_to_shown(scale_.range, cells.range(), scale_.least_end);
     }
     std::string text;
     for (const std::string& line : title_) text += line + "\n";
@@ -348,9 +354,10 @@ class TerminalHeatmap {
     if (cells.range().low > cells.range().high) {
       line.add(translated("no finite weights"));
     } else {
-      const std::string low = with_digits(scale_.range.low, digits_of_ends) + " ";
-      const std::string high = " " + with_digits(scale_.range.high, digits_of_ends);
-      const std::size_t used = gutter_ + low.size() + high.size() + display_width(hidden);
+      const std::string low = end_text(scale_.range.low) + " ";
+      const std::string high = " " + end_text(scale_.range.high);
+      const std::size_t used =
+          gutter_ + display_width(low) + display_width(high) + display_width(hidden);
       const std::size_t length =
           std::clamp(columns_ - std::min(columns_, used), shades.size(), longest_scale);
       line.add(low);
@@ -400,8 +407,7 @@ class TerminalHeatmap {
                    matrix_.rows(), matrix_.columns());
     if (all.low <= all.high) {
       const std::string ends =
-          translated("they go from {1} to {2}", with_digits(all.low, digits_of_ends),
-                     with_digits(all.high, digits_of_ends));
+          translated("they go from {1} to {2}", end_text(all.low), end_text(all.high));
       text += ";" + std::string(display_width(text + ends) + 3 > columns_ ? "\n" : " ") + ends;
     }
     return text + ".\n";

@@ -33,6 +33,12 @@ Fact facts_of(const Provenance& provenance) {
                  {"inputs", inputs}});
 }
 
+Fact caption_facts(const CaptionedPicture& captioned) {
+  return object({{"picture", captioned.picture},
+                 {"caption", captioned.caption},
+                 {"description", captioned.description}});
+}
+
 // Names of the axes of the shares of an answer.
 Fact share_axes(const Tensor& shares) {
   std::vector<std::string> axes;
@@ -174,6 +180,7 @@ Fact facts_of(const ResultFile& result) {
        {"tensors", tensors},
        {"warnings", result.warnings},
        {"pictures", result.pictures},
+       {"captions", only_if(!result.captions.empty(), list_of(result.captions, caption_facts))},
        {"files", only_if(!files.empty(), files)},
        {"comparison", result.comparison ? object({facts_of(*result.comparison)}) : Fact::absent()},
        {"provenance", result.provenance != nullptr ? facts_of(*result.provenance) : Fact::absent()},

@@ -44,6 +44,11 @@ using ReadTensor = std::function<Tensor(const JsonValue& value, const std::strin
 Tensor read_seen_keys(const JsonValue& seen, const std::string& prefix, const Shape& weights,
                       const std::string& pointer, const ReadTensor& read);
 
+/// Texts about the numbers of a picture, if they were asked for.
+struct CaptionedPicture {
+  std::string picture, caption, description;
+};
+
 /// The content of result.json.
 struct ResultFile {
   Kind kind = Kind::scaled_dot_product;
@@ -59,6 +64,7 @@ struct ResultFile {
   std::vector<TensorPlace> places;  ///< one a tensor; empty = all are written in result.json itself
   std::vector<std::string> warnings;
   std::vector<std::string> pictures;       ///< relative to the result
+  std::vector<CaptionedPicture> captions;  ///< of some of them
   std::vector<WrittenFile> files;          ///< beside result.json
   std::optional<WrittenFile> comparison;   ///< picture of this and other kinds, in the folder above
   const Provenance* provenance = nullptr;  ///< null = left out

@@ -219,6 +219,11 @@ ResultFile KindRun::result(const Provenance* provenance) const {
   if (geometry.kv_heads < geometry.heads) file.kv_heads = geometry.kv_heads;
   file.warnings = plan_.warnings;
   file.pictures = picture_names_;
+  for (std::size_t i = 0; i < pictures_.size(); ++i) {
+    const Picture& picture = pictures_[i];
+    if (!picture.caption.empty())
+      file.captions.push_back({picture_names_[i], picture.caption, picture.description});
+  }
   file.provenance = provenance;
   if (options_.timing) file.seconds = seconds_;
   for (const auto& tensor : tensors_) {

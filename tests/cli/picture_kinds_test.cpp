@@ -97,7 +97,7 @@ TEST_CASE("steps of several files, or of one, stand below each other, what is no
   const std::string drawn = read_text(folder / "s.svg");
   CHECK(drawn.find("<title>Decoding Steps (Sample 1, Head 1)</title>") != std::string::npos);
   CHECK(drawn.find("Heatmap of 2 queries × 2 keys. Values from 0.5 to 1, coloured from 0 to 1. "
-                   "Marked separately: not there.") != std::string::npos);
+                   "Marked separately: does not exist.") != std::string::npos);
   // In the order of their numbers: the step with two keys comes first.
   CHECK(plot(folder, {"steps", "all.json"}, "all.svg") == 0);
   CHECK(read_text(folder / "all.svg").find("Heatmap of 2 queries × 3 keys.") != std::string::npos);
@@ -109,7 +109,51 @@ TEST_CASE("steps of several files, or of one, stand below each other, what is no
       "attn-cli: a picture of the kind steps has no use for --renormalize\n"
       "  where: --renormalize\n"
       "  help:  leave it out: it is for heatmap, grid, stages, lines, strip, overlay, comparison, "
-      "difference, animation\n");
+      "difference, animation, arcs\n");
+}
+
+TEST_CASE("arcs, cells above a threshold and keys that go upwards are drawn of any map") {
+  const TemporaryFolder folder;
+  folder.write("w.json", R"({"weights":[[0.7,0.2,0.1],[0.1,0.8,0.1],[0.3,0.3,0.4]],
+    "labels":["it","was","tired"]})");
+  CHECK(plot(folder, {"arcs", "w.json"}, "a.svg") == 0);
+  CHECK(read_text(folder / "a.svg").find("Arcs from 3 queries to 3 keys for 1 head") !=
+        std::string::npos);
+  CHECK(plot(folder, {"heatmap", "w.json", "--threshold", "0.3"}, "t.svg") == 0);
+  CHECK(read_text(folder / "t.svg").find("Marked separately: below 0.3.") != std::string::npos);
+  CHECK(plot(folder, {"heatmap", "w.json", "--top", "1"}, "top.svg") == 0);
+  CHECK(read_text(folder / "top.svg").find("Marked separately: not the largest.") !=
+        std::string::npos);
+  CHECK(plot(folder, {"heatmap", "w.json", "--keys-upwards"}, "up.svg") == 0);
+  CHECK(read_text(folder / "up.svg") != read_text(folder / "t.svg"));
+  CHECK(refused_with(2, {"plot", "lines", "w.json", "--keys-upwards", "--out", "l.png"},
+                     folder.path()) ==
+        "attn-cli: a picture of the kind lines has no use for --keys-upwards\n"
+        "  where: --keys-upwards\n"
+        "  help:  leave it out: it is for heatmap, grid, comparison, difference\n");
+}
+
+TEST_CASE("a caption is printed, in the report and in the language that is spoken") {
+  const TemporaryFolder folder;
+  folder.write("w.json", R"({"weights":[[0.7,0.2,0.1],[0.1,0.8,0.1],[0.3,0.3,0.4]],
+    "labels":["it","was","tired"]})");
+  const std::vector<std::string> plot_it{"plot",      "heatmap", "w.json",
+                                         "--caption", "--out",   "c.png"};
+  const Outcome printed = attn_cli(plot_it, folder.path());
+  CHECK(
+      printed.output ==
+      "Attention of 3 queries × 3 keys: the strongest weight is 0.8 from \"was\" to \"was\". A "
+      "query's "
+      "largest weight is 0.633 on average, where a uniform one would be 0.333.\n"
+      "A map of attention of 3 queries × 3 keys, darker or thicker for larger weights. On average "
+      "63 % of a query's weight is on the token itself.\n");
+  std::vector<std::string> with = plot_it;
+  with.push_back("--json");
+  CHECK(attn_cli(with, folder.path()).output.find("\"caption\": \"Attention of 3 queries") !=
+        std::string::npos);
+  with.back() = "--lang";
+  with.push_back("zh");
+  CHECK(attn_cli(with, folder.path()).output.find("最强的权重为 0.8") != std::string::npos);
 }
 
 TEST_CASE("a rollout is called one, whatever its axes are called") {

@@ -79,12 +79,68 @@ TEST_CASE("matrices of every shape and both number types can be drawn") {
 }
 
 TEST_CASE("a matrix of one number that is no weight takes the middle of the colour map") {
-  for (const double value : {0.25, 0.0, -3.0, 1e-300, 1e300}) {
+  for (const double value : {0.25, 1e-300, 1e300}) {
     CAPTURE(value);
     auto heatmap = heatmap_of({2, 2}, std::vector<double>(4, value));
     heatmap.any_numbers = true;
     CHECK(shows_middle(draw_heatmap(heatmap, small(), PictureFormat::png), 0.4));
   }
+}
+
+TEST_CASE("a uniform weight is pale, and its place on the bar is named") {
+  const auto heatmap = heatmap_of({30, 30}, std::vector<double>(900, 1.0 / 30));
+  const Picture picture = draw_heatmap(heatmap, {}, PictureFormat::png);
+  // A quarter of the map YlOrRd, which goes from yellow over orange to red.
+  CHECK(shows(picture, {254, 216, 117}, 0.3));
+  const auto text = [&](const std::string& wanted) {
+    return std::find_if(picture.texts.begin(), picture.texts.end(),
+                        [&](const PictureText& line) { return line.text == wanted; });
+  };
+  REQUIRE(text("1/30") != picture.texts.end());
+  REQUIRE(text("uniform") != picture.texts.end());
+  CHECK(std::abs(text("uniform")->y - text("1/30")->y) < 60);
+}
+
+TEST_CASE("cells below the threshold, and all but the largest of a row, are blank") {
+  const auto heatmap = heatmap_of({2, 3}, {0.6, 0.3, 0.1, 0.2, 0.2, 0.6});
+  HeatmapOptions options = small();
+  options.figure.dpi = 100;
+  options.annotation.when = Annotate::on;
+  const auto written = [&] {
+    std::string all;
+    for (const PictureText& line : draw_heatmap(heatmap, options, PictureFormat::png).texts)
+      all += line.text + "|";
+    return all;
+  };
+  options.cells.threshold = 0.25;
+  CHECK(written().find("|0.60|0.30|0.60|") != std::string::npos);
+  CHECK(written().find("below 0.25") != std::string::npos);
+  options.cells = {2, 0};
+  // Equal ones beyond the second largest are all left out.
+  CHECK(written().find("|0.60|0.30|0.60|") != std::string::npos);
+  CHECK(written().find("not among the 2 largest") != std::string::npos);
+}
+
+TEST_CASE("keys may go upwards, with queries from left to right") {
+  Heatmap heatmap = heatmap_of({2, 3}, {0.6, 0.3, 0.1, 0.2, 0.2, 0.6});
+  heatmap.query_labels = {"q0", "q1"};
+  heatmap.key_labels = {"k0", "k1", "k2"};
+  HeatmapOptions options = small();
+  options.figure.keys_upwards = true;
+  const Picture picture = draw_heatmap(heatmap, options, PictureFormat::svg);
+  const auto text = [&](const std::string& wanted) {
+    return std::find_if(picture.texts.begin(), picture.texts.end(),
+                        [&](const PictureText& line) { return line.text == wanted; });
+  };
+  for (const std::string name : {"q0", "q1", "k0", "k1", "k2"}) {
+    CAPTURE(name);
+    REQUIRE(text(name) != picture.texts.end());
+  }
+  CHECK(text("q0")->x < text("q1")->x);
+  CHECK(text("k0")->y > text("k1")->y);
+  CHECK(text("k1")->y > text("k2")->y);
+  CHECK(text("Query Sequence Position")->degrees == 0);
+  CHECK(text("Key Sequence Position")->degrees != 0);
 }
 
 TEST_CASE("NaN and either infinity have colours of their own") {
@@ -398,6 +454,12 @@ TEST_CASE("values that do not fit their cells are not drawn unless they are dema
     CHECK(bytes(automatic) == bytes(off));
     CHECK(bytes(on) != bytes(off));
   }
+  on.figure.style = PlotStyle::standard;
+  const Picture specks = draw_heatmap(heatmap, on, PictureFormat::png);
+  REQUIRE(specks.warnings.size() == 1);
+  CHECK(specks.warnings[0] ==
+        "the values are too small to be read: give a larger figure size, or choose a part of the "
+        "positions");
 }
 
 TEST_CASE("the options' title goes before the heatmap's, and that before the default") {

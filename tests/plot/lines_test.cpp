@@ -87,6 +87,13 @@ TEST_CASE("of very many lines the strongest are drawn, and a warning says so") {
   CHECK(draw_lines(heads(1, 60, 60), options, PictureFormat::png).warnings.empty());
 }
 
+// All lines of text, a space between one and the next.
+std::string words_of(const Picture& picture) {
+  std::string all;
+  for (const PictureText& line : picture.texts) all += line.text + " ";
+  return all;
+}
+
 bool writes(const Picture& picture, const std::string& text) {
   for (const PictureText& line : picture.texts) {
     if (line.text == text) return true;
@@ -94,8 +101,7 @@ bool writes(const Picture& picture, const std::string& text) {
   return false;
 }
 
-TEST_CASE(
-    "of long inputs the three strongest keys of each query are drawn, and the title says so") {
+TEST_CASE("of long inputs the three strongest keys of each query are drawn, and the key says so") {
   const LinesOptions options = small();
   HeadLines lines = heads(1, 5, 13);
   std::vector<double> weights(5 * 13);
@@ -104,21 +110,41 @@ TEST_CASE(
   }
   lines.heads[0].weights = Tensor({5, 13}, std::move(weights));
   CHECK(lines_in(lines, options) == 15 + 3);
-  CHECK(writes(draw_lines(lines, options, PictureFormat::png),
-               "(the 3 strongest keys of each query)"));
+  CHECK(writes(draw_lines(lines, options, PictureFormat::png), "the 3 strongest keys per query"));
   CHECK(lines_in(heads(1, 5, 12), options) == 60 + 3);
 }
 
-TEST_CASE("equal weights beyond the strongest keys have no lines, and the title says so") {
+TEST_CASE("weights that are equal, or nearly so, have no lines, and the figure says so") {
   HeadLines lines = heads(1, 1, 20);
   lines.heads[0].weights = Tensor({1, 20}, std::vector<double>(20, 0.05));
   CHECK(lines_in(lines, small()) == 0 + 3);
-  CHECK(writes(draw_lines(lines, small(), PictureFormat::png),
-               "(equal weights beyond the 3 strongest keys have no lines)"));
+  const std::string reason = "No key stands out: the weights are equal, or nearly so";
+  CHECK(words_of(draw_lines(lines, small(), PictureFormat::png)).find(reason) != std::string::npos);
+  std::vector<double> near(20, 0.05);
+  near[3] = 0.07, near[4] = 0.03;
+  lines.heads[0].weights = Tensor({1, 20}, near);
+  CHECK(lines_in(lines, small()) == 0 + 3);
+  LinesOptions asked = small();
+  asked.top = 1;
+  CHECK(lines_in(lines, asked) == 1 + 3);
+  asked.top = 2;
+  CHECK(writes(draw_lines(lines, asked, PictureFormat::png), "no lines for equal weights"));
   std::vector<double> weights(20, 0.04);
   weights[7] = 0.24;
   lines.heads[0].weights = Tensor({1, 20}, std::move(weights));
   CHECK(lines_in(lines, small()) == 1 + 3);
+}
+
+TEST_CASE("a figure without lines says why") {
+  HeadLines lines = heads(1, 1, 3);
+  lines.heads[0].weights = Tensor({1, 3}, std::vector<double>{-0.5, -0.3, -0.2});
+  CHECK(words_of(draw_lines(lines, small(), PictureFormat::png))
+            .find("Weights below zero have no lines") != std::string::npos);
+  lines.heads[0].weights = Tensor({1, 3}, std::vector<double>{0.5, 0.3, 0.2});
+  LinesOptions options = small();
+  options.threshold = 0.6;
+  CHECK(words_of(draw_lines(lines, options, PictureFormat::png)).find("No weight reaches 0.6") !=
+        std::string::npos);
 }
 
 TEST_CASE("lines of small weights are as thick as those of large ones, and the legend says it") {

@@ -42,9 +42,16 @@ TEST_CASE("bars stand below one another in their order, with the names of their 
   REQUIRE(first != nullptr);
   REQUIRE(second != nullptr);
   REQUIRE(third != nullptr);
-  CHECK(std::abs((third->y - second->y) - (second->y - first->y)) < 0.01);
-  CHECK(third->y > second->y);
-  CHECK(part_text(picture, "query") != nullptr);
+  // A line with the name of the second group stands between its bars and the first ones.
+  CHECK(third->y - second->y > 2 * (second->y - first->y));
+  REQUIRE(part_text(picture, "query") != nullptr);
+  CHECK(part_text(picture, "query")->y > second->y);
+  CHECK(part_text(picture, "query")->y < third->y);
+  CHECK(part_text(picture, "\u22121") != nullptr);  // at the end of its bar
+  chart.group_sums = {5.86, 5.5};
+  const attn::Picture summed = attn::draw_bars(chart, {}, attn::PictureFormat::svg);
+  CHECK(part_text(summed, "key: sum 5.86") != nullptr);
+  CHECK(part_text(summed, "query: sum 5.5") != nullptr);
   CHECK(part_text(picture, "score") != nullptr);
   CHECK(picture.description.ends_with("3 bars, the longest 1.1."));
   chart.bars[1].value = INFINITY;

@@ -122,7 +122,7 @@ TEST_CASE("numbers of both signs have zero in the middle of a diverging map by t
   attn::TerminalOptions of_itself = options(60, TerminalColors::truecolor);
   of_itself.cmap.reset();
   const std::string drawn = attn::draw_in_terminal(heatmap, of_itself);
-  CHECK(drawn.find("\n    -1 \x1b[48;2;") != drawn.npos);
+  CHECK(drawn.find("\n    \u22121 \x1b[48;2;") != drawn.npos);
   CHECK(drawn.ends_with(" 1\n"));
   CHECK(drawn.find("\x1b[48;2;247;246;246m") != drawn.npos);  // RdBu_r's middle
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "support/translated.hpp"
 
@@ -28,11 +29,11 @@ Error unlike_columns(std::size_t titles, std::size_t columns) {
 ChartTexts map_texts(const FigureOptions& options, const std::string& own_title,
                      const char* usual_title, const Figure& figure) {
   const bool narrow = figure.narrow(), short_names = narrow || options.short_names;
+  std::string key = short_names ? translated("Key") : translated("Key Sequence Position");
+  std::string query = short_names ? translated("Query") : translated("Query Sequence Position");
+  if (options.keys_upwards) std::swap(key, query);
   return {narrow ? options.title.value_or("") : title_of(options, own_title, usual_title),
-          options.xlabel.value_or(short_names ? translated("Key")
-                                              : translated("Key Sequence Position")),
-          options.ylabel.value_or(short_names ? translated("Query")
-                                              : translated("Query Sequence Position"))};
+          options.xlabel.value_or(std::move(key)), options.ylabel.value_or(std::move(query))};
 }
 
 Box map_box(const Box& place, std::size_t rows, std::size_t columns, const Figure& figure) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include "plot/text/token_labels.hpp"
 
@@ -222,7 +224,8 @@ std::size_t set_index_ticks(Axis& axis, const CellTicks& cell_ticks, double leng
   const std::size_t step = index_step(axis, cell_ticks, length, horizontal, figure);
   const std::size_t last = cell_ticks.first + cells - 1;
   for (std::size_t i = (cell_ticks.first + step - 1) / step * step; i <= last; i += step) {
-    axis.ticks.push_back({middle_of(i - cell_ticks.first, cells, horizontal), std::to_string(i)});
+    const std::size_t cell = cell_ticks.upwards ? last - i : i - cell_ticks.first;
+    axis.ticks.push_back({middle_of(cell, cells, horizontal), std::to_string(i)});
   }
   return step;
 }
@@ -235,6 +238,13 @@ std::size_t round_start(const CellTicks& ticks, std::size_t step) {
   const auto number = [&](std::size_t i) { return std::stoull(ticks.labels[i].substr(2)); };
   if (number(step) != number(0) + step) return 0;
   return (step - number(0) % step) % step;
+}
+
+// Whether a name is that of a token: neither several words nor a number.
+bool is_token(const std::string& name) {
+  if (name.find(' ') != std::string::npos || are_positions({name})) return false;
+  const std::size_t digits = name.starts_with("\u2212") ? std::string_view("\u2212").size() : 0;
+  return name.find_first_not_of("-.0123456789", digits) != std::string::npos;
 }
 
 struct Extent {
@@ -356,6 +366,19 @@ void set_value_ticks(Axis& axis, Interval view, double length, bool horizontal,
   axis.offset = texts.offset;
 }
 
+void set_log_ticks(Axis& axis, Interval view, double length, bool horizontal, Figure& figure) {
+  const LogTicks ticks =
+      log_ticks(view, tick_intervals(figure.points(length),
+                                     axis.tick_label_size * figure.font_scale(), horizontal));
+  const double low = std::log(view.low), extent = std::log(view.high) - low;
+  const auto place = [&](double value) { return (std::log(value) - low) / extent; };
+  for (std::size_t i = 0; i < ticks.values.size(); ++i)
+    axis.ticks.push_back({place(ticks.values[i]), ticks.labels[i]});
+  for (const double value : ticks.minor_values) axis.minor_ticks.push_back(place(value));
+  constexpr double room = 0.8;  // of the distance of two ticks, for their labels
+  if (horizontal) thin_out(axis, room * length, figure);
+}
+
 ShownLabels shown_labels(const Heatmap& heatmap, const FigureOptions& options) {
   if (options.style == PlotStyle::matplotlib && !options.show_spaces) {
     return {heatmap.query_labels, heatmap.key_labels};
@@ -416,6 +439,13 @@ std::size_t set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bo
     }
     step = step_without_overlaps(texts, cell, horizontal);
   }
+  // Some tokens without those between them say less than their numbers.
+  const bool counted = standard && ticks.ticks == Ticks::automatic && step > 1;
+  if (counted && std::any_of(ticks.labels.begin(), ticks.labels.end(), is_token)) {
+    axis.labels_end_at_tick = false;
+    axis.tick_label_degrees = 0;
+    return std::max<std::size_t>(2, set_index_ticks(axis, ticks, length, horizontal, figure));
+  }
   const std::size_t start = standard && step > 1 ? round_start(ticks, step) : 0;
   for (std::size_t i = start; i < cells; i += step) {
     axis.ticks.push_back({middle_of(i, cells, horizontal), label(i)});
@@ -426,9 +456,9 @@ std::size_t set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bo
 MapTicks map_ticks(const Heatmap& names, std::size_t rows, std::size_t columns,
                    const FigureOptions& options) {
   const ShownLabels labels = shown_labels(names, options);
-  return {
-      {labels_or(labels.query, "Q_", rows, names.first_query), options.ticks, names.first_query},
-      {labels_or(labels.key, "K_", columns, names.first_key), options.ticks, names.first_key}};
+  return {{labels_or(labels.query, "Q_", rows, names.first_query), options.ticks, names.first_query,
+           options.keys_upwards},
+          {labels_or(labels.key, "K_", columns, names.first_key), options.ticks, names.first_key}};
 }
 
 std::size_t set_cell_ticks(Axes& axes, const MapTicks& ticks, Figure& figure) {
@@ -456,6 +486,30 @@ std::size_t set_cell_ticks(Axes& axes, const MapTicks& ticks, Figure& figure) {
   const double size = std::min(fitting_size(true), fitting_size(false));
   const std::size_t across = set(true, size), down = set(false, size);
   return std::max(across, down);
+}
+
+Heatmap with_keys_upwards(const Heatmap& map) {
+  const Shape& shape = map.weights.shape();
+  if (shape.size() != 2) return map;
+  const std::size_t queries = shape[0], keys = shape[1];
+  Heatmap turned = map;
+  for (Tensor* tensor :
+       {&turned.weights, &turned.allowed, &turned.missing, &turned.hidden_in_effect}) {
+    if (!*tensor || tensor->shape() != shape) continue;
+    const Tensor numbers = tensor->converted(DType::float64);
+    std::vector<double> cells;
+    cells.reserve(numbers.size());
+    for (std::size_t key = keys; key-- > 0;) {
+      for (std::size_t query = 0; query < queries; ++query)
+        cells.push_back(numbers.values<double>()[query * keys + key]);
+    }
+    *tensor = Tensor({keys, queries}, std::move(cells));
+  }
+  turned.key_labels = labels_or(map.query_labels, "Q_", queries, map.first_query);
+  turned.query_labels = labels_or(map.key_labels, "K_", keys, map.first_key);
+  std::reverse(turned.query_labels.begin(), turned.query_labels.end());
+  std::swap(turned.first_query, turned.first_key);
+  return turned;
 }
 
 bool are_positions(const std::vector<std::string>& names) {

@@ -89,6 +89,9 @@ void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations,
 void set_value_ticks(Axis& axis, Interval view, double length, bool horizontal,
                      const Figure& figure);
 
+/// The same for a logarithmic axis, with short ticks between them. The view begins above zero.
+void set_log_ticks(Axis& axis, Interval view, double length, bool horizontal, Figure& figure);
+
 /// The labels of a heatmap's axes as they are shown; lists that are not given stay empty. Tokens
 /// are made readable but for the matplotlib style, which shows them as they are.
 struct ShownLabels {
@@ -106,7 +109,11 @@ struct CellTicks {
   std::vector<std::string> labels;  ///< one a cell
   Ticks ticks = Ticks::automatic;
   std::size_t first = 0;  ///< the index of the first cell
+  bool upwards = false;   ///< whether that cell is the last label's, at the bottom
 };
+
+/// The map with queries from left to right and keys upwards.
+Heatmap with_keys_upwards(const Heatmap& map);
 
 /// Whether names are numbers of positions, as those that are not given or those of bins: "Q_1",
 /// "K_257".

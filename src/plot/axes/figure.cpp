@@ -268,8 +268,8 @@ Picture Figure::picture(const Box& bounds, const std::function<void(Canvas&)>& d
   Canvas canvas(format_, lower_left, (right - left) * scale, (high - low) * scale, dpi_, paper_,
                 letters_);
   canvas.draw(draw, threads_);
-  return {canvas.finish(words_), typesetter_.warnings(), canvas.texts(), canvas.frames(),
-          words_.description};
+  return {canvas.finish(words_), typesetter_.warnings(), canvas.texts(),
+          canvas.frames(),       words_.description,     words_.caption};
 }
 
 bool leaves_room(const Figure& figure, const Box& place, const Box& map, const Box& all) {

@@ -78,6 +78,8 @@ class Figure {
 
   /// Sets the words for readers who cannot see the figure; the title is its name.
   void describe(const std::string& title, const std::string& description);
+  /// Sets a caption, for the file and the picture.
+  void add_caption(const std::string& caption) { words_.caption = caption; }
 
   /// The file of all within `bounds`, and a margin around it. `draw` is called once for each band
   /// of a large raster.

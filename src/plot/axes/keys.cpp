@@ -35,19 +35,6 @@ constexpr const char* tutorial_bar_label = "Attention Weight (0=No Focus, 1=Full
 constexpr double bar_height_to_width = 20;
 constexpr double arrow_height_to_width = 0.9;
 
-void set_log_ticks(Axis& axis, Interval range, double length, const Figure& figure) {
-  constexpr ColorNorm log = {ColorNorm::Kind::log, 1};
-  const LogTicks ticks = log_ticks(
-      range,
-      tick_intervals(figure.points(length), axis.tick_label_size * figure.font_scale(), false));
-  for (std::size_t i = 0; i < ticks.values.size(); ++i) {
-    axis.ticks.push_back({position_of(ticks.values[i], range, log), ticks.labels[i]});
-  }
-  for (const double value : ticks.minor_values) {
-    axis.minor_ticks.push_back(position_of(value, range, log));
-  }
-}
-
 // Leaves out ticks that are nearer than `least` to the one before.
 void thin_out(Axis& axis, double least) {
   std::vector<Tick> kept;
@@ -121,20 +108,21 @@ void label_ends(Axis& axis, Interval range, double least) {
   align_decimals(axis, range);
 }
 
-void draw_ramp(Canvas& canvas, const Box& box, const ColourScale& scale) {
-  const ColourMap& map = scale.map;
+void draw_ramp(Canvas& canvas, const Box& box, const ColourScale& scale,
+               const std::vector<Colour>& shown) {
+  const auto map = [&](std::size_t i) { return shown.empty() ? scale.map[i] : shown[i]; };
   const double arrow = arrow_height_to_width * box.width();
   if (scale.beyond_low) {
     canvas.triangle({box.left, box.bottom}, {box.right, box.bottom},
-                    {box.middle(), box.bottom + arrow}, map[0]);
+                    {box.middle(), box.bottom + arrow}, map(0));
   }
   if (scale.beyond_high) {
     canvas.triangle({box.left, box.top}, {box.right, box.top}, {box.middle(), box.top - arrow},
-                    map[ColourMap::size() - 1]);
+                    map(ColourMap::size() - 1));
   }
   if (!canvas.is_raster()) {
     Pixels pixels;
-    for (std::size_t i = ColourMap::size(); i-- > 0;) pixels.push_back(packed(map[i]));
+    for (std::size_t i = ColourMap::size(); i-- > 0;) pixels.push_back(packed(map(i)));
     canvas.image(std::move(pixels), 1, ColourMap::size(), box);
     return;
   }
@@ -143,7 +131,7 @@ void draw_ramp(Canvas& canvas, const Box& box, const ColourScale& scale) {
   const auto edge = [&](std::size_t i) { return box.bottom - static_cast<double>(i) * step; };
   for (std::size_t i = 0; i < ColourMap::size(); ++i) {
     const double top = i + 1 == ColourMap::size() ? box.top : edge(i + 1);
-    canvas.fill({box.left, top, box.right, edge(i)}, map[i]);
+    canvas.fill({box.left, top, box.right, edge(i)}, map(i));
   }
 }
 
@@ -169,10 +157,13 @@ Legend::Legend(const std::vector<LegendEntry>& entries, Point corner, Figure& fi
   bounds_ = {corner.x, corner.y, corner.x, corner.y};
   for (const LegendEntry& entry : entries) {
     Row row;
-    const double width = entry.line_width > 0 ? scaled(line_length, figure) : square;
+    const double width = entry.bare             ? 0
+                         : entry.line_width > 0 ? scaled(line_length, figure)
+                                                : square;
+    const double gap = entry.bare ? 0 : scaled(name_gap, figure);
     row.square = {corner.x, corner.y, corner.x + width, corner.y + square};
     row.name = place(figure.typesetter().text(name_of(entry, figure), name_size),
-                     {row.square.right + scaled(name_gap, figure), row.square.centre()},
+                     {row.square.right + gap, row.square.centre()},
                      {Horizontal::left, Vertical::centre_of_capitals});
     row.entry = entry;
     bounds_ = united(bounds_, united(row.square, row.name.bounds));
@@ -192,7 +183,9 @@ double Legend::height(std::size_t entries, const Figure& figure) {
 void Legend::draw(Canvas& canvas, const Figure& figure) const {
   for (const Row& row : rows_) {
     const LegendEntry& entry = row.entry;
-    if (entry.line_width > 0) {
+    if (entry.bare) {
+      // Words alone.
+    } else if (entry.line_width > 0) {
       std::vector<double> dashes;
       for (const double dash : entry.dashes) dashes.push_back(figure.pixels(dash));
       canvas.line({row.square.left, row.square.centre()}, {row.square.right, row.square.centre()},
@@ -220,10 +213,10 @@ void draw_hatches(Canvas& canvas, const std::vector<Box>& boxes,
   }
 }
 
-void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const ColorNorm& norm) {
+void set_bar_ticks(Axes& bar, Interval range, Figure& figure, const ColorNorm& norm) {
   const double line = figure.pixels(bar.y.tick_label_size * figure.font_scale()) / bar.box.height();
   if (norm.kind == ColorNorm::Kind::log) {
-    set_log_ticks(bar.y, range, bar.box.height(), figure);
+    set_log_ticks(bar.y, range, bar.box.height(), false, figure);
     return;
   }
   set_value_ticks(bar.y, range, bar.box.height(), false, figure);
@@ -234,7 +227,7 @@ void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const ColorN
     }
     thin_out(bar.y, line);
   }
-  constexpr double apart = 1.5;  // lines
+  constexpr double apart = 2;  // lines
   if (figure.standard()) label_ends(bar.y, range, apart * line);
 }
 
@@ -243,35 +236,70 @@ Box bar_within(const Box& place) {
 }
 
 ColourBar::ColourBar(const Box& box, const std::string& label, const ColourScale& scale,
-                     const ColorNorm& norm, PlotStyle style, Figure& figure)
+                     PlotStyle style, Figure& figure)
     : scale_(&scale) {
   axes.box = box;
   axes.style = style;
   axes.x.drawn = false;
   axes.y_on_right = true;
   axes.y.label = label;
-  set_bar_ticks(axes, scale.range, figure, norm);
-  if (figure.standard() && scale.keys_of_rows > 1) add_even_weight(norm, figure);
+  set_bar_ticks(axes, scale.range, figure, scale.norm);
+  if (figure.standard() && scale.keys_of_rows > 1) add_even_weight(figure);
   decorations = decorate(axes, figure.typesetter());
+  if (even_) name_even_weight(figure);
 }
 
-// A line at one over the number of keys, named in the place of ticks too near to it but for those
-// of the ends.
-void ColourBar::add_even_weight(const ColorNorm& norm, const Figure& figure) {
-  constexpr double least = 0.02;  // of the bar, from either end
+// A line at one over the number of keys, whose number takes the place of ticks too near to it but
+// for those of the ends.
+void ColourBar::add_even_weight(const Figure& figure) {
+  constexpr double least = 0.01;  // of the bar, from either end
   constexpr double apart = 1.4;   // lines
   const std::size_t keys = scale_->keys_of_rows;
-  const double place = position_of(1.0 / static_cast<double>(keys), scale_->range, norm);
+  const double place = position_of(1.0 / static_cast<double>(keys), scale_->range, scale_->norm);
   if (!(place >= least && place <= 1 - least)) return;
   even_ = place;
   const double line =
       figure.pixels(axes.y.tick_label_size * figure.font_scale()) / axes.box.height();
-  if (std::min(place, 1 - place) < apart * line) return;
+  even_named_ = std::min(place, 1 - place) >= apart * line;
+  if (!even_named_) return;
+  // The name below the number needs some room, too, or that above it.
+  constexpr double apart_with_name = 2.2;  // lines
+  const bool name_below = place >= apart_with_name * line;
   std::erase_if(axes.y.ticks, [&](const Tick& tick) {
     const bool end = tick.position < least || tick.position > 1 - least;
-    return !end && std::abs(tick.position - place) < apart * line;
+    const bool of_name = (tick.position < place) == name_below;
+    return !end && std::abs(tick.position - place) < (of_name ? apart_with_name : apart) * line;
   });
   axes.y.ticks.push_back({place, "1/" + std::to_string(keys)});
+}
+
+// Small letters that name the line, where they have room: below its number or above it, and with
+// the number where that has no tick.
+void ColourBar::name_even_weight(Figure& figure) {
+  constexpr double size = 7, away = 3.5, gap = 2;  // points; away from the bar, and between texts
+  Typesetter& typesetter = figure.typesetter();
+  std::string name = translated("uniform");
+  if (!even_named_) name = "1/" + std::to_string(scale_->keys_of_rows) + " " + name;
+  const Text& text = typesetter.text(name, size);
+  const double x = axes.box.right + figure.pixels(away) * (1 + figure.font_scale());
+  const double y = axes.box.bottom - *even_ * axes.box.height();
+  const double line = figure.pixels(axes.y.tick_label_size * figure.font_scale());
+  const double near = line / 2 + figure.pixels(gap);
+  const auto free = [&](const Box& box) {
+    return box.top >= axes.box.top && box.bottom <= axes.box.bottom + line &&
+           std::none_of(decorations.texts.begin(), decorations.texts.end(),
+                        [&](const PlacedText& other) { return overlap(other.bounds, box); });
+  };
+  for (const double down : {near, -near, 0.0, -1.5 * near, 1.5 * near}) {
+    const Vertical side = down == 0  ? Vertical::centre
+                          : down > 0 ? Vertical::top
+                                     : Vertical::bottom;
+    const PlacedText placed =
+        place(text, {x, y + (down == 0 ? 0 : down)}, {Horizontal::left, side});
+    if (!free(placed.bounds)) continue;
+    decorations.add(placed);
+    return;
+  }
 }
 
 Box ColourBar::bounds(Box Decorations::*of) const {
@@ -283,7 +311,7 @@ Box ColourBar::bounds(Box Decorations::*of) const {
 }
 
 void ColourBar::draw(Canvas& canvas, const Figure& figure) const {
-  draw_ramp(canvas, axes.box, *scale_);
+  draw_ramp(canvas, axes.box, *scale_, colours);
   if (even_) {
     const Box& box = axes.box;
     const double y = box.bottom - *even_ * box.height();
@@ -315,7 +343,8 @@ std::string fitted_bar_label(const std::string& label, bool usual, double length
   return fitted(weights + (end == std::string::npos ? "" : label.substr(end)));
 }
 
-std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const CellColours& colours) {
+std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const CellColours& colours,
+                                    const CellChoice& cells) {
   std::vector<LegendEntry> entries;
   if (colours.style == PlotStyle::matplotlib) return entries;
   constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -330,11 +359,22 @@ std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const Cell
   if (special.in_effect)
     add_hidden(translated("hidden in effect by the bias"), Canvas::Hatch::falling);
   if (special.missing)
-    entries.push_back({translated("not there"),
+    entries.push_back({translated("does not exist"),
                        colours.paper.missing,
                        {Canvas::Hatch::dotted},
                        colours.paper.missing_dots,
                        true});
+  if (special.left_out) {
+    const std::string few = !cells.top        ? std::string()
+                            : *cells.top == 1 ? translated("not the largest")
+                                              : translated("not among the {1} largest", *cells.top);
+    const std::string small =
+        cells.threshold > 0 ? translated("below {1}", short_number(cells.threshold)) : "";
+    entries.push_back({few.empty()     ? small
+                       : small.empty() ? few
+                                       : few + translated(", ") + small,
+                       colours.paper.ground});
+  }
   add(special.not_a_number, "NaN", std::numeric_limits<double>::quiet_NaN());
   add(special.minus_infinity, "\u2212\u221e", -infinity);
   add(special.infinity, "\u221e", infinity);
@@ -355,17 +395,27 @@ std::vector<LegendEntry> as_drawn(std::vector<LegendEntry> key, const Box& box,
   return key;
 }
 
-std::string pixel_note(const Matrix& matrix, const Box& box, const CellColours& colours,
-                       const Figure& figure) {
+std::string norm_note(const ColorNorm& norm, bool chosen) {
+  if (!chosen) return "";
+  return norm.gamma == 0.5 ? translated("colours by the square root")
+                           : translated("colours by the cube root");
+}
+
+std::string colour_note(const Matrix& matrix, const Box& box, const CellColours& colours,
+                        const Figure& figure) {
+  if (!figure.standard()) return "";
+  std::string note = norm_note(colours.norm, colours.norm_chosen);
   const CellsShown shown = cells_shown(matrix, box, colours, figure);
-  if (!figure.standard() || (shown.down <= 1 && shown.across <= 1)) return "";
+  if (shown.down <= 1 && shown.across <= 1) return note;
+  if (!note.empty()) note = translated(", ") + note;
   if (colours.pixels == PixelShows::max) {
-    return translated("largest of up to {1} × {2} cells per pixel", shown.down, shown.across);
+    return translated("largest of up to {1} × {2} cells per pixel", shown.down, shown.across) +
+           note;
   }
-  const std::string note =
+  const std::string mean =
       translated("mean of up to {1} × {2} cells per pixel", shown.down, shown.across);
   const auto values = value_range({&matrix, 1}, true, false, colours.threads);
-  return values ? translated("{1}, largest {2}", note, short_number(values->high)) : note;
+  return (values ? translated("{1}, largest {2}", mean, short_number(values->high)) : mean) + note;
 }
 
 std::optional<Interval> range_of_means(const Matrix& matrix, const Box& box,

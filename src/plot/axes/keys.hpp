@@ -23,6 +23,7 @@ struct LegendEntry {
   double line_width = 0;            ///< points; a line stands in the place of the square then
   double opacity = 1;               ///< of the line, 0 to 1
   std::vector<double> dashes = {};  ///< points; of the line
+  bool bare = false;                ///< whether it is a remark, without a square
 };
 
 /// Squares of colour, or lines, with their names, one below the other.
@@ -55,11 +56,11 @@ void draw_hatches(Canvas& canvas, const std::vector<Box>& boxes,
 
 /// A bar of colours with the values that they stand for on its right, its first colour at the
 /// bottom, and an arrow at an end that values lie beyond. In the standard style a line across it
-/// marks the even weight of rows that sum to 1, one over the number of their keys.
+/// marks the uniform weight of rows that sum to 1, one over the number of their keys, by its name.
 struct ColourBar {
   /// A bar in its box. `label` is fitted to it already; empty = none.
-  ColourBar(const Box& box, const std::string& label, const ColourScale& scale,
-            const ColorNorm& norm, PlotStyle style, Figure& figure);
+  ColourBar(const Box& box, const std::string& label, const ColourScale& scale, PlotStyle style,
+            Figure& figure);
 
   /// The box around bar, texts and arrows; `of` is bounds or layout_bounds.
   Box bounds(Box Decorations::*of = &Decorations::bounds) const;
@@ -67,12 +68,15 @@ struct ColourBar {
 
   Axes axes;
   Decorations decorations;
+  std::vector<Colour> colours;  ///< of the map as a figure shows them, if not as they are
 
  private:
-  void add_even_weight(const ColorNorm& norm, const Figure& figure);
+  void add_even_weight(const Figure& figure);
+  void name_even_weight(Figure& figure);
 
   const ColourScale* scale_;
   std::optional<double> even_;  ///< height of the even weight's line, from 0 to 1
+  bool even_named_ = false;     ///< whether that line has a tick with its number
 };
 
 /// Meaning of the colours of weights: "Attention weight", with the words for both ends where the
@@ -88,20 +92,27 @@ std::string fitted_bar_label(const std::string& label, bool usual, double length
 Box bar_within(const Box& place);
 
 /// Sets the ticks of a colour bar: round values of the range, at the places of their colours.
-void set_bar_ticks(Axes& bar, Interval range, const Figure& figure, const ColorNorm& norm);
+void set_bar_ticks(Axes& bar, Interval range, Figure& figure, const ColorNorm& norm);
 
 /// Entries for the cells that have no colour on the bar, one for each kind that there is: NaN,
-/// infinities, hidden cells and, on a logarithmic scale, zeros. None in the matplotlib style.
-std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const CellColours& colours);
+/// infinities, hidden cells, those that a choice left blank and, on a logarithmic scale, zeros.
+/// None in the matplotlib style.
+std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const CellColours& colours,
+                                    const CellChoice& cells = {});
 
 /// The key of cells in this box: without hatches where the cells are too small for them.
 std::vector<LegendEntry> as_drawn(std::vector<LegendEntry> key, const Box& box,
                                   const Matrix& matrix, const Figure& figure);
 
-/// "mean of up to 7 × 7 cells a pixel" where pixels of a map in this box stand for several cells,
-/// in the standard style; otherwise empty.
-std::string pixel_note(const Matrix& matrix, const Box& box, const CellColours& colours,
-                       const Figure& figure);
+/// By what power a scale's colours go where that was not asked for: "colours by the square root";
+/// otherwise empty.
+std::string norm_note(const ColorNorm& norm, bool chosen);
+
+/// What a bar says of its colours in the standard style beyond what they stand for: "mean of up to
+/// 7 × 7 cells a pixel" where pixels of a map in this box stand for several cells, and by what
+/// power they go where that was not asked for. Otherwise empty.
+std::string colour_note(const Matrix& matrix, const Box& box, const CellColours& colours,
+                        const Figure& figure);
 
 /// The values that the pixels of a map in this box show where they are means of several cells and
 /// the range of colours follows them; otherwise nothing.

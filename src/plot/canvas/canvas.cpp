@@ -382,8 +382,8 @@ void Canvas::image(Pixels pixels, std::size_t width, std::size_t height, const B
 std::string Canvas::finish(const FileText& given) {
   // Files that are named and titles may hold any bytes; metadata are lines of UTF-8.
   const FileText words{printable(given.title), printable(given.description),
-                       printable(given.provenance)};
-  const std::string& provenance = words.provenance;
+                       printable(given.provenance), printable(given.caption)};
+  const bool both = !words.caption.empty() && !words.provenance.empty();
   if (!is_raster()) cairo_show_page(cairo_);
   check(cairo_status(cairo_));
   cairo_surface_flush(surface_);
@@ -393,7 +393,7 @@ std::string Canvas::finish(const FileText& given) {
       cairo_pdf_surface_set_metadata(surface_, what, text.c_str());
     };
     say(CAIRO_PDF_METADATA_TITLE, words.title);
-    say(CAIRO_PDF_METADATA_SUBJECT, provenance);
+    say(CAIRO_PDF_METADATA_SUBJECT, words.caption + (both ? "; " : "") + words.provenance);
     say(CAIRO_PDF_METADATA_KEYWORDS, words.description);
     cairo_surface_finish(surface_);
     check(cairo_surface_status(surface_));
@@ -401,10 +401,10 @@ std::string Canvas::finish(const FileText& given) {
   }
   if (file_) {
     add_to_file(sheet_, band_top_);
-    return file_->finish(dpi_, provenance);
+    return file_->finish(dpi_, words);
   }
   const auto width = static_cast<std::size_t>(width_), height = static_cast<std::size_t>(height_);
-  return encode_png({pixels_, width * height}, width, height, width, clear_, dpi_, provenance);
+  return encode_png({pixels_, width * height}, width, height, width, clear_, dpi_, words);
 }
 
 }  // namespace attn::plot

@@ -17,9 +17,10 @@
 
 namespace attn::plot {
 
-/// Words in a file's metadata: SVG and PDF hold all, PNG the provenance. Empty ones are left out.
+/// Words in a file's metadata: SVG and PDF hold all, PNG the provenance and, where there is a
+/// caption, all. Empty ones are left out.
 struct FileText {
-  std::string title, description, provenance;
+  std::string title, description, provenance, caption;
 };
 
 /// Name and version of the program, for metadata.
@@ -65,11 +66,9 @@ std::string picture_stream(std::span<const unsigned char> bytes, const PictureRo
 /// A PNG file of a whole picture of `width` × `height` pixels that lie `stride` to a row. Opaque
 /// pixels are 0xXXRRGGBB. `clear`: pixels let through what is below and are 0xAARRGGBB, the colours
 /// multiplied by their alpha as Cairo has them. The file states its resolution in pixels per inch,
-/// the program that made it and, if it is not empty, its provenance. The pixels are used up. Throws
-/// std::bad_alloc.
+/// the program that made it, and words. The pixels are used up. Throws std::bad_alloc.
 std::string encode_png(std::span<std::uint32_t> pixels, std::size_t width, std::size_t height,
-                       std::size_t stride, bool clear, double dpi,
-                       std::string_view provenance = {});
+                       std::size_t stride, bool clear, double dpi, const FileText& words = {});
 
 /// A PNG file without metadata, for an image of `width` × `height` pixels 0xXXRRGGBB within another
 /// file: one byte a pixel if there are at most 256 colours.
@@ -91,7 +90,7 @@ class PngFile {
   void add(std::span<const std::uint32_t> pixels, std::size_t rows, std::size_t stride);
 
   /// The whole file, after all rows.
-  std::string finish(double dpi, std::string_view provenance = {});
+  std::string finish(double dpi, const FileText& words = {});
 
  private:
   std::size_t width_, height_;

@@ -150,13 +150,18 @@ std::string header(std::size_t width, std::size_t height) {
 }
 
 // The metadata of a picture, as chunks.
-std::string statements(double dpi, std::string_view provenance) {
+std::string statements(double dpi, const FileText& words) {
   std::string chunks = resolution_chunk(dpi);
   chunks += chunk("tEXt", std::string("Software\0", 9) + maker);
-  if (!provenance.empty()) {
+  const auto say = [&](std::string keyword, const std::string& text) {
     // International text: a keyword, not compressed, no language, no translated keyword.
-    chunks += chunk("iTXt", std::string("Comment\0\0\0\0\0", 12) + std::string(provenance));
-  }
+    if (!text.empty()) chunks += chunk("iTXt", keyword + std::string(5, '\0') + text);
+  };
+  say("Comment", words.provenance);
+  if (words.caption.empty()) return chunks;
+  say("Title", words.title);
+  say("Description", words.description);
+  say("Caption", words.caption);
   return chunks;
 }
 
@@ -191,12 +196,12 @@ std::string laid_out(const unsigned char* bytes, std::size_t width, std::size_t 
 }  // namespace
 
 std::string encode_png(std::span<std::uint32_t> pixels, std::size_t width, std::size_t height,
-                       std::size_t stride, bool clear, double dpi, std::string_view provenance) {
+                       std::size_t stride, bool clear, double dpi, const FileText& words) {
   const unsigned char* const bytes = clear ? packed_with_alpha(pixels, width, height, stride)
                                            : packed(pixels, width, height, stride);
   std::string file =
       laid_out(bytes, width, height, clear ? channels + 1 : channels, picture_stream);
-  return file.insert(header_end, statements(dpi, provenance));
+  return file.insert(header_end, statements(dpi, words));
 }
 
 std::string encode_image(std::span<const std::uint32_t> pixels, std::size_t width,
@@ -278,8 +283,8 @@ void PngFile::add(std::span<const std::uint32_t> pixels, std::size_t rows, std::
   std::memmove(packed_, out - held_, held_);
 }
 
-std::string PngFile::finish(double dpi, std::string_view provenance) {
-  return header(width_, height_) + statements(dpi, provenance) + chunk("IDAT", stream_.finish()) +
+std::string PngFile::finish(double dpi, const FileText& words) {
+  return header(width_, height_) + statements(dpi, words) + chunk("IDAT", stream_.finish()) +
          chunk("IEND", "");
 }
 

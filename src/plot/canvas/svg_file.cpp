@@ -69,7 +69,10 @@ std::string said(const FileText& words) {
   };
   add("title", words.title);
   add("desc", words.description);
-  add("metadata", words.provenance.empty() ? maker : maker + ("; " + words.provenance));
+  std::string origin = maker;
+  for (const std::string* more : {&words.provenance, &words.caption})
+    origin += more->empty() ? "" : "; " + *more;
+  add("metadata", origin);
   return head;
 }
 

@@ -165,7 +165,7 @@ class Blending {
   void read_values(std::span<const Number> values, std::size_t i, CellRow& row) const {
     const bool standard = colours_.style == PlotStyle::standard;
     const double low = colours_.range.low, extent = colours_.range.high - low;
-    row.whole = !shows_hidden_;
+    row.whole = !shows_hidden_ && !matrix_.has_left_out();
     // Far beyond the range a float would be infinite, and infinities have no mean.
     const double least = standard ? 0 : -farthest, most = standard ? 1 : farthest;
     for (std::size_t j = 0; j < values.size(); ++j) {
@@ -183,7 +183,7 @@ class Blending {
     for (std::size_t j = 0; j < values.size(); ++j) {
       const bool hidden = shows_hidden_ && matrix_.hidden(i, j);
       const bool missing = shows_hidden_ && matrix_.missing(i, j);
-      const bool apart = hidden || missing;
+      const bool apart = hidden || missing || matrix_.left_out(i, j);
       const bool placed = !apart && colours_.has_place(static_cast<double>(values[j]));
       row.placed[j] = placed ? 1 : 0;
       row.hidden[j] = hidden ? 1 : 0;
@@ -221,8 +221,11 @@ class Blending {
 
   Colour colour_of(const PixelSum& sum) const {
     if (sum.share <= 0) {
-      if (sum.odd == 0)
-        return sum.hidden_share > 0 ? colours_.paper.hidden : colours_.paper.missing;
+      if (sum.odd == 0) {
+        return sum.hidden_share > 0     ? colours_.paper.hidden
+               : matrix_.has_left_out() ? colours_.paper.ground
+                                        : colours_.paper.missing;
+      }
       return colours_.of_no_place(without_place[static_cast<std::size_t>(sum.odd)]);
     }
     // The mean is one of values; their mean is coloured by the norm.
@@ -261,7 +264,8 @@ PixelRows plain_rows(const Matrix& matrix, const CellColours& colours,
     if (y > 0 && rows.line_of_row[y] == rows.line_of_row[y - 1]) continue;
     const std::size_t i = down[y].first;
     for (std::size_t j = 0; j < cells.size(); ++j) {
-      cells[j] = packed(shows && matrix.hidden(i, j)    ? colours.paper.hidden
+      cells[j] = packed(matrix.left_out(i, j)           ? colours.paper.ground
+                        : shows && matrix.hidden(i, j)  ? colours.paper.hidden
                         : shows && matrix.missing(i, j) ? colours.paper.missing
                                                         : colours.of(matrix.at(i, j)));
     }

@@ -151,7 +151,7 @@ bool fit(const Box& cell, const Matrix& matrix, const ValueFormat& format, PlotS
   if (!fits(standard ? "0" : "0.00")) return false;
   for (std::size_t i = 0; i < matrix.rows(); ++i) {
     for (std::size_t j = 0; j < matrix.columns(); ++j) {
-      if ((standard && matrix.hidden(i, j)) || matrix.missing(i, j)) continue;
+      if ((standard && matrix.hidden(i, j)) || matrix.apart(i, j)) continue;
       if (!fits(shown_value(matrix.at(i, j), format, style))) return false;
     }
   }
@@ -236,7 +236,8 @@ CellColours::CellColours(const ColourScale& scale, const ColorOptions& options,
     : map(&scale.map),
       range(scale.range),
       style(figure.style),
-      norm(options.norm),
+      norm(scale.norm),
+      norm_chosen(scale.norm_chosen),
       pixels(options.pixels != PixelShows::automatic ? options.pixels
              : figure.style == PlotStyle::matplotlib ? PixelShows::mean
                                                      : PixelShows::max),
@@ -290,7 +291,6 @@ std::string shown_value(double value, const ValueFormat& format, PlotStyle style
 
 CellValueOptions value_options(const AnnotationOptions& options) {
   CellValueOptions values{options.when, {}, {}};
-  values.least = options.least;
   if (options.color) values.colour = parse_colour(*options.color);
   if (options.format) values.format = parse_value_format(*options.format);
   return values;
@@ -316,9 +316,8 @@ std::vector<CellValue> cell_values(const Box& box, const Matrix& matrix, const C
   if (!size) return values;
   for (std::size_t i = 0; i < matrix.rows(); ++i) {
     for (std::size_t j = 0; j < matrix.columns(); ++j) {
-      if ((standard && matrix.hidden(i, j)) || matrix.missing(i, j)) continue;
+      if ((standard && matrix.hidden(i, j)) || matrix.apart(i, j)) continue;
       const double value = matrix.at(i, j);
-      if (std::abs(value) < options.least) continue;
       const Point middle = {box.left + (static_cast<double>(j) + 0.5) * width,
                             box.top + (static_cast<double>(i) + 0.5) * height};
       std::string string = shown_value(value, format, colours.style);

@@ -33,6 +33,7 @@ struct CellColours {
   Interval range;
   PlotStyle style = PlotStyle::standard;
   ColorNorm norm;
+  bool norm_chosen = false;  ///< as of the scale
   PixelShows pixels = PixelShows::mean;
   std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a colour
   Paper paper;
@@ -89,7 +90,6 @@ struct CellValueOptions {
   /// Absent: fitting_format() of this matrix, or two decimals in the matplotlib style.
   std::optional<ValueFormat> format;
   bool next_to_bar = false;  ///< whether a bar names the power of ten of small numbers
-  double least = 0;          ///< smaller values, whatever their sign, are left out
   /// Texts in the place of the values, row by row; null = the values. Texts that do not fit are
   /// shortened.
   const std::vector<std::string>* texts = nullptr;

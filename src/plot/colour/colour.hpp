@@ -103,21 +103,25 @@ double position_of(double value, Interval range, const ColorNorm& norm);
 struct ColourScale {
   ColourMap map;
   Interval range;
+  ColorNorm norm;                                ///< never automatic
+  bool norm_chosen = false;                      ///< whether an automatic norm became a power
   bool beyond_low = false, beyond_high = false;  ///< whether values lie outside a range asked for
   /// Keys that each query sees, where every row of weights sums to 1 over as many keys; otherwise
   /// 0.
   std::size_t keys_of_rows = 0;
   bool whole_rows = false;  ///< whether every row sums to 1
+  double least_end = 0;     ///< value that a range from zero reaches at least
 };
 
 /// The scale that options ask for, or the usual one of weights or of other numbers that
-/// ColorOptions::cmap and ColorRange describe; a logarithmic one ends six decades below the largest
-/// value. Throws Error(usage) for an impossible range and for an unknown map.
+/// ColorOptions::cmap, ColorRange and ColorNorm describe; a logarithmic one ends six decades below
+/// the largest value. Throws Error(usage) for an impossible range and for an unknown map.
 ColourScale colour_scale(std::span<const Matrix> matrices, bool weights,
                          const ColorOptions& options, const FigureOptions& figure);
 
 /// Shortens a range that begins at zero, or has it in its middle, to the values shown, where pixels
-/// show the means of many cells. Returns whether the range is of one of these kinds.
-bool narrow_to_shown(Interval& range, Interval shown);
+/// show the means of many cells; one from zero to no less than `least_end`. Returns whether the
+/// range is of one of these kinds.
+bool narrow_to_shown(Interval& range, Interval shown, double least_end = 0);
 
 }  // namespace attn::plot

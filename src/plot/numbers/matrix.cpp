@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numbers>
 #include <utility>
@@ -192,6 +193,34 @@ void Matrix::set_flags(const Tensor& cells, std::uint8_t flag, const std::string
   flags_tensor_ = Tensor(weights_.shape(), std::move(flags));
 }
 
+void Matrix::leave_out(const CellChoice& choice) {
+  if (!choice.top && !(choice.threshold > 0)) return;
+  constexpr double tied = 1e-6;  // relative difference of values that are equal
+  std::vector<std::uint8_t> flags(weights_.size(), 1);
+  if (has_hidden()) flags.assign(flags_.begin(), flags_.end());
+  std::vector<double> row;
+  for (std::size_t i = 0; i < rows_; ++i) {
+    row.clear();
+    for (std::size_t j = 0; j < columns_; ++j) {
+      if (shown(i, j) && !std::isnan(at(i, j))) row.push_back(at(i, j));
+    }
+    double least = -std::numeric_limits<double>::infinity();
+    if (choice.top && row.size() > *choice.top) {
+      const auto next = row.begin() + static_cast<std::ptrdiff_t>(*choice.top);
+      std::nth_element(row.begin(), next, row.end(), std::greater<>());
+      least = *next + tied * std::abs(*next);
+    }
+    for (std::size_t j = 0; j < columns_; ++j) {
+      const double value = at(i, j);
+      const bool kept = std::abs(value) >= choice.threshold && value > least;
+      if (shown(i, j) && !std::isnan(value) && !kept) flags[i * columns_ + j] = left_out_flag;
+    }
+  }
+  flags_tensor_ = Tensor(weights_.shape(), std::move(flags));
+  flags_ = flags_tensor_.values<std::uint8_t>();
+  has_left_out_ = true;
+}
+
 std::optional<Interval> value_range(std::span<const Matrix> matrices, bool without_hidden,
                                     bool positive, std::size_t threads) {
   Interval range = nothing;
@@ -220,6 +249,8 @@ SpecialCells special_cells(std::span<const Matrix> matrices) {
           special.in_effect = true;
         } else if (matrix.missing(0, cell)) {
           special.missing = true;
+        } else if (matrix.left_out(0, cell)) {
+          special.left_out = true;
         } else if (std::isnan(value)) {
           special.not_a_number = true;
         } else if (std::isinf(value)) {

@@ -45,10 +45,26 @@ class Matrix {
   bool missing(std::size_t row, std::size_t column) const {
     return has_hidden() && flags_[row * columns_ + column] == missing_flag;
   }
-  /// Neither hidden nor missing.
+  /// Left blank by leave_out().
+  bool left_out(std::size_t row, std::size_t column) const {
+    return has_hidden() && flags_[row * columns_ + column] == left_out_flag;
+  }
+  bool has_left_out() const { return has_left_out_; }
+  /// Missing or left out, whatever the style is.
+  bool apart(std::size_t row, std::size_t column) const {
+    return missing(row, column) || left_out(row, column);
+  }
+  /// Neither hidden nor missing nor left out.
   bool shown(std::size_t row, std::size_t column) const {
+    return seen(row, column) && !left_out(row, column);
+  }
+  /// Neither hidden nor missing.
+  bool seen(std::size_t row, std::size_t column) const {
     return !hidden(row, column) && !missing(row, column);
   }
+
+  /// Leaves the cells blank that the choice leaves out.
+  void leave_out(const CellChoice& choice);
 
   /// All elements, row by row, in the type that the matrix has; the other list is empty.
   std::span<const float> floats() const { return floats_; }
@@ -57,13 +73,14 @@ class Matrix {
  private:
   void set_flags(const Tensor& cells, std::uint8_t flag, const std::string& where);
 
-  static constexpr std::uint8_t missing_flag = 2, in_effect_flag = 3;
+  static constexpr std::uint8_t missing_flag = 2, in_effect_flag = 3, left_out_flag = 4;
 
   Tensor weights_, flags_tensor_;
   std::size_t rows_ = 0, columns_ = 0;
   std::span<const float> floats_;
   std::span<const double> doubles_;
   std::span<const std::uint8_t> flags_;  ///< 0 = hidden by the mask, 1 = seen, or a flag
+  bool has_left_out_ = false;
 };
 
 /// Bounds of ranges. Differences of values up to the first do not overflow; a positive range that
@@ -72,8 +89,8 @@ inline constexpr double largest_value = std::numeric_limits<double>::max() / 4;
 inline constexpr double least_positive_value = 1e-280;
 
 /// The smallest and the largest finite value of all matrices, nothing if there is none.
-/// `without_hidden` leaves out hidden and missing cells, `positive` values that are not above zero.
-/// The number of threads never changes it.
+/// `without_hidden` leaves out hidden and missing cells and blank ones, `positive` values that are
+/// not above zero. The number of threads never changes it.
 std::optional<Interval> value_range(std::span<const Matrix> matrices, bool without_hidden,
                                     bool positive = false, std::size_t threads = 1);
 
@@ -83,6 +100,7 @@ struct SpecialCells {
   bool by_mask = false, in_effect = false, missing = false, not_a_number = false,
        minus_infinity = false, infinity = false;
   bool not_positive = false;  ///< finite, and zero or below it
+  bool left_out = false;
 };
 SpecialCells special_cells(std::span<const Matrix> matrices);
 

@@ -16,8 +16,9 @@ constexpr int most_digits = 12;  // that can be asked for
 // Two colours of a map this far apart, in lengths of the range, are told apart
 // at a glance.
 constexpr double visible_step = 0.05;
-constexpr int most_decimals = 4;       // of numbers that are written without an exponent
-constexpr double largest_plain = 1e5;  // whole numbers from here on have an exponent
+constexpr int most_decimals = 4;              // of numbers that are written without an exponent
+constexpr double largest_with_decimal = 100;  // below it there is one decimal at least
+constexpr double largest_plain = 1e5;         // whole numbers from here on have an exponent
 
 bool reads_as_zero(const std::string& text) {
   return text.find_first_of("123456789") == std::string::npos;
@@ -104,7 +105,7 @@ ValueFormat fitting_format(std::span<const Matrix> matrices, Interval range, con
   }
   if (largest >= largest_plain) return significant;
   if (whole) return {ValueFormat::Kind::fixed, 0};
-  if (norm.kind != ColorNorm::Kind::linear) return significant;
+  if (!norm.is_linear()) return significant;
   const double step = visible_step * (range.high - range.low);
   const int decimals = static_cast<int>(std::ceil(-std::log10(step) - 1e-9));
   if (decimals > most_decimals) {
@@ -114,7 +115,9 @@ ValueFormat fitting_format(std::span<const Matrix> matrices, Interval range, con
     if (!next_to_bar || exponent == 0 || shown > most_decimals) return significant;
     return {ValueFormat::Kind::fixed, std::max(shown, 0), true, exponent};
   }
-  return {ValueFormat::Kind::fixed, std::max(decimals, 0), true};
+  // Among tens, too, a third is not nothing.
+  const int least = largest < largest_with_decimal ? 1 : 0;
+  return {ValueFormat::Kind::fixed, std::max(decimals, least), true};
 }
 
 std::string value_text(double value, const ValueFormat& format) {

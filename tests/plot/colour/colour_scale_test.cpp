@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -62,11 +63,15 @@ std::vector<double> even(std::size_t keys) {
 }
 
 TEST_CASE(
-    "weights of up to 12 keys end at 1, of up to 20 at a tenth or more, others at the largest") {
+    "weights of up to 12 keys end at 1, others at the largest or at four times the uniform one") {
   CHECK(of_weights(even(12)).range.high == 1);
-  CHECK(of_weights(even(13)).range.high == 0.1);
-  CHECK(of_weights(even(20)).range.high == 0.1);
-  CHECK(of_weights(even(21)).range.high == 1.0 / 21);
+  CHECK(of_weights(even(13)).range.high == 4.0 / 13);
+  CHECK(of_weights(even(60)).range.high == 4.0 / 60);
+  CHECK(of_weights(even(600)).range.high == 4.0 / 600);
+  std::vector<double> one = even(60);
+  one[0] = 0.5, one[1] = 1.0 / 30 - 0.5 + 1.0 / 60;
+  for (double& weight : one) weight = std::max(weight, 0.0);
+  CHECK(of_weights(one).range.high == 0.5);
   CHECK(of_weights({0.02, 0.01}).range.high == 0.02);  // not the weights of a row
   PlotOptions log;
   log.colors.norm.kind = ColorNorm::Kind::log;
@@ -95,6 +100,48 @@ TEST_CASE(
   CHECK(range({-5, -3}, {}).high == -3);
   CHECK(range({0.05, 3}, {}).low == 0);
   CHECK(range({0.5, 3}, {}).low == 0.5);
+}
+
+// Weights of one row: so many equal ones, and others.
+std::vector<double> row_of(std::size_t equal, double weight, std::vector<double> others) {
+  others.resize(others.size() + equal, weight);
+  return others;
+}
+
+TEST_CASE("colours of many weights follow a root where most of them would be pale") {
+  // A third or less is pale: half of the weight is in two cells.
+  const ColourScale strong = of_weights(row_of(300, 0.2 / 300, {0.4, 0.4}));
+  CHECK(strong.norm.kind == ColorNorm::Kind::linear);
+  CHECK_FALSE(strong.norm_chosen);
+  // Cells of a fiftieth of the largest are pale on an even scale, and not by the square root.
+  const ColourScale square = of_weights(row_of(250, 0.002, {0.1, 0.1, 0.1, 0.1, 0.1}));
+  CHECK(square.norm.kind == ColorNorm::Kind::power);
+  CHECK(square.norm.gamma == 1.0 / 2);
+  CHECK(square.norm_chosen);
+  CHECK(square.range.low == 0);
+  CHECK(square.range.high == 0.1);
+  // Cells of a two-hundredth of the largest are pale by the square root, too.
+  const ColourScale cube = of_weights(row_of(400, 0.001, {0.2, 0.2, 0.2}));
+  CHECK(cube.norm.gamma == 1.0 / 3);
+  // Uniform weights are a quarter of their scale.
+  CHECK(of_weights(even(300)).norm.kind == ColorNorm::Kind::linear);
+  // Fewer keys, and what was asked for, stay as they are.
+  CHECK(of_weights(row_of(190, 0.6 / 190, {0.4})).norm.kind == ColorNorm::Kind::linear);
+  PlotOptions linear;
+  linear.colors.norm.kind = ColorNorm::Kind::linear;
+  CHECK_FALSE(of_weights(row_of(400, 0.001, {0.2, 0.2, 0.2}), linear).norm_chosen);
+  PlotOptions matplotlib;
+  matplotlib.figure.style = PlotStyle::matplotlib;
+  CHECK_FALSE(of_weights(row_of(400, 0.001, {0.2, 0.2, 0.2}), matplotlib).norm_chosen);
+}
+
+TEST_CASE("zeros are pale, and numbers below zero darker the farther they are from it") {
+  CHECK(range({0, 0}, {}).low == 0);
+  CHECK(range({0, 0}, {}).high == 1);
+  const ColourScale below = of_weights({-0.21, -0.05});
+  CHECK(same_map(below.map, "Blues_r"));
+  CHECK(below.range.low == -0.21);
+  CHECK(below.range.high == -0.05);
 }
 
 TEST_CASE("weights begin at zero, other numbers span what they span") {
@@ -173,7 +220,9 @@ TEST_CASE("what has no place in a map has a colour apart from all of it") {
 }  // namespace
 
 TEST_CASE("a range is that of what is shown if it begins at zero or has it in its middle") {
-  attn::plot::Interval weights{0, 1}, signs{-4, 4}, other{1, 5};
+  attn::plot::Interval weights{0, 1}, signs{-4, 4}, other{1, 5}, uniform{0, 1};
+  CHECK(attn::plot::narrow_to_shown(uniform, {0, 0.01}, 0.04));
+  CHECK(uniform.high == 0.04);
   CHECK(attn::plot::narrow_to_shown(weights, {0, 0.25}));
   CHECK(weights.high == 0.25);
   CHECK(attn::plot::narrow_to_shown(signs, {-0.5, 2}));

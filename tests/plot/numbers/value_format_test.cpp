@@ -36,7 +36,7 @@ using Texts = std::vector<std::string>;
 TEST_CASE("decimals follow the length of the range") {
   CHECK(texts_of({0.25, 0.756}, {0, 1}) == Texts{"0.25", "0.76"});
   CHECK(texts_of({0.025, 0.0756}, {0, 0.1}) == Texts{"0.025", "0.076"});
-  CHECK(texts_of({12.5, -80.25}, {-80.25, 80.25}) == Texts{"12", "-80"});
+  CHECK(texts_of({12.5, -80.25}, {-80.25, 80.25}) == Texts{"12.5", "-80.2"});
 }
 
 TEST_CASE("whole numbers have no decimals, and very large ones an exponent") {
@@ -48,7 +48,8 @@ TEST_CASE("no number that is not zero reads as zero") {
   CHECK(texts_of({0.5, 0.004, 0, -0.001}, {0, 1}) == Texts{"0.50", "<.01", "0.00", ">-.01"});
   CHECK(texts_of({0.5, 0.004, 1e-9}, {0, 1}, {ColorNorm::Kind::log}) ==
         Texts{"0.5", "0.004", "1e-9"});
-  CHECK(texts_of({40.5, 0.4}, {0, 40.5}) == Texts{"40", "<1"});
+  CHECK(texts_of({40.5, 0.4}, {0, 40.5}) == Texts{"40.5", "0.4"});
+  CHECK(texts_of({400.7, 0.4}, {0, 400.7}) == Texts{"401", "<1"});
 }
 
 TEST_CASE("small numbers have the power of ten of their bar, or each its own without a bar") {

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "attn/plot.hpp"
+
+#include "plot/numbers/matrix.hpp"
+
+namespace attn::plot {
+
+/// Texts about a picture's numbers, of two sentences each.
+struct CaptionTexts {
+  std::string caption;      ///< for below the picture
+  std::string alternative;  ///< for readers who cannot see it
+};
+
+/// Texts about the maps of heads, whose labels are those of the first.
+CaptionTexts caption_of(std::span<const Matrix> matrices, std::span<const Heatmap> heads,
+                        const FigureOptions& options);
+
+}  // namespace attn::plot

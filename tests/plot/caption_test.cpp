@@ -1,0 +1,63 @@
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/plot.hpp"
+
+namespace {
+
+using namespace attn;
+
+Heatmap three_words(std::vector<double> weights) {
+  Heatmap map;
+  map.weights = Tensor({3, 3}, std::move(weights));
+  map.query_labels = map.key_labels = {"it", "was", "tired"};
+  return map;
+}
+
+HeatmapOptions with_caption() {
+  HeatmapOptions options;
+  options.figure.caption = true;
+  options.figure.dpi = 50;
+  return options;
+}
+
+TEST_CASE("a caption names the strongest weight and compares with a uniform one") {
+  const Picture picture = draw_heatmap(three_words({0.1, 0.2, 0.7, 0.5, 0.25, 0.25, 0.2, 0.6, 0.2}),
+                                       with_caption(), PictureFormat::png);
+  CHECK(picture.caption ==
+        "Attention of 3 queries × 3 keys: the strongest weight is 0.7 from \"it\" to \"tired\". A "
+        "query's "
+        "largest weight is 0.6 on average, where a uniform one would be 0.333.");
+  CHECK(
+      picture.description ==
+      "A map of attention of 3 queries × 3 keys, darker or thicker for larger weights. On average "
+      "37 % of a query's weight is on the token before it.");
+  CHECK(draw_heatmap(three_words({1, 0, 0, 0, 1, 0, 0, 0, 1}), {}, PictureFormat::png)
+            .caption.empty());
+}
+
+TEST_CASE("a caption of numbers that are no weights tells their range") {
+  const Picture picture =
+      draw_heatmap(three_words({-1, 2, 3, 4, 5, 6, 7, 8, 9}), with_caption(), PictureFormat::png);
+  CHECK(picture.caption ==
+        "Values of 3 queries × 3 keys. The largest value is 9 from \"tired\" to \"tired\", the "
+        "smallest "
+        "\u22121 from \"it\" to \"it\".");
+}
+
+TEST_CASE("files of every format hold the caption and the description") {
+  const Heatmap map = three_words({1, 0, 0, 0, 1, 0, 0, 0, 1});
+  const std::string caption = "the strongest weight is 1", alternative = "on the token itself";
+  const std::string png = draw_heatmap(map, with_caption(), PictureFormat::png).bytes;
+  CHECK(png.find("Caption") != std::string::npos);
+  CHECK(png.find(caption) != std::string::npos);
+  CHECK(png.find(alternative) != std::string::npos);
+  CHECK(draw_heatmap(map, {}, PictureFormat::png).bytes.find("Description") == std::string::npos);
+  const std::string svg = draw_heatmap(map, with_caption(), PictureFormat::svg).bytes;
+  CHECK(svg.find(caption) < svg.find("</metadata>"));
+  CHECK(svg.find(alternative) < svg.find("</desc>"));
+}
+
+}  // namespace
