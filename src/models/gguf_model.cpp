@@ -69,7 +69,58 @@ constexpr std::string_view architectures = R"json({
     "before_cross": "cross_attn_norm", "before_feed_forward": "ffn_norm", "final_norm": "dec.output_norm",
     "up": "ffn_up", "gated_up": "ffn_up", "gate": "ffn_gate", "down": "ffn_down"}},
   "head": {"weight": "output"}}},
-"t5encoder": {"like": "t5", "family": "t5", "row": {}}
+"t5encoder": {"like": "t5", "family": "t5", "row": {}},
+"internlm2": {"like": "llama", "family": "llama", "row": {}},
+"llama-embed": {"like": "llama", "family": "llama", "row": {"causal": false, "head": null}},
+"mixtral": {"like": "llama", "family": "mixtral", "row": {"names": {"gate": null, "up": null, "down": null, "router": "ffn_gate_inp",
+  "expert_gate": "ffn_gate_exps", "expert_up": "ffn_up_exps", "expert_down": "ffn_down_exps", "expert_gate_up": null}}},
+"granite": {"like": "llama", "family": "granite", "row": {}},
+"granitemoe": {"like": "mixtral", "family": "granitemoe", "row": {}},
+"arcee": {"like": "llama", "family": "arcee", "row": {"names": {"gate": null}}},
+"olmo": {"like": "llama", "family": "olmo", "row": {}},
+"qwen2vl": {"like": "qwen2", "family": "qwen2", "row": {}},
+"qwen3vl": {"like": "qwen3", "family": "qwen3", "row": {}},
+"qwen3moe": {"like": "mixtral", "family": "qwen3_moe", "row": {"rows_in_pairs": null,
+  "experts": {"normalised": true, "normalised_keys": null},
+  "names": {"query_norm": "attn_q_norm", "key_norm": "attn_k_norm"}}},
+"qwen3vlmoe": {"like": "qwen3moe", "family": "qwen3_moe", "row": {}},
+"olmoe": {"like": "qwen3moe", "family": "olmoe", "row": {"experts": {"normalised": false, "count_keys": ["num_local_experts"]}}},
+"exaone": {"like": "qwen2", "family": "exaone", "row": {}},
+"exaone4": {"like": "olmo2", "family": "exaone4", "row": {}},
+"seed_oss": {"like": "qwen2", "family": "seed_oss", "row": {"names": {"before_feed_forward": "post_attention_norm"}}},
+"ernie4_5": {"like": "qwen2", "family": "ernie4_5", "row": {}},
+"nemotron": {"like": "qwen2", "family": "nemotron", "row": {"norm": "layer", "names": {"gate": null}}},
+"hunyuan-dense": {"like": "qwen3", "family": "hunyuan_v1_dense", "row": {}},
+"hunyuan-moe": {"like": "qwen3moe", "family": "hunyuan_v1_moe", "row": {"experts": {"normalised": null, "chosen_keys": ["num_experts_per_tok"]},
+  "names": {"shared_gate": "ffn_gate_shexp", "shared_up": "ffn_up_shexp", "shared_down": "ffn_down_shexp"}}},
+"glm4": {"like": "phi3", "family": "glm4", "row": {"names": {"query": "attn_q", "key": "attn_k", "value": "attn_v", "query_key_value": null,
+  "after_attention": "post_attention_norm", "after_feed_forward": "post_ffw_norm"}}},
+"starcoder2": {"like": "qwen2", "family": "starcoder2", "row": {"names": {"gate": null}}},
+"starcoder": {"like": "gpt2", "family": "gpt_bigcode", "row": {}},
+"stablelm": {"like": "qwen2", "family": "stablelm", "row": {"cases": [
+  {"key": "use_parallel_residual", "is": true, "row": {"names": {"before_feed_forward": "attn_norm"}}},
+  {"key": "qk_layernorm", "is": true, "row": {"norms_by_head": true,
+    "names": {"query_norm": "attn_q_norm", "key_norm": "attn_k_norm"}}}]}},
+"command-r": {"like": "qwen2", "family": "cohere", "row": {"names": {"before_feed_forward": "attn_norm"},
+  "cases": [{"key": "use_qk_norm", "is": true, "row": {"norms_by_head": true,
+    "names": {"query_norm": "attn_q_norm", "key_norm": "attn_k_norm"}}}]}},
+"cohere2": {"like": "command-r", "family": "cohere2", "row": {"cases": null}},
+"gemma-embedding": {"like": "gemma3", "family": "gemma3_text", "row": {"head": null}},
+"eurobert": {"like": "qwen2", "family": "eurobert", "row": {"head": null}},
+"nomic-bert": {"like": "bert", "family": "nomic_bert", "row": {"names": {"positions": null, "query": null, "key": null, "value": null,
+  "query_key_value": "attn_qkv", "gate": "ffn_gate", "gated_up": "ffn_up"}}},
+"modern-bert": {"like": "bert", "family": "modernbert", "row": {"names": {"positions": null, "types": null, "query": null, "key": null,
+  "value": null, "query_key_value": "attn_qkv", "before_attention": "attn_norm", "after_attention_sum": null,
+  "before_feed_forward": "ffn_norm", "after_feed_forward_sum": null, "up": null, "gate_up": "ffn_up", "final_norm": "output_norm"}}},
+"minimax-m2": {"like": "qwen3moe", "family": "minimax_m2", "row": {"experts": {"normalised": null},
+  "names": {"router_correction": "exp_probs_b.bias"}}},
+"glm4moe": {"like": "qwen3moe", "family": "glm4_moe", "row": {"rotary": {"width_keys": ["rope_dimension_count"]},
+  "cases": [{"key": "use_qk_norm", "is": true, "row": {"names": {"query_norm": "attn_q_norm", "key_norm": "attn_k_norm"}}}],
+  "experts": {"normalised": null, "normalised_keys": ["norm_topk_prob"]},
+  "names": {"query_norm": null, "key_norm": null, "before_feed_forward": "post_attention_norm", "gate": "ffn_gate", "up": "ffn_up", "down": "ffn_down",
+    "router_correction": "exp_probs_b.bias",
+    "shared_gate": "ffn_gate_shexp", "shared_up": "ffn_up_shexp", "shared_down": "ffn_down_shexp"}}},
+"dots1": {"like": "glm4moe", "family": "dots1", "row": {"names": {"before_feed_forward": "ffn_norm"}}}
 })json";
 
 const JsonValue& gguf_table() {
@@ -178,11 +229,13 @@ class ConfigurationWriter {
   void rules(JsonWriter& json) {
     auto eps = keys_.number("attention.layer_norm_rms_epsilon");
     if (!eps) eps = keys_.number("attention.layer_norm_epsilon");
-    for (const char* name : {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"}) {
+    for (const char* name :
+         {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps"}) {
       if (eps) json.member(name, *eps);
     }
     const auto causal = keys_.boolean("attention.causal");
-    if (causal && name_ != "t5encoder") {
+    // EmbeddingGemma's windows are those of a causal model, on both sides.
+    if (causal && name_ != "t5encoder" && name_ != "gemma-embedding") {
       json.member("is_causal", *causal);
       if (family_ == "bert") json.member("is_decoder", *causal);
     }
@@ -201,10 +254,8 @@ class ConfigurationWriter {
     }
     // Fused projections are side by side in the file, whatever they were.
     if (family_ == "falcon") json.member("multi_query", false);
-    if (const auto count = keys_.number("expert_count"); count && *count > 0) {
-      integer(json, "num_local_experts", *count);
-      integer(json, "num_experts_per_tok", keys_.needed("expert_used_count"));
-    }
+    factors_of_parts(json);
+    experts(json);
     // T5: without a gate relu, with one the approximated gelu of T5 1.1.
     if (family_ == "t5") {
       json.member("feed_forward_proj", find("enc.blk.0.ffn_gate.weight") ? "gated-gelu" : "relu");
@@ -220,20 +271,67 @@ class ConfigurationWriter {
     }
   }
 
+  // What the files of some families give of their factors, and of what they have.
+  void factors_of_parts(JsonWriter& json) {
+    const auto number = [&](const char* key, const char* name) {
+      if (const auto value = keys_.number(key)) json.member(name, *value);
+    };
+    if (family_.starts_with("granite")) {
+      number("embedding_scale", "embedding_multiplier");
+      number("residual_scale", "residual_multiplier");
+      number("attention.scale", "attention_multiplier");
+      number("logit_scale", "logits_scaling");
+    }
+    if (family_.starts_with("cohere")) {
+      number("logit_scale", "logit_scale");
+    }
+    if (family_ == "cohere" || family_ == "glm4_moe" || family_ == "dots1") {
+      json.member("use_qk_norm", find("blk.0.attn_q_norm.weight").has_value());
+    }
+    if (family_.starts_with("olmo")) number("attention.clamp_kqv", "clip_qkv");
+    if (family_ == "stablelm") {
+      json.member("use_parallel_residual", !find("blk.0.ffn_norm.weight").has_value());
+      json.member("qk_layernorm", find("blk.0.attn_q_norm.weight").has_value());
+    }
+    if (name_ == "gemma-embedding") json.member("use_bidirectional_attention", true);
+  }
+
+  void experts(JsonWriter& json) {
+    const auto count = keys_.number("expert_count");
+    if (!count || *count <= 0) return;
+    integer(json, "num_local_experts", *count);
+    integer(json, "num_experts_per_tok", keys_.needed("expert_used_count"));
+    if (family_ != "glm4_moe" && family_ != "dots1") return;
+    if (const auto normed = keys_.boolean("expert_weights_norm")) {
+      json.member("norm_topk_prob", *normed);
+    }
+    if (const auto scale = keys_.number("expert_weights_scale")) {
+      json.member("routed_scaling_factor", *scale);
+    }
+    for (const auto& [key, name] : {std::pair("leading_dense_block_count", "first_k_dense_replace"),
+                                    std::pair("expert_shared_count", "n_shared_experts")}) {
+      if (const auto value = keys_.number(key)) integer(json, name, *value);
+    }
+  }
+
   // Windows of the families that have some; which layers do is a pattern, or a truth for each
   // layer.
   void windows(JsonWriter& json) {
-    constexpr std::array<std::string_view, 5> windowed{"gemma2", "gemma3_text", "phi3", "gpt_oss",
-                                                       "olmo3"};
+    constexpr std::array<std::string_view, 8> windowed{
+        "gemma2", "gemma3_text", "phi3", "gpt_oss", "olmo3", "cohere2", "exaone4", "modernbert"};
     if (std::ranges::count(windowed, family_) == 0) return;
     const auto window = keys_.number("attention.sliding_window");
     if (window && *window > 0) {
-      integer(json, "sliding_window", *window);
+      for (const char* name : {"sliding_window", "local_attention"}) integer(json, name, *window);
     } else if (window) {
       json.member("sliding_window", std::optional<bool>());  // 0 is none
     }
     const std::vector<double> pattern = keys_.numbers("attention.sliding_window_pattern");
-    if (pattern.size() == 1) integer(json, "sliding_window_pattern", pattern.front());
+    if (pattern.size() == 1) {
+      for (const char* name : {"sliding_window_pattern", "global_attn_every_n_layers"}) {
+        integer(json, name, pattern.front());
+      }
+    }
     if (pattern.size() < 2) return;
     json.array("layer_types", pattern, [&](double has_window) {
       json.value(has_window != 0 ? "sliding_attention" : "full_attention");
@@ -245,11 +343,14 @@ class ConfigurationWriter {
     auto base = keys_.number("rope.freq_base");
     if (!base) base = keys_.number("rope.global.freq_base");
     json.member("rope_theta", base.value_or(10000));
-    if (family_ == "gemma3_text") {
+    if (family_ == "gemma3_text" || family_ == "modernbert") {
       auto near = keys_.number("rope.freq_base_swa");
       if (!near) near = keys_.number("rope.local.freq_base");
-      if (near) json.member("rope_local_base_freq", *near);
+      for (const char* name : {"rope_local_base_freq", "local_rope_theta"}) {
+        if (near) json.member(name, *near);
+      }
     }
+    json.member("global_rope_theta", base.value_or(10000));
     turned_ = keys_.number("rope.dimension_count").value_or(head_width_);
     integer(json, "rope_dimension_count", turned_);
     scaling(json);
@@ -354,7 +455,9 @@ GgufModel read_gguf_model(const Gguf& file) {
                       std::string(architecture_key),
                       translated("it holds no model, or a part of one: choose another file"));
   }
-  const JsonValue& entry = known_architecture(std::string(*name));
+  // llama.cpp has one name for Llama and for Mixtral, which has experts.
+  const bool mixtral = *name == "llama" && file.number("llama.expert_count").value_or(0) > 0;
+  const JsonValue& entry = known_architecture(mixtral ? "mixtral" : std::string(*name));
   std::string family = entry.find("family")->string();
   // llama.cpp has one name for OLMo 2 and OLMo 3, which has windows.
   if (family == "olmo2" && file.number("olmo2.attention.sliding_window").value_or(0) > 0) {

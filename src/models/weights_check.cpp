@@ -341,10 +341,12 @@ class StackCheck {
     using enum WeightPurpose;
     const std::size_t count = model_.experts->count, width = model_.width;
     const std::size_t hidden = expert_part(expert_gate, n, "weight", {count, 0, width})[1];
-    expert_part(expert_gate, n, "bias", {count, hidden});
     expert_part(expert_up, n, "weight", {count, hidden, width});
-    expert_part(expert_up, n, "bias", {count, hidden});
     expert_part(expert_down, n, "weight", {count, width, hidden});
+    // All of them have biases (gpt-oss), or none has.
+    if (!names_.found(expert_gate, n, "bias")) return;
+    expert_part(expert_gate, n, "bias", {count, hidden});
+    expert_part(expert_up, n, "bias", {count, hidden});
     expert_part(expert_down, n, "bias", {count, width});
   }
 

@@ -27,7 +27,7 @@ Llama 3 8B of 262k|llama blocks=32 width=4096 inner=14336 heads=32 kv=8 rms=1e-5
 Mistral 7B|llama blocks=32 width=4096 inner=14336 heads=32 kv=8 rms=1e-5 base=1000000.0 turned=128 context=32768|llama 32 32/8 128
 Mistral Nemo 12B|llama blocks=40 width=5120 inner=14336 heads=32 kv=8 key=128 value=128 rms=1e-5 base=1000000.0 turned=128 context=131072|llama 40 32/8 128
 SmolLM2 135M|llama blocks=30 width=576 inner=1536 heads=9 kv=3 rms=1e-5 base=100000.0 turned=64 context=8192|llama 30 9/3 64
-Mixtral 8x7B|llama blocks=32 width=4096 inner=14336 heads=32 kv=8 rms=1e-5 base=1000000.0 turned=128 context=32768 expert_count=8 expert_used_count=2|feed-forwards that choose among experts are not computed, /num_local_experts
+Mixtral 8x7B|llama blocks=32 width=4096 inner=14336 heads=32 kv=8 rms=1e-5 base=1000000.0 turned=128 context=32768 expert_count=8 expert_used_count=2|mixtral 32 32/8 128
 Qwen2 0.5B|qwen2 blocks=24 width=896 inner=4864 heads=14 kv=2 rms=1e-6 base=1000000.0 context=32768|qwen2 24 14/2 64
 Qwen2.5 7B|qwen2 blocks=28 width=3584 inner=18944 heads=28 kv=4 rms=1e-6 base=1000000.0 context=131072|qwen2 28 28/4 128
 DeepSeek R1 Distill Qwen 1.5B|qwen2 blocks=28 width=1536 inner=8960 heads=12 kv=2 rms=1e-6 base=10000.0 context=131072|qwen2 28 12/2 128
@@ -47,19 +47,19 @@ Falcon 7B|falcon blocks=32 width=4544 inner=18176 heads=71 kv=1 norm=1e-5 contex
 MiniLM L6|bert blocks=6 width=384 inner=1536 heads=12 norm=1e-12 attention.causal=false pooling_type=1 context=512|bert 6 12/12 32
 gpt-oss 20B|gpt-oss blocks=24 width=2880 inner=2880 heads=64 kv=8 key=64 value=64 rms=1e-5 base=150000.0 window=128 expert_count=32 expert_used_count=4 expert_feed_forward_length=2880 rope.scaling.type=yarn rope.scaling.factor=32.0 rope.scaling.original_context_length=4096 context=131072|gpt_oss 24 64/8 64
 T5 small|t5 blocks=6 width=512 inner=2048 heads=8 key=64 value=64 norm=1e-6 rms=1e-6 attention.relative_buckets_count=32 decoder_start_token_id=0 context=512|t5 6 8/8 64
-Granite 3.1 2B|granite blocks=40 width=2048 heads=32|models of the architecture "granite" are not computed, general.architecture
-Qwen3 30B A3B|qwen3moe blocks=48 width=2048 heads=32|models of the architecture "qwen3moe" are not computed, general.architecture
+Granite 3.1 2B|granite blocks=40 width=2048 inner=8192 heads=32 kv=8 rms=1e-5 base=5000000.0 turned=64 attention.scale=0.015625 embedding_scale=12.0 residual_scale=0.22 logit_scale=8.0 context=131072|granite 40 32/8 64
+Qwen3 30B A3B|qwen3moe blocks=48 width=2048 inner=6144 heads=32 kv=4 key=128 value=128 rms=1e-6 base=1000000.0 expert_count=128 expert_used_count=8 expert_feed_forward_length=768 context=40960|qwen3_moe 48 32/4 128
 Qwen2 57B A14B|qwen2moe blocks=28 width=3584 heads=28|models of the architecture "qwen2moe" are not computed, general.architecture
 DeepSeek V2 Lite|deepseek2 blocks=27 width=2048 heads=16|models of the architecture "deepseek2" are not computed, general.architecture
-Command R|command-r blocks=40 width=8192 heads=64|models of the architecture "command-r" are not computed, general.architecture
-StarCoder 2 3B|starcoder2 blocks=30 width=3072 heads=24|models of the architecture "starcoder2" are not computed, general.architecture
-StableLM 2 1.6B|stablelm blocks=24 width=2048 heads=32|models of the architecture "stablelm" are not computed, general.architecture
+Command R|command-r blocks=40 width=8192 inner=22528 heads=64 kv=64 norm=1e-5 base=8000000.0 logit_scale=0.0625 rope.scaling.type=none context=131072|cohere 40 64/64 128
+StarCoder 2 3B|starcoder2 blocks=30 width=3072 inner=12288 heads=24 kv=2 norm=1e-5 base=999999.4 context=16384|starcoder2 30 24/2 128
+StableLM 2 1.6B|stablelm blocks=24 width=2048 inner=5632 heads=32 kv=32 turned=16 norm=1e-5 use_parallel_residual=false context=4096|stablelm 24 32/32 64
 MPT 7B|mpt blocks=32 width=4096 heads=32|models of the architecture "mpt" are not computed, general.architecture
-InternLM 2 7B|internlm2 blocks=32 width=4096 heads=32|models of the architecture "internlm2" are not computed, general.architecture
+InternLM 2 7B|internlm2 blocks=32 width=4096 inner=14336 heads=32 kv=8 rms=1e-5 base=1000000.0 context=32768|llama 32 32/8 128
 ChatGLM 3 6B|chatglm blocks=28 width=4096 heads=32|models of the architecture "chatglm" are not computed, general.architecture
 Llama 4 Scout|llama4 blocks=48 width=5120 heads=40|models of the architecture "llama4" are not computed, general.architecture
 Gemma 3n E2B|gemma3n blocks=30 width=2048 heads=8|models of the architecture "gemma3n" are not computed, general.architecture
-nomic-embed-text v1.5|nomic-bert blocks=12 width=768 heads=12|models of the architecture "nomic-bert" are not computed, general.architecture
+nomic-embed-text v1.5|nomic-bert blocks=12 width=768 inner=3072 heads=12 norm=1e-12 base=1000.0 attention.causal=false pooling_type=1 context=2048|nomic_bert 12 12/12 64
 Mamba 130M|mamba blocks=24 width=768|models of the architecture "mamba" are not computed, general.architecture
 RWKV 6|rwkv6 blocks=24 width=2048|models of the architecture "rwkv6" are not computed, general.architecture
 )";
