@@ -24,6 +24,10 @@ std::string_view related_rows() noexcept {
   "head": {"dense": "cls.predictions.dense", "norm": "cls.predictions.LayerNorm"}},
 "roformer": {"like": "bert", "prefixes": ["roformer."], "positions": "rotary", "rotary": {"interleaved": true},
   "only": {"rotary_value": false}, "names": {"positions": null, "embedding_projection": "embeddings_project"}},
+"modernbert-decoder": {"like": "modernbert", "causal": true, "fused": null,
+  "biases": {"attention_bias": ["query", "key", "value", "output"]},
+  "names": {"query_key_value": null, "query": "attn.q_proj", "key": "attn.k_proj", "value": "attn.v_proj"},
+  "head": {"dense": "lm_head.dense", "norm": "lm_head.norm"}},
 "openai-gpt": {"like": "gpt2", "activation_keys": ["afn"],
   "names": {"tokens": "tokens_embed", "positions": "positions_embed", "before_attention": null, "before_feed_forward": null,
     "after_attention_sum": "ln_1", "after_feed_forward_sum": "ln_2", "final_norm": null},
@@ -37,6 +41,7 @@ std::string_view related_rows() noexcept {
   "head": {"weight": "lm_head"},
   "cases": [{"key": "qk_layernorm", "is": true, "row": {
     "names": {"query_norm": "self_attn.q_layernorm", "key_norm": "self_attn.k_layernorm"}}}]},
+"apertus1p5_text": {"like": "apertus", "prefixes": ["model.", "model.language_model."]},
 "ministral": {"like": "mistral"},
 "seed_oss": {"like": "llama", "defaults": {"head_dim": 128, "attention_bias": true, "attention_out_bias": false},
   "biases": {"attention_bias": ["query", "key", "value"], "attention_out_bias": "output"}},
