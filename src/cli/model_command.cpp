@@ -36,10 +36,13 @@ int show_tokens(const GivenToModel& given) {
                 "attn-cli tokens",
                 translated("give a model and a text: attn-cli tokens --model M --text T"));
   }
+  std::vector<std::string> warnings;
   const std::string text = given.common.json
-                               ? tokens_json(given.folder, given.texts)
-                               : terminal_lines(tokens_text(given.folder, given.texts));
-  if (!given.common.quiet) print(text);
+                               ? tokens_json(given.folder, given.texts, &warnings)
+                               : terminal_lines(tokens_text(given.folder, given.texts, &warnings));
+  if (given.common.quiet) return 0;
+  warn(warnings);
+  print(text);
   return 0;
 }
 

@@ -149,7 +149,8 @@ std::string models_here_json(const std::vector<ListedModel>& models) {
 namespace {
 
 std::vector<std::vector<TextToken>> tokens_of(const CheckpointFolder& folder,
-                                              const std::vector<std::string>& texts) {
+                                              const std::vector<std::string>& texts,
+                                              std::vector<std::string>* warnings) {
   const std::filesystem::path path = model_path(folder.path.string(), {}, folder.files);
   std::error_code error;
   std::optional<Tokenizer> tokenizer;
@@ -160,6 +161,7 @@ std::vector<std::vector<TextToken>> tokens_of(const CheckpointFolder& folder,
     if (!model.tokenizer) throw *model.no_tokenizer;
     tokenizer = model.tokenizer;
   }
+  if (warnings != nullptr) *warnings = tokenizer->warnings();
   std::vector<std::vector<TextToken>> tokens;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::string place =
@@ -171,9 +173,10 @@ std::vector<std::vector<TextToken>> tokens_of(const CheckpointFolder& folder,
 
 }  // namespace
 
-std::string tokens_text(const CheckpointFolder& folder, const std::vector<std::string>& texts) {
+std::string tokens_text(const CheckpointFolder& folder, const std::vector<std::string>& texts,
+                        std::vector<std::string>* warnings) {
   std::string text;
-  for (const std::vector<TextToken>& tokens : tokens_of(folder, texts)) {
+  for (const std::vector<TextToken>& tokens : tokens_of(folder, texts, warnings)) {
     if (!text.empty()) text += "\n";
     std::size_t widest = display_width(translated("piece"));
     for (const TextToken& token : tokens) {
@@ -195,9 +198,10 @@ std::string tokens_text(const CheckpointFolder& folder, const std::vector<std::s
   return text;
 }
 
-std::string tokens_json(const CheckpointFolder& folder, const std::vector<std::string>& texts) {
+std::string tokens_json(const CheckpointFolder& folder, const std::vector<std::string>& texts,
+                        std::vector<std::string>* warnings) {
   std::string text = "[";
-  for (const std::vector<TextToken>& tokens : tokens_of(folder, texts)) {
+  for (const std::vector<TextToken>& tokens : tokens_of(folder, texts, warnings)) {
     text += text.size() == 1 ? "[" : ",\n[";
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const TextToken& token = tokens[i];

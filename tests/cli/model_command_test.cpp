@@ -54,6 +54,14 @@ TEST_CASE("tokens shows pieces, ids and the bytes of a text that each covers") {
         "attn-cli: no text given\n"
         "  where: attn-cli tokens\n"
         "  help:  give a model and a text: attn-cli tokens --model M --text T\n");
+  const TemporaryFolder folder;
+  fs::copy_file(speeches + "/tokenizer.json", folder / "tokenizer.json");
+  folder.write("tokenizer_config.json", R"({"cuts_twice": 1})");
+  const Outcome open = attn_cli({"tokens", "--model", folder.path(), "--text", "The people"});
+  CHECK(!open.output.empty());
+  CHECK(open.errors ==
+        "attn-cli: warning: keys of tokenizer_config.json are not known and change nothing: "
+        "\"cuts_twice\"\n");
 }
 
 TEST_CASE("one oddly named file of weights is taken, and of several or a GGUF the error says so") {
