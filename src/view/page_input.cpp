@@ -69,7 +69,7 @@ std::vector<std::string> sample_titles(const Plan& plan, const ViewOptions& opti
     for (std::size_t i = 0; i < std::max(pictures, texts.size()); ++i) {
       std::string& title = titles.emplace_back();
       if (i < pictures) {
-        title = i < files.size() ? files[i].filename().string() : translated("Picture {1}", i + 1);
+        title = i < files.size() ? files[i].filename().string() : translated("Picture {1}", i);
       }
       if (i < texts.size()) title += (title.empty() ? "" : " / ") + shortened(texts[i].text);
     }

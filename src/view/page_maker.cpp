@@ -188,9 +188,9 @@ std::string bound_text(double bound) {
   return with_digits(std::ceil(bound / unit) * unit, 2);
 }
 
-// Place of the map among several, with layers from 0: "Layer 1, Self-Attention".
-std::string place_from_0(const AttentionMap& map) {
-  if (map.place.empty()) return AttentionName::of_tensor(map.tensor).title(0);
+// Place of the map among several: "Layer 1, Self-Attention".
+std::string place_among_maps(const AttentionMap& map) {
+  if (map.place.empty()) return AttentionName::of_tensor(map.tensor).title();
   return map.layer ? translated("Layer {1}", *map.layer) : map.place;
 }
 
@@ -354,8 +354,8 @@ void PageMaker::take(const AttentionMap& map, const std::optional<ScoreVectors>&
     roll_out(map);
   }
   const Shape& shape = map.numbers.shape();
-  const std::string title = place_from_0(map);
-  if (map.name.layer() || map.layer) data_.first_number = 0;
+  const std::string title = place_among_maps(map);
+  if (map.name.layer() || map.layer) data_.layered = true;
   most_keys_ = std::max(most_keys_, shape[3]);
   const std::vector<std::vector<std::string>> reasons = hidden_reasons(map);
   ViewData::Attention attention;
@@ -465,7 +465,7 @@ ViewOutcome PageMaker::finish() {
     samples = std::max(samples, attention.samples.size());
   }
   for (std::size_t b = data_.samples.size(); b < samples; ++b) {
-    data_.samples.push_back(translated("Sample {1}", b + data_.first_number));
+    data_.samples.push_back(translated("Sample {1}", b));
   }
   const FiniteRange weights =
       data_.attentions.empty() ? FiniteRange() : data_.ranges.front().second;

@@ -318,7 +318,7 @@ std::string view_data_json(const ViewData& data) {
               {"title", data.title},
               {"description", data.description},
               {"commands", commands_of(data)},
-              {"first_number", data.first_number},
+              {"layered", data.layered},
               {"opening", opening_of(data)},
               {"samples", list_of(samples, as_it_is)},
               {"predicts_next", data.predicts_next},

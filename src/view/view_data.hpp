@@ -91,7 +91,7 @@ struct ViewData {
   };
 
   std::string language, title, description;
-  std::size_t first_number = 1;  ///< of layers and heads
+  bool layered = false;  ///< whether attentions are those of layers
   ViewCommands commands;
   bool computed = false;  ///< whether `commands.compute` goes before plotting
   std::vector<std::string> samples;

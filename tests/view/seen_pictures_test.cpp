@@ -63,7 +63,7 @@ TEST_CASE("a page has the pictures that a model saw, for maps of their patches")
   }
   CHECK(furthest <= 0.5001);
   CHECK(pictures_of(page, 0) == std::vector<std::int64_t>{0, 1});
-  CHECK(page.at({"samples", "0", "title"}).string().starts_with("Picture 1"));
+  CHECK(page.at({"samples", "0", "title"}).string().starts_with("Picture 0"));
   // The result has the same pictures and maps.
   const ReadPage of_result = page_of(page_options(folder / "r"));
   CHECK(of_result.at({"pictures"}).size() == 2);

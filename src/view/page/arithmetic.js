@@ -22,7 +22,7 @@ function readVectors(vectors, head) {
   const known = decodedVectors.get(name);
   if (known) return known;
   const reading = Promise.all(blocks.map(async (block) => {
-    if (!block) throw new Error(`there is no head ${head + 1}`);
+    if (!block) throw new Error(`there is no head ${head}`);
     return new Float32Array(decodeCells(block, await readBlock(block.cells), true).values);
   })).then(([queries, keys, norms]) => ({
     query: queries ?? new Float32Array(), key: keys ?? new Float32Array(), valueNorms: norms ?? new Float32Array(), width: query?.columns ?? 0,
@@ -118,7 +118,7 @@ function whyReadout(why, query, key) {
  */
 function arithmeticReadout(made, { scale, softcap, biased, sink }, query, key, hidden) {
   const title = make('h3', { text: `${say('arithmetic')} ` });
-  title.append(isolated(pieceAt(queryTokens(), query) || String(query + 1)), ' → ', isolated(pieceAt(keyTokens(), key) || String(key + 1)));
+  title.append(isolated(placeName(queryTokens(), { first: query, end: query + 1 }, false)), ' → ', isolated(placeName(keyTokens(), { first: key, end: key + 1 }, false)));
   const line = (/** @type {string} */ formula, /** @type {string} */ value) =>
     make('tr', {}, [make('th', { scope: 'row', text: formula }), make('td', { text: value })]);
   const lines = [line(say('step_sum'), fourDigits(made.sum)), line(say('step_scale', { scale: shortNumber(scale) }), fourDigits(made.scaled))];

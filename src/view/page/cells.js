@@ -176,7 +176,7 @@ const decodedMaps = new BoundedCache(CACHE_BYTES);
  */
 function readMap(place, maps, head) {
   const block = maps.heads[head];
-  if (!block) return Promise.reject(new Error(`there is no head ${head + 1}`));
+  if (!block) return Promise.reject(new Error(`there is no head ${head}`));
   const key = String(block.cells);
   const known = decodedMaps.get(key);
   if (known) return known;

@@ -142,7 +142,7 @@ function partsOfPlace() {
   const queries = textsOfPair(queryTokens());
   const keys = textsOfPair(keyTokens());
   return queries.flatMap((query, from) =>
-    keys.map((key, to) => /** @type {[string, Stretch, Stretch]} */ ([`${from + 1}-${to + 1}`, query, key])));
+    keys.map((key, to) => /** @type {[string, Stretch, Stretch]} */ ([`${from}-${to}`, query, key])));
 }
 
 /** @returns {MapChoices} */
@@ -163,9 +163,8 @@ function areWeights() {
  */
 function layerNumber(attention) {
   const named = /(\d+)(?!.*\d)/.exec(attention.name);
-  const first = page.view.first_number;
-  if (named) return Number(named[1]) + first;
-  return page.view.attentions.filter(({ stack }) => inLanguage(stack) === inLanguage(attention.stack)).indexOf(attention) + first;
+  if (named) return Number(named[1]);
+  return page.view.attentions.filter(({ stack }) => inLanguage(stack) === inLanguage(attention.stack)).indexOf(attention);
 }
 
 /**
@@ -174,7 +173,7 @@ function layerNumber(attention) {
  * @param {number} head
  */
 function headNumber(attention, head) {
-  return (attention?.numbers?.[head] ?? head) + page.view.first_number;
+  return attention?.numbers?.[head] ?? head;
 }
 
 /**

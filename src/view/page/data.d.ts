@@ -19,8 +19,8 @@ export interface View {
   language: "en" | "zh";
   title: string;
   description: string;
-  /** Number that the first layer and head have: 0 in stacks of layers, else 1. */
-  first_number: 0 | 1;
+  /** Whether attentions are those of layers, so that heads are named LAYER.HEAD. */
+  layered: boolean;
   /** The most telling head, which the page begins with; counts from 0. */
   opening: { attention: number; head: number };
   /**

@@ -41,15 +41,15 @@ function isWholeName({ name, stack }) {
 
 /** @param {string} kind */
 function headFlags(kind) {
-  const fromZero = (/** @type {number} */ head) => headNumber(chosenAttention(), head) - page.view.first_number;
+  const numberOf = (/** @type {number} */ head) => headNumber(chosenAttention(), head);
   const { choice, view } = page;
   const flags = view.samples.length > 1 ? ['--sample', String(choice.sample)] : [];
   if ((chosenAttention()?.heads ?? 1) < 2) return flags;
   if (kind === 'lines' && choice.heads.length > 1) {
     const all = choice.heads.length === chosenAttention()?.heads && !chosenAttention()?.numbers;
-    return [...flags, ...(all ? ['--head', 'all'] : ['--heads', choice.heads.map(fromZero).join()])];
+    return [...flags, ...(all ? ['--head', 'all'] : ['--heads', choice.heads.map(numberOf).join()])];
   }
-  return [...flags, '--head', String(fromZero(choice.head))];
+  return [...flags, '--head', String(numberOf(choice.head))];
 }
 
 /**
@@ -353,7 +353,7 @@ function overviewPicture(scale) {
  */
 function saveFile(blob, ending) {
   const attention = chosenAttention();
-  const layer = attention ? layerNumber(attention) : 1;
+  const layer = attention ? layerNumber(attention) : 0;
   const name = page.choice.enlarged ? 'heads' : `layer${layer}_head${headNumber(attention, page.choice.head)}_${page.choice.view}`;
   const input = page.view.title.replace(/[^\p{L}\p{N}.]+/gu, '_').replace(/^_+|_+$/g, '').slice(0, 60);
   const link = make('a', { download: `${input ? `${input}_` : ''}${name}.${ending}`, href: URL.createObjectURL(blob) });

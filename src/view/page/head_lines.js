@@ -148,7 +148,7 @@ function drawColumn(pen, stretches, tokens, words, { x, align, room, middle, hei
     if (y < 10 || y > height + 20) return;
     const marked = isFound(page.found, stretch);
     const chosen = index === active;
-    const has = round > 1 ? index === 0 || stretch.end % round === 0 : index % every === 0;
+    const has = round > 1 ? stretch.first % round === 0 : index % every === 0;
     if (!has && !marked && !chosen) return;
     const text = shortened(edgeLabel(tokens, stretch, words), size, room);
     const width = widthOfText(text, size, chosen) + 8;

@@ -372,7 +372,7 @@ function drawCross(pen, shown, layout, { row, column }, ink) {
  * @param {import('./data').Tokens | undefined} tokens
  */
 function nameOf(shown, stretch, tokens) {
-  return stretch ? textOf(tokens, stretch, shown.words) || numbersOf(stretch) : '';
+  return stretch ? placeName(tokens, stretch, shown.words) : '';
 }
 
 /**

@@ -31,9 +31,9 @@ function tableButton(value, text) {
  * @param {number} row
  */
 function queryField(shown, row) {
-  const present = String((page.choice.query ?? shown.queries[row]?.first ?? 0) + 1);
-  const input = make('input', { type: 'number', min: '1', max: String(shown.map.queries), value: present });
-  input.addEventListener('change', () => change({ query: Math.max(0, Math.min(shown.map.queries, Number(input.value)) - 1) }));
+  const present = String(page.choice.query ?? shown.queries[row]?.first ?? 0);
+  const input = make('input', { type: 'number', min: '0', max: String(shown.map.queries - 1), value: present });
+  input.addEventListener('change', () => change({ query: Math.max(0, Math.min(shown.map.queries - 1, Number(input.value))) }));
   return make('label', { class: 'query-field' }, [`${say('query')} `, input]);
 }
 
@@ -57,7 +57,7 @@ function rowTable(shown, row) {
       const key = shown.keys[column] ?? { first: 0, end: 0 };
       return keyRow(shown, key, cell.hidden ? say('hidden_cell') : (told[at] ?? ''), cell.hidden ? '' : String(rankInRow(shown, row, column).rank));
     });
-  const caption = make('caption', {}, [`${say('table_of_row', { query: stretch ? numbersOf(stretch) : '' })} `, isolated(stretch ? textOf(queryTokens(), stretch, shown.words) : '')]);
+  const caption = make('caption', {}, [`${say('table_of_row')} `, isolated(stretch ? placeName(queryTokens(), stretch, shown.words) : '')]);
   const named = hasNames(keyTokens());
   const header = [say('position'), ...(named ? [say('token')] : []), inLanguage(chosenMaps()?.title ?? ''), say('rank_column')].map((text) => make('th', { scope: 'col', text }));
   if (named) header[1]?.classList.add('of-token');
@@ -93,7 +93,7 @@ function wholeTable(shown) {
   const cells = shown.queries.length * shown.keys.length;
   if (cells > MOST_TABLE_CELLS) return make('p', { text: say('table_too_large', { cells }) });
   const name = (/** @type {Stretch} */ stretch, /** @type {import('./data').Tokens | undefined} */ tokens) =>
-    [make('span', { class: 'quiet', text: numbersOf(stretch) }), ' ', isolated(textOf(tokens, stretch, shown.words))];
+    [isolated(placeName(tokens, stretch, shown.words))];
   const header = shown.keys.map((key) => make('th', { scope: 'col' }, name(key, keyTokens())));
   const scale = chosenScale();
   const rows = shown.queries.map((query, row) => make('tr', {}, [
@@ -133,13 +133,14 @@ function csvText(rows) {
 }
 
 /**
- * A name beside its number, so that equal tokens stay apart.
+ * A place's name without its quotes, which a CSV file would double.
  * @param {Stretch} stretch
  * @param {import('./data').Tokens | undefined} tokens
  * @param {boolean} words
  */
 function csvName(stretch, tokens, words) {
-  return `${numbersOf(stretch)} ${textOf(tokens, stretch, words)}`.trim();
+  const text = textOf(tokens, stretch, words);
+  return text === '' ? numbersOf(stretch) : `${text} (${numbersOf(stretch)})`;
 }
 
 /** The numbers of the present view; hidden cells are empty. */

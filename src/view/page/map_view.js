@@ -248,16 +248,14 @@ function writeReadout() {
 }
 
 /**
- * A token's name with its number, as in "Query 3 fox".
- * @param {'query_named' | 'key_named'} kind
+ * As in 'Query "fox" (2)'.
+ * @param {'query' | 'key'} kind
  * @param {Stretch} stretch
  * @param {import('./data').Tokens | undefined} tokens
  * @param {boolean} words
  */
 function namedPlace(kind, stretch, tokens, words) {
-  const numbers = numbersOf(stretch);
-  const name = kind === 'query_named' ? say(kind, { query: numbers }) : say(kind, { key: numbers });
-  return make('div', { class: 'named' }, [make('span', { class: 'quiet', text: name }), ' ', isolated(textOf(tokens, stretch, words))]);
+  return make('div', { class: 'named' }, [make('span', { class: 'quiet', text: say(kind) }), ' ', isolated(placeName(tokens, stretch, words))]);
 }
 
 /**
@@ -271,10 +269,10 @@ function cellReadout(shown, row, column, query) {
   const stretch = shown.queries[row];
   const key = column === null ? undefined : shown.keys[column];
   const joined = !shown.map.exactCells;
-  const parts = [namedPlace('query_named', stretch && !joined ? stretch : { first: query, end: query + 1 }, queryTokens(), shown.words)];
+  const parts = [namedPlace('query', stretch && !joined ? stretch : { first: query, end: query + 1 }, queryTokens(), shown.words)];
   if (pinnedRow() === row) parts[0]?.append(' ', make('span', { class: 'tag', text: say('pinned') }), ' ', unpinButton());
   if (!key || column === null) return parts;
-  parts.push(namedPlace('key_named', key, keyTokens(), shown.words));
+  parts.push(namedPlace('key', key, keyTokens(), shown.words));
   const cell = cellAt(shown, row, column);
   if (cell.hidden) return [...parts, ...hiddenReadout()];
   parts.push(make('div', { class: 'weight', text: fourDigits(cell.value) }));
@@ -360,13 +358,12 @@ function strongestReadout(shown, row, query) {
   const scale = chosenScale();
   const stretch = shown.map.exactCells ? shown.queries[row] : { first: query, end: query + 1 };
   const items = strongest.map(({ stretch: key, value }) => make('li', {}, [
-    make('span', { class: 'number quiet', text: numbersOf(key) }),
-    isolated(shortened(textOf(keyTokens(), key, shown.words), 13, 150)),
+    isolated(placeName(keyTokens(), key, shown.words, 150)),
     scale ? barFromZero(value, Math.min(0, scale.log ? 0 : scale.low), scale.high) : '',
     make('span', { class: 'number', text: fourDigits(value) }),
   ]));
-  const title = make('h3', { text: `${say('strongest_keys', { query: stretch ? numbersOf(stretch) : '' })} ` });
-  title.append(isolated(stretch ? textOf(queryTokens(), stretch, shown.words) : ''));
+  const title = make('h3', { text: `${say('strongest_keys')} ` });
+  title.append(isolated(stretch ? placeName(queryTokens(), stretch, shown.words) : ''));
   const parts = [title, make('ol', { class: 'strongest' }, items)];
   return shown.map.strongest ? [...parts, make('p', { class: 'quiet', text: say('exact_values') })] : parts;
 }
@@ -460,8 +457,7 @@ function statusOfView(shown) {
   const attention = chosenAttention();
   const group = attention?.heads_a_group ?? 1;
   if (group > 1) {
-    const from = page.view.first_number;
-    const first = Math.floor((headNumber(attention, page.choice.head) - from) / group) * group + from;
+    const first = Math.floor(headNumber(attention, page.choice.head) / group) * group;
     said.push(say(group === 2 ? 'said_group_of_two' : 'said_group', { first, last: first + group - 1 }));
   }
   if (!map.exactCells) {

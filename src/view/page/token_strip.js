@@ -66,7 +66,7 @@ function makeStrip(shown, strip, at) {
     const joined = inWord.has(stretch.first) && !shown.words ? ' joined' : '';
     const option = make('bdi', { class: `piece${joined}`, role: 'option', tabindex: '-1', 'aria-selected': 'false', text });
     option.dataset['index'] = String(index);
-    option.setAttribute('aria-label', `${text} ${numbersOf(stretch)}`);
+    option.setAttribute('aria-label', placeName(tokens, stretch, shown.words));
     return option;
   });
   const name = strip.side === 'queries' ? say('queries') : strip.side === 'keys' ? say('keys') : say('view_text');
@@ -105,8 +105,7 @@ function captionOfStrip(shown) {
   if (index < 0) return [say(gives ? 'strip_mean' : 'strip_mean_keys')];
   const stretch = (gives ? shown.queries : shown.keys)[index] ?? { first: 0, end: 1 };
   const tokens = gives ? queryTokens() : keyTokens();
-  const name = gives ? say('strip_of_query', { query: numbersOf(stretch) }) : say('strip_of_key', { key: numbersOf(stretch) });
-  return [`${name} `, isolated(textOf(tokens, stretch, shown.words))];
+  return [`${say(gives ? 'strip_of_query' : 'strip_of_key')} `, isolated(placeName(tokens, stretch, shown.words))];
 }
 
 /**
@@ -301,7 +300,7 @@ const PATTERNS = [
  */
 function headName(attention, head) {
   const number = headNumber(attention, head);
-  return page.view.first_number === 0 ? `${layerNumber(attention)}.${number}` : String(number);
+  return page.view.layered ? `${layerNumber(attention)}.${number}` : String(number);
 }
 
 /**
@@ -377,7 +376,7 @@ function classesOfSample() {
 function predictionsOfSample() {
   const predictions = page.view.samples[page.choice.sample]?.predictions ?? [];
   return predictions.flatMap(({ position, likeliest }) => [
-    page.view.predicts_next ? say('next_token') : say('masked_token', { position: position + 1 }),
+    page.view.predicts_next ? say('next_token') : say('masked_token', { token: placeName(queryTokens(), { first: position, end: position + 1 }, false) }),
     ...likeliest.slice(0, 5).flatMap(({ text, probability }) => {
       const share = make('span', { class: 'share', 'aria-hidden': 'true' });
       share.style.width = `${Math.max(1, 60 * probability)}px`;
@@ -394,7 +393,7 @@ function predictedToken(text) {
 function predictionsByLayer() {
   const predictions = page.view.samples[page.choice.sample]?.predictions ?? [];
   return predictions.flatMap(({ position, by_layer: tokens }) => (tokens === undefined ? [] : [make('p', {}, [
-    page.view.predicts_next ? say('by_layer') : say('masked_by_layer', { position: position + 1 }),
+    page.view.predicts_next ? say('by_layer') : say('masked_by_layer', { token: placeName(queryTokens(), { first: position, end: position + 1 }, false) }),
     ...tokens.flatMap(({ layer, text, probability }) => {
       const token = make('span', { class: 'prediction', title: say('layer_says', { layer, share: probability.toFixed(2) }) }, [
         make('span', { class: 'number', text: String(layer) }), ' ', predictedToken(text)]);

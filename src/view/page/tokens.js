@@ -58,12 +58,24 @@ function textOf(tokens, stretch, isWord) {
 }
 
 /**
- * The positions of a stretch, counted from 1.
+ * The positions of a stretch.
  * @param {Stretch} stretch
  */
-function numbersOf(stretch) {
-  const last = stretch.end;
-  return last - stretch.first > 1 ? `${stretch.first + 1}–${last}` : String(last);
+function numbersOf({ first, end }) {
+  return end - first > 1 ? `${first}–${end - 1}` : String(first);
+}
+
+/**
+ * The name of a place as the program's reports have it: its token and index, or the index alone.
+ * @param {import('./data').Tokens | undefined} tokens
+ * @param {Stretch} stretch
+ * @param {boolean} isWord
+ * @param {number} [room] pixels that the token may take
+ */
+function placeName(tokens, stretch, isWord, room) {
+  const text = textOf(tokens, stretch, isWord);
+  if (text === '') return numbersOf(stretch);
+  return `"${room === undefined ? text : shortened(text, 13, room)}" (${numbersOf(stretch)})`;
 }
 
 /**
@@ -73,7 +85,7 @@ function numbersOf(stretch) {
  * @param {boolean} isWord
  */
 function edgeLabel(tokens, stretch, isWord) {
-  return textOf(tokens, stretch, isWord) || String(stretch.first + 1);
+  return textOf(tokens, stretch, isWord) || String(stretch.first);
 }
 
 /**
@@ -178,7 +190,7 @@ function findTokens(tokens, count, wanted) {
     const piece = (tokens?.pieces[position] ?? '').toLocaleLowerCase();
     if (shown.includes(text) || piece.includes(text)) found.push(position);
   }
-  const named = /^\d+$/.test(text) ? Number(text) - 1 : -1;
+  const named = /^\d+$/.test(text) ? Number(text) : -1;
   if (named >= 0 && named < count && !found.includes(named)) found.unshift(named);
   return found;
 }

@@ -10,7 +10,7 @@ const page = makePage('compared', model(2, 2, pieces));
 
 test('two heads are side by side with their difference', async () => {
   await withPage(page, async (view) => {
-    assert.deepEqual(await view.locator('#other option').allInnerTexts(), ['Compare with…', 'Head 2', 'Head 1']);
+    assert.deepEqual(await view.locator('#other option').allInnerTexts(), ['Compare with…', 'Head 1', 'Head 0']);
     await view.selectOption('#other', '0:1:0');
     await ready(view);
     assert.equal(await view.evaluate(() => panelsOf(chosenMap()).length), 3);
@@ -18,10 +18,10 @@ test('two heads are side by side with their difference', async () => {
     assert.equal(difference, own - other);
     assert.match(await textIn(view, 'status'), /The third map is the first minus the second, from −0\.\d+ to 0\.\d+: red is where the first is larger/);
     await pointAtCell(view, 2, 0);
-    assert.match(await textIn(view, 'cell-readout'), new RegExp(`Head 2: ${other.toPrecision(4)}; difference`));
+    assert.match(await textIn(view, 'cell-readout'), new RegExp(`Head 1: ${other.toPrecision(4)}; difference`));
     await view.click('#export-button');
     const svg = (await saved(view, '#export-svg')).bytes.toString();
-    assert.match(svg, /<text[^>]*>Head 2</);
+    assert.match(svg, /<text[^>]*>Head 1</);
     await view.click('#tab-lines');
     await ready(view);
     assert.equal(await view.locator('#other-field').isVisible(), false);
@@ -36,7 +36,7 @@ test('the pointer tells cells of each of the maps', async () => {
       return [box.left + panelSize().width + left + 1.5 * cellWidth, box.top + top + 2.5 * cellHeight];
     });
     await view.mouse.move(...place);
-    assert.match(await textIn(view, 'cell-readout'), /Query 3 three\s+Key 2 two/);
+    assert.match(await textIn(view, 'cell-readout'), /Query "three" \(2\)\s+Key "two" \(1\)/);
   }, { hash: 'other=1%3A0%3A0' });
 });
 

@@ -30,7 +30,7 @@ test('everything but what the program wrote can be read in Chinese', async () =>
     await ready(view);
     assert.equal(await view.evaluate(() => document.documentElement.lang), 'zh-CN');
     assert.equal(await textIn(view, 'tab-map'), '热力图');
-    assert.equal(await view.locator('[role=gridcell]').first().getAttribute('aria-label'), '第 1 层第 1 头');
+    assert.equal(await view.locator('[role=gridcell]').first().getAttribute('aria-label'), '第 0 层第 0 头');
     assert.equal(await view.locator('#search').getAttribute('placeholder'), '查找词元或序号');
     await view.keyboard.press('Escape');
     await view.focus('#map');
@@ -61,7 +61,7 @@ test('letters that are read from right to left do not turn what stands around th
     await ready(view);
     const places = await view.locator('.piece').evaluateAll((all) => all.map((piece) => piece.getBoundingClientRect().left));
     assert.deepEqual(places, [...places].sort((a, b) => a - b));
-    assert.equal(await view.locator('#strip-caption bdi').innerText(), 'שלום');
+    assert.equal(await view.locator('#strip-caption bdi').innerText(), '"שלום" (1)');
     assert.equal(await view.locator('.piece').nth(1).evaluate((piece) => getComputedStyle(piece).unicodeBidi), 'isolate');
   });
 });
@@ -95,7 +95,7 @@ test('printing draws the view as wide as the page, on light ground, without cont
         return { ...drawing.getBoundingClientRect().toJSON(), page: document.body.clientWidth, words: drawing.textContent };
       });
       assert.ok(width > 0.95 * whole && height > 100, `${name} ${width} ${height}`);
-      assert.match(words, /Layer 1, Self-Attention, Head 1/);
+      assert.match(words, /Layer 0, Self-Attention, Head 0/);
       assert.ok(words.split('[SEP]').length > 2, 'all tokens are there');
       assert.equal(await view.evaluate(() => document.documentElement.dataset.theme), 'light');
     }, { scheme: 'dark', hash: `view=${name}`, width: 800 });

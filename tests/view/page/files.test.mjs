@@ -15,13 +15,13 @@ test('the present view is saved as PNG, SVG and CSV', async () => {
       await view.click(`#tab-${name}`);
       await ready(view);
       const png = await saved(view, '#export-png');
-      assert.equal(png.name, `files_layer1_head1_${name}.png`);
+      assert.equal(png.name, `files_layer0_head0_${name}.png`);
       assert.equal(png.bytes.subarray(1, 4).toString(), 'PNG');
       assert.ok(png.bytes.readUInt32BE(16) >= 1400);
       const svg = (await saved(view, '#export-svg')).bytes.toString();
       const errors = await view.evaluate((source) => new DOMParser().parseFromString(source, 'image/svg+xml').querySelectorAll('parsererror').length, svg);
       assert.equal(errors, 0);
-      assert.match(svg, /<title>Layer 1, Self-Attention, Head 1<\/title>/);
+      assert.match(svg, /<title>Layer 0, Self-Attention, Head 0<\/title>/);
       assert.match(svg, /&lt;d&gt;/);
     }
   });
@@ -31,17 +31,17 @@ test('a CSV file has the numbers of the view, hidden cells being empty', async (
   await withPage(page, async (view) => {
     await view.click('#export-button');
     const map = (await saved(view, '#export-csv')).bytes.toString('utf8').replace('\ufeff', '').split('\r\n');
-    assert.equal(map[0], '"files – a,""b"" c <d> e","1 a,""b""",2 c,3 <d>,4 e');
-    assert.equal(map[1], '"1 a,""b""",1,,,');
+    assert.equal(map[0], '"files – a,""b"" c <d> e","a,""b"" (0)",c (1),<d> (2),e (3)');
+    assert.equal(map[1], '"a,""b"" (0)",1,,,');
     assert.equal(map.length, 6);
     const cell = Number(map[3].split(',')[2]);
     assert.equal(cell, await view.evaluate(() => chosenMap().values[9]));
     await view.click('#tab-lines');
     await ready(view);
-    assert.match((await saved(view, '#export-csv')).bytes.toString(), /head,query,key,weights\r\n1,"1 a,""b""","1 a,""b""",1\r\n/);
+    assert.match((await saved(view, '#export-csv')).bytes.toString(), /head,query,key,weights\r\n0,"a,""b"" \(0\)","a,""b"" \(0\)",1\r\n/);
     await view.click('#tab-text');
     await ready(view);
-    assert.match((await saved(view, '#export-csv')).bytes.toString(), /position,token,weights\r\n1,"a,""b""",0\.\d+/);
+    assert.match((await saved(view, '#export-csv')).bytes.toString(), /position,token,weights\r\n0,"a,""b""",0\.\d+/);
   });
 });
 
@@ -52,14 +52,14 @@ test('enlarged heads are saved as a picture, and their statistics as CSV', async
     await ready(view);
     const { title, csv } = await view.evaluate(() => ({ title: presentPicture().title, csv: presentCsv() }));
     assert.equal(title, 'Previous token');
-    assert.match(csv, /^stack,layer,head,previous,distance\r\nSelf-Attention,1,1,0,\r\nSelf-Attention,1,2,0\.1666\d*,0\r\n/);
+    assert.match(csv, /^stack,layer,head,previous,distance\r\nSelf-Attention,0,0,0,\r\nSelf-Attention,0,1,0\.1666\d*,0\r\n/);
   }, { hash: 'left=statistic' });
 });
 
 test('the address holds the view, and opening it restores it', async () => {
   let address = '';
   await withPage(page, async (view) => {
-    await view.click('[role=gridcell][aria-label="Layer 2, head 3"]');
+    await view.click('[role=gridcell][aria-label="Layer 1, head 2"]');
     await pointAtCell(view, 2, 1, true);
     await view.selectOption('#scale', 'log');
     await view.click('#tab-lines');
@@ -87,10 +87,10 @@ test('an address that fits another page does no harm', async () => {
 test('the command draws what is shown', async () => {
   await withPage(page, async (view) => {
     await view.click('#export-button');
-    assert.equal(await command(view), "attn-cli run in.json --out 'my results'\nattn-cli plot heatmap 'my results/result.json' --name layers.0.self.weights --head 0 --cmap Greys --color-range 0,1 --out layer1_head1.png");
+    assert.equal(await command(view), "attn-cli run in.json --out 'my results'\nattn-cli plot heatmap 'my results/result.json' --name layers.0.self.weights --head 0 --cmap Greys --color-range 0,1 --out layer0_head0.png");
     await view.evaluate(() => change({ attention: 1, head: 2, heads: [2], scale: 'log', leave: 'first', renormalise: true }));
     await ready(view);
-    assert.match(await command(view), /--name layers\.1\.self\.weights --head 2 --drop-first 1 --renormalize --cmap Greys --color-range 0\.00001,1 --norm log --out layer2_head3\.png$/);
+    assert.match(await command(view), /--name layers\.1\.self\.weights --head 2 --drop-first 1 --renormalize --cmap Greys --color-range 0\.00001,1 --norm log --out layer1_head2\.png$/);
     await view.evaluate(() => change({ view: 'lines', heads: [0, 2], leave: 'none', scale: 'linear', renormalise: false, strongest: 2, threshold: 0.1 }));
     await ready(view);
     assert.match(await command(view), /plot lines '.*' --name layers\.1\.self\.weights --heads 0,2 --top 2 --threshold 0\.1 --out/);
@@ -108,7 +108,7 @@ test('the command of a page of several samples and parts names them', async () =
   several.tokens = [tokensOf(['[CLS]', 'a', '[SEP]', 'b', '[SEP]'], [0, 2, 4])];
   await withPage(makePage('several', several), async (view) => {
     await view.click('#export-button');
-    await view.evaluate(() => change({ sample: 1, part: '2-1' }));
+    await view.evaluate(() => change({ sample: 1, part: '1-0' }));
     await ready(view);
     assert.match(await command(view), /plot heatmap result\.json --sample 1 --queries 3:4 --keys 1:2 --cmap/);
   });

@@ -26,7 +26,7 @@ test('stacks of encoder, decoder and cross-attention have rows of their own and 
   await withPage(makePage('stacks', pair()), async (view) => {
     assert.deepEqual(await view.locator('.stack h3 bdi').allInnerTexts(), ['Encoder Self-Attention', 'Decoder Self-Attention', 'Cross-Attention']);
     assert.deepEqual(await view.locator('.stack').evaluateAll((stacks) => stacks.map((stack) => stack.querySelectorAll('[role=gridcell]').length)), [6, 2, 3]);
-    assert.deepEqual(await view.locator('.stack').first().locator('[role=rowheader]').allInnerTexts(), ['1', '2']);
+    assert.deepEqual(await view.locator('.stack').first().locator('[role=rowheader]').allInnerTexts(), ['0', '1']);
     await view.locator('.stack').nth(2).locator('[role=gridcell]').nth(2).click();
     await ready(view);
     assert.deepEqual(await view.evaluate(() => [chosenMap().queries.length, chosenMap().keys.length, page.choice.head]), [3, 5, 2]);
@@ -52,7 +52,7 @@ test('arrow keys move over layers and heads; one place alone is reached by Tab',
     await view.focus('[role=gridcell][tabindex="0"]');
     for (const key of ['ArrowDown', 'ArrowRight', 'ArrowRight', 'ArrowLeft', 'ArrowDown', 'ArrowDown']) await view.keyboard.press(key);
     await ready(view);
-    assert.equal(await view.evaluate(() => document.activeElement.getAttribute('aria-label')), 'Layer 3, head 2');
+    assert.equal(await view.evaluate(() => document.activeElement.getAttribute('aria-label')), 'Layer 2, head 1');
     await view.keyboard.press('End');
     await ready(view);
     assert.equal(await view.locator('#head').inputValue(), '3');
@@ -66,9 +66,9 @@ test('a statistic colours layers and heads, and tells where it has no meaning', 
   await withPage(statistics, async (view) => {
     await view.click('#heads-shown-as [data-value=statistic]');
     assert.equal(await textIn(view, 'statistic-meaning'), 'mean weight on the key before the query');
-    assert.equal(await view.locator('[role=gridcell]').nth(6).getAttribute('aria-label'), 'Layer 2, head 3: 0.5000');
+    assert.equal(await view.locator('[role=gridcell]').nth(6).getAttribute('aria-label'), 'Layer 1, head 2: 0.5000');
     await view.selectOption('#statistic', { label: 'Distance' });
-    assert.equal(await view.locator('[role=gridcell]').first().getAttribute('aria-label'), 'Layer 1, head 1: –');
+    assert.equal(await view.locator('[role=gridcell]').first().getAttribute('aria-label'), 'Layer 0, head 0: –');
     assert.match(await textIn(view, 'statistic-legend'), /0\s*2/);
   });
 });
@@ -77,14 +77,14 @@ test('the list of heads is sorted by each statistic, both ways', async () => {
   await withPage(statistics, async (view) => {
     await view.click('#heads-shown-as [data-value=list]');
     const first = () => view.locator('#statistics-list tbody th').first().innerText();
-    assert.equal(await first(), 'Layer 1, head 1');
+    assert.equal(await first(), 'Layer 0, head 0');
     await view.click('#statistics-list thead button >> nth=1');
-    assert.equal(await first(), 'Layer 3, head 4');
+    assert.equal(await first(), 'Layer 2, head 3');
     assert.equal(await view.locator('#statistics-list th[aria-sort=descending]').innerText(), 'Previous token');
     await view.click('#statistics-list thead button >> nth=1');
-    assert.equal(await first(), 'Layer 1, head 1');
+    assert.equal(await first(), 'Layer 0, head 0');
     await view.click('#statistics-list thead button >> nth=2');
-    assert.match(await view.locator('#statistics-list tbody tr').last().innerText(), /head 1\s+0\.\d+\s+–/);
+    assert.match(await view.locator('#statistics-list tbody tr').last().innerText(), /head 0\s+0\.\d+\s+–/);
     await view.locator('#statistics-list tbody button').first().click();
     await ready(view);
     assert.deepEqual(await view.evaluate(() => [page.choice.attention, page.choice.head]), [2, 1]);
@@ -110,7 +110,7 @@ test('heads that share keys and values are named', async () => {
   const grouped = model(1, 4, ['a', 'b']);
   grouped.attentions[0].heads_a_group = 2;
   await withPage(makePage('grouped', grouped), async (view) => {
-    assert.equal(await textIn(view, 'status'), 'Heads 3 and 4 share one key and value head.');
+    assert.equal(await textIn(view, 'status'), 'Heads 2 and 3 share one key and value head.');
   }, { hash: 'head=2' });
 });
 
@@ -118,7 +118,7 @@ test('heads that were chosen from more keep their numbers', async () => {
   const chosen = model(1, 2, ['a', 'b']);
   chosen.attentions[0].numbers = [3, 7];
   await withPage(makePage('numbers', chosen), async (view) => {
-    assert.deepEqual(await view.locator('#head option').allInnerTexts(), ['Head 4', 'Head 8']);
-    assert.deepEqual(await view.locator('[role=gridcell]').evaluateAll((cells) => cells.map((cell) => cell.title)), ['Layer 1, head 4', 'Layer 1, head 8']);
+    assert.deepEqual(await view.locator('#head option').allInnerTexts(), ['Head 3', 'Head 7']);
+    assert.deepEqual(await view.locator('[role=gridcell]').evaluateAll((cells) => cells.map((cell) => cell.title)), ['Layer 0, head 3', 'Layer 0, head 7']);
   });
 });

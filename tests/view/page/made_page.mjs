@@ -123,7 +123,7 @@ export function makePage(name, { type = 'float32', side = 32, attentions, tokens
   }));
   const view = {
     format: 1, program: 'attn-cli 0', language: 'en', title: name, description: '', commands: { before: [], input: 'result.json' },
-    first_number: 1, opening: { attention: 0, head: 0 }, predicts_next: true, samples: [{ title: 'Sample 1' }], statistics: [], colours, notes: [], tokens: tokens ?? [tokensOf([])], attentions: written,
+    layered: false, opening: { attention: 0, head: 0 }, predicts_next: true, samples: [{ title: 'Sample 1' }], statistics: [], colours, notes: [], tokens: tokens ?? [tokensOf([])], attentions: written,
     ...(pictures ? { pictures: pictures.map(({ bytes, ...picture }) => ({ ...picture, pixels: blocks.add(bytes) })) } : {}),
     thumbnails: { side, block: blocks.add(...(thumbnails.length ? thumbnails : [new Uint8Array(1)])) }, ...rest,
   };
@@ -153,7 +153,7 @@ export function model(layers, heads, pieces, options = {}) {
   return {
     tokens: [tokensOf(pieces, options.special ?? [])],
     attentions: Array.from({ length: layers }, (_, layer) => ({
-      name: `layers.${layer}.self`, title: `Layer ${layer + 1}, Self-Attention`, stack: 'Self-Attention',
+      name: `layers.${layer}.self`, title: `Layer ${layer}, Self-Attention`, stack: 'Self-Attention',
       ...(options.statistics ? { statistics: Array.from({ length: heads }, (_, head) => [(layer * heads + head) / (layers * heads), head === 0 ? null : layer]) } : {}),
       samples: [{
         queries: length, keys: length, hidden_because: ['causal: keys after the query'],

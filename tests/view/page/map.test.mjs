@@ -21,11 +21,11 @@ test('the pointer tells query, key, weight and rank, and a click pins the query'
   await withPage(page, async (view) => {
     assert.match(await textIn(view, 'cell-readout'), /Point at a cell/);
     await pointAtCell(view, 3, 1);
-    assert.match(await textIn(view, 'cell-readout'), /Query 4 jump\s+Key 2 the\s+0\.5000\s+Rank 1 of 6 keys/);
+    assert.match(await textIn(view, 'cell-readout'), /Query "jump" \(3\)\s+Key "the" \(1\)\s+0\.5000\s+Rank 1 of 6 keys/);
     await pointAtCell(view, 3, 1, true);
     await view.mouse.move(5, 5);
-    assert.match(await textIn(view, 'cell-readout'), /Query 4 jump pinned/);
-    assert.match(await textIn(view, 'strongest-keys'), /Strongest keys of query 4: jump\s+2\s+the\s+0\.5000\s+4\s+jump\s+0\.2500/);
+    assert.match(await textIn(view, 'cell-readout'), /Query "jump" \(3\) pinned/);
+    assert.match(await textIn(view, 'strongest-keys'), /Strongest keys of query "jump" \(3\)\s+"the" \(1\)\s+0\.5000\s+"jump" \(3\)\s+0\.2500/);
     await view.keyboard.press('Escape');
     await ready(view);
     assert.match(await textIn(view, 'cell-readout'), /Point at a cell/);
@@ -35,7 +35,7 @@ test('the pointer tells query, key, weight and rank, and a click pins the query'
 test('a hidden cell tells why it is hidden', async () => {
   await withPage(causal, async (view) => {
     await pointAtCell(view, 0, 3);
-    assert.match(await textIn(view, 'cell-readout'), /Query 1 one\s+Key 4 four\s+Hidden\s+causal: keys after the query/);
+    assert.match(await textIn(view, 'cell-readout'), /Query "one" \(0\)\s+Key "four" \(3\)\s+Hidden\s+causal: keys after the query/);
     assert.deepEqual(await view.locator('#legend-keys li').allInnerTexts(), ['hidden']);
   });
 });
@@ -78,17 +78,17 @@ test('arrow keys move over cells, Enter pins, and what is there is said aloud', 
   await withPage(page, async (view) => {
     await view.focus('#map');
     await view.keyboard.press('ArrowDown');
-    assert.match(await textIn(view, 'cell-readout'), /Query 1 \[CLS\]\s+Key 1/);
+    assert.match(await textIn(view, 'cell-readout'), /Query "\[CLS\]" \(0\)\s+Key "\[CLS\]" \(0\)/);
     await view.keyboard.press('ArrowDown');
     await view.keyboard.press('End');
     await view.keyboard.press('ArrowLeft');
-    assert.match(await textIn(view, 'cell-readout'), /Query 2 the\s+Key 5 ·ed/);
-    assert.match(await view.locator('#announcement').textContent(), /Query 2 the, Key 5 ·ed, 0, Rank 5 of 6 keys/);
+    assert.match(await textIn(view, 'cell-readout'), /Query "the" \(1\)\s+Key "·ed" \(4\)/);
+    assert.match(await view.locator('#announcement').textContent(), /Query "the" \(1\), Key "·ed" \(4\), 0, Rank 5 of 6 keys/);
     await view.keyboard.press('Enter');
     await ready(view);
     assert.match(await view.evaluate(() => location.hash), /query=1/);
     await view.keyboard.press('PageDown');
-    assert.match(await textIn(view, 'cell-readout'), /Query 6/);
+    assert.match(await textIn(view, 'cell-readout'), /Query "[^"]*" \(5\)/);
   });
 });
 
@@ -99,7 +99,7 @@ test('Shift and arrow keys change layer and head, and numbers the view', async (
     await view.keyboard.press('Shift+ArrowRight');
     await ready(view);
     assert.equal(await view.evaluate(() => `${page.choice.attention} ${page.choice.head}`), '1 1');
-    assert.equal(await view.locator('#announcement').textContent(), 'Layer 2, Self-Attention, Head 2');
+    assert.equal(await view.locator('#announcement').textContent(), 'Layer 1, Self-Attention, Head 1');
     for (const [key, name] of [['2', 'lines'], ['3', 'text'], ['4', 'table'], ['1', 'map']]) {
       await view.keyboard.press(key);
       await ready(view);
@@ -117,7 +117,7 @@ test('zooming keeps the cell under the pointer, labels stay, and dragging moves'
     await pointAtCell(view, 40, 30);
     const before = await view.evaluate(() => ({ ...mapView.layout }));
     assert.ok(before.row > 0 && before.row <= 40 && before.row + before.rows > 40, JSON.stringify(before));
-    assert.match(await textIn(view, 'cell-readout'), /Query 41 t40\s+Key 31 t30/);
+    assert.match(await textIn(view, 'cell-readout'), /Query "t40" \(40\)\s+Key "t30" \(30\)/);
     await view.mouse.down();
     const { left, top } = await view.locator('#map').evaluate((box) => box.getBoundingClientRect().toJSON());
     await view.mouse.move(left + before.left + 60, top + before.top + 60, { steps: 4 });
@@ -163,11 +163,11 @@ test('a token is searched by its text and by its number', async () => {
     await view.keyboard.press('Enter');
     await view.keyboard.press('Enter');
     await ready(view);
-    assert.match(await textIn(view, 'cell-readout'), /Query 5 ·ed pinned/);
-    await view.fill('#search', '3');
+    assert.match(await textIn(view, 'cell-readout'), /Query "·ed" \(4\) pinned/);
+    await view.fill('#search', '2');
     await view.press('#search', 'Enter');
     await ready(view);
-    assert.match(await textIn(view, 'cell-readout'), /Query 3 fox pinned/);
+    assert.match(await textIn(view, 'cell-readout'), /Query "fox" \(2\) pinned/);
     await view.fill('#search', 'zebra');
     assert.equal(await textIn(view, 'search-count'), 'none');
   });
@@ -188,6 +188,6 @@ test('a touch tells a cell and pins its query', async () => {
     await session.detach();
     await view.waitForFunction(() => page.choice.query === 1);
     await ready(view);
-    assert.match(await textIn(view, 'cell-readout'), /Query 2 the pinned ×\s+Key 3 fox\s+0\.3000/);
+    assert.match(await textIn(view, 'cell-readout'), /Query "the" \(1\) pinned ×\s+Key "fox" \(2\)\s+0\.3000/);
   });
 });

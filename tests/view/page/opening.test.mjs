@@ -13,11 +13,11 @@ test('a page of 144 heads shows them all, and a click looks at one', async () =>
   const page = makePage('heads144', model(12, 12, ['a', 'b', 'c', 'd', 'e', 'f']));
   await withPage(page, async (view) => {
     assert.equal(await view.locator('[role=gridcell]').count(), 144);
-    await view.click('[role=gridcell][aria-label="Layer 7, head 11"]');
+    await view.click('[role=gridcell][aria-label="Layer 6, head 10"]');
     await ready(view);
     assert.equal(await view.locator('#layer').inputValue(), '6');
     assert.equal(await view.locator('#head').inputValue(), '10');
-    assert.equal(await view.locator('[aria-selected=true][role=gridcell]').getAttribute('aria-label'), 'Layer 7, head 11');
+    assert.equal(await view.locator('[aria-selected=true][role=gridcell]').getAttribute('aria-label'), 'Layer 6, head 10');
   });
 });
 
@@ -25,7 +25,7 @@ test('tokens that look like the end of a script are tokens', async () => {
   const pieces = ['</script>', '<!--', '<b>x</b>', '"&\u2028'];
   await withPage(makePage('script', model(1, 1, pieces)), async (view) => {
     await pointAtCell(view, 2, 0);
-    assert.match(await textIn(view, 'cell-readout'), /Query 3 <b>x<\/b>\s+Key 1 <\/script>/);
+    assert.match(await textIn(view, 'cell-readout'), /Query "<b>x<\/b>" \(2\)\s+Key "<\/script>" \(0\)/);
   });
 });
 
@@ -33,7 +33,7 @@ test('one query and one key fill a page', async () => {
   const page = makePage('one', one([{ tensor: 'weights', heads: [[1]] }], { queries: 1, keys: 1 }));
   await withPage(page, async (view) => {
     await pointAtCell(view, 0, 0);
-    assert.match(await textIn(view, 'cell-readout'), /Query 1\s+Key 1\s+1\.000\s+Rank 1 of 1 keys/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 0\s+Key 0\s+1\.000\s+Rank 1 of 1 keys/);
     assert.deepEqual(await colourOfCell(view, 0, 0), [0, 0, 0]);
   });
 });
@@ -89,8 +89,8 @@ test('joined cells are named as such, with the exact strongest keys of a query',
     (html) => html);
   await withPage(page, async (view) => {
     await pointAtCell(view, 2, 2);
-    assert.match(await textIn(view, 'cell-readout'), /Query 11\s+Key 9–12\s+0\.5000\s+Largest of 16 cells/);
-    assert.match(await textIn(view, 'strongest-keys'), /Strongest keys of query 11:\s+11\s+0\.4375\s+Exact/);
+    assert.match(await textIn(view, 'cell-readout'), /Query 10\s+Key 8–11\s+0\.5000\s+Largest of 16 cells/);
+    assert.match(await textIn(view, 'strongest-keys'), /Strongest keys of query 10\s+10\s+0\.4375\s+Exact/);
     assert.match(await textIn(view, 'status'), /16 × 16 cells stand for 64 queries × 64 keys.*Cells were joined\./s);
   });
 });
@@ -104,7 +104,7 @@ test('two thousand tokens are drawn, zoomed and found', async () => {
     await view.fill('#search', 'w1777');
     await view.press('#search', 'Enter');
     await ready(view);
-    assert.match(await textIn(view, 'cell-readout'), /Query 1777 w1777 pinned/);
+    assert.match(await textIn(view, 'cell-readout'), /Query "w1777" \(1776\) pinned/);
     for (let step = 0; step < 8; ++step) await view.click('#zoom-in');
     assert.doesNotMatch(await textIn(view, 'status'), /Each pixel/);
     await view.click('#tab-text');

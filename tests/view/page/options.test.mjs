@@ -31,7 +31,7 @@ test('the first key is left out, and rows are divided only if that is chosen, wh
     assert.deepEqual(await values(view, 0), [0.25, 0.25, 0.125, 0.25, 0.125]);
     assert.equal(await textIn(view, 'status'), 'The first key is left out. Rows were divided by the sum of what is left: they add up to 1 again.');
     await pointAtCell(view, 0, 0);
-    assert.match(await textIn(view, 'cell-readout'), /Key 2 play\s+0\.2500\s+Rank 1 of 5 keys/);
+    assert.match(await textIn(view, 'cell-readout'), /Key "play" \(1\)\s+0\.2500\s+Rank 1 of 5 keys/);
     await view.selectOption('#leave', 'special');
     await ready(view);
     assert.equal(await view.evaluate(() => chosenMap().keys.length), 3);
@@ -49,7 +49,7 @@ test('words take the place of pieces: columns are summed and rows averaged', asy
     assert.deepEqual(await values(view, 1), [0.5, 0.125, 0.03125, 0.3125, 0.03125]);
     assert.match(await textIn(view, 'status'), /columns summed, rows averaged/);
     await pointAtCell(view, 1, 1);
-    assert.match(await textIn(view, 'cell-readout'), /Query 2–3 playing\s+Key 2–3 playing\s+0\.1250/);
+    assert.match(await textIn(view, 'cell-readout'), /Query "playing" \(1–2\)\s+Key "playing" \(1–2\)\s+0\.1250/);
     await view.selectOption('#tensor', 'scores');
     await ready(view);
     assert.equal(await view.evaluate(() => chosenMap().keys.length), 6);
@@ -91,8 +91,8 @@ test('the stages of a score can be seen on a scale about zero', async () => {
 
 test('the texts of a pair are looked at by themselves', async () => {
   await withPage(page, async (view) => {
-    assert.deepEqual(await view.locator('#part option').allInnerTexts(), ['All tokens', 'Text 1 → text 1', 'Text 1 → text 2', 'Text 2 → text 1', 'Text 2 → text 2']);
-    await view.selectOption('#part', '2-1');
+    assert.deepEqual(await view.locator('#part option').allInnerTexts(), ['All tokens', 'Text 0 → text 0', 'Text 0 → text 1', 'Text 1 → text 0', 'Text 1 → text 1']);
+    await view.selectOption('#part', '1-0');
     await ready(view);
     assert.deepEqual(await view.evaluate(() => [chosenMap().queries, chosenMap().keys].map((list) => list.map(({ first }) => first))), [[4], [1, 2]]);
     assert.deepEqual(await values(view, 0), [0.125, 0.125]);

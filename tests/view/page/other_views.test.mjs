@@ -16,7 +16,7 @@ test('lines join queries and keys, for the heads that are chosen', async () => {
     const one = await inked(view);
     assert.ok(one > 100, String(one));
     assert.equal(await view.locator('.chip[aria-pressed=true]').count(), 1);
-    await view.click('.chip[aria-label="Head 3"]');
+    await view.click('.chip[aria-label="Head 2"]');
     await ready(view);
     assert.equal(await view.evaluate(() => linesView.all), 30);
     await view.click('text=All heads');
@@ -44,7 +44,7 @@ test('a query at the pointer has its lines alone, also by keys', async () => {
     const all = await inked(view);
     const box = await view.locator('#lines').boundingBox();
     await view.mouse.move(box.x + box.width * 0.25, box.y + 34 + await view.evaluate(() => 1.5 * linesView.rowHeight));
-    assert.match(await textIn(view, 'cell-readout'), /Query 2 fox/);
+    assert.match(await textIn(view, 'cell-readout'), /Query "fox" \(1\)/);
     assert.ok(await inked(view) < all);
     await view.mouse.move(box.x + box.width * 0.8, box.y + 34 + await view.evaluate(() => 0.5 * linesView.rowHeight));
     assert.equal(await view.evaluate(() => chosenLines(activeOfLines().row, activeOfLines().column).length), 5);
@@ -54,7 +54,7 @@ test('a query at the pointer has its lines alone, also by keys', async () => {
     await view.keyboard.press('ArrowDown');
     await view.keyboard.press('Enter');
     await ready(view);
-    assert.match(await textIn(view, 'cell-readout'), /Query 2 fox pinned/);
+    assert.match(await textIn(view, 'cell-readout'), /Query "fox" \(1\) pinned/);
   }, { hash: 'view=lines' });
 });
 
@@ -63,17 +63,17 @@ test('the text is shaded by the weights of the query that is chosen in it', asyn
     assert.match(await textIn(view, 'strip-caption'), /Mean over the queries that see each key/);
     await view.click('.piece >> nth=1');
     await ready(view);
-    assert.equal(await textIn(view, 'strip-caption'), 'Looked at by query 2: fox');
+    assert.equal(await textIn(view, 'strip-caption'), 'Looked at by query "fox" (1)');
     const weight = await view.evaluate(() => chosenMap().values[5]);
     const grey = 255 - Math.min(255, Math.floor(weight * 256));
     assert.equal(await view.locator('.piece').first().evaluate((piece) => piece.style.backgroundColor), `rgb(${grey}, ${grey}, ${grey})`);
     assert.equal(await view.locator('.piece.hidden-key').count(), 3);
     await view.hover('.piece >> nth=0');
-    assert.match(await textIn(view, 'cell-readout'), /Query 2 fox pinned ×\s+Key 1 The/);
+    assert.match(await textIn(view, 'cell-readout'), /Query "fox" \(1\) pinned ×\s+Key "The" \(0\)/);
     await view.click('#direction [data-value=receives]');
     await view.click('.piece >> nth=0');
     await ready(view);
-    assert.equal(await textIn(view, 'strip-caption'), 'Looking at key 1: The');
+    assert.equal(await textIn(view, 'strip-caption'), 'Looking at key "The" (0)');
     assert.equal(await view.locator('.piece.hidden-key').count(), 0);
   }, { hash: 'view=text' });
 });
@@ -99,7 +99,7 @@ test('arrow keys move over the tokens of the text and Enter chooses one', async 
     await view.keyboard.press('ArrowRight');
     await view.keyboard.press('Enter');
     await ready(view);
-    assert.match(await textIn(view, 'strip-caption'), /query 3: jumps/);
+    assert.match(await textIn(view, 'strip-caption'), /query "jumps" \(2\)/);
     assert.equal(await view.evaluate(() => document.activeElement.textContent), 'jumps');
     assert.equal(await view.locator('.piece[tabindex="0"]').count(), 1);
   }, { hash: 'view=text' });
@@ -116,20 +116,20 @@ test('queries and keys of cross-attention are two texts', async () => {
     assert.equal(await view.evaluate(() => page.choice.query), null);
     await view.click('.strip >> nth=0 >> .piece >> nth=1');
     await ready(view);
-    assert.match(await textIn(view, 'strip-caption'), /query 2: chat/);
+    assert.match(await textIn(view, 'strip-caption'), /query "chat" \(1\)/);
   }, { hash: 'view=text' });
 });
 
 test('the table tells a query\'s keys, or the whole map', async () => {
   await withPage(text, async (view) => {
-    assert.match(await textIn(view, 'table'), /Keys of query 3: jumps/);
+    assert.match(await textIn(view, 'table'), /Keys of query "jumps" \(2\)/);
     const rows = await view.locator('#table tbody tr').allInnerTexts();
     assert.equal(rows.length, 5);
-    assert.match(rows[4], /5\s+it\s+Hidden/);
-    await view.fill('.query-field input', '5');
+    assert.match(rows[4], /4\s+it\s+Hidden/);
+    await view.fill('.query-field input', '4');
     await view.press('.query-field input', 'Enter');
     await ready(view);
-    assert.match(await textIn(view, 'table'), /Keys of query 5: it/);
+    assert.match(await textIn(view, 'table'), /Keys of query "it" \(4\)/);
     await view.click('text=Whole map');
     await ready(view);
     assert.equal(await view.locator('#table tbody td').count(), 25);

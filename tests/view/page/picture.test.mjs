@@ -7,7 +7,7 @@ import { makePage, model, tokensOf } from './made_page.mjs';
 /** [CLS] and 2 × 3 patches of 4 × 4 pixels; the picture is white, and a pixel wider than its patches. */
 const pieces = ['[CLS]', '0,0', '0,1', '0,2', '1,0', '1,1', '1,2'];
 const width = 13;
-const seen = { ...model(2, 2, pieces, { causal: false }), tokens: [tokensOf(pieces, [0])], first_number: 0 };
+const seen = { ...model(2, 2, pieces, { causal: false }), tokens: [tokensOf(pieces, [0])], layered: true };
 const own = [
   [0.4, 0, 0.6, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 1], [0.5, 0.1, 0.1, 0.1, 0.1, 0.05, 0.05], [1, 0, 0, 0, 0, 0, 0],
   [0, 1, 0, 0, 0, 0, 0], [0.2, 0, 0, 0.8, 0, 0, 0], [0, 0, 0, 0, 1, 0, 0]];
@@ -45,7 +45,7 @@ test('the picture shows what [CLS] looks at, and the patch that is pointed at in
     assert.ok(first[1] > first[0] && new Set([0, 2, 3, 4, 5].map((at) => first[at])).size === 1, String(first));
     await pointAtPatch(view, 1, 1);
     assert.equal(await textIn(view, 'picture-caption'), 'What patch 1,1 looks at');
-    assert.match(await textIn(view, 'cell-readout'), /Query 6 1,1/);
+    assert.match(await textIn(view, 'cell-readout'), /Query "1,1" \(5\)/);
     assert.deepEqual(await view.evaluate(() => page.cursor), { row: 5, column: null, query: 5 });
     const other = await brightness(view);
     assert.ok(other[2] > other[0] && other[1] === other[0], String(other));

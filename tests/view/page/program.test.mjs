@@ -38,7 +38,7 @@ test('the program\'s page tells the weights that the program computes', { skip }
       assert.ok(Math.abs(read - weights.flat(weights[0][0][0][0] === undefined ? 0 : 1)[head][query][key]) < 1e-4, `${head} ${query} ${key}`);
     }
     await pointAtCell(view, 0, 2);
-    assert.match(await textIn(view, 'cell-readout'), /Key 3 <\/script>\s+Hidden\s+\S+/);
+    assert.match(await textIn(view, 'cell-readout'), /Key "<\/script>" \(2\)\s+Hidden\s+\S+/);
     assert.deepEqual(await problemsOf(view), []);
   });
 });
@@ -53,7 +53,7 @@ test('the command that the page tells draws its picture', { skip }, async () => 
       for (const line of (await view.locator('#command').inputValue()).split('\n')) {
         execFileSync('sh', ['-c', `${line.replace(/^attn-cli/, '"$ATTN_CLI"')} --quiet`], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
       }
-      assert.equal(readFileSync(join(folder, 'layer1_head2.png')).subarray(1, 4).toString(), 'PNG', JSON.stringify(choice));
+      assert.equal(readFileSync(join(folder, 'layer0_head1.png')).subarray(1, 4).toString(), 'PNG', JSON.stringify(choice));
     }
   });
 });

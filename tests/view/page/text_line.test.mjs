@@ -9,7 +9,7 @@ const telling = () => {
   const made = model(2, 2, ['play', '##ing', 'fox'], { statistics: true });
   made.attentions.forEach((attention, layer) => { attention.statistics = [[layer, 0], [0.1, layer === 1 ? 0.12 : 0.25]]; attention.title = `Layer ${layer}`; });
   made.statistics = [{ name: 'previous', title: 'Previous', meaning: '' }, { name: 'confidence', title: 'Largest', meaning: '' }];
-  return { ...made, first_number: 0, opening: { attention: 1, head: 0 },
+  return { ...made, layered: true, opening: { attention: 1, head: 0 },
     samples: [{ title: 'playing fox', predictions: [{ position: 2, likeliest: [{ text: ' runs', probability: 0.75 }, { text: '\n', probability: 0.125 }] }] }] };
 };
 const page = makePage('telling', telling());

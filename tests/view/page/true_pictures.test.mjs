@@ -158,7 +158,7 @@ test('a saved picture names its input and text', async () => {
   await withPage(makePage('source', { ...model(1, 1, ['play', '##ing', 'fox']), title: 'Attention Maps of tiny' }), async (view) => {
     await view.click('#export-button');
     const { name, bytes } = await saved(view, '#export-svg');
-    assert.equal(name, 'Attention_Maps_of_tiny_layer1_head1_map.svg');
+    assert.equal(name, 'Attention_Maps_of_tiny_layer0_head0_map.svg');
     assert.match(bytes.toString(), /Attention Maps of tiny – playing fox/);
   });
 });
