@@ -195,13 +195,14 @@ struct Heatmap {
   Tensor missing = {};
   /// [Lq,Lk] of 0 and 1, or absent: which seen cells a large negative bias hides in effect.
   Tensor hidden_in_effect = {};
-  std::vector<std::string> query_labels;  ///< Lq names; empty: Q_1…
-  std::vector<std::string> key_labels;    ///< Lk names; empty: K_1…
+  std::vector<std::string> query_labels;  ///< Lq names; empty: Q_1…, or the numbers alone from 0
+  std::vector<std::string> key_labels;    ///< Lk names; empty: K_1…, or the numbers alone from 0
   /// Lq × Lk texts in the place of the cells' values, row by row; empty = the values.
   std::vector<std::string> cell_texts = {};
   std::string title;                           ///< unless FigureOptions::title is given
   std::string caption;                         ///< text below the panel of a grid
-  std::size_t first_query = 0, first_key = 0;  ///< numbers of the first row and column
+  std::size_t first_query = 0, first_key = 0;  ///< indices of the first row and column
+  std::size_t first_number = 1;                ///< what the first query and key are called, 0 or 1
   bool any_numbers = false;   ///< not weights, so that the range need not begin at 0
   bool of_positions = false;  ///< rows are positions and columns dimensions
 };

@@ -72,8 +72,9 @@ struct RunOptions {
 struct ReportedWeights {
   std::string name;  ///< "weights", "self.weights", "layers.0.cross.weights"…
   Tensor weights;    ///< [Lq,Lk], or [bins,bins] if they are pooled; absent if not wanted
-  std::vector<std::string> query_labels;  ///< Q_1… if the document has none
-  std::vector<std::string> key_labels;  ///< K_1… if the document has none; only with the weights
+  std::vector<std::string> query_labels;  ///< of the rows; empty if the document has none
+  std::vector<std::string> key_labels;    ///< of the columns; only with the weights
+  std::size_t queries = 0, keys = 0;      ///< numbers of positions that rows and columns stand for
   Heatmap heatmap;   ///< as pictures show it; without weights if they were not computed
   std::string mask;  ///< the parts of the mask in words; empty without a mask
   std::size_t hidden = 0, cells = 0;  ///< number of weights that the mask hides, and of all weights

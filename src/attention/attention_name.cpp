@@ -107,14 +107,14 @@ std::string AttentionName::padded(std::size_t digits) const {
   return name;
 }
 
-std::string AttentionName::title(std::size_t first) const {
+std::string AttentionName::title() const {
   std::string title;
   if (layer_) {
     const std::string_view before = stack();
     title = translated(has_part(before, "decoder")   ? to_translate("Decoder Layer {1}")
                        : has_part(before, "encoder") ? to_translate("Encoder Layer {1}")
                                                      : to_translate("Layer {1}"),
-                       *layer_ + first);
+                       *layer_);
   }
   const bool self = has_part(part(), "self");
   if (!self && !has_part(part(), "cross")) return title;

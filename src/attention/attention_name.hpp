@@ -56,9 +56,8 @@ class AttentionName {
   /// Number of digits of the layer's number; 0 without one.
   std::size_t layer_digits() const noexcept { return digits_; }
 
-  /// "Encoder Layer 3, Self-Attention", layers counted from `first`; empty where the name says
-  /// nothing of the kind.
-  std::string title(std::size_t first = 0) const;
+  /// "Encoder Layer 3, Self-Attention"; empty where the name says nothing of the kind.
+  std::string title() const;
   /// Title of the stack, whose attentions are rows of an overview: "Encoder Self-Attention",
   /// "Cross-Attention", "Attention".
   std::string stack_title() const;

@@ -26,6 +26,12 @@ std::size_t whole_number(const std::string& flag, const std::string& text, std::
                               : translated("a whole number of at least {1}", least));
 }
 
+std::size_t position_of(const std::string& flag, const std::string& text) {
+  const std::size_t open = text.rfind(" (");
+  if (open == std::string::npos || !text.ends_with(')')) return whole_number(flag, text);
+  return whole_number(flag, text.substr(open + 2, text.size() - open - 3));
+}
+
 std::int64_t integer(const std::string& flag, const std::string& text) {
   std::int64_t number = 0;
   if (parse_number(text, number)) return number;

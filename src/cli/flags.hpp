@@ -47,6 +47,9 @@ std::vector<std::string> comma_separated(const std::string& text);
 std::vector<std::string> listed(const std::string& flag, const std::string& text);
 bool is_digits(const std::string& text);
 
+/// The position of a flag's value: a number, or that of a name as reports have it, `" the" (12)`.
+std::size_t position_of(const std::string& flag, const std::string& text);
+
 /// Whether the whole text is one number of that type, which `number` is then.
 template <class Number>
 bool parse_number(const std::string& text, Number& number) {

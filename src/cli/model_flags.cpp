@@ -185,7 +185,8 @@ void add_why(Flags& flags, std::optional<std::string>& logit, std::optional<std:
             translated("Split the logit of a token, by its text or id, among heads, feed-forwards "
                        "and the tokens that heads read (default: the likeliest token)"))
       .optional_value = true;
-  flags.count("--key", key, "N", translated("Key whose scores are split, counted from 0"));
+  flags.add("--key", "N", translated("Key whose scores are split, counted from 0"),
+            [&key](const std::string& text) { key = position_of("--key", text); });
 }
 
 }  // namespace attn::cli

@@ -134,7 +134,7 @@ int compute(const GivenToRun& given) {
   RunOptions options = given.options;
   // --query chooses the query of a split where there is one, else that of the pictures.
   if (options.why && options.selection.query) {
-    options.why.query = whole_number("--query", *options.selection.query);
+    options.why.query = position_of("--query", *options.selection.query);
     options.selection.query.reset();
   }
   if (answering) options.answer = print_result;

@@ -7,6 +7,7 @@
 
 #include "document/fields.hpp"
 #include "support/number_text.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 
@@ -205,6 +206,51 @@ Labels fitted(Labels labels, std::size_t queries, std::size_t keys, const std::s
   if (!names_keys) labels.key.clear();
   labels.either = false;
   return labels;
+}
+
+std::string position_name(const std::vector<std::string>& labels, std::size_t position,
+                          const char* numbered, std::size_t width) {
+  if (position >= labels.size() || labels[position].empty()) return translated(numbered, position);
+  return position_name(labels[position], position, width);
+}
+
+std::string position_name(const std::string& label, std::size_t position, std::size_t width) {
+  return in_quotes(shortened(label, width)) + " (" + std::to_string(position) + ")";
+}
+
+namespace {
+
+// Whether a text is a label, as it is or in quotes, or what was shortened of it.
+bool is_label(std::string_view text, const std::string& label) {
+  if (text == label) return true;
+  const std::string quoted = in_quotes(label);
+  constexpr std::string_view left_out = "…";
+  const std::size_t cut = text.find(left_out);
+  if (cut == text.npos) return text == quoted;
+  const std::string_view start = text.substr(0, cut), end = text.substr(cut + left_out.size());
+  return start.size() + end.size() <= quoted.size() && quoted.starts_with(start) &&
+         quoted.ends_with(end);
+}
+
+}  // namespace
+
+std::optional<std::size_t> position_of_name(
+    std::string_view name, std::initializer_list<const std::vector<std::string>*> spellings,
+    std::size_t count) {
+  std::size_t position = 0;
+  if ((*spellings.begin())->empty()) {
+    const bool tick = name.starts_with("Q_") || name.starts_with("K_");
+    const bool there = tick && parse_number(name.substr(2), position) && position - 1 < count;
+    return there ? std::optional(position - 1) : std::nullopt;
+  }
+  const std::size_t open = name.rfind(" (");
+  if (open == name.npos || !name.ends_with(')')) return std::nullopt;
+  if (!parse_number(name.substr(open + 2, name.size() - open - 3), position)) return std::nullopt;
+  const std::string_view label = name.substr(0, open);
+  const bool named = std::ranges::any_of(spellings, [&](const std::vector<std::string>* labels) {
+    return position < std::min(count, labels->size()) && is_label(label, (*labels)[position]);
+  });
+  return named ? std::optional(position) : std::nullopt;
 }
 
 bool begins_like_json(std::string_view text) {

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +49,20 @@ Labels labels_in(std::string_view text, std::size_t nesting);
 /// Assigns one list for both sides to the sides of its length. Throws Error(input) if no side has
 /// it.
 Labels fitted(Labels labels, std::size_t queries, std::size_t keys, const std::string& pointer);
+
+/// The name of a query, a key or a token wherever people read it, and what they may type to choose
+/// it: its label and index, "\"the\" (12)"; without a label the words for its number, "query {1}".
+/// Labels wider than `width` are shortened.
+std::string position_name(const std::vector<std::string>& labels, std::size_t position,
+                          const char* numbered, std::size_t width = 28);
+std::string position_name(const std::string& label, std::size_t position, std::size_t width = 28);
+
+/// The position that such a name of a label means among `count`, with or without its quotes, under
+/// one of several spellings of the labels, shortened or not; or, where there are none, a tick of a
+/// tutorial's picture, Q_1 or K_1. Absent for any other text.
+std::optional<std::size_t> position_of_name(
+    std::string_view name, std::initializer_list<const std::vector<std::string>*> spellings,
+    std::size_t count);
 
 /// Whether a text is JSON rather than lines, which may begin with "[CLS]".
 bool begins_like_json(std::string_view text);

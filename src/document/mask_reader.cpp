@@ -41,11 +41,10 @@ std::string reach_text(std::optional<std::size_t> side, const std::string& all) 
   return side ? std::to_string(*side) : all;
 }
 
-// Positions in words count from 1.
 std::string listed(const std::vector<std::size_t>& positions, const char* between) {
   std::string text;
   for (const std::size_t position : positions)
-    text += (text.empty() ? "" : between) + std::to_string(position + 1);
+    text += (text.empty() ? "" : between) + std::to_string(position);
   return text;
 }
 
@@ -96,7 +95,7 @@ std::string no_sentence(const Mask&, const MaskedQuery&) {
 std::string causal_sentence(const Mask& mask, const MaskedQuery& query) {
   if (!mask.causal) return "";
   return query.position < 0 ? translated("causal: keys up to the query's position, so none")
-                            : translated("causal: keys up to key {1}", query.position + 1);
+                            : translated("causal: keys up to key {1}", query.position);
 }
 
 std::string window_words(const Mask& mask) {
@@ -112,7 +111,7 @@ std::string window_sentence(const Mask& mask, const MaskedQuery& query) {
   const std::string all = translated("all");
   std::string text =
       translated("window: {1} before and {2} after key {3}", reach_text(mask.window->left, all),
-                 reach_text(mask.window->right, all), query.position + 1);
+                 reach_text(mask.window->right, all), query.position);
   if (!mask.global.empty()) text += translated(", or a global key: {1}", listed(mask.global, ", "));
   const bool global = query.position >= 0 &&
                       std::find(mask.global.begin(), mask.global.end(),
@@ -129,13 +128,13 @@ std::string chunk_sentence(const Mask& mask, const MaskedQuery& query) {
   const auto size = static_cast<std::ptrdiff_t>(*mask.chunk);
   if (query.position < 0 || size <= 0) return translated("chunk: no key");
   const std::ptrdiff_t first = query.position / size * size;
-  return translated("chunk: keys {1} to {2}", first + 1, first + size);
+  return translated("chunk: keys {1} to {2}", first, first + size - 1);
 }
 
 std::string dilation_sentence(const Mask& mask, const MaskedQuery& query) {
   if (!mask.dilation) return "";
   return translated("dilation: of these every key that is a multiple of {1} away from key {2}",
-                    *mask.dilation, query.position + 1);
+                    *mask.dilation, query.position);
 }
 
 std::string prefix_text(const Mask& mask) {

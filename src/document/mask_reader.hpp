@@ -81,8 +81,8 @@ struct MaskedQuery {
   std::ptrdiff_t position;  ///< its place among the keys, from 0; negative = before all of them
   std::size_t valid_keys;   ///< number of leading keys that are valid
 };
-/// For each part that hides keys a sentence about those that it lets the query see, with positions
-/// from 1: "causal: keys up to key 3".
+/// For each part that hides keys a sentence about those that it lets the query see: "causal: keys
+/// up to key 3".
 std::vector<std::string> mask_sentences(const Mask& mask, const MaskedQuery& query);
 
 /// Words for the keys that a part hides: in the legend of a picture, "outside window". `part` is

@@ -47,7 +47,6 @@ class KindExplanation {
         choice_{options.sample, options.head, options.every_query ? 0 : options.query,
                 options.full} {
     check_choices();
-    choice_.first_number = chosen_attention().name.layer() ? 0 : 1;
     if (!options.every_query) choice_.query = query_of(options, labels(), queries());
     check_analyses();
     const DType dtype = plan_.options().dtype;
@@ -120,18 +119,14 @@ class KindExplanation {
     return Labels::of_sample(chosen_attention().labels.query, choice_.sample);
   }
 
-  std::string query_name(std::size_t query) const {
-    const PositionNames names(labels(), chosen_attention().geometry.queries,
-                              to_translate("query {1}"));
-    return names.in_prose(query);
-  }
+  std::string query_name(std::size_t query) const { return position_name(labels(), query, "{1}"); }
 
   // The explanation of the next query.
   Explanation& begin() {
     OfQuery next{choice_.query, {}};
     next.explanation.full = options_.full;
     if (options_.every_query) {
-      next.explanation.title = translated("{1} of {2}", query_name(choice_.query), queries());
+      next.explanation.title = translated("query {1} of {2}", query_name(choice_.query), queries());
     }
     explanations_.push_back(std::move(next));
     return explanations_.back().explanation;
@@ -161,20 +156,15 @@ class KindExplanation {
     if (!plan_.title.empty()) to.paragraph(one_line(shown_title(plan_.title)));
     if (!plan_.description.empty()) to.paragraph(one_line(plan_.description));
     to.item(translated("document: {1}", one_line(document)));
-    const std::string counts =
-        choice_.first_number == 0
-            ? translated(
-                  "words count from 1, samples, layers, heads and elements such as q[0] from 0")
-            : translated("words count from 1, elements such as q[0] from 0");
     to.item(options_.every_query
-                ? translated("sample {1} of {2}, head {3} of {4}, each of the queries, {5} in all "
-                             "({6})",
-                             choice_.sample + choice_.first_number, geometry.batch,
-                             choice_.head + choice_.first_number, geometry.heads, queries(), counts)
-                : translated("sample {1} of {2}, head {3} of {4}, {5} of {6} ({7})",
-                             choice_.sample + choice_.first_number, geometry.batch,
-                             choice_.head + choice_.first_number, geometry.heads,
-                             query_name(choice_.query), geometry.queries, counts));
+                ? translated("sample {1} of {2}, head {3} of {4}, each of the {5} queries, all "
+                             "counted from 0",
+                             choice_.sample, geometry.batch, choice_.head, geometry.heads,
+                             queries())
+                : translated("sample {1} of {2}, head {3} of {4}, query {5} of {6}, all counted "
+                             "from 0",
+                             choice_.sample, geometry.batch, choice_.head, geometry.heads,
+                             query_name(choice_.query), geometry.queries));
     to.item(translated("formula: {1} ({2})", translated(kind.score), translated(kind.source)));
     for (const auto& [tensor, shape] : plan_.shapes)
       to.item(tensor + " " + text(shape) +

@@ -199,7 +199,7 @@ class LayerWalk {
         "what stands for their distance. The latter are the bias of the scores below; those of "
         "head "
         "{1} are:",
-        choice_.head + choice_.first_number));
+        choice_.head));
     const auto row_of = [&](const DisentangledTerms& some) {
       const HeadRows<double> bias(disentangled_bias(some, request), 1);
       const auto all = bias(choice_.sample, choice_.head, choice_.query);

@@ -51,6 +51,7 @@ bool chooses_layers(const MapRequest& request) {
 class MapOfLayer {
  public:
   MapOfLayer(const AttentionMap& map, const MapChoice& choice) : selected_(map, choice) {
+    selected_.first_number = 0;
     if (map.holds_weights() || map.tensor.ends_with("dropped")) return;
     throw input_error(translated("{1} holds no weights", in_quotes(map.tensor)), "MapRequest::name",
                       translated("name a tensor of weights; if rows are queries and columns keys, "
@@ -111,18 +112,19 @@ class HeadRowsExplained {
     return row;
   }
 
+  std::string query_name(std::size_t query) const {
+    return position_name(query_labels_, query, "{1}");
+  }
+
   std::string place() const {
-    const std::string heads = !layer_.heads_are_one()
-                                  ? translated("Head {1}", head_ + layer_.map().first_number())
-                                  : layer_.heads_in_words();
+    const std::string heads =
+        !layer_.heads_are_one() ? translated("Head {1}", head_) : layer_.heads_in_words();
     return layer_.where().empty() ? heads : layer_.where() + translated(", ") + heads;
   }
 
   std::string head_of_all() const {
-    return layer_.heads_are_one()
-               ? place()
-               : translated("head {1} of {2}", head_ + layer_.map().first_number(),
-                            layer_.all_heads());
+    return layer_.heads_are_one() ? place()
+                                  : translated("head {1} of {2}", head_, layer_.all_heads());
   }
 
  private:
@@ -145,13 +147,10 @@ void introduce(const MapOfLayer& layer, const HeadRowsExplained& head, const Map
   }
   const std::string query =
       options.every_query
-          ? translated("each of the queries, {1} in all", layer.queries())
-          : translated("{1} of {2}", row.query_names.in_prose(row.query), layer.queries());
-  const std::size_t first = layer.map().first_number();
-  to.item(translated("sample {1} of {2}, {3}, {4} ({5})", options.sample + first, layer.samples(),
-                     head.head_of_all(), query,
-                     first == 0 ? translated("words count from 1, samples, layers and heads from 0")
-                                : translated("words count from 1")));
+          ? translated("each of the {1} queries", layer.queries())
+          : translated("query {1} of {2}", head.query_name(row.query), layer.queries());
+  to.item(translated("sample {1} of {2}, {3}, {4}, all counted from 0", options.sample,
+                     layer.samples(), head.head_of_all(), query));
   to.paragraph(
       translated("A map shows where each query looks, but not why: the scores, the projections and "
                  "the values are not in it. Explain the document or the model for them."));

@@ -44,14 +44,15 @@ class ModelWalk {
     to_.part(translated("Into {1}", layer));
     to_.step(translated("The token's embedding"));
     const bool sees = request_.folder->architecture.vision.has_value();
+    const std::string name = position_name(labels_, choice_.query, to_translate("query {1}"));
     to_.paragraph(
-        sees ? translated("\"{1}\" of the picture: the projection of a patch's pixels, or a "
+        sees ? translated("{1} of the picture: the projection of a patch's pixels, or a "
                           "learned vector, with what positions and norms add before the first "
                           "layer:",
-                          one_line(labels_[choice_.query]))
-             : translated("\"{1}\" is the token {2} of the vocabulary. Its row of the table, with "
+                          name)
+             : translated("{1} is the token {2} of the vocabulary. Its row of the table, with "
                           "what positions and norms add before the first layer:",
-                          one_line(labels_[choice_.query]), ids()[choice_.query]));
+                          name, ids()[choice_.query]));
     show("x", states_.front());
     if (place_.layer > 0) {
       to_.step(translated("What enters {1}", layer));
@@ -142,7 +143,7 @@ class ModelWalk {
                              : place_.stack == Stack::decoder
                                  ? translated("Decoder layer {1}", place_.layer)
                                  : translated("Encoder layer {1}", place_.layer);
-    const QueryChoice own{0, choice_.head, choice_.query, choice_.full, choice_.first_number};
+    const QueryChoice own{0, choice_.head, choice_.query, choice_.full};
     const bool crosses = place_.crosses();
     explain_layer({own_, step_, attentions, name, false, !crosses, crosses}, own, to_);
     explain_all_layers(states_, own, place_.layer, to_);

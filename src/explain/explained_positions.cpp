@@ -204,7 +204,7 @@ void explain_rotary(const ExplainedQuery& query, Explanation& to) {
   const QueryChoice& choice = query.choice();
   to.step(translated("The query and the keys are rotated by their positions"));
   const std::int64_t position = preparation.query_positions().at(choice.sample, choice.query);
-  std::string text = translated("The query is at position {1}, counted from 0. ", position);
+  std::string text = translated("The query is at position {1}. ", position);
   if (preparation.frequencies()) {
     text += translated(
         "Each pair of columns (a, b) is rotated by the angle position · frequency, in radians");
@@ -271,11 +271,11 @@ void explain_position_bias(const ExplainedQuery& query, Explanation& to) {
   to.step(translated("What distances add"));
   to.paragraph(
       translated("The query is at position p = {1} among the keys; the distance of key j is j - p.",
-                 place + 1));
+                 place));
   if (request.mask.alibi) {
     const double slope = bias.slope(choice.sample, choice.head);
     to.formula(translated("ALiBi adds -slope · |distance|, the slope of head {1} being {2}",
-                          choice.head + choice.first_number, shown_number(slope)) +
+                          choice.head, shown_number(slope)) +
                    (request.mask.alibi->symmetric ? "" : translated("; later keys get nothing")),
                "s_j \\leftarrow s_j - " + shown_number(slope) + "\\,|j - p|");
   }

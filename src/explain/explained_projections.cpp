@@ -17,8 +17,8 @@ using Numbers = std::vector<double>;
 constexpr std::size_t most_heads = 16, first_heads = 8, last_heads = 4;
 
 std::string rows_text(std::size_t head, std::size_t width) {
-  return width == 1 ? translated("row {1}", head + 1)
-                    : translated("rows {1} to {2}", head * width + 1, (head + 1) * width);
+  return width == 1 ? translated("row {1}", head)
+                    : translated("rows {1} to {2}", head * width, (head + 1) * width - 1);
 }
 
 class Projected {
@@ -75,9 +75,9 @@ class Projected {
       to_.paragraph(
           weights_.query.bias
               ? translated("Head {1} of {2} has {3} of W_q to itself; the last term is the bias.",
-                           choice_.head + choice_.first_number, geometry_.heads, rows)
-              : translated("Head {1} of {2} has {3} of W_q to itself.",
-                           choice_.head + choice_.first_number, geometry_.heads, rows));
+                           choice_.head, geometry_.heads, rows)
+              : translated("Head {1} of {2} has {3} of W_q to itself.", choice_.head,
+                           geometry_.heads, rows));
     } else if (weights_.query.bias) {
       to_.paragraph(translated("The last term is the bias."));
     }
@@ -164,7 +164,7 @@ class Projected {
     block.rows.include(choice_.head);
     for (const std::size_t head : block.rows.indices()) {
       block.vectors.push_back(
-          named_vector(translated("head {1}", head + choice_.first_number),
+          named_vector(translated("head {1}", head),
                        joined().subspan(head * geometry_.value_width, geometry_.value_width)));
     }
     to_.put(std::move(block));

@@ -68,10 +68,9 @@ PositionNames::PositionNames(std::vector<std::string> labels, std::size_t count,
     : labels_(std::move(labels)), count_(count), numbered_(numbered) {}
 
 std::string PositionNames::in_table(std::size_t position) const {
-  const std::string number =
-      padded_left(std::to_string(position + 1), std::to_string(count_).size());
-  if (labels_.empty()) return translated(numbered_, number);
-  return number + " " + shortened(one_line(labels_[position]), widest_label);
+  if (!labels_.empty()) return position_name(labels_, position, numbered_, widest_label);
+  return translated(numbered_,
+                    padded_left(std::to_string(position), std::to_string(count_ - 1).size()));
 }
 
 std::string PositionNames::in_table(const std::string& vector, std::size_t position) const {
@@ -83,10 +82,7 @@ std::string PositionNames::in_table(const std::string& vector, std::size_t posit
 }
 
 std::string PositionNames::in_prose(std::size_t position) const {
-  std::string number = translated(numbered_, position + 1);
-  if (labels_.empty()) return number;
-  return translated("{1} (\"{2}\")", number,
-                    shortened(one_line(labels_[position]), 2 * widest_label));
+  return position_name(labels_, position, numbered_);
 }
 
 namespace {

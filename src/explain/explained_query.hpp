@@ -37,22 +37,20 @@ std::size_t query_of(const ExplainOptions& options, const std::vector<std::strin
 /// The explained query, with its sample and head, from 0.
 struct QueryChoice {
   std::size_t sample = 0, head = 0, query = 0;
-  bool full = false;             ///< all keys are shown
-  std::size_t first_number = 1;  ///< of samples and heads in words: 0 in stacks of layers
+  bool full = false;  ///< all keys are shown
 };
 
-/// Names of positions for prose and tables: their labels, else their numbers. Words count from 1,
-/// elements of vectors from 0.
+/// Names of positions for prose and tables, as position_name() has them.
 class PositionNames {
  public:
   /// `labels` may be empty; `numbered` is what a position is called without one, "key {1}".
   PositionNames(std::vector<std::string> labels, std::size_t count, const char* numbered);
 
-  /// "3 sat", or "key 3" without labels; numbers are aligned.
+  /// "\"sat\" (2)", or "key 2" without labels; numbers are aligned then.
   std::string in_table(std::size_t position) const;
   /// "k[2] sat", or "k[2]" without labels.
   std::string in_table(const std::string& vector, std::size_t position) const;
-  /// "key 3 ("sat")"
+  /// "\"sat\" (2)", or "key 2"
   std::string in_prose(std::size_t position) const;
 
  private:

@@ -126,16 +126,14 @@ class ScoreSteps {
           geometry.kv_heads,
           "Query head {2} reads key and value head {3}: {4} query heads share {1} key head.",
           "Query head {2} reads key and value head {3}: {4} query heads share {1} key heads.",
-          query_.choice().head + query_.choice().first_number,
-          query_.choice().head / (geometry.heads / geometry.kv_heads) +
-              query_.choice().first_number,
+          query_.choice().head, query_.choice().head / (geometry.heads / geometry.kv_heads),
           geometry.heads));
     }
     if (geometry.past > 0) {
       to_.paragraph(geometry.past == 1
-                        ? translated("Key 1 comes from the cache, past_key and past_value.")
-                        : translated("Keys 1 to {1} come from the cache, past_key and past_value.",
-                                     geometry.past));
+                        ? translated("Key 0 comes from the cache, past_key and past_value.")
+                        : translated("Keys 0 to {1} come from the cache, past_key and past_value.",
+                                     geometry.past - 1));
     }
   }
 

@@ -14,9 +14,9 @@
 namespace attn {
 namespace {
 
-// Where the query stands among the keys; it and they are counted from 1.
+// Where the query stands among the keys.
 void explain_place(const ExplainedQuery& query, std::ptrdiff_t offset, Explanation& explanation) {
-  const auto i = static_cast<std::ptrdiff_t>(query.choice().query) + 1;
+  const auto i = static_cast<std::ptrdiff_t>(query.choice().query);
   const std::ptrdiff_t position = i + offset;
   const std::string sum = std::to_string(i) + (offset < 0 ? " - " : " + ") +
                           std::to_string(offset < 0 ? -offset : offset) + " = " +

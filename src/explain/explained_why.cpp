@@ -29,21 +29,6 @@ constexpr RowNoun pairs_left_out{to_translate("… {1} more pair …"),
 constexpr RowNoun tokens_left_out{to_translate("… {1} more token …"),
                                   to_translate("… {1} more tokens …")};
 
-/// Names of tokens by their positions: "" law" (7)".
-class TokenNames {
- public:
-  explicit TokenNames(std::vector<std::string> labels) : labels_(std::move(labels)) {}
-
-  std::string operator()(std::size_t position) const {
-    const std::string number = "(" + std::to_string(position) + ")";
-    return position < labels_.size() ? in_quotes(one_line(labels_[position])) + " " + number
-                                     : number;
-  }
-
- private:
-  std::vector<std::string> labels_;
-};
-
 // "71 %"; nothing where the whole is 0.
 std::string percentage(double part, double whole) {
   return whole == 0 ? "" : with_most_decimals(100 * part / whole, 0) + " %";
@@ -93,8 +78,8 @@ Explanation::Table table_by_size(
 /// The words about one score.
 class ScoreWords {
  public:
-  ScoreWords(const ScoreSplit& split, std::size_t pair, TokenNames queries, TokenNames keys,
-             TokenNames encoder, Explanation& to)
+  ScoreWords(const ScoreSplit& split, std::size_t pair, PositionNames queries, PositionNames keys,
+             PositionNames encoder, Explanation& to)
       : split_(split),
         pair_(pair),
         query_(split.pairs[pair].first),
@@ -113,16 +98,18 @@ class ScoreWords {
   void explain(bool capped) {
     const double score = split_.scores[pair_];
     const std::string head = split_.head.text();
-    to_.part(translated("Why head {1} looks from {2} at {3}", head, queries_(query_), keys_(key_)));
+    to_.part(translated("Why head {1} looks from {2} at {3}", head, queries_.in_prose(query_),
+                        keys_.in_prose(key_)));
     to_.step(translated("The score, in short"));
-    to_.paragraph(capped ? translated("Head {1} gives {2} of the weight of {3} to {4}. Its score, "
-                                      "before softcap, bias and mask, is {5}.",
-                                      head, percentage(split_.weights[pair_], 1), queries_(query_),
-                                      keys_(key_), shown_number(score))
-                         : translated("Head {1} gives {2} of the weight of {3} to {4}. Its score, "
-                                      "before bias and mask, is {5}.",
-                                      head, percentage(split_.weights[pair_], 1), queries_(query_),
-                                      keys_(key_), shown_number(score)));
+    to_.paragraph(
+        capped ? translated("Head {1} gives {2} of the weight of {3} to {4}. Its score, "
+                            "before softcap, bias and mask, is {5}.",
+                            head, percentage(split_.weights[pair_], 1), queries_.in_prose(query_),
+                            keys_.in_prose(key_), shown_number(score))
+               : translated("Head {1} gives {2} of the weight of {3} to {4}. Its score, "
+                            "before bias and mask, is {5}.",
+                            head, percentage(split_.weights[pair_], 1), queries_.in_prose(query_),
+                            keys_.in_prose(key_), shown_number(score)));
     to_.paragraph(translated("On the side of the key: {1}.", in_short(of_key_, true)));
     to_.paragraph(translated("On the side of the query: {1}.", in_short(of_query_, false)));
     if (cancels(of_key_, score) || cancels(of_query_, score)) {
@@ -155,7 +142,7 @@ class ScoreWords {
   std::string part_in_words(std::size_t part, bool key) const {
     using Part = ModelPlace::Part;
     const ModelPlace& place = places(key)[part];
-    const std::string token = key ? keys_(key_) : queries_(query_);
+    const std::string token = key ? keys_.in_prose(key_) : queries_.in_prose(query_);
     const std::string layer = place.whole().text();
     switch (place.part) {
       case Part::embedding:
@@ -186,7 +173,7 @@ class ScoreWords {
   std::string source_of(std::size_t part, bool key) const {
     const auto source = strongest(part, key);
     if (!source) return "";
-    return places(key)[part].crosses() ? encoder_(*source) : queries_(*source);
+    return places(key)[part].crosses() ? encoder_.in_prose(*source) : queries_.in_prose(*source);
   }
 
   // The largest parts of one side with their shares.
@@ -233,32 +220,33 @@ class ScoreWords {
 
   const ScoreSplit& split_;
   std::size_t pair_, query_, key_;
-  TokenNames queries_, keys_, encoder_;
+  PositionNames queries_, keys_, encoder_;
   Explanation& to_;
   std::span<const double> terms_;
   std::vector<double> of_query_, of_key_;
 };
 
-void explain_logit(const LogitSplit& split, const std::string& token, const TokenNames& tokens,
-                   const TokenNames& memory, bool capped, Explanation& to) {
+void explain_logit(const LogitSplit& split, const std::string& token, const PositionNames& tokens,
+                   const PositionNames& memory, bool capped, Explanation& to) {
   to.part(split.label ? translated("Why {1}", token)
-                      : translated("Why {1} after {2}", token, tokens(split.position)));
+                      : translated("Why {1} after {2}", token, tokens.in_prose(split.position)));
   to.step(translated("The logit, part by part"));
   to.paragraph(split.label ? translated("The logit of the class {1} is {2}.", token,
                                         shown_number(split.logit))
                : capped    ? translated("The logit of {1} at {2}, before its cap, is {3}.", token,
-                                        tokens(split.position), shown_number(split.logit))
+                                        tokens.in_prose(split.position), shown_number(split.logit))
                            : translated("The logit of {1} at {2} is {3}.", token,
-                                        tokens(split.position), shown_number(split.logit)));
+                                        tokens.in_prose(split.position), shown_number(split.logit)));
   const std::span<const double> parts = split.parts.values<double>();
   to.put(table_by_size(to, {{translated("part"), texts_of(split.places)}}, parts, split.logit,
                        parts_left_out));
-  const auto sources = [&](const Tensor& rows, const TokenNames& names, const std::string& title) {
+  const auto sources = [&](const Tensor& rows, const PositionNames& names,
+                           const std::string& title) {
     const std::size_t keys = rows.shape()[1];
     std::vector<double> sums(keys, 0);
     for (std::size_t at = 0; at < rows.size(); ++at) sums[at % keys] += rows.values<double>()[at];
     std::vector<std::string> own;
-    for (std::size_t j = 0; j < keys; ++j) own.push_back(names(j));
+    for (std::size_t j = 0; j < keys; ++j) own.push_back(names.in_prose(j));
     const double whole = std::accumulate(sums.begin(), sums.end(), 0.0);
     to.step(title);
     to.paragraph(translated("The sum over all heads of what they took from each token:"));
@@ -380,7 +368,7 @@ class WhyExplanation {
                    "are, scores and logits are sums over these parts. Layers, heads and positions "
                    "count from 0."));
     const bool both = model.encoder_decoder();
-    const TokenNames own = names(both), encoder = names(false);
+    const PositionNames own = names(both), encoder = names(false);
     if (splits.scores) {
       const ModelPlace& head = splits.scores->head;
       const bool in_encoder = head.stack == ModelPlace::Stack::encoder;
@@ -450,12 +438,13 @@ class WhyExplanation {
   }
 
   // Names of the encoder's tokens or of the decoder's; of a model of one stack they are the same.
-  TokenNames names(bool decoder) const {
+  PositionNames names(bool decoder) const {
     for (const PlannedAttention& attention : plan_.attentions) {
       if (attention.name.in_decoder() != decoder) continue;
-      return TokenNames(Labels::of_sample(attention.labels.query, options_.sample));
+      return PositionNames(Labels::of_sample(attention.labels.query, options_.sample),
+                           attention.geometry.queries, to_translate("token {1}"));
     }
-    return TokenNames({});
+    return PositionNames({}, 0, to_translate("token {1}"));
   }
 
   static std::string split_text(const ModelFolder& folder, const LogitSplit& split) {

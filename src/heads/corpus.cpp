@@ -150,10 +150,10 @@ class CorpusReading : DocumentWork {
     outcome.failed = sums.failed;
     for (const TextNote& failure : sums.failures) {
       outcome.warnings.push_back(
-          translated("text {1} is left out: {2}", failure.line, failure.words));
+          translated("line {1} is left out: {2}", failure.line, failure.words));
     }
     for (const TextNote& warning : sums.warnings) {
-      outcome.warnings.push_back(translated("text {1}: {2}", warning.line, warning.words));
+      outcome.warnings.push_back(translated("line {1}: {2}", warning.line, warning.words));
     }
     if (sums.warned > 1) {
       outcome.warnings.push_back(

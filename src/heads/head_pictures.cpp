@@ -298,13 +298,8 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
   Pictures pictures(options, labels, seen);
   add_statistics(options, outcome, pictures);
   if (outcome.patches) add_patches(options, *outcome.patches, pictures);
-  const bool layers = std::any_of(
-      outcome.attentions.begin(), outcome.attentions.end(),
-      [](const AttentionHeads& attention) { return AttentionName(attention.name).layer(); });
   const std::string sample =
-      labels.size() > 1
-          ? " " + translated("({1})", translated("Sample {1}", options.sample + (layers ? 0 : 1)))
-          : "";
+      labels.size() > 1 ? " " + translated("({1})", translated("Sample {1}", options.sample)) : "";
   add_norms_and_rollout(tensors, sample, pictures);
   if (const Tensor* contacts = find(tensors, "contacts")) {
     pictures.add_contacts(*contacts, translated("Predicted Contacts") + sample);

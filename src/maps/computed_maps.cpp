@@ -24,22 +24,24 @@ namespace {
 
 constexpr std::size_t most_predicted = 10;
 
-// Labels of pooled bins: that of the bin's first position, else its number.
-std::vector<std::string> bin_labels(const std::vector<std::string>& labels, const char* prefix,
+// Labels of pooled bins: that of the bin's first position, else its number, as pictures have them.
+std::vector<std::string> bin_labels(const std::vector<std::string>& labels,
+                                    const std::string& prefix, std::size_t first_number,
                                     std::size_t positions, std::size_t bins) {
   if (positions == bins) return labels;
   std::vector<std::string> result;
   for (std::size_t bin = 0; bin < bins; ++bin) {
     const std::size_t first = (bin * positions + bins - 1) / bins;
-    result.push_back(labels.empty() ? prefix + std::to_string(first + 1) : labels[first]);
+    result.push_back(labels.empty() ? prefix + std::to_string(first + first_number)
+                                    : labels[first]);
   }
   return result;
 }
 
-void name_bins(std::vector<std::vector<std::string>>& lists, const char* prefix,
-               std::size_t positions, std::size_t bins) {
+void name_bins(std::vector<std::vector<std::string>>& lists, const std::string& prefix,
+               std::size_t first_number, std::size_t positions, std::size_t bins) {
   if (lists.empty()) lists.emplace_back();
-  for (auto& labels : lists) labels = bin_labels(labels, prefix, positions, bins);
+  for (auto& labels : lists) labels = bin_labels(labels, prefix, first_number, positions, bins);
   if (lists[0].empty()) lists.clear();
 }
 
@@ -52,8 +54,9 @@ std::string bin_size(std::size_t positions, std::size_t bins) {
 void name_bins(AttentionMap& map, const Pooling& pooling, const Shape& from) {
   const Shape& shape = map.numbers.shape();
   const std::size_t queries = shape[shape.size() - 2], keys = shape.back();
-  name_bins(map.labels.query, "Q_", from[0], queries);
-  name_bins(map.labels.key, "K_", from[1], keys);
+  const std::size_t first = map.first_number();
+  name_bins(map.labels.query, first == 0 ? "" : "Q_", first, from[0], queries);
+  name_bins(map.labels.key, first == 0 ? "" : "K_", first, from[1], keys);
   if (from[0] == queries && from[1] == keys) return;
   const bool largest = pooling.reduction == Pooling::Reduction::max;
   map.cells = translated(largest ? to_translate("Largest of {1} × {2} Weights per Cell")

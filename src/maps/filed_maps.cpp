@@ -85,10 +85,10 @@ void cut_last(std::vector<std::vector<std::string>>& lists, std::size_t count) {
 
 // A list that names the chosen positions alone as one for all of them, whose others are unnamed.
 void name_chosen(std::vector<std::string>& list, const std::vector<std::size_t>& chosen,
-                 std::size_t count, const char* prefix) {
+                 std::size_t count) {
   if (list.size() == count || list.size() != chosen.size()) return;
   std::vector<std::string> all;
-  for (std::size_t i = 0; i < count; ++i) all.push_back(prefix + std::to_string(i + 1));
+  for (std::size_t i = 0; i < count; ++i) all.push_back(std::to_string(i));
   for (std::size_t i = 0; i < chosen.size(); ++i) all[chosen[i]] = list[i];
   list = std::move(all);
 }
@@ -120,8 +120,8 @@ Labels fitting_labels(Labels labels, const MapSelection& selection, std::size_t 
       labels.key.clear();
     }
   }
-  for (auto& list : labels.query) name_chosen(list, chosen, queries, "Q_");
-  for (auto& list : labels.key) name_chosen(list, of_keys, keys, "K_");
+  for (auto& list : labels.query) name_chosen(list, chosen, queries);
+  for (auto& list : labels.key) name_chosen(list, of_keys, keys);
   return labels;
 }
 

@@ -7,6 +7,7 @@
 
 #include "attn/error.hpp"
 
+#include "document/labels.hpp"
 #include "plot/text/token_labels.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
@@ -29,6 +30,10 @@ std::set<std::size_t> dropped_keys(const MapSelection& selection, std::size_t co
   const auto readable = readable_tokens(labels, token_spelling({&labels}), false);
   for (const std::string& key : selection.drop) {
     std::size_t position = 0;
+    if (const auto named = position_of_name(key, {&labels, &readable}, count)) {
+      dropped.insert(*named);
+      continue;
+    }
     if (parse_number(key, position)) {
       if (position >= count) {
         throw input_error(translated("there is no key {1} to leave out of {2}", key,
@@ -73,6 +78,7 @@ std::size_t named_query(const std::string& query, std::size_t count,
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] == query || readable[i] == query) named.push_back(i);
   }
+  if (const auto place = position_of_name(query, {&labels, &readable}, count)) return *place;
   if (named.size() > 1) {
     throw input_error(translated("{1} queries are called \"{2}\": {3}", named.size(), query,
                                  listed_numbers(named)),
@@ -101,14 +107,14 @@ std::size_t named_query(const std::string& query, std::size_t count,
 }
 
 // "Key 4, [SEP] and Key 8".
-std::string dropped_text(const MapSelection& selection) {
+std::string dropped_text(const MapSelection& selection, std::size_t first_number) {
   std::string text;
   for (std::size_t i = 0; i < selection.drop.size(); ++i) {
     const std::string& key = selection.drop[i];
     std::size_t position = 0;
     const bool number = parse_number(key, position);
     if (i > 0) text += i + 1 < selection.drop.size() ? translated(", ") : translated(" and ");
-    text += number ? translated("Key {1}", position + 1) : key;
+    text += number ? translated("Key {1}", position + first_number) : key;
   }
   return text;
 }
@@ -212,12 +218,15 @@ std::vector<std::string> part_of(const std::vector<std::string>& labels,
 }
 
 std::vector<std::string> key_labels(const std::vector<std::string>& labels,
-                                    const std::vector<std::size_t>& keys) {
+                                    const std::vector<std::size_t>& keys,
+                                    std::size_t first_number) {
   std::vector<std::string> part;
   const bool follow = keys.back() - keys.front() + 1 == keys.size();
   if (labels.empty() && follow) return part;  // pictures number them
   for (const std::size_t key : keys) {
-    part.push_back(labels.empty() ? "K_" + std::to_string(key + 1) : labels[key]);
+    part.push_back(labels.empty()
+                       ? (first_number == 0 ? "" : "K_") + std::to_string(key + first_number)
+                       : labels[key]);
   }
   return part;
 }
@@ -263,15 +272,15 @@ std::vector<std::size_t> selected_keys(const MapSelection& selection, std::size_
                     "MapSelection::drop", translated("leave some of them in"));
 }
 
-std::string keys_text(const MapSelection& selection) {
+std::string keys_text(const MapSelection& selection, std::size_t first_number) {
   std::string text;
   if (selection.drop_first > 0) {
     text = translated_count(selection.drop_first, "without the First Key",
                             "without the First {1} Keys");
   }
   if (!selection.drop.empty()) {
-    text += text.empty() ? translated("without {1}", dropped_text(selection))
-                         : translated(" and {1}", dropped_text(selection));
+    const std::string dropped = dropped_text(selection, first_number);
+    text += text.empty() ? translated("without {1}", dropped) : translated(" and {1}", dropped);
   }
   if (selection.renormalize) {
     text += (text.empty() ? "" : translated(", ")) + translated("Renormalized");

@@ -51,12 +51,12 @@ std::vector<std::size_t> selected_keys(const MapSelection& selection, std::size_
 std::vector<std::string> part_of(const std::vector<std::string>& labels,
                                  const Positions& positions);
 
-/// Labels of these keys. Keys without labels are named by their numbers, K_1…, where some between
-/// them are left out.
+/// Labels of these keys. Keys without labels are named by their numbers where some between them are
+/// left out: K_1…, or 0… where the first number is 0.
 std::vector<std::string> key_labels(const std::vector<std::string>& labels,
-                                    const std::vector<std::size_t>& keys);
+                                    const std::vector<std::size_t>& keys, std::size_t first_number);
 
 /// Words for the changed keys: "without the First Key, Renormalised"; empty if none are changed.
-std::string keys_text(const MapSelection& selection);
+std::string keys_text(const MapSelection& selection, std::size_t first_number);
 
 }  // namespace attn

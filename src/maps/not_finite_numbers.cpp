@@ -213,7 +213,7 @@ std::vector<std::string> NotFiniteNumbers::warnings() const {
         "after sample {5}: the tokens say nothing from there on",
         "{1} of {2} probabilities of the tokens that follow the texts are NaN or infinite, the "
         "first, {3}, that of token {4} after sample {5}: the tokens say nothing from there on",
-        all, number_text(*first), first - own.begin() + 1, b));
+        all, number_text(*first), first - own.begin(), b));
   }
   if (found_.empty()) return warnings;
   const Found& first = found_.front();

@@ -140,7 +140,8 @@ bool takes_part(const MapSelection& selection) {
 AttentionMap chosen_part(AttentionMap map, const MapSelection& selection) {
   if (!takes_part(selection) || !map.is_map()) return map;
   const MapChoice choice{0, 0, selection};
-  const SelectedMap selected(map, choice);
+  SelectedMap selected(map, choice);
+  selected.first_number = 0;
   std::vector<std::size_t> samples = drawn_samples(selected), heads = drawn_heads(selected);
   AttentionMap part = map;
   part.heads_only = false;

@@ -180,7 +180,7 @@ std::string axis_text(const SelectedMap& selected, NumberedThing thing, std::siz
   const MapSelection& selection = selected.choice.selection;
   const std::size_t count = samples ? selected.numbers.samples() : selected.numbers.heads();
   const auto text = [&](const std::vector<std::size_t>& numbers, std::size_t all) {
-    return numbers_text(numbers, all, thing, selected.map.first_number());
+    return numbers_text(numbers, all, thing, selected.first_number);
   };
   const MapSelection::Shown shown = samples ? selection.samples : selection.heads;
   if (shown == MapSelection::Shown::one)
@@ -196,12 +196,12 @@ std::string axis_text(const SelectedMap& selected, NumberedThing thing, std::siz
 std::string place_text(const SelectedMap& selected, std::size_t sample, std::size_t head) {
   std::vector<std::string> parts{selected.where};
   // The one sample of a model goes without saying.
-  const std::size_t first = selected.map.first_number();
+  const std::size_t first = selected.first_number;
   if (first > 0 || selected.numbers.samples() > 1)
     parts.push_back(axis_text(selected, NumberedThing::sample, sample));
   if (!selected.map.is_rollout() || selected.numbers.heads() > 1)
     parts.push_back(axis_text(selected, NumberedThing::head, head));
-  parts.push_back(keys_text(selected.choice.selection));
+  parts.push_back(keys_text(selected.choice.selection, first));
   std::string place;
   for (const std::string& part : parts) {
     if (!part.empty()) place += (place.empty() ? "" : translated(", ")) + part;
@@ -213,6 +213,12 @@ std::string place_text(const SelectedMap& selected, std::size_t sample, std::siz
 std::string usual_title(const AttentionMap& map, const std::string& place) {
   if (!map.is_rollout()) return translated("Attention Weight Heatmap {1}", place);
   return translated("Attention Rollout") + (place.empty() ? "" : " " + place);
+}
+
+std::string title_of(const SelectedMap& selected, std::size_t sample, std::size_t head) {
+  const std::string place = place_text(selected, sample, head);
+  return selected.map.title.empty() ? usual_title(selected.map, place)
+                                    : shown_title(selected.map.title) + "\n" + place;
 }
 
 Maps numbers_of(const AttentionMap& map) {
@@ -303,7 +309,11 @@ bool holds_weights(const AttentionMap& map, const Tensor& matrix) {
 }  // namespace
 
 SelectedMap::SelectedMap(const AttentionMap& of, const MapChoice& chosen)
-    : map(of), choice(chosen), numbers(numbers_of(of)), allowed(allowed_of(of, numbers)) {
+    : map(of),
+      choice(chosen),
+      numbers(numbers_of(of)),
+      allowed(allowed_of(of, numbers)),
+      first_number(of.first_number()) {
   check_place(choice.sample, numbers.samples(), choice.head, numbers.heads());
   if (map.is_map() && map.hidden_in_effect)
     hidden_in_effect.emplace(map.hidden_in_effect, map.heads_only);
@@ -315,8 +325,13 @@ Heatmap heatmap_of(const SelectedMap& selected) {
   if (!map.is_map())
     return heatmap_of_positions(selected, {selected.choice.sample, selected.choice.head, ""});
   Heatmap heatmap = selected_heatmap(selected);
-  if (!map.cells.empty()) heatmap.title += "\n" + map.cells;
+  heatmap.title = title_of(selected);
   return heatmap;
+}
+
+std::string title_of(const SelectedMap& selected) {
+  const std::string title = title_of(selected, selected.choice.sample, selected.choice.head);
+  return selected.map.cells.empty() ? title : title + "\n" + selected.map.cells;
 }
 
 bool side_by_side(const MapSelection& selection) {
@@ -328,7 +343,7 @@ std::vector<MapPlace> places_of(const SelectedMap& selected) {
   const MapChoice& choice = selected.choice;
   const bool each_sample = choice.selection.samples == MapSelection::Shown::all;
   const bool each_head = choice.selection.heads == MapSelection::Shown::all;
-  const std::size_t first = selected.map.first_number();
+  const std::size_t first = selected.first_number;
   std::vector<MapPlace> places;
   for (const std::size_t sample :
        each_sample ? drawn_samples(selected) : std::vector{choice.sample}) {
@@ -372,11 +387,10 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
     heatmap.allowed = selected.allowed->matrix(sample, head);
   if (selected.hidden_in_effect && !selection.hide_mask)
     heatmap.hidden_in_effect = selected.hidden_in_effect->matrix(sample, head);
+  heatmap.first_number = selected.first_number;
   heatmap.query_labels = labels_of(selected, selected.map.labels.query, sample);
   heatmap.key_labels = labels_of(selected, selected.map.labels.key, sample);
-  const std::string place = place_text(selected, sample, head);
-  heatmap.title = selected.map.title.empty() ? usual_title(selected.map, place)
-                                             : shown_title(selected.map.title) + "\n" + place;
+  heatmap.title = title_of(selected, sample, head);
   if (selection.plain()) return heatmap;
 
   // 1. The samples and heads.
@@ -398,7 +412,7 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
     keep_words(heatmap.key_labels, words.keys);
   } else {
     heatmap.query_labels = part_of(heatmap.query_labels, queries);
-    heatmap.key_labels = key_labels(heatmap.key_labels, keys);
+    heatmap.key_labels = key_labels(heatmap.key_labels, keys, selected.first_number);
   }
   heatmap.first_query = queries.first;
   heatmap.first_key = keys.front();
@@ -411,7 +425,7 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
 
 HeatmapGrid selected_grid(const SelectedMap& selected) {
   const MapSelection& selection = selected.choice.selection;
-  const std::size_t first = selected.map.first_number();
+  const std::size_t first = selected.first_number;
   std::vector<std::size_t> heads = drawn_heads(selected), samples = drawn_samples(selected);
   if (heads_together(selection)) heads.resize(1);
   if (samples_together(selection)) samples.resize(1);

@@ -32,6 +32,9 @@ struct SelectedMap {
   std::optional<Maps> allowed;
   std::optional<Maps> hidden_in_effect;
   std::string where;  ///< place among several attentions: "Layer 2, Self-Attention"
+  /// Of samples, heads, queries and keys in titles and names: that of the map's pictures, unless
+  /// who selects shows it otherwise.
+  std::size_t first_number;
 };
 
 /// The chosen matrix as pictures show it. Where rows and columns are no queries and keys they are
@@ -39,6 +42,8 @@ struct SelectedMap {
 /// Error(input) that names the field for positions that are not there, and for a selection of keys
 /// where there are none.
 Heatmap heatmap_of(const SelectedMap& selected);
+/// Its title, of a map of queries and keys.
+std::string title_of(const SelectedMap& selected);
 
 /// Sample and head of a map that stands beside others, with its title: "Head 3", "Sample 2, Head
 /// 3".

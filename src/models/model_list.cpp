@@ -165,7 +165,7 @@ std::vector<std::vector<TextToken>> tokens_of(const CheckpointFolder& folder,
   std::vector<std::vector<TextToken>> tokens;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::string place =
-        texts.size() == 1 ? translated("text") : translated("text {1}", i + 1);
+        texts.size() == 1 ? translated("text") : translated("text {1}", i);
     tokens.push_back(tokenizer->encode(texts[i], std::nullopt, true, place));
   }
   return tokens;

@@ -90,6 +90,17 @@ std::vector<double> means_of_keys(const Heatmap& map, const Tensor& allowed) {
   return means;
 }
 
+// The first query of a map: by its tick in a tutorial's picture, else as everywhere.
+std::string query_name(const Heatmap& map) {
+  const std::string label = map.query_labels.empty() ? "" : map.query_labels[0];
+  if (map.first_number > 0) {
+    return label.empty() ? "Q_" + std::to_string(map.first_query + map.first_number)
+                         : "\"" + label + "\"";
+  }
+  return label.empty() ? translated("Query {1}", map.first_query)
+                       : position_name(label, map.first_query);
+}
+
 }  // namespace
 
 TokenStrip token_strip(const SelectedMap& selected, const Heatmap& map) {
@@ -109,10 +120,10 @@ TokenStrip token_strip(const SelectedMap& selected, const Heatmap& map) {
   }
   strip.tokens = map.key_labels;
   for (std::size_t j = strip.tokens.size(); j < keys; ++j) {
-    strip.tokens.push_back("K_" + std::to_string(map.first_key + j + 1));
+    strip.tokens.push_back((map.first_number == 0 ? "" : "K_") +
+                           std::to_string(map.first_key + j + map.first_number));
   }
-  const std::string query = map.query_labels.empty() ? "Q_" + std::to_string(map.first_query + 1)
-                                                     : "\"" + map.query_labels[0] + "\"";
+  const std::string query = query_name(map);
   const std::string what = queries == 1 ? translated("What {1} Looks At", query)
                            : allowed ? translated("Mean Weight of the Queries that See Each Token")
                                      : translated("Mean Weight that Each Token Gets");
@@ -292,7 +303,8 @@ Picture draw_map_grid(const Drawing& drawing) {
     const bool one_sample = drawing.of.size() > 1 || grid.row_titles.empty();
     if (one_sample && chosen.numbers.samples() > 1) add(samples_text(chosen));
     if (heads_together(drawing.choice.selection)) add(heads_text(chosen));
-    if (const std::string keys = keys_text(drawing.choice.selection); !keys.empty()) add(keys);
+    const std::string keys = keys_text(drawing.choice.selection, chosen.first_number);
+    if (!keys.empty()) add(keys);
     std::string title = shown_title(map.title);
     const std::string between = title.empty() ? " " : "\n";
     if (title.empty()) {

@@ -91,13 +91,13 @@ MaskMap mask_map(const PlannedAttention& attention, const ComputedMask& computed
   for (const HidingPart* part : hiding_parts()) map.parts.push_back(hidden_legend(part->name));
   map.parts.push_back(translated("hidden in effect by the bias"));
   map.query_labels = part_of(Labels::of_sample(attention.labels.query, sample), queries);
-  map.key_labels = key_labels(all_keys, keys);
+  const std::size_t first = attention.name.layer() ? 0 : 1;
+  map.key_labels = key_labels(all_keys, keys, first);
   map.first_query = queries.first;
   map.first_key = keys.front();
   std::string place = attention.name.title();
   const std::string between = translated(", ");
   if (!place.empty()) place += between;
-  const std::size_t first = attention.name.layer() ? 0 : 1;
   place += translated("Sample {1}", sample + first);
   if (visibility.differs_by_head()) place += between + translated("Head {1}", head + first);
   map.title =

@@ -63,7 +63,7 @@ LayerPanels layer_panels(const AttentionMap& row, const MapChoice& asked) {
   LayerPanels all;
   for (const std::size_t key : keys) {
     if (key >= before) continue;
-    all.others.push_back(labels.empty() ? "K_" + std::to_string(key + 1) : labels[key]);
+    all.others.push_back(labels.empty() ? std::to_string(key) : labels[key]);
   }
   if (!row.labels.query.empty()) {
     const std::string& query = row.labels.query[0][0];
@@ -144,7 +144,7 @@ std::vector<std::string> query_names(const AttentionMap& map, const Maps& maps,
   std::vector<std::string> names;
   for (std::size_t i = 0; i < maps.queries(); ++i) {
     const std::size_t patch = i - before;
-    names.push_back(i < before ? "Q_" + std::to_string(i + 1) : patch_name(*map.picture, patch));
+    names.push_back(i < before ? translated("Query {1}", i) : patch_name(*map.picture, patch));
   }
   const bool patch = asked && std::ranges::count(names, *asked) > 0;
   return labels.empty() || patch ? names : labels;

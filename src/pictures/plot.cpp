@@ -359,7 +359,9 @@ Heatmap read_heatmap(const PlotRequest& request, std::vector<std::string>* warni
         said.push_back(std::move(*unread));
       add_choice_warnings(drawing.of[0], drawing, picture_kind(heatmap.kind), said);
       if (warnings) *warnings = std::move(said);
-      return heatmap_of(SelectedMap(map, drawing.choice));
+      SelectedMap selected(map, drawing.choice);
+      selected.first_number = 0;  // as all that is printed
+      return heatmap_of(selected);
     } catch (const Error& error) {
       throw placed(error, map);
     }

@@ -30,10 +30,8 @@ bool has_score(const Drawing& drawing) {
   return drawing.split.splits->scores.has_value();
 }
 
-// "“ law” (7)"
 std::string token_name(const std::vector<std::string>& tokens, std::size_t position) {
-  const std::string number = "(" + std::to_string(position) + ")";
-  return position < tokens.size() ? in_quotes(tokens[position]) + " " + number : number;
+  return position_name(tokens, position, to_translate("token {1}"));
 }
 
 /// The pair of a head's scores that pictures show, with the tokens on both sides.

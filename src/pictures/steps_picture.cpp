@@ -24,13 +24,16 @@ MapSelection of_a_step(const MapSelection& selection) {
   return own;
 }
 
-std::vector<std::string> row_labels(const Heatmap& step, std::size_t number) {
+std::vector<std::string> row_labels(const Heatmap& step, std::size_t index) {
   if (!step.query_labels.empty()) return step.query_labels;
-  const std::string name = translated("Step {1}", number);
+  const std::string name = translated("Step {1}", index + step.first_number);
   const std::size_t rows = step.weights.shape()[0];
   if (rows == 1) return {name};
   std::vector<std::string> labels;
-  for (std::size_t i = 0; i < rows; ++i) labels.push_back(name + ", Q_" + std::to_string(i + 1));
+  for (std::size_t i = 0; i < rows; ++i) {
+    labels.push_back(name + (step.first_number == 0 ? ", " : ", Q_") +
+                     std::to_string(i + step.first_number));
+  }
   return labels;
 }
 
@@ -54,7 +57,7 @@ Heatmap stacked_steps(std::span<const DrawnMap> steps, const Drawing& drawing,
   }
   std::vector<std::string> row_names;
   for (std::size_t s = 0; s < maps.size(); ++s) {
-    for (std::string& name : row_labels(maps[s], s + 1)) row_names.push_back(std::move(name));
+    for (std::string& name : row_labels(maps[s], s)) row_names.push_back(std::move(name));
   }
   const Positions queries = selected_queries(drawing.choice.selection, rows, row_names);
   // The labels of the longest step, if it has any, name all keys.
@@ -91,7 +94,8 @@ Heatmap stacked_steps(std::span<const DrawnMap> steps, const Drawing& drawing,
     }
   }
   stack.query_labels = part_of(row_names, queries);
-  stack.key_labels = key_labels(all_labels, keys);
+  stack.first_number = maps[0].first_number;
+  stack.key_labels = key_labels(all_labels, keys, stack.first_number);
   const Shape shape = {queries.count(), keys.size()};
   stack.weights = Tensor(shape, std::move(weights));
   if (any_missing) stack.missing = Tensor(shape, std::move(missing));

@@ -50,7 +50,7 @@ std::vector<Matrix> matrices_of(const HeadLines& lines) {
   }
   std::vector<Matrix> matrices;
   for (std::size_t i = 0; i < lines.heads.size(); ++i) {
-    const std::string where = translated("head {1}", i + 1);
+    const std::string where = translated("head {1}", i);
     matrices.emplace_back(lines.heads[i], where);
     if (lines.heads[i].weights.shape() != lines.heads[0].weights.shape()) {
       throw input_error(translated("the heads' weights differ in shape"), where,

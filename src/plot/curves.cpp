@@ -188,9 +188,11 @@ Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureF
   const std::vector<std::size_t> drawn = drawn_columns(matrix.columns());
   Figure figure(options, format, default_size);
   const ShownLabels labels = shown_labels(columns, options);
-  const CellTicks ticks{labels_or(labels.query, "", matrix.rows(), columns.first_query),
-                        options.ticks, columns.first_query};
-  const auto names = labels_or(labels.key, "", matrix.columns(), columns.first_key);
+  const CellTicks ticks{
+      labels_or(labels.query, "", matrix.rows(), columns.first_query, columns.first_number),
+      options.ticks, columns.first_query};
+  const auto names =
+      labels_or(labels.key, "", matrix.columns(), columns.first_key, columns.first_number);
   const std::vector<std::string> called = curve_names(given, names, columns.of_positions);
   const bool titled = given.titles && !given.titles->empty();
   std::string title = title_of(options, columns.title, default_title), shown_names;

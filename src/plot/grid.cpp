@@ -171,20 +171,22 @@ GridFigure::GridFigure(const HeatmapGrid& grid, const GridOptions& options, Pict
   }
   // Panels are small: unless labels are asked for, and can be had, indices are shown.
   const auto ticks_of = [&](const std::vector<std::string>& labels, const char* prefix,
-                            std::size_t first, std::size_t count) -> CellTicks {
+                            std::size_t first, std::size_t count,
+                            std::size_t first_number) -> CellTicks {
     const bool labelled =
         options.figure.ticks == Ticks::labels || options.figure.ticks == Ticks::all ||
         (options.figure.ticks == Ticks::automatic && figure_.standard() && !labels.empty());
-    // Numbers that nobody asked for count from 1, as all that is written does.
-    const bool from_one = options.figure.ticks == Ticks::automatic && figure_.standard();
-    return {labels_or(labels, prefix, count, first), labelled ? options.figure.ticks : Ticks::index,
-            first + (from_one ? 1 : 0)};
+    // Numbers that nobody asked for are those of the names that they stand for.
+    const bool of_names = options.figure.ticks == Ticks::automatic && figure_.standard();
+    return {labels_or(labels, prefix, count, first, first_number),
+            labelled ? options.figure.ticks : Ticks::index, first + (of_names ? first_number : 0)};
   };
   for (const Heatmap& panel : grid_.panels) {
     const ShownLabels labels = shown_labels(panel, options.figure);
     const Shape& shape = panel.weights.shape();
-    ticks_.push_back({ticks_of(labels.query, "Q_", panel.first_query, shape[0]),
-                      ticks_of(labels.key, "K_", panel.first_key, shape[1])});
+    ticks_.push_back(
+        {ticks_of(labels.query, "Q_", panel.first_query, shape[0], panel.first_number),
+         ticks_of(labels.key, "K_", panel.first_key, shape[1], panel.first_number)});
     ticks_.back().query.upwards = options.figure.keys_upwards;
   }
   key_entries_ = colour_key(matrices_, colours_of(0), options.cells);

@@ -24,13 +24,6 @@
 namespace attn {
 namespace {
 
-std::vector<std::string> named(std::vector<std::string> labels, std::size_t count,
-                               const char* prefix) {
-  for (std::size_t i = labels.size(); i < count; ++i)
-    labels.push_back(prefix + std::to_string(i + 1));
-  return labels;
-}
-
 // The text that tokens spell: pieces after "##" continue a word, "▁" and "Ġ" begin one, and special
 // tokens such as [CLS] or <s> are left out.
 std::string put_together(const std::vector<std::string>& tokens) {
@@ -385,8 +378,9 @@ void KindRun::take(AttentionMap map, std::size_t at) {
   ReportedWeights& reported = report_.weights[at];
   reported.name = drawn.map.tensor;
   reported.mask = mask_text(attention.mask);
-  reported.query_labels = named(Labels::of_sample(drawn.map.labels.query, options_.sample),
-                                attention.geometry.queries, "Q_");
+  reported.query_labels = Labels::of_sample(attention.labels.query, options_.sample);
+  reported.queries = attention.geometry.queries;
+  reported.keys = attention.geometry.keys;
   if (drawn.map.numbers) report(at, reported);
   if (drawn.map.numbers && maps_file_.take) maps_file_.take(drawn.map);
   const bool over_picture = std::ranges::any_of(plots_, &PictureKind::shows_picture, picture_kind);
@@ -405,16 +399,24 @@ void KindRun::report(std::size_t at, ReportedWeights& result) {
   DrawnMap& drawn = maps_[at];
   const AttentionMap& map = drawn.map;
   const InEnglish english(options_.plot.figure.style == PlotStyle::matplotlib);
-  const SelectedMap chosen(map, choice_);
-  result.heatmap = heatmap_of(chosen);
+  SelectedMap chosen(map, choice_);
+  drawn.chosen = heatmap_of(chosen);
   if (at == 0) nothing_merged_ = merging_warning(map, choice_);
-  drawn.chosen = result.heatmap;
+  // A terminal shows it as the report counts.
+  chosen.first_number = 0;
+  result.heatmap = *drawn.chosen;
+  result.heatmap.first_number = 0;
+  result.heatmap.title = title_of(chosen);
   if (wants_weights()) {
     result.weights = chosen.numbers.matrix(options_.sample, options_.head);
-    result.query_labels =
-        named(Labels::of_sample(map.labels.query, options_.sample), chosen.numbers.queries(), "Q_");
-    result.key_labels =
-        named(Labels::of_sample(map.labels.key, options_.sample), chosen.numbers.keys(), "K_");
+    // Cells of several positions that have no labels are named in pictures alone.
+    const Labels& given = plan_.attentions[at].labels;
+    const auto labels = [&](const auto& of_input, const auto& of_map) {
+      const bool any = !Labels::of_sample(of_input, options_.sample).empty();
+      return any ? Labels::of_sample(of_map, options_.sample) : std::vector<std::string>();
+    };
+    result.query_labels = labels(given.query, map.labels.query);
+    result.key_labels = labels(given.key, map.labels.key);
   }
   if (map.allowed && !plan_.attention_options().pool) {
     const auto allowed = map.allowed.values<std::uint8_t>();

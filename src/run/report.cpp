@@ -9,7 +9,6 @@
 
 #include "attn/run.hpp"
 
-#include "attention/attention_name.hpp"
 #include "document/document.hpp"
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
@@ -53,19 +52,27 @@ std::vector<std::size_t> shown(std::size_t count, std::size_t most) {
   return indices;
 }
 
-// Names of rows and columns; without any they are counted from 0.
-using Names = std::vector<std::string>;
+/// Rows or columns of a table: their labels, or none, and how many positions they stand for.
+struct TableAxis {
+  std::vector<std::string> labels;
+  std::size_t positions;
 
-std::vector<std::string> table_lines(const Tensor& matrix, const Names& row_names,
-                                     const Names& column_names, std::size_t most_shown_columns,
+  /// Of the first position of one of `count` rows or columns.
+  std::size_t index(std::size_t i, std::size_t count) const {
+    return (i * positions + count - 1) / count;
+  }
+};
+
+std::vector<std::string> table_lines(const Tensor& matrix, const TableAxis& down,
+                                     const TableAxis& across, std::size_t most_shown_columns,
                                      bool of_weights) {
   const Tensor converted = matrix.converted(DType::float64);
   const auto numbers = converted.values<double>();
   const std::size_t row_count = matrix.shape()[0], column_count = matrix.shape()[1];
   const std::vector<std::size_t> rows = shown(row_count, most_rows),
                                  columns = shown(column_count, most_shown_columns);
-  const auto name = [](const Names& names, std::size_t i) {
-    return names.empty() ? std::to_string(i) : shortened(printable(names[i]), widest_label);
+  const auto index = [](const TableAxis& axis, std::size_t i, std::size_t count) {
+    return std::to_string(axis.index(i, count));
   };
   std::vector<double> all;
   for (const std::size_t i : rows) {
@@ -75,11 +82,22 @@ std::vector<std::string> table_lines(const Tensor& matrix, const Names& row_name
   std::vector<TextTable::Column> headings{{""}};
   for (const std::size_t j : columns) {
     const bool behind_gap = j == columns.back() && j > 0 && column_count > columns.size();
-    headings.push_back({name(column_names, j), true, behind_gap ? "  …" : ""});
+    const std::string heading = across.labels.empty()
+                                    ? index(across, j, column_count)
+                                    : shortened(printable(across.labels[j]), widest_label);
+    headings.push_back({heading, true, behind_gap ? "  …" : ""});
   }
   TextTable table(headings);
+  if (!across.labels.empty()) {
+    // A name in each heading would leave fewer columns room.
+    std::vector<std::string> indices{""};
+    for (const std::size_t j : columns) indices.push_back(index(across, j, column_count));
+    table.add(std::move(indices));
+  }
   for (const std::size_t i : rows) {
-    std::vector<std::string> cells{name(row_names, i)};
+    const std::size_t at = down.index(i, row_count);
+    std::vector<std::string> cells{
+        down.labels.empty() ? std::to_string(at) : position_name(down.labels[i], at, widest_label)};
     for (const std::size_t j : columns) {
       constexpr int digits = 4;
       const double number = numbers[i * column_count + j];
@@ -93,13 +111,13 @@ std::vector<std::string> table_lines(const Tensor& matrix, const Names& row_name
 }
 
 // A table with as many columns of the matrix as the width holds.
-std::string table(const Tensor& matrix, const Names& row_names, const Names& column_names,
+std::string table(const Tensor& matrix, const TableAxis& down, const TableAxis& across,
                   std::size_t most_shown_columns, bool of_weights, std::size_t width) {
   constexpr std::size_t fewest = 2;
   const auto is_wide = [&](const std::string& line) { return display_width(line) > width; };
   std::vector<std::string> lines;
   do {
-    lines = table_lines(matrix, row_names, column_names, most_shown_columns, of_weights);
+    lines = table_lines(matrix, down, across, most_shown_columns, of_weights);
   } while (std::ranges::any_of(lines, is_wide) && --most_shown_columns >= fewest);
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
@@ -116,18 +134,18 @@ std::string output_table(const RunReport& report, std::size_t width) {
   if (rank == 4) at = report.sample * shape[1] + report.head;
   if (rank == 3) at = report.sample;
   if (at >= shape[0] * (rank == 4 ? shape[1] : 1)) at = 0;
-  Names names;
+  TableAxis queries{{}, matrix[0]};
   if (!report.weights.empty() && report.weights[0].query_labels.size() == matrix[0]) {
-    names = report.weights[0].query_labels;
+    queries.labels = report.weights[0].query_labels;
   }
   const Tensor part = part_of(report.output, rank == 2 ? 0 : at * element_count(matrix), matrix);
   const std::string title =
       rank == 4 ? translated("Output of sample {1}, head {2} (rows: queries, columns: components)",
-                             report.sample + 1, report.head + 1)
-      : rank == 3 ? translated("Output of sample {1} (rows: queries, columns: components)",
-                               report.sample + 1)
-                  : translated("Output (rows: queries, columns: components)");
-  return "\n" + title + "\n" + table(part, names, {}, most_components, false, width);
+                             report.sample, report.head)
+      : rank == 3
+          ? translated("Output of sample {1} (rows: queries, columns: components)", report.sample)
+          : translated("Output (rows: queries, columns: components)");
+  return "\n" + title + "\n" + table(part, queries, {{}, matrix[1]}, most_components, false, width);
 }
 
 // Free text may have several lines.
@@ -171,11 +189,11 @@ std::string predictions(const ModelReport& model) {
   std::string text;
   for (std::size_t b = 0; b < model.predictions.size(); ++b) {
     for (const Prediction& prediction : model.predictions[b]) {
-      text +=
-          "\n" +
-          (model.next ? translated("Next token after sample {1}", b)
-                      : translated("Mask token {1} of sample {2}", prediction.position + 1, b)) +
-          "\n";
+      text += "\n" +
+              (model.next ? translated("Next token after sample {1}", b)
+                          : translated("Mask token at position {1} of sample {2}",
+                                       prediction.position, b)) +
+              "\n";
       for (const Prediction::Token& token : prediction.likeliest) {
         text += token_line(token.text, token.id, token.probability);
       }
@@ -273,10 +291,8 @@ std::string ids_table(const RunReport& report) {
     table.add({name, line + (length > most_ids ? " …" : "")});
   }
   const std::string text = table.text();
-  return text.empty()
-             ? text
-             : "\n" + translated("Tokens of sample {1}", report.sample + (report.model ? 0 : 1)) +
-                   "\n" + text;
+  return text.empty() ? text
+                      : "\n" + translated("Tokens of sample {1}", report.sample) + "\n" + text;
 }
 
 // What to say where the report shows one map of several.
@@ -322,16 +338,15 @@ std::string text_of(const RunReport& report, std::size_t width) {
   const std::size_t shown_maps = report.model ? 1 : report.weights.size();
   for (const ReportedWeights& weights : std::span(report.weights).first(shown_maps)) {
     if (weights.weights) {
-      const std::size_t first = AttentionName::of_tensor(weights.name).layer() ? 0 : 1;
       const std::string name = weights.name == "weights"          ? translated("Weights")
                                : weights.name == "pooled_weights" ? translated("Pooled weights")
                                                                   : weights.name;
       text += "\n" +
               translated("{1} of sample {2}, head {3} (rows: queries, columns: keys)", name,
-                         report.sample + first, report.head + first) +
+                         report.sample, report.head) +
               "\n" +
-              table(weights.weights, weights.query_labels, weights.key_labels, most_columns, true,
-                    width);
+              table(weights.weights, {weights.query_labels, weights.queries},
+                    {weights.key_labels, weights.keys}, most_columns, true, width);
     }
     if (!weights.mask.empty()) {
       text += "\n" + translated("Mask: {1}", weights.mask);
@@ -368,12 +383,21 @@ std::string text_of(const RunReport& report, std::size_t width) {
   return text;
 }
 
+// The labels or, without any, the indices as texts.
+std::vector<std::string> names_of(TableAxis axis, std::size_t count) {
+  for (std::size_t i = axis.labels.size(); i < count; ++i)
+    axis.labels.push_back(std::to_string(axis.index(i, count)));
+  return std::move(axis.labels);
+}
+
 Fact facts_of(const ReportedWeights& weights) {
+  const Shape shape = weights.weights ? weights.weights.shape() : Shape{0, 0};
   const bool shown = bool(weights.weights), counted = weights.cells > 0;
   return object(
       {{"name", weights.name},
-       {"query_labels", only_if(shown, weights.query_labels)},
-       {"key_labels", only_if(shown, weights.key_labels)},
+       {"query_labels",
+        only_if(shown, names_of({weights.query_labels, weights.queries}, shape[0]))},
+       {"key_labels", only_if(shown, names_of({weights.key_labels, weights.keys}, shape[1]))},
        {"values", only_if(shown, weights.weights)},
        {"mask", unless_empty(weights.mask)},
        {"hidden", only_if(counted, weights.hidden)},

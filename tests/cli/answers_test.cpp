@@ -233,7 +233,7 @@ TEST_CASE("titles and keys with commas stand in quotes") {
             .exit_code == 0);
   CHECK(read_text(folder / "g.svg").find("left, first") != std::string::npos);
   CHECK(attn_cli({"show", "w.json", "--drop", R"("a,b")"}, folder.path())
-            .output.starts_with("Attention Weight Heatmap (Sample 1, Head 1, without a,b)"));
+            .output.starts_with("Attention Weight Heatmap (Head 0, without a,b)"));
   CHECK(refused_with(2, {"plot", "grid", "w.json", "--titles", "\"left", "--out", "g.svg"},
                      folder.path()) ==
         "attn-cli: invalid value \"\"left\" for --titles\n"

@@ -222,7 +222,7 @@ TEST_CASE("the commands of the README run as they are and print what it shows") 
     const auto reports = between(read_document(name), "```text\n", "```");
     CHECK(reports.size() == 1);
     for (const std::string& report : reports) {
-      CHECK(std::ranges::count(report, '\n') == 13);
+      CHECK(std::ranges::count(report, '\n') == 14);
       CHECK(outcome.output.find(report) != std::string::npos);
     }
   }
@@ -235,8 +235,9 @@ TEST_CASE("the commands of the guide run as they stand") {
     const Outcome outcome = follow(read_document(name), folder);
     CAPTURE(outcome.errors);
     CHECK(outcome.exit_code == 0);
-    CHECK(outcome.output.find("  one  0.33  0.67  0.00\n  two  0.18  0.09  0.73\n") !=
-          std::string::npos);
+    CHECK(
+        outcome.output.find("  \"one\" (0)  0.33  0.67  0.00\n  \"two\" (1)  0.18  0.09  0.73\n") !=
+        std::string::npos);
     CHECK(outcome.output.find("wrong.json: 2 problems\n") != std::string::npos);
     CHECK(read_text(folder / "figure.pdf").starts_with("%PDF-"));
   }
@@ -255,8 +256,8 @@ TEST_CASE("the commands of the document about masks give the numbers it tells") 
     // Standard error is folded at the width of a terminal.
     CHECK(outcome.errors.find("mask.padding", no_key.size()) != std::string::npos);
     CHECK(outcome.errors.find("\"keep\"") != std::string::npos);
-    CHECK(outcome.output.find("  Q_1  0.24  0.67  0.09\n") != std::string::npos);
-    CHECK(outcome.output.find("  Q_1  0.27  0.73  0.00\n") != std::string::npos);
+    CHECK(outcome.output.find("  0  0.24  0.67  0.09\n") != std::string::npos);
+    CHECK(outcome.output.find("  0  0.27  0.73  0.00\n") != std::string::npos);
     const std::string uniform = read_text(folder / "finite_fill/result.json");
     CHECK(uniform.find("[0.33333334, 0.33333334, 0.33333334]") != std::string::npos);
   }
@@ -272,7 +273,7 @@ TEST_CASE("the commands of the document about tutorials print the tutorials' num
   CHECK(
       outcome.errors.starts_with("attn-cli: warning: the decoder's self-attention is not causal"));
   CHECK(between(outcome.errors, "attn-cli: ", "").size() == 1);
-  CHECK(outcome.output.find("  Q_1  0.49  0.30  0.22\n") != std::string::npos);
+  CHECK(outcome.output.find("  0  0.49  0.30  0.22\n") != std::string::npos);
   const auto numbers_in = [&](const std::string& result, const std::string& numbers) {
     return read_text(folder / result / "result.json").find(numbers) != std::string::npos;
   };

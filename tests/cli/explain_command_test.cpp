@@ -69,7 +69,7 @@ TEST_CASE("explain --json prints one object with a text for each step") {
                                  "  \"steps\": [\n"
                                  "    {\n"
                                  "      \"title\": \"The given scores\",\n"
-                                 "      \"text\": \"The document gives the score of query 1 "));
+                                 "      \"text\": \"The document gives the score of query 0 "));
 }
 
 TEST_CASE("explain takes the flags that go before the document") {
@@ -82,7 +82,7 @@ TEST_CASE("explain takes the flags that go before the document") {
   CHECK(explain.output.find("- query [2,2], float64\n") != std::string::npos);
   CHECK(explain.output.find("The scale is given: 2. Without it, it would be 1.") !=
         std::string::npos);
-  CHECK(explain.output.find("   key 2      2    -inf  valid_lens\n") != std::string::npos);
+  CHECK(explain.output.find("   key 1      2    -inf  valid_lens\n") != std::string::npos);
 }
 
 TEST_CASE("explain says the document's warnings on standard error, --quiet nothing") {
@@ -132,9 +132,8 @@ TEST_CASE("explain takes maps of files as plot does") {
                folder.path());
   CHECK(explain.exit_code == 0);
   CHECK(explain.errors.empty());
-  CHECK(explain.output.starts_with("Layer 0, Head 0: where query 2 (\"cat\") looks\n"));
-  CHECK(explain.output.find("\nLayer 1, Head 1: where query 2 (\"cat\") looks\n") !=
-        std::string::npos);
+  CHECK(explain.output.starts_with("Layer 0, Head 0: where \"cat\" (1) looks\n"));
+  CHECK(explain.output.find("\nLayer 1, Head 1: where \"cat\" (1) looks\n") != std::string::npos);
   const Outcome all = attn_cli({"explain", "maps.npy", "--axes", "layer,batch,head", "--layers",
                                 "all", "--heads", "2", "--quiet"},
                                folder.path());

@@ -101,7 +101,7 @@ TEST_CASE("a model that gives NaN says so, with the layer and the first token") 
   CHECK(holds_text(
       result,
       R"("2 of 2 probabilities of the tokens that follow the texts are NaN or infinite, the first, )"
-      R"(nan, that of token 1 after sample 0: the tokens say nothing from there on")"));
+      R"(nan, that of token 0 after sample 0: the tokens say nothing from there on")"));
   CHECK(holds_text(
       result,
       R"(numbers of \"layers.2.self.weights\" are NaN or infinite, the first, nan, at [0,0,0,0]; )"

@@ -474,7 +474,7 @@ TEST_CASE("a text that cannot be read is named and left out of a corpus") {
   const Outcome heads = attn_cli(
       {"heads", "--model", speeches, "--corpus", "texts.jsonl", "--out", "out"}, folder.path());
   CHECK(heads.exit_code == 1);
-  CHECK(heads.errors == "attn-cli: warning: text 2 is left out: unknown key \"txt\"\n");
+  CHECK(heads.errors == "attn-cli: warning: line 2 is left out: unknown key \"txt\"\n");
   CHECK(heads.output.find("Means over 2 texts") != std::string::npos);
 }
 
@@ -491,13 +491,13 @@ TEST_CASE("warnings of texts of a corpus are counted and shown, by shards as by 
   const Outcome whole = attn_cli(words, folder.path());
   CHECK(whole.exit_code == 0);
   const std::string warnings =
-      "attn-cli: warning: text 2: a text has 602 tokens, and the model was made for 256\n"
+      "attn-cli: warning: line 2: a text has 602 tokens, and the model was made for 256\n"
       "attn-cli: warning: there are warnings of 3 texts of 5; each is shown once, with the first "
       "of its texts\n";
   CHECK(whole.errors == warnings);
   words.emplace_back("--json");
   CHECK(attn_cli(words, folder.path())
-            .output.find("\"warnings\": [\n    \"text 2: a text has 602 tokens") !=
+            .output.find("\"warnings\": [\n    \"line 2: a text has 602 tokens") !=
         std::string::npos);
   words[6] = "parts";
   words.back() = "--shard";

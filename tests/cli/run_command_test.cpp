@@ -36,7 +36,7 @@ TEST_CASE("tensors from a pipe are computed, and their page is titled by what it
     CHECK(piped.errors == "");
     CHECK(piped.output.starts_with(
         "scaled_dot_product attention, float32, of standard input\n\nShapes\n  query    [2,2]\n"));
-    CHECK(piped.output.find("  Q_1  1.00  0.00\n  Q_2  0.50  0.50\n") != std::string::npos);
+    CHECK(piped.output.find("  0  1.00  0.00\n  1  0.50  0.50\n") != std::string::npos);
     CHECK(attn_cli({"validate", "-"}, folder.path(), bytes)
               .output.starts_with("standard input: valid"));
     const Outcome page = attn_cli({"view", "-", "--out", "-"}, folder.path(), bytes);
@@ -77,25 +77,26 @@ Shapes
   weights  [1,6,6]
   output   [1,6,8]
 
-Weights of sample 1, head 1 (rows: queries, columns: keys)
-        the   cat   sat    on   the   mat
-  the  1.00  0.00  0.00  0.00  0.00  0.00
-  cat  0.94  0.06  0.00  0.00  0.00  0.00
-  sat  0.14  0.35  0.52  0.00  0.00  0.00
-  on   0.13  0.12  0.13  0.63  0.00  0.00
-  the  0.06  0.23  0.18  0.22  0.30  0.00
-  mat  0.05  0.03  0.01  0.15  0.06  0.70
+Weights of sample 0, head 0 (rows: queries, columns: keys)
+              the   cat   sat    on   the   mat
+                0     1     2     3     4     5
+  "the" (0)  1.00  0.00  0.00  0.00  0.00  0.00
+  "cat" (1)  0.94  0.06  0.00  0.00  0.00  0.00
+  "sat" (2)  0.14  0.35  0.52  0.00  0.00  0.00
+  "on" (3)   0.13  0.12  0.13  0.63  0.00  0.00
+  "the" (4)  0.06  0.23  0.18  0.22  0.30  0.00
+  "mat" (5)  0.05  0.03  0.01  0.15  0.06  0.70
 
 Mask: causal; 15 of 36 weights hidden (41.7 %)
 
-Output of sample 1 (rows: queries, columns: components)
-            0        1        2        3         4        5         6        7
-  the  0.4498  -0.5506  -0.8203    1.126    -1.238   -1.788     1.011  -0.9982
-  cat  0.5524  -0.4896   -0.872    1.148     -1.22   -1.558    0.9943  -0.9138
-  sat   1.203  -0.3489  -0.5151  -0.8071      -1.4   -1.066    0.4288   0.1491
-  on   0.6503   -1.549  -0.6904   0.4818   -0.3818  0.04487   -0.5138   0.6572
-  the  0.4661  -0.8832  -0.1575   0.6542   -0.6914   0.1516    0.4004   0.1021
-  mat  0.5282   0.1963    0.568    1.266  -0.05123   -0.748  -0.06076  -0.1629
+Output of sample 0 (rows: queries, columns: components)
+                  0        1        2        3         4        5         6        7
+  "the" (0)  0.4498  -0.5506  -0.8203    1.126    -1.238   -1.788     1.011  -0.9982
+  "cat" (1)  0.5524  -0.4896   -0.872    1.148     -1.22   -1.558    0.9943  -0.9138
+  "sat" (2)   1.203  -0.3489  -0.5151  -0.8071      -1.4   -1.066    0.4288   0.1491
+  "on" (3)   0.6503   -1.549  -0.6904   0.4818   -0.3818  0.04487   -0.5138   0.6572
+  "the" (4)  0.4661  -0.8832  -0.1575   0.6542   -0.6914   0.1516    0.4004   0.1021
+  "mat" (5)  0.5282   0.1963    0.568    1.266  -0.05123   -0.748  -0.06076  -0.1629
 
 )");
   CHECK(
@@ -137,9 +138,9 @@ TEST_CASE("small weights are told from zero, and files that hold another type ar
   const TemporaryFolder folder;
   const Outcome run = attn_cli({"run", "-", "--plots", "none", "--out", "r"}, folder.path(),
                                R"({"attention":"softmax","scores":[[0,-7,-12],[0,0,"-inf"]]})");
-  CHECK(run.output.find("       K_1     K_2     K_3\n"
-                        "  Q_1  0.9991  0.0009  <.0001\n"
-                        "  Q_2  0.5000  0.5000  0.0000\n") != std::string::npos);
+  CHECK(run.output.find("          0       1       2\n"
+                        "  0  0.9991  0.0009  <.0001\n"
+                        "  1  0.5000  0.5000  0.0000\n") != std::string::npos);
   attn_cli({"run", "-", "--plots", "none", "--tensors", "npy", "--out", "wide"}, folder.path(),
            R"({"attention":"sdpa","dtype":"float64","query":[[1,0],[0,1]]})");
   const Outcome file = attn_cli({"run", "-", "--plots", "none", "--out", "f"}, folder.path(),
@@ -152,8 +153,9 @@ TEST_CASE("Chinese headings stand above their columns") {
   const TemporaryFolder folder;
   const Outcome run =
       attn_cli({"run", data + "/chinese_padding.json", "--plots", "none"}, folder.path());
-  CHECK(run.output.find("           我  喜欢  学习  [PAD]  [PAD]\n"
-                        "  我     0.70  0.11  0.20   0.00   0.00\n") != std::string::npos);
+  CHECK(run.output.find("                 我  喜欢  学习  [PAD]  [PAD]\n"
+                        "                  0     1     2      3      4\n"
+                        "  \"我\" (0)     0.70  0.11  0.20   0.00   0.00\n") != std::string::npos);
 }
 
 TEST_CASE("--quiet prints nothing, --json one object") {
@@ -186,12 +188,12 @@ TEST_CASE("--quiet prints nothing, --json one object") {
         "    {\n"
         "      \"name\": \"weights\",\n"
         "      \"query_labels\": [\n"
-        "        \"Q_1\",\n"
-        "        \"Q_2\"\n"
+        "        \"0\",\n"
+        "        \"1\"\n"
         "      ],\n"
         "      \"key_labels\": [\n"
-        "        \"K_1\",\n"
-        "        \"K_2\"\n"
+        "        \"0\",\n"
+        "        \"1\"\n"
         "      ],\n"
         "      \"values\": [\n"
         "        [0.66976154, 0.33023846],\n"
@@ -348,8 +350,8 @@ TEST_CASE("nothing in a report commands the terminal") {
   const Outcome run = attn_cli({"run", "d.json", "--out", "r", "--plots", "none"}, folder.path());
   CHECK(run.exit_code == 0);
   CHECK(run.output.find("t\\x1b[31m\ntwo\nlines\\x07\n") != std::string::npos);
-  CHECK(run.output.find("            a\\nb  \\x9bm\n  q\\x1b[0m  0.27   0.73\n") !=
-        std::string::npos);
+  CHECK(run.output.find("                  a\\nb  \\x9bm\n                     0      1\n"
+                        "  \"q\\x1b[0m\" (0)  0.27   0.73\n") != std::string::npos);
   CHECK(run.output.find('\x1b') == std::string::npos);
 }
 
@@ -359,6 +361,6 @@ TEST_CASE("weights that are no numbers are shown as such, without a sign") {
   const Outcome outcome =
       attn_cli({"run", "document.json", "--plots", "none", "--show"}, folder.path());
   CHECK(outcome.exit_code == 0);
-  CHECK(outcome.output.find("  Q_1   nan   nan\n  Q_2  0.50  0.50\n") != std::string::npos);
+  CHECK(outcome.output.find("  0   nan   nan\n  1  0.50  0.50\n") != std::string::npos);
   CHECK(outcome.output.find("-nan") == std::string::npos);
 }

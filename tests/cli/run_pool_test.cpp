@@ -63,9 +63,9 @@ TEST_CASE("--pool N puts a map of bins in the place of the weights") {
   const std::vector<float> weights = tensor(folder, "weights");
   const Outcome pooled = run(folder, {"--pool", "4"});
   REQUIRE(pooled.exit_code == 0);
-  CHECK(pooled.output.find("\nPooled weights of sample 1, head 1 (rows: queries, columns: keys)\n"
-                           "         K_1  K_11  K_21  K_31\n"
-                           "  Q_1   0.10  0.00  0.00  0.00\n") != std::string::npos);
+  CHECK(pooled.output.find("\nPooled weights of sample 0, head 0 (rows: queries, columns: keys)\n"
+                           "         0    10    20    30\n"
+                           "  0   0.10  0.00  0.00  0.00\n") != std::string::npos);
   CHECK(std::filesystem::exists(folder / "r" / "heatmap.png"));
   const auto names = attn::TensorFile::open(folder / "r" / "result.json").names();
   CHECK(names == std::vector<std::string>{"pooled_weights", "pooled_allowed", "output"});

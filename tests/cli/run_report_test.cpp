@@ -36,7 +36,8 @@ TEST_CASE("rows of the output have the same names with and without weights") {
     const std::string document = R"({"attention":"sdpa","query":[[1,0],[0,1]])" + labels + "}";
     const std::string with = run_in(folder, document).output;
     const std::string without = run_in(folder, document, {"--no-weights"}).output;
-    CHECK(section(with, output).find(labels.empty() ? "\n  Q_1" : "\n  a") != std::string::npos);
+    CHECK(section(with, output).find(labels.empty() ? "\n  0  " : "\n  \"a\" (0)") !=
+          std::string::npos);
     CHECK(section(with, output) == section(without, output));
   }
 }
@@ -72,7 +73,7 @@ TEST_CASE("ids of tokens, shapes of embeddings and the decoded text are in the r
       R"(,"embedding":{"vocabulary":)" + names +
       R"(,"table":[[1,0,0,0,0],[0,1,0,0,0],[0,0,1,0,0],[0,0,0,1,0],[0,0,0,0,1]])";
   const std::string report = run_in(folder, tokens + R"(,"recover":true}})").output;
-  CHECK(section(report, "Tokens of sample 1") ==
+  CHECK(section(report, "Tokens of sample 0") ==
         "  token_ids      0 1 2 3 4\n"
         "  recovered_ids  0 1 2 3 4\n");
   CHECK(report.find("\n  token_ids      [5]\n") != std::string::npos);
@@ -81,7 +82,7 @@ TEST_CASE("ids of tokens, shapes of embeddings and the decoded text are in the r
         "  [CLS] un ##aff ##able dog\n"
         "  → unaffable dog\n");
   CHECK(run_in(folder, tokens + "}}").output.find("token_ids") == std::string::npos);
-  CHECK(section(run_in(folder, tokens + "}}", {"--stages"}).output, "Tokens of sample 1") ==
+  CHECK(section(run_in(folder, tokens + "}}", {"--stages"}).output, "Tokens of sample 0") ==
         "  token_ids  0 1 2 3 4\n");
 }
 

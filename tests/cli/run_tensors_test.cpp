@@ -181,7 +181,7 @@ TEST_CASE("the keys that all heads see are written once, and read for each") {
   CHECK(attn_cli({"plot", "mask", "d", "--head", "1", "--out", "m.png"}, folder.path()).exit_code ==
         0);
   const std::string drawn = attn_cli({"show", "d", "--head", "1"}, folder.path()).output;
-  CHECK(drawn.find("Q_1 @@1.00@@\n") != std::string::npos);
+  CHECK(drawn.find("0 @@1.00@@\n") != std::string::npos);
   folder.write("whole.json",
                R"({"allowed":[[[[1,0,0],[1,1,0],[1,1,1]],[[1,0,0],[1,1,0],[1,1,1]]]]})");
   CHECK(attn_cli({"compare", "d", "whole.json"}, folder.path()).exit_code == 0);

@@ -13,7 +13,7 @@ const std::string weights =
     R"({"weights":[[0.25,0.75],[1,0]],"labels":{"query":["a","b"],"key":["c","d"]}})";
 
 const std::string plain =
-    "Attention Weight Heatmap (Sample 1, Head 1); rows: queries, columns: keys\n"
+    "Attention Weight Heatmap (Head 0); rows: queries, columns: keys\n"
     "      c       d\n"
     "a --0.25--##0.75##\n"
     "b @@1.00@@..0.00..\n"
@@ -44,7 +44,7 @@ std::size_t widest_row(const std::string& text) {
   std::size_t widest = 0, start = 0;
   for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n', start)) {
     const std::string line = text.substr(start, end - start);
-    if (line.starts_with("Q_")) widest = std::max(widest, line.size());
+    if (line.starts_with("1")) widest = std::max(widest, line.size());
     start = end + 1;
   }
   return widest;
@@ -112,8 +112,8 @@ TEST_CASE("show takes the sample, the head, labels and the colour map") {
   CHECK(attn_cli({"show", "w.json", "--sample", "1", "--head", "1", "--labels", "labels.json"},
                  folder.path())
             .output ==
-        "Attention Weight Heatmap (Sample 2, Head 2); rows: queries, columns: keys\n"
-        "    K_1  K_2\n"
+        "Attention Weight Heatmap (Sample 1, Head 1); rows: queries, columns: keys\n"
+        "     0    1\n"
         "me ..0..@@3@@\n"
         "   0 ...:::---===+++***###%%%@@@ 3\n");
   CHECK(refused_with(3, {"show", "w.json", "--head", "2"}, folder.path()) ==
@@ -126,7 +126,7 @@ TEST_CASE("show takes the sample, the head, labels and the colour map") {
 TEST_CASE("show draws the first attention of a layer's result, from any file of its tensors") {
   const TemporaryFolder folder;
   const std::string drawn =
-      "Attention Weight Heatmap (Self-Attention, Sample 1, Head 1)\n"
+      "Attention Weight Heatmap (Self-Attention, Head 0); rows: queries, columns: keys\n"
       "      a       b\n"
       "a @@1.00@@\n"
       "b --0.25--@@1.00@@\n"
@@ -140,7 +140,7 @@ TEST_CASE("show draws the first attention of a layer's result, from any file of 
            example);
   const Outcome result = attn_cli({"show", "e/result.json"}, folder.path());
   CHECK(result.exit_code == 0);
-  CHECK(holds(result.output, "Q_1 "));
+  CHECK(holds(result.output, "\n0 "));
   CHECK(attn_cli({"show", "e/tensors.npz"}, folder.path()).exit_code == 0);
 }
 
@@ -247,11 +247,11 @@ TEST_CASE("run --show draws the heatmap after the report") {
   CHECK(run.exit_code == 0);
   const Outcome show = attn_cli({"show", "r/result.json"}, folder.path());
   CHECK(show.output ==
-        "Attention Weight Heatmap (Sample 1, Head 1); rows: queries, columns: keys\n"
-        "       K_1     K_2\n"
-        "Q_1 @@1.00@@\n"
-        "Q_2 --0.33--##0.67##\n"
-        "    0 ...:::---===+++***###%%%@@@ 1   blank: hidden\n");
+        "Attention Weight Heatmap (Head 0); rows: queries, columns: keys\n"
+        "      0       1\n"
+        "0 @@1.00@@\n"
+        "1 --0.33--##0.67##\n"
+        "  0 ...:::---===+++***###%%%@@@ 1   blank: hidden\n");
   const std::string size =
       std::to_string(std::filesystem::file_size(folder / "r/result.json")) + " bytes";
   CHECK(run.output.ends_with("\nWritten\n  r/result.json  " + size + "\n\n" + show.output));
@@ -267,10 +267,10 @@ TEST_CASE("show takes the parts of the weights that plot takes, but no more than
   const Outcome mean = attn_cli({"show", "w.json", "--head", "mean"}, folder.path());
   CHECK(mean.exit_code == 0);
   CHECK(mean.output ==
-        "Attention Weight Heatmap (Sample 1, Mean of 2 Heads)\n"
-        "       K_1     K_2\n"
-        "Q_1 ##0.75##--0.25--\n"
-        "    0 ...:::---===+++***###%%%@@@ 1\n");
+        "Attention Weight Heatmap (Mean of 2 Heads); rows: queries, columns: keys\n"
+        "      0       1\n"
+        "0 ##0.75##--0.25--\n"
+        "  0 ...:::---===+++***###%%%@@@ 1\n");
   CHECK(refused_with(2, {"show", "w.json", "--head", "all"}, folder.path()) ==
         "attn-cli: a terminal shows one map, not several\n"
         "  where: --head\n"
@@ -324,7 +324,7 @@ TEST_CASE("a .safetensors file is none of JSON, whatever the length of its heade
   const Outcome show = attn_cli({"show", "w.safetensors"}, folder.path());
   CHECK(show.exit_code == 0);
   CHECK(show.errors.empty());
-  CHECK(holds(show.output, "Q_1 "));
+  CHECK(holds(show.output, "\n0 "));
 }
 
 TEST_CASE("show --json prints the map as a result that show draws again, --quiet prints nothing") {
@@ -332,7 +332,7 @@ TEST_CASE("show --json prints the map as a result that show draws again, --quiet
   const Outcome json = attn_cli({"show", "-", "--json"}, folder.path(), weights);
   CHECK(json.exit_code == 0);
   const std::string written = R"json({
-  "description": "Attention Weight Heatmap (Sample 1, Head 1)",
+  "description": "Attention Weight Heatmap (Head 0)",
   "labels": {
     "query": [
       "a",

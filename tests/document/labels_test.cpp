@@ -132,5 +132,36 @@ TEST_CASE("beside a cross-attention, a self-attention's keys are its queries") {
   CHECK(labels.of_attention(AttentionName("layers.0.cross"), there).key == Lists{{"x"}});
 }
 
+TEST_CASE("the name of a position is its label and index, and means that position") {
+  const List labels{"a", " the", "a", "a \"b\" (7)", "<|begin_of_a_very_long_text|>", ""};
+  CHECK(position_name(labels, 1, "query {1}") == "\" the\" (1)");
+  CHECK(position_name(labels, 4, "query {1}", 14) == "\"<|begin…text|>\" (4)");
+  CHECK(position_name(labels, 5, "query {1}") == "query 5");
+  CHECK(position_name({}, 5, "query {1}") == "query 5");
+  for (std::size_t i = 0; i + 1 < labels.size(); ++i) {
+    CAPTURE(i);
+    for (const std::size_t width : {14, 28})
+      CHECK(position_of_name(position_name(labels, i, "", width), {&labels}, labels.size()) == i);
+    CHECK(position_of_name(labels[i] + " (" + std::to_string(i) + ")", {&labels}, labels.size()) ==
+          i);
+  }
+  const List readable{"a", "the"};
+  CHECK(position_of_name("\"the\" (1)", {&labels, &readable}, 6) == 1);
+  for (const char* other : {"a", "a (1)", "\"a\" (9)", "a (x)", "(0)", "", "Q_1"}) {
+    CAPTURE(other);
+    CHECK_FALSE(position_of_name(other, {&labels, &readable}, 6));
+  }
+}
+
+TEST_CASE("ticks of tutorials' pictures mean their positions where there are no labels") {
+  const List none;
+  CHECK(position_of_name("Q_1", {&none}, 3) == 0);
+  CHECK(position_of_name("K_3", {&none}, 3) == 2);
+  for (const char* other : {"Q_0", "Q_4", "Q_", "Q_1x", "1", "V_1"}) {
+    CAPTURE(other);
+    CHECK_FALSE(position_of_name(other, {&none}, 3));
+  }
+}
+
 }  // namespace
 }  // namespace attn

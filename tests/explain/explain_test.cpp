@@ -194,8 +194,8 @@ TEST_CASE("the weights and outputs shown are those that run computes") {
     for (auto line = header + 2; line != rows.end() && line->size() == header->size(); ++line) {
       if ((*line)[0] == "sum" || (*line)[0].find("more") != std::string::npos) break;
       std::string label = (*line)[0];
-      if (label.starts_with("key ")) label.erase(0, 4);
-      REQUIRE(shows(line->back(), row[std::stoul(label) - 1]));
+      label.erase(0, label.find_last_of("( ") + 1);  // "the" (3), or key 3
+      REQUIRE(shows(line->back(), row[std::stoul(label)]));
       ++weights_seen;
     }
     // 2. The output: the last vector before the costs is its row; of layers, that of all layers or
@@ -319,14 +319,14 @@ TEST_CASE("numbers that leave the type of a run leave it in its explanation") {
         half.npos);  // the introduction has no margin
   CHECK(half.find("Inputs, scores, weights and output are rounded to float16, as in a run.\n") !=
         half.npos);
-  CHECK(half.find("   key 1  300·300 + 0·0 = inf\n") != half.npos);
-  CHECK(half.find("   key 1    inf        nan             nan     nan\n") != half.npos);
+  CHECK(half.find("   key 0  300·300 + 0·0 = inf\n") != half.npos);
+  CHECK(half.find("   key 0    inf        nan             nan     nan\n") != half.npos);
   // float32 has no such score, but its softmax is computed in double precision.
   const std::string single = text_of(R"({"attention":"dot_product","query":[[1e30,0]],
     "key":[[1e20,0],[0,1]],"value":[[1],[2]]})");
-  CHECK(single.find("The score of key 1 is 1e50, larger than float32 holds: results have inf in") !=
+  CHECK(single.find("The score of key 0 is 1e50, larger than float32 holds: results have inf in") !=
         single.npos);
-  CHECK(single.find("   key 1    inf          0               1       1\n") != single.npos);
+  CHECK(single.find("   key 0    inf          0               1       1\n") != single.npos);
 }
 
 TEST_CASE(
@@ -392,12 +392,12 @@ TEST_CASE("hidden keys are left out in words where NaN or infinity enter a row")
       "d.json", R"({"attention":"sdpa","query":[["nan",1],["inf",0]],"key":[[1,2],[3,4],[-1,5]],
                     "mask":{"block":[0,0,1]}})");
   CHECK(explained(document).find(
-            "   The score of key 1 is not a number (nan). It enters the sum, so the sum and\n"
+            "   The score of key 0 is not a number (nan). It enters the sum, so the sum and\n"
             "   every weight that is not hidden are nan too.\n") != std::string::npos);
   ExplainOptions second;
   second.query = 1;
   CHECK(explained(document, second)
-            .find("   The score of key 1 is infinite: inf - inf is not a number, so the sum and\n"
+            .find("   The score of key 0 is infinite: inf - inf is not a number, so the sum and\n"
                   "   every weight that is not hidden are nan.\n") != std::string::npos);
 }
 
@@ -407,13 +407,13 @@ TEST_CASE("of many keys the first, the last and those that weigh most are shown"
   for (int j = 1; j < 40; ++j) scores += j == 20 || j == 22 ? ",5" : ",0";
   const std::string text =
       explained(folder.write("d.json", R"({"attention":"softmax","scores":[[)" + scores + "]]}"));
-  CHECK(text.find("   key  8      0\n"
+  CHECK(text.find("   key  7      0\n"
                   "   … 12 more keys …\n"
-                  "   key 21      5\n"
+                  "   key 20      5\n"
                   "   … 1 more key …\n"
-                  "   key 23      5\n"
+                  "   key 22      5\n"
                   "   … 13 more keys …\n"
-                  "   key 37      0\n") != std::string::npos);
+                  "   key 36      0\n") != std::string::npos);
 }
 
 TEST_CASE("a finite fill is explained where no key can be seen") {
@@ -435,17 +435,17 @@ TEST_CASE("a softcap behind the biases is explained behind them") {
       second);
   const std::size_t distances = text.find(
                         "   key    distance  score  ALiBi  biased\n"
-                        "   key 1        -1      1   -0.5     0.5\n"
-                        "   key 2         0      2      0     2.0\n"),
+                        "   key 0        -1      1   -0.5     0.5\n"
+                        "   key 1         0      2      0     2.0\n"),
                     softcap = text.find(
                         "     capped = 1·tanh((score + bias) / 1)\n\n"
                         "   key    score  bias  capped\n"
-                        "   key 1    0.5     1  0.9051\n"
-                        "   key 2    2.0    -1  0.7616\n"),
+                        "   key 0    0.5     1  0.9051\n"
+                        "   key 1    2.0    -1  0.7616\n"),
                     mask = text.find(
                         "   key     score  masked  hidden by\n"
-                        "   key 1  0.9051  0.9051  -\n"
-                        "   key 2  0.7616  0.7616  -\n");
+                        "   key 0  0.9051  0.9051  -\n"
+                        "   key 1  0.7616  0.7616  -\n");
   CAPTURE(text);
   REQUIRE(softcap != std::string::npos);
   CHECK(distances < softcap);
@@ -465,14 +465,14 @@ TEST_CASE("all three attentions of an encoder-decoder are walked through, up to 
   CHECK(encoder.find("What leaves the model") == std::string::npos);
   options.stack = "decoder";
   const std::string decoder = explained(document, options);
-  CHECK(decoder.find("\"18\" is the token 18 of the vocabulary.") != std::string::npos);
+  CHECK(decoder.find("\"18\" (2) is the token 18 of the vocabulary.") != std::string::npos);
   CHECK(decoder.find("Decoder layer 1: self-attention\n") != std::string::npos);
   CHECK(decoder.find("   3 of 13 keys can be seen.") != std::string::npos);
   options.stack = "cross";
   const std::string cross = explained(document, options);
   CHECK(cross.find("Decoder layer 1: cross-attention\n") != std::string::npos);
   // expected.json: decoder.layers.1.cross.weights[0][1][2][4] and logits[0][2][9].
-  CHECK(cross.find("\n    5 24   1.5059    -3.1585          0.0425    0.0149\n") !=
+  CHECK(cross.find("\n   \"24\" (4)    1.5059    -3.1585          0.0425    0.0149\n") !=
         std::string::npos);
   CHECK(cross.find("\n           9  2.4973       0.1037\n") != std::string::npos);
   options.stack = "middle";
@@ -511,10 +511,10 @@ TEST_CASE(
   ExplainOptions choice;
   choice.every_query = true;
   const std::string text = explained(document, choice);
-  CHECK(text.starts_with("softmax attention, step by step: query 1 (\"a\") of 3\n====="));
-  CHECK(text.find("each of the queries, 3 in all") != std::string::npos);
-  CHECK(text.find("\n\n\nquery 2 (\"b\") of 3\n=====") != std::string::npos);
-  const std::size_t last = text.find("\n\n\nquery 3 (\"c\") of 3\n=====");
+  CHECK(text.starts_with("softmax attention, step by step: query \"a\" (0) of 3\n====="));
+  CHECK(text.find("each of the 3 queries, all counted from 0") != std::string::npos);
+  CHECK(text.find("\n\n\nquery \"b\" (1) of 3\n=====") != std::string::npos);
+  const std::size_t last = text.find("\n\n\nquery \"c\" (2) of 3\n=====");
   REQUIRE(last != std::string::npos);
   CHECK(text.find("Cost") > last);
   CHECK(text.find("Numbers are rounded") == text.rfind("Numbers are rounded"));
@@ -535,7 +535,7 @@ TEST_CASE("a full explanation leaves out nothing") {
     choice.format = format;
     const std::string text = explained(document, choice);
     CHECK(text.find("more") == text.find("more products"));
-    CHECK(text.find("key 40") != std::string::npos);
+    CHECK(text.find("key 39") != std::string::npos);
     CHECK(text.find("out[63]") != std::string::npos);
     std::istringstream lines(text);
     for (std::string line; format == attn::ExplanationFormat::text && std::getline(lines, line);)
@@ -568,7 +568,7 @@ TEST_CASE("the way of a token into its hidden state is a step") {
   choice.query = 1;
   const std::string text = explained(document, choice);
   CHECK(text.find("1. Tokens become hidden states\n\n"
-                  "   query 2 (\"a\") is the token 0 of the vocabulary. Its row of the table:\n") !=
+                  "   \"a\" (1) is the token 0 of the vocabulary. Its row of the table:\n") !=
         std::string::npos);
   CHECK(text.find("   row  1.0000  2.0000\n   PE   0.8415  0.5403\n   x    1.8415  2.5403\n") !=
         std::string::npos);

@@ -76,7 +76,7 @@ TEST_CASE("a row of a map is told in Chinese and in Markdown too") {
   {
     const Chinese chinese;
     const std::string text = explained(options);
-    CHECK(holds(text, "头 1：权重的去向，查询 2（“cat”）"));
+    CHECK(holds(text, "头 0：权重的去向，\"cat\" (1)"));
     CHECK(holds(text, "权重之和为 1，与 softmax 的结果相符。"));
     CHECK(holds(text, "文件没有说明掩码遮挡了哪些键。有 1 个权重恰好是 0"));
   }
@@ -95,8 +95,8 @@ TEST_CASE("layers and heads of a stack are chosen as for pictures, each explaine
   options.maps.selection.chosen_heads = {{{0, 2}}};
   const std::string text = explained(options);
   for (const std::string title :
-       {"Layer 0, Head 0: where query 2 looks", "Layer 0, Head 1: where query 2 looks",
-        "Layer 2, Head 0: where query 2 looks", "Layer 2, Head 1: where query 2 looks"}) {
+       {"Layer 0, Head 0: where query 1 looks", "Layer 0, Head 1: where query 1 looks",
+        "Layer 2, Head 0: where query 1 looks", "Layer 2, Head 1: where query 1 looks"}) {
     CAPTURE(title);
     CHECK(holds(text, title));
   }
@@ -113,14 +113,14 @@ TEST_CASE("of a stack of which nothing is chosen the first layer and head are ex
   const TemporaryFolder folder;
   const auto file = folder.write("maps.npz", stack(3, 2));
   const std::string text = explained(options_for(file));
-  CHECK(text.starts_with("Layer 0, Head 0: where query 1 looks\n"));
+  CHECK(text.starts_with("Layer 0, Head 0: where query 0 looks\n"));
   CHECK(holds(text, "- Layer 0, of 3 in all\n"));
   ExplainOptions by_number = options_for(file);
   by_number.layer = 2;
-  CHECK(explained(by_number).starts_with("Layer 2, Head 0: where query 1 looks\n"));
+  CHECK(explained(by_number).starts_with("Layer 2, Head 0: where query 0 looks\n"));
   ExplainOptions mean = options_for(file);
   mean.maps.selection.heads = MapSelection::Shown::mean;
-  CHECK(explained(mean).starts_with("Layer 0, Mean of 2 Heads: where query 1 looks\n"));
+  CHECK(explained(mean).starts_with("Layer 0, Mean of 2 Heads: where query 0 looks\n"));
 }
 
 TEST_CASE("a result, its folder and several files are explained without their document") {
@@ -133,15 +133,15 @@ TEST_CASE("a result, its folder and several files are explained without their do
   run(run_options);
   const std::string of_folder = explained(options_for(folder / "made"));
   CHECK(of_folder == explained(options_for(folder / "made/result.json")));
-  CHECK(holds(of_folder, "The mask hides 1 key of 2: key 2."));
+  CHECK(holds(of_folder, "The mask hides 1 key of 2: key 1."));
 
   ExplainOptions several = options_for(folder.write("layer0.json", "[[1,0],[0,1]]"));
   several.maps.others = {folder.write("layer1.json", "[[0.5,0.5],[0,1]]")};
   const std::string both = explained(several);
-  CHECK(holds(both, "Layer 0, Head 0: where query 1 looks"));
-  CHECK(holds(both, "Layer 1, Head 0: where query 1 looks"));
+  CHECK(holds(both, "Layer 0, Head 0: where query 0 looks"));
+  CHECK(holds(both, "Layer 1, Head 0: where query 0 looks"));
   const auto named = folder.write("named.json", R"({"layers.foo.weights": [[1,0],[0,1]]})");
-  CHECK(holds(explained(options_for(named)), "Head 1: where query 1 looks"));
+  CHECK(holds(explained(options_for(named)), "Head 0: where query 0 looks"));
 }
 
 TEST_CASE("what is unlike a softmax is told") {
@@ -177,10 +177,10 @@ TEST_CASE("every query of a map is explained one after the other") {
   ExplainOptions options = options_for(folder.write("map.json", three_keys));
   options.every_query = true;
   const std::string text = explained(options);
-  for (const std::string query : {"query 1 (\"the\")", "query 2 (\"cat\")", "query 3 (\"sat\")"}) {
-    CHECK(holds(text, "Head 1: where " + query + " looks"));
+  for (const std::string query : {"\"the\" (0)", "\"cat\" (1)", "\"sat\" (2)"}) {
+    CHECK(holds(text, "Head 0: where " + query + " looks"));
   }
-  CHECK(holds(text, "each of the queries, 3 in all"));
+  CHECK(holds(text, "each of the 3 queries, all counted from 0"));
 }
 
 TEST_CASE("what cannot be explained of maps is refused with what to do") {

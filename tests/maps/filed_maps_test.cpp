@@ -231,7 +231,7 @@ TEST_CASE("heads that are chosen keep their numbers, alone and together") {
   request.maps.selection.heads = MapSelection::Shown::mean;
   const Heatmap mean = read_heatmap(request);
   CHECK(mean.weights.values<double>()[0] == doctest::Approx(0.02));
-  CHECK(mean.title == "Attention Weight Heatmap (Sample 1, Mean of Heads 4 and 2)");
+  CHECK(mean.title == "Attention Weight Heatmap (Mean of Heads 3 and 1)");
 }
 
 TEST_CASE("a tensor that is named is a map if its rows are weights, or if its axes say so") {

@@ -113,7 +113,7 @@ TEST_CASE("an animation of a stack shows its layers, and one of a chosen layer i
   CHECK(checked_frames(draw(request).bytes) == 2);
   CHECK(has(draw_frames(request)[1], "Layer 1"));
   request.maps.selection.layers = {{PositionRange{1, 2}}};
-  CHECK(has(draw_frames(request)[1], "Q_2 Looks At"));
+  CHECK(has(draw_frames(request)[1], "What Query 1 Looks At"));
 }
 
 TEST_CASE("frames are written with numbers of one length, in the format that is asked for") {

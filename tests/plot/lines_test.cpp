@@ -179,12 +179,12 @@ TEST_CASE("what has no weights, or weights of several shapes, is refused") {
   lines.heads[1].weights = test::example_weights(2, 3);
   CHECK(refusal(lines) ==
         "the heads' weights differ in shape\n"
-        "  where: head 2\n"
+        "  where: head 1\n"
         "  help:  all must have the same shape");
   lines.heads[1].weights = Tensor();
   CHECK(refusal(lines) ==
         "there are no weights to draw\n"
-        "  where: head 2\n"
+        "  where: head 1\n"
         "  help:  give a matrix of weights");
 }
 

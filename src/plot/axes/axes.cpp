@@ -389,11 +389,13 @@ ShownLabels shown_labels(const Heatmap& heatmap, const FigureOptions& options) {
 }
 
 std::vector<std::string> labels_or(const std::vector<std::string>& given, const char* prefix,
-                                   std::size_t count, std::size_t first) {
+                                   std::size_t count, std::size_t first, std::size_t first_number) {
   if (!given.empty()) return given;
   std::vector<std::string> labels;
   labels.reserve(count);
-  for (std::size_t i = 1; i <= count; ++i) labels.push_back(prefix + std::to_string(first + i));
+  for (std::size_t i = first; i < first + count; ++i) {
+    labels.push_back((first_number == 0 ? "" : prefix) + std::to_string(i + first_number));
+  }
   return labels;
 }
 
@@ -456,9 +458,15 @@ std::size_t set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bo
 MapTicks map_ticks(const Heatmap& names, std::size_t rows, std::size_t columns,
                    const FigureOptions& options) {
   const ShownLabels labels = shown_labels(names, options);
-  return {{labels_or(labels.query, "Q_", rows, names.first_query), options.ticks, names.first_query,
-           options.keys_upwards},
-          {labels_or(labels.key, "K_", columns, names.first_key), options.ticks, names.first_key}};
+  const auto ticks = [&](const std::vector<std::string>& given, const char* prefix,
+                         std::size_t count, std::size_t first, bool upwards) -> CellTicks {
+    const bool by_index =
+        given.empty() && names.first_number == 0 && options.ticks == Ticks::automatic;
+    return {labels_or(given, prefix, count, first, names.first_number),
+            by_index ? Ticks::index : options.ticks, first, upwards};
+  };
+  return {ticks(labels.query, "Q_", rows, names.first_query, options.keys_upwards),
+          ticks(labels.key, "K_", columns, names.first_key, false)};
 }
 
 std::size_t set_cell_ticks(Axes& axes, const MapTicks& ticks, Figure& figure) {

@@ -99,10 +99,10 @@ struct ShownLabels {
 };
 ShownLabels shown_labels(const Heatmap& heatmap, const FigureOptions& options);
 
-/// The labels given or, if there are none, the prefix with numbers: "K_1", "K_2", … for cells that
-/// count from `first` = 0.
+/// The labels given or, if there are none, names for cells of the indices from `first` on: the
+/// prefix with numbers, "K_1", "K_2", …, or the indices alone where the first number is 0.
 std::vector<std::string> labels_or(const std::vector<std::string>& given, const char* prefix,
-                                   std::size_t count, std::size_t first = 0);
+                                   std::size_t count, std::size_t first, std::size_t first_number);
 
 /// Names for the cells along one axis of a heatmap.
 struct CellTicks {

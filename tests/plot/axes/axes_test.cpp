@@ -250,8 +250,10 @@ TEST_CASE("a token longer than a quarter of the figure is shortened") {
 }
 
 TEST_CASE("labels are numbered where none are given") {
-  CHECK(labels_or({}, "K_", 2) == std::vector<std::string>{"K_1", "K_2"});
-  CHECK(labels_or({"a"}, "K_", 1) == std::vector<std::string>{"a"});
+  CHECK(labels_or({}, "K_", 2, 0, 1) == std::vector<std::string>{"K_1", "K_2"});
+  CHECK(labels_or({}, "K_", 2, 7, 1) == std::vector<std::string>{"K_8", "K_9"});
+  CHECK(labels_or({}, "K_", 2, 7, 0) == std::vector<std::string>{"7", "8"});
+  CHECK(labels_or({"a"}, "K_", 1, 0, 1) == std::vector<std::string>{"a"});
 }
 
 }  // namespace
