@@ -11,7 +11,7 @@
 #include "heads/heads_table.hpp"
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
-#include "plot/numbers/value_format.hpp"
+#include "plot/numbers/ticks.hpp"
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
 #include "result/output_folder.hpp"

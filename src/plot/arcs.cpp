@@ -14,7 +14,7 @@
 #include "plot/caption.hpp"
 #include "plot/chosen_lines.hpp"
 #include "plot/colour/colour.hpp"
-#include "plot/numbers/value_format.hpp"
+#include "plot/numbers/ticks.hpp"
 #include "support/translated.hpp"
 
 namespace attn {

@@ -7,7 +7,7 @@
 
 #include "plot/axes/arrangement.hpp"
 #include "plot/colour/colour.hpp"
-#include "plot/numbers/value_format.hpp"
+#include "plot/numbers/ticks.hpp"
 #include "plot/parts.hpp"
 #include "support/translated.hpp"
 

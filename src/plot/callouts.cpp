@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "plot/numbers/value_format.hpp"
+#include "plot/numbers/ticks.hpp"
 #include "support/utf8.hpp"
 
 namespace attn::plot {

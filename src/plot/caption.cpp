@@ -7,7 +7,7 @@
 
 #include "plot/axes/axes.hpp"
 #include "plot/axes/keys.hpp"
-#include "plot/numbers/value_format.hpp"
+#include "plot/numbers/ticks.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"

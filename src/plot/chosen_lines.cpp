@@ -8,7 +8,7 @@
 #include "attn/error.hpp"
 
 #include "plot/colour/colour.hpp"
-#include "plot/numbers/value_format.hpp"
+#include "plot/numbers/ticks.hpp"
 #include "support/translated.hpp"
 
 namespace attn::plot {
