@@ -52,11 +52,10 @@ class Projected {
         weights_.latent->query
             ? translated("x is projected to {1} numbers, which are normed and projected to the "
                          "queries of all heads. That of head {2}, its rotated numbers first:",
-                         weights_.latent->query.weight.shape()[0],
-                         choice_.head + choice_.first_number)
+                         weights_.latent->query.weight.shape()[0], choice_.head)
             : translated("x is projected to the queries of all heads. That of head {1}, its "
                          "rotated numbers first:",
-                         choice_.head + choice_.first_number));
+                         choice_.head));
     show_vectors({named_vector("q", query_.given_query())}, to_);
   }
 
