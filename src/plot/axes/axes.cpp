@@ -513,8 +513,8 @@ Heatmap with_keys_upwards(const Heatmap& map) {
     }
     *tensor = Tensor({keys, queries}, std::move(cells));
   }
-  turned.key_labels = labels_or(map.query_labels, "Q_", queries, map.first_query);
-  turned.query_labels = labels_or(map.key_labels, "K_", keys, map.first_key);
+  turned.key_labels = labels_or(map.query_labels, "Q_", queries, map.first_query, map.first_number);
+  turned.query_labels = labels_or(map.key_labels, "K_", keys, map.first_key, map.first_number);
   std::reverse(turned.query_labels.begin(), turned.query_labels.end());
   std::swap(turned.first_query, turned.first_key);
   return turned;
