@@ -332,6 +332,11 @@ AttentionMap FiledMaps::read(const FiledLayer& layer) {
   if (!layer.steps.empty()) map.allowed = arranged(read_.allowed, layer);
   if (shows_mask(tensor)) {
     Tensor allowed = file.booleans(allowed_of(tensor));
+    // A rollout has no axis of heads.
+    if (map.is_rollout() && allowed && allowed.rank() == 4 && allowed.shape()[1] == 1) {
+      const Shape& shape = allowed.shape();
+      allowed = allowed.reshaped({shape[0], shape[2], shape[3]});
+    }
     if (request_.changes_shape() || !axes_.empty()) {
       if (read_.in_file.size() == 4) allowed = for_each_head(allowed, read_.in_file[1]);
       if (allowed && allowed.shape() != read_.in_file && !read_.in_file.empty()) allowed = {};
