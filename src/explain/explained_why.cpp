@@ -362,6 +362,8 @@ class WhyExplanation {
     to.full = options_.full;
     to.title = translated("{1} model, part by part", model.family);
     to.item(translated("document: {1}", one_line(document_.name())));
+    const std::size_t samples = request.texts.ids.size();
+    if (samples > 1) to.item(translated("sample {1} of {2}", options_.sample, samples));
     to.paragraph(
         translated("The state of a token is a sum: its embedding, and what each head and each "
                    "feed-forward has written so far. With the denominators of the norms as they "
