@@ -496,6 +496,19 @@ void note_versions(Architecture& model, const JsonValue& config, const JsonValue
                    "transformers since 4.52 leaves that out beside pictures"));
   }
   const JsonValue* rope = present_member(part, "rope_parameters");
+  const JsonValue* scaling = rope != nullptr ? rope : present_member(part, "rope_scaling");
+  if (model.family == "phimoe" && scaling != nullptr && present_member(*scaling, "long_factor")) {
+    model.warnings.push_back(
+        translated("texts beyond \"original_max_position_embeddings\" are rotated by "
+                   "\"long_factor\", as in training; transformers 5.24 takes \"short_factor\""));
+  }
+  if (model.family == "cohere" && present_member(config, "transformers_version") != nullptr &&
+      !written_since_5(config) && present_member(part, "rope_theta") == nullptr &&
+      (rope == nullptr || present_member(*rope, "rope_theta") == nullptr)) {
+    model.warnings.push_back(
+        translated("there is no \"rope_theta\", which means 500000, as in transformers 5; in 4, "
+                   "which wrote the configuration, it meant 10000"));
+  }
   const JsonValue* share =
       rope == nullptr ? nullptr : present_member(*rope, "partial_rotary_factor");
   if (share == nullptr || is_neutral(*share, 1) || !written_since_5(config)) return;

@@ -90,6 +90,26 @@ TEST_CASE("an activation that convolutions of linear attention do not take is wa
   CHECK(warnings("silu").empty());
 }
 
+TEST_CASE("rotations in which versions of transformers differ are warned of") {
+  using Warnings = std::vector<std::string>;
+  const auto warnings = [](const std::string& type, const std::string& keys) {
+    return architecture_of(with_sizes(type, keys)).warnings;
+  };
+  CHECK(warnings("phimoe", R"("original_max_position_embeddings": 8, "rope_scaling": {
+                 "type": "longrope", "short_factor": [1, 1, 1, 1], "long_factor": [2, 2, 2, 2],
+                 "short_mscale": 1.1, "long_mscale": 1.1})") ==
+        Warnings{"texts beyond \"original_max_position_embeddings\" are rotated by "
+                 "\"long_factor\", as in training; transformers 5.24 takes \"short_factor\""});
+  CHECK(warnings("phimoe", "").empty());
+  CHECK(
+      warnings("cohere", R"("transformers_version": "4.40.0")") ==
+      Warnings{"there is no \"rope_theta\", which means 500000, as in transformers 5; in 4, which "
+               "wrote the configuration, it meant 10000"});
+  CHECK(warnings("cohere", R"("transformers_version": "4.40.0", "rope_theta": 8e6)").empty());
+  CHECK(warnings("cohere", R"("transformers_version": "5.24.0")").empty());
+  CHECK(warnings("cohere", "").empty());
+}
+
 TEST_CASE("windows are in the layers that the family or layer_types say") {
   const auto windows = [](const std::string& config) {
     std::string shown;
