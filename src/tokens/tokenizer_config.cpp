@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "support/number_text.hpp"
@@ -33,6 +34,16 @@ void add_special(std::vector<AddedToken>& added, const std::string& content, boo
   token.special = true;
   token.strip_left = strip_left;
   added.push_back(token);
+}
+
+auto same_flags_as(const AddedToken& token) {
+  return [&token](const AddedToken& other) {
+    const auto flags = [](const AddedToken& one) {
+      return std::tie(one.content, one.single_word, one.strip_left, one.strip_right,
+                      one.normalized);
+    };
+    return flags(token) == flags(other);
+  };
 }
 
 }  // namespace
@@ -77,6 +88,14 @@ std::optional<std::string> TokenizerConfig::token(std::string_view key) const {
     if (found->is(JsonValue::Type::object)) return Stage(*found, root.place(key)).string("content");
     return root.string(key);
   });
+}
+
+bool TokenizerConfig::has(std::string_view key) const {
+  const auto has_key = [&](const JsonValue& object) {
+    return std::ranges::any_of(object.members(),
+                               [&](const JsonMember& member) { return member.key == key; });
+  };
+  return has_key(root_) || (!lists_tokens() && has_key(special_));
 }
 
 std::vector<std::string> TokenizerConfig::unknown_keys() const {
@@ -131,10 +150,10 @@ std::vector<std::pair<TokenId, AddedToken>> TokenizerConfig::beside_tokenizer_js
   return all;
 }
 
-std::vector<AddedToken> TokenizerConfig::special_tokens() const {
+std::vector<AddedToken> TokenizerConfig::special_tokens(bool without_lists) const {
   constexpr std::array<std::string_view, 7> usual{
       "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
-  std::vector<AddedToken> all;
+  std::vector<AddedToken> all, seen;
   const auto add = [&](const JsonValue& value, const std::string& file, const std::string& place) {
     const bool plain = value.is(JsonValue::Type::string);
     if (!plain && !value.is(JsonValue::Type::object)) return;
@@ -149,8 +168,14 @@ std::vector<AddedToken> TokenizerConfig::special_tokens() const {
     });
     token.special = true;
     token.place = file + ", " + place;
-    const bool known = std::ranges::count(all, token.content, &AddedToken::content) > 0;
-    if (!known && !token.content.empty()) all.push_back(std::move(token));
+    if (token.content.empty() || std::ranges::any_of(seen, same_flags_as(token))) return;
+    seen.push_back(token);
+    const auto known = std::ranges::find(all, token.content, &AddedToken::content);
+    if (known == all.end()) {
+      all.push_back(std::move(token));
+    } else {
+      *known = std::move(token);
+    }
   };
   // The map replaces keys of the configuration that lists no tokens.
   const std::string* const files[] = {&special_tokens_name, &tokenizer_config_name};
@@ -171,6 +196,7 @@ std::vector<AddedToken> TokenizerConfig::special_tokens() const {
       if (other) add_key(member.key, add);
     }
   }
+  if (without_lists) return all;
   const auto add_list = [&](const JsonValue& list, const std::string& file,
                             const std::string& place) {
     if (list.is(JsonValue::Type::object)) {
@@ -180,9 +206,21 @@ std::vector<AddedToken> TokenizerConfig::special_tokens() const {
         add(list.element(i), file, pointer_to(place, i));
     }
   };
-  for (const char* key : {"extra_special_tokens", "additional_special_tokens"}) {
-    add_key(key, add_list);
-  }
+  // One list counts: the new key's unless it is empty, else the old one's. The map's new key adds
+  // to it, its old one counts where the configuration has neither.
+  constexpr std::string_view lists[] = {"extra_special_tokens", "additional_special_tokens"};
+  const auto add_lists = [&](const JsonValue& object, const std::string& file, bool old) {
+    for (const std::string_view key : lists) {
+      const JsonValue* list = Stage(object, "").find(key);
+      if (list == nullptr || (key == lists[1] && !old)) continue;
+      add_list(*list, file, pointer_to("", key));
+      const bool names = list->is(JsonValue::Type::object);
+      if (names ? !list->members().empty() : list->size() > 0) return;
+    }
+  };
+  add_lists(root_, tokenizer_config_name, true);
+  const bool neither = !present_in(root_, lists[0]) && !present_in(root_, lists[1]);
+  if (!lists_tokens()) add_lists(special_, special_tokens_name, neither);
   return all;
 }
 

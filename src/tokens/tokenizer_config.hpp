@@ -19,6 +19,8 @@
 
 namespace attn {
 
+struct TokenizerParts;
+
 inline const std::string tokenizer_config_name = "tokenizer_config.json",
                          special_tokens_name = "special_tokens_map.json",
                          added_tokens_name = "added_tokens.json";
@@ -33,6 +35,11 @@ auto in_file(const std::string& name, Read&& read) {
   }
 }
 
+/// A key of the configuration, and the token that it stands for if it is absent.
+struct NamedToken {
+  std::string_view key, otherwise;
+};
+
 class TokenizerConfig {
  public:
   TokenizerConfig() = default;
@@ -44,6 +51,8 @@ class TokenizerConfig {
   bool boolean(std::string_view key, bool otherwise) const;
   std::optional<bool> optional_boolean(std::string_view key) const;
   std::optional<std::string> string(std::string_view key) const;
+  /// Whether the key is there, be it null, where token() looks for it.
+  bool has(std::string_view key) const;
   /// An integer from 0 to `most`.
   std::int64_t integer(std::string_view key, std::int64_t otherwise, std::int64_t most) const;
   /// The token that a key such as "pad_token" names: in special_tokens_map.json, unless
@@ -67,8 +76,8 @@ class TokenizerConfig {
   /// The keys of tokenizer_config.json that nothing reads and that are not known to change nothing.
   std::vector<std::string> unknown_keys() const;
   /// The special tokens that keys name: "bos_token" and its like, then those of other keys and of
-  /// lists.
-  std::vector<AddedToken> special_tokens() const;
+  /// lists, unless `without_lists`. Of a token that is named with other flags again these count.
+  std::vector<AddedToken> special_tokens(bool without_lists = false) const;
 
  private:
   const JsonValue& listed() const;  // "added_tokens_decoder"
@@ -82,11 +91,6 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
 
 /// Throws Error(input) for a tokenizer_class that `files` are not enough for.
 [[noreturn]] void refuse_class(const std::string& name, const std::string& files);
-
-/// A key of the configuration, and the token that it stands for if it is absent.
-struct NamedToken {
-  std::string_view key, otherwise;
-};
 
 /// The added tokens of the configuration, and these special ones if the vocabulary has them. With
 /// `mask_strips` the mask takes the space before it.
@@ -111,10 +115,13 @@ class TokenizerChanges {
   JsonValue splitter(JsonValue own);
 
   /// Puts the tokens of the configuration behind those of the file, and its flags in their place.
-  void change(std::vector<AddedToken>& added);
-  /// Notes where ids that the configuration states are others than the tokens have, and where it
-  /// says other of the tokens around texts than the file.
-  void compare(const std::vector<AddedToken>& added, const TextTemplate& around);
+  /// `stated`: ids in the file; `vocabulary`: the model's. A class that builds its tokenizer anew
+  /// leaves out what an "added_tokens_decoder" does not list.
+  void change(std::vector<AddedToken>& added, std::vector<std::optional<TokenId>>& stated,
+              const TokenTable& vocabulary);
+  /// Notes where the tokenizer's ids, unknown token and tokens around texts are others than the
+  /// configuration, or its class, says.
+  void compare(const TokenizerParts& parts);
 
   /// Whether special tokens that a text names are cut as other text is.
   bool splits_special() const noexcept { return splits_special_; }
@@ -123,10 +130,17 @@ class TokenizerChanges {
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
  private:
-  enum class Class { other, word_piece, byte_level, llama };
+  struct BuiltClass;
+  enum class Stages { file, word_piece, byte_level, llama };
+
+  static const std::vector<BuiltClass>& built_classes();
+  bool builds(Stages stages) const;
+  void list_anew(std::vector<AddedToken>& added, std::vector<std::optional<TokenId>>& stated);
+  std::vector<NamedToken> defaults() const;
+  void compare_ends(const TokenizerParts& parts);
 
   TokenizerConfig config_;
-  Class class_ = Class::other;
+  const BuiltClass* built_ = nullptr;  // none: the library's own class, which follows the file
   std::optional<bool> prefix_;
   bool splits_special_ = false;
   std::vector<std::pair<std::string, TokenId>> stated_;

@@ -104,7 +104,7 @@ class Reader {
       parts.around = read_template(*processor, parts.size());
     }
     parts.splits_special = changes_.splits_special();
-    changes_.compare(parts.added.tokens(), parts.around);
+    changes_.compare(parts);
     parts.warnings = changes_.warnings();
     return parts;
   }
@@ -347,7 +347,7 @@ class Reader {
         added.push_back(std::move(token));
       }
     }
-    changes_.change(added);
+    changes_.change(added, stated, *model_.tokens);
     stated.resize(added.size());
     number_added_tokens(added, *model_.tokens, stated);
     return {std::move(added), normalizers, at};

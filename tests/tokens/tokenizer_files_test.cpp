@@ -186,6 +186,71 @@ TEST_CASE("what a configuration and tokenizer.json leave open is said") {
   CHECK(said(R"({"add_prefix_space": true})") ==
         "\"add_prefix_space\": true in tokenizer_config.json contradicts tokenizer.json, which "
         "is followed, as transformers 5 does for its class; 4 followed the configuration");
+  CHECK(
+      said(R"({"tokenizer_class": "GPT2Tokenizer", "added_tokens_decoder": {}})") ==
+      "\"added_tokens_decoder\" in tokenizer_config.json does not list \"<s>\" of tokenizer.json, "
+      "which is left out, as transformers 5 does for the class; 4 kept it");
+  CHECK(said(R"({"tokenizer_class": "GPT2Tokenizer"})").empty());
+  CHECK(said(R"({"tokenizer_class": "RobertaTokenizer"})") ==
+        "tokenizer.json puts other tokens around a text than its class in transformers 5 does: the "
+        "file is followed, as in 4");
+}
+
+TEST_CASE("a class whose unknown token or first space is not that of tokenizer.json is said") {
+  TokenizerFiles files;
+  files.tokenizer_json =
+      R"({"model": {"type": "WordPiece", "unk_token": "u", "max_input_chars_per_word": 9,
+                    "continuing_subword_prefix": "##", "vocab": {"u": 0, "a": 1}},
+          "post_processor": {"type": "BertProcessing", "sep": ["a", 1], "cls": ["a", 1]}})";
+  files.tokenizer_config = R"({"tokenizer_class": "BertTokenizer", "unk_token": "a",
+                               "cls_token": "a", "sep_token": "a"})";
+  CHECK(Tokenizer::from_files(files).warnings() ==
+        Pieces{"\"unk_token\" is \"a\" beside tokenizer.json, whose model has \"u\": this one is "
+               "followed, as transformers 4 does; 5 follows the other"});
+  files.tokenizer_json =
+      R"({"pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "never",
+                            "split": false},
+          "model": {"type": "BPE", "vocab": {"▁": 0, "a": 1}, "merges": []}})";
+  files.tokenizer_config = R"({"tokenizer_class": "LlamaTokenizer"})";
+  CHECK(Tokenizer::from_files(files).warnings() ==
+        Pieces{"tokenizer.json puts no space before a text, as its class in transformers 5 does: "
+               "the file is followed, as in 4"});
+  files.tokenizer_config = R"({"tokenizer_class": "LlamaTokenizer", "add_prefix_space": false})";
+  CHECK(Tokenizer::from_files(files).warnings().empty());
+}
+
+TEST_CASE("tokens that files name with other flags are those of transformers 5") {
+  const auto cut = [](const std::string& configuration, const std::string& special = "{}",
+                      const std::string& type = "") {
+    TokenizerFiles files = with_configuration(configuration);
+    files.special_tokens_map = special;
+    files.model_type = type;
+    return tokens_of(files, "a c <s>");
+  };
+  const std::string named = R"({"pad_token": {"content": "c", "lstrip": true})";
+  CHECK(cut(named + "}") == Pieces{"a", "c", "Ġ", "<s>"});
+  CHECK(cut(named + R"(, "extra_special_tokens": ["c"]})") == Pieces{"a", "Ġ", "c", "Ġ", "<s>"});
+  // Qwen 2's class takes no flags.
+  CHECK(cut(R"({"tokenizer_class": "Qwen2Tokenizer", "pad_token": {"content": "c",
+                "lstrip": true}})") == Pieces{"a", "Ġ", "c", "Ġ", "<s>"});
+  // The old list of special_tokens_map.json counts where the configuration has none.
+  const std::string old = R"({"additional_special_tokens": ["a c"]})";
+  CHECK(cut("{}", old) == Pieces{"a c", "Ġ", "<s>"});
+  CHECK(cut(R"({"extra_special_tokens": []})", old) == Pieces{"a", "Ġ", "c", "Ġ", "<s>"});
+  // A special token of the file stays one, but for a class that builds its tokenizer anew.
+  const std::string listed =
+      R"(, "split_special_tokens": true, "added_tokens_decoder": {"0": {"content": "<s>"}}})";
+  CHECK(cut(R"({"tokenizer_class": "PreTrainedTokenizerFast")" + listed) ==
+        Pieces{"a", "Ġ", "c", "Ġ", "<", "s", ">"});
+  const std::string gpt2 = R"({"tokenizer_class": "GPT2Tokenizer")";
+  CHECK(cut(gpt2 + listed) == Pieces{"a", "Ġ", "c", "Ġ", "<s>"});
+  // A list makes no special token of one that the file has.
+  const std::string splits = R"(, "split_special_tokens": true, "added_tokens_decoder": {
+                                "7": {"content": "c"}, "0": {"content": "<s>", "special": true}})";
+  CHECK(cut(gpt2 + splits + R"(, "extra_special_tokens": ["c"]})") ==
+        Pieces{"a", "Ġ", "c", "Ġ", "<", "s", ">"});
+  // Models of some types have the library's own class, whatever is named.
+  CHECK(cut(gpt2 + listed, "{}", "granite") == Pieces{"a", "Ġ", "c", "Ġ", "<", "s", ">"});
 }
 
 TEST_CASE("ids of a vocabulary may have holes, which added tokens may fill") {
