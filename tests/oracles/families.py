@@ -61,6 +61,11 @@ def container(d, text, sections):
     return dict(text_config=text, tie_word_embeddings=d(True, False), vision_config=dict(depth=1, embed_dim=16, hidden_size=32, num_heads=2,
                                                      intermediate_size=16, out_hidden_size=32),
                 image_token_id=58, video_token_id=57, vision_start_token_id=56, vision_end_token_id=55)
+def beside_pictures(d, text, kind, vision="siglip_vision_model", **more):
+    text = text | dict(model_type=kind)
+    if d(True, False):
+        text.pop("tie_word_embeddings", None)
+    return dict(text_config=text, vision_config=VISION | dict(model_type=vision), tie_word_embeddings=d(True, False), image_token_index=58, image_token_id=58) | more
 
 # By family: the kind of its model, and what draws its configuration.
 FAMILIES = {
@@ -180,6 +185,13 @@ FAMILIES = {
     **{name: ("causal", lambda d: llama(d, rope=False, head_dim=8, pad_token_id=0)) for name in ("glm", "glm4")},
     **{name: ("causal", lambda d: llama(d)) for name in ("apertus", "olmo2")},
     **{name: ("container", lambda d: container(d, llama(d), [1, 1, 2])) for name in ("qwen2_vl", "qwen2_5_vl")},
+    # Models of pictures and texts that are read as the family of their texts.
+    "llava": ("container", lambda d: beside_pictures(d, llama(d), d("llama", "qwen2"), "clip_vision_model")),
+    "llava_next": ("container", lambda d: beside_pictures(d, llama(d, sliding_window=None), "mistral", "clip_vision_model")),
+    "mistral3": ("container", lambda d: beside_pictures(d, llama(d, head_dim=8, sliding_window=d(None, 3)), "mistral", "pixtral")),
+    "internvl": ("container", lambda d: beside_pictures(d, llama(d), "qwen2", "internvl_vision")),
+    "gemma3": ("container", lambda d: beside_pictures(d, llama(d, window=True, rope=False, head_dim=8), "gemma3_text", mm_tokens_per_image=4)),
+    "paligemma": ("container", lambda d: beside_pictures(d, llama(d, head_dim=8), "gemma")),
 }
 
 # Families that are held through another one, or cannot be held here.

@@ -1,6 +1,6 @@
 """Holds attn-cli against the libraries whose numbers it gives: oracle.py ATTN_CLI [--draws N] [--seed S] [--table] [NAME…]
 
-A NAME is an oracle (models, classifiers, documents, onnx_nodes, tokenizers_texts, gguf_numbers, gguf_models, pictures) or what one of them draws (llama, transformer, Q4_K …).
+A NAME is an oracle (models, classifiers, documents, onnx_nodes, tokenizers_texts, tokenizer_folders, gguf_numbers, gguf_models, pictures) or what one of them draws (llama, transformer, Q4_K …).
 What the program's own tables have and no oracle compares is a failure.
 """
 import argparse, collections, functools, importlib, os, random, sys, tempfile, time, warnings
@@ -10,7 +10,7 @@ warnings.filterwarnings("ignore")
 import program
 
 # Of each oracle, a module: how many draws of each of its names make one of --draws; ONNX has as many as there are.
-ORACLES = {"models": 1, "classifiers": 1, "documents": 1, "onnx_nodes": 10_000, "tokenizers_texts": 1, "gguf_numbers": 1, "gguf_models": 1, "pictures": 1}
+ORACLES = {"models": 1, "classifiers": 1, "documents": 1, "onnx_nodes": 10_000, "tokenizers_texts": 1, "tokenizer_folders": 3, "gguf_numbers": 1, "gguf_models": 1, "pictures": 1}
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])

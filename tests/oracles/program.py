@@ -17,12 +17,16 @@ def nested(array):
         return [nested(part) for part in array]
     return "nan" if np.isnan(array) else "inf" if array > 0 else "-inf"
 
-def call(*arguments, folder=None):
-    """What attn-cli prints."""
+def called(*arguments, folder=None):
+    """What attn-cli prints, and its warnings."""
     done = subprocess.run([path, *arguments], cwd=folder, capture_output=True)
     if done.returncode:
         raise Refused(" ".join(done.stderr.decode(errors="replace").split())[:400])
-    return done.stdout.decode()
+    return done.stdout.decode(), done.stderr.decode(errors="replace")
+
+def call(*arguments, folder=None):
+    """What attn-cli prints."""
+    return called(*arguments, folder=folder)[0]
 
 def run(folder, document, *flags):
     """The tensors and result.json of a document."""

@@ -1,8 +1,9 @@
-"""Drawn tokenizers and texts against the tokenizers library: ids, and the places of tokens in the text.
+"""Drawn tokenizers and texts against the tokenizers library: ids, the places of tokens in the text, and what decoders write.
 
 A tokenizer is trained on drawn texts; its stages are those that a name asks for, and others that go with it. Places are the library's, or
 wider where a stage joins or replaces characters: attn-cli names all that a token comes from. Marks stand in their canonical order, as the
-library's places are those of other marks where a normal form exchanges them.
+library's places are those of other marks where a normal form exchanges them. Pieces together are the library's decoded text, but that ## stays,
+a first token that is a space alone and the end of the last word are shown, and a character of several tokens stands over each.
 """
 import json, re
 
@@ -42,9 +43,17 @@ PROCESSORS = {
     "ByteLevel": lambda d: processors.ByteLevel(trim_offsets=d(True, False)),
     "TemplateProcessing": lambda d: processors.TemplateProcessing(single=d("[CLS] $A [SEP]", "$A <|end|>", "[CLS] [CLS]:1 $A"), special_tokens=[CLS, SEP, ("<|end|>", 4)]),
 }
+space_first = lambda d: [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()] + d([], [decoders.Strip(" ", 1, 0)])
+DECODERS = {
+    "BPEDecoder": lambda d: decoders.BPEDecoder("</w>"), "ByteLevel": lambda d: decoders.ByteLevel(), "WordPiece": lambda d: decoders.WordPiece("##", False),
+    "Metaspace": lambda d: decoders.Metaspace(replacement="▁", prepend_scheme=d("always", "first", "never")),
+    "ByteFallback": lambda d: decoders.ByteFallback(), "Fuse": lambda d: decoders.Fuse(), "Replace": lambda d: decoders.Replace(d("▁", "Ġ", "##"), " "),
+    "Strip": lambda d: decoders.Sequence(space_first(d)), "Sequence": lambda d: decoders.Sequence(space_first(d)),
+}
 STAGES = {"normalizer": NORMALIZERS, "pre_tokenizer": PRE_TOKENIZERS, "model": MODELS, "post_processor": PROCESSORS}
-NAMES = [f"{stage} {name}" for stage, own in STAGES.items() for name in own]
-ELSEWHERE = {"normalizer Precompiled": "its table is SentencePiece's", "normalizer Sequence": "drawn of the others", "pre_tokenizer Sequence": "drawn of the others"}
+NAMES = [f"{stage} {name}" for stage, own in (STAGES | {"decoder": DECODERS}).items() for name in own]
+ELSEWHERE = {"normalizer Precompiled": "its table is SentencePiece's", "normalizer Sequence": "drawn of the others", "pre_tokenizer Sequence": "drawn of the others",
+             "decoder CTC": "of speech, whose models are not read"}
 FRAGMENTS = ("the people of the States", "I'm sure they'll DON'T", "İstanbul Straße ΣΊΣΥΦΟΣ", "naïve café", "e\u0301 a\u0323\u0308 n\u0303", "Å Å ﬁ ½ ①", "中文分词。你好，世界！", "日本語ﾃｷｽﾄ", "한국어 한", "नमस्ते", "สวัสดี", "שָׁלוֹם",
              "مرحبا", "👩‍👩‍👧 🏳️‍🌈 👍🏽", "  ", "\t", "\n\n", "\r\n", "\u00a0", "\u200b", "\u2009\u3000", "\u00ad", "\ufeff", "1234567 3.14", "x=y+1;", "``quoted''", "https://a.b/c?d=e", "...", "—–-", "$5 €6", "a_b __init__", "\x07",
              "\x85", "[MASK]", "<|end|>", "[CLS]", "▁", "Ġ", "##ing", "</w>", "ǅ ŉ ẞ", "𝔘𝔫𝔦 𐐀", "Z͑ͫ̓", "<0x41>", "peace peace", "aaaaaaaa", "Éé ÀÀ")
@@ -83,11 +92,28 @@ def tokenizer_of(stage, name, rng):
     own.add_tokens([AddedToken(word, lstrip=d(True, False), rstrip=d(True, False), single_word=d(True, False), normalized=d(True, False), special=d(True, False))
                     for word in rng.sample(["peace", "<x>", "[MASK]", "中文", " new", "É"], d(0, 1, 3))])
     return own
+def written(own, ids, pieces):
+    """What differs between pieces and the library's text, in words."""
+    wanted = own.decode(ids, skip_special_tokens=False)
+    added = own.get_added_tokens_decoder()
+    # The library writes normalized tokens as they are found, and takes the suffix from texts too; a space first is ▁, and before a token of the text.
+    if not ids or ids[0] in added or "</w>" in "".join(pieces):
+        return ""
+    spread = any(i in added and added[i].normalized or type(own.decoder) is decoders.Metaspace and " " in own.id_to_token(i) or "\ufffd" in own.decode([i], skip_special_tokens=False) for i in ids)
+    if type(own.decoder) is decoders.WordPiece:
+        pieces = [piece.removeprefix("##") if at and piece.startswith("##") else (" " if at else "") + piece for at, piece in enumerate(pieces)]
+    text = "".join(pieces)
+    if spread or text in (wanted, " " + wanted if pieces[0] == " " else "", wanted + " " if type(own.decoder) is decoders.BPEDecoder else ""):
+        return ""
+    return f"writes {text!r}, not {wanted!r}"
 def hold(name, draw, rng, folder, options):
-    own = tokenizer_of(*name.split(), rng)
+    stage, kind = name.split()
+    own = tokenizer_of(stage, kind, rng)
+    if stage == "decoder":
+        own.decoder, own.post_processor = DECODERS[kind](lambda *values: rng.choice(values)), processors.TemplateProcessing("$A")
     own.save(folder + "/tokenizer.json")
     with open(folder + "/tokenizer.json") as file:
-        settings = {key: value for key, value in json.load(file).items() if key in STAGES and key != "model"}
+        settings = {key: value for key, value in json.load(file).items() if key in (*STAGES, "decoder") and key != "model"}
     texts = [text for text in (text_of(rng) for _ in range(TEXTS)) if text]
     own = Tokenizer.from_file(folder + "/tokenizer.json")
     printed = program.call("tokens", "--model", folder + "/tokenizer.json", "--json", *(f"--text={text}" for text in texts))
@@ -96,6 +122,9 @@ def hold(name, draw, rng, folder, options):
         if [token["id"] for token in got] != wanted.ids:
             options |= settings
             return f"{text!r} has the ids {[token['id'] for token in got]}, not {wanted.ids}"
+        if stage == "decoder" and (wrong := written(own, wanted.ids, [token["piece"] for token in got])):
+            options |= settings
+            return f"{text!r} {wrong}"
         for token, (begin, end) in zip(got, wanted.offsets):
             begin, end = (len(text[:at].encode()) for at in (begin, end))
             if (token["begin"], token["end"]) != (begin, end) and not token["begin"] <= begin <= end <= token["end"]:
@@ -104,10 +133,12 @@ def hold(name, draw, rng, folder, options):
     return ""
 def in_program():
     """Types of stages by their tables."""
-    files = {"normalizer": "normalizers", "pre_tokenizer": "splitters", "model": "tokenizer_json", "post_processor": "stages"}
+    files = {"normalizer": "normalizers", "pre_tokenizer": "splitters", "model": "tokenizer_json", "post_processor": "stages", "decoder": "stages"}
     named = {}
     for stage, name in files.items():
         with open(f"{program.SOURCES}/tokens/{name}.cpp") as file:
-            source = file.read().split("BPEDecoder")[0]  # decoders make no tokens
+            source = file.read()
+        if name == "stages":
+            source = source.split("decoder_types()")[stage == "decoder"]
         named[f"types of a {stage}"] = [f"{stage} {own}" for own in re.findall(r'(?:\{|plain\()"([A-Z]\w+)",\s*(?:\w+[,){]|std::nullopt|\[)', source)]
     return named
