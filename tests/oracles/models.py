@@ -108,7 +108,8 @@ def wanted(family, kind, folder, ids, decoder_ids, pixels):
             now = decoder_ids if kind == "both" else ids
             said = []
             for _ in range(GENERATED):
-                step = {"input_ids": ids, "decoder_input_ids": now} if kind == "both" else {"input_ids": now}
+                # A whole pass of T5Gemma would hide a pad token that it has generated; steps with a cache do not.
+                step = {"input_ids": ids, "decoder_input_ids": now, "decoder_attention_mask": torch.ones_like(now)} if kind == "both" else {"input_ids": now}
                 said.append(int(model(**step, use_cache=False).logits[0, -1].argmax()))
                 now = torch.cat([now, torch.tensor([[said[-1]]])], 1)
         return {name: tensor.numpy() for name, tensor in tensors.items()}, said
