@@ -366,7 +366,7 @@ std::vector<ReportFile> report_files(const HeadsCorpusOptions& options, const Co
   add(true, "by_offset.csv", [sums] { return offsets_csv(*sums); });
   add(split, "contributions.csv", [sums] { return contributions_csv(*sums); });
   add(averaged, "result.json",
-      [&] { return mean_maps_json(averages, sums->texts, heads.document.threads); });
+      [&, sums] { return mean_maps_json(averages, sums->texts, heads.document.threads); });
   if (drawn && sums != nullptr) {
     for (HeadPicture& one : head_pictures(heads, means, {}, {}, {})) {
       add(true, one.name, [bytes = std::move(one.picture.bytes)] { return bytes; });

@@ -23,7 +23,7 @@ using Shares = ModelClassifier::Shares;
 /// The head of some families' classes, by the end of the class's name.
 struct ClassRow {
   std::string_view task;
-  /// Separated by spaces; empty = all families of texts that no row before names.
+  /// Separated by commas; empty = all families of texts that no row before names.
   std::string_view families;
   Reads reads;
   /// Names of tensors: a Linear layer with a function, a norm, and the Linear layer that gives the
@@ -45,43 +45,43 @@ struct Task {
 // activation is the key of the configuration that names one.
 constexpr auto class_rows = std::to_array<ClassRow>({
     // clang-format off
-    {Task::sequence, "bert nomic_bert ernie megatron-bert rembert", Reads::first, "pooler.dense", "tanh", "", "classifier"},
+    {Task::sequence, "bert,nomic_bert,ernie,megatron-bert,rembert", Reads::first, "pooler.dense", "tanh", "", "classifier"},
     {Task::sequence, "albert", Reads::first, "pooler", "tanh", "", "classifier"},
-    {Task::sequence, "roberta xlm-roberta xlm-roberta-xl camembert esm mpnet data2vec-text roberta-prelayernorm", Reads::first,
+    {Task::sequence, "roberta,xlm-roberta,xlm-roberta-xl,camembert,esm,mpnet,data2vec-text,roberta-prelayernorm", Reads::first,
      "classifier.dense", "tanh", "", "classifier.out_proj"},
     {Task::sequence, "electra", Reads::first, "classifier.dense", "gelu", "", "classifier.out_proj"},
     {Task::sequence, "roformer", Reads::first, "classifier.dense", "hidden_act", "", "classifier.out_proj"},
     {Task::sequence, "distilbert", Reads::first, "pre_classifier", "relu", "", "classifier"},
-    {Task::sequence, "deberta deberta-v2", Reads::first, "pooler.dense", "pooler_hidden_act", "", "classifier"},
+    {Task::sequence, "deberta,deberta-v2", Reads::first, "pooler.dense", "pooler_hidden_act", "", "classifier"},
     {Task::sequence, "modernbert", Reads::first, "head.dense", "classifier_activation", "head.norm", "classifier"},
     {Task::sequence, "eurobert", Reads::mean_of_logits, "dense", "gelu", "", "classifier"},
-    {Task::sequence, "bart mbart mvp t5 mt5 umt5", Reads::end,
+    {Task::sequence, "bart,mbart,mvp,t5,mt5,umt5", Reads::end,
      "classification_head.dense", "tanh", "", "classification_head.out_proj"},
     {Task::sequence, "", Reads::last, "", "", "", "score"},
     {Task::token, "modernbert", Reads::each, "head.dense", "classifier_activation", "head.norm", "classifier"},
-    {Task::token, "", Reads::each, "", "", "", "classifier score"},
+    {Task::token, "", Reads::each, "", "", "", "classifier,score"},
     {Task::question, "modernbert", Reads::each, "head.dense", "classifier_activation", "head.norm", "classifier"},
     {Task::question, "", Reads::each, "", "", "", "qa_outputs"},
-    {Task::choice, "bert roberta xlm-roberta xlm-roberta-xl camembert mpnet ernie megatron-bert rembert data2vec-text roberta-prelayernorm", Reads::first,
+    {Task::choice, "bert,roberta,xlm-roberta,xlm-roberta-xl,camembert,mpnet,ernie,megatron-bert,rembert,data2vec-text,roberta-prelayernorm", Reads::first,
      "pooler.dense", "tanh", "", "classifier"},
     {Task::choice, "albert", Reads::first, "pooler", "tanh", "", "classifier"},
     {Task::choice, "distilbert", Reads::first, "pre_classifier", "relu", "", "classifier"},
     {Task::choice, "deberta-v2", Reads::first, "pooler.dense", "pooler_hidden_act", "", "classifier"},
     {Task::choice, "modernbert", Reads::first, "head.dense", "classifier_activation", "head.norm", "classifier"},
-    {Task::next_sentence, "bert ernie megatron-bert", Reads::first, "pooler.dense", "tanh", "", "cls.seq_relationship"},
+    {Task::next_sentence, "bert,ernie,megatron-bert", Reads::first, "pooler.dense", "tanh", "", "cls.seq_relationship"},
     {Task::discriminator, "electra", Reads::each,
      "discriminator_predictions.dense", "hidden_act", "", "discriminator_predictions.dense_prediction"},
-    {Task::image, "vit deit", Reads::first, "", "", "", "classifier"},
-    {Task::image, "dinov2 dinov2_with_registers", Reads::first_and_patches, "", "", "", "classifier"},
+    {Task::image, "vit,deit", Reads::first, "", "", "", "classifier"},
+    {Task::image, "dinov2,dinov2_with_registers", Reads::first_and_patches, "", "", "", "classifier"},
     {Task::image, "clip", Reads::patches, "", "", "", "classifier"},
-    {Task::image, "siglip ijepa", Reads::mean, "", "", "", "classifier"},
+    {Task::image, "siglip,ijepa", Reads::mean, "", "", "", "classifier"},
     // clang-format on
 });
 
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> all;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::size_t end = std::min(text.find(','), text.size());
     all.emplace_back(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }

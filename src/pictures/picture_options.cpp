@@ -35,6 +35,8 @@ constexpr Kinds maps = tensors & ~encodings;
 /// Whose cells have colours, and of these those whose values may be written.
 constexpr Kinds split_maps = of({parts, contributions});
 constexpr Kinds joined = of({lines, arcs});  // tokens joined by lines
+/// Whose keys may be other tokens than their queries.
+constexpr Kinds two_texts = maps & ~of({arcs});
 constexpr Kinds coloured = (tensors & ~(of({mask, curves}) | joined)) | split_maps;
 constexpr Kinds written = coloured & ~of({strip, overlay});
 /// Figures of one map, or of several side by side where the choice says so.
@@ -94,12 +96,16 @@ constexpr auto option_rows = std::to_array<Row>({
      [](Chosen r) { return r.maps.selection.queries.has_value(); },
      tensors},
     {{"MapSelection::query"}, [](Chosen r) { return r.maps.selection.query.has_value(); }, tensors},
-    {{"MapSelection::keys"}, [](Chosen r) { return r.maps.selection.keys.has_value(); }, tensors},
-    {{"MapSelection::drop_first"}, [](Chosen r) { return r.maps.selection.drop_first > 0; }, maps},
-    {{"MapSelection::drop"}, [](Chosen r) { return !r.maps.selection.drop.empty(); }, maps},
+    {{"MapSelection::keys"},
+     [](Chosen r) { return r.maps.selection.keys.has_value(); },
+     two_texts | encodings},
+    {{"MapSelection::drop_first"},
+     [](Chosen r) { return r.maps.selection.drop_first > 0; },
+     two_texts},
+    {{"MapSelection::drop"}, [](Chosen r) { return !r.maps.selection.drop.empty(); }, two_texts},
     {{"MapSelection::renormalize"},
      [](Chosen r) { return r.maps.selection.renormalize; },
-     maps & ~of({mask, steps})},
+     two_texts & ~of({mask, steps})},
     {{"MapSelection::words"},
      [](Chosen r) { return r.maps.selection.words.has_value(); },
      maps & ~of({mask, steps, stages, overlay})},
@@ -142,10 +148,10 @@ constexpr auto option_rows = std::to_array<Row>({
     {{"FigureOptions::title"}, figure_differs<&FigureOptions::title>, every},
     {{"FigureOptions::xlabel"},
      figure_differs<&FigureOptions::xlabel>,
-     every & ~of({strip, overlay, shapes})},
+     every & ~of({strip, overlay, shapes, arcs})},
     {{"FigureOptions::ylabel"},
      figure_differs<&FigureOptions::ylabel>,
-     every & ~of({strip, overlay, shapes})},
+     every & ~of({strip, overlay, shapes, arcs})},
     {{"FigureOptions::ticks"},
      figure_differs<&FigureOptions::ticks>,
      every & ~(of({strip, overlay, curves}) | sizes)},

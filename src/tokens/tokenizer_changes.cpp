@@ -51,7 +51,7 @@ std::optional<bool> puts_space_first(const JsonValue& stage) {
 std::vector<std::string_view> names_in(std::string_view text) {
   std::vector<std::string_view> words;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::size_t end = std::min(text.find(',', at), text.size());
     words.push_back(text.substr(at, end - at));
     at = end + 1;
   }
@@ -65,8 +65,8 @@ bool lists(std::string_view words, std::string_view word) {
 // Types of models whose tokenizers are of the library's own class, whatever the configuration
 // names (transformers 5, tokenization_auto.py).
 constexpr std::string_view types_of_files =
-    "modernbert internlm2 phimoe phi3 gpt_bigcode mistral granite stablelm glm glm4 mixtral "
-    "granitemoe glm4v olmo2 olmo3";
+    "modernbert,internlm2,phimoe,phi3,gpt_bigcode,mistral,granite,stablelm,glm,glm4,mixtral,"
+    "granitemoe,glm4v,olmo2,olmo3";
 
 }  // namespace
 
@@ -82,59 +82,59 @@ struct TokenizerChanges::BuiltClass {
 
 const std::vector<TokenizerChanges::BuiltClass>& TokenizerChanges::built_classes() {
   constexpr std::string_view ends =
-      "bos_token <s> eos_token </s> sep_token </s> cls_token <s> unk_token <unk> pad_token <pad> "
-      "mask_token <mask>";
+      "bos_token,<s>,eos_token,</s>,sep_token,</s>,cls_token,<s>,unk_token,<unk>,pad_token,<pad>,"
+      "mask_token,<mask>";
   constexpr std::string_view end_of_text =
-      "unk_token <|endoftext|> bos_token <|endoftext|> eos_token <|endoftext|>";
+      "unk_token,<|endoftext|>,bos_token,<|endoftext|>,eos_token,<|endoftext|>";
   static const std::vector<BuiltClass> classes = {
-      {"BertTokenizer DistilBertTokenizer ElectraTokenizer ConvBertTokenizer MobileBertTokenizer "
-       "LayoutLMTokenizer SqueezeBertTokenizer LxmertTokenizer DPRContextEncoderTokenizer "
-       "DPRQuestionEncoderTokenizer FunnelTokenizer SplinterTokenizer",
-       "bert distilbert electra nomic_bert", Stages::word_piece, "cls_token sep_token",
-       "unk_token [UNK] sep_token [SEP] pad_token [PAD] cls_token [CLS] mask_token [MASK]"},
-      {"MPNetTokenizer", "mpnet", Stages::word_piece, "cls_token sep_token",
-       "bos_token <s> eos_token </s> sep_token </s> cls_token <s> unk_token [UNK] pad_token <pad> "
-       "mask_token <mask>"},
-      {"GPT2Tokenizer", "gpt2 gpt_neo gptj codegen opt phi starcoder2", Stages::byte_level, "file",
+      {"BertTokenizer,DistilBertTokenizer,ElectraTokenizer,ConvBertTokenizer,MobileBertTokenizer,"
+       "LayoutLMTokenizer,SqueezeBertTokenizer,LxmertTokenizer,DPRContextEncoderTokenizer,"
+       "DPRQuestionEncoderTokenizer,FunnelTokenizer,SplinterTokenizer",
+       "bert,distilbert,electra,nomic_bert", Stages::word_piece, "cls_token,sep_token",
+       "unk_token,[UNK],sep_token,[SEP],pad_token,[PAD],cls_token,[CLS],mask_token,[MASK]"},
+      {"MPNetTokenizer", "mpnet", Stages::word_piece, "cls_token,sep_token",
+       "bos_token,<s>,eos_token,</s>,sep_token,</s>,cls_token,<s>,unk_token,[UNK],pad_token,<pad>,"
+       "mask_token,<mask>"},
+      {"GPT2Tokenizer", "gpt2,gpt_neo,gptj,codegen,opt,phi,starcoder2", Stages::byte_level, "file",
        end_of_text},
       {"CodeGenTokenizer", "", Stages::byte_level, "", end_of_text},
-      {"GPTNeoXTokenizer", "gpt_neox mpt olmo olmoe", Stages::byte_level, "",
-       "unk_token <|endoftext|> bos_token <|endoftext|> eos_token <|endoftext|> pad_token "
+      {"GPTNeoXTokenizer", "gpt_neox,mpt,olmo,olmoe", Stages::byte_level, "",
+       "unk_token,<|endoftext|>,bos_token,<|endoftext|>,eos_token,<|endoftext|>,pad_token,"
        "<|padding|>"},
-      {"RobertaTokenizer BartTokenizer LongformerTokenizer LEDTokenizer", "roberta bart longformer",
-       Stages::byte_level, "cls_token sep_token", ends},
-      {"DebertaTokenizer", "deberta", Stages::byte_level, "cls_token sep_token",
-       "bos_token [CLS] eos_token [SEP] sep_token [SEP] cls_token [CLS] unk_token [UNK] pad_token "
-       "[PAD] mask_token [MASK]"},
-      {"LlamaTokenizer CodeLlamaTokenizer", "", Stages::llama, "file",
-       "unk_token <unk> bos_token <s> eos_token </s>"},
-      {"T5Tokenizer", "t5 mt5", Stages::file, "eos_token",
-       "eos_token </s> unk_token <unk> pad_token <pad>"},
-      {"XLMRobertaTokenizer CamembertTokenizer", "xlm-roberta camembert", Stages::file,
-       "bos_token eos_token", ends},
-      {"AlbertTokenizer", "albert", Stages::file, "cls_token sep_token",
-       "bos_token [CLS] eos_token [SEP] unk_token <unk> sep_token [SEP] pad_token <pad> cls_token "
-       "[CLS] mask_token [MASK]"},
-      {"DebertaV2Tokenizer", "deberta-v2", Stages::file, "cls_token sep_token",
-       "bos_token [CLS] eos_token [SEP] unk_token [UNK] sep_token [SEP] pad_token [PAD] cls_token "
-       "[CLS] mask_token [MASK]"},
-      {"CLIPTokenizer", "clip", Stages::file, "bos_token eos_token",
-       "unk_token <|endoftext|> bos_token <|startoftext|> eos_token <|endoftext|> pad_token "
+      {"RobertaTokenizer,BartTokenizer,LongformerTokenizer,LEDTokenizer", "roberta,bart,longformer",
+       Stages::byte_level, "cls_token,sep_token", ends},
+      {"DebertaTokenizer", "deberta", Stages::byte_level, "cls_token,sep_token",
+       "bos_token,[CLS],eos_token,[SEP],sep_token,[SEP],cls_token,[CLS],unk_token,[UNK],pad_token,"
+       "[PAD],mask_token,[MASK]"},
+      {"LlamaTokenizer,CodeLlamaTokenizer", "", Stages::llama, "file",
+       "unk_token,<unk>,bos_token,<s>,eos_token,</s>"},
+      {"T5Tokenizer", "t5,mt5", Stages::file, "eos_token",
+       "eos_token,</s>,unk_token,<unk>,pad_token,<pad>"},
+      {"XLMRobertaTokenizer,CamembertTokenizer", "xlm-roberta,camembert", Stages::file,
+       "bos_token,eos_token", ends},
+      {"AlbertTokenizer", "albert", Stages::file, "cls_token,sep_token",
+       "bos_token,[CLS],eos_token,[SEP],unk_token,<unk>,sep_token,[SEP],pad_token,<pad>,cls_token,"
+       "[CLS],mask_token,[MASK]"},
+      {"DebertaV2Tokenizer", "deberta-v2", Stages::file, "cls_token,sep_token",
+       "bos_token,[CLS],eos_token,[SEP],unk_token,[UNK],sep_token,[SEP],pad_token,[PAD],cls_token,"
+       "[CLS],mask_token,[MASK]"},
+      {"CLIPTokenizer", "clip", Stages::file, "bos_token,eos_token",
+       "unk_token,<|endoftext|>,bos_token,<|startoftext|>,eos_token,<|endoftext|>,pad_token,"
        "<|endoftext|>"},
-      {"GemmaTokenizer", "gemma gemma2 gemma3_text t5gemma", Stages::file, "file",
-       "unk_token <unk> bos_token <bos> eos_token <eos> pad_token <pad> mask_token <mask>"},
-      {"Qwen2Tokenizer Qwen3_5Tokenizer",
-       "qwen2_moe qwen3 qwen3_moe qwen3_next qwen2_vl qwen2_5_vl qwen3_vl qwen3_vl_moe qwen3_5 "
-       "qwen3_5_text qwen3_5_moe qwen3_5_moe_text",
+      {"GemmaTokenizer", "gemma,gemma2,gemma3_text,t5gemma", Stages::file, "file",
+       "unk_token,<unk>,bos_token,<bos>,eos_token,<eos>,pad_token,<pad>,mask_token,<mask>"},
+      {"Qwen2Tokenizer,Qwen3_5Tokenizer",
+       "qwen2_moe,qwen3,qwen3_moe,qwen3_next,qwen2_vl,qwen2_5_vl,qwen3_vl,qwen3_vl_moe,qwen3_5,"
+       "qwen3_5_text,qwen3_5_moe,qwen3_5_moe_text",
        Stages::file, "file",
-       "unk_token <|endoftext|> eos_token <|endoftext|> pad_token <|endoftext|>", true},
-      {"CohereTokenizer", "cohere cohere2", Stages::file, "file",
-       "unk_token <UNK> bos_token <BOS_TOKEN> eos_token <|END_OF_TURN_TOKEN|> pad_token <PAD> "
-       "cls_token <CLS> sep_token <SEP> mask_token <MASK_TOKEN>"},
-      {"MBartTokenizer MBart50Tokenizer NllbTokenizer PegasusTokenizer XLNetTokenizer "
-       "XGLMTokenizer BigBirdTokenizer BarthezTokenizer HerbertTokenizer OpenAIGPTTokenizer "
+       "unk_token,<|endoftext|>,eos_token,<|endoftext|>,pad_token,<|endoftext|>", true},
+      {"CohereTokenizer", "cohere,cohere2", Stages::file, "file",
+       "unk_token,<UNK>,bos_token,<BOS_TOKEN>,eos_token,<|END_OF_TURN_TOKEN|>,pad_token,<PAD>,"
+       "cls_token,<CLS>,sep_token,<SEP>,mask_token,<MASK_TOKEN>"},
+      {"MBartTokenizer,MBart50Tokenizer,NllbTokenizer,PegasusTokenizer,XLNetTokenizer,"
+       "XGLMTokenizer,BigBirdTokenizer,BarthezTokenizer,HerbertTokenizer,OpenAIGPTTokenizer,"
        "RemBertTokenizer",
-       "mbart pegasus xglm", Stages::file, "file", ""}};
+       "mbart,pegasus,xglm", Stages::file, "file", ""}};
   return classes;
 }
 

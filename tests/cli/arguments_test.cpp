@@ -146,12 +146,9 @@ TEST_CASE("a flag whose value may be left out is not there unless it is given") 
   const TemporaryFolder folder;
   // The model has no head that gives logits, so that --logit is an error. Texts of many lengths,
   // one unknown word each, leave behind other bytes where parsers that were destroyed had theirs.
-  std::filesystem::copy(
-      std::filesystem::path(ATTN_TEST_DATA) / "models" / "cases" / "bert_pairs" / "checkpoint",
-      folder / "model", std::filesystem::copy_options::recursive);
-  folder.write("model/vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
+  const std::string model = ATTN_TEST_DATA "/models/sentences/folder";
   const auto run = [&](const std::string& text, const std::vector<std::string>& flags) {
-    std::vector<std::string> words{"run",     "--model", "model",  "--text", text,
+    std::vector<std::string> words{"run",     "--model", model,    "--text", text,
                                    "--plots", "none",    "--only", "output", "--quiet"};
     words.insert(words.end(), flags.begin(), flags.end());
     return attn_cli(words, folder.path());

@@ -84,7 +84,7 @@ constexpr Report reports[] = {
     {"explain",
      "--model " ATTN_TEST_DATA "/models/cases/bert_classifies/checkpoint --text 'the film' "
      "--logit"},
-    {"plot", "heatmap mask/result.json --dpi 40 --out mask.png"},
+    {"plot", "heatmap mask/result.json --dpi 40 --caption --out mask.png"},
     {"show", "mask"},
     {"view", "mask --out mask.html"},
     {"heads", "mask"},

@@ -56,7 +56,7 @@ TEST_CASE("documents with a model of every family give what its own library give
     }
     ++count;
   }
-  CHECK(count == 82);
+  CHECK(count == 87);
 }
 
 TEST_CASE(
