@@ -381,7 +381,7 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
                translated("Queries from left to right and keys upwards, as in figures of speech"));
   flags.toggle("--caption", options.figure.caption,
                translated("Two sentences about the numbers, printed and in the file, and a "
-                          "description for who cannot see it"));
+                          "description for those who cannot see it"));
   flags.choice("--log-axes", options.log_axes, log_axes, "AXES",
                translated(": logarithmic axes of curves"));
   flags.toggle("--show-spaces", options.figure.show_spaces,

@@ -256,7 +256,10 @@ std::vector<std::string> options_without_effect(const PlotRequest& request,
     const honoured::Kinds all = row.kinds | row.of_one | row.of_several;
     const bool has_effect = std::ranges::any_of(
         kinds, [&](PlotKind kind) { return (all & honoured::of({kind})) != 0; });
-    if (!row.info.value.empty() || has_effect || !row.given(request)) continue;
+    // Reports show a sample and a head too.
+    const bool reported = row.info.field == "MapSelection::chosen_samples" ||
+                          row.info.field == "MapSelection::chosen_heads";
+    if (!row.info.value.empty() || has_effect || reported || !row.given(request)) continue;
     std::string names;
     for (const PlotKind kind : kinds)
       names += (names.empty() ? "" : ", ") + std::string(picture_kind(kind).info.name);

@@ -258,7 +258,12 @@ Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureF
         for (const EndName& end : ends) one.decorations.grow(end.text.bounds);
         return one;
       });
-  return figure.picture(all.bounds(), [&](Canvas& canvas) {
+  std::size_t without_place = 0;
+  for (const std::vector<Point>& curve : curves_in(all.axes.box)) {
+    for (std::size_t row = 0; row < curve.size(); ++row)
+      without_place += std::isfinite(curve[row].x) && std::isfinite(curve[row].y) ? 0 : 1;
+  }
+  Picture picture = figure.picture(all.bounds(), [&](Canvas& canvas) {
     const auto curves = curves_in(all.axes.box);
     for (std::size_t i = 0; i < curves.size(); ++i)
       draw_curve(canvas, curves[i], head_colour(i), figure);
@@ -268,6 +273,13 @@ Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureF
       canvas.text(end.text, figure.paper().ink);
     }
   });
+  if ((log_x || log_y) && without_place > 0) {
+    picture.warnings.push_back(
+        translated("{1} of the curves have no place on a logarithmic axis: it shows what is above "
+                   "zero",
+                   translated_count(without_place, "{1} point", "{1} points")));
+  }
+  return picture;
 }
 
 }  // namespace attn

@@ -116,7 +116,7 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const GridOptions& o
 HeatmapGrid wrapped(const HeatmapGrid& given, const GridOptions& options) {
   HeatmapGrid grid = given;
   for (Heatmap& panel : grid.panels) {
-    if (options.figure.keys_upwards) panel = with_keys_upwards(panel);
+    if (options.figure.keys_upwards) panel = with_keys_upwards(panel, options.figure);
   }
   constexpr std::size_t most_in_a_row = 6;
   const bool automatic = options.figure.style == PlotStyle::standard &&

@@ -79,7 +79,7 @@ std::pair<double, double> default_size(const Matrix& matrix, const MapTicks& tic
 // that all sum to 1, which would say nothing, the largest cells.
 struct MarginalSums {
   std::vector<double> columns, rows;
-  bool largest_of_rows = false;
+  bool largest_of_rows = false, largest_of_columns = false;
 
   MarginalSums(const Matrix& matrix, bool whole_rows)
       : columns(matrix.columns()), rows(matrix.rows()), largest_of_rows(whole_rows) {
@@ -91,6 +91,13 @@ struct MarginalSums {
         rows[i] = whole_rows ? std::max(rows[i], value) : rows[i] + value;
       }
     }
+  }
+
+  // Those of the map with keys upwards.
+  void turn() {
+    std::swap(columns, rows);
+    std::reverse(rows.begin(), rows.end());
+    std::swap(largest_of_rows, largest_of_columns);
   }
 };
 
@@ -231,8 +238,8 @@ std::vector<SumBars> bars_beside(const MarginalSums& sums, const Box& map,
                                  const Decorations& map_texts, const std::string& title,
                                  bool labelled, Figure& figure) {
   std::vector<SumBars> bars;
-  bars.emplace_back(sums.columns, true, map, map_texts, title, labelled, translated(sum_label),
-                    figure);
+  bars.emplace_back(sums.columns, true, map, map_texts, title, labelled,
+                    translated(sums.largest_of_columns ? largest_label : sum_label), figure);
   bars.emplace_back(sums.rows, false, map, map_texts, "", labelled,
                     translated(sums.largest_of_rows ? largest_label : sum_label), figure);
   return bars;
@@ -303,7 +310,7 @@ Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& options, Pictur
   using namespace plot;
   using namespace plot::heatmap;
   const bool upwards = options.figure.keys_upwards;
-  const Heatmap turned = upwards ? with_keys_upwards(given) : Heatmap();
+  const Heatmap turned = upwards ? with_keys_upwards(given, options.figure) : Heatmap();
   const Heatmap& heatmap = upwards ? turned : given;
   // Rows sum to 1 as they are given, turned or left out in part they need not.
   const Matrix whole(given, "weights");
@@ -318,7 +325,12 @@ Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& options, Pictur
   const std::vector<LegendEntry> key = colour_key({&matrix, 1}, colours, options.cells);
   const CellValueOptions value_options = values_of(heatmap, matrix, options);
   std::optional<MarginalSums> sums;
-  if (options.marginals) sums.emplace(matrix, scale.whole_rows);
+  if (options.marginals) {
+    Matrix unturned = whole;
+    unturned.leave_out(options.cells);
+    sums.emplace(unturned, scale.whole_rows);
+    if (upwards) sums->turn();
+  }
   ChartTexts texts = map_texts(options.figure, heatmap.title, default_title, figure);
   figure.describe(texts.title,
                   translated("Heatmap of {1}. ", described_cells(matrix, heatmap.of_positions)) +

@@ -247,7 +247,8 @@ std::string similarity_table(const ModelReport& model, std::size_t width) {
   for (const auto& row : model.similarities) numbers.insert(numbers.end(), row.begin(), row.end());
   const Shape shape{count, count};
   return "\n" + translated("Similarity of the texts") + "\n" +
-         table(Tensor(shape, std::move(numbers)), {}, {}, most_columns, false, width);
+         table(Tensor(shape, std::move(numbers)), {{}, count}, {{}, count}, most_columns, false,
+               width);
 }
 
 // The tokens that follow the texts, and how fast they were generated.

@@ -3,12 +3,6 @@
 #include <atomic>
 #include <utility>
 
-#include <dlfcn.h>
-
-#include "attn/error.hpp"
-
-#include "support/translated.hpp"
-
 namespace attn {
 
 /// A shared library that is opened when one of its functions is called for the first time. Loading
@@ -22,23 +16,9 @@ class LateLibrary {
   /// Address of a function of the library, or of a library that this one needs. Opens the library;
   /// it stays open. Throws Error(file) if it is not installed or lacks the function. For any number
   /// of threads at once.
-  void* function(const char* name) const {
-    // The loader counts how often a library is opened and keeps it from the first time on.
-    void* const library = dlopen(file_, RTLD_LAZY | RTLD_GLOBAL | RTLD_NODELETE);
-    if (library == nullptr) throw not_loaded();
-    void* const address = dlsym(library, name);
-    if (address == nullptr) throw not_loaded();
-    return address;
-  }
+  void* function(const char* name) const;
 
  private:
-  Error not_loaded() const {
-    const char* reason = dlerror();
-    return {ErrorKind::file, translated("cannot load the library {1}", name_),
-            reason == nullptr ? "" : reason,
-            translated("install {1} with your system's packages", name_)};
-  }
-
   const char* file_;
   const char* name_;
 };

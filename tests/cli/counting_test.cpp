@@ -1,4 +1,5 @@
 // What is printed as the number of a place is what is typed to select it: docs/counting.md.
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <map>

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -24,6 +25,27 @@ Outcome run(const TemporaryFolder& folder, const std::string& document) {
 }
 
 }  // namespace
+
+TEST_CASE("similarities of texts are a table whose rows and columns count the texts") {
+  const TemporaryFolder folder;
+  const Outcome outcome =
+      attn_cli({"run", "--model", ATTN_TEST_DATA "/models/sentences/folder", "--text", "the film",
+                "--text", "a song", "--plots", "none", "--out", "r"},
+               folder.path());
+  REQUIRE(outcome.exit_code == 0);
+  const std::size_t table = outcome.output.find("Similarity of the texts\n");
+  REQUIRE(table != std::string::npos);
+  std::istringstream lines(outcome.output.substr(table));
+  std::string heading, columns, first, second;
+  std::getline(lines, heading);
+  std::getline(lines, columns);
+  std::getline(lines, first);
+  std::getline(lines, second);
+  CHECK(columns.find_first_not_of(' ') == columns.find('0'));
+  CHECK(columns.back() == '1');
+  CHECK(first.substr(0, first.find("  ", 2)) == "  0");
+  CHECK(second.substr(0, second.find("  ", 2)) == "  1");
+}
 
 TEST_CASE("documents with a model of every family give what its own library gives") {
   const TemporaryFolder folder;

@@ -109,7 +109,7 @@ TEST_CASE("steps of several files, or of one, stand below each other, what is no
       "attn-cli: a picture of the kind steps has no use for --renormalize\n"
       "  where: --renormalize\n"
       "  help:  leave it out: it is for heatmap, grid, stages, lines, strip, overlay, comparison, "
-      "difference, animation, arcs\n");
+      "difference, animation\n");
 }
 
 TEST_CASE("arcs, cells above a threshold and keys that go upwards are drawn of any map") {

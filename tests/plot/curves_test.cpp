@@ -50,12 +50,16 @@ TEST_CASE("logarithmic axes show powers of ten, and the numbers that rows are na
   CHECK(has_curve_text(draw_curves(growth(), options, PictureFormat::svg), "10\u00b3"));
 }
 
-TEST_CASE("values that have no logarithm are left out") {
+TEST_CASE("values that have no logarithm are left out and counted in a warning") {
   Heatmap curves = growth();
   curves.weights = Tensor({4, 2}, std::vector<double>{0, -1, 0, 0, 0, -3, 0, 0});
   CurvesOptions options;
   options.log_axes = LogAxes::both;
-  CHECK_FALSE(draw_curves(curves, options, PictureFormat::png).bytes.empty());
+  const Picture picture = draw_curves(curves, options, PictureFormat::png);
+  CHECK_FALSE(picture.bytes.empty());
+  REQUIRE(picture.warnings.size() == 1);
+  CHECK(picture.warnings[0] ==
+        "8 points of the curves have no place on a logarithmic axis: it shows what is above zero");
 }
 
 }  // namespace

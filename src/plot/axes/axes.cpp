@@ -496,7 +496,7 @@ std::size_t set_cell_ticks(Axes& axes, const MapTicks& ticks, Figure& figure) {
   return std::max(across, down);
 }
 
-Heatmap with_keys_upwards(const Heatmap& map) {
+Heatmap with_keys_upwards(const Heatmap& map, const FigureOptions& options) {
   const Shape& shape = map.weights.shape();
   if (shape.size() != 2) return map;
   const std::size_t queries = shape[0], keys = shape[1];
@@ -513,8 +513,10 @@ Heatmap with_keys_upwards(const Heatmap& map) {
     }
     *tensor = Tensor({keys, queries}, std::move(cells));
   }
-  turned.key_labels = labels_or(map.query_labels, "Q_", queries, map.first_query, map.first_number);
-  turned.query_labels = labels_or(map.key_labels, "K_", keys, map.first_key, map.first_number);
+  // Marks of pieces that continue a word tell by the order of the text.
+  const ShownLabels shown = shown_labels(map, options);
+  turned.key_labels = labels_or(shown.query, "Q_", queries, map.first_query, map.first_number);
+  turned.query_labels = labels_or(shown.key, "K_", keys, map.first_key, map.first_number);
   std::reverse(turned.query_labels.begin(), turned.query_labels.end());
   std::swap(turned.first_query, turned.first_key);
   return turned;

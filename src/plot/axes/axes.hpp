@@ -113,7 +113,7 @@ struct CellTicks {
 };
 
 /// The map with queries from left to right and keys upwards.
-Heatmap with_keys_upwards(const Heatmap& map);
+Heatmap with_keys_upwards(const Heatmap& map, const FigureOptions& options);
 
 /// Whether names are numbers of positions, as those that are not given or those of bins: "Q_1",
 /// "K_257".

@@ -107,7 +107,7 @@ test('a click on a cell shows how its weight comes about', { skip }, async () =>
   await withPage(viewOf('clicked', document), async (view) => {
     await pointAtCell(view, 4, 1, true);
     await view.waitForSelector('#arithmetic table');
-    assert.match(await textIn(view, 'arithmetic'), /How the weight comes about: e → b\s+q \(±.*k \(±.*q ⊙ k \(±.*Σ q ⊙ k.*× scale 0\.7071.*Mask\s+seen.*softmax over the row.*× length of the value/s);
+    assert.match(await textIn(view, 'arithmetic'), /How the weight comes about: "e" \(4\) → "b" \(1\)\s+q \(±.*k \(±.*q ⊙ k \(±.*Σ q ⊙ k.*× scale 0\.7071.*Mask\s+seen.*softmax over the row.*× length of the value/s);
     assert.equal(await view.locator('#arithmetic canvas').count(), 4);
     assert.deepEqual(await problemsOf(view), []);
     await pointAtCell(view, 4, 5, true);
