@@ -318,6 +318,11 @@ std::vector<Picture> plotted(const PlotRequest& request, FileAccess access,
     const InEnglish english(drawing.options.figure.style == PlotStyle::matplotlib);
     std::vector<Picture> pictures = make(drawing);
     if (!several) add_choice_warnings(drawing.of[0], drawing, kind, warnings);
+    const PlotKind drawn = kind.info.kind;
+    if (request.options.threshold > 0 && drawn != PlotKind::lines && drawn != PlotKind::arcs) {
+      warnings.push_back(translated("values below PlotOptions::threshold {1} are left blank",
+                                    plot::short_number(request.options.threshold)));
+    }
     std::ranges::move(warnings, std::back_inserter(pictures[0].warnings));
     return pictures;
   } catch (const Error& error) {

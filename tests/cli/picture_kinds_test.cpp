@@ -119,7 +119,9 @@ TEST_CASE("arcs, cells above a threshold and keys that go upwards are drawn of a
   CHECK(plot(folder, {"arcs", "w.json"}, "a.svg") == 0);
   CHECK(read_text(folder / "a.svg").find("Arcs from 3 queries to 3 keys for 1 head") !=
         std::string::npos);
-  CHECK(plot(folder, {"heatmap", "w.json", "--threshold", "0.3"}, "t.svg") == 0);
+  CHECK(
+      attn_cli({"plot", "heatmap", "w.json", "--threshold", "0.3", "--out", "t.svg"}, folder.path())
+          .errors == "attn-cli: warning: values below --threshold 0.3 are left blank\n");
   CHECK(read_text(folder / "t.svg").find("Marked separately: below 0.3.") != std::string::npos);
   CHECK(plot(folder, {"heatmap", "w.json", "--top", "1"}, "top.svg") == 0);
   CHECK(read_text(folder / "top.svg").find("Marked separately: not the largest.") !=
