@@ -50,7 +50,9 @@ struct ComputedMask {
 
 MaskMap mask_map(const PlannedAttention& attention, const ComputedMask& computed,
                  const MapChoice& choice, const std::string& title, std::size_t threads) {
-  const auto& [sample, head, selection] = choice;
+  // No structured binding: clang 14 lets no lambda capture one.
+  const std::size_t sample = choice.sample, head = choice.head;
+  const MapSelection& selection = choice.selection;
   const Geometry& geometry = attention.geometry;
   const Visibility visibility(attention.mask, geometry, computed.compared);
   // Without its global positions the window hides what they make visible; `where` holds there.

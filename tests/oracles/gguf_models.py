@@ -33,6 +33,8 @@ FIXED = {  # what files do not say
     "arcee": {"hidden_act": "relu2"}, "qwen2vl": {"is_causal": True}, "qwen3vl": {"is_causal": True},
     "dots1": {"sliding_window": None, "layer_types": None, "n_group": 1, "topk_group": 1, "norm_topk_prob": True},
     "command-r": {"tie_word_embeddings": True}, "cohere2": {"tie_word_embeddings": True, "layer_types": None, "num_hidden_layers": 5},
+    # A window that no layer has takes rotation from all, which no key of a file tells.
+    "exaone4": {"sliding_window": 3, "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
     "glm4moe": {"n_group": 1, "topk_group": 1}, "hunyuan-moe": {"moe_topk": 2},
 }
 
