@@ -56,6 +56,18 @@ constexpr std::size_t most_pictures = 200;
 
 using Clock = std::chrono::steady_clock;
 
+// A report shows one sample and head by number; pictures alone would count them from the end.
+void refuse_from_end(const std::optional<std::vector<PositionRange>>& chosen, const char* field) {
+  if (!chosen) return;
+  for (const PositionRange& range : *chosen) {
+    if (range.first.value_or(0) >= 0) continue;
+    throw Error(
+        ErrorKind::usage,
+        translated("{1} counts from 0 where there is a report: {2} is below", field, *range.first),
+        field, translated("give its number from 0"));
+  }
+}
+
 }  // namespace
 
 Tensor ShownMatrices::copied(const Tensor& matrix) {
@@ -108,6 +120,8 @@ KindRun::KindRun(const RunOptions& options, const Document& document, Plan plan,
                    "plot() as {\"weights\": …}"));
   }
   format_ = options.tensors.value_or(TensorFormat::json);
+  refuse_from_end(options.selection.chosen_samples, "MapSelection::chosen_samples");
+  refuse_from_end(options.selection.chosen_heads, "MapSelection::chosen_heads");
   choice_ = {options.sample, options.head, options.selection};
   if (make) maps_file_ = make(plan_, folder_.path());
 }

@@ -112,6 +112,17 @@ TEST_CASE("steps of several files, or of one, stand below each other, what is no
       "difference, animation\n");
 }
 
+TEST_CASE("run counts samples and heads from 0, as its report names them by number") {
+  const TemporaryFolder folder;
+  folder.write("d.json",
+               R"({"attention":"scaled_dot_product","query":[[1]],"key":[[1]],"value":[[1]]})");
+  for (const std::string flag : {"--sample", "--head"}) {
+    CHECK(refused_with(2, {"run", "d.json", flag, "-1", "--out", "r"}, folder.path()) ==
+          "attn-cli: " + flag + " counts from 0 where there is a report: -1 is below\n  where: " +
+              flag + "\n  help:  give its number from 0\n");
+  }
+}
+
 TEST_CASE("arcs, cells above a threshold and keys that go upwards are drawn of any map") {
   const TemporaryFolder folder;
   folder.write("w.json", R"({"weights":[[0.7,0.2,0.1],[0.1,0.8,0.1],[0.3,0.3,0.4]],
