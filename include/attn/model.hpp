@@ -75,7 +75,8 @@ struct ModelReport {
   std::vector<std::vector<Prediction>> predictions;
   /// By a model that classifies; of an answer to a question its first and its last token.
   std::vector<std::vector<Classification>> classifications;
-  /// Of the vectors of the texts, each with each, by a folder of sentence-transformers.
+  /// Similarity of each text to each, where a folder of sentence-transformers makes vectors of
+  /// them.
   std::vector<std::vector<double>> similarities;
   std::vector<GeneratedText> generated;      ///< one for each sample; empty = nothing was asked for
   std::optional<double> generation_seconds;  ///< that generating took; absent if a text is given

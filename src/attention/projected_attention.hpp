@@ -42,7 +42,8 @@ struct AttentionWeights {
   StoredLinear query, key, value;
   StoredLinear output;  ///< absent = none
   StoredLinear gate;    ///< [H·dv,in], of the queries' states; absent = none
-  /// What the products above read in place of the states; the key's are [H·(d − s),c] then.
+  /// Vectors that are projected to queries, keys and values in place of the states. The weights of
+  /// the key are [H·(d − s),c] then.
   std::optional<LatentStates> latent;
   /// Largest size of the projected numbers, after these norms; absent = any (OLMo).
   std::optional<double> clip;

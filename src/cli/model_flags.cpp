@@ -42,6 +42,18 @@ void read_parts(const std::string& text, DocumentOptions& options) {
   }
 }
 
+std::vector<std::int64_t> token_ids(const std::string& text) {
+  const bool letters =
+      std::ranges::any_of(text, [](unsigned char c) { return std::isalpha(c) != 0 || c >= 0x80; });
+  if (letters) {
+    throw wrong_value("--ids", text, translated("token ids, such as 5,8; a text goes to --text"));
+  }
+  std::vector<std::int64_t> ids;
+  for (const std::string& part : listed("--ids", text))
+    ids.push_back(static_cast<std::int64_t>(whole_number("--ids", part)));
+  return ids;
+}
+
 // Throws Error(usage) where the name of a file stands for its text.
 void refuse_file(const std::string& text) {
   std::error_code none;
@@ -121,18 +133,7 @@ void add_model(Flags& flags, DocumentOptions& options) {
   flags
       .add("--ids", "N,N,…",
            translated("Token ids for the model to read, instead of --text; repeatable"),
-           [&](const std::string& text) {
-             const bool letters = std::ranges::any_of(
-                 text, [](unsigned char c) { return std::isalpha(c) != 0 || c >= 0x80; });
-             if (letters) {
-               throw wrong_value("--ids", text,
-                                 translated("token ids, such as 5,8; a text goes to --text"));
-             }
-             auto& ids = options.token_ids.emplace_back();
-             for (const std::string& part : listed("--ids", text)) {
-               ids.push_back(static_cast<std::int64_t>(whole_number("--ids", part)));
-             }
-           })
+           [&](const std::string& text) { options.token_ids.push_back(token_ids(text)); })
       .repeats = true;
 }
 

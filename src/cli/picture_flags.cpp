@@ -235,6 +235,18 @@ std::pair<bool, std::string> kinds_named(const PictureOptionInfo& option) {
   return {others, others ? without : with};
 }
 
+void add_colour_scale(Flags& flags, ColorOptions& colors) {
+  complete(flags.add("--color-range", "RANGE", translated("shared, panel or LO,HI"),
+                     [&](const std::string& text) { colors.range = color_range(text); }),
+           scopes);
+  complete(flags.add("--norm", "NORM",
+                     translated("linear, log or power[:GAMMA]: how values become colours"),
+                     [&](const std::string& text) { colors.norm = color_norm(text); }),
+           norms);
+  flags.choice("--pixels", colors.pixels, pixels_show, "WHAT",
+               translated(": what a pixel shows of many cells"));
+}
+
 void add_labels(Flags& flags, MapRequest& request) {
   flags.text("--labels", request.labels, "FILE",
              translated("Labels to use instead of the input's: {\"query\": […], \"key\": […]}, one "
@@ -386,15 +398,7 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
                translated(": logarithmic axes of curves"));
   flags.toggle("--show-spaces", options.figure.show_spaces,
                translated("Show spaces in labels as ␣"));
-  complete(flags.add("--color-range", "RANGE", translated("shared, panel or LO,HI"),
-                     [&](const std::string& text) { options.colors.range = color_range(text); }),
-           scopes);
-  complete(flags.add("--norm", "NORM",
-                     translated("linear, log or power[:GAMMA]: how values become colours"),
-                     [&](const std::string& text) { options.colors.norm = color_norm(text); }),
-           norms);
-  flags.choice("--pixels", options.colors.pixels, pixels_show, "WHAT",
-               translated(": what a pixel shows of many cells"));
+  add_colour_scale(flags, options.colors);
   flags.add(
       "--font-scale", "X", translated("Scale of all font sizes"), [&](const std::string& text) {
         options.figure.font_scale = number_between(

@@ -42,7 +42,7 @@ class Projected {
   }
 
  private:
-  // Of a latent attention what is made of the states in steps.
+  // The query of a latent attention, which is made of the state by way of a narrow vector.
   void explain_latent_query() {
     to_.step(translated("The query is projected"));
     to_.paragraph(

@@ -50,7 +50,7 @@ enum class ShareRule {
   sigmoid_of_chosen  ///< the same, over the sum of those of the chosen
 };
 
-/// How a token's experts are chosen and weighed.
+/// Rules by which a token's experts are chosen and their results weighed.
 struct ExpertRules {
   std::size_t count = 0, chosen = 0;
   ShareRule shares = ShareRule::of_chosen;
@@ -75,8 +75,8 @@ struct SharedExpert {
 /// layer's activation f.
 struct Experts : ExpertRules {
   StoredLinear router;  ///< [count,D]
-  /// What is added to the sigmoids of the scores, or to their softmax, to choose [count], and plays
-  /// no part in the shares; empty = zeros.
+  /// Numbers [count] added to the sigmoids of the scores, or to their softmax, where experts are
+  /// chosen, and not where their shares are computed; empty = zeros.
   std::vector<double> correction;
   /// The products of one expert: into the wider space, gate and up in turns [2F,D], and back [D,F].
   std::function<StoredLinear(std::size_t expert)> gate_up, down;

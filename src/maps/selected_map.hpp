@@ -32,8 +32,8 @@ struct SelectedMap {
   std::optional<Maps> allowed;
   std::optional<Maps> hidden_in_effect;
   std::string where;  ///< place among several attentions: "Layer 2, Self-Attention"
-  /// Of samples, heads, queries and keys in titles and names: that of the map's pictures, unless
-  /// who selects shows it otherwise.
+  /// Number of the first sample, head, query and key in titles and names: 1 in the tutorials' own
+  /// pictures, else 0.
   std::size_t first_number;
 };
 

@@ -133,6 +133,28 @@ void draw_curve(Canvas& canvas, const std::vector<Point>& points, Colour colour,
   finish();
 }
 
+// "(6 of 16 dimensions)", for curves of which not all are drawn.
+std::string counted_text(std::size_t drawn, std::size_t all, bool dimensions) {
+  return translated("({1} of {2})", drawn,
+                    dimensions ? translated_count(all, "{1} dimension", "{1} dimensions")
+                               : translated_count(all, "{1} curve", "{1} curves"));
+}
+
+// Warns of points that have no logarithm.
+void warn_of_lost_points(const std::vector<std::vector<Point>>& curves, Picture& picture) {
+  std::size_t lost = 0;
+  for (const std::vector<Point>& curve : curves) {
+    lost += static_cast<std::size_t>(std::ranges::count_if(curve, [](const Point& point) {
+      return !std::isfinite(point.x) || !std::isfinite(point.y);
+    }));
+  }
+  if (lost == 0) return;
+  picture.warnings.push_back(
+      translated("{1} of the curves have no place on a logarithmic axis: it shows what is above "
+                 "zero",
+                 translated_count(lost, "{1} point", "{1} points")));
+}
+
 // A curve's name right of the frame, and the line from the curve's end to it.
 struct EndName {
   PlacedText text;
@@ -201,13 +223,8 @@ Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureF
     shown_names += (shown_names.empty() ? "" : ", ") + (titled ? called : names)[column];
     end_names.push_back(called[column]);
   }
-  if (drawn.size() < matrix.columns() && !title.empty()) {
-    title += "\n" +
-             translated("({1} of {2})", drawn.size(),
-                        columns.of_positions
-                            ? translated_count(matrix.columns(), "{1} dimension", "{1} dimensions")
-                            : translated_count(matrix.columns(), "{1} curve", "{1} curves"));
-  }
+  if (drawn.size() < matrix.columns() && !title.empty())
+    title += "\n" + counted_text(drawn.size(), matrix.columns(), columns.of_positions);
   figure.describe(
       title,
       translated(columns.of_positions ? to_translate("Curves over {1} of the dimensions {2}.")
@@ -221,17 +238,17 @@ Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureF
   const std::vector<double> numbers = numbers_of_rows(ticks.labels, columns.first_query);
   const Scale up = scale_of(values_of(matrix), log_y), across = scale_of(numbers, true);
   const auto curves_in = [&](const Box& box) {
-    std::vector<std::vector<Point>> curves(drawn.size());
+    std::vector<std::vector<Point>> points(drawn.size());
     for (std::size_t i = 0; i < drawn.size(); ++i) {
       for (std::size_t row = 0; row < matrix.rows(); ++row) {
         const double x =
             log_x ? across.place(numbers[row])
                   : (static_cast<double>(row) + 0.5) / static_cast<double>(matrix.rows());
         const double y = std::isfinite(x) ? up.place(matrix.at(row, drawn[i])) : x;
-        curves[i].push_back({box.left + x * box.width(), box.bottom - y * box.height()});
+        points[i].push_back({box.left + x * box.width(), box.bottom - y * box.height()});
       }
     }
-    return curves;
+    return points;
   };
   std::vector<EndName> ends;
   constexpr std::array order = {Part::axis_labels, Part::title, Part::tick_labels};
@@ -258,13 +275,8 @@ Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureF
         for (const EndName& end : ends) one.decorations.grow(end.text.bounds);
         return one;
       });
-  std::size_t without_place = 0;
-  for (const std::vector<Point>& curve : curves_in(all.axes.box)) {
-    for (std::size_t row = 0; row < curve.size(); ++row)
-      without_place += std::isfinite(curve[row].x) && std::isfinite(curve[row].y) ? 0 : 1;
-  }
+  const std::vector<std::vector<Point>> curves = curves_in(all.axes.box);
   Picture picture = figure.picture(all.bounds(), [&](Canvas& canvas) {
-    const auto curves = curves_in(all.axes.box);
     for (std::size_t i = 0; i < curves.size(); ++i)
       draw_curve(canvas, curves[i], head_colour(i), figure);
     all.draw(canvas, figure);
@@ -273,12 +285,7 @@ Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureF
       canvas.text(end.text, figure.paper().ink);
     }
   });
-  if ((log_x || log_y) && without_place > 0) {
-    picture.warnings.push_back(
-        translated("{1} of the curves have no place on a logarithmic axis: it shows what is above "
-                   "zero",
-                   translated_count(without_place, "{1} point", "{1} points")));
-  }
+  if (log_x || log_y) warn_of_lost_points(curves, picture);
   return picture;
 }
 

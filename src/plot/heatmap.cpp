@@ -101,6 +101,16 @@ struct MarginalSums {
   }
 };
 
+// The sums of the cells that are shown, if they are asked for, at their sides of the picture.
+std::optional<MarginalSums> sums_beside(Matrix whole, const HeatmapOptions& options,
+                                        bool whole_rows) {
+  if (!options.marginals) return std::nullopt;
+  whole.leave_out(options.cells);
+  MarginalSums sums(whole, whole_rows);
+  if (options.figure.keys_upwards) sums.turn();
+  return sums;
+}
+
 std::vector<double> few(const std::vector<double>& sums) {
   if (sums.size() <= most_bars) return sums;
   std::vector<double> means;
@@ -292,6 +302,20 @@ bool asks_for_values(const AnnotationOptions& options) {
   return options.when == Annotate::on || (options.format && options.when != Annotate::off);
 }
 
+// Warns of values that were asked for and cannot be read.
+void warn_of_values(const std::vector<CellValue>& values, const Figure& figure, Picture& picture) {
+  constexpr double readable = 3;  // points; of the ink of digits
+  if (values.empty()) {
+    picture.warnings.emplace_back(
+        translated("no values are written: their cells are too small for them; give a larger "
+                   "figure size or a shorter format"));
+  } else if (figure.standard() && figure.points(values[0].text.bounds.height()) < readable) {
+    picture.warnings.emplace_back(
+        translated("the values are too small to be read: give a larger figure size, or choose a "
+                   "part of the positions"));
+  }
+}
+
 // Whether the strongest cells may be named: weights of named queries and keys.
 bool names_cells(const Heatmap& heatmap, const HeatmapOptions& options) {
   const FigureOptions& figure = options.figure;
@@ -314,7 +338,7 @@ Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& options, Pictur
   const Heatmap& heatmap = upwards ? turned : given;
   // Rows sum to 1 as they are given, turned or left out in part they need not.
   const Matrix whole(given, "weights");
-  Matrix matrix(heatmap, "weights");
+  Matrix matrix = upwards ? Matrix(heatmap, "weights") : whole;
   matrix.leave_out(options.cells);
   ColourScale scale =
       colour_scale({&whole, 1}, !heatmap.any_numbers, options.colors, options.figure);
@@ -324,13 +348,7 @@ Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& options, Pictur
                       cells_in_file(1, matrix.rows(), matrix.columns()));
   const std::vector<LegendEntry> key = colour_key({&matrix, 1}, colours, options.cells);
   const CellValueOptions value_options = values_of(heatmap, matrix, options);
-  std::optional<MarginalSums> sums;
-  if (options.marginals) {
-    Matrix unturned = whole;
-    unturned.leave_out(options.cells);
-    sums.emplace(unturned, scale.whole_rows);
-    if (upwards) sums->turn();
-  }
+  const std::optional<MarginalSums> sums = sums_beside(whole, options, scale.whole_rows);
   ChartTexts texts = map_texts(options.figure, heatmap.title, default_title, figure);
   figure.describe(texts.title,
                   translated("Heatmap of {1}. ", described_cells(matrix, heatmap.of_positions)) +
@@ -397,18 +415,7 @@ Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& options, Pictur
     });
     for (const SumBars& bars : sum_bars) bars.draw(canvas, figure);
   });
-  if (values.empty() && asks_for_values(options.annotation)) {
-    picture.warnings.emplace_back(
-        translated("no values are written: their cells are too small for them; give a larger "
-                   "figure size or a shorter format"));
-  }
-  constexpr double readable = 3;  // points; of the ink of digits
-  if (!values.empty() && asks_for_values(options.annotation) && figure.standard() &&
-      figure.points(values[0].text.bounds.height()) < readable) {
-    picture.warnings.emplace_back(
-        translated("the values are too small to be read: give a larger figure size, or choose a "
-                   "part of the positions"));
-  }
+  if (asks_for_values(options.annotation)) warn_of_values(values, figure, picture);
   return picture;
 }
 
