@@ -54,8 +54,9 @@ constexpr auto class_rows = std::to_array<ClassRow>({
     {Task::sequence, "distilbert", Reads::first, "pre_classifier", "relu", "", "classifier"},
     {Task::sequence, "deberta,deberta-v2", Reads::first, "pooler.dense", "pooler_hidden_act", "", "classifier"},
     {Task::sequence, "modernbert", Reads::first, "head.dense", "classifier_activation", "head.norm", "classifier"},
+    {Task::sequence, "modernbert-decoder", Reads::last, "head.dense", "classifier_activation", "head.norm", "classifier"},
     {Task::sequence, "eurobert", Reads::mean_of_logits, "dense", "gelu", "", "classifier"},
-    {Task::sequence, "bart,mbart,mvp,t5,mt5,umt5", Reads::end,
+    {Task::sequence, "bart,mbart,mvp,plbart,t5,mt5,umt5", Reads::end,
      "classification_head.dense", "tanh", "", "classification_head.out_proj"},
     {Task::sequence, "", Reads::last, "", "", "", "score"},
     {Task::token, "modernbert", Reads::each, "head.dense", "classifier_activation", "head.norm", "classifier"},
@@ -66,6 +67,8 @@ constexpr auto class_rows = std::to_array<ClassRow>({
      "pooler.dense", "tanh", "", "classifier"},
     {Task::choice, "albert", Reads::first, "pooler", "tanh", "", "classifier"},
     {Task::choice, "distilbert", Reads::first, "pre_classifier", "relu", "", "classifier"},
+    {Task::choice, "electra", Reads::first, "sequence_summary.summary", "summary_activation", "", "classifier"},
+    {Task::choice, "roformer", Reads::last, "", "", "", "classifier"},
     {Task::choice, "deberta-v2", Reads::first, "pooler.dense", "pooler_hidden_act", "", "classifier"},
     {Task::choice, "modernbert", Reads::first, "head.dense", "classifier_activation", "head.norm", "classifier"},
     {Task::next_sentence, "bert,ernie,megatron-bert", Reads::first, "pooler.dense", "tanh", "", "cls.seq_relationship"},
@@ -116,6 +119,25 @@ Reads pooled_by(const JsonValue& config, Reads otherwise) {
   if (found != known.end()) return found->second;
   refuse_key("classifier_pooling", translated("the pooling {1} is not computed", in_quotes(*name)),
              translated("known ones are cls, bos, mean and late"));
+}
+
+// Refuses summaries of a text other than those that the rows of multiple choice compute: the
+// defaults of ELECTRA and of RoFormer.
+void check_summary(const ClassRow& row, const JsonValue& config) {
+  const JsonValue* projects = present_member(config, "summary_use_proj");
+  if (projects != nullptr && !projects->is(JsonValue::Type::boolean)) {
+    refuse_type("summary_use_proj", *projects, to_translate("true or false"));
+  }
+  if (projects != nullptr && projects->boolean() == row.dense.empty()) {
+    refuse_key("summary_use_proj", translated("such a summary of a text is not computed"),
+               translated("leave out \"architectures\" to see its maps alone"));
+  }
+  const std::string_view state = row.reads == Reads::last ? "last" : "first";
+  const auto type = text_member(config, "summary_type");
+  if (type && *type != state) {
+    refuse_key("summary_type", translated("the summary {1} is not computed", in_quotes(*type)),
+               translated("known is {1}", std::string(state)));
+  }
 }
 
 // Absent = the hyperbolic tangent.
@@ -229,6 +251,7 @@ std::optional<ModelClassifier> classifier_of(const std::string& name, const Arch
   const auto row =
       std::ranges::find_if(class_rows, [&](const ClassRow& one) { return fits(one, name, model); });
   if (row == class_rows.end()) return std::nullopt;
+  if (row->task == Task::choice) check_summary(*row, config);
   ModelClassifier own;
   own.name = name;
   own.reads = row->task == Task::sequence || row->task == Task::choice

@@ -163,7 +163,12 @@ std::vector<Case> cases() {
                for (const double x : linear(from, "score", row_of(states, i))) all.push_back(x);
              }
              return all;
-           }}};
+           }},
+          {"electra_generator",
+           "ElectraForMultipleChoice",
+           {{"sequence_summary.summary.weight", {8, 8}}, {"classifier.weight", {1, 8}}},
+           head("sequence_summary.summary", gelu, "classifier"),
+           {{"summary_type", "\"first\""}, {"summary_use_proj", "true"}}}};
 }
 
 /// The recorded checkpoint with what a case changes.
@@ -226,6 +231,16 @@ TEST_CASE("tensors of a classifier that do not fit, and poolings that are not kn
         "the pooling \"attention\" is not computed\n  where: FOLDER/config.json, "
         "/classifier_pooling\n"
         "  help:  known ones are cls, bos, mean and late");
+  own = cases().back();
+  own.settings["summary_type"] = "\"mean\"";
+  CHECK(CaseCheckpoint(own).refusal() ==
+        "the summary \"mean\" is not computed\n  where: FOLDER/config.json, /summary_type\n"
+        "  help:  known is first");
+  own = cases().back();
+  own.settings["summary_use_proj"] = "false";
+  CHECK(CaseCheckpoint(own).refusal() ==
+        "such a summary of a text is not computed\n  where: FOLDER/config.json, "
+        "/summary_use_proj\n  help:  leave out \"architectures\" to see its maps alone");
 }
 
 TEST_CASE("labels are those of the configuration, or numbered where it has another count") {

@@ -24,12 +24,8 @@ TASKS = {name: getattr(modeling_auto, f"MODEL_FOR_{name}_MAPPING_NAMES") for nam
 
 # Classes that the program names and does not compute, and why.
 ELSEWHERE = {
-    "ElectraForMultipleChoice": "its configuration chooses among summaries",
     "DeiTForImageClassificationWithTeacher": "two heads",
-    "PLBartForSequenceClassification": "its logits are others than mBART's rule gives",
     "ViTMSNForImageClassification": "its file has tensors behind a prefix and others without it",
-    "ModernBertDecoderForSequenceClassification": "no row has its head",
-    "RoFormerForMultipleChoice": "its configuration chooses among summaries",
     "MT5ForTokenClassification": "an encoder alone", "T5ForTokenClassification": "an encoder alone",
     "UMT5ForTokenClassification": "an encoder alone",
     "T5GemmaForSequenceClassification": "its head is its own", "T5GemmaForTokenClassification": "its head is its own",
