@@ -63,6 +63,10 @@ HWY_AFTER_NAMESPACE();
 #include <hwy/targets.h>
 #endif
 
+#include <atomic>
+
+#include <unistd.h>
+
 namespace attn::kernels {
 namespace {
 
@@ -192,7 +196,32 @@ Targets& targets() noexcept {
   return instance;
 }
 
+// Asked once: in a virtual machine the questions to the processor take some microseconds.
+std::size_t second_level_cache_of_system() noexcept {
+  static const std::size_t bytes = [] {
+    constexpr std::size_t usual = std::size_t{512} << 10U;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    if (const long told = sysconf(_SC_LEVEL2_CACHE_SIZE); told > 0) {
+      return static_cast<std::size_t>(told);
+    }
+#endif
+    return usual;
+  }();
+  return bytes;
+}
+
+std::atomic<std::size_t> second_level_cache_in_use{0};
+
 }  // namespace
+
+std::size_t second_level_cache() noexcept {
+  const std::size_t other = second_level_cache_in_use.load(std::memory_order_relaxed);
+  return other != 0 ? other : second_level_cache_of_system();
+}
+
+void use_second_level_cache(std::size_t bytes) noexcept {
+  second_level_cache_in_use = bytes;
+}
 
 std::span<const std::string_view> cpu_targets() noexcept {
   return targets().names();

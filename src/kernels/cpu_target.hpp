@@ -22,6 +22,14 @@ bool uses_matrix_tiles() noexcept;
 /// a kernel runs.
 bool use_cpu_target(std::string_view name) noexcept;
 
+/// Bytes of a core's second-level cache, which sizes of blocks follow; results do not depend on it.
+/// 512 KB where the system does not tell.
+std::size_t second_level_cache() noexcept;
+
+/// Makes blocks follow another size from now on, or the processor's with 0: for tests. Not to be
+/// called while a kernel runs.
+void use_second_level_cache(std::size_t bytes) noexcept;
+
 /// Runs 24 · `rounds` independent fused multiply-adds on registers and nothing else.
 /// Returns the number of floating-point operations, two per lane and multiply-add.
 double multiply_add_floats(std::size_t rounds) noexcept;

@@ -28,9 +28,18 @@ void pack_panel(const PanelRows<double>& rows, double* panel) noexcept;
 void pack_lines(const PanelRows<float>& lines, float* panels) noexcept;
 void pack_lines(const PanelRows<double>& lines, double* panels) noexcept;
 
-/// Columns of y whose packed W fits the second-level cache: whole panels on every target. Parts of
-/// a product are best that wide, and computed one after the other down the rows.
+/// Most columns of a group, whole panels on every target: parts of a product are best as wide as a
+/// group, and computed one after the other down the rows.
 constexpr std::size_t product_group = 192;
+
+/// Columns of a group for rows of x of that width: whole panels, so many that their packed W stays
+/// in the second-level cache.
+std::size_t product_group_floats(std::size_t width) noexcept;
+std::size_t product_group_doubles(std::size_t width) noexcept;
+template <class T>
+std::size_t product_group_of(std::size_t width) noexcept {
+  return sizeof(T) == sizeof(float) ? product_group_floats(width) : product_group_doubles(width);
+}
 
 /// y = x Wᵀ + b: y [rows, columns], x [rows, width], W [columns, width] as its panels one after the
 /// other, b [columns] or null. Strides count numbers between rows. Each sum is taken in one order,

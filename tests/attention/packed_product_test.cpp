@@ -13,6 +13,7 @@
 #include "attention/linear.hpp"
 #include "attention/random_request.hpp"
 #include "attention/recorded_case.hpp"
+#include "kernels/cpu_target.hpp"
 #include "kernels/matrix_product.hpp"
 #include "tensor/operations.hpp"
 
@@ -69,6 +70,25 @@ TEST_CASE("rows that are kept packed are made once, and give the same products")
       CHECK(same_bits(apply(StoredLinear(counted.matrix.rows(100, 90), {}), x, 2),
                       apply(StoredLinear(StoredMatrix(weight).rows(100, 90), {}), x, 2)));
       CHECK(counted.made == made + 90);
+    }
+  }
+}
+
+TEST_CASE("products have the same bits in groups of any number of columns, on any threads") {
+  RandomRequests random(15);
+  const Tensor x = random.normal({100, 800});
+  for (const std::size_t columns : {1, 47, 48, 49, 95, 97, 193, 250}) {
+    CAPTURE(columns);
+    const StoredLinear linear(StoredMatrix(random.normal({columns, 800})), {});
+    for (const DType dtype : {DType::float32, DType::float64}) {
+      const Tensor whole = apply(linear, x.converted(dtype), 1);
+      for (const std::size_t kilobytes : {1, 512, 1024}) {
+        attn::kernels::use_second_level_cache(kilobytes << 10U);
+        for (const std::size_t threads : {1, 3}) {
+          CHECK(same_bits(apply(linear, x.converted(dtype), threads), whole));
+        }
+      }
+      attn::kernels::use_second_level_cache(0);
     }
   }
 }

@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 
+#include "kernels/cpu_target.hpp"
 #include "kernels/every_target.hpp"
 #include "support/memory.hpp"
 
@@ -165,6 +166,29 @@ TEST_CASE("a product of rows is that of the definition for every remainder of th
   attn::testing::on_every_target([] {
     check_remainders<float>();
     check_remainders<double>();
+  });
+}
+
+TEST_CASE("a product has the same bits whatever the size of the second-level cache is") {
+  attn::testing::on_every_target([] {
+    const Sizes sizes{13, 810, 231};
+    const std::vector<float> floats = product<float>(sizes, true);
+    const std::vector<double> doubles = product<double>(sizes, true);
+    for (const std::size_t kilobytes : {1, 256, 512, 1024, 4096}) {
+      CAPTURE(kilobytes);
+      kernels::use_second_level_cache(kilobytes << 10U);
+      for (const std::size_t width : {1, 100, 810, 4000}) {
+        const std::size_t group = kernels::product_group_floats(width);
+        CHECK(group % kernels::product_panel_floats() == 0);
+        CHECK(group <= kernels::product_group);
+        const bool one_panel = group == kernels::product_panel_floats();
+        CHECK((one_panel ||
+               group * std::min<std::size_t>(width, 768) * sizeof(float) <= kilobytes << 9U));
+      }
+      CHECK(product<float>(sizes, true) == floats);
+      CHECK(product<double>(sizes, true) == doubles);
+    }
+    kernels::use_second_level_cache(0);
   });
 }
 
