@@ -144,28 +144,38 @@ bool split_rows_of_w(const SplitSource& rows, std::uint16_t* to) {
   });
 }
 
+// The first line of a pair; the other one is tile_side lines behind it.
+constexpr std::size_t line_of(std::size_t pair) {
+  return pair / tile_side * tile_depth + pair % tile_side;
+}
+
 // split_rows_of_w() for rows that are stored side by side: pairs of lines are rows of the tiles.
 template <std::size_t parts>
 bool split_columns_of_w(const SplitSource& rows, std::uint16_t* to) {
   constexpr std::size_t numbers = parts * tile_numbers;
+  // Lines are on other pages, which the processor does not foresee. Many lines ahead would drive
+  // each other and the tiles out of the first-level cache.
+  constexpr std::size_t pairs_ahead = 4;
   const Words words;
   const std::size_t steps = tile_steps(rows.width), end = rounded_up(rows.count, panel);
   alignas(64) std::array<std::uint32_t, product_group> largest{};
-  for (std::size_t step = 0; step < steps; ++step) {
-    for (std::size_t k = 0; k < tile_side; ++k) {
-      const std::size_t upper = step * tile_depth + k, lower = upper + tile_side;
-      const float* a_line = upper < rows.width ? rows.first + upper * rows.stride : nullptr;
-      const float* b_line = lower < rows.width ? rows.first + lower * rows.stride : nullptr;
-      for (std::size_t column = 0; column < end; column += tile_side) {
-        if (b_line != nullptr) hwy::Prefetch(b_line + tile_side * rows.stride + column);
-        if (a_line != nullptr) hwy::Prefetch(a_line + tile_depth * rows.stride + column);
-        const auto a = part_of_row(a_line, rows.count, column);
-        const auto b = part_of_row(b_line, rows.count, column);
-        std::uint32_t* own = largest.data() + column;
-        hn::Store(hn::Max(hn::Load(words, own), hn::Max(sizes_of(a), sizes_of(b))), words, own);
-        store_pairs<parts>(a, b,
-                           to + (column / tile_side * steps + step) * numbers + k * tile_depth);
-      }
+  const auto line = [&](std::size_t k) {
+    return k < rows.width ? rows.first + k * rows.stride : nullptr;
+  };
+  for (std::size_t pair = 0; pair < steps * tile_side; ++pair) {
+    const float *const a_line = line(line_of(pair)), *const b_line =
+                                                         line(line_of(pair) + tile_side);
+    const std::size_t next = line_of(pair + pairs_ahead);
+    const float *const next_a = line(next), *const next_b = line(next + tile_side);
+    std::uint16_t* const tile_row = to + pair / tile_side * numbers + pair % tile_side * tile_depth;
+    for (std::size_t column = 0; column < end; column += tile_side) {
+      if (next_a != nullptr) hwy::Prefetch(next_a + column);
+      if (next_b != nullptr) hwy::Prefetch(next_b + column);
+      const auto a = part_of_row(a_line, rows.count, column);
+      const auto b = part_of_row(b_line, rows.count, column);
+      std::uint32_t* own = largest.data() + column;
+      hn::Store(hn::Max(hn::Load(words, own), hn::Max(sizes_of(a), sizes_of(b))), words, own);
+      store_pairs<parts>(a, b, tile_row + column / tile_side * steps * numbers);
     }
   }
   return std::all_of(largest.begin(), largest.end(), holds);
