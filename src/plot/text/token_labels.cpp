@@ -298,14 +298,44 @@ std::vector<std::string> readable_tokens(const std::vector<std::string>& labels,
   return result;
 }
 
+namespace {
+
+bool is_punctuation(const std::string& text) {
+  bool any = false;
+  for (std::string_view rest = text; !rest.empty();) {
+    const Utf8Character letter = first_character(rest);
+    const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(letter.code));
+    const bool sign = category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
+    if (letter.bytes == 0 || (!sign && letter.code != ' ')) return false;
+    any = any || sign;
+    rest.remove_prefix(letter.bytes);
+  }
+  return any;
+}
+
+// Whether the label and those behind it up to the next word are punctuation, as in "world.".
+bool ends_word(const std::vector<std::string>& labels, std::size_t first, TokenSpelling spelling) {
+  for (std::size_t i = first; i < labels.size(); ++i) {
+    const std::string text = text_of(labels[i], spelling);
+    if (i > first && (is_special_token(labels[i]) || begins_word(labels[i], text, spelling))) {
+      return true;
+    }
+    if (!is_punctuation(text)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 std::vector<Word> words_of(const std::vector<std::string>& labels, TokenSpelling spelling) {
   std::vector<Word> words;
   bool alone = true;  // whether the word before takes no more pieces
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const bool special = is_special_token(labels[i]);
     std::string text = special ? labels[i] : text_of(labels[i], spelling);
-    const bool begins = special || alone || begins_word(labels[i], text, spelling);
-    alone = special;
+    const bool begins = special || alone || begins_word(labels[i], text, spelling) ||
+                        ends_word(labels, i, spelling);
+    alone = special || (begins && is_punctuation(text));
     if (!begins) {
       const bool marked = spelling == TokenSpelling::wordpiece;
       // A character that is spread over several tokens stands whole over each.

@@ -35,8 +35,8 @@ struct Word {
 };
 
 /// Joins pieces of words as their tokenizer marks them; letters that byte-level tokens cut apart
-/// become whole again. Special tokens such as [CLS] and <s> stand alone, and plain tokens are
-/// words.
+/// become whole again. Special tokens such as [CLS] and <s> stand alone, punctuation does at either
+/// end of a word, and plain tokens are words.
 std::vector<Word> words_of(const std::vector<std::string>& labels, TokenSpelling spelling);
 
 }  // namespace attn

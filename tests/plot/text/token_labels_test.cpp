@@ -95,9 +95,15 @@ TEST_CASE("WordPiece's continued pieces join the word before, special tokens sta
 
 TEST_CASE("byte-level words begin with a space's mark and are decoded as a whole") {
   CHECK(joined({"The", "Ġun", "believ", "able", "Ġcat", "."}) ==
-        "The:0-1 unbelievable:1-4 cat.:4-6 ");
+        "The:0-1 unbelievable:1-4 cat:4-5 .:5-6 ");
   CHECK(joined({"Ġcaf", "Ã©", "ĠæĪ", "ĳ", "Ċ", "<|endoftext|>"}) ==
         "café:0-2 我:2-4 \n:4-5 <|endoftext|>:5-6 ");
+}
+
+TEST_CASE("punctuation at either end of a word stands alone, and within it belongs to the word") {
+  CHECK(joined({"Ġ(", "Hello", ",", "Ġworld", ").", "\"", "Ġdon", "'", "t"}) ==
+        "(:0-1 Hello:1-2 ,:2-3 world:3-4 ).:4-5 \":5-6 don't:6-9 ");
+  CHECK(joined({"▁co", "-", "op", ".", "</s>"}) == "co-op:0-3 .:3-4 </s>:4-5 ");
 }
 
 TEST_CASE("SentencePiece begins a word with its mark, also one that stands alone") {
@@ -108,7 +114,7 @@ TEST_CASE("SentencePiece begins a word with its mark, also one that stands alone
 
 TEST_CASE("a space begins a word where tokens are written as they are read") {
   CHECK(joined({"<s>", "T", "h", "e", " c", "afé", " 𝄞", "𝄞", "."}) ==
-        "<s>:0-1 The:1-4 café:4-6 𝄞.:6-9 ");
+        "<s>:0-1 The:1-4 café:4-6 𝄞:6-8 .:8-9 ");
   CHECK(shown({"T", "he", " cat"}) == Labels{"T", "·he", "cat"});
 }
 
