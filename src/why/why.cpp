@@ -159,6 +159,7 @@ struct KeptPass {
   Tensor memory, output;
 };
 
+/// Passes in which the heads of a layer change one by one.
 class HeadPatching {
  public:
   explicit HeadPatching(const ModelPass& pass)
@@ -199,14 +200,39 @@ class HeadPatching {
       if (!from.outputs[n]) continue;  // a layer without heads
       effects.layers.push_back(n);
       std::vector<double>& row = effects.patched.emplace_back();
-      for (const auto& logits : logits_of(last_of(patched(n, own, from.outputs[n])))) {
+      for (const auto& logits : logits_of(last_of(changed(n, own, from.outputs[n])))) {
         row.push_back(difference(logits));
       }
     }
     return effects;
   }
 
+  void without_each(Ablation way, std::size_t position, const WantedResults& wanted,
+                    const TakeLogitsWithout& take) const {
+    const KeptPass own = kept(text_);
+    const std::vector<double> whole = logits_of(at(own.output, position)).front();
+    for (std::size_t n = 0; n < stack_.count; ++n) {
+      if (!own.outputs[n] || !wanted.chooses(n)) continue;
+      const Tensor states = changed(n, own, replacement(own.outputs[n], way));
+      const auto rows = logits_of(at(states, position));
+      for (std::size_t h = 0; h < rows.size(); ++h) take(n, h, whole, rows[h]);
+    }
+  }
+
  private:
+  // The row [1,W] in the place of all rows of the outputs [1,L,W] of a layer's heads.
+  static Tensor replacement(const Tensor& outputs, Ablation way) {
+    const std::size_t width = outputs.shape().back();
+    std::vector<double> row(width);
+    if (way == Ablation::mean) {
+      const Tensor numbers = outputs.converted(DType::float64);
+      const auto values = numbers.values<double>();
+      for (std::size_t i = 0; i < values.size(); ++i) row[i % width] += values[i];
+      for (double& sum : row) sum /= static_cast<double>(values.size() / width);
+    }
+    return Tensor({1, width}, std::move(row)).converted(outputs.dtype());
+  }
+
   KeptPass kept(const ModelTexts& text) const {
     KeptPass pass;
     pass.outputs.resize(stack_.count);
@@ -235,8 +261,8 @@ class HeadPatching {
   }
 
   // The states [heads,L,D] that leave the stack where, one by one, the heads of a layer write what
-  // they wrote in the other text. The layers below are not computed again.
-  Tensor patched(std::size_t n, const KeptPass& own, const Tensor& source) const {
+  // the source [1,L,W] says, or its one row [1,W]. The layers below are not computed again.
+  Tensor changed(std::size_t n, const KeptPass& own, const Tensor& source) const {
     const std::size_t heads = model_.heads;
     const auto repeated = [&](const Tensor& one) {
       return one ? batched(std::vector<Tensor>(heads, one)) : one;
@@ -269,14 +295,16 @@ class HeadPatching {
     return rows_of(rows, b * shape[1], shape[1]).reshaped({1, shape[1], shape[2]});
   }
 
-  // The states [B,1,D] at the last position of [B,L,D].
-  static Tensor last_of(const Tensor& states) {
+  // The states [B,1,D] at a position of [B,L,D].
+  static Tensor at(const Tensor& states, std::size_t position) {
     const Shape& shape = states.shape();
-    std::vector<std::size_t> last;
-    for (std::size_t b = 0; b < shape[0]; ++b) last.push_back(b * shape[1] + shape[1] - 1);
-    return picked(states.reshaped({shape[0] * shape[1], shape[2]}), last)
+    std::vector<std::size_t> rows;
+    for (std::size_t b = 0; b < shape[0]; ++b) rows.push_back(b * shape[1] + position);
+    return picked(states.reshaped({shape[0] * shape[1], shape[2]}), rows)
         .reshaped({shape[0], 1, shape[2]});
   }
+
+  static Tensor last_of(const Tensor& states) { return at(states, states.shape()[1] - 1); }
 
   // The logits [B][V] of states [B,1,D].
   std::vector<std::vector<double>> logits_of(const Tensor& states) const {
@@ -317,6 +345,11 @@ class HeadPatching {
 
 HeadEffects patch_every_head(const ModelPass& pass, const std::vector<std::size_t>& tokens) {
   return HeadPatching(pass).effects(pass.options.patch->ids, tokens);
+}
+
+void without_each_head(const ModelPass& pass, Ablation way, std::size_t position,
+                       const TakeLogitsWithout& take) {
+  HeadPatching(pass).without_each(way, position, pass.options.wanted, take);
 }
 
 }  // namespace attn

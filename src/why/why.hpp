@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "attn/why.hpp"
@@ -44,5 +45,18 @@ struct HeadEffects {
 /// second after the text. Heads are query heads, whose keys and values stay. Throws Error(input)
 /// for texts of different lengths and a model without a head for logits.
 HeadEffects patch_every_head(const ModelPass& pass, const std::vector<std::size_t>& tokens);
+
+/// Takes the logits of a pass in which head `head` of layer `layer` is off, beside those of the
+/// whole model.
+using TakeLogitsWithout =
+    std::function<void(std::size_t layer, std::size_t head, const std::vector<double>& whole,
+                       const std::vector<double>& without)>;
+
+/// Switches off the heads of a model's last stack one by one in one text, and hands over the logits
+/// at a position: the layers from a head's own on are computed, those of one layer's heads
+/// together. Of the layers that the options choose. The mean is over the tokens of the text. Throws
+/// Error(input) for a model without a head for logits.
+void without_each_head(const ModelPass& pass, Ablation way, std::size_t position,
+                       const TakeLogitsWithout& take);
 
 }  // namespace attn
