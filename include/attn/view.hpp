@@ -29,8 +29,12 @@ struct ViewOptions {
   /// also choose among computed maps; the rest is for an input that is a file of maps.
   MapRequest maps;
   bool stages = false;  ///< whether the steps of the score are shown too: scores, capped, masked
-  /// Head of a model whose scores are split for the page, as WhyOptions::head names it.
+  /// Head of a model whose scores are split for the page, as WhyOptions::head names it, or "all"
+  /// heads of the layers that are shown.
   std::optional<std::string> why;
+  /// Way in which each head of a model is switched off in a pass of its own, "zero" or "mean", as
+  /// DocumentOptions::ablate; the page shows what each pass predicts.
+  std::optional<std::string> effects;
   HeadCounting counting;  ///< of the statistics
   std::optional<std::string> title;
   std::optional<std::string> cmap;  ///< a name of colour_maps()

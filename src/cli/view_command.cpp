@@ -145,8 +145,15 @@ Command view_command() {
   flags.toggle("--stages", options.stages,
                translated("Show the steps of the score too: scores, capped, masked"));
   flags.text("--why", options.why, "LAYER.HEAD",
-             translated("Show the strongest parts of the scores of a head of a model: what the "
-                        "layers before it wrote"));
+             translated("Show the strongest parts of the scores of a head of a model, or of all "
+                        "heads: what the layers before wrote"));
+  flags
+      .add("--effects", "WAY",
+           translated("For a model: run it once without each head, whose output is then zero, or "
+                      "its mean, and show what it predicts"),
+           [&](const std::string& text) { options.effects = text.empty() ? "zero" : text; })
+      .optional_value = true;
+  flags.back().words = {"zero", "mean"};
   Flags of_maps;
   add_map_source(of_maps, options.maps);
   add_selection(of_maps, {options.maps.selection, given->sample, given->head});

@@ -6,14 +6,22 @@ cmake_minimum_required(VERSION 3.25)
 
 # The scripts in their order, which tests/view/page/made_page.mjs reads here too.
 set(scripts
-  texts page_elements cells tokens shown_map colours choice pen overview statistics heatmap map_view
-  compared_maps arithmetic picture head_lines token_strip map_table export controls start)
+  texts page_elements cells tokens shown_map colours choice pen overview statistics pair_view heatmap map_view legend
+  compared_maps arithmetic what_if trail picture head_lines token_strip head_facts evidence questions text_line map_table
+  command export story controls start)
 set(script "")
 foreach(name IN LISTS scripts)
   file(READ ${PAGE}/${name}.js text)
   string(APPEND script "${text}\n")
 endforeach()
+# Comments and indents are for those who read the sources; a page has no need of them. Comments of several
+# lines begin one.
+string(REGEX REPLACE "(^|\n) */[*][*]([^*]|[*]+[^*/])*[*]+/" "\\1" script "${script}")
+string(REGEX REPLACE "/[*][*] @[a-z]+ [^*]*[*]/ ?" "" script "${script}")
+string(REGEX REPLACE "\n *//[^\n]*" "" script "${script}")
+string(REGEX REPLACE "\n[ \n]+" "\n" script "${script}")
 file(READ ${PAGE}/page.css style)
+string(REGEX REPLACE "\n[ \n]+" "\n" style "${style}")
 file(READ ${PAGE}/page.html skeleton)
 
 # What would end the element that it is put into.

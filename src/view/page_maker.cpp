@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -111,8 +112,7 @@ namespace {
 constexpr const char* usual_map = "YlOrRd";
 constexpr const char* usual_dark_map = "magma";  // its zero is dark, as the page
 constexpr const char* map_about_zero = "RdBu_r";
-constexpr double least_range = 0.1;  // of weights that few keys share
-constexpr std::size_t few_keys = 19;
+constexpr double least_range = 0.1;  // of numbers that are no weights
 
 bool speaks_chinese() {
   return is_translated("Self-Attention");
@@ -192,6 +192,33 @@ std::string bound_text(double bound) {
 std::string place_among_maps(const AttentionMap& map) {
   if (map.place.empty()) return AttentionName::of_tensor(map.tensor).title();
   return map.layer ? translated("Layer {1}", *map.layer) : map.place;
+}
+
+// Effects of the heads that the page has; no numbers = all.
+ViewData::Effects chosen_heads(const ViewData::Effects& all,
+                               const std::vector<std::size_t>& numbers) {
+  if (numbers.empty()) return all;
+  ViewData::Effects chosen;
+  for (const std::size_t head : numbers) {
+    chosen.divergence.push_back(all.divergence[head]);
+    chosen.probabilities.push_back(all.probabilities[head]);
+    chosen.likeliest.push_back(all.likeliest[head]);
+  }
+  return chosen;
+}
+
+// Adds the mean divergence over the samples as one more statistic of each head, NaN without any.
+void add_mean_effects(ViewData::Attention& attention) {
+  for (std::size_t h = 0; h < attention.statistics.size(); ++h) {
+    double sum = 0, count = 0;
+    for (const ViewData::Sample& sample : attention.samples) {
+      if (!sample.effects) continue;
+      sum += sample.effects->divergence[h];
+      ++count;
+    }
+    attention.statistics[h].push_back(count > 0 ? sum / count
+                                                : std::numeric_limits<double>::quiet_NaN());
+  }
 }
 
 // Name of the numbers without their attention: "weights", "scores".
@@ -301,7 +328,7 @@ std::vector<ViewData::Vectors> PageMaker::add_vectors(const AttentionMap& map,
   std::vector<ViewData::Vectors> of_samples;
   for (std::size_t b = 0; b < samples; ++b) {
     of_samples.push_back({blocks(vectors.query, b, 1), blocks(vectors.key, b, group),
-                          blocks(vectors.value_norms, b, group), vectors.scale, vectors.softcap,
+                          blocks(vectors.value, b, group), vectors.scale, vectors.softcap,
                           vectors.biased, vectors.sink});
   }
   return of_samples;
@@ -392,7 +419,13 @@ void PageMaker::take(const AttentionMap& map, const std::optional<ScoreVectors>&
     if (map.picture) sample.picture = std::min(b, data_.pictures.size() - 1);
     sample.hidden_because = reasons[b];
     if (b < of_samples.size()) sample.vectors = std::move(of_samples[b]);
-    if (attention.name == split_attention_ && b < splits_.size()) sample.why = splits_[b];
+    if (const auto split = splits_.find(attention.name); split != splits_.end()) {
+      sample.why = split->second[b];
+    }
+    if (const auto off = effects_.find(attention.name); off != effects_.end()) {
+      const ViewData::Effects& all = off->second[b];
+      if (!all.divergence.empty()) sample.effects = chosen_heads(all, map.heads);
+    }
     for (auto& tensor : tensors) sample.maps.push_back(std::move(tensor[b]));
   }
   if (map.holds_weights()) {
@@ -400,14 +433,17 @@ void PageMaker::take(const AttentionMap& map, const std::optional<ScoreVectors>&
       attention.statistics.emplace_back(values.begin(), values.begin() + weight_statistic_count);
     }
   }
+  if (data_.effects) add_mean_effects(attention);
   data_.attentions.push_back(std::move(attention));
 }
 
 void PageMaker::take(const std::vector<ScoreSplit>& splits) {
   constexpr std::size_t most_terms = 5;
-  for (const ScoreSplit& split : splits) {
-    ViewData::Why& why = splits_.emplace_back();
-    split_attention_ = split.head.attention().text();
+  for (std::size_t b = 0; b < splits.size(); ++b) {
+    const ScoreSplit& split = splits[b];
+    auto& samples = splits_[split.head.attention().text()];
+    samples.resize(splits.size());
+    ViewData::Why& why = samples[b].emplace_back();
     why.head = split.head.head.value();
     why.query_parts = texts_of(split.query_parts);
     why.key_parts = texts_of(split.key_parts);
@@ -473,8 +509,10 @@ ViewOutcome PageMaker::finish() {
     data_.colours.least = options_.color_range.low;
     data_.colours.most = options_.color_range.high;
   } else {
-    const double least = most_keys_ > few_keys ? 0 : least_range;
-    data_.colours.most = std::max(weights.empty() ? 0 : weights.most, least);
+    const bool whole = !weights.empty() && data_.ranges.front().first == "weights";
+    data_.colours.most = whole             ? plot::end_of_whole_rows(weights.most, most_keys_, 0)
+                         : weights.empty() ? least_range
+                                           : std::max(weights.most, least_range);
   }
   const double furthest =
       weights.empty() ? 0 : std::max(std::abs(weights.least), std::abs(weights.most));

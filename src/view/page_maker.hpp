@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,9 @@ class PageWriter {
   std::size_t blocks_ = 0, bytes_ = 0;
 };
 
+/// Effects of the heads of attentions by their names, one per sample.
+using EffectsByAttention = std::map<std::string, std::vector<ViewData::Effects>>;
+
 /// Turns attentions into a page as they come: each one's maps are rounded, pooled and packed at
 /// once, and only their description is kept.
 class PageMaker {
@@ -63,6 +67,12 @@ class PageMaker {
 
   /// Takes the splits of a head's scores, one per sample, before the attention's map.
   void take(const std::vector<ScoreSplit>& splits);
+  /// Takes the effects of all heads of attentions, by their names, one per sample, before the maps.
+  /// `way`: how heads are switched off, "zero" or "mean".
+  void take(EffectsByAttention effects, const std::string& way) {
+    effects_ = std::move(effects);
+    data_.effects = way;
+  }
 
   /// Takes the predictions of a model, one list per sample. `next`: of the token after the text.
   void take(std::vector<std::vector<Prediction>> predictions, bool next);
@@ -97,8 +107,8 @@ class PageMaker {
   CellPlan plan_;
   PageWriter page_;
   ViewData data_;
-  std::string split_attention_;
-  std::vector<ViewData::Why> splits_;  ///< of its samples
+  std::map<std::string, std::vector<std::vector<ViewData::Why>>> splits_;  ///< of samples, by name
+  EffectsByAttention effects_;
   TokenLists tokens_;
   Thumbnails thumbnails_;
   std::optional<Rollout> rollout_;

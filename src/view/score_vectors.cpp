@@ -1,6 +1,5 @@
 #include "view/score_vectors.hpp"
 
-#include <cmath>
 #include <variant>
 
 #include "attention/geometry.hpp"
@@ -32,28 +31,11 @@ Tensor apart(const HeadRows<float>& rows, std::size_t batch, std::size_t heads) 
   return {{batch, heads, rows.length(), rows.width()}, std::move(numbers)};
 }
 
-// Lengths of the rows as [B,H,1,L].
-Tensor lengths(const HeadRows<float>& rows, std::size_t batch, std::size_t heads) {
-  std::vector<float> numbers;
-  for (std::size_t b = 0; b < batch; ++b) {
-    for (std::size_t h = 0; h < heads; ++h) {
-      for (std::size_t i = 0; i < rows.length(); ++i) {
-        double squares = 0;
-        for (const float x : rows(b, h, i)) {
-          squares += static_cast<double>(x) * static_cast<double>(x);
-        }
-        numbers.push_back(static_cast<float>(std::sqrt(squares)));
-      }
-    }
-  }
-  return {{batch, heads, 1, rows.length()}, std::move(numbers)};
-}
-
 // Samples of a model as one; each is computed alone.
 ScoreVectors joined(const std::vector<ScoreVectors>& samples) {
   ScoreVectors all = samples.front();
   for (Tensor ScoreVectors::*part :
-       {&ScoreVectors::query, &ScoreVectors::key, &ScoreVectors::value_norms}) {
+       {&ScoreVectors::query, &ScoreVectors::key, &ScoreVectors::value}) {
     std::vector<Tensor> parts;
     parts.reserve(samples.size());
     for (const ScoreVectors& sample : samples) parts.push_back(sample.*part);
@@ -65,7 +47,7 @@ ScoreVectors joined(const std::vector<ScoreVectors>& samples) {
 }  // namespace
 
 std::size_t ScoreVectors::bytes() const {
-  return 2 * (query.size() + key.size());
+  return 2 * (query.size() + key.size() + value.size());
 }
 
 std::optional<ScoreVectors> score_vectors(const AttentionRequest& request) {
@@ -83,7 +65,7 @@ std::optional<ScoreVectors> score_vectors(const AttentionRequest& request) {
   ScoreVectors vectors;
   vectors.query = apart(queries, geometry.batch, geometry.heads);
   vectors.key = apart(keys, geometry.batch, geometry.kv_heads);
-  vectors.value_norms = lengths(values, geometry.batch, geometry.kv_heads);
+  vectors.value = apart(values, geometry.batch, geometry.kv_heads);
   vectors.scale = scale_of(request, geometry);
   vectors.softcap = request.softcap;
   vectors.biased = request.mask.bias || request.mask.alibi || request.relative_bias;

@@ -17,15 +17,15 @@ namespace attn {
 /// Vectors whose products are the scores of an attention, as they are compared: after norms and
 /// rotation, past keys included. All in float32.
 struct ScoreVectors {
-  Tensor query;        ///< [B,H,Lq,d]
-  Tensor key;          ///< [B,G,Lk,d]
-  Tensor value_norms;  ///< [B,G,1,Lk]: lengths of the values
+  Tensor query;  ///< [B,H,Lq,d]
+  Tensor key;    ///< [B,G,Lk,d]
+  Tensor value;  ///< [B,G,Lk,dv]
   double scale = 1;
   std::optional<double> softcap;
   bool biased = false;  ///< whether anything is added to the scores
   bool sink = false;    ///< whether the softmax has one more logit
 
-  std::size_t bytes() const;  ///< of queries and keys with two bytes a number
+  std::size_t bytes() const;  ///< of all three with two bytes a number
 };
 
 /// Vectors of one attention; absent where its scores are no products of queries and keys.

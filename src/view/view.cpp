@@ -1,6 +1,7 @@
 #include "attn/view.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -15,12 +16,16 @@
 #include "maps/filed_maps.hpp"
 #include "maps/opened_input.hpp"
 #include "maps/seen_picture.hpp"
+#include "models/model_folder.hpp"
 #include "report/facts.hpp"
 #include "run/document_run.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
+#include "support/number_text.hpp"
 #include "support/overloaded.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "tensor/operations.hpp"
 #include "view/page_input.hpp"
 #include "view/page_maker.hpp"
 #include "view/score_vectors.hpp"
@@ -44,23 +49,115 @@ void choose_layers(const ViewOptions& options, Document& document) {
   put_options(chosen, document);
 }
 
-// Splits of the scores of one head in every sample.
+// Names of the heads whose scores are split.
+std::vector<std::string> split_heads(const ModelRequest& model, const std::string& named) {
+  const Architecture& architecture = model.folder->architecture;
+  if (named != "all") return {named};
+  std::vector<std::string> all;
+  const ModelStack& stack = architecture.stacks.back();
+  for (std::size_t layer = 0; layer < stack.layers.size(); ++layer) {
+    if (!model.options.wanted.chooses_map(stack, layer)) continue;
+    for (std::size_t head = 0; head < architecture.of(stack).heads; ++head) {
+      all.push_back(ModelPlace{last_stack_of(architecture), layer}.with_head(head).text());
+    }
+  }
+  return all;
+}
+
+// Splits of the scores of the chosen heads in every sample.
 void put_splits(const Plan& plan, const ViewOptions& options, PageMaker& page) {
+  constexpr std::size_t most_pairs = 200'000;  // of query and key: about 20 MB of the page
   const ModelRequest* const model = model_of(plan);
   if (model == nullptr) refuse_split_without_model("ViewOptions::why");
-  WhyOptions why;
-  why.head = options.why;
-  const ModelPlace head = split_head(*options.why, model->folder->architecture);
-  if (!model->options.wanted.chooses(head.layer)) {
-    throw Error(ErrorKind::usage, translated("the page leaves out layer {1}", head.layer),
-                "ViewOptions::why", translated("choose this layer too"));
+  std::size_t pairs = 0;
+  for (const std::string& name : split_heads(*model, *options.why)) {
+    WhyOptions why;
+    why.head = name;
+    const ModelPlace head = split_head(name, model->folder->architecture);
+    if (!model->options.wanted.chooses(head.layer)) {
+      throw Error(ErrorKind::usage, translated("the page leaves out layer {1}", head.layer),
+                  "ViewOptions::why", translated("choose this layer too"));
+    }
+    std::vector<ScoreSplit> splits;
+    for (std::size_t b = 0; b < model->texts.ids.size(); ++b) {
+      splits.push_back(
+          std::move(*split(why, *model->folder, model->texts.of_sample(b), model->options).scores));
+      pairs += splits.back().pairs.size();
+    }
+    if (pairs > most_pairs) {
+      throw Error(ErrorKind::usage,
+                  translated("the page keeps the parts of at most {1} scores, and these heads have "
+                             "more",
+                             grouped(most_pairs)),
+                  "ViewOptions::why", translated("name one head, or choose fewer layers"));
+    }
+    page.take(splits);
   }
-  std::vector<ScoreSplit> splits;
-  for (std::size_t b = 0; b < model->texts.ids.size(); ++b) {
-    splits.push_back(
-        std::move(*split(why, *model->folder, model->texts.of_sample(b), model->options).scores));
+}
+
+Ablation way_of(const std::string& name) {
+  if (name == "zero") return Ablation::zero;
+  if (name == "mean") return Ablation::mean;
+  throw Error(ErrorKind::usage, translated("unknown way to switch heads off: {1}", in_quotes(name)),
+              "ViewOptions::effects", translated("give zero or mean"));
+}
+
+// Natural logarithms of the probabilities of logits.
+std::vector<double> log_probabilities(std::vector<double> logits) {
+  const double most = *std::ranges::max_element(logits);
+  double sum = 0;
+  for (const double logit : logits) sum += std::exp(logit - most);
+  for (double& logit : logits) logit -= most + std::log(sum);
+  return logits;
+}
+
+// Passes of every sample without each head, beside the first prediction of the whole model.
+void put_effects(const Plan& plan, const ViewOptions& options, PageMaker& page) {
+  constexpr std::size_t most_tokens = 5;
+  const Ablation way = way_of(*options.effects);
+  const ModelRequest* const model = model_of(plan);
+  const bool predicts =
+      model != nullptr && std::ranges::any_of(model->options.wanted.predicted,
+                                              [](const auto& sample) { return !sample.empty(); });
+  if (!predicts) {
+    throw Error(ErrorKind::usage, translated("nothing is predicted here"), "ViewOptions::effects",
+                translated("give a whole model, and for a masked one a text with its mask token"));
   }
-  page.take(splits);
+  if (!model->options.heads_off.empty() || model->options.patch) {
+    throw Error(ErrorKind::usage, translated("heads are switched off in the model as it is"),
+                "ViewOptions::effects", translated("leave out the other change"));
+  }
+  const ModelFolder& folder = *model->folder;
+  const Architecture& architecture = folder.architecture;
+  const auto& predicted = model->options.wanted.predicted;
+  EffectsByAttention all;
+  for (std::size_t b = 0; b < predicted.size(); ++b) {
+    if (predicted[b].empty()) continue;
+    const auto take = [&](std::size_t layer, std::size_t, const std::vector<double>& whole_logits,
+                          const std::vector<double>& logits) {
+      auto& samples = all[ModelPlace{last_stack_of(architecture), layer}.attention().text()];
+      samples.resize(predicted.size());
+      ViewData::Effects& effects = samples[b];
+      const std::vector<double> whole = log_probabilities(whole_logits),
+                                without = log_probabilities(logits);
+      double divergence = 0;
+      for (std::size_t i = 0; i < whole.size(); ++i) {
+        const double share = std::exp(whole[i]);
+        if (share > 0) divergence += share * (whole[i] - without[i]);
+      }
+      effects.divergence.push_back(divergence);
+      std::vector<double>& shares = effects.probabilities.emplace_back();
+      for (const std::size_t i : largest_of(whole, most_tokens)) {
+        shares.push_back(std::exp(without[i]));
+      }
+      const std::size_t likeliest = largest_of(without, 1).front();
+      effects.likeliest.push_back(written_token(folder, static_cast<std::int64_t>(likeliest))
+                                      .value_or("#" + std::to_string(likeliest)));
+    };
+    without_each_head({architecture, folder.weights, model->texts.of_sample(b), model->options},
+                      way, predicted[b].front(), take);
+  }
+  page.take(std::move(all), *options.effects);
 }
 
 // Has a pass say what the model would predict after each layer. Keeps references to both.
@@ -95,6 +192,7 @@ ViewOutcome view_document(Document document, const ViewOptions& options, const S
   }
   PageMaker page(options, planned_input(plan, options), true, sink);
   if (options.why) put_splits(plan, options, page);
+  if (options.effects) put_effects(plan, options, page);
   const auto take = [&](AttentionMap map, std::size_t) {
     if (!map.numbers) return;
     gathered.put_stages(map);
@@ -112,6 +210,10 @@ ViewOutcome view_document(Document document, const ViewOptions& options, const S
 
 ViewOutcome view_files(const MapFiles& files, const ViewOptions& options, const Sink& sink) {
   if (options.why) refuse_split_without_model("ViewOptions::why");
+  if (options.effects) {
+    throw Error(ErrorKind::usage, translated("nothing is predicted here"), "ViewOptions::effects",
+                translated("give a whole model, and for a masked one a text with its mask token"));
+  }
   std::vector<FiledMaps> stacks =
       all_stacks(files, options.maps, options.stages ? MapContents::stages : MapContents::weights);
   PageMaker page(options, filed_input(stacks, *files[0], options), false, sink);

@@ -116,7 +116,7 @@ Fact facts_of(const ViewData::Vectors& vectors) {
   const auto cells = [](const ViewData::Cells& head) { return facts_of(head); };
   return object({{"query", list_of(vectors.query, cells)},
                  {"key", list_of(vectors.key, cells)},
-                 {"value_norms", list_of(vectors.value_norms, cells)},
+                 {"value", list_of(vectors.value, cells)},
                  {"scale", vectors.scale},
                  {"softcap", if_given(vectors.softcap)},
                  {"biased", vectors.biased},
@@ -138,8 +138,17 @@ Fact facts_of(const ViewData::Why& why) {
                  {"pairs", list_of(why.pairs, pair)}});
 }
 
+Fact facts_of(const ViewData::Effects& effects) {
+  const auto number = [](double value) { return Fact(value); };
+  const auto head = [&](const std::vector<double>& values) { return list_of(values, number); };
+  return object({{"divergence", list_of(effects.divergence, number)},
+                 {"probabilities", list_of(effects.probabilities, head)},
+                 {"likeliest", effects.likeliest}});
+}
+
 Fact facts_of(const ViewData& data, const ViewData::Sample& sample) {
   const auto maps = [&](const ViewData::Maps& one) { return facts_of(data, one); };
+  const auto split = [](const ViewData::Why& one) { return facts_of(one); };
   return object({{"same_positions", sample.same_positions},
                  {"queries", sample.queries},
                  {"keys", sample.keys},
@@ -149,7 +158,8 @@ Fact facts_of(const ViewData& data, const ViewData::Sample& sample) {
                  {"hidden_because", sample.hidden_because},
                  {"maps", list_of(sample.maps, maps)},
                  {"vectors", sample.vectors ? facts_of(*sample.vectors) : Fact::absent()},
-                 {"why", sample.why ? facts_of(*sample.why) : Fact::absent()}});
+                 {"why", only_if(!sample.why.empty(), list_of(sample.why, split))},
+                 {"effects", sample.effects ? facts_of(*sample.effects) : Fact::absent()}});
 }
 
 Fact facts_of(const ViewData& data, const ViewData::Attention& attention) {
@@ -172,12 +182,25 @@ Fact facts_of(const ViewData& data, const ViewData::Attention& attention) {
 Fact statistics_of(const ViewData& data) {
   const bool any = std::any_of(data.attentions.begin(), data.attentions.end(),
                                [](const auto& one) { return !one.statistics.empty(); });
-  const std::span<const HeadStatisticInfo> all = head_statistics().first(weight_statistic_count);
-  return list_of(any ? all : all.first(0), [&](const HeadStatisticInfo& info) {
-    return object({{"name", info.name},
-                   {"title", translated(info.title)},
-                   {"meaning", translated(info.meaning)}});
-  });
+  if (!any) return Fact::List();
+  Fact::List facts;
+  for (const HeadStatisticInfo& info : head_statistics().first(weight_statistic_count)) {
+    facts.push_back(object({{"name", info.name},
+                            {"title", translated(info.title)},
+                            {"meaning", translated(info.meaning)}}));
+  }
+  if (data.effects) {
+    const bool zero = *data.effects == "zero";
+    facts.push_back(object(
+        {{"name", "effect"},
+         {"title", translated("Effect")},
+         {"meaning",
+          zero ? translated("KL divergence in nats of the prediction with the head's output set to "
+                            "zero from the whole model's")
+               : translated("KL divergence in nats of the prediction with the head's output set to "
+                            "its mean from the whole model's")}}));
+  }
+  return facts;
 }
 
 Fact facts_of(const ViewData::MapColours& map) {
@@ -239,9 +262,8 @@ Fact predictions_of(const ViewData& data, std::size_t sample) {
 // The classes of a sample and of its tokens.
 Fact classification_of(const std::vector<Classification>& sample) {
   const auto one_class = [](const Classification::Class& one) {
-    return object({{"label", one.label},
-                   {"logit", one.logit},
-                   {"probability", if_given(one.probability)}});
+    return object(
+        {{"label", one.label}, {"logit", one.logit}, {"probability", if_given(one.probability)}});
   };
   return list_of(sample, [&](const Classification& one) {
     return object(
@@ -250,12 +272,14 @@ Fact classification_of(const std::vector<Classification>& sample) {
 }
 
 // Head whose largest score of a pattern is larger than those of others: of patterns between
-// tokens, or where these are faint, of patterns that most heads of causal models have.
+// tokens, or where these are faint, of patterns that most heads of causal models have. Where no
+// pattern is clear, the head whose queries have the largest weight.
 Fact opening_of(const ViewData& data) {
   using enum HeadStatistic;
   constexpr std::array<HeadStatistic, 4> between{induction_score, previous, duplicate_score, next};
   constexpr std::array<HeadStatistic, 3> usual{separators, self, first};
-  constexpr double clear = 0.4;
+  constexpr std::array<HeadStatistic, 1> any{confidence};
+  constexpr double clear = 0.5;
   std::size_t attention = 0, head = 0;
   double best = clear;
   const auto look_for = [&](std::span<const HeadStatistic> patterns) {
@@ -274,6 +298,10 @@ Fact opening_of(const ViewData& data) {
   };
   look_for(between);
   if (best == clear) look_for(usual);
+  if (best == clear) {
+    best = 0;
+    look_for(any);
+  }
   return object({{"attention", attention}, {"head", head}});
 }
 
@@ -300,12 +328,11 @@ std::string view_data_json(const ViewData& data) {
   std::vector<Fact> samples;
   for (std::size_t b = 0; b < data.samples.size(); ++b) {
     const bool predicted = b < data.predictions.size() && !data.predictions[b].empty();
-    samples.push_back(
-        object({{"title", data.samples[b]},
-                {"predictions", predicted ? predictions_of(data, b) : Fact::absent()},
-                {"classification", b < data.classifications.size()
-                                       ? classification_of(data.classifications[b])
-                                       : Fact::absent()}}));
+    samples.push_back(object({{"title", data.samples[b]},
+                              {"predictions", predicted ? predictions_of(data, b) : Fact::absent()},
+                              {"classification", b < data.classifications.size()
+                                                     ? classification_of(data.classifications[b])
+                                                     : Fact::absent()}}));
   }
   const auto as_it_is = [](const Fact& fact) { return fact; };
   const auto tokens = [](const ShownTokens& one) { return facts_of(one); };
@@ -322,6 +349,7 @@ std::string view_data_json(const ViewData& data) {
               {"opening", opening_of(data)},
               {"samples", list_of(samples, as_it_is)},
               {"predicts_next", data.predicts_next},
+              {"effects", if_given(data.effects)},
               {"tokens", list_of(data.tokens, tokens)},
               {"pictures", only_if(!data.pictures.empty(), list_of(data.pictures, picture))},
               {"attentions", list_of(data.attentions, attention)},

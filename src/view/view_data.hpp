@@ -37,7 +37,7 @@ struct ViewData {
   };
   /// Vectors whose products are the scores; key heads that are shared have one block.
   struct Vectors {
-    std::vector<Cells> query, key, value_norms;  ///< one per head
+    std::vector<Cells> query, key, value;  ///< one per head
     double scale = 1;
     std::optional<double> softcap;
     bool biased = false, sink = false;
@@ -61,6 +61,13 @@ struct ViewData {
     std::vector<std::string> query_parts, key_parts;
     std::vector<Pair> pairs;
   };
+  /// Change of what a model predicts first in a sample, one entry per head of an attention that is
+  /// off in a pass of its own.
+  struct Effects {
+    std::vector<double> divergence;                  ///< KL(whole ‖ without) in nats
+    std::vector<std::vector<double>> probabilities;  ///< of the whole model's likeliest tokens
+    std::vector<std::string> likeliest;              ///< without the head
+  };
   struct Sample {
     bool same_positions = false;
     std::size_t queries = 0, keys = 0, query_tokens = 0, key_tokens = 0;
@@ -68,7 +75,8 @@ struct ViewData {
     std::vector<std::string> hidden_because;
     std::vector<Maps> maps;
     std::optional<Vectors> vectors;
-    std::optional<Why> why;
+    std::vector<Why> why;  ///< of some heads
+    std::optional<Effects> effects;
   };
   struct Attention {
     std::string name, title, stack;
@@ -76,7 +84,8 @@ struct ViewData {
     std::vector<std::size_t> numbers;  ///< of the heads, if not all of them are there
     std::vector<Sample> samples;
     std::vector<std::vector<double>>
-        statistics;  ///< [head][statistic of weights], NaN where it has no meaning
+        statistics;  ///< [head][statistic of weights], NaN where it has no meaning; with effects
+                     ///< the mean divergence follows
   };
   /// A colour map, and the colours of what has none in it.
   struct MapColours {
@@ -95,9 +104,10 @@ struct ViewData {
   ViewCommands commands;
   bool computed = false;  ///< whether `commands.compute` goes before plotting
   std::vector<std::string> samples;
-  std::vector<std::vector<Prediction>> predictions;  ///< of samples; may be fewer
+  std::vector<std::vector<Prediction>> predictions;          ///< of samples; may be fewer
   std::vector<std::vector<Classification>> classifications;  ///< likewise
   bool predicts_next = false;
+  std::optional<std::string> effects;  ///< how heads are switched off, "zero" or "mean"
   /// The predictions by layer, likewise; fewer or none where they are not known.
   PredictionsByLayer by_layer;
   std::vector<ShownTokens> tokens;

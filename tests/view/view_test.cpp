@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 #include <glib.h>
 
+#include "attn/heads.hpp"
 #include "attn/io.hpp"
 
 #include "chinese.hpp"
@@ -242,7 +243,8 @@ TEST_CASE("the page has the strongest parts of a head's scores if they are asked
   CHECK(page_of(options).at({"attentions", "2", "samples", "0"}).find("why") == nullptr);
   options.why = "2.1";
   const ReadPage page = page_of(options);
-  const JsonValue& why = page.at({"attentions", "2", "samples", "0", "why"});
+  CHECK(page.at({"attentions", "2", "samples", "0", "why"}).size() == 1);
+  const JsonValue& why = page.at({"attentions", "2", "samples", "0", "why", "0"});
   CHECK(why.find("head")->integer() == 1);
   CHECK(why.find("query_parts")->size() == 12);  // embedding, 2 × (4 + 1), bias
   const JsonValue& pairs = *why.find("pairs");
@@ -264,6 +266,89 @@ TEST_CASE("the page has the strongest parts of a head's scores if they are asked
         "the page leaves out layer 2\n  where: ViewOptions::why\n  help:  choose this layer too");
 }
 
+TEST_CASE("the page has the parts of all heads' scores if these are asked for") {
+  ViewOptions options;
+  options.document.model = data / "speeches";
+  options.document.texts = {{"The peace of the world", std::nullopt}};
+  options.why = "all";
+  const ReadPage page = page_of(options);
+  for (const char* layer : {"0", "3"}) {
+    const JsonValue& all = page.at({"attentions", layer, "samples", "0", "why"});
+    REQUIRE(all.size() == 4);
+    CHECK(all.element(3).find("head")->integer() == 3);
+  }
+  options.why = "2.1";
+  const ReadPage one = page_of(options);
+  const JsonValue &of_all = page.at({"attentions", "2", "samples", "0", "why", "1", "pairs", "9"}),
+                  &alone = one.at({"attentions", "2", "samples", "0", "why", "0", "pairs", "9"});
+  REQUIRE(alone.size() == of_all.size());
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    CHECK(alone.element(i).number() == of_all.element(i).number());
+  }
+}
+
+TEST_CASE("the page has what a model predicts without each head, as the table of heads has it") {
+  const char* const text = "The people of the United States, and the people of the world.";
+  ViewOptions options;
+  options.document.model = data / "speeches";
+  options.document.texts = {{text, std::nullopt}};
+  options.effects = "zero";
+  const ReadPage page = page_of(options);
+  HeadsOptions heads;
+  heads.document = options.document;
+  heads.without_heads_of = {1};
+  const std::vector<HeadDifference> differences = read_heads(heads).differences;
+  const JsonValue& effects = page.at({"attentions", "1", "samples", "0", "effects"});
+  REQUIRE(differences.size() == 4);
+  for (std::size_t h = 0; h < 4; ++h) {
+    // Layers of a batch of four are computed here, of one text there.
+    CHECK(effects.find("divergence")->element(h).number() ==
+          doctest::Approx(differences[h].divergence).epsilon(1e-4));
+    CHECK(effects.find("probabilities")->element(h).element(0).number() ==
+          doctest::Approx(differences[h].probability_without).epsilon(1e-4));
+    CHECK(effects.find("likeliest")->element(h).string() == differences[h].likeliest_without);
+  }
+  CHECK(page.at({"effects"}).string() == "zero");
+  const std::size_t last = page.at({"statistics"}).size() - 1;
+  CHECK(page.at({"statistics"}).element(last).find("name")->string() == "effect");
+  CHECK(page.at({"attentions", "1", "statistics", "2"}).element(last).number() ==
+        effects.find("divergence")->element(2).number());
+  options.effects = "half";
+  CHECK(error_from([&] { page_of(options); }, ErrorKind::usage) ==
+        "unknown way to switch heads off: \"half\"\n  where: ViewOptions::effects\n  help:  give "
+        "zero or mean");
+  options.effects = "mean";
+  options.document.heads_off = {"0.1"};
+  CHECK(
+      error_from([&] { page_of(options); }, ErrorKind::usage) ==
+      "heads are switched off in the model as it is\n  where: ViewOptions::effects\n  help:  leave "
+      "out the other change");
+}
+
+TEST_CASE("the mean in the place of a head's output is another change than zero") {
+  ViewOptions options;
+  options.document.model = data / "speeches";
+  options.document.texts = {{"The peace of the world", std::nullopt}};
+  options.effects = "mean";
+  const ReadPage mean = page_of(options);
+  options.document.heads_off = {"2.3"};
+  options.document.ablate = "mean";
+  options.effects = std::nullopt;
+  const double without =
+      page_of(options)
+          .at({"samples", "0", "predictions", "0", "likeliest", "0", "probability"})
+          .number();
+  options.document.heads_off.clear();
+  options.document.ablate = std::nullopt;
+  const ReadPage whole = page_of(options);
+  // The same token is likeliest, so that its probability is the first.
+  CHECK(
+      mean.at({"attentions", "2", "samples", "0", "effects", "probabilities", "3", "0"}).number() ==
+      doctest::Approx(without).epsilon(1e-4));
+  CHECK(whole.at({"samples", "0", "predictions", "0", "likeliest", "0", "probability"}).number() !=
+        doctest::Approx(without).epsilon(1e-4));
+}
+
 TEST_CASE("small weights of many keys have the whole range of colours") {
   const TemporaryFolder folder;
   const auto most = [&](const char* document) {
@@ -271,8 +356,10 @@ TEST_CASE("small weights of many keys have the whole range of colours") {
         .at({"colours", "range", "1"})
         .number();
   };
-  CHECK(most(R"({"attention":"softmax","scores":{"zeros":[1,1,2,40]}})") == doctest::Approx(0.025));
-  CHECK(most(R"({"attention":"softmax","scores":{"zeros":[1,1,2,15]}})") == doctest::Approx(0.1));
+  // As in pictures: 1 up to 12 keys, else no less than four even weights.
+  CHECK(most(R"({"attention":"softmax","scores":{"zeros":[1,1,2,40]}})") == doctest::Approx(0.1));
+  CHECK(most(R"({"attention":"softmax","scores":{"zeros":[1,1,2,16]}})") == doctest::Approx(0.25));
+  CHECK(most(R"({"attention":"softmax","scores":{"zeros":[1,1,2,12]}})") == 1);
 }
 
 TEST_CASE("the steps of a model's scores are in the page if they are asked for") {

@@ -127,9 +127,9 @@ Interval data_range(const std::optional<Interval>& values, bool weights, const W
     return {-end, end};
   }
   if (standard && !log && weights && range.low >= 0) {
-    if (rows.all && rows.columns <= few_keys) return {0, 1};
     const double least = range.high < least_positive_value ? least_weight_range : 0;
-    return {0, std::max({range.high, least, least_end_of(rows)})};
+    if (!rows.all) return {0, std::max(range.high, least)};
+    return {0, std::max(least, end_of_whole_rows(range.high, rows.columns, rows.keys))};
   }
   if (standard && linear && range.low == 0 && range.high == 0 && !is_diverging(map)) return {0, 1};
   if (standard && linear && ends_near_zero(range)) return {range.low, 0};
@@ -178,6 +178,11 @@ double position_of(double value, Interval range, const ColorNorm& norm) {
       return std::pow(std::max(0.0, (value - range.low) / (range.high - range.low)), norm.gamma);
   }
   return (value - range.low) / (range.high - range.low);
+}
+
+double end_of_whole_rows(double largest, std::size_t columns, std::size_t keys) {
+  if (columns <= few_keys) return 1;
+  return std::max(largest, least_end_of({true, columns, keys}));
 }
 
 bool narrow_to_shown(Interval& range, Interval shown, double least_end) {

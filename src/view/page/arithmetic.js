@@ -3,8 +3,9 @@
  * @typedef {object} HeadVectors
  * @property {Float32Array} query [queries, width]
  * @property {Float32Array} key [keys, width]
- * @property {Float32Array} valueNorms of the keys
+ * @property {Float32Array} value [keys, valueWidth]
  * @property {number} width
+ * @property {number} valueWidth
  */
 
 /** @type {BoundedCache<Promise<HeadVectors>>} */
@@ -16,18 +17,18 @@ const decodedVectors = new BoundedCache(CACHE_BYTES / 4);
  * @returns {Promise<HeadVectors>}
  */
 function readVectors(vectors, head) {
-  const blocks = [vectors.query[head], vectors.key[head], vectors.value_norms[head]];
-  const [query] = blocks;
+  const blocks = [vectors.query[head], vectors.key[head], vectors.value[head]];
+  const [query, , value] = blocks;
   const name = String(query?.cells);
   const known = decodedVectors.get(name);
   if (known) return known;
   const reading = Promise.all(blocks.map(async (block) => {
     if (!block) throw new Error(`there is no head ${head}`);
     return new Float32Array(decodeCells(block, await readBlock(block.cells), true).values);
-  })).then(([queries, keys, norms]) => ({
-    query: queries ?? new Float32Array(), key: keys ?? new Float32Array(), valueNorms: norms ?? new Float32Array(), width: query?.columns ?? 0,
+  })).then(([queries, keys, values]) => ({
+    query: queries ?? new Float32Array(), key: keys ?? new Float32Array(), value: values ?? new Float32Array(), width: query?.columns ?? 0, valueWidth: value?.columns ?? 0,
   }));
-  decodedVectors.set(name, reading, 4 * (query?.rows ?? 0) * (query?.columns ?? 0) * 2);
+  decodedVectors.set(name, reading, 4 * (query?.rows ?? 0) * (query?.columns ?? 0) * 3);
   return reading;
 }
 
@@ -54,7 +55,7 @@ function readVectors(vectors, head) {
  * @param {number | null} masked the score after bias and mask, if the page has it
  * @returns {Arithmetic}
  */
-function arithmeticOf({ scale, softcap, biased }, { query: queries, key: keys, valueNorms, width }, query, key, weight, masked) {
+function arithmeticOf({ scale, softcap, biased }, { query: queries, key: keys, value, width, valueWidth }, query, key, weight, masked) {
   const q = [...queries.subarray(query * width, (query + 1) * width)];
   const k = [...keys.subarray(key * width, (key + 1) * width)];
   const products = q.map((part, at) => part * (k[at] ?? 0));
@@ -62,16 +63,16 @@ function arithmeticOf({ scale, softcap, biased }, { query: queries, key: keys, v
   const scaled = sum * scale;
   const capped = softcap === undefined ? null : softcap * Math.tanh(scaled / softcap);
   const bias = biased && masked !== null ? masked - (capped ?? scaled) : null;
-  return { query: q, key: k, products, sum, scaled, capped, bias, weight, valueNorm: valueNorms[key] ?? 0 };
+  return { query: q, key: k, products, sum, scaled, capped, bias, weight, valueNorm: Math.hypot(...value.subarray(key * valueWidth, (key + 1) * valueWidth)) };
 }
 
-/** The cell whose arithmetic is shown: the last one that was clicked; its key as long as the query is pinned. */
-const shownCell = { key: /** @type {number | null} */ (null), wanted: '' };
+/** The cell whose arithmetic is shown. */
+const shownCell = { wanted: '' };
 
 /** Writes the arithmetic of the clicked cell, when its vectors are read. */
 async function writeArithmetic() {
   const box = byId('arithmetic', HTMLDivElement);
-  const [place, shown, query, key] = [chosenPlace(), chosenMap(), page.choice.query, shownCell.key];
+  const [place, shown, query, key] = [chosenPlace(), chosenMap(), page.choice.query, page.choice.key];
   const visible = place && shown && query !== null && key !== null && key < place.keys && page.choice.view === 'map' && areWeights();
   const wanted = visible ? JSON.stringify([page.choice.attention, page.choice.sample, page.choice.head, query, key, speech.language, document.documentElement.dataset['theme']]) : '';
   if (wanted === shownCell.wanted) return;
@@ -91,21 +92,37 @@ async function writeArithmetic() {
 
 /**
  * The strongest parts of the score of a pair, if the page has them for the chosen head.
- * @param {import('./data').Why | undefined} why
+ * @param {import('./data').Why[] | undefined} all
  * @param {number} query
  * @param {number} key
  * @returns {HTMLElement[]}
  */
-function whyReadout(why, query, key) {
-  if (!why || why.head !== (chosenAttention()?.numbers?.[page.choice.head] ?? page.choice.head)) return [];
+function whyReadout(all, query, key) {
+  const why = all?.find(({ head }) => head === headNumber(chosenAttention(), page.choice.head));
+  if (!why) return all ?? page.choice.trail !== '' ? [make('p', { class: 'quiet', text: say('why_not_here') })] : [];
   const pair = why.pairs.find(([i, j]) => i === query && j === key);
   if (!pair) return [];
   const rows = [];
   for (let at = 3; at + 2 < pair.length; at += 3) {
-    const name = `${why.query_parts[pair[at] ?? 0] ?? ''} × ${why.key_parts[pair[at + 1] ?? 0] ?? ''}`;
-    rows.push(make('tr', {}, [make('th', { scope: 'row', text: name }), make('td', { text: fourDigits(pair[at + 2] ?? 0) })]));
+    const name = [partLink(why.query_parts[pair[at] ?? 0] ?? '', query), ' × ', partLink(why.key_parts[pair[at + 1] ?? 0] ?? '', key)];
+    rows.push(make('tr', {}, [make('th', { scope: 'row' }, name), make('td', { text: fourDigits(pair[at + 2] ?? 0) })]));
   }
   return [make('h3', { text: say('why', { score: fourDigits(pair[2] ?? 0) }) }), make('table', { class: 'why' }, [make('tbody', {}, rows)])];
+}
+
+/**
+ * The name of a part of a score; of a head that the page has it leads to its map.
+ * @param {string} part
+ * @param {number} position where the part was written
+ */
+function partLink(part, position) {
+  const head = headOfPart(part);
+  if (!head) return part;
+  const button = make('button', { type: 'button', class: 'part', text: part, title: say('why_walk', { part }) });
+  button.addEventListener('click', () => {
+    walkTo(head, position).catch(showProblem);
+  });
+  return button;
 }
 
 /**

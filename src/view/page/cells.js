@@ -211,3 +211,52 @@ async function decodeMap(place, maps, block) {
     strongest: strongest ? decodeStrongest(strongest, place.queries, count) : null,
   };
 }
+
+/**
+ * The bytes of a map as they are in the page, of which single cells can be read.
+ * @typedef {{block: import('./data').CellBlock, bytes: ArrayBuffer, hidden: Uint8Array | null}} RawMap
+ */
+
+/** @type {BoundedCache<Promise<RawMap>>} */
+const rawMaps = new BoundedCache(CACHE_BYTES);
+
+/**
+ * @param {import('./data').CellBlock} block
+ * @returns {Promise<RawMap>}
+ */
+function readRaw(block) {
+  const key = String(block.cells);
+  const known = rawMaps.get(key);
+  if (known) return known;
+  const reading = Promise.all([readBlock(block.cells), block.hidden === undefined ? null : readBlock(block.hidden)])
+    .then(([bytes, hidden]) => ({ block, bytes, hidden: hidden && new Uint8Array(hidden) }));
+  const size = { uint8: 1, uint16: 2, float32: 4, float64: 8 }[block.type];
+  rawMaps.set(key, reading, block.rows * block.columns * size);
+  return reading;
+}
+
+/**
+ * Reads cells of a map one by one.
+ * @param {RawMap} raw
+ * @param {boolean} diverging
+ * @returns {(row: number, column: number) => number | null} null = hidden
+ */
+function cellReader({ block, bytes, hidden }, diverging) {
+  const { rows, columns, type } = block;
+  if (type === 'float32' || type === 'float64') {
+    const values = type === 'float32' ? new Float32Array(bytes) : new Float64Array(bytes);
+    return (row, column) => {
+      const at = row * columns + column;
+      return hidden && ((hidden[at >> 3] ?? 0) >> (at & 7)) & 1 ? null : values[at] ?? NaN;
+    };
+  }
+  const largest = new Float32Array(bytes, 0, rows);
+  const codes = type === 'uint16' ? new Uint16Array(bytes, 4 * rows) : new Uint8Array(bytes, 4 * rows);
+  const highest = type === 'uint16' ? 65531 : 251;
+  return (row, column) => {
+    const code = codes[row * columns + column] ?? 0;
+    const most = largest[row] ?? 0;
+    if (code <= highest) return diverging ? (code * 2 * most) / highest - most : (code * most) / highest;
+    return code < highest + 4 ? [-Infinity, Infinity, NaN][code - highest - 1] ?? NaN : null;
+  };
+}

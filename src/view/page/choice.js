@@ -7,12 +7,16 @@
  * @property {number[]} heads whose lines are drawn
  * @property {string} tensor
  * @property {'map' | 'lines' | 'text' | 'table'} view
- * @property {'maps' | 'statistic' | 'list'} left what stands for each head
+ * @property {'maps' | 'statistic' | 'pair' | 'list'} left what stands for each head
  * @property {boolean} enlarged whether the heads take the whole page
  * @property {number} statistic
  * @property {string} sort of the list: "" = by layers and heads; "up:2", "down:2" = by statistic 2
  * @property {number | null} query the pinned one
- * @property {number | null} key the pinned one, where the text shows who looks at it
+ * @property {number | null} key the pinned one: with a query the cell whose arithmetic is shown; where the text shows who looks at it, the one that is looked at
+ * @property {string} window the part of the map that is seen, "row:column:zoom"; "" = all
+ * @property {string} found what is searched
+ * @property {string} what the changes of the softmax that is tried, as `textOfChanges` writes them
+ * @property {string} trail places that were left for another head, as `textOfTrail` writes them
  * @property {string} other the head beside the chosen one: "attention:head:sample"; "" = none
  * @property {'linear' | 'log'} scale
  * @property {boolean} own whether colours span the shown map's range
@@ -33,7 +37,7 @@ function firstChoice() {
   const { attention, head } = page.view.opening;
   return {
     sample: 0, attention, head, heads: [head], tensor: 'weights', view: 'map', left: 'maps', enlarged: false,
-    statistic: 0, sort: '', query: null, key: null, scale: 'linear', own: false, words: false, leave: 'none',
+    statistic: 0, sort: '', query: null, key: null, window: '', found: '', what: '', trail: '', scale: 'linear', own: false, words: false, leave: 'none',
     renormalise: false, threshold: 0, strongest: 0, part: '', other: '', direction: 'gives', table: 'row', language: 'en', theme: 'system',
   };
 }
@@ -50,6 +54,7 @@ function firstChoice() {
  * @property {number} turn
  * @property {string} problem why nothing can be shown
  * @property {ThumbnailPictures | null} thumbnails
+ * @property {{attention: number, head: number} | null} pointedHead of the overview
  */
 
 /**
@@ -61,7 +66,7 @@ function firstChoice() {
 /** @type {Page} */
 const page = {
   view: /** @type {import('./data').View} */ (/** @type {unknown} */ (null)),
-  choice: /** @type {Choice} */ (/** @type {unknown} */ (null)), shown: new Map(), other: null, cursor: null, found: [], turn: 0, problem: '', thumbnails: null,
+  choice: /** @type {Choice} */ (/** @type {unknown} */ (null)), shown: new Map(), other: null, cursor: null, found: [], turn: 0, problem: '', thumbnails: null, pointedHead: null,
 };
 
 /** @returns {import('./data').Attention | undefined} */
@@ -119,7 +124,7 @@ function mendChoice(choice) {
   choice.statistic = within(choice.statistic, statistics.length);
   const maps = attention?.samples[choice.sample]?.maps ?? [];
   if (maps[0] && !maps.some(({ tensor }) => tensor === choice.tensor)) choice.tensor = maps[0].tensor;
-  if (statistics.length === 0) choice.left = 'maps';
+  if (statistics.length === 0 && choice.left !== 'pair') choice.left = 'maps';
   const place = attention?.samples[choice.sample];
   if (choice.query !== null && choice.query >= (place?.queries ?? 0)) choice.query = null;
   if (choice.key !== null && choice.key >= (place?.keys ?? 0)) choice.key = null;
@@ -188,14 +193,14 @@ function headTitle(attention, head) {
 
 /** Members of a choice that the address keeps beside the layer. */
 const ADDRESS_NAMES = /** @type {const} */ ([
-  'sample', 'head', 'tensor', 'view', 'left', 'enlarged', 'statistic', 'sort', 'query', 'key', 'scale', 'own', 'words', 'leave',
+  'sample', 'head', 'tensor', 'view', 'left', 'enlarged', 'statistic', 'sort', 'query', 'key', 'window', 'found', 'what', 'trail', 'scale', 'own', 'words', 'leave',
   'renormalise', 'threshold', 'strongest', 'part', 'other', 'direction', 'table', 'language', 'theme',
 ]);
 
 /** Values of the names in the address that do not take any number or text. */
 const ADDRESS_VALUES = /** @type {Record<string, string[]>} */ ({
   view: ['map', 'lines', 'text', 'table'],
-  left: ['maps', 'statistic', 'list'],
+  left: ['maps', 'statistic', 'pair', 'list'],
   scale: ['linear', 'log'],
   leave: ['none', 'first', 'special'],
   direction: ['gives', 'receives'],
@@ -269,8 +274,18 @@ function addressValue(name, text, first) {
   return Number.isFinite(value) && value >= 0 ? value : first;
 }
 
+/** The time at which the address is written after what changes many times a second. */
+const addressTimer = { waiting: 0 };
+
+/** Shows the present choice in the address when it has not changed for a moment: browsers bound how often. */
+function writeAddressSoon() {
+  clearTimeout(addressTimer.waiting);
+  addressTimer.waiting = window.setTimeout(writeAddress, 250);
+}
+
 /** Shows the present choice in the address, without a new entry in the history. */
 function writeAddress() {
+  clearTimeout(addressTimer.waiting);
   // A page within another one, as notebooks have it, has no address of its own.
   if (location.protocol === 'about:') return;
   const address = addressOf(page.choice, page.view.language);

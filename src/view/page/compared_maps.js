@@ -64,8 +64,9 @@ function differenceOf(first, second) {
 function panelSize() {
   const { width, height } = mapView;
   if (!page.other) return { width, height, columns: 1 };
-  const columns = Math.min(width / 3, height) >= Math.min(width, height) / 2 ? 3 : 2;
-  return { width: Math.floor(width / columns), height: Math.floor(columns === 3 ? height : height / 2), columns };
+  const columns = Math.min(width / 3, height - DIFFERENCE_BAR) >= Math.min(width, height - DIFFERENCE_BAR) / 2 ? 3 : 2;
+  const room = height - DIFFERENCE_BAR;
+  return { width: Math.floor(width / columns), height: Math.floor(columns === 3 ? room : room / 2), columns };
 }
 
 /**
@@ -112,10 +113,35 @@ function namesOfPanels() {
   return [named({ attention, head, sample }), other ? named(other) : ''];
 }
 
-/** @param {ShownMap} difference */
+/**
+ * Colours about zero, of hidden cells as in the maps beside.
+ * @param {ShownMap} difference
+ */
 function scaleOfDifference({ least, largest }) {
   const maps = { tensor: '', title: '', range: /** @type {[number, number]} */ ([least, largest]), diverging: true, heads: [] };
-  return colourScale(maps, 'linear', null);
+  const scale = colourScale(maps, 'linear', null);
+  return { ...scale, map: { ...scale.map, hidden: chosenScale()?.map.hidden ?? scale.map.hidden } };
+}
+
+/** Room below maps that are compared, for the bar of their difference. */
+const DIFFERENCE_BAR = 40;
+
+/**
+ * The bar of the difference, below it.
+ * @param {Pen} pen
+ * @param {ColourScale} scale
+ * @param {MapLayout} layout
+ * @param {Inks} ink
+ */
+function drawDifferenceBar(pen, scale, layout, ink) {
+  const width = Math.min(260, Math.max(90, layout.columns * layout.cellWidth));
+  const [x, y] = [layout.left, layout.top + layout.rows * layout.cellHeight + 8];
+  pen.image(barOfColours(scale), x, y, width, 10);
+  pen.frame(x, y, width, 10, ink.line, 0.5);
+  for (const value of [scale.low, 0, scale.high]) {
+    const at = x + width * shareOf(scale, value);
+    pen.text(shortNumber(Number(value.toPrecision(2))), at, y + 19, { size: 11, fill: ink.text, align: value < 0 ? 'left' : value > 0 ? 'right' : 'center' });
+  }
 }
 
 /**
@@ -133,6 +159,7 @@ function drawPanels(pen, shown, other, scale, ink) {
     const moved = panelPen(pen, panel);
     const own = map === shown || map === other ? scale : scaleOfDifference(map);
     drawMap(moved, map, own, layout, ink, window.devicePixelRatio || 1);
+    if (panel === 2) drawDifferenceBar(moved, own, layout, ink);
     const name = shortened(titles[panel] ?? '', 13, panelSize().width - layout.left - 60);
     moved.text(name, layout.left + 52, 10, { size: 13, fill: ink.text, bold: true });
   });

@@ -26,7 +26,7 @@ function pinNextFound() {
   search.present = (search.present + 1) % page.found.length;
   const position = page.found[search.present] ?? 0;
   const queries = chosenPlace()?.queries ?? 0;
-  if (position < queries) change({ query: position });
+  if (position < queries) change({ query: position, key: null });
   const shown = chosenMap();
   const row = shown ? indexOfPosition(shown.queries, position) : -1;
   if (row >= 0) followCursor({ row, column: null, query: position });
@@ -36,6 +36,8 @@ function pinNextFound() {
 function listenToSearch() {
   byId('search', HTMLInputElement).addEventListener('input', () => {
     search.present = -1;
+    page.choice.found = byId('search', HTMLInputElement).value;
+    writeAddressSoon();
     findTyped();
     redraw();
   });
@@ -50,7 +52,7 @@ function listenToSearch() {
 const KEY_TABLE = [
   ['← ↑ ↓ →', 'keys_arrows_heads'], ['Enter', 'keys_enter_heads'], ['← ↑ ↓ →', 'keys_arrows_cells'], ['Home, End', 'keys_home_end'],
   ['Page ↑, Page ↓', 'keys_pages'], ['Shift + ← ↑ ↓ →', 'keys_shift_arrows'], ['Enter', 'keys_enter_cells'], ['Esc', 'keys_escape'],
-  ['+, −, 0', 'keys_zoom'], ['1, 2, 3, 4', 'keys_views'], ['/', 'keys_search'], ['?', 'keys_help'],
+  ['Backspace', 'keys_backspace'], ['+, −, 0', 'keys_zoom'], ['1, 2, 3, 4', 'keys_views'], ['/', 'keys_search'], ['?', 'keys_help'],
 ];
 
 const VIEW_NAMES = /** @type {const} */ (['map', 'lines', 'text', 'table']);
@@ -126,12 +128,14 @@ function keyOfView(event) {
 function keyOfPage(event) {
   const typing = event.target instanceof Element && event.target.closest('input, select, textarea, dialog');
   if (typing || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  const trail = trailSteps();
   const steps = /** @type {Record<string, [number, number]>} */ ({ ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] });
   const step = steps[event.key];
   const view = VIEW_NAMES[Number(event.key) - 1];
   if (event.key === '?') byId('help', HTMLDialogElement).showModal();
   else if (event.key === '/') byId('search', HTMLInputElement).focus();
   else if (event.key === 'Escape') change({ query: null, key: null });
+  else if (event.key === 'Backspace' && trail.length) walkBack(trail.length - 1);
   else if (event.shiftKey && step) {
     stepHead(...step);
     announceHead();
@@ -197,7 +201,10 @@ function writeOptions() {
 function writeSegments() {
   const { choice, view } = page;
   for (const button of byId('heads-shown-as', HTMLDivElement).querySelectorAll('button')) button.ariaPressed = String(button.dataset['value'] === choice.left);
-  byId('heads-shown-as', HTMLDivElement).hidden = view.statistics.length === 0;
+  for (const button of byId('heads-shown-as', HTMLDivElement).querySelectorAll('button')) {
+    button.hidden = view.statistics.length === 0 && (button.dataset['value'] === 'statistic' || button.dataset['value'] === 'list');
+  }
+  for (const id of ['export-png', 'export-svg']) byId(id, HTMLButtonElement).hidden = !hasPicture();
   const enlarge = byId('enlarge', HTMLButtonElement);
   enlarge.ariaPressed = String(choice.enlarged);
   enlarge.textContent = say(choice.enlarged ? 'shrink' : 'enlarge');
@@ -220,7 +227,7 @@ function listenToSelectors() {
   const selects = /** @type {[string, (value: string) => Partial<Choice>][]} */ ([
     ['layer', (value) => ({ attention: Number(value), heads: [page.choice.head] })],
     ['head', (value) => ({ head: Number(value), heads: page.choice.heads.length > 1 ? page.choice.heads : [Number(value)] })],
-    ['sample', (value) => ({ sample: Number(value), query: null, key: null, part: '' })],
+    ['sample', (value) => ({ sample: Number(value), query: null, key: null, part: '', trail: '', what: '' })],
     ['tensor', (value) => ({ tensor: value })],
     ['part', (value) => ({ part: value })],
     ['other', (value) => ({ other: value })],
@@ -279,7 +286,7 @@ function listenToTabs() {
   });
   byId('heads-shown-as', HTMLDivElement).addEventListener('click', (event) => {
     const value = event.target instanceof HTMLElement ? event.target.dataset['value'] : undefined;
-    if (value === 'maps' || value === 'statistic' || value === 'list') change({ left: value });
+    if (value === 'maps' || value === 'statistic' || value === 'pair' || value === 'list') change({ left: value, query: page.choice.query, key: page.choice.key });
   });
   byId('enlarge', HTMLButtonElement).addEventListener('click', () => change({ enlarged: !page.choice.enlarged }));
 }

@@ -19,6 +19,12 @@ export interface View {
   language: "en" | "zh";
   title: string;
   description: string;
+  /** Of a corpus: how many texts were read, those that are strongest for a head, and the largest distance of means. */
+  evidence?: { count: number; texts: string[]; reach: number };
+  /** A lesson: texts about views, one after the other. */
+  story?: StoryStep[];
+  /** How heads were switched off one by one, where it was done. */
+  effects?: "zero" | "mean";
   /** Whether attentions are those of layers, so that heads are named LAYER.HEAD. */
   layered: boolean;
   /** The most telling head, which the page begins with; counts from 0. */
@@ -105,6 +111,10 @@ export interface Attention {
   samples: AttentionSample[];
   /** [head][statistic], the mean over samples; null where it has no meaning. Absent = none. */
   statistics?: (number | null)[][];
+  /** The same of even weights over the keys that each query sees. */
+  even?: (number | null)[];
+  /** Of each head over the texts of a corpus; absent = none was read. */
+  evidence?: HeadEvidence[];
 }
 
 export interface AttentionSample {
@@ -124,8 +134,36 @@ export interface AttentionSample {
   maps: Maps[];
   /** Vectors whose products are the scores; absent = not kept. */
   vectors?: Vectors;
-  /** The parts of the scores of one head; absent = not asked for. */
-  why?: Why;
+  /** The parts of the scores of some heads; absent = not asked for. */
+  why?: Why[];
+  /** What the model predicts without each of the heads; absent = not asked for. */
+  effects?: Effects;
+}
+
+/** The place in a story: a text, and the view's address without its #. */
+export interface StoryStep {
+  text: string;
+  view: string;
+}
+
+export interface HeadEvidence {
+  /** By statistic, the mean over the texts and its standard error; null where it has no meaning. */
+  mean: (number | null)[];
+  error: (number | null)[];
+  /** By statistic the texts with the largest values: rows of `View.evidence.texts`, and the values. */
+  strongest: [text: number, value: number][][];
+  /** Mean weight by the distance from the query to the key, from −reach to reach. */
+  by_distance: (number | null)[];
+}
+
+/** One entry for each head, which is off in a pass of its own: its output is zero, or its mean over the tokens. */
+export interface Effects {
+  /** Kullback–Leibler divergence of the first of the sample's predictions from that of the whole model, in nats. */
+  divergence: number[];
+  /** Of that prediction's likeliest tokens by the whole model, in their order. */
+  probabilities: number[][];
+  /** The likeliest token without the head. */
+  likeliest: string[];
 }
 
 /** Scores of a head, before softcap, bias and mask, as sums over what the layers before wrote for query and key. */
@@ -145,11 +183,10 @@ export interface Why {
  * All blocks are of `diverging` codes.
  */
 export interface Vectors {
-  /** For each head [queries, width], [keys, width] and [1, keys]; heads that share keys share blocks. */
+  /** For each head [queries, width], [keys, width] and [keys, width of values]; heads that share keys share blocks. */
   query: CellBlock[];
   key: CellBlock[];
-  /** Lengths of the values. */
-  value_norms: CellBlock[];
+  value: CellBlock[];
   scale: number;
   softcap?: number;
   /** Whether biases are added to scores. */

@@ -1,124 +1,3 @@
-/**
- * A word for a POSIX shell.
- * @param {string} word
- */
-function shellWord(word) {
-  return /^[\w./:,=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}
-
-/** The commands that draw what is shown. */
-function plotCommand() {
-  const { choice, view } = page;
-  const kind = choice.view === 'lines' ? 'lines' : choice.view === 'text' ? 'strip' : 'heatmap';
-  const flags = [...tensorFlags(), ...headFlags(kind), ...positionFlags(kind), ...colourFlags(kind)];
-  const name = `layer${layerNumber(chosenAttention() ?? { name: '', title: '', stack: '', heads: 1, heads_a_group: 1, samples: [] })}_head${headNumber(chosenAttention(), choice.head)}.png`;
-  return [...view.commands.before, ['attn-cli', 'plot', kind, view.commands.input, ...flags, '--out', name].join(' ')].join('\n');
-}
-
-/** @returns {string[]} */
-function tensorFlags() {
-  const attention = chosenAttention();
-  const maps = /** @type {import('./data').Maps & {choice?: string} | undefined} */ (chosenMaps());
-  if (maps?.choice !== undefined) return maps.choice === '' ? [] : [maps.choice];
-  if (!attention || !maps) return [];
-  const stacked = /^layers\.(\d+)$/.exec(attention.name);
-  if (stacked) return ['--layers', stacked[1] ?? ''];
-  if (isWholeName(attention)) return ['--name', shellWord(attention.name)];
-  if (attention.name === '') return maps.tensor === 'weights' ? [] : ['--name', shellWord(maps.tensor)];
-  return ['--name', shellWord(`${attention.name}.${maps.tensor}`)];
-}
-
-/**
- * Whether an attention has the whole name of its tensor, as those of files of other programs: their
- * stack is that name with {n} in the place of the layer.
- * @param {import('./data').Attention} attention
- */
-function isWholeName({ name, stack }) {
-  const parts = inLanguage(stack).split('{n}');
-  const numbers = name.slice((parts[0] ?? '').length, name.length - (parts[1] ?? '').length);
-  return name !== '' && (inLanguage(stack) === name || (parts.length === 2 && name === parts.join(numbers) && /^\d+$/.test(numbers)));
-}
-
-/** @param {string} kind */
-function headFlags(kind) {
-  const numberOf = (/** @type {number} */ head) => headNumber(chosenAttention(), head);
-  const { choice, view } = page;
-  const flags = view.samples.length > 1 ? ['--sample', String(choice.sample)] : [];
-  if ((chosenAttention()?.heads ?? 1) < 2) return flags;
-  if (kind === 'lines' && choice.heads.length > 1) {
-    const all = choice.heads.length === chosenAttention()?.heads && !chosenAttention()?.numbers;
-    return [...flags, ...(all ? ['--head', 'all'] : ['--heads', choice.heads.map(numberOf).join()])];
-  }
-  return [...flags, '--head', String(numberOf(choice.head))];
-}
-
-/**
- * Flags that choose positions: the part of the pair, the window, the pinned query, keys left out.
- * @param {string} kind
- */
-function positionFlags(kind) {
-  const { choice } = page;
-  const shown = chosenMap();
-  const flags = [];
-  const layout = kind === 'heatmap' && choice.view === 'map' ? mapView.layout : null;
-  const [queries, keys] = [rangeOf(shown?.queries, layout?.row, layout?.rows), rangeOf(shown?.keys, layout?.column, layout?.columns)];
-  const pinned = choice.query !== null && shown ? shown.queries[pinnedRow()] : undefined;
-  const joined = shown !== undefined && !shown.map.exactCells;
-  if (kind !== 'heatmap' && pinned) flags.push('--queries', joined ? `${choice.query ?? 0}:${(choice.query ?? 0) + 1}` : `${pinned.first}:${pinned.end}`);
-  else if (queries && shown && (queries.first > 0 || queries.end < shown.map.queries)) flags.push('--queries', `${queries.first}:${queries.end}`);
-  const dropped = leftOut(joined ? 'none' : choice.leave, keyTokens());
-  const firstKept = choice.leave === 'first' ? 1 : 0;
-  if (keys && shown && (keys.end < shown.map.keys || keys.first > firstKept) && (choice.part !== '' || choice.leave !== 'special')) flags.push('--keys', `${keys.first}:${keys.end}`);
-  else if (choice.leave === 'first' && dropped.size) flags.push('--drop-first', '1');
-  if (choice.leave === 'special' && dropped.size) flags.push('--drop', [...dropped].join());
-  if (choice.renormalise && areWeights() && !joined) flags.push('--renormalize');
-  if (shown?.words) flags.push('--merge-pieces');
-  return flags;
-}
-
-/**
- * @param {Stretch[] | undefined} stretches
- * @param {number} [from]
- * @param {number} [count]
- * @returns {Stretch | null}
- */
-function rangeOf(stretches, from = 0, count = stretches?.length ?? 0) {
-  const first = stretches?.[from];
-  const last = stretches?.[from + count - 1];
-  return first && last ? { first: first.first, end: last.end } : null;
-}
-
-/** @param {string} kind */
-function colourFlags(kind) {
-  const { choice, view } = page;
-  const scale = chosenScale();
-  const diverging = chosenMaps()?.diverging ?? false;
-  const flags = [];
-  if (kind === 'lines') {
-    if (linesOfQuery() > 0) flags.push('--top', String(linesOfQuery()));
-    if (choice.threshold > 0) flags.push('--threshold', String(choice.threshold));
-    return flags;
-  }
-  flags.push('--cmap', diverging ? view.colours.light.diverging.name : view.colours.light.weights.name);
-  if (scale) flags.push('--color-range', choice.own ? 'panel' : `${plainNumber(scale.low)},${plainNumber(scale.high)}`);
-  if (scale?.log) flags.push('--norm', 'log');
-  return flags;
-}
-
-/** @param {number} value */
-function plainNumber(value) {
-  return String(Number(value.toPrecision(7)));
-}
-
-/** Writes the command into its field. */
-function writeCommand() {
-  if (byId('export', HTMLDivElement).hidden) return;
-  const command = plotCommand();
-  const field = byId('command', HTMLTextAreaElement);
-  field.value = command;
-  field.rows = Math.min(6, command.split('\n').length + 1);
-}
-
 /** A picture of the present view. @typedef {{title: string, width: number, height: number, draw: (pen: Pen) => void}} Picture */
 
 /** Pictures are for paper, whatever the page's colours are. */
@@ -129,25 +8,39 @@ const PICTURE_WIDTH = 900;
 /** Letters of a text below a picture. */
 const MOST_SOURCE_LETTERS = 300;
 
+/** Whether what is on the screen is drawn; tables and lists are printed as they are, and saved as CSV. */
+function hasPicture() {
+  return page.choice.enlarged ? page.choice.left !== 'list' : page.choice.view !== 'table';
+}
+
+/** @param {import('./data').Attention} attention */
+function titleOfLines(attention) {
+  const { heads, head } = page.choice;
+  if (heads.length < 2) return headTitle(attention, heads[0] ?? head);
+  const names = heads.map((one) => headNumber(attention, one)).join(say('list_join'));
+  return `${inLanguage(attention.title)}${say('list_join')}${say('heads_numbered', { heads: names })}`;
+}
+
 /** @returns {Picture | null} */
 function presentPicture() {
   const shown = chosenMap();
   const scale = chosenScale();
   const attention = chosenAttention();
   if (!shown || !scale || !attention) return null;
-  if (page.choice.enlarged && page.choice.left !== 'list') return overviewPicture(scale);
+  if (!hasPicture()) return null;
+  if (page.choice.enlarged) return overviewPicture(scale);
   const sample = page.view.samples.length > 1 ? ` – ${inLanguage(page.view.samples[page.choice.sample]?.title ?? '')}` : '';
   const title = headTitle(attention, page.choice.head) + sample;
-  if (page.choice.view === 'table' && !page.choice.enlarged && paper.printing) return null;
-  if (page.choice.view === 'lines') return linesPicture(shown, page.choice.heads.length > 1 ? inLanguage(attention.title) + sample : title);
-  if (page.choice.view === 'text') return stripPicture(shown, scale, title);
+  if (page.choice.view === 'lines') return linesPicture(shown, titleOfLines(attention) + sample);
+  if (page.choice.view === 'text') return stripPicture(shown, scaleOfStrip(shown)?.scale ?? scale, title);
   return page.other ? panelsPicture(shown, page.other, scale, title) : mapPicture(shown, scale, title);
 }
 
 /** The input and its text, for those who meet a picture or a table alone. */
 function sourceOfView() {
-  const texts = [...new Set([queryTokens(), keyTokens()])].map((tokens) => shortText(tokens, MOST_SOURCE_LETTERS)).filter(Boolean);
-  return [page.view.title, ...texts].filter(Boolean).join(' – ');
+  // Patches have their picture in place of a text.
+  const texts = [queryTokens(), keyTokens()].map((tokens) => (chosenPicture() && tokens === keyTokens() ? '' : shortText(tokens, MOST_SOURCE_LETTERS)));
+  return [...new Set([page.view.title, ...texts])].filter(Boolean).join(' – ');
 }
 
 /**
@@ -210,13 +103,10 @@ function movedPen(pen, left, top) {
 }
 
 /**
- * @param {Pen} pen
+ * A pixel for each colour of a scale.
  * @param {ColourScale} scale
- * @param {string} title
- * @param {number} x
- * @param {number} y
  */
-function drawBar(pen, scale, title, x, y) {
+function barOfColours(scale) {
   const canvas = make('canvas');
   canvas.width = 256;
   canvas.height = 1;
@@ -224,8 +114,19 @@ function drawBar(pen, scale, title, x, y) {
   const image = context.createImageData(256, 1);
   new Uint32Array(image.data.buffer).set(scale.table);
   context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+/**
+ * @param {Pen} pen
+ * @param {ColourScale} scale
+ * @param {string} title
+ * @param {number} x
+ * @param {number} y
+ */
+function drawBar(pen, scale, title, x, y) {
   pen.text(title, x, y + 6, { size: 11, fill: PAPER.text });
-  pen.image(canvas, x, y + 15, 260, 10);
+  pen.image(barOfColours(scale), x, y + 15, 260, 10);
   pen.frame(x, y + 15, 260, 10, PAPER.line, 0.5);
   for (const { value, text } of ticksOf(scale, 260, 10)) {
     const at = x + 260 * shareOf(scale, value);
@@ -245,23 +146,51 @@ function drawBar(pen, scale, title, x, y) {
  * @param {string} title
  */
 function mapPicture(shown, scale, title) {
-  const seen = (mapView.window.zoom > 1 && mapView.layout) || { row: 0, column: 0, rows: shown.queries.length, columns: shown.keys.length };
-  const labels = labelsOf(shown);
-  const room = PICTURE_WIDTH - labels.queryRoom - 40;
-  const side = Math.min(LARGEST_CELL, room / seen.columns);
-  const height = Math.min(1200, Math.max(160, seen.rows * side)) + labels.keyRoom + 44;
-  const fitted = layOutMap(shown, PICTURE_WIDTH, height, { ...mapView.window });
-  const cell = fitCells(seen.columns, seen.rows, PICTURE_WIDTH - fitted.left - fitted.right, height - fitted.top - 8);
-  const layout = {
-    ...fitted, row: seen.row, column: seen.column, rows: seen.rows, columns: seen.columns,
-    cellWidth: cell.width, cellHeight: cell.height,
-  };
-  layout.turned = hasNames(keyTokens()) && labels.keyRoom + 6 > layout.cellWidth;
-  return framedPicture(title, PICTURE_WIDTH, layout.top + layout.rows * layout.cellHeight + 8, scale, (pen) => {
+  const beside = pictureOfRow();
+  const width = PICTURE_WIDTH - (beside ? beside.width + 24 : 0);
+  const layout = pictureLayout(shown, width);
+  const bottom = layout.top + layout.rows * layout.cellHeight + 8;
+  return framedPicture(title, PICTURE_WIDTH, Math.max(bottom, beside ? beside.height + 60 : 0), scale, (pen) => {
     drawMap(pen, shown, scale, layout, PAPER, 2);
     const pinned = pinnedRow();
-    if (pinned >= layout.row && pinned < layout.row + layout.rows) pen.frame(layout.left, layout.top + (pinned - layout.row) * layout.cellHeight, layout.columns * layout.cellWidth, layout.cellHeight, PAPER.accent, 1.5);
+    if (pinned >= 0) drawCross(pen, shown, layout, { row: pinned, column: pinnedColumn() }, PAPER);
+    if (!beside) return;
+    brokenText(beside.caption, 12, beside.width).forEach((line, at) => pen.text(line, width + 12, 12 + at * 16, { size: 12, fill: PAPER.text }));
+    pen.image(beside.canvas, width + 12, 44, beside.width, beside.height, true);
   });
+}
+
+/** Lowest picture of a map, where its cells would be higher. */
+const MOST_MAP_HEIGHT = 1200;
+
+/**
+ * The cells that are seen, as large as the width allows, with their labels as on the screen.
+ * @param {ShownMap} shown
+ * @param {number} width
+ * @returns {MapLayout}
+ */
+function pictureLayout(shown, width) {
+  const seen = (mapView.window.zoom > 1 && mapView.layout) || { row: 0, column: 0, rows: shown.queries.length, columns: shown.keys.length };
+  const labels = labelsOf(shown);
+  const left = Math.ceil(labels.queryRoom) + 26;
+  const plain = fitCells(seen.columns, seen.rows, width - left - 12, MOST_MAP_HEIGHT);
+  const turned = hasNames(shown.keyTokens) && labels.keyRoom + 6 > plain.width;
+  const right = turned ? Math.min(96, Math.SQRT1_2 * labels.keyRoom) + 6 : 12;
+  const cell = turned ? fitCells(seen.columns, seen.rows, width - left - right, MOST_MAP_HEIGHT) : plain;
+  const edge = Math.max(0, Math.floor((width - left - right - seen.columns * cell.width) / 2));
+  return {
+    edge, left: left + edge, top: Math.ceil((turned ? Math.SQRT1_2 * labels.keyRoom : 0) + 34), right, turned,
+    cellWidth: cell.width, cellHeight: cell.height, row: seen.row, column: seen.column, rows: seen.rows, columns: seen.columns,
+  };
+}
+
+/** The picture that the model saw, as it lies beside the map, with its caption. */
+function pictureOfRow() {
+  const canvas = byId('picture-canvas', HTMLCanvasElement);
+  const picture = chosenPicture();
+  if (!picture || byId('picture', HTMLElement).hidden || canvas.width < 2) return null;
+  const width = 260;
+  return { canvas, width, height: (width * picture.height) / picture.width, caption: byId('picture-caption', HTMLParagraphElement).textContent ?? '' };
 }
 
 /**
@@ -279,13 +208,14 @@ function linesPicture(shown, title) {
   return framedPicture(title, 700, bottom + (heads.length ? 52 : 28), null, (pen) => {
     const layout = { width: 700, height: bottom, scrolled: first * rowHeight, rowHeight };
     drawLines(pen, shown, layout, { row: pinnedRow(), column: null }, PAPER);
+    if (heads.length) pen.text(say('head'), 12, bottom + 16, { size: 12, fill: PAPER.text });
     heads.forEach((head, at) => {
-      const x = 12 + at * 56;
+      const x = 56 + at * 52;
       pen.line(x, bottom + 16, x + 18, bottom + 16, headColour(head).colour, 3, 1, headColour(head).dash);
       pen.text(String(headNumber(chosenAttention(), head)), x + 24, bottom + 16, { size: 12, fill: PAPER.text });
     });
     pen.text(inLanguage(chosenMaps()?.title ?? ''), 12, bottom + (heads.length ? 40 : 16), { size: 11, fill: PAPER.text });
-    drawLineLegend(pen, 160, bottom + (heads.length ? 40 : 16));
+    drawLineLegend(pen, 160, bottom + (heads.length ? 40 : 16), rowHeight * linesView.bands);
   });
 }
 
@@ -310,9 +240,11 @@ function stripPicture(shown, scale, title) {
       if (x + width > PICTURE_WIDTH - 12) [x, y] = [12, y + 30];
       const pixel = tintOf(scale, weights, gives ? strip.columnOf(index) : strip.rowOf(index));
       const own = chosen >= 0 && (gives ? strip.rowOf(index) : strip.columnOf(index)) === chosen;
+      const isHidden = Boolean(weights.hidden[gives ? strip.columnOf(index) : strip.rowOf(index)]);
       const at = { x: rtl ? PICTURE_WIDTH - x - width : x, y };
       drawn.push((pen) => {
         if (pixel !== null) pen.rect(at.x, at.y - 12, width, 24, colourOf(pixel));
+        if (isHidden) dashedFrame(pen, at.x, at.y - 12, width, 24);
         if (own) pen.frame(at.x, at.y - 12, width, 24, PAPER.accent, 2.5);
         pen.text(text, at.x + width / 2, at.y, { size: 15, fill: pixel === null ? PAPER.text : readableOn(pixel), align: 'center' });
       });
@@ -321,6 +253,20 @@ function stripPicture(shown, scale, title) {
     [x, y] = [12, y + 42];
   }
   return framedPicture(title, PICTURE_WIDTH, y, scale, (pen) => drawn.forEach((draw) => draw(pen)));
+}
+
+/**
+ * The frame that hidden tokens have.
+ * @param {Pen} pen
+ * @param {number} x
+ * @param {number} y
+ * @param {number} width
+ * @param {number} height
+ */
+function dashedFrame(pen, x, y, width, height) {
+  for (const [x1, y1, x2, y2] of [[x, y, x + width, y], [x + width, y, x + width, y + height], [x, y + height, x + width, y + height], [x, y, x, y + height]]) {
+    pen.line(x1 ?? 0, y1 ?? 0, x2 ?? 0, y2 ?? 0, PAPER.line, 1, 1, [3, 2]);
+  }
 }
 
 /** @param {ColourScale} scale */
@@ -341,7 +287,7 @@ function overviewPicture(scale) {
         const attention = page.view.attentions[index];
         pen.text(String(attention ? layerNumber(attention) : ''), 34, top + 44 + (row + 0.5) * size, { size: 11, fill: PAPER.quiet, align: 'right' });
       });
-      paintStack(pen, rows, size, 40, top + 42);
+      paintStack(pen, rows, { size, across: heads }, 40, top + 42);
       top += rows.length * size + 50;
     }
   });
@@ -350,11 +296,12 @@ function overviewPicture(scale) {
 /**
  * @param {Blob} blob
  * @param {string} ending
+ * @param {string} [what] in place of the present view
  */
-function saveFile(blob, ending) {
+function saveFile(blob, ending, what) {
   const attention = chosenAttention();
   const layer = attention ? layerNumber(attention) : 0;
-  const name = page.choice.enlarged ? 'heads' : `layer${layer}_head${headNumber(attention, page.choice.head)}_${page.choice.view}`;
+  const name = what ?? (page.choice.enlarged ? 'heads' : `layer${layer}_head${headNumber(attention, page.choice.head)}_${page.choice.view}`);
   const input = page.view.title.replace(/[^\p{L}\p{N}.]+/gu, '_').replace(/^_+|_+$/g, '').slice(0, 60);
   const link = make('a', { download: `${input ? `${input}_` : ''}${name}.${ending}`, href: URL.createObjectURL(blob) });
   link.click();
@@ -381,11 +328,15 @@ function savePngOnPaper() {
 function presentSvg() {
   return onPaper(() => {
     const picture = presentPicture();
-    if (!picture) return '';
-    const pen = svgPen(picture.width, picture.height, picture.title);
-    picture.draw(pen);
-    return pen.svg();
+    return picture ? svgOf(picture) : '';
   });
+}
+
+/** @param {Picture} picture */
+function svgOf(picture) {
+  const pen = svgPen(picture.width, picture.height, picture.title);
+  picture.draw(pen);
+  return pen.svg();
 }
 
 function saveSvg() {
@@ -420,6 +371,7 @@ async function copyText(text, field) {
 
 /** The buttons of the drawer. */
 function listenToExport() {
+  byId('export-path', HTMLButtonElement).addEventListener('click', saveTrail);
   byId('export-png', HTMLButtonElement).addEventListener('click', savePng);
   byId('export-svg', HTMLButtonElement).addEventListener('click', saveSvg);
   byId('export-csv', HTMLButtonElement).addEventListener('click', saveCsv);

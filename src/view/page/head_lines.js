@@ -4,16 +4,32 @@ const MOST_LINES = 4000;
 /** With more keys than this, lines of the three strongest of each query are drawn. */
 const KEYS_OF_ALL_LINES = 12;
 
-/** @typedef {{head: number, row: number, column: number, value: number}} HeadLine */
+/** Rows that are thinner than this, in pixels, are joined to bands. */
+const LEAST_BAND = 4;
+
+/** The thickest line takes this part of its row, so that lines of neighbours do not run into each other. */
+const PART_OF_ROW = 0.7;
+
+/** With lines of one query or key, names of those below this share of the strongest are pale. */
+const NAMED_SHARE = 0.05;
+
+/**
+ * A line from a row to a column; of bands the first of each.
+ * @typedef {{head: number, row: number, column: number, value: number}} HeadLine
+ */
 
 const linesView = {
   /** @type {HeadLine[]} */
   lines: [],
   all: 0,
   strongest: 0,
+  /** Lines between bands of so many rows. @type {{size: number, lines: HeadLine[]}} */
+  banded: { size: 0, lines: [] },
   /** The key at the pointer, where there is no query. @type {number | null} */
   column: null,
   rowHeight: 22,
+  /** Number of rows that share a line; 1 = each has its own. */
+  bands: 1,
   /** 1 = the whole text fits the height. */
   zoom: 1,
 };
@@ -26,17 +42,25 @@ const LEGEND_SHARES = [0.1, 0.5, 1];
 
 /** The value of the thickest line, as pictures have it: 1, or the largest line if all are thin. */
 function fullOfLines() {
-  const largest = linesView.lines.at(-1)?.value ?? 0;
+  const largest = (linesView.bands > 1 ? bandsOfLines(linesView.bands) : linesView.lines).at(-1)?.value ?? 0;
   return areWeights() && largest >= LEAST_FULL_WEIGHT ? Math.max(1, largest) : largest || 1;
 }
 
 /**
  * The thickness and opacity of a line.
  * @param {number} share of the thickest, from 0 to 1
+ * @param {number} room height of a row
  */
-function lookOfLine(share) {
-  const pixels = 96 / 72;
-  return { thick: (0.3 + 4.2 * share) * pixels, opacity: 0.15 + 0.85 * Math.sqrt(share) };
+function lookOfLine(share, room) {
+  const most = Math.min((4.5 * 96) / 72, PART_OF_ROW * room);
+  const thick = most * (0.07 + 0.93 * share);
+  // What is thinner than a pixel is paler.
+  return { thick: Math.max(0.5, thick), opacity: (0.15 + 0.85 * Math.sqrt(share)) * Math.min(1, thick / 0.5) };
+}
+
+/** The room of a row's lines: of bands all their rows. */
+function roomOfLine() {
+  return linesView.rowHeight * linesView.bands;
 }
 
 /** Number of the strongest keys of a query that get lines; 0 = all. */
@@ -67,6 +91,37 @@ function gatherLines() {
   linesView.all = lines.length;
   linesView.strongest = strongest;
   linesView.lines = lines.slice(-MOST_LINES);
+  linesView.banded = { size: 0, lines: [] };
+}
+
+/**
+ * Lines between bands of rows and columns: the mean, over the queries of a band, of what they give to a band of keys.
+ * @param {number} size rows of a band
+ */
+function bandsOfLines(size) {
+  if (linesView.banded.size === size) return linesView.banded.lines;
+  /** @type {HeadLine[]} */
+  const lines = [];
+  for (const head of page.choice.heads) {
+    const shown = page.shown.get(head);
+    if (!shown) continue;
+    const [rows, columns] = [shown.queries.length, shown.keys.length];
+    const across = Math.ceil(columns / size);
+    const sums = new Float64Array(Math.ceil(rows / size) * across);
+    for (let at = 0; at < shown.values.length; ++at) {
+      const value = shown.values[at] ?? NaN;
+      if (!(value > 0) || value === Infinity || shown.hidden?.[at] || shown.faint?.[at]) continue;
+      const cell = Math.floor(Math.floor(at / columns) / size) * across + Math.floor((at % columns) / size);
+      sums[cell] = (sums[cell] ?? 0) + value;
+    }
+    sums.forEach((sum, cell) => {
+      const row = Math.floor(cell / across) * size;
+      const value = sum / Math.min(size, rows - row);
+      if (value > 0) lines.push({ head, row, column: (cell % across) * size, value });
+    });
+  }
+  linesView.banded = { size, lines: lines.sort((a, b) => a.value - b.value) };
+  return linesView.banded.lines;
 }
 
 /**
@@ -76,7 +131,7 @@ function gatherLines() {
  * @returns {HeadLine[]}
  */
 function chosenLines(row, column) {
-  if (row < 0 && column === null) return linesView.lines;
+  if (row < 0 && column === null) return linesView.bands > 1 ? bandsOfLines(linesView.bands) : linesView.lines;
   const lines = [];
   for (const head of page.choice.heads) {
     const shown = page.shown.get(head);
@@ -113,21 +168,34 @@ function drawLines(pen, shown, layout, active, ink) {
   const isSeen = (/** @type {number} */ y) => y > 26 && y < height;
   const alone = active.row >= 0 || active.column !== null;
   const full = fullOfLines();
-  for (const { head, row, column, value } of chosenLines(active.row, active.column)) {
-    const [from, to] = [middle(row), middle(column)];
+  const lines = chosenLines(active.row, active.column);
+  const half = alone ? 0 : (linesView.bands - 1) / 2;
+  for (const { head, row, column, value } of lines) {
+    const [from, to] = [middle(row + half), middle(column + half)];
     // Lines that leave the window would cover its tokens.
     if (alone ? !isSeen(from) && !isSeen(to) : !isSeen(from) || !isSeen(to)) continue;
     const share = Math.min(1, value / full);
     if (share < 0.005) continue;
     const { colour, dash } = headColour(head);
-    const { thick, opacity } = lookOfLine(share);
+    const { thick, opacity } = lookOfLine(share, alone ? Math.max(rowHeight, 9) : rowHeight * linesView.bands);
     pen.line(left, from, right, to, colour, thick, opacity, dash);
   }
-  drawColumn(pen, shown.queries, queryTokens(), shown.words, { x: left - 8, align: 'right', room: left - 16, middle, height, rowHeight }, active.row, ink);
-  drawColumn(pen, shown.keys, keyTokens(), shown.words, { x: right + 8, align: 'left', room: width - right - 16, middle, height, rowHeight }, active.column ?? -1, ink);
+  const named = alone ? endsOfLines(lines, active.row >= 0 ? 'column' : 'row') : null;
+  drawColumn(pen, shown.queries, queryTokens(), shown.words, { x: left - 8, align: 'right', room: left - 16, middle, height, rowHeight }, active.row, ink, active.row < 0 ? named : null);
+  drawColumn(pen, shown.keys, keyTokens(), shown.words, { x: right + 8, align: 'left', room: width - right - 16, middle, height, rowHeight }, active.column ?? -1, ink, active.row >= 0 ? named : null);
   pen.rect(0, 0, width, 26, ink.ground);
   pen.text(say('axis_queries'), left - 8, 13, { size: 12, fill: ink.quiet, align: 'right' });
   pen.text(say('axis_keys'), right + 8, 13, { size: 12, fill: ink.quiet });
+}
+
+/**
+ * The ends of one query's or key's lines that are strong enough to be named, the strongest first.
+ * @param {HeadLine[]} lines the strongest last
+ * @param {'row' | 'column'} end
+ */
+function endsOfLines(lines, end) {
+  const least = NAMED_SHARE * (lines.at(-1)?.value ?? 0);
+  return [...new Set(lines.filter(({ value }) => value >= least).map((line) => line[end]).reverse())];
 }
 
 /**
@@ -138,23 +206,31 @@ function drawLines(pen, shown, layout, active, ink) {
  * @param {{x: number, align: 'left' | 'right', room: number, middle: (index: number) => number, height: number, rowHeight: number}} place
  * @param {number} active
  * @param {Inks} ink
+ * @param {number[] | null} ends of lines, the strongest first, which alone have names; null = all may have
  */
-function drawColumn(pen, stretches, tokens, words, { x, align, room, middle, height, rowHeight }, active, ink) {
+function drawColumn(pen, stretches, tokens, words, { x, align, room, middle, height, rowHeight }, active, ink, ends = null) {
   const size = Math.max(11, Math.min(14, rowHeight * 0.85));
   const every = Math.ceil(size / rowHeight);
   const round = hasNames(tokens) ? 0 : roundStep(every);
+  // Where rows are thin, the name of a stronger line takes the room of others.
+  /** @type {Set<number>} */
+  const kept = new Set();
+  for (const end of ends ?? []) if (![...kept].some((other) => Math.abs(other - end) < every)) kept.add(end);
   stretches.forEach((stretch, index) => {
     const y = middle(index);
     if (y < 10 || y > height + 20) return;
     const marked = isFound(page.found, stretch);
     const chosen = index === active;
-    const has = round > 1 ? stretch.first % round === 0 : index % every === 0;
+    const isEnd = kept.has(index);
+    const free = !ends || (every === 1 && !isEnd) || ![...kept].some((other) => Math.abs(other - index) < every);
+    const has = isEnd || (free && (round > 1 ? stretch.first % round === 0 : index % every === 0));
     if (!has && !marked && !chosen) return;
     const text = shortened(edgeLabel(tokens, stretch, words), size, room);
     const width = widthOfText(text, size, chosen) + 8;
     const left = align === 'left' ? x - 4 : x - width + 4;
     if (marked || chosen) pen.rect(left, y - 10, width, 20, chosen ? ink.accent : ink.found);
-    pen.text(text, x, y, { size, fill: chosen ? ink.ground : marked ? '#000000' : ink.text, align, bold: chosen });
+    const pale = ends !== null && !isEnd;
+    pen.text(text, x, y, { size, fill: chosen ? ink.ground : marked ? '#000000' : pale ? ink.line : ink.text, align, bold: chosen });
   });
 }
 
@@ -167,6 +243,7 @@ function drawLinesView() {
   const fitted = Math.max(0.05, Math.min(34, (box.clientHeight - 50) / count));
   linesView.zoom = Math.max(1, Math.min(linesView.zoom, 34 / fitted));
   linesView.rowHeight = fitted * linesView.zoom;
+  linesView.bands = Math.max(1, Math.ceil(LEAST_BAND / linesView.rowHeight - 1e-9));
   byId('lines-height', HTMLDivElement).style.height = `${34 + count * linesView.rowHeight + 8}px`;
   const [width, height] = [box.clientWidth, box.clientHeight];
   const context = fitCanvas(byId('lines-canvas', HTMLCanvasElement), width, height);
@@ -198,7 +275,7 @@ function writeLineLegend() {
   const full = fullOfLines();
   list.replaceChildren(...LEGEND_SHARES.map((share) => {
     const canvas = make('canvas', { 'aria-hidden': 'true' });
-    const { thick, opacity } = lookOfLine(share);
+    const { thick, opacity } = lookOfLine(share, roomOfLine());
     canvasPen(fitCanvas(canvas, 36, 12)).line(0, 6, 36, 6, inks().text, thick, opacity);
     return make('li', {}, [canvas, ' ', shortNumber(Number((share * full).toPrecision(2)))]);
   }));
@@ -209,10 +286,11 @@ function writeLineLegend() {
  * @param {Pen} pen
  * @param {number} x
  * @param {number} y
+ * @param {number} room of a line
  */
-function drawLineLegend(pen, x, y) {
+function drawLineLegend(pen, x, y, room) {
   LEGEND_SHARES.forEach((share, at) => {
-    const { thick, opacity } = lookOfLine(share);
+    const { thick, opacity } = lookOfLine(share, room);
     pen.line(x + at * 90, y, x + at * 90 + 30, y, PAPER.text, thick, opacity);
     pen.text(shortNumber(Number((share * fullOfLines()).toPrecision(2))), x + at * 90 + 36, y, { size: 11, fill: PAPER.text });
   });

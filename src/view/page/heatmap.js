@@ -227,7 +227,7 @@ function drawCellMarks(pen, shown, scale, layout, ink) {
       const [x, y] = [left + column * cellWidth, top + row * cellHeight];
       const cell = cellAt(shown, layout.row + row, layout.column + column);
       if (cell.hidden) pen.line(x + 1, y + cellHeight - 1, x + cellWidth - 1, y + 1, '#777777', 0.7, 0.7);
-      else if (size >= 8.5 && !cell.faint) writeValue(pen, cell.value, scale, x + cellWidth / 2, y + cellHeight / 2, size);
+      else if (size >= 8.5 && !cell.faint) writeValue(pen, cell.value, scale, x + cellWidth / 2, y + cellHeight / 2, size, cellWidth);
     }
   }
   if (cellHeight < 18) return;
@@ -242,15 +242,25 @@ function drawCellMarks(pen, shown, scale, layout, ink) {
  * @param {number} x
  * @param {number} y
  * @param {number} size
+ * @param {number} room
  */
-function writeValue(pen, value, scale, x, y, size) {
-  pen.text(cellText(value), x, y, { size, fill: readableOn(pixelOfValue(scale, value)), align: 'center' });
+function writeValue(pen, value, scale, x, y, size, room) {
+  pen.text(cellText(value, size, room), x, y, { size, fill: readableOn(pixelOfValue(scale, value)), align: 'center' });
 }
 
-/** @param {number} value */
-function cellText(value) {
+/**
+ * A value with two decimals. One that would be zero has its power of ten where there is room, else a point.
+ * @param {number} value
+ * @param {number} size of the letters
+ * @param {number} room
+ */
+function cellText(value, size, room) {
   if (!Number.isFinite(value) || value === 0) return shortNumber(value);
-  if (Math.abs(value) < 0.005) return value > 0 ? '<.01' : '>−.01';
+  if (Math.abs(value) < 0.005) {
+    const [digits = '', power = ''] = value.toExponential(1).split('e');
+    const text = `${digits}e${Number(power)}`.replaceAll('-', '−');
+    return widthOfText(text, size) <= room - 4 ? text : '·';
+  }
   return Math.abs(value) < 100 ? value.toFixed(2).replace('-', '−') : value.toPrecision(3).replace('-', '−');
 }
 
@@ -267,7 +277,7 @@ function drawLabels(pen, shown, layout, ink) {
   const down = { first: layout.row, count: rows, size: cellHeight, room: 15 };
   const across = { first: layout.column, count: columns, size: cellWidth, room: turned ? 15 : labels.keyRoom + 8 };
   // Numbers of both axes have one step.
-  const step = hasNames(shown.queryTokens) || hasNames(shown.keyTokens) ? 0 : Math.max(stepOfAxis(shown.queries, down), stepOfAxis(shown.keys, across));
+  const step = (hasNames(shown.queryTokens) || hasNames(shown.keyTokens)) && shown.map.exactCells ? 0 : Math.max(stepOfAxis(shown.queries, down), stepOfAxis(shown.keys, across));
   const rowTicks = ticksOfAxis(shown.queries, shown.queryTokens, labels.query, down, step);
   const columnTicks = ticksOfAxis(shown.keys, shown.keyTokens, labels.key, across, step);
   for (const { index, text: label, marked } of rowTicks) {
@@ -293,7 +303,8 @@ function drawLabels(pen, shown, layout, ink) {
  */
 function ticksOfAxis(stretches, tokens, label, { first, count, size, room }, least = 0) {
   const found = page.found.length ? page.found : null;
-  const named = hasNames(tokens);
+  const joined = stretches.find((stretch) => stretch.end - stretch.first > 1);
+  const named = hasNames(tokens) && (!joined || isWordOf(tokens, joined));
   const every = Math.max(1, Math.ceil(room / size));
   const round = Math.max(least, stepOfAxis(stretches, { first, count, size, room }));
   const ticks = [];
@@ -310,6 +321,15 @@ function ticksOfAxis(stretches, tokens, label, { first, count, size, room }, lea
   const [start, next] = ticks;
   if (!named && start && next && (next.index - start.index) * size < room) ticks.shift();
   return ticks;
+}
+
+/**
+ * Whether a stretch is a word, in place of cells that were joined.
+ * @param {import('./data').Tokens | undefined} tokens
+ * @param {Stretch} stretch
+ */
+function isWordOf(tokens, stretch) {
+  return tokens?.words.some(([first, end]) => first === stretch.first && end === stretch.end) ?? false;
 }
 
 /** What is seen of an axis, the size of a cell and the room of a label. @typedef {{first: number, count: number, size: number, room: number}} LabelledAxis */

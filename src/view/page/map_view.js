@@ -2,6 +2,8 @@
 const mapView = {
   /** @type {MapWindow} */
   window: { row: 0, column: 0, zoom: 1 },
+  /** `Choice.window` that it was read from, or that was written of it. */
+  address: '',
   /** @type {MapLayout | null} */
   layout: null,
   /** Size of the map that the window belongs to; another map of this size keeps the window. */
@@ -18,8 +20,9 @@ function drawMapView() {
   const box = byId('map', HTMLDivElement);
   if (!shown || !scale || !attention) return;
   const size = `${shown.queries.length} ${shown.keys.length}`;
-  if (size !== mapView.size) mapView.window = { row: 0, column: 0, zoom: 1 };
+  if (mapView.size !== '' && size !== mapView.size) keepWindow({ row: 0, column: 0, zoom: 1 });
   mapView.size = size;
+  if (page.choice.window !== mapView.address) readWindow();
   [mapView.width, mapView.height] = [box.clientWidth, box.clientHeight];
   const context = fitCanvas(byId('map-cells', HTMLCanvasElement), mapView.width, mapView.height);
   context.clearRect(0, 0, mapView.width, mapView.height);
@@ -33,6 +36,26 @@ function drawMapView() {
   drawMapCross();
 }
 
+/**
+ * The part of the map that is seen from now on, also in the address.
+ * @param {MapWindow} window
+ */
+function keepWindow(window) {
+  mapView.window = window;
+  const { row, column, zoom } = window;
+  mapView.address = zoom === 1 ? '' : [row, column, zoom].map((part) => Number(part.toFixed(2))).join(':');
+  page.choice.window = mapView.address;
+  writeAddressSoon();
+}
+
+/** The part of the map that the address tells. */
+function readWindow() {
+  const [row = NaN, column = NaN, zoom = NaN] = page.choice.window.split(':').map(Number);
+  const whole = ![row, column, zoom].every(Number.isFinite) || zoom <= 1;
+  mapView.window = whole ? { row: 0, column: 0, zoom: 1 } : { row, column, zoom };
+  mapView.address = page.choice.window;
+}
+
 /** Draws what follows the pointer, and nothing else, so that it keeps up with it. */
 function drawMapCross() {
   const shown = chosenMap();
@@ -43,7 +66,7 @@ function drawMapCross() {
   const pinned = pinnedRow();
   for (const [panel, { map, layout }] of panelsOf(shown).entries()) {
     const pen = panelPen(canvasPen(context), panel);
-    if (pinned >= 0 && pinned !== page.cursor?.row) drawCross(pen, map, layout, { row: pinned, column: null }, inks());
+    if (pinned >= 0 && pinned !== page.cursor?.row) drawCross(pen, map, layout, { row: pinned, column: pinnedColumn() }, inks());
     if (page.cursor) drawCross(pen, map, layout, page.cursor, inks());
   }
 }
@@ -52,6 +75,13 @@ function drawMapCross() {
 function pinnedRow() {
   const shown = chosenMap();
   return shown && page.choice.query !== null ? indexOfPosition(shown.queries, page.choice.query) : -1;
+}
+
+/** The column of the pinned key; null if none is or it is not shown. */
+function pinnedColumn() {
+  const shown = chosenMap();
+  const column = shown && page.choice.key !== null ? indexOfPosition(shown.keys, page.choice.key) : -1;
+  return column < 0 ? null : column;
 }
 
 /**
@@ -99,7 +129,7 @@ function zoomMap(factor, point) {
     mapView.window.column += (next.left - layout.left) / next.cellWidth;
     mapView.window.row += (next.top - layout.top) / next.cellHeight;
   }
-  if (mapView.window.zoom === 1) mapView.window = { row: 0, column: 0, zoom: 1 };
+  keepWindow(mapView.window.zoom === 1 ? { row: 0, column: 0, zoom: 1 } : mapView.window);
   drawMapView();
   writeStatus();
 }
@@ -118,7 +148,7 @@ function followCursor({ row, column }) {
     column: column === null ? layout.column : into(column, layout.column, layout.columns),
   };
   if (next.row === layout.row && next.column === layout.column) return;
-  mapView.window = { ...mapView.window, ...next };
+  keepWindow({ ...mapView.window, ...next });
   drawMapView();
 }
 
@@ -182,8 +212,8 @@ function listenToMap() {
 function dragMap(started, point) {
   const layout = mapView.layout;
   if (!layout) return;
-  mapView.window.column = started.column - (point.x - started.x) / layout.cellWidth;
-  mapView.window.row = started.row - (point.y - started.y) / layout.cellHeight;
+  keepWindow({
+    column: started.column - (point.x - started.x) / layout.cellWidth, row: started.row - (point.y - started.y) / layout.cellHeight, zoom: mapView.window.zoom });
   drawMapView();
 }
 
@@ -212,21 +242,18 @@ function pointAt(cursor) {
 }
 
 /**
- * Pins the query of a place, or lets it go if it was pinned.
+ * Pins the query of a place, and its key if it has one; lets both go if just these were pinned.
  * @param {Cursor | null} cursor
  */
 function pinAt(cursor) {
   if (!cursor) return;
   const shown = chosenMap();
   const joined = shown && !shown.map.exactCells;
-  for (const name of HINTS) hintsAway.add(name);
-  const key = cursor.column === null ? undefined : shown?.keys[cursor.column];
-  const other = key !== undefined && shownCell.key !== null && shownCell.key !== key.first && page.choice.view === 'map';
-  const again = joined ? page.choice.query === cursor.query : pinnedRow() === cursor.row;
+  const key = cursor.column === null ? null : shown?.keys[cursor.column]?.first ?? null;
+  const again = (joined ? page.choice.query === cursor.query : pinnedRow() === cursor.row) && (key === null || key === page.choice.key);
   page.cursor = cursor;
   // A click on another key of the pinned query shows that one's arithmetic.
-  shownCell.key = key?.first ?? null;
-  change({ query: again && !other ? null : cursor.query });
+  change(again ? { query: null, key: null } : { query: cursor.query, key });
 }
 
 /** Writes the readout of the place at the pointer, else of the pinned query. */
@@ -242,7 +269,8 @@ function writeReadout() {
     return;
   }
   const query = page.cursor?.query ?? page.choice.query ?? 0;
-  cell.replaceChildren(...cellReadout(shown, row, page.cursor?.column ?? null, query));
+  const column = page.cursor ? page.cursor.column : page.choice.view === 'map' ? pinnedColumn() : null;
+  cell.replaceChildren(...cellReadout(shown, row, column, query));
   const listed = page.choice.query !== null && pinned >= 0 ? { row: pinned, query: page.choice.query } : { row, query };
   list.replaceChildren(...strongestReadout(shown, listed.row, listed.query));
 }
@@ -287,7 +315,7 @@ function unpinButton() {
   const button = make('button', { type: 'button', class: 'unpin', text: '×', 'aria-label': say('unpin'), title: say('unpin') });
   button.addEventListener('click', () => {
     page.cursor = null;
-    change({ query: null });
+    change({ query: null, key: null });
     focusView();
   });
   return button;
@@ -374,114 +402,4 @@ function announceCursor() {
   const spoken = [...cell.children].map((child) =>
     [...child.childNodes].filter((node) => !(node instanceof HTMLButtonElement)).map((node) => node.textContent).join('').trim());
   byId('announcement', HTMLDivElement).textContent = spoken.join(', ');
-}
-
-/** Writes what colours mean. */
-function writeLegend() {
-  const scale = chosenScale();
-  const maps = chosenMaps();
-  const shown = chosenMap();
-  const lines = page.choice.view === 'lines';
-  byId('legend', HTMLDivElement).hidden = !scale;
-  // Colours of lines are those of heads, and their scale is linear.
-  byId('scale-field', HTMLLabelElement).hidden = lines;
-  byId('colour-bar', HTMLDivElement).hidden = lines;
-  byId('legend-keys', HTMLUListElement).hidden = lines;
-  byId('legend-lines', HTMLUListElement).hidden = !lines;
-  if (!scale || !maps) return;
-  byId('legend-title', HTMLSpanElement).textContent = inLanguage(maps.title);
-  const width = Math.min(260, Math.max(120, Math.round(window.innerWidth * 0.2)));
-  paintColours(byId('legend-colours', HTMLCanvasElement), scale, width, 12);
-  const ticks = ticksOf(scale, width, 12).map(({ value, text }) => {
-    const tick = make('span', { text });
-    tick.style.left = `${shareOf(scale, value) * width}px`;
-    return tick;
-  });
-  const box = byId('legend-ticks', HTMLDivElement);
-  box.style.width = `${width}px`;
-  box.replaceChildren(...ticks);
-  byId('legend-keys', HTMLUListElement).replaceChildren(...(shown ? keysOfLegend(shown, scale) : []).map(({ colour, text }) => {
-    const swatch = make('span', { class: 'swatch', 'aria-hidden': 'true' });
-    swatch.style.backgroundColor = colour;
-    return make('li', {}, [swatch, text]);
-  }));
-}
-
-/**
- * Swatches of cells that have no colour on the bar: hidden, NaN, faint.
- * @param {ShownMap} shown
- * @param {ColourScale} scale
- * @returns {{colour: string, text: string}[]}
- */
-function keysOfLegend({ has, faint, least }, { map, log }) {
-  const keys = [];
-  if (has.hidden) keys.push({ colour: map.hidden, text: say('key_hidden') });
-  if (has.minusInfinity) keys.push({ colour: map.minus_infinity, text: say('key_minus_infinity') });
-  if (has.infinity) keys.push({ colour: map.infinity, text: say('key_infinity') });
-  if (has.nan) keys.push({ colour: map.nan, text: say('key_nan') });
-  if (log && least <= 0) keys.push({ colour: map.not_positive, text: say('key_not_positive') });
-  if (faint) keys.push({ colour: 'transparent', text: say('key_left_out') });
-  return keys;
-}
-
-/** @returns {string[]} what the reader must know of what is shown, a sentence each */
-function statusSentences() {
-  const { choice } = page;
-  const shown = chosenMap();
-  const scale = chosenScale();
-  if (!shown || !scale) return [];
-  const weights = areWeights();
-  const exact = shown.map.exactCells;
-  const said = [];
-  if (choice.own) said.push(say('said_own_range'));
-  if (choice.scale === 'log' && choice.view !== 'lines') said.push(scale.log ? say('said_log_lowest', { low: shortNumber(scale.low) }) : say('said_log_both_signs'));
-  if (choice.scale === 'log' && choice.view !== 'lines' && scale.log && choice.left === 'maps') said.push(say('said_thumbnails', { low: shortNumber(Number((scale.high / HIGHEST_CODE / 2).toPrecision(1))) }));
-  const left = exact && leftOut(choice.leave, keyTokens()).size > 0;
-  if (left) said.push(say(choice.leave === 'first' ? 'said_first_left' : 'said_special_left'));
-  if (shown.padded) said.push(say('said_padded'));
-  if (choice.part !== '') said.push(say('said_part'));
-  if (choice.renormalise && weights && exact) said.push(say('said_renormalised'));
-  else if (left && weights) said.push(say('said_sum_smaller'));
-  if (shown.words) said.push(say('said_words'));
-  else if (choice.words && !weights) said.push(say('said_words_without'));
-  if (!exact && (choice.words || choice.leave !== 'none' || choice.renormalise)) said.push(say('said_pooled_options'));
-  if (choice.threshold > 0) said.push(say('said_threshold', { threshold: shortNumber(choice.threshold) }));
-  if (choice.strongest > 0) said.push(say('said_strongest', { count: choice.strongest }));
-  return [...said, ...statusOfView(shown)];
-}
-
-/** @param {ShownMap} shown */
-function statusOfView(shown) {
-  const { map } = shown;
-  const said = [...saidOfPanels(shown)];
-  const attention = chosenAttention();
-  const group = attention?.heads_a_group ?? 1;
-  if (group > 1) {
-    const first = Math.floor(headNumber(attention, page.choice.head) / group) * group;
-    said.push(say(group === 2 ? 'said_group_of_two' : 'said_group', { first, last: first + group - 1 }));
-  }
-  if (!map.exactCells) {
-    const sizes = { rows: map.rows, columns: map.columns, queries: map.queries, keys: map.keys };
-    said.push(say(map.strongest ? 'said_pooled' : 'said_pooled_plain', sizes));
-  }
-  const layout = mapView.layout;
-  const ratio = window.devicePixelRatio || 1;
-  if (page.choice.enlarged) return said;
-  if (page.choice.view === 'map' && layout && !paper.on && Math.min(layout.cellWidth, layout.cellHeight) * ratio < 0.999) said.push(say('said_pixels'));
-  if (page.choice.view === 'lines') {
-    if (linesView.strongest > 0 && page.choice.strongest === 0) said.push(say('said_lines_strongest', { count: linesView.strongest }));
-    if (linesView.zoom > 1) said.push(say('said_lines_in_view'));
-    if (linesView.all > linesView.lines.length) said.push(say('said_lines', { drawn: linesView.lines.length, all: linesView.all }));
-  }
-  return said;
-}
-
-/** Writes the status line: what was chosen first, then what the program reduced. */
-function writeStatus() {
-  const sentences = [...statusSentences(), ...page.view.notes.map(inLanguage)];
-  const box = byId('status', HTMLDivElement);
-  const wanted = JSON.stringify(sentences);
-  if (box.dataset['said'] === wanted) return;
-  box.dataset['said'] = wanted;
-  box.replaceChildren(...sentences.map((text) => make('span', { text: `${text} `, dir: 'auto' })));
 }

@@ -124,7 +124,11 @@ function ownRange(codes, range) {
   return { least: value(Math.min(least, most)), largest: value(most) };
 }
 
-/** Attentions of one stack, from top to bottom. @typedef {{title: string, rows: number[], heads: number}} Stack */
+/**
+ * Attentions of one stack, from top to bottom. The heads of a single one take several lines, `across` in each.
+ * @typedef {{title: string, rows: number[], heads: number}} Stack
+ * @typedef {{size: number, across: number}} GridSize
+ */
 
 /** @returns {Stack[]} */
 function stacksOfView() {
@@ -145,11 +149,46 @@ const drawn = { grids: '', pictures: '' };
 
 const HEADER_WIDTH = 26;
 
-/** The size of one head's place, by the room and the most heads. */
+/** Smallest, usual and largest place of a head, and the largest of enlarged ones. */
+const LEAST_PLACE = 13;
+const USUAL_PLACE = 96;
+const LARGEST_PLACE = 200;
+const ENLARGED_PLACE = 320;
+
+/** The room for places of heads. */
+function roomOfStacks() {
+  const box = byId('stacks', HTMLDivElement);
+  return { width: box.clientWidth - HEADER_WIDTH - 14, height: isNarrow() ? window.innerHeight * 0.5 : box.clientHeight };
+}
+
+/** The size of one head's place, by the room, the most heads and all rows. */
 function placeSize() {
-  const room = byId('stacks', HTMLDivElement).clientWidth - HEADER_WIDTH - 14;
-  const heads = Math.max(1, ...page.view.attentions.map((attention) => attention.heads));
-  return Math.max(13, Math.min(page.choice.enlarged ? 320 : 96, Math.floor(room / heads)));
+  const { width, height } = roomOfStacks();
+  const stacks = stacksOfView();
+  const heads = Math.max(1, ...stacks.map((stack) => stack.heads));
+  const rows = stacks.reduce((sum, stack) => sum + stack.rows.length, 0);
+  const high = Math.min(LARGEST_PLACE, Math.floor((height - 44 * stacks.length) / Math.max(1, rows)));
+  const most = page.choice.enlarged ? ENLARGED_PLACE : Math.max(USUAL_PLACE, high);
+  return Math.max(LEAST_PLACE, Math.min(most, Math.floor(width / heads)));
+}
+
+/**
+ * The size of the places of a stack: the heads of a single attention fill the room in several lines.
+ * @param {Stack} stack
+ * @param {number} size of the places of others
+ * @returns {GridSize}
+ */
+function gridSize(stack, size) {
+  const most = page.choice.enlarged ? ENLARGED_PLACE : LARGEST_PLACE;
+  if (stack.rows.length > 1 || stack.heads < 2 || size >= USUAL_PLACE) return { size, across: stack.heads };
+  const { width, height } = roomOfStacks();
+  const high = height / stacksOfView().length - 44;
+  let best = { size, across: stack.heads };
+  for (let across = 1; across < stack.heads; ++across) {
+    const side = Math.min(most, Math.floor(width / across), Math.floor(high / Math.ceil(stack.heads / across)));
+    if (side > best.size) best = { size: side, across };
+  }
+  return best.size * best.across > width ? { size: LEAST_PLACE, across: Math.max(1, Math.floor(width / LEAST_PLACE)) } : best;
 }
 
 /** Draws layers × heads, as maps or as statistics. */
@@ -159,15 +198,16 @@ function drawOverview() {
   box.hidden = choice.left === 'list';
   if (box.hidden) return;
   const size = placeSize();
-  const grids = JSON.stringify([speech.language, size, choice.sample, choice.left]);
+  const stacks = stacksOfView().map((stack) => ({ stack, grid: gridSize(stack, size) }));
+  const grids = JSON.stringify([speech.language, stacks.map(({ grid }) => grid), choice.sample, choice.left]);
   if (grids !== drawn.grids) {
-    box.replaceChildren(...stacksOfView().map((stack) => makeGrid(stack, size)));
+    box.replaceChildren(...stacks.map(({ stack, grid }) => makeGrid(stack, grid)));
     drawn.grids = grids;
     drawn.pictures = '';
   }
-  const pictures = JSON.stringify([choice.sample, choice.left, choice.left === 'maps' ? '' : choice.statistic, choice.scale, choice.own, Boolean(page.thumbnails), document.documentElement.dataset['theme'], isDark()]);
+  const pictures = JSON.stringify([choice.sample, choice.left, choice.left === 'pair' ? pairView.shown : choice.left === 'maps' ? '' : choice.statistic, choice.scale, choice.own, Boolean(page.thumbnails), document.documentElement.dataset['theme'], isDark()]);
   if (pictures !== drawn.pictures) {
-    for (const grid of box.querySelectorAll('.stack')) paintGrid(/** @type {HTMLElement} */ (grid), size);
+    for (const grid of box.querySelectorAll('.stack')) paintGrid(/** @type {HTMLElement} */ (grid));
     drawn.pictures = pictures;
   }
   markChosenHead();
@@ -175,28 +215,36 @@ function drawOverview() {
 
 /**
  * @param {Stack} stack
- * @param {number} size
+ * @param {GridSize} places
  */
-function makeGrid(stack, size) {
-  const numbers = Array.from({ length: stack.heads }, (_, head) => {
+function makeGrid(stack, { size, across }) {
+  const wrapped = across < stack.heads;
+  const numbers = Array.from({ length: across }, (_, head) => {
     const text = String(headNumber(page.view.attentions[stack.rows[0] ?? 0], head));
-    const crowded = size < 18 && head > 0 && (head + 1) % 4 > 0;
+    const crowded = wrapped || (size < 18 && head > 0 && (head + 1) % 4 > 0);
     return make('div', { role: 'columnheader' }, [crowded ? make('span', { class: 'unseen', text }) : text]);
   });
   const grid = make('div', { role: 'grid', 'aria-label': stack.title || say('heads') }, [
     make('div', { role: 'row' }, [make('div', { role: 'columnheader' }, [make('span', { class: 'unseen', text: say('layer') })]), ...numbers]),
-    ...stack.rows.map((index) => makeGridRow(index)),
+    ...stack.rows.flatMap((index) => makeGridRows(index, across)),
   ]);
-  grid.style.gridTemplateColumns = `${HEADER_WIDTH}px repeat(${stack.heads}, ${size}px)`;
+  grid.style.gridTemplateColumns = `${HEADER_WIDTH}px repeat(${across}, ${size}px)`;
   grid.style.gridAutoRows = `${size}px`;
   grid.style.gridTemplateRows = '18px';
   const canvas = make('canvas', { 'aria-hidden': 'true' });
   canvas.style.left = `${HEADER_WIDTH}px`;
   const made = make('section', { class: 'stack' }, [
-    make('h3', {}, [make('bdi', { text: stack.title }), ' ', make('span', { class: 'axes', text: say('layers_by_heads') + pooledSaying(stack) })]), make('div', { class: 'grid-box' }, [canvas, grid])]);
+    make('h3', {}, [make('bdi', { text: stack.title }), ' ', make('span', { class: 'axes', text: axesSaying(stack) + pooledSaying(stack) })]), make('div', { class: 'grid-box' }, [canvas, grid])]);
   made.dataset['rows'] = stack.rows.join();
-  made.dataset['heads'] = String(stack.heads);
+  made.dataset['across'] = String(across);
+  made.dataset['size'] = String(size);
   return made;
+}
+
+/** @param {Stack} stack */
+function axesSaying({ rows, heads }) {
+  if (rows.length > 1) return say('layers_by_heads');
+  return heads > 1 ? say('only_heads') : '';
 }
 
 /**
@@ -211,31 +259,36 @@ function pooledSaying(stack) {
   return ` · ${say('thumbnail_pixels', { rows: cells(place.queries), columns: cells(place.keys) })}`;
 }
 
-/** @param {number} index of an attention */
-function makeGridRow(index) {
+/**
+ * The lines of an attention; those of one in several lines are numbered by their first heads.
+ * @param {number} index of an attention
+ * @param {number} across
+ */
+function makeGridRows(index, across) {
   const attention = page.view.attentions[index];
-  const layer = attention ? layerNumber(attention) : 0;
-  const cells = Array.from({ length: attention?.heads ?? 0 }, (_, head) => {
-    const cell = make('div', { role: 'gridcell', tabindex: '-1' });
-    cell.dataset['attention'] = String(index);
-    cell.dataset['head'] = String(head);
-    return cell;
+  const heads = attention?.heads ?? 0;
+  return Array.from({ length: Math.max(1, Math.ceil(heads / across)) }, (_, line) => {
+    const cells = Array.from({ length: Math.min(across, heads - line * across) }, (_, at) => {
+      const cell = make('div', { role: 'gridcell', tabindex: '-1' });
+      cell.dataset['attention'] = String(index);
+      cell.dataset['head'] = String(line * across + at);
+      return cell;
+    });
+    const number = heads > across ? headNumber(attention, line * across) : attention ? layerNumber(attention) : 0;
+    return make('div', { role: 'row' }, [make('div', { role: 'rowheader', text: String(number), title: inLanguage(attention?.title ?? '') }), ...cells]);
   });
-  return make('div', { role: 'row' }, [make('div', { role: 'rowheader', text: String(layer), title: inLanguage(attention?.title ?? '') }), ...cells]);
 }
 
-/**
- * @param {HTMLElement} stack
- * @param {number} size
- */
-function paintGrid(stack, size) {
+/** @param {HTMLElement} stack */
+function paintGrid(stack) {
   const rows = (stack.dataset['rows'] ?? '').split(',').map(Number);
-  const heads = Number(stack.dataset['heads']);
+  const [across, size] = [Number(stack.dataset['across']), Number(stack.dataset['size'])];
   const canvas = stack.querySelector('canvas');
   if (!canvas) return;
-  const context = fitCanvas(canvas, heads * size, rows.length * size);
-  context.clearRect(0, 0, heads * size, rows.length * size);
-  paintStack(canvasPen(context), rows, size, 0, 0);
+  const lines = rows.reduce((sum, attention) => sum + Math.ceil((page.view.attentions[attention]?.heads ?? 0) / across), 0);
+  const context = fitCanvas(canvas, across * size, lines * size);
+  context.clearRect(0, 0, across * size, lines * size);
+  paintStack(canvasPen(context), rows, { size, across }, 0, 0);
   labelCells(stack);
 }
 
@@ -243,17 +296,18 @@ function paintGrid(stack, size) {
  * Maps or statistics of the rows' heads.
  * @param {Pen} pen
  * @param {number[]} rows attentions
- * @param {number} size
+ * @param {GridSize} places
  * @param {number} left
  * @param {number} top
  */
-function paintStack(pen, rows, size, left, top) {
+function paintStack(pen, rows, { size, across }, left, top) {
   const gap = size > 24 ? 3 : 1;
   const range = statisticRange(page.choice.statistic);
   rows.forEach((attention, row) => {
     for (let head = 0; head < (page.view.attentions[attention]?.heads ?? 0); ++head) {
-      const [x, y, side] = [left + head * size, top + row * size, size - gap];
-      if (page.choice.left === 'maps') {
+      const [x, y, side] = [left + (head % across) * size, top + (row + Math.floor(head / across)) * size, size - gap];
+      if (page.choice.left === 'pair') paintPair(pen, attention, head, x, y, side);
+      else if (page.choice.left === 'maps') {
         const picture = thumbnailOf(attention, head);
         if (picture) pen.image(picture, x, y, side, side);
       } else {
@@ -274,7 +328,7 @@ function labelCells(stack) {
     const attention = page.view.attentions[index];
     const place = say('layer_and_head', { layer: attention ? layerNumber(attention) : 0, head: headNumber(attention, head) });
     const value = statisticOf(index, head, page.choice.statistic);
-    const label = page.choice.left === 'maps' ? place
+    const label = page.choice.left === 'maps' ? place : page.choice.left === 'pair' ? pairLabel(place, index, head)
       : say('statistic_cell', { place, value: value === null ? say('unknown_value') : fourDigits(value) });
     if (cell.title === label) continue;
     cell.title = label;
@@ -308,6 +362,16 @@ function chooseHead(attention, head) {
 }
 
 /**
+ * Heads in a line of an attention's grid where there are several lines of it; 0 = one line.
+ * @param {number} attention
+ */
+function acrossOf(attention) {
+  const cell = byId('stacks', HTMLDivElement).querySelector(`[data-attention="${attention}"]`);
+  const across = Number(/** @type {HTMLElement | null} */ (cell?.closest('.stack'))?.dataset['across'] ?? 0);
+  return across < (page.view.attentions[attention]?.heads ?? 0) ? across : 0;
+}
+
+/**
  * The next layer or head in a direction, over the stacks.
  * @param {number} layers
  * @param {number} heads
@@ -315,6 +379,8 @@ function chooseHead(attention, head) {
 function stepHead(layers, heads) {
   const order = stacksOfView().flatMap(({ rows }) => rows);
   const at = order.indexOf(page.choice.attention);
+  const line = layers * acrossOf(page.choice.attention);
+  if (line !== 0 && within(page.choice.head + line, page.view.attentions[page.choice.attention]?.heads ?? 1) === page.choice.head + line) return chooseHead(page.choice.attention, page.choice.head + line);
   const attention = order[Math.max(0, Math.min(order.length - 1, at + layers))] ?? 0;
   const most = page.view.attentions[attention]?.heads ?? 1;
   chooseHead(attention, Math.max(0, Math.min(most - 1, page.choice.head + heads)));
@@ -333,6 +399,12 @@ function listenToOverview() {
     else if (isNarrow()) byId('attention', HTMLElement).scrollIntoView();
     cell.focus({ preventScroll: true });
   });
+  const pointAtHead = (/** @type {HTMLElement | null} */ cell) => {
+    page.pointedHead = cell && { attention: Number(cell.dataset['attention']), head: Number(cell.dataset['head']) };
+    if (page.view.effects) writePredictions();
+  };
+  box.addEventListener('pointerover', (event) => pointAtHead(cellOf(event)));
+  box.addEventListener('pointerleave', () => pointAtHead(null));
   box.addEventListener('keydown', (event) => {
     const steps = /** @type {Record<string, [number, number]>} */ ({
       ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -1e6], End: [0, 1e6],

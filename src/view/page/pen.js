@@ -5,7 +5,7 @@
  * @property {(x: number, y: number, width: number, height: number, stroke: string, thick: number) => void} frame
  * @property {(x1: number, y1: number, x2: number, y2: number, stroke: string, thick: number, opacity?: number, dash?: number[]) => void} line
  * @property {(text: string, x: number, y: number, style: TextStyle) => void} text y is the middle of the letters
- * @property {(picture: HTMLCanvasElement, x: number, y: number, width: number, height: number) => void} image pixels stay sharp
+ * @property {(picture: HTMLCanvasElement, x: number, y: number, width: number, height: number, photo?: boolean) => void} image pixels stay sharp, but of a photo
  */
 
 /**
@@ -69,8 +69,8 @@ function canvasPen(context) {
       context.fillText(text, 0, 0);
       context.restore();
     },
-    image(picture, x, y, width, height) {
-      context.imageSmoothingEnabled = false;
+    image(picture, x, y, width, height, photo = false) {
+      context.imageSmoothingEnabled = photo;
       context.drawImage(picture, x, y, width, height);
     },
   };
@@ -141,9 +141,9 @@ function svgPen(width, height, title) {
         `<text transform="translate(${digits(x)} ${digits(y)})${turned ? ` rotate(${digits(turned)})` : ''}" font-size="${digits(size)}" ` +
           `fill="${fill}" text-anchor="${anchor}" dy="0.35em"${bold ? ' font-weight="600"' : ''}${rtl ? ' direction="rtl"' : ''}>${escapedXml(text)}</text>`);
     },
-    image(picture, x, y, across, down) {
+    image(picture, x, y, across, down, photo = false) {
       const { width: columns, height: rows } = picture;
-      if (columns * rows <= MOST_RECTANGLES) {
+      if (!photo && columns * rows <= MOST_RECTANGLES) {
         const { data } = contextOf(picture).getImageData(0, 0, columns, rows);
         const paths = pathsOfPixels(new Uint32Array(data.buffer), columns);
         const scaled = `translate(${digits(x)} ${digits(y)}) scale(${across / columns} ${down / rows})`;
@@ -151,7 +151,7 @@ function svgPen(width, height, title) {
         return;
       }
       parts.push(
-        `<image ${box([x, y, across, down])} preserveAspectRatio="none" image-rendering="pixelated" href="${picture.toDataURL('image/png')}"/>`);
+        `<image ${box([x, y, across, down])} preserveAspectRatio="none" ${photo ? '' : 'image-rendering="pixelated" '}href="${picture.toDataURL('image/png')}"/>`);
     },
     svg: () =>
       `<svg xmlns="http://www.w3.org/2000/svg" width="${digits(width)}" height="${digits(height)}" ` +

@@ -168,7 +168,8 @@ function drawPicture() {
   context.putImageData(tintedPicture(groundOfPicture(picture, image, canvas.width, canvas.height), picture, weights, scale), 0, 0);
   const query = (queryOverPicture(shown, row)?.first ?? 0) - tokensBefore(place.queries);
   const key = page.cursor?.column === null || page.cursor === null ? -1 : (shown.keys[page.cursor.column]?.first ?? 0) - before;
-  if (key >= 0) framePatch(context, picture, size.width, key, 1);
+  const pinnedKey = page.cursor === null && page.choice.key !== null ? page.choice.key - before : -1;
+  if (key >= 0 || pinnedKey >= 0) framePatch(context, picture, size.width, key >= 0 ? key : pinnedKey, 1);
   if (row >= 0 && query >= 0 && tokensBefore(place.queries) >= 0) framePatch(context, picture, size.width, query, 2);
   writePictureTexts(shown, row, weights, scale, size.width);
 }
@@ -258,7 +259,14 @@ function listenToPicture() {
   };
   box.addEventListener('pointermove', (event) => pointAtPosition(positionAt(event)));
   box.addEventListener('pointerleave', () => pointAt(null));
-  box.addEventListener('pointerup', (event) => pinAt(cursorOfPosition(positionAt(event))));
+  box.addEventListener('pointerup', (event) => {
+    const position = positionAt(event);
+    const place = chosenPlace();
+    // A patch that is no query is the key of a pair of word and patch.
+    const isKey = place !== undefined && place.queries !== place.keys;
+    if (position >= 0 && (isKey || page.choice.left === 'pair')) chooseWord(position, isKey);
+    else pinAt(cursorOfPosition(position));
+  });
   box.addEventListener('keydown', (event) => {
     const picture = chosenPicture();
     const shown = chosenMap();

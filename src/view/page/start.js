@@ -18,6 +18,8 @@ async function refresh() {
   drawOverview();
   writeStatisticBar();
   writeStatisticsList();
+  writeTrail();
+  showPairs().catch(showProblem);
   const place = chosenPlace();
   const maps = chosenMaps();
   const section = byId('attention', HTMLElement);
@@ -86,6 +88,9 @@ function redraw() {
   drawPicture();
   writeReadout();
   writeArithmetic().catch(showProblem);
+  writeWhatIf().catch(showProblem);
+  writeEvidence();
+  writeQuestions();
   writeSearchCount();
   writeStatus();
   writeCommand();
@@ -109,6 +114,7 @@ function applyLook() {
     speech.language = page.choice.language;
     writeTexts();
     writeHelp();
+    writeStory();
   }
   document.documentElement.dataset['theme'] = isDark() ? 'dark' : 'light';
 }
@@ -147,11 +153,17 @@ function listen() {
   listenToLines();
   listenToStrips();
   listenToTextLine();
+  listenToPairs();
+  listenToWhatIf();
+  listenToEvidence();
+  listenToQuestions();
+  listenToStory();
   listenToSearch();
   listenToExport();
   listenToKeys();
   window.addEventListener('hashchange', () => {
     Object.assign(page.choice, choiceOf(location.hash, page.view.language));
+    byId('search', HTMLInputElement).value = page.choice.found;
     change({});
   });
   window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => change({}));
@@ -162,13 +174,15 @@ function listen() {
     change({});
   });
   let waiting = 0;
-  new ResizeObserver(() => {
+  const sizes = new ResizeObserver(() => {
     cancelAnimationFrame(waiting);
     waiting = requestAnimationFrame(() => {
       drawOverview();
       redraw();
     });
-  }).observe(byId('layout', HTMLElement));
+  });
+  // The views are smaller when the text above them is there, and wider when the page is.
+  for (const id of ['layout', 'views']) sizes.observe(byId(id, HTMLElement));
 }
 
 /** Shows the page. */
@@ -178,6 +192,7 @@ function start() {
   page.choice = choiceOf(location.hash, page.view.language);
   speech.language = page.choice.language;
   mendChoice(page.choice);
+  byId('search', HTMLInputElement).value = page.choice.found;
   byId('title', HTMLHeadingElement).textContent = page.view.title || page.view.program;
   const description = byId('description', HTMLParagraphElement);
   description.textContent = page.view.description;
@@ -185,6 +200,7 @@ function start() {
   writeTexts();
   writeHelp();
   listen();
+  beginStory();
   refresh().catch(showProblem);
   readThumbnails(page.view).then((thumbnails) => {
     page.thumbnails = thumbnails;

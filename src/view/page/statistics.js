@@ -39,8 +39,9 @@ function paintStatistic(pen, value, scale, x, y, side) {
   const pixel = known ? pixelOfValue(scale, value) : pixelOf(scale.map.hidden);
   pen.rect(x, y, side, side, colourOf(pixel));
   if (side < 26) return;
-  const text = known ? cellText(value) : say('unknown_value');
-  pen.text(text, x + side / 2, y + side / 2, { size: Math.min(13, side * 0.34), fill: readableOn(pixel), align: 'center' });
+  const size = Math.min(13, side * 0.34);
+  const text = known ? cellText(value, size, side) : say('unknown_value');
+  pen.text(text, x + side / 2, y + side / 2, { size, fill: readableOn(pixel), align: 'center' });
 }
 
 /** The chosen statistic's meaning and colours. */
@@ -104,8 +105,8 @@ function writeStatisticsList() {
   if (box.hidden) return;
   const wanted = JSON.stringify([page.choice.sort, speech.language, isDark()]);
   if (wanted !== listed.for) {
-    const scales = page.view.statistics.map((_, statistic) => statisticRange(statistic));
-    const rows = sortedHeads().map((place) => statisticsRow(place, scales));
+    const columns = listedStatistics().map((statistic) => ({ statistic, scale: statisticRange(statistic), digits: digitsOfStatistic(statistic) }));
+    const rows = sortedHeads().map((place) => statisticsRow(place, columns));
     box.replaceChildren(make('table', {}, [make('thead', {}, [statisticsHeader()]), make('tbody', {}, rows)]));
     listed.for = wanted;
   }
@@ -115,6 +116,22 @@ function writeStatisticsList() {
   }
 }
 
+/** Statistics that differ from head to head, or are not zero: others, as the next token's of causal models, tell nothing. */
+function listedStatistics() {
+  const heads = page.view.attentions.flatMap(({ heads: count }, attention) => Array.from({ length: count }, (_, head) => [attention, head]));
+  return page.view.statistics.map((_, statistic) => statistic)
+    .filter((statistic) => heads.some(([attention = 0, head = 0]) => statisticOf(attention, head, statistic)));
+}
+
+/**
+ * Decimals that the numbers of a statistic have, the same for all heads.
+ * @param {number} statistic
+ */
+function digitsOfStatistic(statistic) {
+  const { low, high } = statisticRange(statistic);
+  return Math.max(0, Math.min(3, 2 - Math.floor(Math.log10(Math.max(-low, high, 1e-3)))));
+}
+
 function statisticsHeader() {
   const [direction, column] = page.choice.sort.split(':');
   const header = (/** @type {string} */ title, /** @type {string} */ sorted, /** @type {string} */ next, /** @type {string} */ meaning) => {
@@ -122,7 +139,8 @@ function statisticsHeader() {
     button.addEventListener('click', () => change({ sort: next }));
     return make('th', { scope: 'col', 'aria-sort': sorted }, [button]);
   };
-  const columns = page.view.statistics.map(({ title, meaning }, index) => {
+  const columns = listedStatistics().map((index) => {
+    const { title = '', meaning = '' } = page.view.statistics[index] ?? {};
     const own = column === String(index);
     const sorted = own ? (direction === 'up' ? 'ascending' : 'descending') : 'none';
     return header(inLanguage(title), sorted, own && direction === 'down' ? `up:${index}` : `down:${index}`, inLanguage(meaning));
@@ -132,14 +150,14 @@ function statisticsHeader() {
 
 /**
  * @param {{attention: number, head: number}} place
- * @param {ColourScale[]} scales
+ * @param {{statistic: number, scale: ColourScale, digits: number}[]} columns
  */
-function statisticsRow({ attention, head }, scales) {
+function statisticsRow({ attention, head }, columns) {
   const layer = page.view.attentions[attention];
   const name = make('button', { type: 'button', text: layer ? shortHeadTitle(layer, head) : '' });
-  const cells = scales.map((scale, statistic) => {
+  const cells = columns.map(({ scale, statistic, digits }) => {
     const value = statisticOf(attention, head, statistic);
-    const cell = make('td', { text: value === null ? say('unknown_value') : fourDigits(value) });
+    const cell = make('td', { text: value === null ? say('unknown_value') : value.toFixed(digits).replace('-', '−') });
     if (value !== null && !Number.isNaN(value)) {
       const pixel = pixelOfValue(scale, value);
       cell.style.backgroundColor = colourOf(pixel);

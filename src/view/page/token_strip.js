@@ -165,13 +165,36 @@ function paddingQueries(shown) {
  */
 function tintOf(scale, { values, hidden }, index) {
   const value = values[index];
-  if (index < 0 || value === undefined || hidden[index]) return null;
-  return pixelOfValue(scale, value);
+  if (index < 0 || value === undefined) return null;
+  return hidden[index] ? pixelOf(scale.map.hidden) : pixelOfValue(scale, value);
+}
+
+/** The text has colours of its own where its largest weight is below this share of the scale of all maps. */
+const LEAST_OF_SCALE = 0.25;
+
+/**
+ * The colours of the text: those of all maps, or, where they would all be pale, up to the largest that is shown.
+ * @param {ShownMap} shown
+ * @returns {{scale: ColourScale, own: boolean} | undefined}
+ */
+function scaleOfStrip(shown) {
+  const scale = chosenScale();
+  if (!scale || scale.log || scale.low < 0 || page.choice.own) return scale && { scale, own: false };
+  const { values, hidden } = stripWeights(shown);
+  const largest = values.reduce((most, value, at) => (!hidden[at] && Number.isFinite(value) && value > most ? value : most), 0);
+  const own = largest > 0 && largest < LEAST_OF_SCALE * scale.high;
+  return { scale: own ? { ...scale, high: largest } : scale, own };
+}
+
+/** @param {ShownMap} shown */
+function saidOfStrip(shown) {
+  const made = scaleOfStrip(shown);
+  return made?.own ? [say('said_text_range', { high: shortNumber(Number(made.scale.high.toPrecision(3))) })] : [];
 }
 
 /** @param {ShownMap} shown */
 function tintStrips(shown) {
-  const scale = chosenScale();
+  const scale = scaleOfStrip(shown)?.scale;
   if (!scale) return;
   const weights = stripWeights(shown);
   const gives = page.choice.direction === 'gives';
@@ -185,7 +208,7 @@ function tintStrips(shown) {
       const pixel = tintOf(scale, weights, place);
       child.style.backgroundColor = pixel === null ? '' : colourOf(pixel);
       child.style.color = pixel === null ? '' : readableOn(pixel);
-      child.classList.toggle('hidden-key', place >= 0 && pixel === null);
+      child.classList.toggle('hidden-key', place >= 0 && Boolean(weights.hidden[place]));
       child.classList.toggle('found', isFound(page.found, strip.stretches[index]));
       child.ariaSelected = String(own);
       child.tabIndex = own || (chosen < 0 && index === 0) || (chosen >= 0 && !isChooser(strip) && index === 0) ? 0 : -1;
@@ -278,152 +301,5 @@ function listenToStrips() {
   byId('direction', HTMLDivElement).addEventListener('click', (event) => {
     const value = event.target instanceof HTMLElement ? event.target.dataset['value'] : undefined;
     if (value === 'gives' || value === 'receives') change({ direction: value });
-  });
-}
-
-/** Most tokens of the line; longer texts end with "…". */
-const MOST_LINE_TOKENS = 400;
-
-/** A pattern is told of a head that gives it at least this share of its weight. */
-const LEAST_TOLD = 0.3;
-
-/** Patterns of heads, those between tokens first; each has its sentence. @type {[statistic: string, sentence: TextName][]} */
-const PATTERNS = [
-  ['induction_score', 'head_induction'], ['previous', 'head_previous'], ['duplicate_score', 'head_duplicate'], ['next', 'head_next'],
-  ['separators', 'head_separators'], ['self', 'head_self'], ['first', 'head_first'],
-];
-
-/**
- * "1.2" is head 2 of layer 1, both from 0, where there are layers.
- * @param {import('./data').Attention} attention
- * @param {number} head
- */
-function headName(attention, head) {
-  const number = headNumber(attention, head);
-  return page.view.layered ? `${layerNumber(attention)}.${number}` : String(number);
-}
-
-/**
- * A plain sentence about a head: the pattern that has most of its weight.
- * @param {number} index of the attention
- * @param {number} head
- */
-function headSentence(index, head) {
-  const attention = page.view.attentions[index];
-  const valueOf = (/** @type {string} */ name) => statisticOf(index, head, page.view.statistics.findIndex((one) => one.name === name));
-  if (!attention) return '';
-  const name = headName(attention, head);
-  let best = { value: LEAST_TOLD, sentence: /** @type {TextName | null} */ (null) };
-  for (const [statistic, sentence] of PATTERNS) {
-    const value = valueOf(statistic);
-    if (value !== null && value > best.value) best = { value, sentence };
-  }
-  if (best.sentence) return say(best.sentence, { head: name, share: best.value.toFixed(2) });
-  const largest = valueOf('confidence');
-  return largest === null ? '' : say('head_spread', { head: name, share: largest.toFixed(2) });
-}
-
-/** Writes the text that the maps are of, what the head looks at, and what a model predicts. */
-function writeTextLine() {
-  const box = byId('text-line', HTMLDivElement);
-  // Patches have their picture in place of a text.
-  const both = chosenPicture() ? [] : [...new Set([queryTokens(), keyTokens()])].filter((tokens) => hasNames(tokens));
-  box.hidden = both.length === 0;
-  box.replaceChildren(...both.map((tokens) => lineOfTokens(tokens, tokens === queryTokens())));
-  byId('head-sentence', HTMLParagraphElement).textContent = headSentence(page.choice.attention, page.choice.head);
-  byId('predictions', HTMLParagraphElement).replaceChildren(...classesOfSample(), ...predictionsOfSample());
-  byId('by-layer', HTMLDivElement).replaceChildren(...predictionsByLayer());
-}
-
-/**
- * @param {import('./data').Tokens | undefined} tokens
- * @param {boolean} pins whether a click pins the query
- */
-function lineOfTokens(tokens, pins) {
-  const count = Math.min(endOfText(tokens, tokens?.pieces.length ?? 0), MOST_LINE_TOKENS);
-  const inWord = piecesInWords(tokens);
-  const line = make('p', { class: 'line-of-tokens', dir: 'auto' });
-  for (let position = 0; position < count; ++position) {
-    if (position > 0 && !inWord.has(position)) line.append(' ');
-    const piece = make('bdi', { text: inWord.has(position) ? pieceAt(tokens, position).replace(/^(·|##)/, '') : pieceAt(tokens, position) });
-    if (pins && position === page.choice.query) piece.classList.add('pinned-token');
-    if (pins) piece.dataset['position'] = String(position);
-    line.append(piece);
-  }
-  if (count < (tokens?.pieces.length ?? 0) && count === MOST_LINE_TOKENS) line.append(' …');
-  return line;
-}
-
-/**
- * What a classifier says of the sample, or of each token that is shown of it.
- * @returns {(Node | string)[]}
- */
-function classesOfSample() {
-  const all = page.view.samples[page.choice.sample]?.classification ?? [];
-  if (all.length === 0) return [];
-  const tokens = queryTokens();
-  const number = (/** @type {number | undefined} */ share, /** @type {number} */ logit) => (share ?? logit).toFixed(2);
-  return [say(all[0]?.position === undefined ? 'class_of_text' : 'classes_of_tokens'),
-    ...all.slice(0, MOST_LINE_TOKENS).flatMap(({ position, classes }) => classes.slice(0, position === undefined ? 5 : 1).flatMap(({ label, logit, probability }) => {
-      const share = make('span', { class: 'share', 'aria-hidden': 'true' });
-      share.style.width = `${Math.max(1, 60 * (probability ?? 0))}px`;
-      const of = position === undefined ? [] : [isolated(pieceAt(tokens, position)), ' '];
-      return [' ', make('span', { class: 'prediction' }, [...of, isolated(label), share, number(probability, logit)])];
-    })), ' '];
-}
-
-/** The likeliest tokens at each predicted position. @returns {(Node | string)[]} */
-function predictionsOfSample() {
-  const predictions = page.view.samples[page.choice.sample]?.predictions ?? [];
-  return predictions.flatMap(({ position, likeliest }) => [
-    page.view.predicts_next ? say('next_token') : say('masked_token', { token: placeName(queryTokens(), { first: position, end: position + 1 }, false) }),
-    ...likeliest.slice(0, 5).flatMap(({ text, probability }) => {
-      const share = make('span', { class: 'share', 'aria-hidden': 'true' });
-      share.style.width = `${Math.max(1, 60 * probability)}px`;
-      return [' ', make('span', { class: 'prediction' }, [predictedToken(text), share, probability.toFixed(2)])];
-    }), ' ']);
-}
-
-/** @param {string} text */
-function predictedToken(text) {
-  return isolated(pieceAt({ pieces: [text], shown: [text], words: [], special: [] }, 0));
-}
-
-/** What the states that leave each layer would predict, the darker the more probable. @returns {Node[]} */
-function predictionsByLayer() {
-  const predictions = page.view.samples[page.choice.sample]?.predictions ?? [];
-  return predictions.flatMap(({ position, by_layer: tokens }) => (tokens === undefined ? [] : [make('p', {}, [
-    page.view.predicts_next ? say('by_layer') : say('masked_by_layer', { token: placeName(queryTokens(), { first: position, end: position + 1 }, false) }),
-    ...tokens.flatMap(({ layer, text, probability }) => {
-      const token = make('span', { class: 'prediction', title: say('layer_says', { layer, share: probability.toFixed(2) }) }, [
-        make('span', { class: 'number', text: String(layer) }), ' ', predictedToken(text)]);
-      token.style.setProperty('--share', `${Math.round(100 * probability)}%`);
-      return [' ', token];
-    })])]));
-}
-
-function listenToTextLine() {
-  byId('text-line', HTMLDivElement).addEventListener('click', (event) => {
-    const position = event.target instanceof HTMLElement ? event.target.dataset['position'] : undefined;
-    if (position !== undefined) change({ query: page.choice.query === Number(position) ? null : Number(position) });
-  });
-}
-
-/** @type {TextName[]} */
-const HINTS = ['hint_row', 'hint_column', 'hint_colour'];
-
-/** Hints that the reader has put away. @type {Set<TextName>} */
-const hintsAway = new Set();
-
-/** What rows, columns and colours are, until the reader has pinned a query or put the hints away. */
-function hintsOfMap() {
-  if (page.choice.view !== 'map' || page.choice.query !== null) return [];
-  return HINTS.filter((name) => !hintsAway.has(name)).map((name) => {
-    const away = make('button', { type: 'button', class: 'unpin', text: '×', 'aria-label': say('hint_away'), title: say('hint_away') });
-    away.addEventListener('click', () => {
-      hintsAway.add(name);
-      writeReadout();
-    });
-    return make('p', { class: 'hint' }, [say(name), ' ', away]);
   });
 }

@@ -66,7 +66,7 @@ test('the address holds the view, and opening it restores it', async () => {
     await view.selectOption('#language', 'zh');
     await ready(view);
     address = await view.evaluate(() => location.hash.slice(1));
-    assert.equal(address, 'layer=layers.1.self&head=2&view=lines&query=2&scale=log&language=zh');
+    assert.equal(address, 'layer=layers.1.self&head=2&view=lines&query=2&key=1&scale=log&language=zh');
     await view.reload();
     await ready(view);
     assert.deepEqual(await view.evaluate(() => [page.choice.attention, page.choice.head, page.choice.view, page.choice.query, page.choice.scale, document.documentElement.lang]), [1, 2, 'lines', 2, 'log', 'zh-CN']);
