@@ -58,4 +58,10 @@ struct ExplainOutcome {
 /// are set for maps, and the other way round.
 ExplainOutcome explain(const ExplainOptions& options);
 
+struct RunSplits;
+
+/// What explain() writes of the splits that a run computed (RunReport::splits): of the score of the
+/// last of its queries that is largest by weight, and of the logit.
+std::string explain_splits(const RunSplits& splits);
+
 }  // namespace attn

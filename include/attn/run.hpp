@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -82,6 +83,8 @@ struct ReportedWeights {
   std::size_t hidden_in_effect = 0;
 };
 
+struct RunSplits;
+
 /// The outcome of one kind.
 struct RunReport {
   std::string document, title, description;
@@ -100,6 +103,7 @@ struct RunReport {
   std::vector<std::string> recovered;  ///< for each sample the tokens nearest to its embeddings
   std::vector<std::string> recovered_texts;  ///< these put together to words
   std::optional<ModelReport> model;          ///< of Kind::model
+  std::shared_ptr<const RunSplits> splits;   ///< of RunOptions::why; see explain_splits()
   std::vector<std::string> warnings;
   /// Why pictures that were asked for are not there: an error of each, whose place is its file.
   std::vector<Error> failed_pictures;

@@ -72,19 +72,6 @@ bool answers_alone(const GivenToRun& given) {
   return true;
 }
 
-// Explains the parts of the score and of the logit that were split, as `attn-cli explain` does.
-void print_split(const RunOptions& options) {
-  if (!options.why || options.document.input == "-") return;
-  ExplainOptions split;
-  split.document = options.document;
-  split.sample = options.sample;
-  if (options.why.head) take_head_of_layer("--why", *options.why.head, split);
-  split.logit = options.why.logit;
-  split.split_query = options.why.query;
-  split.key = options.why.key;
-  print("\n" + terminal_lines(explain(split).text));
-}
-
 // Throws Error(usage) for the name of a picture where that of a folder belongs.
 void refuse_picture_name(const RunOptions& options) {
   const std::string extension = options.out.extension().string();
@@ -123,7 +110,9 @@ int report(RunOutcome& outcome, const GivenToRun& given, bool answering,
   print(given.common.json ? report_json(outcome)
                           : terminal_lines(with_flags(report_text(outcome, report_columns()))));
   if (given.show) print(drawn(outcome, terminal));
-  if (!given.common.json) print_split(given.options);
+  for (const RunReport& one : outcome.reports) {
+    if (one.splits && !given.common.json) print("\n" + terminal_lines(explain_splits(*one.splits)));
+  }
   return exit_code;
 }
 
@@ -161,9 +150,7 @@ int compute(const GivenToRun& given) {
   }
   RunOutcome outcome = given.page ? run_and_view(options, page_of(options)) : run(options);
   progress.clear();
-  GivenToRun reported = given;
-  reported.options.why = options.why;
-  return report(outcome, reported, answering, terminal);
+  return report(outcome, given, answering, terminal);
 }
 
 }  // namespace

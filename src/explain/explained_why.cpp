@@ -14,6 +14,7 @@
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "report/facts.hpp"
+#include "run/document_run.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -330,6 +331,33 @@ Fact facts_of(const LogitSplit& split, const std::string& text) {
                  {"cross_tokens", split.cross_tokens ? Fact(split.cross_tokens) : Fact::absent()}});
 }
 
+// Explains the splits of the last query that was split, and of the logit.
+void explain_named(const RunSplits& named, Explanation& to) {
+  const Architecture& model = named.folder->architecture;
+  to.title = translated("{1} model, part by part", model.family);
+  to.item(translated("document: {1}", one_line(named.document)));
+  if (named.samples > 1) to.item(translated("sample {1} of {2}", named.sample, named.samples));
+  to.paragraph(
+      translated("The state of a token is a sum: its embedding, and what each head and each "
+                 "feed-forward has written so far. With the denominators of the norms as they "
+                 "are, scores and logits are sums over these parts. Layers, heads and positions "
+                 "count from 0."));
+  const auto names = [](const std::vector<std::string>& tokens) {
+    return PositionNames(tokens, tokens.size(), to_translate("token {1}"));
+  };
+  const PositionNames own = names(named.tokens), encoder = names(named.read);
+  if (const auto& scores = named.splits.scores) {
+    const ModelPlace& head = scores->head;
+    const bool in_encoder = head.stack == ModelPlace::Stack::encoder;
+    ScoreWords(*scores, scores->strongest_pair(scores->pairs.back().first),
+               in_encoder ? encoder : own, head.crosses() || in_encoder ? encoder : own, encoder,
+               to)
+        .explain(model.softcap.has_value());
+  }
+  if (const auto& logit = named.splits.logit)
+    explain_logit(*logit, named.token, own, encoder, model.logit_softcap.has_value(), to);
+}
+
 class WhyExplanation {
  public:
   WhyExplanation(const ExplainOptions& options, const Document& document, const Plan& plan)
@@ -340,47 +368,27 @@ class WhyExplanation {
     const ModelRequest& request = *model_of(plan_);
     const Architecture& model = request.folder->architecture;
     const ModelTexts text = request.texts.of_sample(options_.sample);
-    const WhySplits splits = split(choice(model, text), *request.folder, text, request.options);
+    WhySplits splits = split(choice(model, text), *request.folder, text, request.options);
     ExplainOutcome outcome;
     outcome.warnings = plan_.warnings;
     if (options_.format == ExplanationFormat::csv) {
       outcome.text = splits.scores ? csv_of(*splits.scores) : csv_of(*splits.logit);
       return outcome;
     }
-    const std::string token =
-        splits.logit ? split_text(*request.folder, *splits.logit) : std::string();
+    const RunSplits named =
+        named_splits(std::move(splits), plan_, document_.name(), options_.sample);
+    const auto& [scores, logit] = named.splits;
     if (options_.format == ExplanationFormat::json) {
-      outcome.text = json_text(object(
-          {{"document", document_.name()},
-           {"sample", options_.sample},
-           {"why", splits.scores ? facts_of(*splits.scores, splits.scores->strongest_pair())
-                                 : Fact::absent()},
-           {"contribution", splits.logit ? facts_of(*splits.logit, token) : Fact::absent()}}));
+      outcome.text = json_text(
+          object({{"document", document_.name()},
+                  {"sample", options_.sample},
+                  {"why", scores ? facts_of(*scores, scores->strongest_pair()) : Fact::absent()},
+                  {"contribution", logit ? facts_of(*logit, named.token) : Fact::absent()}}));
       return outcome;
     }
     Explanation to;
     to.full = options_.full;
-    to.title = translated("{1} model, part by part", model.family);
-    to.item(translated("document: {1}", one_line(document_.name())));
-    const std::size_t samples = request.texts.ids.size();
-    if (samples > 1) to.item(translated("sample {1} of {2}", options_.sample, samples));
-    to.paragraph(
-        translated("The state of a token is a sum: its embedding, and what each head and each "
-                   "feed-forward has written so far. With the denominators of the norms as they "
-                   "are, scores and logits are sums over these parts. Layers, heads and positions "
-                   "count from 0."));
-    const bool both = model.encoder_decoder();
-    const PositionNames own = names(both), encoder = names(false);
-    if (splits.scores) {
-      const ModelPlace& head = splits.scores->head;
-      const bool in_encoder = head.stack == ModelPlace::Stack::encoder;
-      ScoreWords(*splits.scores, splits.scores->strongest_pair(), in_encoder ? encoder : own,
-                 head.crosses() || in_encoder ? encoder : own, encoder, to)
-          .explain(model.softcap.has_value());
-    }
-    if (splits.logit) {
-      explain_logit(*splits.logit, token, own, encoder, model.logit_softcap.has_value(), to);
-    }
+    explain_named(named, to);
     outcome.text = options_.format == ExplanationFormat::markdown ? explanation_markdown(to)
                                                                   : explanation_text(to);
     return outcome;
@@ -439,29 +447,18 @@ class WhyExplanation {
     return why;
   }
 
-  // Names of the encoder's tokens or of the decoder's; of a model of one stack they are the same.
-  PositionNames names(bool decoder) const {
-    for (const PlannedAttention& attention : plan_.attentions) {
-      if (attention.name.in_decoder() != decoder) continue;
-      return PositionNames(Labels::of_sample(attention.labels.query, options_.sample),
-                           attention.geometry.queries, to_translate("token {1}"));
-    }
-    return PositionNames({}, 0, to_translate("token {1}"));
-  }
-
-  static std::string split_text(const ModelFolder& folder, const LogitSplit& split) {
-    if (split.label) return in_quotes(one_line(*split.label));
-    const std::size_t token = split.token;
-    const auto written = written_token(folder, static_cast<std::int64_t>(token));
-    return written ? in_quotes(one_line(*written)) : std::to_string(token);
-  }
-
   const ExplainOptions& options_;
   const Document& document_;
   const Plan& plan_;
 };
 
 }  // namespace
+
+std::string explain_splits(const RunSplits& splits) {
+  Explanation to;
+  explain_named(splits, to);
+  return explanation_text(to);
+}
 
 ExplainOutcome explain_why(const ExplainOptions& options, const Document& document,
                            const Plan& plan) {

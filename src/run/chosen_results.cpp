@@ -10,6 +10,7 @@
 #include "pictures/picture_kinds.hpp"
 #include "result/tensor_files.hpp"
 #include "run/document_run.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 #include "why/why.hpp"
@@ -282,6 +283,29 @@ void check_only(const RunOptions& options, const Plan& plan,
     if (has_tensor(tensor.first, options, plan)) names.push_back(tensor.first);
   }
   check_only(options, names);
+}
+
+RunSplits named_splits(WhySplits splits, const Plan& plan, const std::string& document,
+                       std::size_t sample) {
+  const ModelRequest& model = *model_of(plan);
+  RunSplits named{std::move(splits),      model.folder, document, sample,
+                  model.texts.ids.size(), {},           {},       {}};
+  const bool both = model.folder->architecture.encoder_decoder();
+  for (const PlannedAttention& attention : plan.attentions) {
+    const bool own = attention.name.in_decoder() == both;
+    std::vector<std::string>& tokens = own ? named.tokens : named.read;
+    if (tokens.empty()) tokens = Labels::of_sample(attention.labels.query, sample);
+  }
+  if (!both) named.read = named.tokens;
+  if (!named.splits.logit) return named;
+  if (const auto& label = named.splits.logit->label) {
+    named.token = in_quotes(*label);
+    return named;
+  }
+  const auto id = static_cast<std::int64_t>(named.splits.logit->token);
+  const std::optional<std::string> token = written_token(*model.folder, id);
+  named.token = token ? in_quotes(*token) : std::to_string(id);
+  return named;
 }
 
 double foreseen_bytes(const Plan& plan, const RunOptions& options) {

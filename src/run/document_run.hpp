@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,7 +17,9 @@
 #include "document/document.hpp"
 #include "document/plan.hpp"
 #include "maps/attention_map.hpp"
+#include "models/model_folder.hpp"
 #include "result/provenance.hpp"
+#include "why/splits.hpp"
 
 namespace attn {
 
@@ -61,6 +65,21 @@ struct MapsFile {
 /// Makes the file for a plan, which outlives it and is about to be computed with its weights, and
 /// for the folder of its result.
 using MakeMapsFile = std::function<MapsFile(const Plan& plan, const std::filesystem::path& folder)>;
+
+/// Splits of a model's scores and logits in one sample, with the names of what they are about.
+struct RunSplits {
+  WhySplits splits;
+  std::shared_ptr<const ModelFolder> folder;
+  std::string document;
+  std::size_t sample = 0, samples = 1;
+  std::vector<std::string> tokens;  ///< of the text, or of an encoder-decoder's decoder
+  std::vector<std::string> read;    ///< of the encoder's text; of other models as `tokens`
+  std::string token;                ///< whose logit is split, in quotes; empty without a logit
+};
+
+/// Names what was split in a sample of a model's plan.
+RunSplits named_splits(WhySplits splits, const Plan& plan, const std::string& document,
+                       std::size_t sample);
 
 /// run() of a document that is read already; `options.input` is not looked at. `provenance`, which
 /// has watched the document being read, goes into the results; null = none. `make`, which may be

@@ -220,7 +220,7 @@ ResultFile KindRun::result(const Provenance* provenance) const {
   file.labels = maps_.back().map.labels;
   file.shapes = report_.shapes;
   file.model = report_.model ? &*report_.model : nullptr;
-  if (why_) file.why = &*why_;
+  if (why_) file.why = &why_->splits;
   if (report_.model && wants_weights()) file.seen = seen_keys();
   const Geometry& geometry = plan_.attentions[0].geometry;
   if (geometry.kv_heads < geometry.heads) file.kv_heads = geometry.kv_heads;
@@ -338,16 +338,20 @@ void KindRun::split(const Progress& progress) {
     plan_.warnings.push_back(
         translated("of {1} texts the first is split: RunOptions::sample chooses another", samples));
   }
-  why_ = attn::split(options_.why, *model.folder, model.texts.of_sample(options_.sample),
-                     model.options, progress);
+  why_ = std::make_shared<const RunSplits>(
+      named_splits(attn::split(options_.why, *model.folder, model.texts.of_sample(options_.sample),
+                               model.options, progress),
+                   plan_, report_.document, options_.sample));
+  report_.splits = why_;
   const auto put = [&](const char* name, const Tensor& tensor) {
     if (tensor) why_tensors_.push_back({name, tensor.converted(model.options.dtype)});
   };
-  if (why_->scores) put("why.scores", why_->scores->parts);
-  if (!why_->logit) return;
-  put("contribution.parts", why_->logit->parts);
-  put("contribution.tokens", why_->logit->tokens);
-  put("contribution.cross_tokens", why_->logit->cross_tokens);
+  const auto& [scores, logit] = why_->splits;
+  if (scores) put("why.scores", scores->parts);
+  if (!logit) return;
+  put("contribution.parts", logit->parts);
+  put("contribution.tokens", logit->tokens);
+  put("contribution.cross_tokens", logit->cross_tokens);
 }
 
 std::vector<std::pair<std::string, Tensor>> KindRun::foreseen() const {
@@ -456,24 +460,7 @@ Drawing KindRun::drawing_of(std::vector<DrawnMap> maps) const {
 
 DrawnSplits KindRun::drawn_splits() const {
   if (!why_) return {};
-  DrawnSplits drawn{&*why_, {}, {}, {}};
-  const ModelFolder& folder = *model_of(plan_)->folder;
-  const bool both = folder.architecture.encoder_decoder();
-  for (const PlannedAttention& attention : plan_.attentions) {
-    const bool own = attention.name.in_decoder() == both;
-    std::vector<std::string>& tokens = own ? drawn.tokens : drawn.read;
-    if (tokens.empty()) tokens = Labels::of_sample(attention.labels.query, options_.sample);
-  }
-  if (!both) drawn.read = drawn.tokens;
-  if (!why_->logit) return drawn;
-  if (const auto& label = why_->logit->label) {
-    drawn.token = in_quotes(*label);
-    return drawn;
-  }
-  const auto id = static_cast<std::int64_t>(why_->logit->token);
-  const std::optional<std::string> token = written_token(folder, id);
-  drawn.token = token ? in_quotes(*token) : std::to_string(id);
-  return drawn;
+  return {&why_->splits, why_->tokens, why_->read, why_->token};
 }
 
 Picture KindRun::draw(const PictureKind& kind, const std::vector<std::size_t>& of) const {

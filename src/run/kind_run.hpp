@@ -25,7 +25,6 @@
 #include "result/result_writer.hpp"
 #include "result/tensor_files.hpp"
 #include "run/document_run.hpp"
-#include "why/splits.hpp"
 
 namespace attn {
 
@@ -113,7 +112,7 @@ class KindRun {
   // Computed tensors. Those that the result does not have, or has in a file already, are but
   // shapes.
   std::vector<std::pair<std::string, Tensor>> tensors_;
-  std::optional<WhySplits> why_;
+  std::shared_ptr<const RunSplits> why_;
   std::vector<NamedTensor> why_tensors_;
   double seconds_ = 0;  // of the computation, without the work on its results
   RunReport report_;

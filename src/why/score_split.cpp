@@ -325,16 +325,18 @@ std::vector<std::size_t> chosen_positions(std::optional<std::size_t> one, std::s
 
 }  // namespace
 
-std::size_t ScoreSplit::strongest_pair() const {
+std::size_t ScoreSplit::strongest_pair(std::optional<std::size_t> query) const {
   const auto sees_one_key = [&](std::size_t n) {
     const auto same = [&](std::size_t other) { return pairs[other].first == pairs[n].first; };
     return !(n > 0 && same(n - 1)) && !(n + 1 < pairs.size() && same(n + 1));
   };
-  std::optional<std::size_t> best;
+  std::optional<std::size_t> best, first;
   for (std::size_t n = 0; n < pairs.size(); ++n) {
+    if (query && pairs[n].first != *query) continue;
+    if (!first) first = n;
     if (!sees_one_key(n) && (!best || weights[n] > weights[*best])) best = n;
   }
-  return best.value_or(0);
+  return best.value_or(first.value_or(0));
 }
 
 std::vector<std::size_t> by_size(std::span<const double> numbers) {

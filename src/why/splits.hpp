@@ -32,8 +32,9 @@ struct ScoreSplit {
   std::vector<std::size_t> positions;
   std::vector<std::vector<std::size_t>> strongest;  ///< as query_parts
 
-  /// The pair whose weight is largest, of queries that see more than one key if there are any.
-  std::size_t strongest_pair() const;
+  /// The pair whose weight is largest, of queries that see more than one key if there are any; of
+  /// one query if it is given, which must be among the pairs.
+  std::size_t strongest_pair(std::optional<std::size_t> query = {}) const;
   /// The token that the head which wrote a part gave most weight at a position; nothing for other
   /// parts.
   std::optional<std::size_t> looked_at(std::size_t part, std::size_t position) const;

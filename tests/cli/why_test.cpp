@@ -192,6 +192,31 @@ TEST_CASE("explain --why says what wrote the parts of a score, in both languages
         std::string::npos);
 }
 
+TEST_CASE(
+    "run prints the splits that it computed as explain does, of what cannot be read twice too") {
+  const TemporaryFolder folder;
+  const std::string speeches = std::string(ATTN_DATA) + "/speeches",
+                    text = "The peace of the world. The peace of the";
+  const std::vector<std::string> splits{"--why", "2.0", "--logit"};
+  const auto with_splits = [&](std::vector<std::string> words) {
+    words.insert(words.end(), splits.begin(), splits.end());
+    return words;
+  };
+  const std::vector<std::string> asked{"--model", speeches, "--text", text};
+  std::vector<std::string> run{"run", "--out", "r", "--plots", "none"}, explain{"explain"};
+  run.insert(run.end(), asked.begin(), asked.end());
+  explain.insert(explain.end(), asked.begin(), asked.end());
+  const std::string explained = attn_cli(with_splits(explain)).output;
+  CHECK(explained.find("Why head 2.0 looks from \" the\" (12) at \" world\" (7)") !=
+        std::string::npos);
+  CHECK(attn_cli(with_splits(run), folder.path()).output.ends_with("\n\n" + explained));
+  const std::string document = R"({"model":")" + speeches + R"(","text":")" + text + "\"}";
+  const Outcome piped =
+      attn_cli(with_splits({"run", "-", "--out", "r", "--plots", "none"}), folder.path(), document);
+  const std::size_t start = explained.find("\n\nThe state of a token");
+  CHECK(piped.output.ends_with(explained.substr(start)));
+}
+
 TEST_CASE("explain --why --csv has a row for each pair of parts") {
   std::vector<std::string> asked{"explain", pythia, "--layer", "1", "--head", "0",
                                  "--query", "3",    "--key",   "2", "--why",  "--csv"};
