@@ -215,6 +215,74 @@ TEST_CASE("differences, pieces, pages and statistics name places as flags do") {
   CHECK(all.find(row) != std::string::npos);
 }
 
+TEST_CASE("parts of a batch count from 0, and its items as lines of their file from 1") {
+  const TemporaryFolder folder;
+  const std::string good = R"({"attention":"softmax","scores":[[1,2],[3,4]]})";
+  folder.write("d.jsonl", good +
+                              "\n"
+                              R"({"attention":"softmax","scores":[[1,2],[3,"x"]]})"
+                              "\n" +
+                              good + "\n");
+  Numbers items;
+  for (std::size_t part = 0; part < 3; ++part) {
+    CAPTURE(part);
+    const Outcome outcome = attn_cli({"batch", "d.jsonl", "--out", "b", "--plots", "none",
+                                      "--shard", std::to_string(part) + "/3"},
+                                     folder.path());
+    CHECK(outcome.output.starts_with("shard    " + std::to_string(part) +
+                                     " of 3, counted from 0\nitems    1\n"));
+    const std::string summary =
+        read_text(folder / ("b/summary." + std::to_string(part) + "-of-3.jsonl"));
+    std::smatch item;
+    REQUIRE(std::regex_search(summary, item, std::regex("\"item\": \"d\\.0*(\\d+)\"")));
+    CHECK(summary.find("\"input\": \"d.jsonl:" + item[1].str() + "\"") != std::string::npos);
+    items.insert(std::stoul(item[1]));
+    // The second line fails at the second row's second number.
+    const bool failed = item[1] == "2";
+    CHECK(outcome.exit_code == (failed ? 1 : 0));
+    CHECK((outcome.errors.find("where: d.jsonl:2, /scores/1/1\n") != std::string::npos) == failed);
+  }
+  CHECK(items == Numbers{1, 2, 3});
+  CHECK(attn_cli({"batch", "d.jsonl", "--out", "b", "--shard", "3/3"}, folder.path()).exit_code ==
+        2);
+}
+
+TEST_CASE("a model's description lists its layers as --layers counts them") {
+  const std::string folder =
+      (std::filesystem::path(ATTN_TEST_DATA) / "models/cases/gpt_neo_local/checkpoint").string();
+  const std::string described = printed({"model", folder, "--json"}, ".", "");
+  std::smatch windows;
+  REQUIRE(std::regex_search(described, windows, std::regex("\"windows\": \\[([^\\]]*)\\]")));
+  const std::string list = windows[1];
+  const std::regex one("null|\\d+");
+  std::size_t layers = 0, windowed = 0;
+  const TemporaryFolder results;
+  for (std::sregex_iterator found(list.begin(), list.end(), one), end; found != end; ++found) {
+    const std::string layer = std::to_string(layers++);
+    CAPTURE(layer);
+    const bool window = found->str() != "null";
+    windowed += window ? 1 : 0;
+    const std::string report = printed({"run", "--model", folder, "--ids", "1,2,3", "--layers",
+                                        layer, "--plots", "none", "--out", "r"},
+                                       results.path(), "");
+    CHECK(report.find("layers." + layer + ".self.weights of sample 0, head 0") !=
+          std::string::npos);
+    CHECK((report.find("window") != std::string::npos) == window);
+  }
+  CHECK(windowed > 0);
+  CHECK(windowed < layers);
+  CHECK(attn_cli({"run", "--model", folder, "--ids", "1,2,3", "--layers", std::to_string(layers)})
+            .exit_code == 3);
+}
+
+TEST_CASE("descriptions of models and timings print sizes alone, no numbers of places") {
+  for (const Words& words : {Words{"model", model}, Words{"bench", "--shape", "1,2,3,3,4"},
+                             Words{"bench", "--shape", "1,2,3,3,4", "--json"}, Words{"list"}}) {
+    CAPTURE(words.back());
+    CHECK(places_in(printed(words, ".", "")).empty());
+  }
+}
+
 TEST_CASE("an error's range of places is what is taken") {
   const TemporaryFolder folder;
   folder.write("d.json", document);
