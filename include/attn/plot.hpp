@@ -202,9 +202,11 @@ struct Heatmap {
   std::string title;                           ///< unless FigureOptions::title is given
   std::string caption;                         ///< text below the panel of a grid
   std::size_t first_query = 0, first_key = 0;  ///< indices of the first row and column
-  std::size_t first_number = 1;                ///< what the first query and key are called, 0 or 1
-  bool any_numbers = false;   ///< not weights, so that the range need not begin at 0
-  bool of_positions = false;  ///< rows are positions and columns dimensions
+  /// Indices of the queries and keys that rows and columns are; empty = they are no single ones.
+  std::vector<std::size_t> query_places = {}, key_places = {};
+  std::size_t first_number = 1;  ///< what the first query and key are called, 0 or 1
+  bool any_numbers = false;      ///< not weights, so that the range need not begin at 0
+  bool of_positions = false;     ///< rows are positions and columns dimensions
 };
 
 /// Panels in rows × columns with shared axes; all weights of one shape. The last row may be

@@ -63,82 +63,6 @@ std::string in_words(std::string_view text) {
   return std::string(text);
 }
 
-// Flags of other programs, and the advice to whoever gives them.
-constexpr std::pair<std::string_view, std::string_view> foreign_flags[]{
-    {"--dry-run", to_translate("attn-cli validate checks a document without computing it")},
-    {"--check", to_translate("attn-cli validate checks a document without computing it")},
-    {"--verbose", to_translate("--stages writes the steps of the score, and attn-cli explain shows "
-                               "every number of one query")},
-    {"-v", to_translate("-V prints the version; --stages writes the steps of the score, and "
-                        "attn-cli explain shows every number of one query")},
-    {"--debug", to_translate("--stages writes the steps of the score, and attn-cli explain shows "
-                             "every number of one query")},
-    {"--no-plots", to_translate("write --plots none")},
-    {"--no-plot", to_translate("write --plots none")},
-    {"--input", to_translate("name the file without a flag before it")},
-    {"--file", to_translate("name the file without a flag before it")},
-    {"-i", to_translate("name the file without a flag before it")},
-    {"-f", to_translate("name the file without a flag before it")},
-    {"--window", to_translate("it belongs in the document: see docs/documents.md")},
-    {"--dropout", to_translate("it belongs in the document: see docs/documents.md")},
-    {"--bias", to_translate("it belongs in the document: see docs/documents.md")},
-    {"--softcap", to_translate("it belongs in the document: see docs/documents.md")},
-    {"--rotary", to_translate("it belongs in the document: see docs/documents.md")},
-    {"--rope", to_translate("it belongs in the document: see docs/documents.md")},
-    {"--alibi", to_translate("it belongs in the document: see docs/documents.md")},
-    {"--sinks", to_translate("it belongs in the document: see docs/documents.md")},
-    {"--parameters", to_translate("it belongs in the document: see docs/documents.md")},
-    {"--dark", to_translate("write --background dark")},
-    {"--transparent", to_translate("write --background transparent")},
-    {"--log", to_translate("write --norm log")},
-    {"--latex",
-     to_translate("explain --markdown prints formulas, and pictures for LaTeX are .pdf")},
-    {"--device", to_translate("leave it out: attention is computed on the CPU")},
-    {"--gpu", to_translate("leave it out: attention is computed on the CPU")},
-    {"--cuda", to_translate("leave it out: attention is computed on the CPU")},
-};
-
-// Commands that take a flag, as "attn-cli plot, show".
-std::string takers(const std::string& flag, const std::vector<Command>& all) {
-  std::string names;
-  for (const Command& command : all) {
-    if (std::ranges::find(command.flags, flag, &Flag::name) != command.flags.end())
-      names += (names.empty() ? "attn-cli " : ", ") + command.name;
-  }
-  return names;
-}
-
-// Help for a flag that a command does not take. `command` is empty where none is given.
-std::string advice(const std::string& flag, const std::vector<std::string_view>& names,
-                   const std::string& command, const std::vector<Command>& all) {
-  const auto known = [&](const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  if (flag == "--verbose" || known("--stages") || !flag.starts_with("-v")) {
-    for (const auto& [foreign, help] : foreign_flags) {
-      if (flag == foreign && !known(flag)) return translated(help);
-    }
-  }
-  if (command.empty() && !takers(flag, all).empty())
-    return translated("write the command first: {1}", "attn-cli run " + flag);
-  const std::string place = command.empty() ? "attn-cli" : command;
-  if (flag.starts_with("--no-") && known("--" + flag.substr(5)))
-    return translated("leave out {1}", "--" + flag.substr(5));
-  if (known(flag + "s")) return translated("did you mean \"{1}\"?", flag + "s");
-  if (const std::string others = takers(flag, all); !others.empty())
-    return translated("{1} takes no {2}: it belongs to {3}", place, flag, others);
-  const std::string text = suggestion(flag, names);
-  if (text != suggestion("", names)) return text;
-  for (const Command& one : all) {
-    const auto plots = std::ranges::find(one.flags, "--plots", &Flag::name);
-    const bool picture =
-        "attn-cli " + one.name == place && plots != one.flags.end() &&
-        std::ranges::count(plots->words, flag.substr(std::min<std::size_t>(flag.size(), 2))) > 0;
-    if (picture) return translated("write {1}", "--plots " + flag.substr(2));
-  }
-  return translated("see {1} --help", place);
-}
-
 // Throws Error(usage) for a word that is not a flag or command of `app`, with the nearest one.
 [[noreturn]] void refuse_unknown(const CLI::App& app, const std::string& word,
                                  const std::string& command, const std::vector<Command>& all) {
@@ -148,8 +72,10 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
   }
   if (!word.starts_with('-') || word == "-") {
     if (!command.empty()) {
+      const bool text = std::ranges::count(names, "--text") > 0;
       throw Error(ErrorKind::usage, translated("unexpected argument \"{1}\"", word), command,
-                  translated("it takes flags only: see {1} --help", command));
+                  text ? translated("give a text with {1}", "--text \"" + word + "\"")
+                       : translated("it takes flags only: see {1} --help", command));
     }
     names.clear();
     for (const CLI::App* sub : app.get_subcommands(nullptr)) names.push_back(sub->get_name());
@@ -185,6 +111,7 @@ std::vector<std::string> completed(std::vector<std::string> words,
   if (words[0] == "version") words[0] = "--version";
   if (words[0] == "help") {
     if (words.size() > 1 && is_command(words[1])) return {words[1], "--help"};
+    if (words.size() > 1 && !words[1].starts_with('-')) return {words[1]};
     words[0] = "--help";
   }
   const bool flag = words[0].starts_with('-') && words[0] != "-";
@@ -221,10 +148,25 @@ std::string placeholder(const Flag& flag) {
   return text;
 }
 
+// Whether a word after a switch is a text that is meant as its value: there is another input, or
+// the word is none by its looks.
+bool is_left_over(const std::vector<std::string>& words, std::size_t at,
+                  const std::vector<std::string>& known) {
+  const std::string& word = words[at];
+  if (word.starts_with('-') || is_file(word) || std::ranges::count(known, word) > 0) return false;
+  if (word.find_first_of("./*?{") != std::string::npos) return false;
+  if (word.find(' ') != std::string::npos) return true;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i != at && is_file(words[i])) return true;
+  }
+  return false;
+}
+
 // Throws Error(usage) for values that are missing, follow a switch, or are several where one is
 // taken.
-void check_values(const std::vector<std::string>& words, const std::vector<Flag>& flags,
-                  const std::string& command) {
+void check_values(const std::vector<std::string>& words, const Command& called) {
+  const std::vector<Flag>& flags = called.flags;
+  const std::string command = "attn-cli " + called.name;
   const auto find = [&](const std::string& word) {
     return std::find_if(flags.begin(), flags.end(), [&](const Flag& flag) {
       return word == flag.name || (word.size() == 2 && spelling(flag).starts_with(word + ","));
@@ -267,6 +209,12 @@ void check_values(const std::vector<std::string>& words, const std::vector<Flag>
         throw Error(ErrorKind::usage,
                     translated("{1} takes no value: \"{2}\" is left over", word, value), command,
                     translated("leave out \"{1}\"", value));
+      }
+      if (!last && is_left_over(words, i + 1, called.words.known)) {
+        throw Error(
+            ErrorKind::usage,
+            translated("{1} takes no value: \"{2}\" is left over", word, words[i + 1]), command,
+            translated("leave out \"{1}\"; {2}: {3}", words[i + 1], flag->name, flag->help));
       }
       continue;
     }
@@ -317,6 +265,7 @@ class GivenCommand {
 
   // `operands`: the words after "--".
   int call(const std::vector<std::string>& operands) const {
+    check_needs();
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       const Flag& flag = command_.flags[i];
       if (texts_[i].given) flag.take("");
@@ -331,6 +280,27 @@ class GivenCommand {
   }
 
  private:
+  bool is_given(const std::string& flag) const {
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      const Texts& texts = texts_[i];
+      if (command_.flags[i].name == flag) return texts.given || texts.one || !texts.several.empty();
+    }
+    return false;
+  }
+
+  // Throws Error(usage) for a flag that has no effect without another one.
+  void check_needs() const {
+    for (const Flag& flag : command_.flags) {
+      if (flag.needs.empty() || !is_given(flag.name)) continue;
+      const auto given = [this](const std::string& other) { return is_given(other); };
+      if (std::ranges::any_of(flag.needs, given)) continue;
+      const std::vector<std::string_view> others(flag.needs.begin(), flag.needs.end());
+      throw Error(ErrorKind::usage,
+                  translated("{1} has no effect without {2}", flag.name, alternatives(others)),
+                  flag.name, translated("add {1}, or leave it out", flag.needs[0]));
+    }
+  }
+
   // Throws Error(usage) where two inputs are standard input, which can be read once.
   void check_standard_input(const std::vector<std::string>& words) const {
     std::size_t inputs = static_cast<std::size_t>(std::ranges::count(words, "-"));
@@ -459,8 +429,7 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   for (Command& command : all) {
     const auto at = std::find(given.begin(), given.end(), command.name);
     const bool wanted = at != given.end();
-    if (at == given.begin() && wanted)
-      check_values({at + 1, given.end()}, command.flags, "attn-cli " + command.name);
+    if (at == given.begin() && wanted) check_values({at + 1, given.end()}, command);
     known.push_back(std::make_shared<const GivenCommand>(std::move(command), app, wanted));
   }
   try {

@@ -55,6 +55,11 @@ std::vector<Command> commands();
 /// the nearest known flag or command.
 std::function<int()> parse_arguments(int count, const char* const* words);
 
+/// Help for a flag that a command does not take, of those with `names`. `command`, "attn-cli run",
+/// is empty where none is given.
+std::string advice(const std::string& flag, const std::vector<std::string_view>& names,
+                   const std::string& command, const std::vector<Command>& all);
+
 /// Page of `attn-cli COMMAND -h`: what it does, examples, and the flags that people use most. No
 /// line is wider than `columns`.
 std::string short_help(const Command& command, std::size_t columns);

@@ -228,10 +228,16 @@ void check_inputs(const std::vector<std::string>& inputs, bool text_only,
                 command, translated("run them one by one, or use attn-cli batch"));
   }
   // Folders of results are told apart where documents are opened.
-  if (command == "attn-cli run" && std::filesystem::is_directory(inputs[0], none) &&
+  if (std::filesystem::is_directory(inputs[0], none) &&
       !std::filesystem::exists(inputs[0] + "/result.json", none)) {
-    throw Error(ErrorKind::file, translated("\"{1}\" is a folder", inputs[0]), command,
-                translated("compute all documents in it with {1}", "attn-cli batch " + inputs[0]));
+    const bool model = std::filesystem::exists(inputs[0] + "/config.json", none);
+    throw Error(
+        ErrorKind::file,
+        model ? translated("\"{1}\" is the folder of a model", inputs[0])
+              : translated("\"{1}\" is a folder", inputs[0]),
+        command,
+        model ? translated("give it with a text: {1}", "--model " + inputs[0] + " --text TEXT")
+              : translated("compute all documents in it with {1}", "attn-cli batch " + inputs[0]));
   }
 }
 
@@ -286,9 +292,14 @@ std::vector<PlotKind> plots(const std::string& text, bool* page) {
                   translated("draw it of a result: {1}",
                              "attn-cli plot " + name + " RESULT --out " + name + ".png"));
     }
+    if (std::ranges::find(picture_formats(), name, &Named<PictureFormat>::name) !=
+        picture_formats().end()) {
+      throw Error(ErrorKind::usage, translated("{1} is a format, not a kind of picture", name),
+                  "--plots", translated("write {1}", "--format " + name));
+    }
     choice("--plots", name, known);
     if (name == "none" && names.size() > 1) {
-      throw Error(ErrorKind::usage, translated("--plots takes none only alone"), "--plots",
+      throw Error(ErrorKind::usage, translated("\"none\" excludes all other pictures"), "--plots",
                   translated("leave out either none or the others"));
     }
   }

@@ -62,10 +62,6 @@ std::pair<std::string, std::string> renaming(const std::string& text) {
 
 int compare_files(const GivenToCompare& given) {
   CompareRequest request = given.request;
-  if (request.provenance && !request.picture) {
-    throw Error(ErrorKind::usage, translated("--provenance is given without --plot"),
-                "attn-cli compare", translated("name a picture to write it into with --plot FILE"));
-  }
   request.threads = given.common.threads;
   Comparison comparison = compare(request);
   for (std::string& warning : comparison.warnings) warning = with_flags(warning);
@@ -136,6 +132,7 @@ Command compare_command() {
             [given = given.get()](const std::string& text) { take_picture(text, *given); });
   add_dpi(flags, request.dpi);
   add_provenance(flags, request.provenance, translated("the picture"));
+  flags.need({"--dpi", "--provenance"}, {"--plot"});
   add_files(flags, request.files);
   add_common(flags, given->common);
   return command;

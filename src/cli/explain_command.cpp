@@ -105,7 +105,8 @@ Command explain_command() {
   Flags& flags = command.flags;
   add_document(flags, options.document);
   flags.begin_group(FlagGroup::input);
-  flags.count("--sample", options.sample, "N", translated("Sample to explain, counted from 0"));
+  flags.add("--sample", "N", translated("Sample to explain, counted from 0"),
+            [&](const std::string& text) { options.sample = position_of("--sample", text); });
   add_maps(flags, options);
   flags.begin_group(FlagGroup::input);
   flags.add(
@@ -152,6 +153,7 @@ Command explain_command() {
   add_why(flags, options.logit, options.key);
   flags.toggle("--csv", given->csv,
                translated("For --why or --logit: print a row for each pair of parts, or part"));
+  flags.need({"--csv"}, {"--why", "--logit"});
   flags.toggle("--markdown", given->markdown,
                translated("Print Markdown with tables and formulas"));
   add_common(flags, given->common);

@@ -12,6 +12,11 @@ Error wrong_value(const std::string& flag, const std::string& text, const std::s
           translated("give {1}", expected)};
 }
 
+Error below_zero(const std::string& flag, std::int64_t number) {
+  return {ErrorKind::usage, translated("{1} counts from 0: {2} is below", flag, number), flag,
+          translated("give its number from 0")};
+}
+
 bool is_digits(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
@@ -27,6 +32,8 @@ std::size_t whole_number(const std::string& flag, const std::string& text, std::
 }
 
 std::size_t position_of(const std::string& flag, const std::string& text) {
+  std::int64_t number = 0;
+  if (parse_number(text, number) && number < 0) throw below_zero(flag, number);
   const std::size_t open = text.rfind(" (");
   if (open == std::string::npos || !text.ends_with(')')) return whole_number(flag, text);
   return whole_number(flag, text.substr(open + 2, text.size() - open - 3));

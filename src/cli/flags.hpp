@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -39,6 +40,9 @@ std::size_t choice(const std::string& flag, const std::string& text,
 
 /// The error of a text that the flag does not take, with the help "give …".
 Error wrong_value(const std::string& flag, const std::string& text, const std::string& expected);
+
+/// The error of a place that is counted from the end where it cannot be.
+Error below_zero(const std::string& flag, std::int64_t number);
 
 /// The parts between commas, empty ones too.
 std::vector<std::string> comma_separated(const std::string& text);
@@ -82,6 +86,8 @@ struct Flag {
   bool hidden = false;  ///< another spelling of a flag, which is taken and not shown
   FlagGroup group = FlagGroup::input;
   bool optional_value = false;  ///< whether it may be given without its value, as an empty text
+  /// Flags of which one has to be given too, as this one has no effect without; empty = none.
+  std::vector<std::string> needs = {};
 };
 
 /// The one-letter name of a flag, "-o" of "--out"; empty if it has none.
@@ -106,6 +112,13 @@ class Flags : public std::vector<Flag> {
     other.name = name;
     other.hidden = true;
     push_back(std::move(other));
+  }
+
+  /// Says of flags that are there that each has no effect without one of others.
+  void need(const std::vector<std::string>& names, const std::vector<std::string>& others) {
+    for (Flag& flag : *this) {
+      if (std::ranges::count(names, flag.name) > 0) flag.needs = others;
+    }
   }
 
   void toggle(std::string name, bool& target, std::string help) {

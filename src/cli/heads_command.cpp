@@ -118,10 +118,6 @@ int read(const GivenHeads& given) {
                 translated("add --corpus, or split the logit of one text with attn-cli run "
                            "--logit"));
   }
-  if (options.average && options.corpus.empty()) {
-    throw Error(ErrorKind::usage, translated("mean maps are computed over a corpus"), "--average",
-                translated("add --corpus"));
-  }
   if (given.against) return compare_two(heads, given);
   return given.merge || !options.corpus.empty() ? read_many(std::move(options), given)
                                                 : read_one(heads, given);
@@ -132,7 +128,11 @@ void add_list(Flags& flags, const std::string& name, const Table& table, const s
               const std::function<void(std::size_t)>& take) {
   Flag& flag = flags.add(name, "LIST", help, [=](const std::string& text) {
     for (const std::string& part : listed(name, text)) {
-      take(choice(name, part, names_of(table)));
+      if (part != "all") {
+        take(choice(name, part, names_of(table)));
+        continue;
+      }
+      for (std::size_t i = 0; i < table.size(); ++i) take(i);
     }
   });
   for (const auto& row : table) flag.words.emplace_back(row.name);
@@ -334,6 +334,12 @@ Command heads_command() {
                translated("Print comma-separated values: a line per head and statistic"));
   flags.toggle("--wide", options.table.wide,
                translated("In comma-separated values: a line per head, a column per statistic"));
+  flags.need({"--format", "--dpi", "--figsize", "--cmap"}, {"--plots"});
+  flags.need({"--residual", "--fusion", "--discarded", "--lens-tokens", "--induction-length",
+              "--induction-samples"},
+             {"--analyses"});
+  flags.need({"--shard", "--resume", "--average"}, {"--corpus"});
+  flags.need({"--kept", "--reach"}, {"--corpus", "--merge"});
   add_common(flags, given->common);
   return command;
 }

@@ -87,8 +87,15 @@ void add_model(Flags& flags, DocumentOptions& options) {
            translated(
                "Second text of a pair: the first --pair belongs to the first --text, and so on"),
            [&, next = std::size_t{0}](const std::string& text) mutable {
+             if (options.texts.empty()) {
+               throw Error(ErrorKind::usage,
+                           translated("{1} is given without {2}", "--pair", "--text"), "--pair",
+                           translated("give the first text of the pair with --text; the ids of a "
+                                      "pair are one list of --ids"));
+             }
              if (next >= options.texts.size()) {
-               throw Error(ErrorKind::usage, translated("there are more --pair than --text"),
+               throw Error(ErrorKind::usage,
+                           translated("more texts are given with --pair than with --text"),
                            "--pair", translated("give the first text of each pair with --text"));
              }
              options.texts[next++].pair = text;
@@ -188,6 +195,7 @@ void add_why(Flags& flags, std::optional<std::string>& logit, std::optional<std:
       .optional_value = true;
   flags.add("--key", "N", translated("Key whose scores are split, counted from 0"),
             [&key](const std::string& text) { key = position_of("--key", text); });
+  flags.need({"--key"}, {"--why"});
 }
 
 }  // namespace attn::cli

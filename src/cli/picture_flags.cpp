@@ -326,8 +326,8 @@ void name_kinds(Flags& flags) {
     if (flag == flags.end() || !option.value.empty()) continue;
     const auto [others, kinds] = kinds_named(option);
     if (kinds.empty()) continue;
-    flag->help = others ? translated("{1} (not of {2})", flag->help, kinds)
-                        : translated("{1} (of {2})", flag->help, kinds);
+    flag->help = others ? translated("{1} (not for {2})", flag->help, kinds)
+                        : translated("{1} (for {2})", flag->help, kinds);
   }
 }
 

@@ -176,6 +176,7 @@ Command run_command() {
                                 "computed from are written too"));
   command.flags.toggle("--show", given->show, translated("Draw the heatmap in the terminal too"));
   add_terminal(command.flags, given->terminal);
+  command.flags.need({"--color", "--width"}, {"--show"});
   add_common(command.flags, given->common);
   return command;
 }

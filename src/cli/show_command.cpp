@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <tuple>
 
 #include "attn/error.hpp"
 #include "attn/language.hpp"
@@ -62,9 +63,13 @@ std::string drawn(PlotRequest request, TerminalPictures protocol, std::size_t co
 
 int draw(const GivenToShow& given) {
   const PlotRequest& request = given.request;
-  for (const auto& [shown, flag] : {std::pair(request.maps.selection.heads, "--head"),
-                                    std::pair(request.maps.selection.samples, "--sample")}) {
+  const MapSelection& selection = request.maps.selection;
+  for (const auto& [shown, chosen, flag] :
+       {std::tuple(selection.heads, selection.chosen_heads, "--head"),
+        std::tuple(selection.samples, selection.chosen_samples, "--sample")}) {
     if (shown != MapSelection::Shown::all) continue;
+    const bool from_end = chosen && chosen->size() == 1 && chosen->front().first.value_or(0) < 0;
+    if (from_end) throw below_zero(flag, *chosen->front().first);
     throw Error(
         ErrorKind::usage, translated("a terminal shows one map, not several"), flag,
         translated("give one from 0, mean or max; attn-cli plot draws several side by side"));

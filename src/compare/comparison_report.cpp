@@ -84,7 +84,10 @@ std::string spread_table(const Comparison& comparison) {
 std::string verdict(std::size_t compared, std::size_t differing, std::size_t missing,
                     std::size_t ignored) {
   if (compared == 0) {
-    if (missing == 0) return translated("The files have no tensor in common.") + "\n";
+    if (missing == 0) {
+      return translated("The files have no tensor in common.") + "\n" +
+             translated("CompareRequest::renamed A=B compares tensors of other names.") + "\n";
+    }
     return (missing == 1 ? translated("The tensor is only in one of the files.")
                          : translated("All {1} tensors are only in one of the files.", missing)) +
            "\n" + translated("CompareRequest::renamed A=B compares tensors of other names.") + "\n";

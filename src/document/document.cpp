@@ -61,19 +61,41 @@ Error not_a_document(const std::string& problem) {
                                 "explain, view and compare read results"));
 }
 
-// Throws Error(input) for what is meant to be read as it is: prose or a program.
-void refuse_text(std::string_view text, const std::filesystem::path& path) {
+// Whether a file lies in the folder of a checkpoint.
+bool is_of_checkpoint(const std::filesystem::path& path) {
+  std::error_code none;
+  return std::filesystem::exists(path.parent_path() / "config.json", none);
+}
+
+Error weights_of_model(const std::filesystem::path& path) {
+  return input_error(
+      translated("these are the weights of a model, not an input document"), path.string(),
+      translated("give their folder {1} with DocumentOptions::model, and a text with "
+                 "DocumentOptions::texts",
+                 path.parent_path().string()));
+}
+
+// Throws Error(input) for what is meant to be read as it is: prose, a program or a table.
+void refuse_text(std::string_view text, const std::string& name) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool letter =
       first != text.npos && (std::isalpha(static_cast<unsigned char>(text[first])) != 0);
   const bool words = letter && text.substr(first, 80).find(' ') != text.npos;
-  const std::string extension = path.extension().string();
+  const std::string extension = std::filesystem::path(name).extension().string();
+  if (extension == ".csv" || extension == ".tsv") {
+    throw input_error(
+        translated("this is a table of numbers, not an input document"), name,
+        translated(
+            "name it in a document: \"query\": {\"file\": {1}}; attn-cli plot, show and view "
+            "draw maps that exist",
+            in_quotes(std::filesystem::path(name).filename().string())));
+  }
   const bool program = extension == ".py" || extension == ".ipynb";
-  if (!words || extension == ".json" || extension == ".jsonl") return;
+  if (!words || extension.starts_with(".json")) return;
   throw input_error(
       program ? translated("this is a program, not an input document")
               : translated("this is plain text, not an input document"),
-      path == "-" ? translated("standard input") : path.string(),
+      name,
       translated("an input document is a JSON object, such as attn-cli example sdpa prints; a text "
                  "that a model reads is given with DocumentOptions::texts"));
 }
@@ -174,7 +196,6 @@ Document Document::open(const std::shared_ptr<const MappedFile>& file,
   if (holds_tensors_alone(file->bytes())) {
     return of_tensors(TensorFile::from_file(file->bytes(), file, path, access), path, access);
   }
-  refuse_text(file->text(), path);
   JsonOptions with_owner = options;
   with_owner.owner = file;
   const bool standard_input = path == "-";
@@ -189,6 +210,7 @@ Document Document::parse(std::string_view text, std::string name, std::filesyste
   document.folder_ = std::move(folder);
   document.access_ = access;
   if (WorkBudget* const budget = current_budget()) budget->name(document.name_);
+  refuse_text(text, document.name_);
   try {
     JsonOptions within_limits = options;
     within_limits.depth = access.limits.nesting;
@@ -216,6 +238,7 @@ Document Document::of_tensors(TensorFile file, const std::filesystem::path& path
   if (!standard_input) document.folder_ = path.parent_path();
   document.access_ = access;
   if (WorkBudget* const budget = current_budget()) budget->name(document.name_);
+  if (!state_attention(file.names()) && is_of_checkpoint(path)) throw weights_of_model(path);
   if (!state_attention(file.names())) throw no_attention_in(file.names()).inside(document.name_);
   JsonValue::Object members({{"attention", json(info(Kind::scaled_dot_product).name)}});
   for (const std::string& name : file.names()) {
@@ -236,7 +259,10 @@ void Document::override_with(std::string_view key, JsonValue value, std::string 
 void Document::override_inside(std::string_view key, std::string_view inner, JsonValue value,
                                std::string field) {
   JsonValue& object = member(root_, key);
-  if (object.is(JsonValue::Type::null)) object.data = JsonValue::Object{};
+  if (object.is(JsonValue::Type::null)) {
+    object.data = JsonValue::Object{};
+    fields_.emplace_back(pointer_to("", key), field);  // the object is there for the option alone
+  }
   if (!object.is(JsonValue::Type::object)) return;  // reported when the document is read
   member(object, inner) = std::move(value);
   fields_.emplace_back(pointer_to(pointer_to("", key), inner), std::move(field));
@@ -244,11 +270,13 @@ void Document::override_inside(std::string_view key, std::string_view inner, Jso
 
 Error Document::placed(const Error& error) const {
   if (names_option(error.where())) return error;
-  for (const auto& [pointer, field] : fields_) {
-    if (error.where() == pointer || error.where().starts_with(pointer + "/")) {
-      return {error.kind(), error.problem(), field, error.help()};
-    }
+  const std::pair<std::string, std::string>* nearest = nullptr;
+  for (const auto& one : fields_) {
+    const std::string& pointer = one.first;
+    if (error.where() != pointer && !error.where().starts_with(pointer + "/")) continue;
+    if (nearest == nullptr || pointer.size() > nearest->first.size()) nearest = &one;
   }
+  if (nearest != nullptr) return {error.kind(), error.problem(), nearest->second, error.help()};
   // Files of a checkpoint folder are named by their own paths.
   if (error.where().starts_with(name_)) return error;
   return error.inside(name_);
@@ -353,7 +381,26 @@ Document open_document(const DocumentOptions& options,
   return document;
 }
 
+namespace {
+
+// Throws Error(usage) for texts and the like beside a document that has nothing to read them with.
+void refuse_without_reader(const DocumentOptions& options, const Document& document) {
+  const char* const given = !options.texts.empty()       ? "DocumentOptions::texts"
+                            : !options.images.empty()    ? "DocumentOptions::images"
+                            : !options.token_ids.empty() ? "DocumentOptions::token_ids"
+                                                         : nullptr;
+  const JsonValue& root = document.root();
+  if (given == nullptr || options.model || root.find("model") || root.find("embedding")) return;
+  throw Error(ErrorKind::usage,
+              translated("{1} is read by a model, and the document has none", given), given,
+              translated("leave it out, or name the checkpoint folder that reads it with "
+                         "DocumentOptions::model"));
+}
+
+}  // namespace
+
 void put_options(const DocumentOptions& options, Document& document) {
+  refuse_without_reader(options, document);
   // Paths of options are not relative to the document.
   const auto from_here = [&](const std::filesystem::path& path) {
     if (document.folder().empty()) return path.string();

@@ -261,9 +261,19 @@ std::string help_for(const DocumentKey& key, Kind kind) {
   if (name == "query" || name == "key" || name == "value")
     return translated("give the hidden states as \"x\"");
   if (name.starts_with("memory")) {
-    return translated(
-        "leave it out, or choose a kind with cross-attention: \"cross\", \"multi_head\", "
-        "\"decoder_layer\"");
+    // Where all keys are the memory's, they need no key of their own.
+    constexpr std::string_view of_memory = "memory_";
+    const DocumentKey* const plain = find_key(name.substr(std::min(name.size(), of_memory.size())));
+    const DocumentKey* const memory = find_key("memory");
+    if (plain != nullptr && plain->takes(info(kind)) && memory->takes(info(kind))) {
+      return translated("write {1}: all keys of this kind are the memory's",
+                        in_quotes(plain->name));
+    }
+    std::string names;
+    for (const KindInfo& one : kinds()) {
+      if (key.takes(one)) names += (names.empty() ? "" : ", ") + in_quotes(one.name);
+    }
+    return translated("leave it out, or choose a kind that takes it: {1}", names);
   }
   if (name.ends_with("heads") && info(kind).family == Family::projected)
     return translated("leave it out, or choose \"multi_head\"");
@@ -367,6 +377,12 @@ std::vector<Kind> read_kinds(const JsonValue& root) {
       if (instead_of_foreign_key(member.key) == write_kind ||
           !nearest_name(member.key, names).empty())
         instead = member.key;
+    }
+    if (root.find("architectures") || root.find("model_type")) {
+      throw input_error(translated("this is the configuration of a model, not an input document"),
+                        "",
+                        translated("give its folder with DocumentOptions::model, and a text with "
+                                   "DocumentOptions::texts"));
     }
     throw input_error(translated("the document does not say which attention to compute"), at,
                       root.find("weights")

@@ -344,7 +344,11 @@ constexpr std::array<DocumentKey, 74> keys{{
     {"dtype", all, to_translate("of the computation"),
      +[] { return names_schema(document_dtypes()); }, Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
-       values.options.dtype = expect_choice(given.value, given.place, "dtype", dtypes(given.kind));
+       values.options.dtype = expect_choice(given.value, given.place, "dtype", document_dtypes());
+       const auto of_kind = dtypes(given.kind);
+       if (std::ranges::count(of_kind, values.options.dtype, &Named<DType>::value) > 0) return;
+       throw input_error(translated("models are not computed in {1}", given.value.string()),
+                         given.place, translated("choose float32 or float64"));
      }},
     stored<&PlainValues::plan, &Plan::title>("title", all,
                                              to_translate("title of report and pictures"), true),

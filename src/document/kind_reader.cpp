@@ -65,7 +65,12 @@ class KindReader {
 
   void read_options() {
     read_plain_values(parts_.root, parts_.kind(), parts_.problems, parts_);
-    if (parts_.kind().kind == Kind::multi_head && !parts_.states.heads) parts_.states.heads = 1;
+    if (parts_.kind().kind == Kind::multi_head && !parts_.states.heads) {
+      parts_.states.heads = 1;
+      parts_.plan.warnings.emplace_back(
+          translated("multi_head without \"heads\" has one head: write \"heads\" with their "
+                     "number"));
+    }
   }
 
   Tensor read_tensor(const char* key) {

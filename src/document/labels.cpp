@@ -218,21 +218,19 @@ std::string position_name(const std::string& label, std::size_t position, std::s
   return in_quotes(shortened(label, width)) + " (" + std::to_string(position) + ")";
 }
 
-namespace {
-
-// Whether a text is a label, as it is or in quotes, or what was shortened of it.
-bool is_label(std::string_view text, const std::string& label) {
+bool names_label(std::string_view text, const std::string& label) {
   if (text == label) return true;
   const std::string quoted = in_quotes(label);
   constexpr std::string_view left_out = "…";
   const std::size_t cut = text.find(left_out);
   if (cut == text.npos) return text == quoted;
   const std::string_view start = text.substr(0, cut), end = text.substr(cut + left_out.size());
-  return start.size() + end.size() <= quoted.size() && quoted.starts_with(start) &&
-         quoted.ends_with(end);
+  const auto shortened_of = [&](std::string_view whole) {
+    return start.size() + end.size() <= whole.size() && whole.starts_with(start) &&
+           whole.ends_with(end);
+  };
+  return start.size() + end.size() > 0 && (shortened_of(quoted) || shortened_of(label));
 }
-
-}  // namespace
 
 std::optional<std::size_t> position_of_name(
     std::string_view name, std::initializer_list<const std::vector<std::string>*> spellings,
@@ -248,7 +246,7 @@ std::optional<std::size_t> position_of_name(
   if (!parse_number(name.substr(open + 2, name.size() - open - 3), position)) return std::nullopt;
   const std::string_view label = name.substr(0, open);
   const bool named = std::ranges::any_of(spellings, [&](const std::vector<std::string>* labels) {
-    return position < std::min(count, labels->size()) && is_label(label, (*labels)[position]);
+    return position < std::min(count, labels->size()) && names_label(label, (*labels)[position]);
   });
   return named ? std::optional(position) : std::nullopt;
 }

@@ -64,6 +64,9 @@ std::optional<std::size_t> position_of_name(
     std::string_view name, std::initializer_list<const std::vector<std::string>*> spellings,
     std::size_t count);
 
+/// Whether a text is a label, as it is or in quotes, or what was shortened of it.
+bool names_label(std::string_view text, const std::string& label);
+
 /// Whether a text is JSON rather than lines, which may begin with "[CLS]".
 bool begins_like_json(std::string_view text);
 

@@ -11,6 +11,7 @@
 #include "document/token_reader.hpp"
 #include "io/json_value.hpp"
 #include "models/checkpoint.hpp"
+#include "models/classification.hpp"
 #include "models/pass.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -131,7 +132,8 @@ void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& reques
   const JsonValue *text = value->find("text"), *ids = value->find("token_ids");
   if ((text == nullptr) == (ids == nullptr)) {
     throw input_error(translated("the patch names no text, or two"), "/patch",
-                      translated("give \"text\" or \"token_ids\""));
+                      translated("give the other text: \"text\" or \"token_ids\", or "
+                                 "DocumentOptions::patch"));
   }
   Patch& patch = request.options.patch.emplace();
   if (ids != nullptr) {
@@ -160,6 +162,11 @@ void read_logits(const JsonValue& root, ModelRequest& request) {
   if (value != nullptr) wanted = expect_boolean(*value, "/logits");
   if (!wanted || has_head(model, request.folder->weights)) return;
   const ModelHead& head = model.head;
+  if (has_classifier(model, request.folder->weights)) {
+    throw input_error(
+        translated("the model classifies: it has no logits of tokens"), "/logits",
+        translated("leave it out: classification.logits has those of the classes anyway"));
+  }
   if (!model.headless_class.empty() || (head.dense.empty() && head.weight.empty())) {
     throw input_error(no_head_text(model), "/logits", translated("leave the logits out"));
   }

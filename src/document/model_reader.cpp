@@ -213,6 +213,19 @@ class ModelReader {
                    translated_count(longest_of(texts.ids), "{1} token", "{1} tokens")));
   }
 
+  bool has_empty_text() const {
+    const JsonValue* const text = root_.find("text");
+    const auto is_empty = [](const JsonValue& one) {
+      return one.is(JsonValue::Type::string) && one.string().empty();
+    };
+    if (text == nullptr) return false;
+    if (!text->is(JsonValue::Type::array)) return is_empty(*text);
+    for (std::size_t i = 0; i < text->size(); ++i) {
+      if (is_empty(text->element(i))) return true;
+    }
+    return false;
+  }
+
   void finish(std::optional<std::string> unknown_tokens) {
     check_texts(model(), request_.folder->weights, request_.texts);
     const ModelTexts& texts = request_.texts;
@@ -244,6 +257,10 @@ class ModelReader {
     if (const std::string& within = request_.folder->weights.within(); !within.empty()) {
       plan_.warnings.push_back(
           translated("the weights were found within {1} of their file", in_quotes(within)));
+    }
+    if (has_empty_text()) {
+      plan_.warnings.push_back(
+          translated("a text is empty: the model reads its special tokens alone"));
     }
     if (unknown_tokens) plan_.warnings.push_back(std::move(*unknown_tokens));
     if (const std::string without = layers_without_map(request_); !without.empty()) {

@@ -234,6 +234,12 @@ class PlanAssembly {
 
   void check_weights() {
     const Geometry& first = parts_.plan.attentions.front().geometry;
+    if (const auto& pool = parts_.options.pool;
+        pool && pool->size >= first.queries && pool->size >= first.keys) {
+      parts_.plan.warnings.push_back(
+          translated("pooling to {1} bins reduces nothing: there are {2} queries and {3} keys",
+                     pool->size, first.queries, first.keys));
+    }
     if (parts_.plan.weights && !parts_.options.pool) {
       const Shape weights = first.weights_shape();
       check_weights_memory(first, std::max<std::size_t>(1, parts_.learned.layers.size()),

@@ -14,6 +14,7 @@
 #include "explain/explained_query.hpp"
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
+#include "maps/map_selection.hpp"
 #include "maps/opened_input.hpp"
 #include "models/pass.hpp"
 #include "support/mapped_file.hpp"
@@ -245,6 +246,8 @@ class KindExplanation {
 // refuses.
 void refuse_selection(const ExplainOptions& options) {
   const MapSelection& selection = options.maps.selection;
+  refuse_from_end(selection.chosen_heads, "MapSelection::chosen_heads");
+  refuse_from_end(selection.layers, "MapSelection::layers");
   refuse_for_document(selection.layers.has_value(), "MapSelection::layers");
   refuse_for_document(selection.heads != MapSelection::Shown::one && !options.document.heads,
                       "MapSelection::chosen_heads");

@@ -323,17 +323,18 @@ class LayerWalk {
     show_vectors({named_vector("x", x)}, to_);
     explain_linear(experts.router, x, 0, scores.values<double>(), "s", to_);
     Explanation::Column numbers{translated("expert"), {}, false, ""};
-    Numbers shown_scores, shares;
+    Numbers shown_scores, corrections, shares;
     for (const ExpertShare& taken : best_experts(experts, scores.values<double>())) {
       numbers.cells.push_back(std::to_string(taken.expert));
       shown_scores.push_back(scores.values<double>()[taken.expert]);
+      if (!experts.correction.empty()) corrections.push_back(experts.correction[taken.expert]);
       shares.push_back(taken.share);
     }
-    to_.put(
-        Explanation::Table{{std::move(numbers), number_column(translated("score"), shown_scores),
-                            number_column(translated("weight"), shares)},
-                           Excerpt::all(shares.size()),
-                           {}});
+    std::vector<Explanation::Column> columns{std::move(numbers),
+                                             number_column(translated("score"), shown_scores)};
+    if (!corrections.empty()) columns.push_back(number_column(translated("added"), corrections));
+    columns.push_back(number_column(translated("weight"), shares));
+    to_.put(Explanation::Table{std::move(columns), Excerpt::all(shares.size()), {}});
     if (experts.shared) {
       to_.paragraph(
           experts.shared->share

@@ -18,6 +18,7 @@
 #include "models/model_folder.hpp"
 #include "result/output_folder.hpp"
 #include "support/atomic_file.hpp"
+#include "support/errors.hpp"
 #include "support/mapped_file.hpp"
 #include "support/parallel_for.hpp"
 #include "support/printable.hpp"
@@ -243,7 +244,9 @@ class CorpusReading : DocumentWork {
     }
     if (!item.error) return;
     const ErrorKind kind = item.error->kind();
-    if (kind == ErrorKind::internal || kind == ErrorKind::usage) throw *item.error;
+    // An option that is wrong is so for every line.
+    const bool of_all = names_option(item.error->where());
+    if (of_all || kind == ErrorKind::internal || kind == ErrorKind::usage) throw *item.error;
     sums.fail(line, item.error->problem());
   }
 
@@ -347,6 +350,23 @@ void check_of_corpus(const HeadsCorpusOptions& options) {
                     texts = translated("the corpus has the texts"),
                     patches =
                         translated("a corpus is read as it is, without parts of another text");
+  std::error_code none;
+  if (std::filesystem::exists(options.corpus / "config.json", none)) {
+    throw Error(
+        ErrorKind::usage,
+        translated("{1} is the folder of a model, not a corpus",
+                   in_quotes(options.corpus.string())),
+        "HeadsCorpusOptions::corpus",
+        translated("give it with DocumentOptions::model, and a file with one text per line"));
+  }
+  const std::string ending = options.corpus.extension().string();
+  if (!document.model && !std::filesystem::is_directory(options.corpus, none) &&
+      ending != ".jsonl" && ending != ".json") {
+    throw Error(ErrorKind::usage, translated("there is no model that reads the texts"),
+                "HeadsCorpusOptions::corpus",
+                translated("name its folder with DocumentOptions::model; without one a corpus is a "
+                           ".jsonl of documents"));
+  }
   refuse(!heads.without_heads_of.empty(), statistics, "HeadsOptions::without_heads_of");
   refuse(!heads.analyses.empty(), statistics, "HeadsOptions::analyses");
   refuse(!heads.logit_difference.empty(), statistics, "HeadsOptions::logit_difference");

@@ -112,6 +112,11 @@ class Reading {
                   translated("the analysis {1} takes a model, not maps alone", info.name),
                   "HeadsOptions::analyses", translated("leave it out, or name a model and a text"));
     }
+    if (!options_.logit_difference.empty()) {
+      throw Error(ErrorKind::usage, translated("there is no text to patch heads from"),
+                  "HeadsOptions::logit_difference",
+                  translated("leave it out, or name a model and a text"));
+    }
     if (options_.without_heads_of.empty()) return;
     throw Error(
         ErrorKind::usage, translated("only a model can be computed without one of its heads"),

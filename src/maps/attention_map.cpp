@@ -70,7 +70,9 @@ std::string place_of(const AttentionMap& map) {
 }
 
 std::size_t AttentionMap::first_number() const {
-  return layer || name.layer() || AttentionName::of_tensor(tensor).layer() ? 0 : 1;
+  const bool of_model = layer || name.layer() || AttentionName::of_tensor(tensor).layer() ||
+                        !axes_of(tensor).first.empty();
+  return of_model ? 0 : 1;
 }
 
 void check_place(std::size_t sample, std::size_t samples, std::size_t head, std::size_t heads) {

@@ -217,6 +217,14 @@ class LayerSearch {
       const std::string others =
           cause + (only_texts(file) ? std::string()
                                     : translated("; not read: {1}", others_text(file.others())));
+      const std::filesystem::path folder = std::filesystem::path(file.name()).parent_path();
+      std::error_code none;
+      if (std::filesystem::exists(folder / "config.json", none)) {
+        throw input_error(translated("these are the weights of a model, not maps of attention"),
+                          file.name(),
+                          translated("compute its maps with {1}",
+                                     "attn-cli run --model " + folder.string() + " --text TEXT"));
+      }
       throw input_error(
           translated("there are no weights to draw among {1}", listed(tensors) + others),
           file.name(),

@@ -56,7 +56,16 @@ std::size_t heads_per_group(const ResultReader& file, const Tensor& weights) {
 }  // namespace
 
 Labels read_label_file(const std::filesystem::path& path, const FileAccess& access) {
-  const auto file = MappedFile::open(FileName::by_user(path), access);
+  const auto file = [&] {
+    try {
+      return MappedFile::open(FileName::by_user(path), access);
+    } catch (const Error& error) {
+      const bool list = path.native().find(',') != std::string::npos;
+      throw Error(error.kind(), error.problem(), "MapRequest::labels",
+                  list ? translated("write the labels into a file, one per line, and name it")
+                       : error.help());
+    }
+  }();
   try {
     return labels_in(file->text(), access.limits.nesting);
   } catch (const Error& error) {

@@ -45,7 +45,7 @@ std::set<std::size_t> dropped_keys(const MapSelection& selection, std::size_t co
     }
     bool found = false;
     for (std::size_t i = 0; i < labels.size(); ++i) {
-      if (labels[i] != key && readable[i] != key) continue;
+      if (!names_label(key, labels[i]) && !names_label(key, readable[i])) continue;
       dropped.insert(i);
       found = true;
     }
@@ -76,7 +76,7 @@ std::size_t named_query(const std::string& query, std::size_t count,
   const auto readable = readable_tokens(labels, token_spelling({&labels}), false);
   std::vector<std::size_t> named;
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (labels[i] == query || readable[i] == query) named.push_back(i);
+    if (names_label(query, labels[i]) || names_label(query, readable[i])) named.push_back(i);
   }
   if (const auto place = position_of_name(query, {&labels, &readable}, count)) return *place;
   if (named.size() > 1) {
@@ -166,6 +166,16 @@ std::vector<std::size_t> numbers_in(const std::optional<std::vector<PositionRang
     for (const PositionRange& range : *ranges) take(range);
   }
   return numbers;
+}
+
+void refuse_from_end(const std::optional<std::vector<PositionRange>>& chosen, const char* field) {
+  if (!chosen) return;
+  for (const PositionRange& range : *chosen) {
+    if (range.first.value_or(0) >= 0) continue;
+    throw Error(ErrorKind::usage,
+                translated("{1} counts from 0: {2} is below", field, *range.first), field,
+                translated("give its number from 0"));
+  }
 }
 
 std::string numbers_text(const std::vector<std::size_t>& numbers, std::size_t count,

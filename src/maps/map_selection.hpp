@@ -26,6 +26,10 @@ std::vector<std::size_t> numbers_in(const std::optional<std::vector<PositionRang
                                     std::size_t count, const std::string& field, const char* noun,
                                     const char* nouns);
 
+/// Throws Error(usage) at `field` for a number that counts from the end, where one sample or head
+/// is chosen by its number.
+void refuse_from_end(const std::optional<std::vector<PositionRange>>& chosen, const char* field);
+
 enum class NumberedThing { sample, head, layer };
 
 /// "Head 3", "Heads 1 to 6", "Heads 1, 6 and 12" of numbers from 0, or of all "12 Heads".

@@ -194,6 +194,7 @@ std::string axis_text(const SelectedMap& selected, NumberedThing thing, std::siz
 // "(Layer 2, Sample 1, Head 1, without the First Key, Renormalised)"; empty if there is nothing to
 // say.
 std::string place_text(const SelectedMap& selected, std::size_t sample, std::size_t head) {
+  if (!axes_of(selected.map.tensor).first.empty()) return "";
   std::vector<std::string> parts{selected.where};
   // The one sample of a model goes without saying.
   const std::size_t first = selected.first_number;
@@ -211,6 +212,7 @@ std::string place_text(const SelectedMap& selected, std::size_t sample, std::siz
 
 // "Attention Weight Heatmap (Sample 1, Head 1)", for a map without a title of its own.
 std::string usual_title(const AttentionMap& map, const std::string& place) {
+  if (!axes_of(map.tensor).first.empty()) return map.tensor;
   if (!map.is_rollout()) return translated("Attention Weight Heatmap {1}", place);
   return translated("Attention Rollout") + (place.empty() ? "" : " " + place);
 }
@@ -252,6 +254,12 @@ void put_seen(Heatmap& heatmap, const Shape& shape, std::vector<std::uint8_t> bi
   }
   heatmap.allowed = Tensor(shape, std::move(bits));
   if (any) heatmap.hidden_in_effect = Tensor(shape, std::move(in_effect));
+}
+
+std::vector<std::size_t> counted_from(const Positions& positions) {
+  std::vector<std::size_t> numbers(positions.count());
+  std::iota(numbers.begin(), numbers.end(), positions.first);
+  return numbers;
 }
 
 // Names of positions or dimensions, counted from 0.
@@ -391,6 +399,8 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
   heatmap.query_labels = labels_of(selected, selected.map.labels.query, sample);
   heatmap.key_labels = labels_of(selected, selected.map.labels.key, sample);
   heatmap.title = title_of(selected, sample, head);
+  heatmap.query_places = counted_from({0, selected.numbers.queries()});
+  heatmap.key_places = counted_from({0, selected.numbers.keys()});
   if (selection.plain()) return heatmap;
 
   // 1. The samples and heads.
@@ -402,15 +412,17 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
   if (selection.renormalize) renormalize(shown);
   // 3. The words. A part of the labels may hold no sign of how they are spelled.
   if (selection.merge_pieces) {
-    std::vector<std::size_t> rows(queries.count());
-    std::iota(rows.begin(), rows.end(), queries.first);
-    const WordsOfAxes words =
-        merged_words(selection.words, {heatmap.query_labels, selected.numbers.queries(), rows},
-                     {heatmap.key_labels, selected.numbers.keys(), keys});
+    heatmap.query_places.clear();
+    heatmap.key_places.clear();
+    const WordsOfAxes words = merged_words(
+        selection.words, {heatmap.query_labels, selected.numbers.queries(), counted_from(queries)},
+        {heatmap.key_labels, selected.numbers.keys(), keys});
     shown = merged(shown, words.queries, words.keys);
     keep_words(heatmap.query_labels, words.queries);
     keep_words(heatmap.key_labels, words.keys);
   } else {
+    heatmap.query_places = counted_from(queries);
+    heatmap.key_places = keys;
     heatmap.query_labels = part_of(heatmap.query_labels, queries);
     heatmap.key_labels = key_labels(heatmap.key_labels, keys, selected.first_number);
   }
@@ -445,8 +457,10 @@ HeatmapGrid selected_grid(const SelectedMap& selected) {
 HeadLines selected_lines(const SelectedMap& selected) {
   const std::string of_all = place_text(selected);
   HeadLines lines;
-  lines.title = selected.map.title.empty() ? translated("Attention between Tokens {1}", of_all)
-                                           : shown_title(selected.map.title) + "\n" + of_all;
+  const bool of_tokens = axes_of(selected.map.tensor).first.empty();
+  lines.title = !of_tokens                   ? selected.map.tensor
+                : selected.map.title.empty() ? translated("Attention between Tokens {1}", of_all)
+                                             : shown_title(selected.map.title) + "\n" + of_all;
   if (!selected.map.cells.empty()) lines.title += "\n" + selected.map.cells;
   for (const MapPlace& place : places_of(selected)) {
     lines.heads.push_back(selected_heatmap(selected, place.sample, place.head));

@@ -196,6 +196,7 @@ fs::path in_ollama(const std::string& given) {
 
 fs::path model_path(const std::string& name, const fs::path& folder, const FileAccess& access) {
   const fs::path path = folder / name;
+  if (path.filename() == "config.json" && is_present(path)) return path.parent_path();
   if (is_present(path)) return path;
   const bool ollama = name.starts_with(ollama_start);
   const std::size_t at = std::min(name.find('@'), name.size());

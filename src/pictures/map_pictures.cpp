@@ -226,9 +226,14 @@ std::string title_or(const std::string& title, const std::string& otherwise) {
 
 PlotOptions options_for(const Drawing& drawing, const AttentionMap& map) {
   PlotOptions options = drawing.options;
+  auto [rows, columns] = axes_of(map.tensor);
   if (!map.is_map()) {
-    if (!options.figure.xlabel) options.figure.xlabel = translated("Dimension");
-    if (!options.figure.ylabel) options.figure.ylabel = translated("Position");
+    rows = translated("Position");
+    columns = translated("Dimension");
+  }
+  if (!columns.empty() && !options.figure.xlabel) options.figure.xlabel = std::move(columns);
+  if (!rows.empty() && !options.figure.ylabel) options.figure.ylabel = std::move(rows);
+  if (!map.is_map()) {
     if (!options.colors.bar_label) options.colors.bar_label = translated("Value");
   } else if (!options.colors.bar_label) {
     options.colors.bar_label = map.holds_weights() && !map.is_rollout()
@@ -249,7 +254,8 @@ Picture draw_map(const Drawing& drawing) {
   PlotOptions options = options_for(drawing, map);
   std::vector<Heatmap> maps = maps_of(drawing.of[0], chosen);
   if (!options.figure.title && map.is_map() && maps[0].any_numbers) {
-    options.figure.title = map.tensor + " " + place_text(chosen);
+    const std::string place = place_text(chosen);
+    options.figure.title = map.tensor + (place.empty() ? "" : " " + place);
   }
   keep_bins_apart(options, drawing, map, maps);
   if (!side_by_side(drawing.choice.selection) || (!map.is_map() && maps.size() == 1)) {

@@ -229,7 +229,25 @@ void refuse_option(PlotKind kind, const PictureOptionInfo& option) {
               translated("leave it out: it is for {1}", kinds_text(option)));
 }
 
+namespace {
+
+constexpr const char* letters_field = "FigureOptions::letters";
+
+// Whether the request says how a picture of pixels has its letters.
+bool letters_without_effect(const PlotRequest& request) {
+  return request.format == PictureFormat::png &&
+         request.options.figure.letters != FigureOptions().letters;
+}
+
+}  // namespace
+
 void check_options(const PlotRequest& request) {
+  if (letters_without_effect(request)) {
+    throw Error(
+        ErrorKind::usage,
+        translated("{1} has no effect: a PNG has pixels in place of letters", letters_field),
+        letters_field, translated("leave it out, or draw an SVG or a PDF"));
+  }
   using namespace honoured;
   const Kinds kind = of({request.kind});
   const bool several = side_by_side(request.maps.selection);
@@ -252,8 +270,13 @@ void check_options(const PlotRequest& request) {
 std::vector<std::string> options_without_effect(const PlotRequest& request,
                                                 std::span<const PlotKind> kinds) {
   std::vector<std::string> warnings;
+  const bool several = side_by_side(request.maps.selection);
+  if (!kinds.empty() && letters_without_effect(request)) {
+    warnings.push_back(
+        translated("{1} has no effect: a PNG has pixels in place of letters", letters_field));
+  }
   for (const honoured::Row& row : honoured::option_rows) {
-    const honoured::Kinds all = row.kinds | row.of_one | row.of_several;
+    const honoured::Kinds all = row.kinds | (several ? row.of_several : row.of_one);
     const bool has_effect = std::ranges::any_of(
         kinds, [&](PlotKind kind) { return (all & honoured::of({kind})) != 0; });
     // Reports show a sample and a head too.

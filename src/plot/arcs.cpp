@@ -32,6 +32,8 @@ constexpr double loop_width = 9;                 // points
 constexpr double tip = 4.5;                      // points; of the tip at a key
 constexpr double value_size = 8, value_gap = 2;  // points; of the numbers at the strongest arcs
 constexpr std::size_t points_an_arc = 48;
+constexpr double points_an_inch = 72;
+constexpr double least_apart = 4;  // points between tokens whose arcs can be told apart
 
 // The key that is the first query. Throws Error(input) where queries are not among the keys.
 std::size_t place_of_queries(const Heatmap& head, const Matrix& matrix) {
@@ -232,6 +234,15 @@ Picture draw_arcs(const HeadLines& lines, const LinesOptions& options, PictureFo
     all.legend->draw(canvas, figure);
   });
   for (std::string& warning : chosen.warnings()) picture.warnings.push_back(std::move(warning));
+  const double across = all.axes.box.width(), needed = figure.pixels(least_apart);
+  if (across < needed * static_cast<double>(matrix.columns())) {
+    const double width = figure.width() / figure.pixels(points_an_inch) * needed *
+                         static_cast<double>(matrix.columns()) / across;
+    picture.warnings.push_back(translated(
+        "{1} tokens are too many for arcs of this width: give a FigureOptions::figsize {2} inches "
+        "wide, or draw a heatmap of a part of the queries and keys",
+        matrix.columns(), static_cast<std::size_t>(std::ceil(width))));
+  }
   return picture;
 }
 

@@ -27,6 +27,7 @@ struct NamedCell {
 // What the maps of some heads have in common, over all queries that see a key.
 struct MapFacts {
   NamedCell largest, smallest;
+  NamedCell strongest;         // of queries that see several keys, as the first of a causal map not
   bool weights = true;         // whether all rows sum to 1
   double queries = 0;          // of all heads
   double largest_of_rows = 0;  // the mean over queries, as the next ones
@@ -46,16 +47,21 @@ struct MapFacts {
  private:
   void add_row(const Matrix& matrix, const Heatmap& first, std::size_t i, bool same_tokens) {
     constexpr double most_rounding = 0.01;
+    NamedCell own_most;
     double sum = 0, most = 0, keys = 0;
+    std::size_t not_zero = 0;
     for (std::size_t j = 0; j < matrix.columns(); ++j) {
       const double value = matrix.at(i, j);
       if (!matrix.shown(i, j) || !std::isfinite(value)) continue;
       if (!largest.any || value > largest.value) largest = {value, i, j, true};
       if (!smallest.any || value < smallest.value) smallest = {value, i, j, true};
+      if (!own_most.any || value > own_most.value) own_most = {value, i, j, true};
+      if (value != 0) ++not_zero;
       sum += value;
       most = std::max(most, value);
       ++keys;
     }
+    if (not_zero > 1 && (!strongest.any || own_most.value > strongest.value)) strongest = own_most;
     if (keys == 0 || sum == 0) return;
     weights = weights && std::abs(sum - 1) <= most_rounding;
     ++queries;
@@ -117,9 +123,16 @@ CaptionTexts caption_of(std::span<const Matrix> matrices, std::span<const Heatma
     const std::string what = translated("A map of {1}.", cells);
     return {what + " " + nothing, what + " " + nothing};
   }
+  // A place as reports name it: its token and index.
+  const auto name = [&](const std::vector<std::string>& shown, std::size_t at, bool labelled,
+                        const std::vector<std::size_t>& places) {
+    const bool known = labelled && !first.of_positions && at < places.size();
+    return in_quotes(shown[at]) + (known ? " (" + std::to_string(places[at]) + ")" : "");
+  };
   const auto at = [&](const NamedCell& cell) {
-    return translated("{1} from {2} to {3}", short_number(cell.value), in_quotes(rows[cell.row]),
-                      in_quotes(columns[cell.column]));
+    return translated("{1} from {2} to {3}", short_number(cell.value),
+                      name(rows, cell.row, !first.query_labels.empty(), first.query_places),
+                      name(columns, cell.column, !first.key_labels.empty(), first.key_places));
   };
   const bool weights = facts.weights && !first.any_numbers && facts.queries > 0;
   if (!weights) {
@@ -131,9 +144,10 @@ CaptionTexts caption_of(std::span<const Matrix> matrices, std::span<const Heatma
   const std::string heads_named =
       matrices.size() > 1 ? translated_count(matrices.size(), " in {1} head", " in {1} heads")
                           : std::string();
-  const std::string strongest = translated("The strongest weight is {1}.", at(facts.largest));
+  const NamedCell& cell = facts.strongest.any ? facts.strongest : facts.largest;
+  const std::string strongest = translated("The strongest weight is {1}.", at(cell));
   return {translated("Attention of {1}{2}: the strongest weight is {3}.", cells, heads_named,
-                     at(facts.largest)) +
+                     at(cell)) +
               " " +
               translated("A query's largest weight is {1} on average, where a uniform one would be "
                          "{2}.",

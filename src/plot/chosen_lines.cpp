@@ -109,6 +109,7 @@ void ChosenLines::add_row(const Matrix& matrix, std::size_t head, std::size_t qu
 // row is not taken for one that looks at its first keys.
 void ChosenLines::keep_top(std::size_t start) {
   if (!top_ || lines.size() - start <= *top_) return;
+  beyond_top_ = true;
   const auto first = lines.begin() + static_cast<std::ptrdiff_t>(start);
   std::stable_sort(first, lines.end(),
                    [](const WeightLine& a, const WeightLine& b) { return a.weight > b.weight; });
@@ -140,6 +141,7 @@ std::vector<LegendEntry> ChosenLines::key(const HeadLines& of, Colour ink) const
     entries.back().dashes = head_dashes(i);
   }
   for (const double share : weights_in_legend) {
+    if (share * full < threshold_) continue;
     entries.push_back({translated("weight {1}", short_number(share * full)), ink});
     entries.back().line_width = width_of_line(share);
     entries.back().opacity = opacity_of_line(share);
@@ -148,7 +150,11 @@ std::vector<LegendEntry> ChosenLines::key(const HeadLines& of, Colour ink) const
     entries.push_back({text, ink});
     entries.back().bare = true;
   };
-  if (few_) remark(translated("the {1} strongest keys per query", usual_top));
+  if (few_ || beyond_top_)
+    remark(
+        translated_count(*top_, "the strongest key per query", "the {1} strongest keys per query"));
+  if (!lines.empty() && threshold_ > 0)
+    remark(translated("none below {1}", short_number(threshold_)));
   if (queries_with_ties_ > 0) remark(translated("no lines for equal weights"));
   if (!lines.empty() && even_weights_ > 0)
     remark(translated("none below {1} × uniform", short_number(standing_out)));

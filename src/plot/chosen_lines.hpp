@@ -49,6 +49,7 @@ class ChosenLines {
   std::optional<std::size_t> top_;
   double threshold_;
   bool few_, outstanding_;
+  bool beyond_top_ = false;  ///< whether some query has more lines than the options take
   double largest_ = 0, thick_ = 0;
   std::size_t heads_ = 0;
   std::size_t queries_with_ties_ = 0;  ///< of all heads, with equal weights left out

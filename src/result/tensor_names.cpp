@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <system_error>
+#include <utility>
 
 #include "attention/attention_name.hpp"
 #include "support/translated.hpp"
@@ -15,9 +16,10 @@ namespace {
 
 struct Meaning {
   std::string_view name, values;
+  std::string_view rows = {}, columns = {};  // where these are no queries and keys
 };
 
-constexpr std::array<Meaning, 8> maps{
+constexpr std::array<Meaning, 10> maps{
     {{"weights", ""},
      {"pooled_weights", ""},
      {"dropped", to_translate("Attention weight (after dropout)")},
@@ -25,7 +27,10 @@ constexpr std::array<Meaning, 8> maps{
      {"scores", to_translate("Score (after scale)")},
      {"capped", to_translate("Score (after softcap)")},
      {"masked", to_translate("Score (after bias and mask)")},
-     {"rollout", to_translate("Share of the Input Token")}}};
+     {"rollout", to_translate("Share of the Input Token")},
+     {"similarity", to_translate("Similarity"), to_translate("Picture"), to_translate("Text")},
+     {"sentence_similarity", to_translate("Similarity"), to_translate("Text"),
+      to_translate("Text")}}};
 
 const Meaning* find(std::string_view name) {
   const std::size_t point = name.rfind('.');
@@ -43,6 +48,12 @@ constexpr std::string_view place = "{n}", digits = "0123456789";
 TensorMeaning meaning_of(std::string_view name) {
   if (find(name) == nullptr) return TensorMeaning::positions;
   return name.ends_with("weights") ? TensorMeaning::weights : TensorMeaning::other_map;
+}
+
+std::pair<std::string, std::string> axes_of(std::string_view name) {
+  const Meaning* const meaning = find(name);
+  if (meaning == nullptr || meaning->rows.empty()) return {};
+  return {translated(meaning->rows), translated(meaning->columns)};
 }
 
 bool is_map(std::string_view name) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "attn/tensor.hpp"
@@ -19,6 +20,10 @@ enum class TensorMeaning {
 
 /// Meaning of a tensor by its name in a result: "weights", `layers.0.self.scores`…
 TensorMeaning meaning_of(std::string_view name);
+
+/// What rows and columns of such a map are where they are no queries and keys: "Picture", "Text";
+/// else empty.
+std::pair<std::string, std::string> axes_of(std::string_view name);
 
 /// Whether rows of a tensor of that name are queries and columns keys.
 bool is_map(std::string_view name);

@@ -10,6 +10,7 @@
 #include "attention/geometry.hpp"
 #include "document/mask_reader.hpp"
 #include "maps/attention_map.hpp"
+#include "maps/map_selection.hpp"
 #include "result/tensor_names.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
@@ -55,18 +56,6 @@ std::string put_together(const std::vector<std::string>& tokens) {
 constexpr std::size_t most_pictures = 200;
 
 using Clock = std::chrono::steady_clock;
-
-// A report shows one sample and head by number; pictures alone would count them from the end.
-void refuse_from_end(const std::optional<std::vector<PositionRange>>& chosen, const char* field) {
-  if (!chosen) return;
-  for (const PositionRange& range : *chosen) {
-    if (range.first.value_or(0) >= 0) continue;
-    throw Error(
-        ErrorKind::usage,
-        translated("{1} counts from 0 where there is a report: {2} is below", field, *range.first),
-        field, translated("give its number from 0"));
-  }
-}
 
 }  // namespace
 

@@ -51,16 +51,28 @@ void answer(const std::vector<std::unique_ptr<KindRun>>& runs, const RunOptions&
   json.finish();
 }
 
-// Warnings of options of pictures that none of the pictures honours. What is chosen of the weights
-// acts on reports and splits too.
+// Warnings of options of pictures that none of the pictures honours.
 std::vector<std::string> without_effect(const RunOptions& options, bool several_kinds) {
-  if (options.reported_weights || options.why || options.most_weights_for_heatmap == 0) return {};
+  if (options.most_weights_for_heatmap == 0) return {};
   std::vector<PlotKind> kinds = options.plots;
   if (several_kinds) kinds.push_back(PlotKind::comparison);
   PlotRequest pictures;
   pictures.options = options.plot;
   pictures.maps.selection = options.selection;
-  return options_without_effect(pictures, kinds);
+  pictures.format = options.format;
+  if (options.reported_weights || options.why) {
+    // What is chosen of the weights acts on reports, splits and the page too, which has the
+    // pictures' title and colours.
+    pictures.maps.selection = {};
+    pictures.options.figure.title.reset();
+    pictures.options.colors.cmap.reset();
+    pictures.options.colors.range = {};
+  }
+  std::vector<std::string> warnings = options_without_effect(pictures, kinds);
+  if (kinds.empty() && options.format != RunOptions().format) {
+    warnings.push_back(translated("{1} has no effect: no picture is drawn", "RunOptions::format"));
+  }
+  return warnings;
 }
 
 // The kinds of a document on their way from the request to files, each step for all of them.

@@ -327,8 +327,8 @@ TEST_CASE("mean maps over a corpus are means of the maps, and shards join them")
     }
   }
   CHECK(attn_cli({"heads", "--model", speeches, "--text", "The people", "--average"}).errors ==
-        "attn-cli: mean maps are computed over a corpus\n  where: --average\n"
-        "  help:  add --corpus\n");
+        "attn-cli: --average has no effect without --corpus\n  where: --average\n"
+        "  help:  add --corpus, or leave it out\n");
 }
 
 TEST_CASE("contributions to logits over a corpus have exact sums, which shards join") {

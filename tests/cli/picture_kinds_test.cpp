@@ -118,8 +118,8 @@ TEST_CASE("run counts samples and heads from 0, as its report names them by numb
                R"({"attention":"scaled_dot_product","query":[[1]],"key":[[1]],"value":[[1]]})");
   for (const std::string flag : {"--sample", "--head"}) {
     CHECK(refused_with(2, {"run", "d.json", flag, "-1", "--out", "r"}, folder.path()) ==
-          "attn-cli: " + flag + " counts from 0 where there is a report: -1 is below\n  where: " +
-              flag + "\n  help:  give its number from 0\n");
+          "attn-cli: " + flag + " counts from 0: -1 is below\n  where: " + flag +
+              "\n  help:  give its number from 0\n");
   }
 }
 
@@ -155,7 +155,8 @@ TEST_CASE("a caption is printed, in the report and in the language that is spoke
   const Outcome printed = attn_cli(plot_it, folder.path());
   CHECK(
       printed.output ==
-      "Attention of 3 queries × 3 keys: the strongest weight is 0.8 from \"was\" to \"was\". A "
+      "Attention of 3 queries × 3 keys: the strongest weight is 0.8 from \"was\" (1) to \"was\" "
+      "(1). A "
       "query's "
       "largest weight is 0.633 on average, where a uniform one would be 0.333.\n"
       "A map of attention of 3 queries × 3 keys, darker or thicker for larger weights. On average "

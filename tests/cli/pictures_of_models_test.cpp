@@ -55,3 +55,25 @@ TEST_CASE("explain takes a query by its patch or its token") {
         "  where: --query\n"
         "  help:  did you mean \"2,0\"?\n");
 }
+
+TEST_CASE("similarities of pictures and texts are a map of theirs, with labels and lines") {
+  const TemporaryFolder folder;
+  folder.write("labels.json", R"({"query":["star","ring"],"key":["blue star","red ring"]})");
+  REQUIRE(attn_cli({"run", "--model", shapes.string(), "--image", star, "--image",
+                    (shapes / "red_ring.png").string(), "--text", "blue star", "--text", "red ring",
+                    "--plots", "none", "--out", "r"},
+                   folder.path())
+              .exit_code == 0);
+  for (const std::string kind : {"heatmap", "lines"}) {
+    CAPTURE(kind);
+    const Outcome drawn = attn_cli(
+        {"plot", kind, "r", "--name", "similarity", "--labels", "labels.json", "--out", "s.svg"},
+        folder.path());
+    CHECK(drawn.exit_code == 0);
+    const std::string picture = read_text(folder / "s.svg");
+    for (const char* word : {">Picture<", ">Text<", ">blue star<", ">ring<"}) {
+      CAPTURE(word);
+      CHECK(picture.find(word) != std::string::npos);
+    }
+  }
+}

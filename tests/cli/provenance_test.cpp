@@ -165,7 +165,7 @@ TEST_CASE("the picture of a difference tells both files if it is asked to") {
 
 TEST_CASE("a comparison without a picture has nowhere to tell its provenance") {
   CHECK(refused_with(2, {"compare", "a.json", "b.json", "--provenance"}) ==
-        "attn-cli: --provenance is given without --plot\n"
-        "  where: attn-cli compare\n"
-        "  help:  name a picture to write it into with --plot FILE\n");
+        "attn-cli: --provenance has no effect without --plot\n"
+        "  where: --provenance\n"
+        "  help:  add --plot, or leave it out\n");
 }

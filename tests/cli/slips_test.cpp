@@ -23,6 +23,7 @@ void check(const std::vector<Slip>& slips) {
   const TemporaryFolder folder;
   folder.write("d.json", document);
   folder.write("my doc.json", document);
+  folder.write("w.json", R"({"weights":[[1,0],[0.5,0.5]]})");
   for (const Slip& slip : slips) {
     CAPTURE(slip.words.back());
     const Outcome outcome = attn_cli(slip.words, folder.path());
@@ -217,7 +218,12 @@ TEST_CASE("flags in the wrong place or form get their cure") {
       {{"completion", "Bash"},
        "unknown shell \"Bash\"\n  where: attn-cli completion\n  help:  did you mean \"bash\"?"},
       {{"run", "d.json", "--cmap", "jet"},
-       "invalid value \"jet\" for --cmap\n  where: --cmap\n  help:  attn-cli list shows the names"},
+       "invalid value \"jet\" for --cmap\n  where: --cmap\n  help:  did you mean \"viridis\"?"},
+      {{"run", "d.json", "--cmap", "Red"},
+       "invalid value \"Red\" for --cmap\n  where: --cmap\n  help:  did you mean \"Reds\"?"},
+      {{"run", "d.json", "--cmap", "sepia"},
+       "invalid value \"sepia\" for --cmap\n  where: --cmap\n  help:  attn-cli list shows the "
+       "names"},
       {{"run", "d.json", "--annotate", "yes"},
        "invalid value \"yes\" for --annotate\n  where: --annotate\n  help:  did you mean \"on\"?"},
       {{"run", "d.json", "--attention", "self attention"},
@@ -234,6 +240,204 @@ TEST_CASE("flags in the wrong place or form get their cure") {
   });
 }
 
+TEST_CASE("a flag that has no effect without another one is refused with that one") {
+  const auto alone = [](const std::string& flag, const std::string& others,
+                        const std::string& first) {
+    return flag + " has no effect without " + others + "\n  where: " + flag + "\n  help:  add " +
+           first + ", or leave it out";
+  };
+  check({
+      {{"run", "d.json", "--width", "40"}, alone("--width", "--show", "--show")},
+      {{"run", "d.json", "--color", "never"}, alone("--color", "--show", "--show")},
+      {{"run", "d.json", "--key", "1"}, alone("--key", "--why", "--why")},
+      {{"explain", "d.json", "--key", "1"}, alone("--key", "--why", "--why")},
+      {{"heads", "d.json", "--residual", "0.4"}, alone("--residual", "--analyses", "--analyses")},
+      {{"heads", "d.json", "--resume"}, alone("--resume", "--corpus", "--corpus")},
+      {{"heads", "d.json", "--kept", "4"}, alone("--kept", "--corpus or --merge", "--corpus")},
+      {{"heads", "d.json", "--dpi", "50"}, alone("--dpi", "--plots", "--plots")},
+      {{"compare", "d.json", "d.json", "--dpi", "50"}, alone("--dpi", "--plot", "--plot")},
+  });
+}
+
+TEST_CASE("flags of pictures that change nothing of what is drawn are told") {
+  const TemporaryFolder folder;
+  folder.write("d.json", document);
+  const auto told = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"run", "d.json", "--out", "r"});
+    const Outcome outcome = attn_cli(flags, folder.path());
+    CHECK(outcome.exit_code == 0);
+    return outcome.errors;
+  };
+  const std::string warning = "attn-cli: warning: ";
+  CHECK(told({"--plots", "heatmap", "--columns", "2"}) ==
+        warning + "--columns has no effect on what is drawn: heatmap\n");
+  CHECK(told({"--plots", "heatmap", "--titles", "a,b"}) ==
+        warning + "--titles has no effect on what is drawn: heatmap\n");
+  CHECK(told({"--plots", "heatmap", "--letters", "outlines"}) ==
+        warning + "--letters has no effect: a PNG has pixels in place of letters\n");
+  CHECK(told({"--plots", "heatmap", "--letters", "outlines", "--format", "svg"}) == "");
+  CHECK(told({"--plots", "none", "--format", "svg"}) ==
+        warning + "--format has no effect: no picture is drawn\n");
+  CHECK(told({"--plots", "none", "--show", "--dpi", "100"}) ==
+        warning + "--dpi has no effect: no picture is drawn\n");
+  CHECK(told({"--plots", "none", "--show", "--cmap", "Blues"}) == "");
+  CHECK(attn_cli({"plot", "heatmap", "r", "--letters", "outlines", "--out", "x.png"}, folder.path())
+            .errors ==
+        "attn-cli: --letters has no effect: a PNG has pixels in place of letters\n"
+        "  where: --letters\n  help:  leave it out, or draw an SVG or a PDF\n");
+}
+
+TEST_CASE("a head that is not meant, an empty text and bins that reduce nothing are told") {
+  const TemporaryFolder folder;
+  folder.write("d.json", document);
+  folder.write("m.json", R"({"attention":"multi_head","seed":1,"x":{"randn":[1,3,4]},
+    "parameters":{"init":"torch"}})");
+  const std::string speeches = std::string(ATTN_DATA) + "/speeches";
+  const auto told = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), "run");
+    flags.insert(flags.end(), {"--plots", "none", "--out", "r"});
+    const Outcome outcome = attn_cli(flags, folder.path());
+    CHECK(outcome.exit_code == 0);
+    return outcome.errors;
+  };
+  CHECK(told({"m.json"}) ==
+        "attn-cli: warning: multi_head without \"heads\" has one head: write \"heads\" with their "
+        "number\n");
+  CHECK(told({"m.json", "--heads", "1"}) == "");
+  CHECK(told({"--model", speeches, "--text", ""}) ==
+        "attn-cli: warning: a text is empty: the model reads its special tokens alone\n");
+  CHECK(told({"d.json", "--pool", "8"}) ==
+        "attn-cli: warning: pooling to 8 bins reduces nothing: there are 2 queries and 2 keys\n");
+  CHECK(told({"d.json", "--pool", "1"}) == "");
+}
+
+TEST_CASE("errors of what a flag says name the flag, and what is left over says what it does") {
+  const std::string speeches = std::string(ATTN_DATA) + "/speeches";
+  check({
+      {{"run", "d.json", "--text", "The people"},
+       "--text is read by a model, and the document has none\n  where: --text\n  help:  leave it "
+       "out, or name the checkpoint folder that reads it with --model"},
+      {{"run", "--model", speeches, "--text", "The", "--patch", "A"},
+       "the patch names no part of the model\n  where: --patch\n  help:  name it by --at, such as "
+       "2.1, 2.feed_forward or 2.residual",
+       3},
+      {{"run", "--model", speeches, "--text", "The", "--causal"},
+       "\"mask\" has no meaning for model attention\n  where: --causal\n  help:  leave it out: a "
+       "model has its own mask, and shorter texts are padded automatically",
+       3},
+      {{"run", "--model", speeches, "--ids", "5,8", "--pair", "The"},
+       "--pair is given without --text\n  where: --pair\n  help:  give the first text of the pair "
+       "with --text; the ids of a pair are one list of --ids"},
+      {{"run", "--model", speeches, "--text", "The", "--pair", "a", "--pair", "b"},
+       "more texts are given with --pair than with --text\n  where: --pair\n  help:  give the "
+       "first text of each pair with --text"},
+      {{"run", "d.json", "--plots", "none,heatmap"},
+       "\"none\" excludes all other pictures\n  where: --plots\n  help:  leave out either none or "
+       "the others"},
+      {{"run", "d.json", "--quiet", "my text"},
+       "--quiet takes no value: \"my text\" is left over\n  where: attn-cli run\n  help:  leave "
+       "out \"my text\"; --quiet: Print nothing but errors"},
+      {{"show", "w.json", "--head", "-1"},
+       "--head counts from 0: -1 is below\n  where: --head\n  help:  give its number from 0"},
+      {{"explain", "d.json", "--head", "-1"},
+       "--head counts from 0: -1 is below\n  where: --head\n  help:  give its number from 0"},
+      {{"explain", "d.json", "--sample", "-1"},
+       "--sample counts from 0: -1 is below\n  where: --sample\n  help:  give its number from 0"},
+  });
+}
+
+TEST_CASE("what is not a document is called what it is, in a batch too") {
+  const TemporaryFolder folder;
+  folder.write("t.csv", "a,b\n1,2\n");
+  folder.write("notes.txt", "The people of the state.\n");
+  std::filesystem::create_directory(folder / "m");
+  folder.write("m/config.json", R"({"model_type":"llama"})");
+  const auto errors = [&](const std::vector<std::string>& words) {
+    return attn_cli(words, folder.path()).errors;
+  };
+  CHECK(errors({"run", "t.csv"}) ==
+        "attn-cli: this is a table of numbers, not an input document\n  where: t.csv\n"
+        "  help:  name it in a document: \"query\": {\"file\": \"t.csv\"}; attn-cli plot, show and "
+        "view draw maps that exist\n");
+  CHECK(errors({"batch", "notes.txt", "--out", "b"}) ==
+        "attn-cli: notes.txt: this is plain text, not an input document\n  where: notes.txt\n"
+        "  help:  an input document is a JSON object, such as attn-cli example sdpa prints; a text "
+        "that a model reads is given with --text\n");
+  CHECK(errors({"run", "m/config.json"}) ==
+        "attn-cli: this is the configuration of a model, not an input document\n"
+        "  where: m/config.json\n  help:  give its folder with --model, and a text with --text\n");
+  const std::string speeches = std::string(ATTN_DATA) + "/speeches";
+  const std::string weights = speeches + "/model.safetensors";
+  CHECK(errors({"run", weights}) ==
+        "attn-cli: these are the weights of a model, not an input document\n  where: " + weights +
+            "\n  help:  give their folder " + speeches + " with --model, and a text with --text\n");
+  CHECK(errors({"plot", "heatmap", weights, "--out", "x.png"}) ==
+        "attn-cli: these are the weights of a model, not maps of attention\n  where: " + weights +
+            "\n  help:  compute its maps with attn-cli run --model " + speeches + " --text TEXT\n");
+  CHECK(errors({"heads", "--model", speeches, "--corpus", "m", "--out", "h"}) ==
+        "attn-cli: \"m\" is the folder of a model, not a corpus\n  where: --corpus\n"
+        "  help:  give it with --model, and a file with one text per line\n");
+  CHECK(errors({"heads", "--corpus", "notes.txt", "--out", "h"}) ==
+        "attn-cli: there is no model that reads the texts\n  where: --corpus\n"
+        "  help:  name its folder with --model; without one a corpus is a .jsonl of documents\n");
+  CHECK(errors({"heads", "--model", speeches, "--corpus", "notes.txt", "--logit", "nope", "--out",
+                "h"}) ==
+        "attn-cli: \"nope\" is 3 tokens\n  where: --logit\n"
+        "  help:  give a text of one token, or its id\n");
+  // A model's configuration names its folder.
+  const Outcome model = attn_cli({"model", speeches + "/config.json"}, folder.path());
+  CHECK(model.errors == "");
+  CHECK(model.output.find("\n  family      llama\n") != std::string::npos);
+}
+
+TEST_CASE("flags of training, sampling and files that a command does not have get their cure") {
+  const std::string speeches = std::string(ATTN_DATA) + "/speeches";
+  const auto unknown = [](const std::string& command, const std::string& flag,
+                          const std::string& help) {
+    return "unknown flag \"" + flag + "\"\n  where: attn-cli " + command + "\n  help:  " + help;
+  };
+  check({
+      {{"run", "d.json", "--precision", "bf16"},
+       unknown("run", "--precision", "did you mean \"--dtype\"?")},
+      {{"run", "d.json", "--batch-size", "4"},
+       unknown("run", "--batch-size", "leave it out: all samples are computed together")},
+      {{"run", "d.json", "--temperature", "0.7"},
+       unknown("run", "--temperature", "leave it out: the likeliest token is taken each time")},
+      {{"run", "d.json", "-j", "4"}, unknown("run", "-j", "write --threads N")},
+      {{"batch", "d.json", "-j", "4"}, unknown("batch", "-j", "write --jobs N")},
+      {{"show", "d.json", "--out", "x.png"},
+       unknown("show", "--out", "write attn-cli plot heatmap FILE --out PICTURE")},
+      {{"explain", "d.json", "--out", "x.md"},
+       unknown("explain", "--out",
+               "it prints to standard output: write attn-cli explain … > FILE")},
+      {{"list", "--kinds"},
+       unknown("list", "--kinds", "attn-cli list takes --json, --quiet, --no-color, --lang")},
+      {{"help", "heatmap"}, "unknown command \"heatmap\"\n  help:  did you mean \"plot\"?"},
+      {{"tokens", "--model", speeches, "The people"},
+       "unexpected argument \"The people\"\n  where: attn-cli tokens\n  help:  give a text with "
+       "--text \"The people\""},
+      {{"run", "d.json", "--plots", "pdf"},
+       "pdf is a format, not a kind of picture\n  where: --plots\n  help:  write --format pdf"},
+      {{"explain", "d.json", "--csv"},
+       "--csv has no effect without --why or --logit\n  where: --csv\n  help:  add --why, or leave "
+       "it out"},
+      {{"show", "w.json", "--labels", "a,b"},
+       "cannot open \"a,b\": No such file or directory\n  where: --labels\n  help:  write the "
+       "labels into a file, one per line, and name it",
+       4},
+      {{"run", "--model", speeches, "--text", "The", "--dtype", "float16"},
+       "models are not computed in float16\n  where: --dtype\n  help:  choose float32 or float64",
+       3},
+      {{"run", "--model", speeches, "--ids", "5,99999"},
+       "the token id 99999 is not between 0 and 2047\n  where: --ids\n  help:  give 0 to 2047",
+       3},
+      {{"run", "--model", speeches, "--text", "The", "--at", "2.1"},
+       "the patch names no text, or two\n  where: --at\n  help:  give the other text: \"text\" or "
+       "\"token_ids\", or --patch",
+       3},
+  });
+}
+
 TEST_CASE("a folder is computed by batch, and an empty input has a cure") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "documents");
@@ -247,6 +451,11 @@ TEST_CASE("a folder is computed by batch, and an empty input has a cure") {
   CHECK(errors("empty.json") ==
         "attn-cli: not valid JSON: the text is empty\n  where: empty.json\n"
         "  help:  check that the file was saved, or that a program wrote to it\n");
+  std::filesystem::create_directory(folder / "llama");
+  folder.write("llama/config.json", "{}");
+  CHECK(errors("llama") ==
+        "attn-cli: \"llama\" is the folder of a model\n  where: attn-cli run\n"
+        "  help:  give it with a text: --model llama --text TEXT\n");
   // An empty title is a title.
   folder.write("d.json", document);
   const Outcome untitled =

@@ -124,7 +124,7 @@ TEST_CASE("run takes the output of a part from another text") {
         "3\n");
   CHECK(
       run({"--text", a, "--patch", b}).errors ==
-      "attn-cli: the patch names no part of the model\n  where: /patch\n  help:  name it by --at, "
+      "attn-cli: the patch names no part of the model\n  where: --patch\n  help:  name it by --at, "
       "such as 2.1, 2.feed_forward or 2.residual\n");
   CHECK(
       run({"--text", a, "--patch", b, "--at", "1.1", "--logit"}).errors ==

@@ -58,7 +58,13 @@ TEST_CASE("x and memory are the same as query, key and value") {
 TEST_CASE("the weights of multi-head attention have an axis of heads even if there is one") {
   const DocumentResult one = run_document(document("multi_head", {x, init}));
   CHECK(one.tensor("weights").shape() == attn::Shape{2, 1, 3, 3});
-  CHECK(one.bytes == run_document(document("multi_head", {x, init, R"("heads":1)"})).bytes);
+  const DocumentResult named = run_document(document("multi_head", {x, init, R"("heads":1)"}));
+  for (const char* name : {"weights", "output"}) {
+    CAPTURE(name);
+    const auto a = one.tensor(name), b = named.tensor(name);
+    CHECK(std::vector<float>(a.values<float>().begin(), a.values<float>().end()) ==
+          std::vector<float>(b.values<float>().begin(), b.values<float>().end()));
+  }
   CHECK(run_document(document("self", {x, init})).tensor("weights").shape() ==
         attn::Shape{2, 3, 3});
 }
@@ -103,8 +109,17 @@ TEST_CASE("hidden states that are missing are asked for") {
 TEST_CASE("keys that mean nothing to a kind are refused") {
   CHECK(problems_of(document("self", {x, memory, init})) ==
         "\"memory\" has no meaning for self attention\n  where: doc.json, /memory\n"
-        "  help:  leave it out, or choose a kind with cross-attention: \"cross\", \"multi_head\", "
-        "\"decoder_layer\"");
+        "  help:  leave it out, or choose a kind that takes it: \"cross\", \"multi_head\", "
+        "\"decoder_layer\", \"transformer\"");
+  CHECK(problems_of(document("cross", {x, memory, R"("memory_valid_lens":[3,5])", init})) ==
+        "\"memory_valid_lens\" has no meaning for cross attention\n"
+        "  where: doc.json, /memory_valid_lens\n"
+        "  help:  write \"valid_lens\": all keys of this kind are the memory's");
+  CHECK(problems_of(document("self", {x, R"("memory_valid_lens":[3,5])", init})) ==
+        "\"memory_valid_lens\" has no meaning for self attention\n"
+        "  where: doc.json, /memory_valid_lens\n"
+        "  help:  leave it out, or choose a kind that takes it: \"decoder_layer\", "
+        "\"transformer\"");
   CHECK(problems_of(document("self", {x, R"("heads":2)", init})) ==
         "\"heads\" has no meaning for self attention\n  where: doc.json, /heads\n"
         "  help:  leave it out, or choose \"multi_head\"");

@@ -38,6 +38,23 @@ TEST_CASE("a caption names the strongest weight and compares with a uniform one"
             .caption.empty());
 }
 
+TEST_CASE("a caption names places with their indices, and not the one key of a causal first row") {
+  Heatmap map = three_words({1, 0, 0, 0.4, 0.6, 0, 0.2, 0.1, 0.7});
+  map.query_places = {4, 5, 6};
+  map.key_places = {0, 2, 3};
+  const auto starts = [](const std::string& caption, const std::string& place) {
+    return caption.starts_with("Attention of 3 queries × 3 keys: the strongest weight is " + place +
+                               ". A query's ");
+  };
+  CHECK(starts(draw_heatmap(map, with_caption(), PictureFormat::png).caption,
+               "0.7 from \"tired\" (6) to \"tired\" (3)"));
+  // Where every query sees one key there is no other.
+  CHECK(starts(
+      draw_heatmap(three_words({1, 0, 0, 0, 1, 0, 0, 0, 1}), with_caption(), PictureFormat::png)
+          .caption,
+      "1 from \"it\" to \"it\""));
+}
+
 TEST_CASE("a caption of numbers that are no weights tells their range") {
   const Picture picture =
       draw_heatmap(three_words({-1, 2, 3, 4, 5, 6, 7, 8, 9}), with_caption(), PictureFormat::png);

@@ -60,10 +60,11 @@ TEST_CASE("weights below the threshold are no lines") {
   HeadLines lines = heads(1, 1, 3);
   lines.heads[0].weights = Tensor({1, 3}, std::vector<float>{0.5F, 0.3F, 0.2F});
   CHECK(lines_in(lines, options) == 3 + 3);
+  // The key has those of its three weights that are not below the threshold.
   options.threshold = 0.3;
-  CHECK(lines_in(lines, options) == 2 + 3);  // 0.3 as float32 is a little more
+  CHECK(lines_in(lines, options) == 2 + 2);  // 0.3 as float32 is a little more
   options.threshold = 0.31;
-  CHECK(lines_in(lines, options) == 1 + 3);
+  CHECK(lines_in(lines, options) == 1 + 2);
 }
 
 TEST_CASE("one head needs no legend, several are named in it") {
@@ -112,6 +113,26 @@ TEST_CASE("of long inputs the three strongest keys of each query are drawn, and 
   CHECK(lines_in(lines, options) == 15 + 3);
   CHECK(writes(draw_lines(lines, options, PictureFormat::png), "the 3 strongest keys per query"));
   CHECK(lines_in(heads(1, 5, 12), options) == 60 + 3);
+}
+
+TEST_CASE(
+    "the key of lines has no weights that a threshold leaves out, and says what is left out") {
+  HeadLines lines = heads(1, 2, 3);
+  lines.heads[0].weights = Tensor({2, 3}, std::vector<double>{0.7, 0.2, 0.1, 0.05, 0.05, 0.9});
+  LinesOptions options = small();
+  options.threshold = 0.3;
+  const Picture above = draw_lines(lines, options, PictureFormat::png);
+  CHECK(writes(above, "none below 0.3"));
+  CHECK_FALSE(writes(above, "weight 0.1"));
+  CHECK(writes(above, "weight 0.5"));
+  options.threshold = 0;
+  options.top = 1;
+  CHECK(writes(draw_lines(lines, options, PictureFormat::png), "the strongest key per query"));
+  options.top = 2;
+  CHECK(writes(draw_lines(lines, options, PictureFormat::png), "the 2 strongest keys per query"));
+  options.top = 3;
+  CHECK_FALSE(
+      writes(draw_lines(lines, options, PictureFormat::png), "the 3 strongest keys per query"));
 }
 
 TEST_CASE("weights that are equal, or nearly so, have no lines, and the figure says so") {

@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+#include "attn/language.hpp"
+
+#include "cli/commands.hpp"
+
+namespace attn::cli {
+namespace {
+
+// Flags of other programs, and the advice to whoever gives them.
+constexpr std::pair<std::string_view, std::string_view> foreign_flags[]{
+    {"--dry-run", to_translate("attn-cli validate checks a document without computing it")},
+    {"--check", to_translate("attn-cli validate checks a document without computing it")},
+    {"--verbose", to_translate("--stages writes the steps of the score, and attn-cli explain shows "
+                               "every number of one query")},
+    {"-v", to_translate("-V prints the version; --stages writes the steps of the score, and "
+                        "attn-cli explain shows every number of one query")},
+    {"--debug", to_translate("--stages writes the steps of the score, and attn-cli explain shows "
+                             "every number of one query")},
+    {"--no-plots", to_translate("write --plots none")},
+    {"--no-plot", to_translate("write --plots none")},
+    {"--input", to_translate("name the file without a flag before it")},
+    {"--file", to_translate("name the file without a flag before it")},
+    {"-i", to_translate("name the file without a flag before it")},
+    {"-f", to_translate("name the file without a flag before it")},
+    {"--window", to_translate("it belongs in the document: see docs/documents.md")},
+    {"--dropout", to_translate("it belongs in the document: see docs/documents.md")},
+    {"--bias", to_translate("it belongs in the document: see docs/documents.md")},
+    {"--softcap", to_translate("it belongs in the document: see docs/documents.md")},
+    {"--rotary", to_translate("it belongs in the document: see docs/documents.md")},
+    {"--rope", to_translate("it belongs in the document: see docs/documents.md")},
+    {"--alibi", to_translate("it belongs in the document: see docs/documents.md")},
+    {"--sinks", to_translate("it belongs in the document: see docs/documents.md")},
+    {"--parameters", to_translate("it belongs in the document: see docs/documents.md")},
+    {"--dark", to_translate("write --background dark")},
+    {"--transparent", to_translate("write --background transparent")},
+    {"--log", to_translate("write --norm log")},
+    {"--latex",
+     to_translate("explain --markdown prints formulas, and pictures for LaTeX are .pdf")},
+    {"--batch-size", to_translate("leave it out: all samples are computed together")},
+    {"--epochs", to_translate("leave it out: nothing is trained")},
+    {"--lr", to_translate("leave it out: nothing is trained")},
+    {"--learning-rate", to_translate("leave it out: nothing is trained")},
+    {"--temperature", to_translate("leave it out: the likeliest token is taken each time")},
+    {"--top-p", to_translate("leave it out: the likeliest token is taken each time")},
+    {"--top-k", to_translate("leave it out: the likeliest token is taken each time")},
+    {"--do-sample", to_translate("leave it out: the likeliest token is taken each time")},
+    {"--repeat", to_translate("leave it out: each shape is repeated for about a second")},
+    {"--repeats", to_translate("leave it out: each shape is repeated for about a second")},
+    {"--device", to_translate("leave it out: attention is computed on the CPU")},
+    {"--gpu", to_translate("leave it out: attention is computed on the CPU")},
+    {"--cuda", to_translate("leave it out: attention is computed on the CPU")},
+};
+
+// Commands that take a flag, as "attn-cli plot, show".
+std::string takers(const std::string& flag, const std::vector<Command>& all) {
+  std::string names;
+  for (const Command& command : all) {
+    if (std::ranges::find(command.flags, flag, &Flag::name) != command.flags.end())
+      names += (names.empty() ? "attn-cli " : ", ") + command.name;
+  }
+  return names;
+}
+
+// Help for a flag that names a file where a command has none to write; empty for other flags.
+std::string advice_of_output(const std::string& flag, const std::string& command) {
+  constexpr std::string_view outputs[]{"--out", "-o", "--output", "--output-file", "--save"};
+  if (std::ranges::find(outputs, flag) == std::end(outputs)) return "";
+  if (command == "attn-cli show")
+    return translated("write {1}", "attn-cli plot heatmap FILE --out PICTURE");
+  return translated("it prints to standard output: write {1}", command + " … > FILE");
+}
+
+// "attn-cli list takes --json, --lang", of a command with few flags; empty for others.
+std::string few_flags(const std::string& command, const std::vector<Command>& all) {
+  constexpr std::size_t few = 6;
+  for (const Command& one : all) {
+    if ("attn-cli " + one.name != command) continue;
+    std::string names;
+    std::size_t count = 0;
+    for (const Flag& flag : one.flags) {
+      if (flag.hidden || flag.name == "--help") continue;
+      names += (names.empty() ? "" : ", ") + flag.name;
+      ++count;
+    }
+    return count <= few ? translated("{1} takes {2}", command, names) : "";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string advice(const std::string& flag, const std::vector<std::string_view>& names,
+                   const std::string& command, const std::vector<Command>& all) {
+  const auto known = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (flag == "--verbose" || known("--stages") || !flag.starts_with("-v")) {
+    for (const auto& [foreign, help] : foreign_flags) {
+      if (flag == foreign && !known(flag)) return translated(help);
+    }
+  }
+  if (command.empty() && !takers(flag, all).empty())
+    return translated("write the command first: {1}", "attn-cli run " + flag);
+  const std::string place = command.empty() ? "attn-cli" : command;
+  if (flag == "-j") return translated("write {1}", known("--jobs") ? "--jobs N" : "--threads N");
+  if (!known("--out") && !command.empty()) {
+    if (std::string text = advice_of_output(flag, command); !text.empty()) return text;
+  }
+  if (flag.starts_with("--no-") && known("--" + flag.substr(5)))
+    return translated("leave out {1}", "--" + flag.substr(5));
+  if (known(flag + "s")) return translated("did you mean \"{1}\"?", flag + "s");
+  if (const std::string others = takers(flag, all); !others.empty())
+    return translated("{1} takes no {2}: it belongs to {3}", place, flag, others);
+  const std::string text = suggestion(flag, names);
+  if (text != suggestion("", names)) return text;
+  for (const Command& one : all) {
+    const auto plots = std::ranges::find(one.flags, "--plots", &Flag::name);
+    const bool picture =
+        "attn-cli " + one.name == place && plots != one.flags.end() &&
+        std::ranges::count(plots->words, flag.substr(std::min<std::size_t>(flag.size(), 2))) > 0;
+    if (picture) return translated("write {1}", "--plots " + flag.substr(2));
+  }
+  if (std::string few = few_flags(place, all); !few.empty()) return few;
+  return translated("see {1} --help", place);
+}
+
+}  // namespace attn::cli
