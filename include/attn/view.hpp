@@ -35,6 +35,11 @@ struct ViewOptions {
   /// Way in which each head of a model is switched off in a pass of its own, "zero" or "mean", as
   /// DocumentOptions::ablate; the page shows what each pass predicts.
   std::optional<std::string> effects;
+  /// Texts, one per line, that a model reads too: the page tells what each head does over all of
+  /// them. As HeadsCorpusOptions::corpus.
+  std::optional<std::filesystem::path> corpus;
+  /// Story that was made in a page: its steps have a text and the address of a view.
+  std::optional<std::filesystem::path> story;
   HeadCounting counting;  ///< of the statistics
   std::optional<std::string> title;
   std::optional<std::string> cmap;  ///< a name of colour_maps()

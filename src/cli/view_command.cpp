@@ -154,6 +154,12 @@ Command view_command() {
            [&](const std::string& text) { options.effects = text.empty() ? "zero" : text; })
       .optional_value = true;
   flags.back().words = {"zero", "mean"};
+  flags.add("--corpus", "FILE",
+            translated("For a model: texts, one per line, over which each head's statistics have "
+                       "their means and errors"),
+            [&](const std::string& text) { options.corpus = text; });
+  flags.add("--story", "FILE", translated("Story that was made in a page"),
+            [&](const std::string& text) { options.story = text; });
   Flags of_maps;
   add_map_source(of_maps, options.maps);
   add_selection(of_maps, {options.maps.selection, given->sample, given->head});

@@ -54,6 +54,9 @@ class PageWriter {
 /// Effects of the heads of attentions by their names, one per sample.
 using EffectsByAttention = std::map<std::string, std::vector<ViewData::Effects>>;
 
+/// What a corpus says of the heads of attentions, by their names.
+using EvidenceByAttention = std::map<std::string, std::vector<ViewData::HeadEvidence>>;
+
 /// Turns attentions into a page as they come: each one's maps are rounded, pooled and packed at
 /// once, and only their description is kept.
 class PageMaker {
@@ -73,6 +76,13 @@ class PageMaker {
     effects_ = std::move(effects);
     data_.effects = way;
   }
+
+  /// Takes what a corpus says, before the maps.
+  void take(ViewData::Evidence evidence, EvidenceByAttention heads) {
+    data_.evidence = std::move(evidence);
+    evidence_ = std::move(heads);
+  }
+  void take(std::vector<ViewData::StoryStep> story) { data_.story = std::move(story); }
 
   /// Takes the predictions of a model, one list per sample. `next`: of the token after the text.
   void take(std::vector<std::vector<Prediction>> predictions, bool next);
@@ -109,6 +119,7 @@ class PageMaker {
   ViewData data_;
   std::map<std::string, std::vector<std::vector<ViewData::Why>>> splits_;  ///< of samples, by name
   EffectsByAttention effects_;
+  EvidenceByAttention evidence_;
   TokenLists tokens_;
   Thumbnails thumbnails_;
   std::optional<Rollout> rollout_;

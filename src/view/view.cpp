@@ -2,16 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <limits>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include <stdlib.h>  // mkdtemp
 
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
 #include "document/document.hpp"
+#include "heads/corpus_sums.hpp"
+#include "io/json_value.hpp"
 #include "maps/computed_maps.hpp"
 #include "maps/filed_maps.hpp"
 #include "maps/opened_input.hpp"
@@ -25,6 +35,7 @@
 #include "support/overloaded.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 #include "tensor/operations.hpp"
 #include "view/page_input.hpp"
 #include "view/page_maker.hpp"
@@ -160,6 +171,142 @@ void put_effects(const Plan& plan, const ViewOptions& options, PageMaker& page) 
   page.take(std::move(all), *options.effects);
 }
 
+// Folder for what is read again at once; it goes with the object.
+class PassingFolder {
+ public:
+  PassingFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "attn-corpus-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      throw Error(ErrorKind::file, translated("cannot make a folder"), name,
+                  translated("set TMPDIR to a folder that can be written to"));
+    }
+    path_ = name;
+  }
+  ~PassingFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  PassingFolder(const PassingFolder&) = delete;
+  PassingFolder& operator=(const PassingFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// The lines of a corpus with these numbers, blank ones not counted, as far as a page shows them.
+std::map<std::uint64_t, std::string> lines_of_corpus(const std::filesystem::path& corpus,
+                                                     const std::set<std::uint64_t>& wanted) {
+  constexpr std::size_t most_bytes = 400;
+  std::map<std::uint64_t, std::string> lines;
+  std::ifstream file(corpus);
+  std::string line;
+  std::uint64_t number = 0;
+  while (std::getline(file, line)) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    if (!wanted.contains(++number)) continue;
+    if (corpus.extension() == ".jsonl") {
+      const JsonValue document = parse_json(line);
+      const JsonValue* const text =
+          document.is(JsonValue::Type::object) ? document.find("text") : nullptr;
+      if (text != nullptr && text->is(JsonValue::Type::string)) line = text->string();
+    }
+    if (line.size() > most_bytes) {
+      std::size_t end = most_bytes;
+      while (end > 0 && continues_character(line[end])) --end;
+      line = line.substr(0, end) + "…";
+    }
+    lines.emplace(number, line);
+  }
+  return lines;
+}
+
+ViewData::HeadEvidence evidence_of(const HeadSums& sums,
+                                   const std::vector<std::uint64_t>& texts_by_offset,
+                                   const std::map<std::uint64_t, std::size_t>& rows) {
+  ViewData::HeadEvidence head;
+  for (std::size_t s = 0; s < weight_statistic_count; ++s) {
+    head.mean.push_back(sums.statistics[s].mean());
+    head.error.push_back(sums.statistics[s].error());
+    auto& strongest = head.strongest.emplace_back();
+    for (const KeptText& text : sums.most[s])
+      strongest.emplace_back(rows.at(text.line), text.value);
+  }
+  for (std::size_t at = 0; at < sums.by_offset.size(); ++at) {
+    const auto texts = static_cast<double>(texts_by_offset[at]);
+    head.by_distance.push_back(texts > 0 ? static_cast<double>(sums.by_offset[at].value()) / texts
+                                         : std::numeric_limits<double>::quiet_NaN());
+  }
+  return head;
+}
+
+// What the texts of the corpus say of each head of the model.
+void put_evidence(const ViewOptions& options, PageMaker& page) {
+  if (!options.document.model) {
+    throw Error(ErrorKind::usage, translated("a corpus is read by a model"), "ViewOptions::corpus",
+                translated("give a model with DocumentOptions::model"));
+  }
+  const PassingFolder folder;
+  HeadsCorpusOptions corpus;
+  corpus.heads.document.model = options.document.model;
+  corpus.heads.document.architecture = options.document.architecture;
+  corpus.heads.document.threads = options.document.threads;
+  corpus.heads.counting = options.counting;
+  corpus.corpus = *options.corpus;
+  corpus.out = folder.path();
+  read_corpus(corpus);
+  const auto stored = MappedFile::open(FileName::by_user(folder.path() / "corpus.json"));
+  const CorpusSums sums = read_sums(stored->text()).sums;
+  std::set<std::uint64_t> wanted;
+  for (const AttentionSums& attention : sums.attentions) {
+    for (const HeadSums& head : attention.heads) {
+      for (const auto& most : head.most) {
+        for (const KeptText& text : most) wanted.insert(text.line);
+      }
+    }
+  }
+  ViewData::Evidence evidence{sums.texts, corpus.reach, {}};
+  std::map<std::uint64_t, std::size_t> rows;
+  const auto lines = lines_of_corpus(corpus.corpus, wanted);
+  for (const std::uint64_t line : wanted) {
+    rows[line] = evidence.texts.size();
+    const auto text = lines.find(line);
+    evidence.texts.push_back(text == lines.end() ? "" : text->second);
+  }
+  EvidenceByAttention all;
+  for (const AttentionSums& attention : sums.attentions) {
+    for (const HeadSums& head : attention.heads) {
+      all[attention.name].push_back(evidence_of(head, attention.texts_by_offset, rows));
+    }
+  }
+  page.take(std::move(evidence), std::move(all));
+}
+
+// Steps of a story that a page has saved.
+std::vector<ViewData::StoryStep> story_of(const std::filesystem::path& file,
+                                          const FileAccess& access) {
+  const auto mapped = MappedFile::open(FileName::by_user(file), access);
+  const JsonValue root = parse_json(mapped->text());
+  std::vector<ViewData::StoryStep> story;
+  const JsonValue* const steps = root.is(JsonValue::Type::object) ? root.find("steps") : nullptr;
+  const auto refuse = [] {
+    return input_error(translated("this is no story of a page"), "ViewOptions::story",
+                       translated("give a file that was saved by a page"));
+  };
+  if (steps == nullptr || !steps->is(JsonValue::Type::array)) throw refuse();
+  for (std::size_t i = 0; i < steps->size(); ++i) {
+    const JsonValue& step = steps->element(i);
+    if (!step.is(JsonValue::Type::object)) throw refuse();
+    const JsonValue *const text = step.find("text"), *const view = step.find("view");
+    for (const JsonValue* const one : {text, view}) {
+      if (one == nullptr || !one->is(JsonValue::Type::string)) throw refuse();
+    }
+    story.push_back({text->string(), view->string()});
+  }
+  return story;
+}
+
 // Has a pass say what the model would predict after each layer. Keeps references to both.
 PassObserver early_predictions(const ModelRequest& model, PredictionsByLayer& by_layer) {
   const auto& predicted = model.options.wanted.predicted;
@@ -193,6 +340,8 @@ ViewOutcome view_document(Document document, const ViewOptions& options, const S
   PageMaker page(options, planned_input(plan, options), true, sink);
   if (options.why) put_splits(plan, options, page);
   if (options.effects) put_effects(plan, options, page);
+  if (options.corpus) put_evidence(options, page);
+  if (options.story) page.take(story_of(*options.story, options.document.files));
   const auto take = [&](AttentionMap map, std::size_t) {
     if (!map.numbers) return;
     gathered.put_stages(map);
@@ -210,6 +359,10 @@ ViewOutcome view_document(Document document, const ViewOptions& options, const S
 
 ViewOutcome view_files(const MapFiles& files, const ViewOptions& options, const Sink& sink) {
   if (options.why) refuse_split_without_model("ViewOptions::why");
+  if (options.corpus) {
+    throw Error(ErrorKind::usage, translated("a corpus is read by a model"), "ViewOptions::corpus",
+                translated("give a model with DocumentOptions::model"));
+  }
   if (options.effects) {
     throw Error(ErrorKind::usage, translated("nothing is predicted here"), "ViewOptions::effects",
                 translated("give a whole model, and for a masked one a text with its mask token"));
@@ -217,6 +370,7 @@ ViewOutcome view_files(const MapFiles& files, const ViewOptions& options, const 
   std::vector<FiledMaps> stacks =
       all_stacks(files, options.maps, options.stages ? MapContents::stages : MapContents::weights);
   PageMaker page(options, filed_input(stacks, *files[0], options), false, sink);
+  if (options.story) page.take(story_of(*options.story, options.document.files));
   const bool floats = files[0]->holds_floats();
   const std::optional<SeenPicture> picture = picture_of(*files[0]);
   for (FiledMaps& stack : stacks) {

@@ -162,21 +162,39 @@ Fact facts_of(const ViewData& data, const ViewData::Sample& sample) {
                  {"effects", sample.effects ? facts_of(*sample.effects) : Fact::absent()}});
 }
 
+// Numbers, null where one is not finite.
+Fact finite_numbers(const std::vector<double>& values) {
+  return list_of(values, [](double value) { return std::isfinite(value) ? Fact(value) : Fact(); });
+}
+
+Fact facts_of(const ViewData::HeadEvidence& head) {
+  const auto text = [](const auto& one) { return Fact::List{one.first, one.second}; };
+  const auto texts = [&](const auto& all) { return list_of(all, text); };
+  return object({{"mean", finite_numbers(head.mean)},
+                 {"error", finite_numbers(head.error)},
+                 {"strongest", list_of(head.strongest, texts)},
+                 {"by_distance", finite_numbers(head.by_distance)}});
+}
+
+Fact facts_of(const ViewData::Evidence& evidence) {
+  return object({{"count", evidence.count}, {"reach", evidence.reach}, {"texts", evidence.texts}});
+}
+
 Fact facts_of(const ViewData& data, const ViewData::Attention& attention) {
   const auto sample = [&](const ViewData::Sample& one) { return facts_of(data, one); };
-  const auto head = [](const std::vector<double>& values) {
-    return list_of(values,
-                   [](double value) { return std::isfinite(value) ? Fact(value) : Fact(); });
-  };
-  return object({{"name", attention.name},
-                 {"title", attention.title},
-                 {"stack", attention.stack},
-                 {"heads", attention.heads},
-                 {"heads_a_group", attention.heads_a_group},
-                 {"numbers", only_if(!attention.numbers.empty(), numbers(attention.numbers))},
-                 {"samples", list_of(attention.samples, sample)},
-                 {"statistics",
-                  only_if(!attention.statistics.empty(), list_of(attention.statistics, head))}});
+  const auto seen = [](const ViewData::HeadEvidence& one) { return facts_of(one); };
+  return object(
+      {{"name", attention.name},
+       {"title", attention.title},
+       {"stack", attention.stack},
+       {"heads", attention.heads},
+       {"heads_a_group", attention.heads_a_group},
+       {"numbers", only_if(!attention.numbers.empty(), numbers(attention.numbers))},
+       {"samples", list_of(attention.samples, sample)},
+       {"statistics",
+        only_if(!attention.statistics.empty(), list_of(attention.statistics, finite_numbers))},
+       {"even", only_if(!attention.even.empty(), finite_numbers(attention.even))},
+       {"evidence", only_if(!attention.evidence.empty(), list_of(attention.evidence, seen))}});
 }
 
 Fact statistics_of(const ViewData& data) {
@@ -338,6 +356,9 @@ std::string view_data_json(const ViewData& data) {
   const auto tokens = [](const ShownTokens& one) { return facts_of(one); };
   const auto attention = [&](const ViewData::Attention& one) { return facts_of(data, one); };
   const auto picture = [](const ViewData::Picture& one) { return facts_of(one); };
+  const auto step = [](const ViewData::StoryStep& one) {
+    return object({{"text", one.text}, {"view", one.view}});
+  };
   return escaped(json_text(
       object({{"format", 1},
               {"program", std::string("attn-cli ") + ATTN_VERSION},
@@ -350,6 +371,8 @@ std::string view_data_json(const ViewData& data) {
               {"samples", list_of(samples, as_it_is)},
               {"predicts_next", data.predicts_next},
               {"effects", if_given(data.effects)},
+              {"evidence", data.evidence ? facts_of(*data.evidence) : Fact::absent()},
+              {"story", only_if(!data.story.empty(), list_of(data.story, step))},
               {"tokens", list_of(data.tokens, tokens)},
               {"pictures", only_if(!data.pictures.empty(), list_of(data.pictures, picture))},
               {"attentions", list_of(data.attentions, attention)},

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/model.hpp"
@@ -68,6 +69,20 @@ struct ViewData {
     std::vector<std::vector<double>> probabilities;  ///< of the whole model's likeliest tokens
     std::vector<std::string> likeliest;              ///< without the head
   };
+  /// Statistics of one head over the texts of a corpus, NaN where they have no meaning.
+  struct HeadEvidence {
+    std::vector<double> mean, error;  ///< of each statistic of weights
+    std::vector<std::vector<std::pair<std::size_t, double>>>
+        strongest;                    ///< of each: rows of Evidence::texts and their values
+    std::vector<double> by_distance;  ///< mean weight at key − query = −reach … reach
+  };
+  struct Evidence {
+    std::size_t count = 0, reach = 0;
+    std::vector<std::string> texts;
+  };
+  struct StoryStep {
+    std::string text, view;
+  };
   struct Sample {
     bool same_positions = false;
     std::size_t queries = 0, keys = 0, query_tokens = 0, key_tokens = 0;
@@ -86,6 +101,8 @@ struct ViewData {
     std::vector<std::vector<double>>
         statistics;  ///< [head][statistic of weights], NaN where it has no meaning; with effects
                      ///< the mean divergence follows
+    std::vector<double> even;  ///< the statistics of even weights; empty = not known
+    std::vector<HeadEvidence> evidence;
   };
   /// A colour map, and the colours of what has none in it.
   struct MapColours {
@@ -107,6 +124,8 @@ struct ViewData {
   std::vector<std::vector<Prediction>> predictions;          ///< of samples; may be fewer
   std::vector<std::vector<Classification>> classifications;  ///< likewise
   bool predicts_next = false;
+  std::optional<Evidence> evidence;
+  std::vector<StoryStep> story;
   std::optional<std::string> effects;  ///< how heads are switched off, "zero" or "mean"
   /// The predictions by layer, likewise; fewer or none where they are not known.
   PredictionsByLayer by_layer;

@@ -325,6 +325,66 @@ TEST_CASE("the page has what a model predicts without each head, as the table of
       "out the other change");
 }
 
+TEST_CASE("the page has the evidence of a corpus, as the tables of heads over it have it") {
+  const TemporaryFolder folder;
+  ViewOptions options;
+  options.document.model = data / "speeches";
+  options.document.texts = {{"The peace of the world", std::nullopt}};
+  options.corpus =
+      folder.write("texts.txt",
+                   "The people of the world.\n\nWe ask for peace, and the peace of the "
+                   "world.\nThe war was long.\n");
+  const ReadPage page = page_of(options);
+  CHECK(page.at({"evidence", "count"}).integer() == 3);
+  // The previous token is the first statistic; head 1.1 looks at it.
+  const auto number = [&](const char* of) {
+    return page.at({"attentions", "1", "evidence", "1", of, "0"}).number();
+  };
+  double sum = 0, squares = 0;
+  for (const char* const text :
+       {"The people of the world.", "We ask for peace, and the peace of the world.",
+        "The war was long."}) {
+    ViewOptions one = options;
+    one.corpus = std::nullopt;
+    one.document.texts = {{text, std::nullopt}};
+    const double value = page_of(one).at({"attentions", "1", "statistics", "1", "0"}).number();
+    sum += value;
+    squares += value * value;
+  }
+  const double mean = sum / 3;
+  CHECK(number("mean") == doctest::Approx(mean).epsilon(1e-6));
+  CHECK(number("error") ==
+        doctest::Approx(std::sqrt((squares / 3 - mean * mean) * 3 / 2 / 3)).epsilon(1e-3));
+  const JsonValue& strongest = page.at({"attentions", "1", "evidence", "1", "strongest", "0"});
+  REQUIRE(strongest.size() == 3);
+  CHECK(strongest.element(0).element(1).number() >= strongest.element(1).element(1).number());
+  CHECK(page.at({"evidence", "texts", "1"}).string() ==
+        "We ask for peace, and the peace of the world.");
+  // Queries 1 to n − 1 see 2 to n keys: the mean of 1/2 … 1/n.
+  const std::size_t tokens = page.at({"tokens", "0", "pieces"}).size();
+  double even = 0;
+  for (std::size_t keys = 2; keys <= tokens; ++keys) even += 1 / static_cast<double>(keys);
+  CHECK(page.at({"attentions", "1", "even", "0"}).number() ==
+        doctest::Approx(even / static_cast<double>(tokens - 1)));
+}
+
+TEST_CASE("the page holds a story, and refuses a file that is none") {
+  const TemporaryFolder folder;
+  ViewOptions options = options_of(padded_document(folder));
+  options.story = folder.write(
+      "story.json",
+      R"({"steps":[{"text":"First </script>","view":"head=1"},{"text":"","view":""}]})");
+  const ReadPage page = page_of(options);
+  CHECK(page.at({"story"}).size() == 2);
+  CHECK(page.at({"story", "0", "text"}).string() == "First </script>");
+  CHECK(page.at({"story", "0", "view"}).string() == "head=1");
+  options.story = folder.write("story.json", R"({"steps":[{"text":1}]})");
+  CHECK(error_from([&] { page_of(options); }) ==
+        "this is no story of a page\n  where: ViewOptions::story\n  help:  give a file that was "
+        "saved "
+        "by a page");
+}
+
 TEST_CASE("the mean in the place of a head's output is another change than zero") {
   ViewOptions options;
   options.document.model = data / "speeches";

@@ -79,9 +79,9 @@ function evidenceSaying(sentence) {
     head_induction: 'induction_score', head_previous: 'previous', head_duplicate: 'duplicate_score', head_next: 'next', head_separators: 'separators', head_self: 'self', head_first: 'first',
   })[sentence];
   const statistic = page.view.statistics.findIndex((one) => one.name === name);
-  const [mean, error] = [evidence?.mean[statistic] ?? null, evidence?.error[statistic] ?? null];
-  if (!all || mean === null || error === null) return '';
-  return ` ${say('head_evidence', { mean: mean.toFixed(2), error: error.toFixed(2), count: all.count })}`;
+  const [mean, error, even] = [evidence?.mean[statistic] ?? null, evidence?.error[statistic] ?? null, attention?.even?.[statistic] ?? null];
+  if (!all || mean === null || error === null || even === null) return '';
+  return ` ${say('head_evidence', { mean: mean.toFixed(3), error: error.toFixed(3), even: even.toFixed(3), count: all.count })}`;
 }
 
 function listenToEvidence() {

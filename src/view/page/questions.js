@@ -62,6 +62,7 @@ function writeQuestions() {
     button.addEventListener('click', () => answerQuestion(question, answer));
     return button;
   });
+  /** @type {HTMLElement[]} */
   const parts = [make('p', { text }), make('div', { class: 'answers' }, answers)];
   if (questions.given !== '') {
     const right = questions.given === question.right;

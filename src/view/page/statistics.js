@@ -116,11 +116,13 @@ function writeStatisticsList() {
   }
 }
 
-/** Statistics that differ from head to head, or are not zero: others, as the next token's of causal models, tell nothing. */
+/** Statistics that are not zero for all heads, as the next token's of causal models are; what heads change comes first. */
 function listedStatistics() {
   const heads = page.view.attentions.flatMap(({ heads: count }, attention) => Array.from({ length: count }, (_, head) => [attention, head]));
+  const isEffect = (/** @type {number} */ statistic) => Number(page.view.statistics[statistic]?.name === 'effect');
   return page.view.statistics.map((_, statistic) => statistic)
-    .filter((statistic) => heads.some(([attention = 0, head = 0]) => statisticOf(attention, head, statistic)));
+    .filter((statistic) => heads.some(([attention = 0, head = 0]) => statisticOf(attention, head, statistic)))
+    .sort((a, b) => isEffect(b) - isEffect(a));
 }
 
 /**

@@ -46,8 +46,9 @@ function writeStory() {
   const text = byId('story-text', HTMLTextAreaElement);
   if (document.activeElement !== text) text.value = step?.text ?? '';
   text.readOnly = !story.making;
-  byId('story-before', HTMLButtonElement).disabled = story.at <= 0;
-  byId('story-after', HTMLButtonElement).disabled = story.at + 1 >= story.steps.length;
+  // Buttons that are disabled would lose the focus, and the arrow keys with it.
+  byId('story-before', HTMLButtonElement).ariaDisabled = String(story.at <= 0);
+  byId('story-after', HTMLButtonElement).ariaDisabled = String(story.at + 1 >= story.steps.length);
   for (const id of ['story-add', 'story-remove', 'story-save']) byId(id, HTMLElement).hidden = !story.making;
   byId('story-make', HTMLButtonElement).ariaPressed = String(story.making);
 }

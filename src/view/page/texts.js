@@ -124,7 +124,7 @@ const TEXTS = {
   head_largest: ['Head {head}: the strongest key of a query has {share} on average.', '头 {head}：每个查询最强的键平均占 {share}。'],
   head_of_picture: ['Head {head}: {query} looks most at patch {key}: {share}, where even weights would give {even}.', '头 {head}：{query} 最看向图块 {key}：{share}，均匀权重为 {even}。'],
   head_of_stack: ['{head} ({stack})', '{head}（{stack}）'],
-  head_evidence: ['In {count} texts: {mean} ± {error}.', '{count} 个文本中：{mean} ± {error}。'],
+  head_evidence: ['Over {count} texts: {mean} ± {error} of all weight; even weights here: {even}.', '{count} 个文本中：占全部权重的 {mean} ± {error}；此处均匀权重为 {even}。'],
   list_join: [', ', '、'],
   hint_row: ['A row is a query: the token that looks.', '一行是一个查询：正在看的词元。'],
   hint_column: ['A column is a key: the token that is looked at.', '一列是一个键：被看的词元。'],
