@@ -269,7 +269,7 @@ function addressValue(name, text, first) {
   if (allowed) return allowed.includes(text) ? text : first;
   if (typeof first === 'boolean') return text === 'true';
   if (typeof first === 'string') return text;
-  const value = Number(text);
+  const value = text.trim() === '' ? NaN : Number(text);
   if (name !== 'threshold' && !Number.isInteger(value)) return first;
   return Number.isFinite(value) && value >= 0 ? value : first;
 }

@@ -153,7 +153,7 @@ function mapPicture(shown, scale, title) {
   return framedPicture(title, PICTURE_WIDTH, Math.max(bottom, beside ? beside.height + 60 : 0), scale, (pen) => {
     drawMap(pen, shown, scale, layout, PAPER, 2);
     const pinned = pinnedRow();
-    if (pinned >= 0) drawCross(pen, shown, layout, { row: pinned, column: pinnedColumn() }, PAPER);
+    if (pinned >= 0) drawCross(pen, shown, layout, { row: pinned, column: pinnedColumn() }, PAPER, false);
     if (!beside) return;
     brokenText(beside.caption, 12, beside.width).forEach((line, at) => pen.text(line, width + 12, 12 + at * 16, { size: 12, fill: PAPER.text }));
     pen.image(beside.canvas, width + 12, 44, beside.width, beside.height, true);
@@ -174,7 +174,7 @@ function pictureLayout(shown, width) {
   const labels = labelsOf(shown);
   const left = Math.ceil(labels.queryRoom) + 26;
   const plain = fitCells(seen.columns, seen.rows, width - left - 12, MOST_MAP_HEIGHT);
-  const turned = hasNames(shown.keyTokens) && labels.keyRoom + 6 > plain.width;
+  const turned = hasNames(shown.keyTokens) && labels.keyRoom + LABEL_GAP > plain.width;
   const right = turned ? Math.min(96, Math.SQRT1_2 * labels.keyRoom) + 6 : 12;
   const cell = turned ? fitCells(seen.columns, seen.rows, width - left - right, MOST_MAP_HEIGHT) : plain;
   const edge = Math.max(0, Math.floor((width - left - right - seen.columns * cell.width) / 2));

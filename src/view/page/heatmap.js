@@ -18,6 +18,8 @@
 
 const LABEL_SIZE = 12;
 const LABEL_ROOM = 130;
+/** Between names that stand side by side. */
+const LABEL_GAP = 8;
 const LARGEST_CELL = 120;
 
 /** Most labels whose widths are measured; longer maps have no room for all of theirs. */
@@ -71,7 +73,7 @@ function layOutMap(shown, width, height, window) {
   const [rows, columns] = [shown.queries.length, shown.keys.length];
   const left = Math.ceil(labels.queryRoom) + 26;
   const plain = fitCells(columns, rows, width - left - 12, height - labels.keyRoom - 30);
-  const turned = hasNames(shown.keyTokens) && labels.keyRoom + 6 > plain.width * window.zoom;
+  const turned = hasNames(shown.keyTokens) && labels.keyRoom + LABEL_GAP > plain.width * window.zoom;
   const slope = Math.SQRT1_2 * labels.keyRoom;
   const top = Math.ceil((turned ? slope : 0) + 34);
   const down = height - top - 8;
@@ -135,6 +137,9 @@ function pixelOfCell(shown, scale, at, hidden) {
   return shown.faint?.[at] ? 0 : pixelOfValue(scale, shown.values[at] ?? NaN);
 }
 
+/** The pixels that were last made of a map: most choices, as a pinned query, do not change them. @type {WeakMap<ShownMap, {key: string, picture: HTMLCanvasElement}>} */
+const knownRasters = new WeakMap();
+
 /**
  * The seen cells, one pixel each, or so many as the picture has if they are fewer: then each is
  * the largest of its cells, by distance from 0 where there are values of both signs.
@@ -144,6 +149,22 @@ function pixelOfCell(shown, scale, at, hidden) {
  * @param {number} ratio pixels of the screen for one of the page
  */
 function rasterOfMap(shown, scale, layout, ratio) {
+  const { low, high, log, map } = scale;
+  const key = JSON.stringify([low, high, log, map.name, map.hidden, layout.row, layout.column, layout.rows, layout.columns, layout.cellWidth, layout.cellHeight, ratio]);
+  const known = knownRasters.get(shown);
+  if (known?.key === key) return known.picture;
+  const picture = paintedRaster(shown, scale, layout, ratio);
+  knownRasters.set(shown, { key, picture });
+  return picture;
+}
+
+/**
+ * @param {ShownMap} shown
+ * @param {ColourScale} scale
+ * @param {MapLayout} layout
+ * @param {number} ratio
+ */
+function paintedRaster(shown, scale, layout, ratio) {
   const width = Math.max(1, Math.min(layout.columns, Math.round(layout.columns * layout.cellWidth * ratio)));
   const height = Math.max(1, Math.min(layout.rows, Math.round(layout.rows * layout.cellHeight * ratio)));
   const picture = make('canvas');
@@ -275,7 +296,7 @@ function drawLabels(pen, shown, layout, ink) {
   const { left, top, cellWidth, cellHeight, rows, columns, turned } = layout;
   const labels = labelsOf(shown);
   const down = { first: layout.row, count: rows, size: cellHeight, room: 15 };
-  const across = { first: layout.column, count: columns, size: cellWidth, room: turned ? 15 : labels.keyRoom + 8 };
+  const across = { first: layout.column, count: columns, size: cellWidth, room: turned ? 15 : labels.keyRoom + LABEL_GAP };
   // Numbers of both axes have one step.
   const step = (hasNames(shown.queryTokens) || hasNames(shown.keyTokens)) && shown.map.exactCells ? 0 : Math.max(stepOfAxis(shown.queries, down), stepOfAxis(shown.keys, across));
   const rowTicks = ticksOfAxis(shown.queries, shown.queryTokens, labels.query, down, step);
@@ -368,8 +389,9 @@ function isFound(found, stretch) {
  * @param {MapLayout} layout
  * @param {{row: number, column: number | null}} place
  * @param {Inks} ink
+ * @param {boolean} named whether names with their positions stand over the labels
  */
-function drawCross(pen, shown, layout, { row, column }, ink) {
+function drawCross(pen, shown, layout, { row, column }, ink, named = true) {
   const { left, top, cellWidth, cellHeight } = layout;
   const [width, height] = [layout.columns * cellWidth, layout.rows * cellHeight];
   const y = top + (row - layout.row) * cellHeight;
@@ -377,13 +399,13 @@ function drawCross(pen, shown, layout, { row, column }, ink) {
   const [beside, thick] = Math.min(cellWidth, cellHeight) < 6 ? [2, 1] : [0, 1.5];
   if (rowSeen) {
     pen.frame(left, y - beside, width, cellHeight + 2 * beside, ink.accent, thick);
-    nameTag(pen, nameOf(shown, shown.queries[row], shown.queryTokens), left - 4, y + cellHeight / 2, 'right', ink);
+    if (named) nameTag(pen, nameOf(shown, shown.queries[row], shown.queryTokens), left - 4, y + cellHeight / 2, 'right', ink);
   }
   if (column === null || column < layout.column || column >= layout.column + layout.columns) return;
   const x = left + (column - layout.column) * cellWidth;
   pen.frame(x - beside, top, cellWidth + 2 * beside, height, ink.accent, thick);
   if (rowSeen) pen.frame(x - beside - 1, y - beside - 1, cellWidth + 2 * beside + 2, cellHeight + 2 * beside + 2, ink.accent, beside ? 1.5 : 3);
-  nameTag(pen, nameOf(shown, shown.keys[column], shown.keyTokens), Math.max(x + cellWidth / 2, 60), top - 12, 'center', ink);
+  if (named) nameTag(pen, nameOf(shown, shown.keys[column], shown.keyTokens), Math.max(x + cellWidth / 2, 60), top - 12, 'center', ink);
 }
 
 /**

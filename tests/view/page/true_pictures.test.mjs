@@ -154,6 +154,52 @@ test('numbers of a table have their points below each other, and no header is em
   }, { hash: 'view=table' });
 });
 
+test('a saved map has all names along both axes, turned where they have no room, and the pinned cell', async () => {
+  for (const [count, long] of [[17, ''], [17, 'abcdefg'], [40, 'abcdefgh']]) {
+    const names = words(count).map((word) => word + long);
+    await withPage(makePage(`named_${count}${long}`, model(1, 1, names)), async (view) => {
+      await view.click('#export-button');
+      const svg = (await saved(view, '#export-svg')).bytes.toString();
+      for (const name of names) assert.equal(svg.split(`>${name}<`).length - 1, 2, name);
+      assert.match(svg, /stroke="#0a3069" stroke-width="3"/);
+    }, { hash: 'query=5&key=3' });
+  }
+});
+
+test('saved lines name their heads, and the saved text frames hidden tokens', async () => {
+  await withPage(makePage('saved_views', model(1, 3, words(4))), async (view) => {
+    await view.click('#export-button');
+    const lines = (await saved(view, '#export-svg')).bytes.toString();
+    assert.match(lines, /<title>Layer 0, Self-Attention, Heads 0, 2<\/title>/);
+    await view.evaluate(() => change({ view: 'text', query: 1 }));
+    await ready(view);
+    const text = (await saved(view, '#export-svg')).bytes.toString();
+    assert.equal(text.split('stroke-dasharray="3 2"').length - 1, 2 * 4, 'two hidden tokens with four sides each');
+  }, { hash: 'view=lines&heads=0,2' });
+});
+
+test('a table is no picture: it is saved as numbers alone', async () => {
+  await withPage(makePage('no_picture', model(1, 1, words(3))), async (view) => {
+    await view.click('#export-button');
+    assert.equal(await view.locator('#export-svg').isVisible(), false);
+    assert.equal(await view.locator('#export-csv').isVisible(), true);
+  }, { hash: 'view=table' });
+});
+
+test('a zoomed map is in the address and is opened zoomed', async () => {
+  const page = makePage('zoomed', model(1, 1, words(60)));
+  let hash = '';
+  await withPage(page, async (view) => {
+    for (let step = 0; step < 3; ++step) await view.click('#zoom-in');
+    await view.waitForFunction(() => /window=/.test(location.hash));
+    hash = await view.evaluate(() => location.hash.slice(1));
+  });
+  await withPage(page, async (view) => {
+    const { zoom, row, rows } = await view.evaluate(() => ({ ...mapView.window, ...mapView.layout, zoom: mapView.window.zoom }));
+    assert.ok(Math.abs(zoom - 1.5 ** 3) < 0.01 && row > 10 && rows < 25, `${zoom} ${row} ${rows}`);
+  }, { hash });
+});
+
 test('a saved picture names its input and text', async () => {
   await withPage(makePage('source', { ...model(1, 1, ['play', '##ing', 'fox']), title: 'Attention Maps of tiny' }), async (view) => {
     await view.click('#export-button');
