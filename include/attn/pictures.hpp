@@ -35,7 +35,9 @@ enum class PlotKind {
   difference,
   animation,
   arcs,
-  last = arcs  ///< the last enumerator
+  figure,
+  card,
+  last = card  ///< the last enumerator
 };
 
 /// A kind of picture, with its name for users.
@@ -69,6 +71,15 @@ std::string kinds_text(const PictureOptionInfo& option);
 /// Throws Error(usage) that names the field and the kinds that honour it.
 [[noreturn]] void refuse_option(PlotKind kind, const PictureOptionInfo& option);
 
+struct PanelRequest;
+
+/// Pictures of any kinds in rows, with letters a, b, c.
+struct PanelRows {
+  std::vector<std::vector<PanelRequest>> rows;
+  bool one_scale = false;  ///< whether the colours of all go over one range
+  bool letters = true;
+};
+
 /// A picture of numbers that exist already: a result, any file of tensors, or JSON with
 /// {"weights":…,"labels":…} or {"shapes":…}. A picture of a mask also takes an input document, of
 /// which nothing is computed then.
@@ -83,9 +94,39 @@ struct PlotRequest {
   /// rows and columns, are the last keys. Without the two numbers, the sides of a square.
   std::optional<std::filesystem::path> image;
   std::vector<std::size_t> grid;
+  PanelRows panels;  ///< of PlotKind::figure, which has no other input
+  /// Folder that a reading of a corpus wrote (HeadsCorpusOptions::out), for PlotKind::card.
+  std::optional<std::filesystem::path> corpus;
   bool provenance = false;  ///< whether the picture states what RunOptions::provenance adds
   FileAccess files;         ///< limits of files, and which files may be opened
 };
+
+/// A panel of a figure; its size, letters, paper and file are those of the figure.
+struct PanelRequest {
+  PlotRequest request;
+  double share = 1;   ///< of the width of its row
+  std::string place;  ///< of errors: "/rows/0/1"
+};
+
+/// Options of a figure and its panels in a file, each with its texts: "head" with "2". Names are
+/// those of the flags of the command line without dashes, which the reader of the file knows;
+/// `true` and `false` are texts too.
+struct FigureFile {
+  struct Option {
+    std::string name;
+    std::vector<std::string> texts;  ///< several of an array
+  };
+  struct Panel {
+    std::string place;  ///< JSON pointer
+    std::vector<Option> options;
+  };
+  std::vector<Option> options;
+  std::vector<std::vector<Panel>> rows;
+};
+
+/// Reads {"rows": [[{"plot": "heatmap", "file": "a.json", …}, …], …], …}. Throws Error(file) or
+/// Error(input) naming the file and the place in it.
+FigureFile read_figure_file(const std::filesystem::path& path, const FileAccess& access = {});
 
 /// Throws Error(usage) for an option that is given and that the kind of picture does not honour.
 void check_options(const PlotRequest& request);

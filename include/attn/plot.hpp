@@ -13,6 +13,10 @@
 
 namespace attn {
 
+namespace plot {
+struct Panel;
+}
+
 enum class PictureFormat { png, svg, pdf };
 
 /// The formats by name; a name is the extension of files too.
@@ -70,22 +74,29 @@ enum class PixelShows { automatic, mean, max };
 struct FigureOptions {
   PlotStyle style = PlotStyle::standard;
   std::optional<std::string> title, xlabel, ylabel;
-  std::optional<std::pair<double, double>> figsize;  ///< inches, before the margins are trimmed
-  double dpi = 300;                                  ///< pixels per inch of a raster, 1 to 10000
-  /// Whether the picture is exactly as large as the figure; otherwise its margins are trimmed.
+  /// Inches, before the margins are trimmed; a height of 0 follows the content.
+  std::optional<std::pair<double, double>> figsize;
+  double dpi = 300;  ///< pixels per inch of a raster, 1 to 10000
+  /// Whether the picture is exactly as large as the figure, or as wide where the height follows the
+  /// content; otherwise its margins are trimmed.
   bool exact_size = false;
-  bool short_names = false;         ///< "Key" and "Query" for the axes of maps
-  double font_scale = 1;            ///< factor of all sizes of letters, 0.1 to 20
-  std::optional<std::string> font;  ///< family of the letters; absent: DejaVu Sans
+  bool short_names = false;  ///< "Key" and "Query" for the axes of maps
+  double font_scale = 1;     ///< factor of all sizes of letters, 0.1 to 20
+  /// Family of the letters, or several with commas between them, of which the first that is
+  /// installed is taken, and DejaVu Sans where none is; absent: DejaVu Sans.
+  std::optional<std::string> font;
+  double frame_width = 0.8;    ///< points; of frames and ticks, where they are not thinner
+  bool sentence_case = false;  ///< whether own titles have one capital letter: "Head map"
   Background background = Background::white;
   Letters letters = Letters::text;
   Ticks ticks = Ticks::automatic;
   bool show_spaces = false;  ///< whether spaces in labels are shown as "␣"
   /// Whether maps have queries from left to right and keys upwards, as in figures of speech.
   bool keys_upwards = false;
-  bool caption = false;     ///< whether maps come with Picture::caption, in the file too
-  std::string provenance;   ///< text for the file's metadata, after the program's name
-  std::size_t threads = 0;  ///< 0 = as many as the machine has; never changes a picture
+  bool caption = false;          ///< whether maps come with Picture::caption, in the file too
+  std::string provenance;        ///< text for the file's metadata, after the program's name
+  std::size_t threads = 0;       ///< 0 = as many as the machine has; never changes a picture
+  plot::Panel* panel = nullptr;  ///< place on a sheet, set by what draws it; null = a file
 };
 
 /// Colours that stand for numbers, and their bar.
@@ -174,6 +185,9 @@ struct PlotOptions {
   double threshold = 0;
   bool smooth = false;               ///< of OverlayOptions
   LogAxes log_axes = LogAxes::none;  ///< of CurvesOptions
+  /// Number of the heads of a stack of maps that are drawn: those with the largest share of weight
+  /// in one place beyond that of even weights, the others as dots. Absent = all.
+  std::optional<std::size_t> best;
 
   HeatmapOptions heatmap() const {
     return {figure, colors, annotation, marginals, {top, threshold}};

@@ -44,17 +44,28 @@ constexpr auto layer_words =
 constexpr auto pixels_show = std::to_array<Named<PixelShows>>(
     {{"auto", PixelShows::automatic}, {"mean", PixelShows::mean}, {"max", PixelShows::max}});
 
-// A picture for a place: inches, dots per inch and the factor of its letters.
+// A picture for a place: inches, a height of 0 following the content, dots per inch, the factor of
+// its letters, and families of letters, of which the first that is installed is taken.
 struct Preset {
   std::string_view name;
   std::pair<double, double> size;
   double dpi, font_scale;
   bool titled;
+  const char* fonts = nullptr;
+  double frame_width = FigureOptions().frame_width;
+  bool sentence_case = false;
 };
-constexpr auto presets = std::to_array<Preset>({{"column", {3.25, 2.6}, 300, 1, false},
-                                                {"page", {6.75, 5}, 300, 0.8, false},
-                                                {"slide", {40.0 / 3, 7.5}, 144, 1.6, true},
-                                                {"poster", {24, 18}, 150, 2.6, true}});
+constexpr const char* sans_serif = "Arial,Helvetica";
+// Nature's columns are 89 and 183 mm wide, with letters of 5 to 7 points; the text of NeurIPS is
+// 5.5 inches wide.
+constexpr auto presets = std::to_array<Preset>(
+    {{"column", {3.25, 0}, 300, 1, false},
+     {"page", {6.75, 0}, 300, 0.8, false},
+     {"slide", {40.0 / 3, 7.5}, 144, 1.6, true},
+     {"poster", {24, 18}, 150, 2.6, true},
+     {"nature", {89 / 25.4, 0}, 300, 0.58, false, sans_serif, 0.5, true},
+     {"nature-double", {183 / 25.4, 0}, 300, 0.58, false, sans_serif, 0.5, true},
+     {"neurips", {5.5, 0}, 300, 0.75, false, sans_serif, 0.5, true}});
 
 // Flags before the preset stay as they were given.
 void apply(const Preset& preset, PlotOptions& options) {
@@ -65,6 +76,9 @@ void apply(const Preset& preset, PlotOptions& options) {
   if (figure.dpi == usual.dpi) figure.dpi = preset.dpi;
   if (figure.font_scale == usual.font_scale) figure.font_scale = preset.font_scale;
   if (!preset.titled && !figure.title) figure.title = "";
+  if (preset.fonts != nullptr && !figure.font) figure.font = preset.fonts;
+  figure.frame_width = preset.frame_width;
+  figure.sentence_case = preset.sentence_case;
   figure.short_names = true;
 }
 
@@ -154,7 +168,8 @@ std::pair<double, double> figure_size(const std::string& text) {
   }
   // The x between the lengths: that of "px" is none.
   const std::size_t by = text.find('x');
-  const auto width = by == std::string::npos ? std::nullopt : inches(text.substr(0, by));
+  const auto width = inches(text.substr(0, by));
+  if (width && by == std::string::npos) return {*width, 0};
   const auto height = by == std::string::npos ? std::nullopt : inches(text.substr(by + 1));
   if (!width || !height) {
     // Two numbers with another character between them.
@@ -169,7 +184,8 @@ std::pair<double, double> figure_size(const std::string& text) {
     }
     throw wrong_value(
         "--figsize", text,
-        translated("width and height in inches, such as 8x6, or with units: 16cmx12cm"));
+        translated("width and height in inches, such as 8x6, or with units: 16cmx12cm; or a width "
+                   "alone, 89mm"));
   }
   return {*width, *height};
 }
@@ -349,6 +365,10 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
   flags.text("--ylabel", options.figure.ylabel, "TEXT", translated("Name of the query axis"));
   flags.count("--columns", options.columns, "N",
               translated("Number of panels per row, where one row is wrapped"), 1);
+  flags.count("--best", options.best, "N",
+              translated("Only the N heads whose weight lies most in one place beyond chance, the "
+                         "others as dots"),
+              1);
   flags.add("--titles", "A,B,…",
             translated("Titles of a grid's columns or names of curves, or none; \"…\" may "
                        "contain commas"),
@@ -357,15 +377,15 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
                   text == "none" ? std::vector<std::string>{} : quoted_list("--titles", text);
             });
   add_colour_map(flags, options.colors.cmap);
-  Flag& preset =
-      flags.add("--preset", "NAME",
-                translated("Exact size, letters and short names for a page: column, page, "
-                           "slide or poster"),
-                [&](const std::string& text) {
-                  apply(presets[choice("--preset", text, names_of(presets))], options);
-                });
+  Flag& preset = flags.add("--preset", "NAME",
+                           translated("Exact size, letters and short names for a page: {1}",
+                                      alternatives(names_of(presets))),
+                           [&](const std::string& text) {
+                             apply(presets[choice("--preset", text, names_of(presets))], options);
+                           });
   complete(preset, presets);
-  flags.text("--font", options.figure.font, "NAME", translated("Family of the letters"));
+  flags.text("--font", options.figure.font, "NAME",
+             translated("Family of the letters, or several: the first that is installed"));
   add_figure_size(flags, options.figure.figsize);
   add_dpi(flags, options.figure.dpi);
   flags.choice("--annotate", options.annotation.when, annotations, "WHEN",
@@ -408,7 +428,8 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
 }
 
 void add_figure_size(Flags& flags, std::optional<std::pair<double, double>>& figsize) {
-  flags.add("--figsize", "WxH", translated("Size in inches before the margins are trimmed"),
+  flags.add("--figsize", "WxH",
+            translated("Size in inches before the margins are trimmed, or a width alone"),
             [&](const std::string& text) { figsize = figure_size(text); });
 }
 
@@ -503,6 +524,30 @@ void add_map_source(Flags& flags, MapRequest& request) {
   flags.back().list = true;
   flags.add_hidden("--layer", flags.back());
   add_labels(flags, request);
+}
+
+Flags plot_flags(PlotRequest& request) {
+  Flags flags;
+  add_picture(flags, {request.options, request.maps.selection, request.sample, request.head});
+  Flags of_maps;
+  add_map_source(of_maps, request.maps);
+  of_maps.text(
+      "--image", request.image, "FILE",
+      translated("Picture, PNG or JPEG, whose patches are the last keys, for overlay and grid"));
+  of_maps.text("--corpus", request.corpus, "DIR",
+               translated("Folder of heads --corpus, whose means a card shows"));
+  of_maps.add("--grid", "ROWS,COLUMNS",
+              translated("Rows and columns of its patches (default a square)"),
+              [&request](const std::string& text) {
+                request.grid.clear();
+                for (const std::string& part : listed("--grid", text))
+                  request.grid.push_back(whole_number("--grid", part, 1));
+                if (request.grid.size() != 2)
+                  throw wrong_value("--grid", text, translated("two numbers, such as 14,14"));
+              });
+  name_kinds(of_maps);
+  flags.insert(flags.end(), of_maps.begin(), of_maps.end());
+  return flags;
 }
 
 }  // namespace attn::cli

@@ -63,6 +63,13 @@ ColorRange given_range(const std::string& text);
 
 void add_colour_map(Flags& flags, std::optional<std::string>& target);
 
+/// All flags of the command plot that say what is drawn and how.
+Flags plot_flags(PlotRequest& request);
+
+/// Reads the figure that the request's input describes in JSON, and applies the flags that are
+/// given on the command line after those of the file. Throws Error naming the place in the file.
+void read_figure(const std::vector<FigureFile::Option>& given, PlotRequest& request);
+
 /// Adds the flags that choose maps of a file: tensor, sizes, axes, layers, labels.
 void add_map_source(Flags& flags, MapRequest& request);
 /// Adds a flag that chooses along an axis: numbers, ranges, "mean", "max" or, if `all`, "all".

@@ -19,14 +19,17 @@ struct GivenToPlot {
   Common common;
   PlotRequest request;
   std::optional<std::string> out;
-  std::vector<std::string> flags;  // names of those that are given
+  std::vector<FigureFile::Option> flags;  // those that are given, in their order
+
+  bool has(const std::string& flag) const {
+    return std::ranges::count(flags, flag, &FigureFile::Option::name) > 0;
+  }
 };
 
 // Refuses a flag that the kind of picture has no use for, whatever its value is.
 void check_flags(const GivenToPlot& given) {
   for (const PictureOptionInfo& option : picture_options()) {
-    const bool is_given =
-        std::ranges::count(given.flags, with_flags(std::string(option.field))) > 0;
+    const bool is_given = given.has(with_flags(std::string(option.field)));
     if (is_given && option.value.empty() && !option.honoured_by(given.request.kind))
       refuse_option(given.request.kind, option);
   }
@@ -71,6 +74,7 @@ void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
   given.request.input = words[1];
   given.request.maps.others.assign(words.begin() + 2, words.end());
   check_flags(given);
+  if (kind.kind == PlotKind::figure) read_figure(given.flags, given.request);
 }
 
 // Whether the frames of an animation are wanted as files of a folder.
@@ -108,7 +112,7 @@ int draw(const GivenToPlot& given) {
   if (!to_standard_output) {
     const PictureFormat given_format = request.format;
     request.format = picture_format(out);
-    if (std::ranges::count(given.flags, "--format") > 0 && given_format != request.format) {
+    if (given.has("--format") && given_format != request.format) {
       throw Error(ErrorKind::usage,
                   translated("{1} names another format than {2}", out.string(), "--format"),
                   "--format", translated("leave it out: the extension of --out says the format"));
@@ -162,28 +166,13 @@ Command plot_command() {
   add_provenance(flags, request.provenance, translated("the picture"));
   flags.choice("--format", request.format, picture_formats(), "FORMAT",
                translated(": of a picture on standard output, or of frames (default png)"));
-  add_picture(flags, {request.options, request.maps.selection, request.sample, request.head});
-  Flags of_maps;
-  add_map_source(of_maps, request.maps);
-  of_maps.text(
-      "--image", request.image, "FILE",
-      translated("Picture, PNG or JPEG, whose patches are the last keys, for overlay and grid"));
-  of_maps.add("--grid", "ROWS,COLUMNS",
-              translated("Rows and columns of its patches (default a square)"),
-              [&request](const std::string& text) {
-                request.grid.clear();
-                for (const std::string& part : listed("--grid", text))
-                  request.grid.push_back(whole_number("--grid", part, 1));
-                if (request.grid.size() != 2)
-                  throw wrong_value("--grid", text, translated("two numbers, such as 14,14"));
-              });
-  name_kinds(of_maps);
-  flags.insert(flags.end(), of_maps.begin(), of_maps.end());
+  const Flags drawing = plot_flags(request);
+  flags.insert(flags.end(), drawing.begin(), drawing.end());
   for (Flag& flag : flags) {
     flag.take = [take = std::move(flag.take), name = flag.name,
                  &flags = given->flags](const std::string& text) {
       take(text);
-      flags.push_back(name);
+      flags.push_back({name, {text}});
     };
   }
   add_files(flags, request.files);

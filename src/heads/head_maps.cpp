@@ -14,6 +14,7 @@
 #include "document/reader.hpp"
 #include "heads/corpus_sums.hpp"
 #include "maps/computed_maps.hpp"
+#include "maps/head_pattern.hpp"
 #include "models/checkpoint.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
@@ -21,43 +22,6 @@
 
 namespace attn {
 namespace {
-
-// Where there is no tokenizer to ask.
-constexpr std::array<std::string_view, 8> usual_separators{
-    "[SEP]",           "</s>",       "<eos>",      "<|endoftext|>",
-    "<|end_of_text|>", "<|im_end|>", "<|eot_id|>", "<end_of_turn>"};
-constexpr std::array<std::string_view, 9> other_special{
-    "[CLS]",       "[PAD]", "[MASK]", "<s>", "<pad>", "<mask>", "<bos>", "<|begin_of_text|>",
-    "<|im_start|>"};
-
-std::string_view without_spaces(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
-bool is_among(std::string_view name, std::span<const std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-// Tokens that are known by their labels alone.
-MapTokens labelled_tokens(const std::vector<std::string>& labels, const HeadCounting& counting) {
-  MapTokens tokens;
-  std::map<std::string, std::int64_t, std::less<>> ids;
-  for (const std::string& label : labels) {
-    const std::string_view word = without_spaces(label);
-    tokens.ids.push_back(
-        ids.try_emplace(label, static_cast<std::int64_t>(ids.size())).first->second);
-    const bool usual = is_among(word, usual_separators);
-    const bool separator = counting.separators.empty()
-                               ? usual
-                               : std::find(counting.separators.begin(), counting.separators.end(),
-                                           word) != counting.separators.end();
-    tokens.special.push_back(usual || is_among(word, other_special) ? 1 : 0);
-    tokens.separator.push_back(separator ? 1 : 0);
-  }
-  return tokens;
-}
 
 std::vector<MapTokens> tokens_of(const std::vector<std::vector<std::string>>& labels,
                                  std::size_t samples, const HeadCounting& counting) {

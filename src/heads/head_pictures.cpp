@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "heads/head_maps.hpp"
+#include "heads/heads_table.hpp"
 #include "maps/attention_map.hpp"
 #include "pictures/picture_kinds.hpp"
+#include "plot/parts.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -207,6 +209,26 @@ void add_patches(const HeadsOptions& options, const HeadPatches& patches, Pictur
                                false, options, translated("Effect")));
 }
 
+// How much the predictions change without each head.
+void add_differences(const HeadsOptions& options, const std::vector<HeadDifference>& differences,
+                     Pictures& pictures) {
+  std::vector<AttentionHeads> layers;
+  std::string last;
+  for (const HeadDifference& difference : differences) {
+    if (layers.empty() || difference.layer != last) {
+      last = difference.layer;
+      layers.emplace_back().name = ModelPlace::parse(last).value().attention().text();
+    }
+    AttentionHeads& own = layers.back();
+    own.heads.resize(std::max(own.heads.size(), difference.head + 1),
+                     {std::numeric_limits<double>::quiet_NaN()});
+    own.heads[difference.head] = {difference.divergence};
+  }
+  pictures.add("heads.without",
+               layers_by_heads(layers, 0, translated("What Is Lost without Each Head"), false,
+                               options, translated("Divergence of the predictions in nats")));
+}
+
 // Norms layer by layer and the rollout of the last layer. `sample` ends their titles.
 void add_norms_and_rollout(const NamedTensors& tensors, const std::string& sample,
                            Pictures& pictures) {
@@ -249,6 +271,22 @@ void add_head_map(const HeadsOptions& options, const Tensor& places,
   FigureOptions figure = options.plot.figure;
   if (!figure.xlabel) figure.xlabel = translated("Distances: Jensen-Shannon divergences");
   pictures.add("head_map", draw_points(map, figure, options.format));
+}
+
+// What each head's attention of the answer goes to, means over its tokens.
+void add_shares(const HeadsOptions& options, const AnswerShareTable& table, Pictures& pictures) {
+  plot::StackedBars chart;
+  for (const std::string& part : table.parts) chart.parts.push_back(printable(part));
+  const auto means = mean_shares(table);
+  for (std::size_t layer = 0; layer < means.size(); ++layer) {
+    for (std::size_t h = 0; h < means[layer].size(); ++h)
+      chart.rows.push_back({AttentionName(table.attentions[layer]).head_name(h), means[layer][h]});
+  }
+  chart.title = translated("What the Answer Looks At");
+  chart.value_name = translated("Share of the attention of generated tokens");
+  FigureOptions figure = options.plot.figure;
+  if (!figure.ylabel) figure.ylabel = translated("Head");
+  pictures.add("shares", draw_stacked_bars(chart, figure, options.format));
 }
 
 // The likeliest token of each layer at each position of the chosen sample, tinted by its
@@ -298,6 +336,8 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
   Pictures pictures(options, labels, seen);
   add_statistics(options, outcome, pictures);
   if (outcome.patches) add_patches(options, *outcome.patches, pictures);
+  if (!outcome.differences.empty()) add_differences(options, outcome.differences, pictures);
+  if (outcome.shares) add_shares(options, *outcome.shares, pictures);
   const std::string sample =
       labels.size() > 1 ? " " + translated("({1})", translated("Sample {1}", options.sample)) : "";
   add_norms_and_rollout(tensors, sample, pictures);

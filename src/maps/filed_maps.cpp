@@ -302,6 +302,10 @@ Labels FiledMaps::labels_of(const AttentionMap& map, ResultReader& file, bool of
   const std::size_t queries = shape[shape.size() - 2], keys = shape.back();
   if (!request_.labels) {
     Labels labels = file.labels(map.tensor);
+    // A table has names of its rows and columns, whatever these are.
+    const bool table = !map.is_map() && map.numbers && map.numbers.rank() == 2;
+    if (table && labels.query.empty() && labels.key.empty())
+      return file.own_labels(map.tensor, map.numbers.shape()[0], map.numbers.shape()[1]);
     if (sized && labels.query.empty() && labels.key.empty())
       return file.own_labels(map.tensor, queries, keys);
     if (request_.changes_shape()) keep_fitting(labels, queries, keys);

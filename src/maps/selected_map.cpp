@@ -293,7 +293,17 @@ Heatmap heatmap_of_positions(const SelectedMap& selected, const MapPlace& place)
   } else {
     heatmap.query_labels = counted(heatmap.first_query, shape[0]);
   }
-  heatmap.key_labels = counted(heatmap.first_key, shape[1]);
+  // Columns of a table have names of their own, other than those of the positions; the keys of a
+  // result are no dimensions.
+  const std::vector<std::string> columns = labels_of(selected, map.labels.key, sample);
+  const bool table =
+      !map.of_result && (labels.empty() || labels.size() == selected.numbers.queries());
+  if (table && columns.size() == selected.numbers.keys() && columns != labels) {
+    const auto start = columns.begin() + static_cast<std::ptrdiff_t>(heatmap.first_key);
+    heatmap.key_labels.assign(start, start + static_cast<std::ptrdiff_t>(shape[1]));
+  } else {
+    heatmap.key_labels = counted(heatmap.first_key, shape[1]);
+  }
   heatmap.title = map.tensor;
   heatmap.of_positions = heatmap.any_numbers = true;
   if (!title.empty()) {

@@ -72,13 +72,6 @@ std::vector<Picture> layers(const Drawing& drawing) {
   });
 }
 
-// One row of a matrix with two axes; absent where the matrix is.
-Tensor row_of(const Tensor& matrix, std::size_t row) {
-  if (!matrix) return matrix;
-  const std::size_t columns = matrix.shape()[1];
-  return part_of(matrix, row * columns, {1, columns});
-}
-
 // The text with the weights of each query in turn.
 std::vector<Picture> queries(const Drawing& drawing) {
   PlotRequest strips;
@@ -92,12 +85,7 @@ std::vector<Picture> queries(const Drawing& drawing) {
   const PlotOptions options =
       options_of_frames(drawing, text_size, largest(all.weights), all.weights.shape()[1]);
   return drawn(count, drawing, [&](std::size_t i) {
-    Heatmap one = all;
-    one.weights = row_of(all.weights, i);
-    one.allowed = row_of(all.allowed, i);
-    if (!all.query_labels.empty()) one.query_labels = {all.query_labels[i]};
-    one.first_query = all.first_query + i;
-    return draw_strip(token_strip(selected, one), options.strip(), drawing.format);
+    return draw_strip(token_strip(selected, row_of(all, i)), options.strip(), drawing.format);
   });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,6 +51,17 @@ struct DrawnSplits {
   std::string token;                ///< whose logit is split
 };
 
+struct DrawnPanels;
+
+/// Lines of comma-separated values, the first with the names of the columns.
+using CorpusTable = std::vector<std::vector<std::string>>;
+/// Tables of a folder that a reading of a corpus wrote: statistics, and mean weights by offset.
+struct CorpusTables {
+  CorpusTable heads, offsets;
+};
+/// Throws Error(file), and Error(input) for a folder of something else.
+CorpusTables read_corpus_tables(const std::filesystem::path& folder, const FileAccess& access);
+
 /// Side of a panel in inches where heads stand side by side.
 inline constexpr double head_side = 2.6;
 
@@ -60,7 +72,22 @@ struct Drawing {
   MapChoice choice;
   PlotOptions options;
   PictureFormat format = PictureFormat::png;
-  DrawnSplits split = {};  ///< of pictures of parts
+  DrawnSplits split = {};                           ///< of pictures of parts
+  std::shared_ptr<const DrawnPanels> panels = {};   ///< of a figure
+  std::shared_ptr<const CorpusTables> corpus = {};  ///< of a card
+};
+
+/// A panel of a figure, with what is drawn in it.
+struct DrawnPanel {
+  PlotKind kind = PlotKind::heatmap;
+  Drawing drawing;
+  double share = 1;
+  std::string place;                  ///< of errors
+  std::vector<std::string> warnings;  ///< of reading
+};
+struct DrawnPanels {
+  std::vector<std::vector<DrawnPanel>> rows;
+  bool one_scale = false, letters = true;
 };
 
 // Pictures by their kinds. They throw as the functions of plot.hpp do, and Error(input) where the
@@ -78,6 +105,10 @@ Picture draw_difference(const Drawing& drawing);
 Picture draw_mask(const Drawing& drawing);
 Picture draw_stages(const Drawing& drawing);
 Picture draw_steps(const Drawing& drawing);
+Picture draw_panels(const Drawing& drawing);
+Picture draw_card(const Drawing& drawing);
+/// The heads that stand out of a stack of maps, as PlotOptions::best asks, and the others as dots.
+Picture draw_best_heads(const Drawing& drawing, std::size_t count);
 Picture draw_positions(const Drawing& drawing);
 Picture draw_position_curves(const Drawing& drawing);
 /// An animated PNG of animation_frames(). Throws Error(usage) for another format.
@@ -90,6 +121,8 @@ std::vector<Picture> animation_frames(const Drawing& drawing);
 /// Keys of a chosen map, or of one row of it, with the weights that its one query gives them, or
 /// with the mean of the queries that see them.
 TokenStrip token_strip(const SelectedMap& selected, const Heatmap& map);
+/// One query of a map.
+Heatmap row_of(const Heatmap& map, std::size_t row);
 Picture draw_parts(const Drawing& drawing);
 Picture draw_part_bars(const Drawing& drawing);
 Picture draw_part_path(const Drawing& drawing);

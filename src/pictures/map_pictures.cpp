@@ -101,7 +101,23 @@ std::string query_name(const Heatmap& map) {
                        : position_name(label, map.first_query);
 }
 
+// One row of a matrix with two axes; absent where the matrix is.
+Tensor row_of(const Tensor& matrix, std::size_t row) {
+  if (!matrix) return matrix;
+  const std::size_t columns = matrix.shape()[1];
+  return part_of(matrix, row * columns, {1, columns});
+}
+
 }  // namespace
+
+Heatmap row_of(const Heatmap& map, std::size_t row) {
+  Heatmap one = map;
+  one.weights = row_of(map.weights, row);
+  one.allowed = row_of(map.allowed, row);
+  if (!map.query_labels.empty()) one.query_labels = {map.query_labels[row]};
+  one.first_query = map.first_query + row;
+  return one;
+}
 
 TokenStrip token_strip(const SelectedMap& selected, const Heatmap& map) {
   const std::size_t queries = map.weights.shape()[0], keys = map.weights.shape()[1];
@@ -288,6 +304,7 @@ Picture draw_map_grid(const Drawing& drawing) {
     throw Error(ErrorKind::usage, translated("there is no picture under these maps"),
                 "PlotOptions::smooth", translated("leave it out"));
   }
+  if (drawing.options.best) return draw_best_heads(drawing, *drawing.options.best);
   PlotOptions options = options_for(drawing, map);
   const SelectedMap chosen(map, drawing.choice);
   if (drawing.of.size() > 1 && drawing.choice.selection.samples == MapSelection::Shown::all) {

@@ -158,7 +158,20 @@ constexpr auto rows = std::to_array<PictureKind>(
        to_translate("the text once, with arcs above it from each query to its keys"), 1, 1, false},
       Shows::weights,
       Unit::attention,
-      draw_map_arcs}});
+      draw_map_arcs},
+     {{PlotKind::figure, "figure",
+       to_translate("pictures of several kinds as panels a, b, c, as a JSON file says"), 1, 1,
+       false},
+      Shows::panels,
+      Unit::several,
+      draw_panels},
+     {{PlotKind::card, "card",
+       to_translate("one head on a column's width: map, strongest query, distances and where it "
+                    "looks beside chance"),
+       1, 1, false},
+      Shows::weights,
+      Unit::attention,
+      draw_card}});
 
 constexpr bool has_a_row_for_each_kind() {
   for (std::size_t i = 0; i < rows.size(); ++i) {

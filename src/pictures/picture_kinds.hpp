@@ -31,6 +31,7 @@ struct PictureKind {
     score_split,
     logit_split,
     split,  ///< of a score or else of a logit
+    panels,
   } shows;
   /// Part of a run that one picture shows: one attention, an attention in all layers of a stack,
   /// the whole run, or several runs. Of kinds that a run does not draw, part of a file.

@@ -30,7 +30,9 @@ constexpr Kinds every = of({last}) * 2 - 1;
 constexpr Kinds sizes = of({dimensions, shapes});
 constexpr Kinds splits = of({parts, bars, path, contributions});
 constexpr Kinds encodings = of({positions, curves});
-constexpr Kinds tensors = every & ~sizes & ~splits;
+constexpr Kinds sheets = of({figure});  // whose panels have options of their own
+constexpr Kinds composed = sheets | of({card});
+constexpr Kinds tensors = every & ~sizes & ~splits & ~sheets;
 constexpr Kinds maps = tensors & ~encodings;
 /// Whose cells have colours, and of these those whose values may be written.
 constexpr Kinds split_maps = of({parts, contributions});
@@ -140,21 +142,25 @@ constexpr auto option_rows = std::to_array<Row>({
     {{"FigureOptions::keys_upwards"},
      figure_differs<&FigureOptions::keys_upwards>,
      of({heatmap, grid, comparison, difference})},
+    {{"PlotOptions::best"}, [](Chosen r) { return r.options.best.has_value(); }, of({grid})},
+    {{"PlotRequest::corpus"}, [](Chosen r) { return r.corpus.has_value(); }, of({card})},
     {{"PlotOptions::log_axes"},
      [](Chosen r) { return r.options.log_axes != LogAxes::none; },
      of({curves})},
     // Texts.
-    {{"FigureOptions::caption"}, figure_differs<&FigureOptions::caption>, of({heatmap}) | joined},
-    {{"FigureOptions::title"}, figure_differs<&FigureOptions::title>, every},
+    {{"FigureOptions::caption"},
+     figure_differs<&FigureOptions::caption>,
+     of({heatmap, grid, strip, curves}) | joined | composed},
+    {{"FigureOptions::title"}, figure_differs<&FigureOptions::title>, every & ~sheets},
     {{"FigureOptions::xlabel"},
      figure_differs<&FigureOptions::xlabel>,
-     every & ~of({strip, overlay, shapes, arcs})},
+     every & ~(of({strip, overlay, shapes, arcs}) | composed)},
     {{"FigureOptions::ylabel"},
      figure_differs<&FigureOptions::ylabel>,
-     every & ~of({strip, overlay, shapes, arcs})},
+     every & ~(of({strip, overlay, shapes, arcs}) | composed)},
     {{"FigureOptions::ticks"},
      figure_differs<&FigureOptions::ticks>,
-     every & ~(of({strip, overlay, curves}) | sizes)},
+     every & ~(of({strip, overlay, curves}) | sizes | sheets)},
     {{"FigureOptions::show_spaces"},
      figure_differs<&FigureOptions::show_spaces>,
      maps & ~of({overlay})},
@@ -185,7 +191,7 @@ constexpr auto option_rows = std::to_array<Row>({
     // Every figure.
     {{"FigureOptions::style"},
      figure_differs<&FigureOptions::style>,
-     every & ~of({shapes, curves})},
+     every & ~(of({shapes, curves}) | composed)},
     {{"FigureOptions::exact_size"}, figure_differs<&FigureOptions::exact_size>, every},
     {{"FigureOptions::figsize"}, figure_differs<&FigureOptions::figsize>, every},
     {{"FigureOptions::dpi"}, figure_differs<&FigureOptions::dpi>, every},

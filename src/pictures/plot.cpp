@@ -204,6 +204,7 @@ std::vector<std::string> read_maps(const PlotRequest& request,
     case Shows::score_split:
     case Shows::logit_split:
     case Shows::split:
+    case Shows::panels:
       add_one(maps_in(MapContents::weights));
       break;
   }
@@ -265,11 +266,51 @@ void add_choice_warnings(const DrawnMap& drawn, const Drawing& drawing, const Pi
   if (auto merging = merging_warning(map, drawing.choice)) warnings.push_back(std::move(*merging));
 }
 
-// Pictures that `make` draws of what the request reads; warnings are added to the first.
-std::vector<Picture> plotted(const PlotRequest& request, FileAccess access,
-                             const std::function<std::vector<Picture>(const Drawing&)>& make) {
-  Provenance provenance;
-  if (request.provenance) provenance.watch(access);
+// Refuses a number of files that the kind of picture does not take.
+void check_files(const PictureKind& kind, std::size_t files) {
+  if (files >= kind.info.least_files && files <= kind.info.most_files) return;
+  throw Error(
+      ErrorKind::usage,
+      translated("{1} for a picture of the kind {2}",
+                 translated_count(files, "{1} file", "{1} files"), kind.info.name),
+      "MapRequest::others",
+      kind.info.least_files == kind.info.most_files
+          ? translated("give {1}", translated_count(kind.info.least_files, "{1} file", "{1} files"))
+          : translated("give at least {1}",
+                       translated_count(kind.info.least_files, "{1} file", "{1} files")));
+}
+
+Drawing read_drawing(const PlotRequest& request, const FileAccess& access,
+                     std::vector<std::string>& warnings);
+
+// What all panels of a figure show. Errors name the place of a panel.
+std::shared_ptr<const DrawnPanels> read_panels(const PlotRequest& request,
+                                               const FileAccess& access) {
+  auto panels = std::make_shared<DrawnPanels>();
+  panels->one_scale = request.panels.one_scale;
+  panels->letters = request.panels.letters;
+  for (const std::vector<PanelRequest>& row : request.panels.rows) {
+    panels->rows.emplace_back();
+    for (const PanelRequest& given : row) {
+      PlotRequest one = given.request;
+      one.format = request.format;
+      DrawnPanel& panel = panels->rows.back().emplace_back();
+      panel.kind = one.kind;
+      panel.share = given.share;
+      panel.place = given.place;
+      try {
+        panel.drawing = read_drawing(one, access, panel.warnings);
+      } catch (const Error& error) {
+        throw error.inside(given.place);
+      }
+    }
+  }
+  return panels;
+}
+
+// What the request's files hold for its kind of picture.
+Drawing read_drawing(const PlotRequest& request, const FileAccess& access,
+                     std::vector<std::string>& warnings) {
   const PictureKind& kind = picture_kind(request.kind);
   if (kind.info.most_files != 0) check_options(request);
   if (kind.info.most_files == 0) {
@@ -277,26 +318,25 @@ std::vector<Picture> plotted(const PlotRequest& request, FileAccess access,
                 translated("the picture {1} is drawn while a model is computed", kind.info.name),
                 "", translated("draw it by run() and RunOptions::plots {1}", kind.info.name));
   }
+  Drawing drawing = drawing_of(request);
+  if (kind.shows == PictureKind::Shows::panels) {
+    drawing.panels = read_panels(request, access);
+    return drawing;
+  }
+  if (request.corpus) {
+    drawing.corpus =
+        std::make_shared<const CorpusTables>(read_corpus_tables(*request.corpus, access));
+  }
   // Several files hold the layers of one picture, or are pictures of their own.
   const bool several = kind.info.most_files > 1;
   std::vector<std::filesystem::path> paths{request.input};
-  if (several) paths.insert(paths.end(), request.maps.others.begin(), request.maps.others.end());
-  const std::vector<std::string> names = names_of(paths);
-  if (several && (paths.size() < kind.info.least_files || paths.size() > kind.info.most_files)) {
-    throw Error(ErrorKind::usage,
-                translated("{1} for a picture of the kind {2}",
-                           translated_count(paths.size(), "{1} file", "{1} files"), kind.info.name),
-                "MapRequest::others",
-                kind.info.least_files == kind.info.most_files
-                    ? translated("give {1}",
-                                 translated_count(kind.info.least_files, "{1} file", "{1} files"))
-                    : translated("give at least {1}",
-                                 translated_count(kind.info.least_files, "{1} file", "{1} files")));
+  if (several) {
+    paths.insert(paths.end(), request.maps.others.begin(), request.maps.others.end());
+    check_files(kind, paths.size());
   }
-  Drawing drawing = drawing_of(request);
+  const std::vector<std::string> names = names_of(paths);
   PlotRequest one = request;
   if (several) one.maps.others.clear();
-  std::vector<std::string> warnings;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     one.input = paths[i];
     std::vector<std::string> own =
@@ -313,11 +353,23 @@ std::vector<Picture> plotted(const PlotRequest& request, FileAccess access,
     }
     drawing.of.back().column = names[i];
   }
+  return drawing;
+}
+
+// Pictures that `make` draws of what the request reads; warnings are added to the first.
+std::vector<Picture> plotted(const PlotRequest& request, FileAccess access,
+                             const std::function<std::vector<Picture>(const Drawing&)>& make) {
+  Provenance provenance;
+  if (request.provenance) provenance.watch(access);
+  const PictureKind& kind = picture_kind(request.kind);
+  std::vector<std::string> warnings;
+  Drawing drawing = read_drawing(request, access, warnings);
   if (request.provenance) drawing.options.figure.provenance = provenance.text();
   try {
     const InEnglish english(drawing.options.figure.style == PlotStyle::matplotlib);
     std::vector<Picture> pictures = make(drawing);
-    if (!several) add_choice_warnings(drawing.of[0], drawing, kind, warnings);
+    if (kind.info.most_files == 1 && !drawing.of.empty())
+      add_choice_warnings(drawing.of[0], drawing, kind, warnings);
     const PlotKind drawn = kind.info.kind;
     if (request.options.threshold > 0 && drawn != PlotKind::lines && drawn != PlotKind::arcs) {
       warnings.push_back(translated("values below PlotOptions::threshold {1} are left blank",

@@ -3,12 +3,16 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "plot/axes/arrangement.hpp"
+#include "plot/caption.hpp"
 #include "plot/colour/colour.hpp"
 #include "plot/numbers/matrix.hpp"
+#include "plot/numbers/ticks.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -25,14 +29,32 @@ constexpr double margin = 0.06;                     // of the values' range, abo
 constexpr double end_size = 10, end_gap = 14;       // points; of names at the ends, and before them
 constexpr double end_line = 0.8;                    // points; from a curve to its name
 constexpr double longest_end = 0.3;                 // of the figure's width
+constexpr double band_opacity = 0.22;
+
+// A curve, and the column of the standard errors of its values, if the table has one.
+struct DrawnColumn {
+  std::size_t column = 0;
+  std::optional<std::size_t> error;
+};
+
+// Whether a name says that a column holds standard errors: alone, those of the column before it.
+bool names_error_of(const std::string& name, const std::string& before) {
+  return name == "standard_error" || name == before + " standard_error" ||
+         name == before + "_standard_error" || name == before + "_error";
+}
 
 // Columns of few are all drawn, of many some from the first to the last.
-std::vector<std::size_t> drawn_columns(std::size_t columns) {
-  std::vector<std::size_t> drawn;
-  const std::size_t count = std::min(columns, most_curves);
-  for (std::size_t i = 0; i < count; ++i) {
-    drawn.push_back(count == 1 ? 0 : i * (columns - 1) / (count - 1));
+std::vector<DrawnColumn> drawn_columns(const std::vector<std::string>& names) {
+  std::vector<DrawnColumn> curves, drawn;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!curves.empty() && i > 0 && names_error_of(names[i], names[curves.back().column]))
+      curves.back().error = i;
+    else
+      curves.push_back({i, std::nullopt});
   }
+  const std::size_t count = std::min(curves.size(), most_curves);
+  for (std::size_t i = 0; i < count; ++i)
+    drawn.push_back(curves[count == 1 ? 0 : i * (curves.size() - 1) / (count - 1)]);
   return drawn;
 }
 
@@ -71,11 +93,19 @@ Scale scale_of(const std::vector<double>& values, bool log) {
   return {log, {all.low - more, all.high + more}};
 }
 
-std::vector<double> values_of(const Matrix& matrix) {
+// Values of curves, or the ends of their bands.
+std::vector<double> values_of(const Matrix& matrix, const std::vector<DrawnColumn>& drawn) {
   std::vector<double> values;
+  const bool all =
+      std::ranges::none_of(drawn, [](const auto& one) { return one.error.has_value(); });
   for (std::size_t i = 0; i < matrix.rows(); ++i) {
-    for (std::size_t j = 0; j < matrix.columns(); ++j) {
+    for (std::size_t j = 0; all && j < matrix.columns(); ++j) {
       if (matrix.shown(i, j)) values.push_back(matrix.at(i, j));
+    }
+    for (std::size_t k = 0; !all && k < drawn.size(); ++k) {
+      const double value = matrix.at(i, drawn[k].column);
+      const double error = drawn[k].error ? matrix.at(i, *drawn[k].error) : 0;
+      values.insert(values.end(), {value, value - error, value + error});
     }
   }
   return values;
@@ -106,7 +136,8 @@ std::vector<std::string> curve_names(const CurvesOptions& options,
   std::vector<std::string> called;
   called.reserve(names.size());
   for (const std::string& name : names) {
-    called.push_back(dimensions ? translated("dimension {1}", name) : name);
+    const bool number = name.find_first_not_of("0123456789") == std::string::npos;
+    called.push_back(dimensions && number ? translated("dimension {1}", name) : name);
   }
   return called;
 }
@@ -131,6 +162,62 @@ void draw_curve(Canvas& canvas, const std::vector<Point>& points, Colour colour,
     }
   }
   finish();
+}
+
+// Where the curves are highest and lowest.
+CaptionTexts texts_of(const Matrix& matrix, const std::vector<DrawnColumn>& drawn,
+                      const std::vector<std::string>& names, const std::vector<std::string>& places,
+                      bool banded) {
+  struct Place {
+    double value = 0;
+    std::size_t curve = 0, row = 0;
+    bool any = false;
+  } most, least;
+  for (const DrawnColumn& one : drawn) {
+    for (std::size_t row = 0; row < matrix.rows(); ++row) {
+      const double value = matrix.at(row, one.column);
+      if (!std::isfinite(value) || !matrix.shown(row, one.column)) continue;
+      if (!most.any || value > most.value) most = {value, one.column, row, true};
+      if (!least.any || value < least.value) least = {value, one.column, row, true};
+    }
+  }
+  const std::string count = translated_count(drawn.size(), "{1} curve", "{1} curves");
+  const std::string over = translated_count(matrix.rows(), "{1} position", "{1} positions");
+  const std::string what = translated("{1} over {2}.", count, over);
+  const std::string bands =
+      banded ? " " + translated("Bands: one standard error on both sides.") : "";
+  if (!most.any) {
+    const std::string nothing = translated("No cell has a finite value.");
+    return {what + bands + " " + nothing, what + bands + " " + nothing};
+  }
+  const auto at = [&](const Place& place) {
+    return translated("{1} of {2} at {3}", short_number(place.value), in_quotes(names[place.curve]),
+                      places[place.row]);
+  };
+  const std::string ends =
+      translated("The highest value is {1}, the lowest {2}.", at(most), at(least));
+  return {what + bands + " " + ends,
+          translated("A chart of {1} over {2}.", count, over) + bands + " " + ends};
+}
+
+// The area within one standard error of a curve, where both are numbers.
+void draw_band(Canvas& canvas, const std::vector<Point>& low, const std::vector<Point>& high,
+               Colour colour) {
+  std::vector<Point> around;
+  const auto finish = [&](std::size_t end) {
+    const std::size_t count = around.size();
+    for (std::size_t i = 0; i < count; ++i) around.push_back(low[end - 1 - i]);
+    canvas.area(around, colour, band_opacity);
+    around.clear();
+  };
+  for (std::size_t i = 0; i < low.size(); ++i) {
+    if (std::isfinite(low[i].y) && std::isfinite(high[i].y)) {
+      around.push_back(high[i]);
+    } else if (!around.empty()) {
+      finish(i);
+    }
+  }
+  if (!around.empty()) finish(low.size());
 }
 
 // "(6 of 16 dimensions)", for curves of which not all are drawn.
@@ -207,7 +294,6 @@ Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureF
   using namespace plot::curves;
   const FigureOptions& options = given.figure;
   const Matrix matrix(columns, "values");
-  const std::vector<std::size_t> drawn = drawn_columns(matrix.columns());
   Figure figure(options, format, default_size);
   const ShownLabels labels = shown_labels(columns, options);
   const CellTicks ticks{
@@ -216,35 +302,48 @@ Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureF
   const auto names =
       labels_or(labels.key, "", matrix.columns(), columns.first_key, columns.first_number);
   const std::vector<std::string> called = curve_names(given, names, columns.of_positions);
+  const std::vector<DrawnColumn> drawn = drawn_columns(names);
+  const bool banded =
+      std::ranges::any_of(drawn, [](const auto& one) { return one.error.has_value(); });
   const bool titled = given.titles && !given.titles->empty();
   std::string title = title_of(options, columns.title, default_title), shown_names;
   std::vector<std::string> end_names;
-  for (const std::size_t column : drawn) {
+  for (const auto& [column, error] : drawn) {
     shown_names += (shown_names.empty() ? "" : ", ") + (titled ? called : names)[column];
     end_names.push_back(called[column]);
   }
-  if (drawn.size() < matrix.columns() && !title.empty())
+  if (!banded && drawn.size() < matrix.columns() && !title.empty())
     title += "\n" + counted_text(drawn.size(), matrix.columns(), columns.of_positions);
   figure.describe(
       title,
       translated(columns.of_positions ? to_translate("Curves over {1} of the dimensions {2}.")
                                       : to_translate("Curves over {1}: {2}."),
-                 translated_count(matrix.rows(), "{1} position", "{1} positions"), shown_names));
+                 translated_count(matrix.rows(), "{1} position", "{1} positions"), shown_names) +
+          (banded ? " " + translated("Bands: one standard error on both sides.") : ""));
 
+  if (options.caption) {
+    const auto [caption, alternative] = texts_of(matrix, drawn, called, ticks.labels, banded);
+    figure.describe(title, alternative);
+    figure.add_caption(caption);
+  }
   const ChartTexts texts{title, options.xlabel.value_or(translated(default_xlabel)),
                          options.ylabel.value_or(translated(default_ylabel))};
   const bool log_x = given.log_axes == LogAxes::x || given.log_axes == LogAxes::both;
   const bool log_y = given.log_axes == LogAxes::y || given.log_axes == LogAxes::both;
   const std::vector<double> numbers = numbers_of_rows(ticks.labels, columns.first_query);
-  const Scale up = scale_of(values_of(matrix), log_y), across = scale_of(numbers, true);
-  const auto curves_in = [&](const Box& box) {
+  const Scale up = scale_of(values_of(matrix, drawn), log_y), across = scale_of(numbers, true);
+  // `errors` added to the values of each curve.
+  const auto curves_in = [&](const Box& box, double errors = 0) {
     std::vector<std::vector<Point>> points(drawn.size());
     for (std::size_t i = 0; i < drawn.size(); ++i) {
+      if (errors != 0 && !drawn[i].error) continue;
       for (std::size_t row = 0; row < matrix.rows(); ++row) {
         const double x =
             log_x ? across.place(numbers[row])
                   : (static_cast<double>(row) + 0.5) / static_cast<double>(matrix.rows());
-        const double y = std::isfinite(x) ? up.place(matrix.at(row, drawn[i])) : x;
+        const double value = matrix.at(row, drawn[i].column) +
+                             (errors != 0 ? errors * matrix.at(row, *drawn[i].error) : 0);
+        const double y = std::isfinite(x) ? up.place(value) : x;
         points[i].push_back({box.left + x * box.width(), box.bottom - y * box.height()});
       }
     }
@@ -276,7 +375,10 @@ Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureF
         return one;
       });
   const std::vector<std::vector<Point>> curves = curves_in(all.axes.box);
+  const auto low = curves_in(all.axes.box, -1), high = curves_in(all.axes.box, 1);
   Picture picture = figure.picture(all.bounds(), [&](Canvas& canvas) {
+    for (std::size_t i = 0; i < curves.size(); ++i)
+      draw_band(canvas, low[i], high[i], head_colour(i));
     for (std::size_t i = 0; i < curves.size(); ++i)
       draw_curve(canvas, curves[i], head_colour(i), figure);
     all.draw(canvas, figure);

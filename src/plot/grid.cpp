@@ -5,6 +5,7 @@
 
 #include "attn/error.hpp"
 
+#include "plot/caption.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -100,7 +101,7 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const GridOptions& o
     if (options.titles) {
       if (!options.titles->empty()) titles[i] = (*options.titles)[for_each ? i : column];
     } else if (!grid.panels[i].title.empty()) {
-      titles[i] = grid.panels[i].title;
+      titles[i] = own_words(options.figure, grid.panels[i].title);
     } else if (titles.size() > 1) {
       titles[i] = translated("Head {1}", column + 1);
     }
@@ -184,13 +185,17 @@ GridFigure::GridFigure(const HeatmapGrid& grid, const GridOptions& options, Pict
   for (const Heatmap& panel : grid_.panels) {
     const ShownLabels labels = shown_labels(panel, options.figure);
     const Shape& shape = panel.weights.shape();
-    ticks_.push_back(
-        {ticks_of(labels.query, "Q_", panel.first_query, shape[0], panel.first_number),
-         ticks_of(labels.key, "K_", panel.first_key, shape[1], panel.first_number)});
+    ticks_.push_back({ticks_of(labels.query, "Q_", panel.first_query, shape[0], panel.first_number),
+                      ticks_of(labels.key, "K_", panel.first_key, shape[1], panel.first_number)});
     ticks_.back().query.upwards = options.figure.keys_upwards;
   }
   key_entries_ = colour_key(matrices_, colours_of(0), options.cells);
   figure_.describe(options.figure.title.value_or(""), described());
+  if (options.figure.caption && !grid_.own_axes) {
+    const auto [caption, alternative] = caption_of(matrices_, grid_.panels, options.figure);
+    figure_.describe(options.figure.title.value_or(""), alternative);
+    figure_.add_caption(caption);
+  }
 }
 
 Picture GridFigure::draw() {

@@ -22,6 +22,7 @@ constexpr std::pair<double, double> usual_size = {8, 6};  // inches; of the matp
 // Inches of the default size: all but the map, and the side of a square map.
 constexpr double around_map = 1.6, map_side = 4.4;
 constexpr double lowest = 2.6, highest = 14;  // inches
+constexpr double highest_of_width = 1.1;      // of the width, where the height follows the content
 // Names that all have a row of their own in the default size: of letters of seven points, and of
 // five where they are more than that leaves room for.
 constexpr std::size_t most_named = 160;
@@ -56,8 +57,11 @@ std::size_t longest(const CellTicks& ticks) {
 
 // The height follows the number of rows, and both sides the names of many rows or columns.
 std::pair<double, double> default_size(const Matrix& matrix, const MapTicks& ticks,
-                                       PlotStyle style) {
-  if (style == PlotStyle::matplotlib) return usual_size;
+                                       const FigureOptions& options) {
+  if (options.style == PlotStyle::matplotlib) return usual_size;
+  // A map whose height is not asked for is as wide as its figure lets it.
+  const bool free = options.panel != nullptr || (options.figsize && options.figsize->second == 0);
+  if (free) return {1, highest_of_width};
   const double aspect = aspect_of(matrix.rows(), matrix.columns());
   const std::size_t down = longest(ticks.query), across = longest(ticks.key);
   const auto named = [](std::size_t letters, std::size_t cells) {
@@ -343,7 +347,7 @@ Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& options, Pictur
   ColourScale scale =
       colour_scale({&whole, 1}, !heatmap.any_numbers, options.colors, options.figure);
   const MapTicks ticks = map_ticks(heatmap, matrix.rows(), matrix.columns(), options.figure);
-  Figure figure(options.figure, format, default_size(matrix, ticks, options.figure.style));
+  Figure figure(options.figure, format, default_size(matrix, ticks, options.figure));
   CellColours colours(scale, options.colors, options.figure, beside(figure.paper(), scale.map),
                       cells_in_file(1, matrix.rows(), matrix.columns()));
   const std::vector<LegendEntry> key = colour_key({&matrix, 1}, colours, options.cells);

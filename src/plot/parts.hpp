@@ -42,4 +42,34 @@ struct PathGraph {
 };
 Picture draw_path(const PathGraph& graph, const FigureOptions& options, PictureFormat format);
 
+namespace plot {
+
+/// Shares of one whole each, as level bars from 0 to 1.
+struct StackedBars {
+  struct Row {
+    std::string name;
+    std::vector<double> shares;  ///< one a part
+  };
+  std::vector<Row> rows;           ///< from above; at least one
+  std::vector<std::string> parts;  ///< at least one
+  std::string value_name, title;
+};
+Picture draw_stacked_bars(const StackedBars& chart, const FigureOptions& options,
+                          PictureFormat format);
+
+/// Things in rows and columns as dots, larger for larger shares. Those with a name are told apart
+/// by it; the others are grey.
+struct DotMap {
+  struct Dot {
+    std::size_t row = 0, column = 0;
+    double share = 0;  ///< from 0 to 1
+    std::string name;
+  };
+  std::vector<Dot> dots;
+  std::vector<std::string> rows, columns;  ///< rows from above
+  std::string title;
+};
+Picture draw_dots(const DotMap& map, const FigureOptions& options, PictureFormat format);
+
+}  // namespace plot
 }  // namespace attn

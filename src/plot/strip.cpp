@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,8 +10,11 @@
 #include "attn/error.hpp"
 
 #include "plot/axes/arrangement.hpp"
+#include "plot/caption.hpp"
 #include "plot/cells/cells.hpp"
+#include "plot/numbers/ticks.hpp"
 #include "plot/text/token_labels.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 
@@ -114,6 +118,26 @@ struct Tokens {
   }
 };
 
+// What the tokens with the largest weights are.
+CaptionTexts texts_of(const std::vector<std::string>& tokens, const Matrix& matrix) {
+  std::vector<std::size_t> by_weight;
+  for (std::size_t j = 0; j < tokens.size(); ++j) {
+    if (matrix.shown(0, j) && std::isfinite(matrix.at(0, j))) by_weight.push_back(j);
+  }
+  std::ranges::stable_sort(
+      by_weight, [&](std::size_t a, std::size_t b) { return matrix.at(0, a) > matrix.at(0, b); });
+  const std::string count = translated_count(tokens.size(), "{1} token", "{1} tokens");
+  std::string most;
+  constexpr std::size_t most_named = 3;
+  for (std::size_t n = 0; n < std::min(most_named, by_weight.size()); ++n) {
+    most += (n == 0 ? "" : ", ") + in_quotes(tokens[by_weight[n]]) + " " +
+            short_number(matrix.at(0, by_weight[n]));
+  }
+  const std::string largest = translated("The largest weights: {1}.", most);
+  return {translated("A text of {1}, tinted by weight.", count) + " " + largest,
+          translated("A line of {1}, darker for larger weights.", count) + " " + largest};
+}
+
 // The colour bar right of the tokens.
 ColourBar bar_beside(const Box& tokens, const std::string& label, const ColourScale& scale,
                      Figure& figure) {
@@ -169,6 +193,11 @@ Picture draw_strip(const TokenStrip& strip, const StripOptions& options, Picture
   figure.describe(title, translated("{1}, tinted by weight. ",
                                     translated_count(tokens.size(), "{1} token", "{1} tokens")) +
                              described_colours({&matrix, 1}, scale, key));
+  if (options.figure.caption) {
+    const auto [caption, alternative] = texts_of(tokens, matrix);
+    figure.describe(title, alternative);
+    figure.add_caption(caption);
+  }
   std::string label = options.colors.bar_label.value_or(
       strip.weights.any_numbers ? translated("Value") : translated("Attention weight"));
   const std::string note = norm_note(scale.norm, scale.norm_chosen);

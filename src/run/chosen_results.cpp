@@ -47,6 +47,7 @@ const char* lacking_split(PlotKind kind, const WhyOptions& why) {
     case Shows::sizes:
     case Shows::positions:
     case Shows::steps:
+    case Shows::panels:
       break;
   }
   return nullptr;

@@ -133,6 +133,11 @@ class Inputs {
                   R"({"query":)" + named(length + 2) + R"(,"key":)" + named(length + 2) + "}");
     folder_.write("sizes.json", R"({"shapes":{"query":[2,3,4],"key":[2,5,4],"value":[2,5,6],)"
                                 R"("output":[2,3,6],"weights":[2,3,5]}})");
+    std::filesystem::create_directory(folder_ / "corpus");
+    folder_.write("corpus/heads.csv",
+                  "layer,stack,head,statistic,value,standard_error,deviation,texts\n"
+                  "0,self,0,first,0.9,0.01,0.1,12\n");
+    folder_.write("corpus/by_offset.csv", "layer,stack,head,offset,value,texts\n");
     folder_.write("labels.json",
                   R"({"query":)" + named(length) + R"(,"key":)" + named(length) + "}");
   }
@@ -166,6 +171,13 @@ class Inputs {
       case PlotKind::animation:
         request.maps.selection.layers = {{PositionRange{0, 1}}};
         break;
+      case PlotKind::figure: {
+        PanelRequest panel;
+        panel.request.input = request.input;
+        panel.request.format = request.format;
+        request.panels.rows = {{panel}};
+        break;
+      }
       default:
         break;
     }
@@ -175,6 +187,7 @@ class Inputs {
   std::filesystem::path labels(PlotKind kind) const {
     return folder_ / (kind == PlotKind::steps ? "steps.labels.json" : "labels.json");
   }
+  std::filesystem::path corpus() const { return folder_ / "corpus"; }
   std::filesystem::path overlay() const { return folder_ / "overlay.json"; }
   static std::filesystem::path image() {
     return std::filesystem::path(ATTN_DATA) / "shapes" / "blue_star.png";
@@ -339,6 +352,8 @@ const std::vector<Value>& values() {
          r.options.titles.emplace();
          if (r.kind == PlotKind::curves) r.options.titles = {{"a", "b", "c", "d", "e", "f"}};
        }},
+      {"PlotOptions::best", "", [](R& r, const I&) { r.options.best = 2; }},
+      {"PlotRequest::corpus", "", [](R& r, const I& i) { r.corpus = i.corpus(); }},
       {"PlotOptions::marginals", "", [](R& r, const I&) { r.options.marginals = true; }},
       {"FigureOptions::title", "", [](R& r, const I&) { r.options.figure.title = "other"; }},
       {"FigureOptions::xlabel", "", [](R& r, const I&) { r.options.figure.xlabel = "other"; }},

@@ -63,3 +63,23 @@ TEST_CASE("values that have no logarithm are left out and counted in a warning")
 }
 
 }  // namespace
+
+TEST_CASE("a column of standard errors is a band around the column before it, not a curve") {
+  attn::Heatmap table;
+  table.weights = attn::Tensor({3, 2}, std::vector<double>{1, 0.1, 2, 0.5, 3, 0.2});
+  table.query_labels = {"0", "1", "2"};
+  table.key_labels = {"value", "standard_error"};
+  table.any_numbers = true;
+  attn::CurvesOptions options;
+  options.figure.caption = true;
+  const attn::Picture picture = attn::draw_curves(table, options, attn::PictureFormat::svg);
+  const auto shows = [&](const std::string& text) {
+    return std::ranges::any_of(picture.texts, [&](const auto& one) { return one.text == text; });
+  };
+  CHECK(shows("value"));
+  CHECK(!shows("standard_error"));
+  CHECK(picture.caption ==
+        "1 curve over 3 positions. Bands: one standard error on both sides. The highest value is "
+        "3 of \"value\" at 2, the lowest 1 of \"value\" at 0.");
+  CHECK(picture.bytes.find("fill-opacity:0.22") != std::string::npos);
+}

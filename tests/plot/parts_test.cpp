@@ -95,3 +95,34 @@ TEST_CASE("bars and paths are drawn in every format, and on every ground") {
     CHECK(!attn::draw_path(small_path(), options, format).bytes.empty());
   }
 }
+
+TEST_CASE("stacked bars show each share that has room, and name the parts beside them") {
+  attn::plot::StackedBars chart;
+  chart.parts = {"first", "answer"};
+  chart.rows = {{"0.0", {0.75, 0.25}}, {"1.3", {0.002, 0.998}}};
+  chart.value_name = "Share";
+  const attn::Picture picture = attn::plot::draw_stacked_bars(chart, {}, attn::PictureFormat::svg);
+  for (const char* text : {"0.0", "1.3", "first", "answer", "0.75", "0.25", "Share"})
+    CHECK(part_text(picture, text) != nullptr);
+  CHECK(part_text(picture, "0.00") == nullptr);
+  CHECK(part_text(picture, "0.75")->y < part_text(picture, "1.00")->y);
+  chart.rows.clear();
+  CHECK(error_from([&] { attn::plot::draw_stacked_bars(chart, {}, attn::PictureFormat::svg); }) ==
+        "there are no bars to draw\n  help:  give at least one");
+}
+
+TEST_CASE("dots that stand out have their names, right of them") {
+  attn::plot::DotMap map;
+  map.rows = {"above", "below"};
+  map.columns = {"left", "right"};
+  map.dots = {{0, 0, 0.1, ""}, {0, 1, 0, ""}, {1, 0, 0.9, "1.0"}, {1, 1, 0.2, ""}};
+  const attn::Picture picture = attn::plot::draw_dots(map, {}, attn::PictureFormat::svg);
+  for (const char* text : {"1.0", "above", "below", "left", "right"}) {
+    CAPTURE(text);
+    REQUIRE(part_text(picture, text) != nullptr);
+  }
+  // Rows from above.
+  CHECK(part_text(picture, "1.0")->y > part_text(picture, "above")->y);
+  CHECK(part_text(picture, "1.0")->x < part_text(picture, "right")->x);
+  CHECK(picture.description.ends_with("4 dots, of which 1.0 stand out."));
+}

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <string_view>
 #include <utility>
 
 #include "support/translated.hpp"
@@ -15,8 +17,27 @@ constexpr double legend_gap = 14;        // points
 
 }  // namespace
 
+std::string own_words(const FigureOptions& options, std::string text) {
+  if (!options.sentence_case) return text;
+  const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto is_letter = [&](char c) { return is_small(c) || (c >= 'A' && c <= 'Z'); };
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == '"') quoted = !quoted;
+    std::size_t end = at;
+    while (end < text.size() && is_letter(text[end])) ++end;
+    const bool begins = at > 0 && std::string_view(" (-").find(text[at - 1]) != std::string::npos;
+    const bool word =
+        end > at + 1 && std::all_of(text.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+                                    text.begin() + static_cast<std::ptrdiff_t>(end), is_small);
+    if (begins && word && !quoted) text[at] = static_cast<char>(std::tolower(text[at]));
+    at = std::max(end, at + 1);
+  }
+  return text;
+}
+
 std::string title_of(const FigureOptions& options, const std::string& own, const char* usual) {
-  return options.title.value_or(own.empty() ? translated(usual) : own);
+  return options.title.value_or(own_words(options, own.empty() ? translated(usual) : own));
 }
 
 Error unlike_columns(std::size_t titles, std::size_t columns) {

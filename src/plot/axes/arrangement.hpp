@@ -13,6 +13,10 @@
 
 namespace attn::plot {
 
+/// Words of the program's own, as a sentence where FigureOptions::sentence_case asks for it. What
+/// is quoted, and words with other capital letters, stay.
+std::string own_words(const FigureOptions& options, std::string text);
+
 /// Title of a figure: the one asked for, its own, or `usual`, which is translated.
 std::string title_of(const FigureOptions& options, const std::string& own, const char* usual);
 

@@ -320,7 +320,7 @@ Decorations decorate(const Axes& axes, Typesetter& typesetter) {
 void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations,
                const Figure& figure) {
   const Colour ink = figure.paper().ink;
-  const double line_width = figure.pixels(axes.line_width);
+  const double line_width = figure.pixels(std::min(axes.line_width, figure.frame_width()));
   const double length = figure.pixels(tick_length);
   const double minor_length = figure.pixels(minor_tick_length);
   const Box& box = axes.box;
@@ -348,7 +348,7 @@ void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations,
     }
   }
   canvas.ticks(ticks, ink, line_width);
-  canvas.ticks(minor_ticks, ink, figure.pixels(minor_tick_width));
+  canvas.ticks(minor_ticks, ink, figure.pixels(std::min(minor_tick_width, figure.frame_width())));
   canvas.frame(box, ink, line_width);
   for (const PlacedText& text : decorations.texts) canvas.text(text, ink);
 }

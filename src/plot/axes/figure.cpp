@@ -85,10 +85,34 @@ double scale_of_width(double inches) {
   return std::clamp(column_scale + share * (1 - column_scale), readable_scale, 1.0);
 }
 
+// Size that is asked for, or the usual one. A height that is not asked for is the usual one of such
+// a width.
+std::pair<double, double> size_of(const FigureOptions& options, std::pair<double, double> usual) {
+  std::pair<double, double> size =
+      options.panel != nullptr ? options.panel->size : options.figsize.value_or(usual);
+  if (size.second == 0) size.second = size.first * usual.second / usual.first;
+  return size;
+}
+
+// The first family of a list that is installed.
+std::string family_of(const FigureOptions& options) {
+  if (!options.font || options.font->find(',') == std::string::npos)
+    return options.font.value_or(usual_family);
+  for (std::size_t at = 0; at < options.font->size();) {
+    const std::size_t end = std::min(options.font->find(',', at), options.font->size());
+    std::string family = options.font->substr(at, end - at);
+    family.erase(0, family.find_first_not_of(' '));
+    if (!family.empty() && is_installed(family)) return family;
+    at = end + 1;
+  }
+  return usual_family;
+}
+
 // Size of the figure within the margins that the picture has around it.
 std::pair<double, double> within_margins(const FigureOptions& options,
                                          std::pair<double, double> size) {
-  if (!options.figsize || options.style == PlotStyle::matplotlib) return size;
+  if (options.panel != nullptr || !options.figsize || options.style == PlotStyle::matplotlib)
+    return size;
   const auto within = [](double side) { return std::max(side - 2 * crop_margin, side / 2); };
   return {within(size.first), within(size.second)};
 }
@@ -118,18 +142,25 @@ Figure::Figure(std::optional<DrawingRoom> room, PictureFormat format,
 Figure::Figure(const FigureOptions& options, PictureFormat format,
                std::pair<double, double> default_size)
     : Figure(std::make_optional<DrawingRoom>(), format,
-             within_margins(options, checked_size(options.figsize.value_or(default_size))),
+             within_margins(options, checked_size(size_of(options, default_size))),
              checked_dpi(options.dpi), Canvas::pixels_per_point(format, options.dpi),
              format == PictureFormat::png && options.style == PlotStyle::matplotlib
                  ? Lettering::hinted
                  : Lettering::outlines,
-             options.style, options.font.value_or(usual_family)) {
+             options.style, family_of(options)) {
   words_.provenance = options.provenance;
   paper_ = paper_of(options);
   letters_ = options.letters;
   threads_ = options.threads;
-  asked_size_ = options.figsize.has_value() && standard();
+  panel_ = options.panel;
+  frame_width_ = options.frame_width;
+  asked_size_ = (options.figsize || panel_ != nullptr) && standard();
   exact_size_ = options.exact_size && options.figsize.has_value();
+  free_height_ = options.figsize && options.figsize->second == 0;
+  if (panel_ != nullptr) {
+    typesetter_.set_font_scale(panel_->font_scale);
+    return;
+  }
   const double scale = checked_font_scale(options.font_scale);
   // Letters that were made small already do not shrink twice.
   const double of_width = asked_size_ ? scale_of_width(size_.first) : 1;
@@ -137,7 +168,7 @@ Figure::Figure(const FigureOptions& options, PictureFormat format,
 }
 
 bool Figure::narrow() const {
-  return asked_size_ && size_.first + 2 * crop_margin < narrow_width;
+  return asked_size_ && (panel_ != nullptr || size_.first + 2 * crop_margin < narrow_width);
 }
 
 std::string Figure::bounded(const std::string& text, double points) {
@@ -187,6 +218,15 @@ void Figure::describe(const std::string& title, const std::string& description) 
   words_.title = title;
   std::replace(words_.title.begin(), words_.title.end(), '\n', ' ');
   words_.description = description;
+}
+
+void Figure::note_colours(Interval range) {
+  if (panel_ == nullptr) return;
+  if (panel_->colours) {
+    range = {std::min(range.low, panel_->colours->low),
+             std::max(range.high, panel_->colours->high)};
+  }
+  panel_->colours = range;
 }
 
 std::string Figure::label(const std::string& text, double points, double length) {
@@ -239,13 +279,35 @@ Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated)
   }
   Figure& measured = screen ? *screen : *this;
   const Box area = default_subplot_area(measured.width(), measured.height());
+  // Where the width is exact, there is room around the figure already.
+  const double pad = panel_ != nullptr || free_height_ ? 0 : measured.pixels(tight_margin);
   const Box tight = tight_subplot_area(area, decorated(measured, area), measured.width(),
-                                       measured.height(), measured.pixels(tight_margin));
+                                       measured.height(), pad);
   const double across = width_ / measured.width(), down = height_ / measured.height();
   return {tight.left * across, tight.top * down, tight.right * across, tight.bottom * down};
 }
 
+Picture Figure::sheet(const std::function<void(Canvas&)>& draw) {
+  const double unit = pixels(points_per_inch);
+  const double width = (size_.first + 2 * crop_margin) * unit;
+  const double height = (size_.second + 2 * crop_margin) * unit;
+  Canvas canvas(format_, {0, height}, width, height, dpi_, paper_, letters_, true);
+  canvas.draw(draw, threads_);
+  return {canvas.finish(words_), typesetter_.warnings(), canvas.texts(),
+          canvas.frames(),       words_.description,     words_.caption};
+}
+
 Picture Figure::picture(const Box& bounds, const std::function<void(Canvas&)>& draw) {
+  if (panel_ != nullptr) {
+    panel_->width = bounds.width();
+    panel_->height = bounds.height();
+    panel_->fitted_scale = font_scale();
+    if (panel_->canvas != nullptr) {
+      panel_->canvas->move({panel_->corner.x - bounds.left, panel_->corner.y - bounds.top});
+      draw(*panel_->canvas);
+    }
+    return {"", typesetter_.warnings(), {}, {}, words_.description, words_.caption};
+  }
   // Inches from the lower left corner give the numbers of matplotlib, so that they round to its
   // pixels.
   const double scale = pixels(points_per_inch), inches = 1 / scale;
@@ -254,15 +316,15 @@ Picture Figure::picture(const Box& bounds, const std::function<void(Canvas&)>& d
   double low = (height_ - bounds.bottom) * inches - crop_margin;
   double high = (height_ - bounds.top) * inches + crop_margin;
   // A size that was asked for is never exceeded; the bounds are in the middle of an exact one.
-  const auto limit = [&](double& from, double& to, double most) {
+  const auto limit = [&](double& from, double& to, double most, bool exact) {
     const double beyond = to - from - most;
-    if (!(exact_size_ || beyond > 0)) return;
+    if (!(exact || beyond > 0)) return;
     from += beyond / 2;
     to = from + most;
   };
   if (asked_size_ || exact_size_) {
-    limit(left, right, size_.first + 2 * crop_margin);
-    limit(low, high, size_.second + 2 * crop_margin);
+    limit(left, right, size_.first + 2 * crop_margin, exact_size_);
+    if (!free_height_) limit(low, high, size_.second + 2 * crop_margin, exact_size_);
   }
   const Point lower_left = {left * scale, height_ - low * scale};
   Canvas canvas(format_, lower_left, (right - left) * scale, (high - low) * scale, dpi_, paper_,

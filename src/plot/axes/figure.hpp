@@ -12,6 +12,7 @@
 
 #include "plot/canvas/canvas.hpp"
 #include "plot/colour/colour.hpp"
+#include "plot/numbers/ticks.hpp"
 #include "plot/text/text.hpp"
 #include "support/translated.hpp"
 
@@ -31,6 +32,19 @@ class Shown {
   std::span<const Part> left_out_;
 };
 
+/// A place on a sheet that a figure is drawn into, in the place of a file of its own.
+struct Panel {
+  std::pair<double, double> size;  ///< inches that it may take; a height of 0 follows the content
+  double font_scale = 1;           ///< of its letters
+  Canvas* canvas = nullptr;        ///< the sheet; null = the figure is only measured
+  Point corner;                    ///< its upper left corner on the sheet, pixels
+
+  // What the figure took.
+  double width = 0, height = 0;     ///< pixels, without a margin
+  double fitted_scale = 1;          ///< of its letters
+  std::optional<Interval> colours;  ///< of its bars
+};
+
 /// The paper that axes are laid out on, in pixels, and the fonts for it.
 class Figure {
  public:
@@ -48,6 +62,7 @@ class Figure {
   bool narrow() const;
   bool is_raster() const { return format_ == PictureFormat::png; }
   const Paper& paper() const { return paper_; }
+  const std::string& family() const { return font_; }  ///< of the letters
   double font_scale() const { return typesetter_.font_scale(); }
   double pixels(double points) const { return typesetter_.pixels(points); }
   double points(double pixels) const { return pixels / typesetter_.pixels(1); }
@@ -78,12 +93,20 @@ class Figure {
 
   /// Sets the words for readers who cannot see the figure; the title is its name.
   void describe(const std::string& title, const std::string& description);
+  /// Notes the range of a colour bar, for panels that share one.
+  void note_colours(Interval range);
+  /// Points; the most that lines of frames and ticks have.
+  double frame_width() const { return frame_width_; }
   /// Sets a caption, for the file and the picture.
   void add_caption(const std::string& caption) { words_.caption = caption; }
 
   /// The file of all within `bounds`, and a margin around it. `draw` is called once for each band
   /// of a large raster.
   Picture picture(const Box& bounds, const std::function<void(Canvas&)>& draw);
+
+  /// The file of the whole figure as large as it was asked for, in one piece, on which panels are
+  /// drawn.
+  Picture sheet(const std::function<void(Canvas&)>& draw);
 
  private:
   Figure(std::optional<DrawingRoom> room, PictureFormat format, std::pair<double, double> size,
@@ -102,6 +125,9 @@ class Figure {
   std::pair<double, double> size_;  ///< inches
   bool asked_size_ = false;         ///< whether the size was asked for, so that nothing exceeds it
   bool exact_size_ = false;         ///< whether the picture is as large as the figure
+  bool free_height_ = false;        ///< whether the height follows the content
+  double frame_width_ = 0.8;
+  Panel* panel_ = nullptr;
   double dpi_;
   bool hinted_;  ///< whether letters are fitted to pixels, as in the matplotlib style on a raster
   Typesetter typesetter_;

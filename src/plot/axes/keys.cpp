@@ -238,6 +238,7 @@ Box bar_within(const Box& place) {
 ColourBar::ColourBar(const Box& box, const std::string& label, const ColourScale& scale,
                      PlotStyle style, Figure& figure)
     : scale_(&scale) {
+  figure.note_colours(scale.range);
   axes.box = box;
   axes.style = style;
   axes.x.drawn = false;

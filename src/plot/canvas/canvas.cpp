@@ -98,7 +98,7 @@ double Canvas::pixels_per_point(PictureFormat format, double dpi) {
 }
 
 Canvas::Canvas(PictureFormat format, Point lower_left, double width, double height, double dpi,
-               const Paper& paper, Letters letters)
+               const Paper& paper, Letters letters, bool whole)
     : format_(format),
       dpi_(dpi),
       clear_(paper.clear),
@@ -124,7 +124,7 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
     case PictureFormat::png: {
       width_ = static_cast<int>(width);
       height_ = static_cast<int>(height);
-      begin_raster();
+      begin_raster(whole);
       sheet = raster_sheet(0);
       break;
     }
@@ -149,9 +149,9 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
   begin_band();
 }
 
-void Canvas::begin_raster() {
+void Canvas::begin_raster(bool whole) {
   // A small picture, and one that lets the ground through, is encoded as a whole.
-  const bool whole = clear_ || width_ <= undivided / height_;
+  whole = whole || clear_ || width_ <= undivided / height_;
   band_rows_ =
       whole ? height_ : std::max(pixels_a_band / width_, (height_ + most_bands - 1) / most_bands);
   const auto columns = static_cast<std::size_t>(width_);
@@ -244,6 +244,13 @@ void Canvas::fill(const Box& box, Colour colour) {
   if (!on_band(area.top, area.bottom)) return;
   set_colour(colour);
   cairo_rectangle(cairo_, area.left, area.top, area.width(), area.height());
+  cairo_fill(cairo_);
+}
+
+void Canvas::dot(Point middle, double radius, Colour colour) {
+  const Point at = moved(middle);
+  set_colour(colour);
+  cairo_arc(cairo_, at.x, at.y, radius, 0, 2 * std::numbers::pi);
   cairo_fill(cairo_);
 }
 

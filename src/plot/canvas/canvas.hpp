@@ -51,10 +51,10 @@ struct PixelRows {
 /// from top to bottom, so that only one or two are in memory, near the processor.
 class Canvas {
  public:
-  /// A picture of `width` × `height` pixels from the crop's lower left corner on. Throws
-  /// Error(usage) if it would be too large.
+  /// A picture of `width` × `height` pixels from the crop's lower left corner on. `whole`: not in
+  /// bands, so that all is drawn once. Throws Error(usage) if it would be too large.
   Canvas(PictureFormat format, Point lower_left, double width, double height, double dpi,
-         const Paper& paper, Letters letters);
+         const Paper& paper, Letters letters, bool whole = false);
   Canvas(const Canvas&) = delete;
   Canvas& operator=(const Canvas&) = delete;
 
@@ -64,6 +64,12 @@ class Canvas {
 
   bool is_raster() const { return format_ == PictureFormat::png; }
 
+  /// Puts the figure's origin at a place of the canvas, for what is drawn from now on.
+  void move(Point origin) {
+    dx_ = origin.x;
+    dy_ = text_dy_ = origin.y;
+  }
+
   /// Calls `draw_all` once for each band. While it draws on one, another of `threads` threads
   /// encodes the one before; 0 = as many as the machine has.
   void draw(const std::function<void(Canvas&)>& draw_all, std::size_t threads);
@@ -72,6 +78,7 @@ class Canvas {
   void stroke(const Box& box, Colour colour, double line_width);
   /// Strokes a box and adds it to frames().
   void frame(const Box& box, Colour colour, double line_width);
+  void dot(Point middle, double radius, Colour colour);
   void triangle(Point a, Point b, Point c, Colour colour);
   /// A level or upright line from `from` to `from` + (`dx`, `dy`); `dx` or `dy` is 0.
   struct Tick {
@@ -97,6 +104,8 @@ class Canvas {
   void line(Point from, Point to, const Stroke& stroke);
   /// Draws straight lines from point to point.
   void curve(std::span<const Point> points, const Stroke& stroke);
+  /// Fills what straight lines from point to point surround.
+  void area(std::span<const Point> points, Colour colour, double opacity);
   void text(const PlacedText& text, Colour colour);
 
   /// The whole pixels of a raster that an image spread over a box covers.
@@ -144,7 +153,7 @@ class Canvas {
   };
   /// The first (0) or the second (1) raster; bands are drawn on them by turns.
   Sheet raster_sheet(std::size_t number) const;
-  void begin_raster();
+  void begin_raster(bool whole);
   void draw_on(Sheet sheet);
   void begin_band();
   /// Adds a band that begins at row `top` of the raster to the file.

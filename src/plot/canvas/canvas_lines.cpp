@@ -236,4 +236,15 @@ void Canvas::curve(std::span<const Point> points, const Stroke& stroke) {
   cairo_restore(cairo_);
 }
 
+void Canvas::area(std::span<const Point> points, Colour colour, double opacity) {
+  cairo_set_source_rgba(cairo_, colour.red / 255.0, colour.green / 255.0, colour.blue / 255.0,
+                        opacity);
+  for (const Point& point : points) {
+    const Point place = moved(point);
+    cairo_line_to(cairo_, place.x, place.y);
+  }
+  cairo_close_path(cairo_);
+  cairo_fill(cairo_);
+}
+
 }  // namespace attn::plot

@@ -118,6 +118,10 @@ void SvgFile::add_text(PangoLayout* line, double width, Point origin, double deg
                       double{PANGO_SCALE};
   const std::string x = number(origin.x), y = number(origin.y);
   texts_ += "<text x=\"" + x + "\" y=\"" + y + "\" font-size=\"" + number(size) + "\"";
+  if (pango_font_description_get_weight(pango_layout_get_font_description(line)) ==
+      PANGO_WEIGHT_BOLD) {
+    texts_ += " font-weight=\"bold\"";
+  }
   if (width > 0) texts_ += " textLength=\"" + number(width) + "\"";
   if (!others.empty()) texts_ += " font-family=\"" + families(family_, others) + "\"";
   if (colour != black) texts_ += " fill=\"" + hex(colour) + "\"";

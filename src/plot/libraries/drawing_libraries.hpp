@@ -100,9 +100,11 @@ ATTN_DRAWING(pango_font_description_free);
 ATTN_DRAWING(pango_font_description_from_string);
 ATTN_DRAWING(pango_font_description_get_family);
 ATTN_DRAWING(pango_font_description_get_size);
+ATTN_DRAWING(pango_font_description_get_weight);
 ATTN_DRAWING(pango_font_description_new);
 ATTN_DRAWING(pango_font_description_set_absolute_size);
 ATTN_DRAWING(pango_font_description_set_family);
+ATTN_DRAWING(pango_font_description_set_weight);
 ATTN_DRAWING(pango_font_get_hb_font);
 ATTN_DRAWING(pango_font_map_create_context);
 ATTN_DRAWING(pango_glyph_string_get_width);
@@ -119,6 +121,7 @@ ATTN_DRAWING(pango_layout_set_text);
 ATTN_DRAWING(pango_script_get_type);
 
 // cairo.
+ATTN_DRAWING(cairo_arc);
 ATTN_DRAWING(cairo_clip);
 ATTN_DRAWING(cairo_close_path);
 ATTN_DRAWING(cairo_create);

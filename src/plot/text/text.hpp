@@ -85,6 +85,9 @@ class Typesetter {
   /// shown as \n, \t, \x07.
   const Text& text(const std::string& string, double points);
 
+  /// Makes the letters bold; before any line.
+  void set_bold() { bold_ = true; }
+
   /// Multiplies the sizes of lines that are asked for from now on; lines made before stay.
   void set_font_scale(double scale) { font_scale_ = scale; }
   double font_scale() const { return font_scale_; }
@@ -102,6 +105,7 @@ class Typesetter {
   double pixels_per_point_;
   std::string family_;
   double font_scale_ = 1;
+  bool bold_ = false;
   Lettering lettering_;
   std::unique_ptr<HintedFont> hinted_font_;
   std::unique_ptr<PangoContext, ReleaseObject> context_;

@@ -1,0 +1,150 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "io/json_value.hpp"
+#include "pictures/drawing.hpp"
+#include "pictures/picture_kinds.hpp"
+#include "plot/sheet.hpp"
+#include "support/mapped_file.hpp"
+#include "support/number_text.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::size_t most_panels = 26;  // letters
+
+// A number, a string or a truth as its text.
+std::string plain_text(const JsonValue& value, const std::string& place) {
+  switch (value.type()) {
+    case JsonValue::Type::string:
+      return value.string();
+    case JsonValue::Type::boolean:
+      return value.boolean() ? "true" : "false";
+    case JsonValue::Type::number:
+      return value.is_integer() ? std::to_string(value.integer()) : number_text(value.number());
+    default:
+      throw input_error(translated("expected a text, a number, true or false, found {1}",
+                                   translated(std::string(type_text(value)).c_str())),
+                        place, translated("write the value as after the flag of that name"));
+  }
+}
+
+FigureFile::Option option_of(const JsonMember& member, const std::string& place) {
+  FigureFile::Option option{member.key, {}};
+  if (!member.value.is(JsonValue::Type::array)) {
+    option.texts.push_back(plain_text(member.value, place));
+    return option;
+  }
+  for (std::size_t i = 0; i < member.value.size(); ++i)
+    option.texts.push_back(plain_text(member.value.element(i), pointer_to(place, i)));
+  return option;
+}
+
+FigureFile::Panel panel_of(const JsonValue& value, const std::string& place) {
+  FigureFile::Panel panel{place, {}};
+  for (const JsonMember& member : expect_object(value, place).members())
+    panel.options.push_back(option_of(member, pointer_to(place, member.key)));
+  return panel;
+}
+
+FigureFile figure_of(const JsonValue& root) {
+  FigureFile figure;
+  std::size_t count = 0;
+  const std::string help =
+      translated("give {1}", R"({"rows": [[{"plot": "heatmap", "file": "result.json"}]]})");
+  for (const JsonMember& member : expect_object(root, "", help).members()) {
+    const std::string place = pointer_to("", member.key);
+    if (member.key != "rows") {
+      figure.options.push_back(option_of(member, place));
+      continue;
+    }
+    for (std::size_t r = 0; r < expect_array(member.value, place, help).size(); ++r) {
+      const JsonValue& row = expect_array(member.value.element(r), pointer_to(place, r), help);
+      figure.rows.emplace_back();
+      for (std::size_t i = 0; i < row.size(); ++i, ++count)
+        figure.rows.back().push_back(panel_of(row.element(i), pointer_to(pointer_to(place, r), i)));
+      if (row.size() == 0)
+        throw input_error(translated("there is no panel in a row"), pointer_to(place, r), help);
+    }
+  }
+  if (count == 0) throw input_error(translated("there are no panels"), "/rows", help);
+  if (count > most_panels) {
+    throw input_error(translated("{1} panels are more than there are letters", count), "/rows",
+                      translated("give at most {1}, or make several figures", most_panels));
+  }
+  return figure;
+}
+
+// Options of a panel with those of the whole figure. It has no title unless one is given.
+FigureOptions on_sheet(const FigureOptions& own, const FigureOptions& sheet, plot::Panel& panel) {
+  FigureOptions all = sheet;
+  all.style = own.style;
+  all.title = own.title.value_or("");
+  all.xlabel = own.xlabel;
+  all.ylabel = own.ylabel;
+  all.ticks = own.ticks;
+  all.show_spaces = own.show_spaces;
+  all.keys_upwards = own.keys_upwards;
+  all.short_names = true;
+  all.panel = &panel;
+  return all;
+}
+
+// Draws a panel into its place. Errors name both.
+Picture draw_panel(const DrawnPanel& given, const FigureOptions& sheet, plot::Panel& panel,
+                   const std::optional<plot::Interval>& colours) {
+  Drawing drawing = given.drawing;
+  drawing.options.figure = on_sheet(given.drawing.options.figure, sheet, panel);
+  ColorRange& range = drawing.options.colors.range;
+  if (colours && range.scope == ColorRange::Scope::shared)
+    range = {ColorRange::Scope::given, colours->low, colours->high};
+  const PictureKind& kind = picture_kind(given.kind);
+  try {
+    const InEnglish english(drawing.options.figure.style == PlotStyle::matplotlib);
+    Picture picture = kind.draw(drawing);
+    picture.warnings.insert(picture.warnings.begin(), given.warnings.begin(), given.warnings.end());
+    return picture;
+  } catch (const Error& error) {
+    if (kind.unit == PictureKind::Unit::several || drawing.of.empty())
+      throw error.inside(given.place);
+    throw placed(error, drawing.of[0].map).inside(given.place);
+  }
+}
+
+}  // namespace
+
+FigureFile read_figure_file(const std::filesystem::path& path, const FileAccess& access) {
+  const auto file = MappedFile::open(FileName::by_user(path), access);
+  try {
+    return figure_of(parse_json_document(file->text()));
+  } catch (const Error& error) {
+    throw error.inside(path == "-" ? translated("standard input") : path.string());
+  }
+}
+
+Picture draw_panels(const Drawing& drawing) {
+  if (drawing.panels->rows.empty() || drawing.panels->rows[0].empty()) {
+    throw input_error(translated("there are no panels"), "PlotRequest::panels",
+                      translated("give at least one"));
+  }
+  plot::Sheet sheet;
+  sheet.one_scale = drawing.panels->one_scale;
+  char letter = 'a';
+  for (const std::vector<DrawnPanel>& row : drawing.panels->rows) {
+    sheet.rows.emplace_back();
+    for (const DrawnPanel& panel : row) {
+      sheet.rows.back().push_back(
+          {drawing.panels->letters ? std::string(1, letter++) : std::string(), panel.share,
+           [&panel, &drawing](plot::Panel& place, const std::optional<plot::Interval>& colours) {
+             return draw_panel(panel, drawing.options.figure, place, colours);
+           }});
+    }
+  }
+  return draw_sheet(sheet, drawing.options.figure, drawing.format);
+}
+
+}  // namespace attn

@@ -1,0 +1,240 @@
+#include "plot/sheet.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "attn/error.hpp"
+
+#include "support/translated.hpp"
+
+namespace attn::plot {
+namespace {
+
+constexpr double sheet_width = 183 / 25.4;                // inches
+constexpr double sheet_margin = 0.03;                     // inches; at all four sides
+constexpr double gap_beside = 0.16, gap_below = 0.14;     // inches; between panels
+constexpr double letter_size = 14, gap_of_letter = 0.03;  // points; inches below the letter
+constexpr double least_letters = 0.5;                     // of ten points
+constexpr double narrowest = 0.3;                         // inches of a panel
+
+/// Panels at their places.
+class SheetFigure {
+ public:
+  SheetFigure(const Sheet& sheet, const FigureOptions& options, PictureFormat format)
+      : sheet_(sheet),
+        options_(options),
+        format_(format),
+        outer_(options.panel),
+        width_(outer_ != nullptr ? outer_->size.first
+               : options.figsize ? options.figsize->first
+                                 : sheet_width),
+        asked_height_(options.figsize && outer_ == nullptr ? options.figsize->second : 0),
+        unit_(points_per_inch * Canvas::pixels_per_point(format, options.dpi)) {
+    options_.panel = nullptr;
+    options_.figsize = {width_, asked_height_ > 0 ? asked_height_ : width_};
+    const double scale = outer_ != nullptr
+                             ? outer_->font_scale
+                             : Figure(options_, format, *options_.figsize).font_scale();
+    for (const std::vector<SheetPanel>& row : sheet.rows) {
+      double shares = 0;
+      for (const SheetPanel& panel : row) shares += panel.share;
+      const double room =
+          width_ - 2 * sheet_margin - gap_beside * static_cast<double>(row.size() - 1);
+      std::vector<Panel>& places = rows_.emplace_back(row.size());
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        places[i].font_scale = scale;
+        places[i].size = {room * row[i].share / shares, 0};
+        if (places[i].size.first >= narrowest) continue;
+        throw Error(ErrorKind::usage,
+                    translated("a panel would be {1} mm wide",
+                               static_cast<int>(25.4 * std::max(places[i].size.first, 0.0))),
+                    "FigureOptions::figsize",
+                    translated("ask for a wider figure, or put fewer panels into a row"));
+      }
+    }
+  }
+
+  Picture draw() {
+    if (sheet_.one_scale) share_colours();
+    set_heights();
+    double height = sheet_margin;
+    std::vector<double> tops;
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      tops.push_back(height + letters_of(r));
+      height = tops.back() + height_of(r) + (r + 1 < rows_.size() ? gap_below : sheet_margin);
+    }
+    if (outer_ != nullptr) return in_panel(tops, height);
+    if (options_.exact_size && asked_height_ > 0) {
+      for (double& top : tops) top += std::max(0.0, (asked_height_ - height) / 2);
+      height = asked_height_;
+    }
+    options_.figsize = {width_, height};
+    options_.exact_size = true;
+    Figure figure(options_, format_, *options_.figsize);
+    figure.describe(sheet_.title, words(&Picture::description));
+    if (options_.caption) figure.add_caption(words(&Picture::caption));
+    Typesetter letters(unit_ / points_per_inch, Lettering::outlines, figure.family());
+    letters.set_bold();
+    letters.set_font_scale(scale_);
+    Picture picture = figure.sheet([&](Canvas& canvas) {
+      for (std::size_t r = 0; r < rows_.size(); ++r) draw_row(r, tops[r], canvas);
+      canvas.move({0, 0});
+      for (std::size_t r = 0; r < rows_.size(); ++r)
+        draw_letters(r, tops[r], canvas, letters, figure);
+    });
+    add_warnings(picture);
+    return picture;
+  }
+
+ private:
+  // A sheet that is a panel itself, without letters.
+  Picture in_panel(const std::vector<double>& tops, double height) {
+    outer_->width = width_ * unit_;
+    outer_->height = height * unit_;
+    outer_->fitted_scale = scale_;
+    for (std::size_t r = 0; outer_->canvas != nullptr && r < rows_.size(); ++r)
+      draw_row(r, tops[r], *outer_->canvas, outer_->corner);
+    Picture picture;
+    picture.description = words(&Picture::description);
+    picture.caption = words(&Picture::caption);
+    add_warnings(picture);
+    return picture;
+  }
+
+  void add_warnings(Picture& picture) const {
+    for (const std::vector<Picture>& row : drawn_) {
+      for (const Picture& panel : row) {
+        for (const std::string& warning : panel.warnings) {
+          if (std::ranges::count(picture.warnings, warning) == 0)
+            picture.warnings.push_back(warning);
+        }
+      }
+    }
+  }
+
+  // Draws, or measures, all panels of the sheet.
+  void each_panel(const std::function<void(Panel&)>& before = {}) {
+    drawn_.resize(rows_.size());
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      drawn_[r].resize(rows_[r].size());
+      for (std::size_t i = 0; i < rows_[r].size(); ++i) {
+        if (before) before(rows_[r][i]);
+        drawn_[r][i] = sheet_.rows[r][i].draw(rows_[r][i], colours_);
+      }
+    }
+  }
+
+  // The range of all bars.
+  void share_colours() {
+    each_panel();
+    std::optional<Interval> all;
+    for (const std::vector<Panel>& row : rows_) {
+      for (const Panel& panel : row) {
+        if (!panel.colours) continue;
+        const Interval own = *panel.colours;
+        all = all ? Interval{std::min(all->low, own.low), std::max(all->high, own.high)} : own;
+      }
+    }
+    colours_ = all;
+  }
+
+  // One size of letters: the smallest that a panel asks for, but no smaller than can be read. Then
+  // panels that fill the room which they get are as high as the highest of their row.
+  void set_heights() {
+    each_panel();
+    scale_ = rows_[0][0].font_scale;
+    for (const std::vector<Panel>& row : rows_) {
+      for (const Panel& panel : row)
+        scale_ = std::min(scale_, std::max(panel.fitted_scale, least_letters));
+    }
+    if (scale_ < rows_[0][0].font_scale) {
+      each_panel([&](Panel& panel) { panel.font_scale = scale_; });
+    }
+    double all = 2 * sheet_margin + gap_below * static_cast<double>(rows_.size() - 1);
+    std::vector<double> heights;
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      heights.push_back(height_of(r));
+      all += letters_of(r);
+    }
+    double sum = 0;
+    for (const double height : heights) sum += height;
+    const double factor = asked_height_ > all ? (asked_height_ - all) / sum : 1;
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      for (Panel& panel : rows_[r]) panel.size.second = factor * heights[r];
+    }
+    each_panel();
+  }
+
+  // Inches.
+  double height_of(std::size_t row) const {
+    double height = 0;
+    for (const Panel& panel : rows_[row]) height = std::max(height, panel.height / unit_);
+    return height;
+  }
+  double letters_of(std::size_t row) const {
+    const auto& panels = sheet_.rows[row];
+    const bool any = std::ranges::any_of(panels, [](const auto& p) { return !p.letter.empty(); });
+    return any ? letter_size * scale_ / points_per_inch + gap_of_letter : 0;
+  }
+
+  void draw_row(std::size_t row, double top, Canvas& canvas, Point corner = {}) {
+    double left = sheet_margin;
+    for (std::size_t i = 0; i < rows_[row].size(); ++i) {
+      Panel& panel = rows_[row][i];
+      panel.canvas = &canvas;
+      panel.corner = {corner.x + left * unit_, corner.y + top * unit_};
+      drawn_[row][i] = sheet_.rows[row][i].draw(panel, colours_);
+      panel.canvas = nullptr;
+      left += panel.size.first + gap_beside;
+    }
+  }
+
+  void draw_letters(std::size_t row, double top, Canvas& canvas, Typesetter& letters,
+                    const Figure& figure) const {
+    double left = sheet_margin;
+    for (std::size_t i = 0; i < rows_[row].size(); ++i) {
+      const std::string& letter = sheet_.rows[row][i].letter;
+      const Point corner = {left * unit_, (top - letters_of(row)) * unit_};
+      if (!letter.empty()) {
+        canvas.text(
+            place(letters.text(letter, letter_size), corner, {Horizontal::left, Vertical::top}),
+            figure.paper().ink);
+      }
+      left += rows_[row][i].size.first + gap_beside;
+    }
+  }
+
+  // "a: …; b: …" of what panels say.
+  std::string words(std::string Picture::*what) const {
+    std::string all;
+    for (std::size_t r = 0; r < drawn_.size(); ++r) {
+      for (std::size_t i = 0; i < drawn_[r].size(); ++i) {
+        const std::string& own = drawn_[r][i].*what;
+        if (own.empty()) continue;
+        const std::string& letter = sheet_.rows[r][i].letter;
+        all += (all.empty() ? "" : " ") + (letter.empty() ? own : letter + ", " + own);
+      }
+    }
+    return all;
+  }
+
+  const Sheet& sheet_;
+  FigureOptions options_;
+  PictureFormat format_;
+  Panel* outer_;
+  double width_, asked_height_;  // inches
+  double unit_;                  // pixels per inch
+  double scale_ = 1;             // of letters
+  std::optional<Interval> colours_;
+  std::vector<std::vector<Panel>> rows_;
+  std::vector<std::vector<Picture>> drawn_;
+};
+
+}  // namespace
+
+Picture draw_sheet(const Sheet& sheet, const FigureOptions& options, PictureFormat format) {
+  return SheetFigure(sheet, options, format).draw();
+}
+
+}  // namespace attn::plot

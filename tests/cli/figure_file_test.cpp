@@ -1,0 +1,105 @@
+#include <regex>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+const std::string weights =
+    R"({"weights":[[1,0,0],[0.25,0.75,0],[0.1,0.2,0.7]],"labels":{"query":["a","b","c"],"key":["a","b","c"]}})";
+
+// The number of times that a text holds another.
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
+    ++found;
+  return found;
+}
+
+std::string refused(const std::string& figure) {
+  const TemporaryFolder folder;
+  folder.write("w.json", weights);
+  folder.write("f.json", figure);
+  return refused_with(3, {"plot", "figure", "f.json", "--out", "f.svg"}, folder.path());
+}
+
+}  // namespace
+
+TEST_CASE("plot figure draws panels of several kinds, with letters, as wide as a preset says") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "in");
+  folder.write("in/w.json", weights);
+  folder.write("in/f.json", R"({"preset": "nature-double", "cmap": "Greens", "rows": [
+    [{"plot": "heatmap", "file": "w.json", "width": 2}, {"plot": "lines", "file": "w.json"}],
+    [{"plot": "arcs", "file": "w.json", "title": "Above a line"}]]})");
+  const Outcome drawn = attn_cli({"plot", "figure", "in/f.json", "--out", "f.svg"}, folder.path());
+  CHECK(drawn.errors == "");
+  REQUIRE(drawn.exit_code == 0);
+  const std::string svg = read_text(folder / "f.svg");
+  // 183 mm in points.
+  CHECK(svg.find("width=\"518.74") != std::string::npos);
+  for (const std::string letter : {"a", "b", "c"})
+    CHECK(std::regex_search(svg, std::regex("font-weight=\"bold\"[^>]*>" + letter + "</text>")));
+  CHECK(count(svg, "font-weight=\"bold\"") == 3);
+  CHECK(svg.find(">Above a line<") != std::string::npos);
+  // One size of letters for all names of tokens.
+  std::string size;
+  const std::regex name("font-size=\"([0-9.]+)\"[^>]*>[abc]</text>");
+  for (auto at = std::sregex_iterator(svg.begin(), svg.end(), name); at != std::sregex_iterator();
+       ++at) {
+    if ((*at)[0].str().find("bold") == std::string::npos) size = (*at)[1];
+  }
+  CHECK(!size.empty());
+  attn_cli({"plot", "figure", "in/f.json", "--out", "f.png", "--dpi", "100"}, folder.path());
+  CHECK(png_header(read_text(folder / "f.png")).width == 720);
+  attn_cli({"plot", "figure", "in/f.json", "--out", "f.pdf"}, folder.path());
+  CHECK(read_text(folder / "f.pdf").starts_with("%PDF"));
+}
+
+TEST_CASE("panels share one scale of colours where a figure says so") {
+  const TemporaryFolder folder;
+  folder.write("small.json", R"({"values": [[0.1, 0.2], [0.2, 0.3]]})");
+  folder.write("large.json", R"({"values": [[1, 2], [2, 3]]})");
+  const auto bars = [&](const std::string& scale) {
+    folder.write("f.json", R"({)" + scale + R"("rows": [[
+      {"plot": "heatmap", "file": "small.json", "axes": "query,key"},
+      {"plot": "heatmap", "file": "large.json", "axes": "query,key"}]]})");
+    CHECK(attn_cli({"plot", "figure", "f.json", "--out", "f.svg"}, folder.path()).exit_code == 0);
+    return count(read_text(folder / "f.svg"), ">3.0<");
+  };
+  CHECK(bars("") == bars("\"one-scale\": false,"));
+  CHECK(bars("\"one-scale\": true,") > bars(""));
+}
+
+TEST_CASE("plot figure refuses what it does not know, with the place and the cure") {
+  CHECK(refused(R"({"rows": [[{"plot": "heatmap", "file": "w.json", "haed": 2}]]})") ==
+        "attn-cli: unknown key \"haed\"\n"
+        "  where: f.json, /rows/0/0/haed\n"
+        "  help:  did you mean \"head\"?\n");
+  CHECK(refused(R"({"row": []})") ==
+        "attn-cli: there are no panels\n"
+        "  where: f.json, /rows\n"
+        "  help:  give {\"rows\": [[{\"plot\": \"heatmap\", \"file\": \"result.json\"}]]}\n");
+  CHECK(refused(R"({"rows": [[{"plot": "heatmep", "file": "w.json"}]]})") ==
+        "attn-cli: unknown kind of picture \"heatmep\"\n"
+        "  where: f.json, /rows/0/0/plot\n"
+        "  help:  did you mean \"heatmap\"?\n");
+  CHECK(refused(R"({"rows": [[{"plot": "heatmap"}]]})") ==
+        "attn-cli: \"file\" is missing\n"
+        "  where: f.json, /rows/0/0\n"
+        "  help:  give {\"plot\": \"heatmap\", \"file\": \"result.json\"}\n");
+  CHECK(refused(R"({"rows": [[{"plot": "heatmap", "file": "w.json", "head": "x"}]]})")
+            .find("  where: f.json, /rows/0/0/head\n") != std::string::npos);
+}
+
+TEST_CASE("a file that a panel names and that is not there is an error with its panel") {
+  const TemporaryFolder folder;
+  folder.write("f.json", R"({"rows": [[{"plot": "heatmap", "file": "none.json"}]]})");
+  CHECK(refused_with(4, {"plot", "figure", "f.json", "--out", "f.svg"}, folder.path()) ==
+        "attn-cli: cannot open \"none.json\": No such file or directory\n"
+        "  where: f.json, /rows/0/0\n"
+        "  help:  check the name, and the folder it is looked for in\n");
+}

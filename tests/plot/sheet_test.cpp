@@ -1,0 +1,112 @@
+#include "plot/sheet.hpp"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/error.hpp"
+
+#include "error_from.hpp"
+#include "plot/parts.hpp"
+
+namespace {
+
+using attn::plot::Interval;
+using attn::plot::Panel;
+
+// A panel with a map of these numbers, whose title is `name`.
+attn::plot::SheetPanel map_panel(const std::string& letter, const std::string& name,
+                                 std::vector<double> numbers, double share = 1) {
+  return {
+      letter, share,
+      [name, numbers = std::move(numbers)](Panel& panel, const std::optional<Interval>& colours) {
+        attn::Heatmap map;
+        map.weights = attn::Tensor({2, 2}, numbers);
+        map.any_numbers = true;
+        attn::HeatmapOptions options;
+        options.figure.title = name;
+        options.figure.panel = &panel;
+        if (colours) {
+          options.colors.range = {attn::ColorRange::Scope::given, colours->low, colours->high};
+        }
+        return attn::draw_heatmap(map, options, attn::PictureFormat::svg);
+      }};
+}
+
+const attn::PictureText* text_on(const attn::Picture& picture, const std::string& text) {
+  for (const attn::PictureText& one : picture.texts) {
+    if (one.text == text) return &one;
+  }
+  return nullptr;
+}
+
+attn::FigureOptions wide(double inches, double height = 0) {
+  attn::FigureOptions options;
+  options.figsize = {inches, height};
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("panels of a row stand side by side by their shares, rows below one another") {
+  attn::plot::Sheet sheet;
+  sheet.rows = {{map_panel("a", "first", {0, 1, 2, 3}, 3), map_panel("b", "second", {0, 1, 2, 3})},
+                {map_panel("c", "third", {0, 1, 2, 3})}};
+  const attn::Picture picture = draw_sheet(sheet, wide(6), attn::PictureFormat::svg);
+  for (const char* letter : {"a", "b", "c"}) REQUIRE(text_on(picture, letter) != nullptr);
+  CHECK(text_on(picture, "a")->y == text_on(picture, "b")->y);
+  CHECK(text_on(picture, "a")->x == text_on(picture, "c")->x);
+  CHECK(text_on(picture, "c")->y > text_on(picture, "first")->y);
+  // Three quarters of 6 inches less margins, and the gap between panels.
+  CHECK(text_on(picture, "b")->x - text_on(picture, "a")->x ==
+        doctest::Approx((0.75 * (6 - 0.06 - 0.16) + 0.16) * 72).epsilon(0.001));
+  CHECK(std::stod(picture.bytes.substr(picture.bytes.find("width=\"") + 7)) ==
+        doctest::Approx(432));
+}
+
+TEST_CASE("letters of all panels have one size, the smallest that one of them needs") {
+  attn::plot::Sheet sheet;
+  sheet.rows = {{map_panel("a", "left", {0, 1, 2, 3}, 4), map_panel("b", "right", {0, 1, 2, 3})}};
+  const attn::Picture picture = draw_sheet(sheet, wide(5), attn::PictureFormat::svg);
+  const auto height = [&](const char* name) {
+    return text_on(picture, name)->bottom - text_on(picture, name)->top;
+  };
+  REQUIRE(text_on(picture, "left") != nullptr);
+  REQUIRE(text_on(picture, "right") != nullptr);
+  const auto size_before = [&](const std::string& text) {
+    const std::size_t end = picture.bytes.find(">" + text + "<");
+    const std::size_t at = picture.bytes.rfind("font-size=\"", end);
+    return picture.bytes.substr(at, picture.bytes.find('"', at + 11) - at);
+  };
+  CHECK(size_before("left") == size_before("right"));
+  CHECK(height("left") > 0);
+}
+
+TEST_CASE("a figure that is asked for a width alone is exactly as wide, and as high as its map") {
+  attn::Heatmap map;
+  map.weights = attn::Tensor({2, 8}, std::vector<double>(16, 0.125));
+  attn::HeatmapOptions options;
+  options.figure = wide(3.25);
+  options.figure.exact_size = true;
+  const std::string flat = attn::draw_heatmap(map, options, attn::PictureFormat::svg).bytes;
+  map.weights = attn::Tensor({8, 8}, std::vector<double>(64, 0.125));
+  const std::string square = attn::draw_heatmap(map, options, attn::PictureFormat::svg).bytes;
+  const auto side = [](const std::string& svg, const std::string& name) {
+    const std::size_t at = svg.find(name + "=\"") + name.size() + 2;
+    return std::stod(svg.substr(at));
+  };
+  CHECK(side(flat, "width") == doctest::Approx(3.25 * 72));
+  CHECK(side(square, "width") == doctest::Approx(3.25 * 72));
+  CHECK(side(flat, "height") < 0.6 * side(square, "height"));
+}
+
+TEST_CASE("panels too narrow for anything are refused") {
+  attn::plot::Sheet sheet;
+  for (int i = 0; i < 20; ++i)
+    sheet.rows.resize(1), sheet.rows[0].push_back(map_panel("", "m", {0, 1, 2, 3}));
+  CHECK(error_from([&] { draw_sheet(sheet, wide(3), attn::PictureFormat::svg); },
+                   attn::ErrorKind::usage) ==
+        "a panel would be 0 mm wide\n  where: FigureOptions::figsize\n"
+        "  help:  ask for a wider figure, or put fewer panels into a row");
+}
