@@ -31,7 +31,7 @@ install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/portable.cmake COMPONENT portable EXCLU
 
 file(GLOB attn_examples CONFIGURE_DEPENDS data/*.json data/*.txt data/README.md)
 attn_install(FILES ${attn_examples} DESTINATION ${CMAKE_INSTALL_DATADIR}/attn-cli/examples)
-attn_install(DIRECTORY data/animal data/own data/shapes data/speeches DESTINATION ${CMAKE_INSTALL_DATADIR}/attn-cli/examples)
+attn_install(DIRECTORY data/animal data/figures data/own data/shapes data/speeches DESTINATION ${CMAKE_INSTALL_DATADIR}/attn-cli/examples)
 attn_install(FILES ${attn_catalogue} DESTINATION ${CMAKE_INSTALL_LOCALEDIR}/zh_CN/LC_MESSAGES)
 attn_install(FILES LICENSE DESTINATION ${attn_doc_folder} RENAME copyright)
 attn_install(FILES README.md DESTINATION ${attn_doc_folder})
