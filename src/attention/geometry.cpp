@@ -65,7 +65,8 @@ View split(const Tensor& tensor, const char* name, std::size_t heads) {
     throw input_error(
         translated("{1} cannot be split into {2} heads: its width {3} is not divisible by {2}",
                    described(name, tensor), heads, view.width),
-        std::string("/") + name, translated("choose a number of heads that divides the width"));
+        std::string_view(name) == "query" ? "/heads" : std::string("/") + name,
+        translated("choose a number of heads that divides the width"));
   }
   view.width /= heads;
   return view;

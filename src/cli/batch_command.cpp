@@ -205,8 +205,14 @@ int check(const GivenToValidate& given) {
     documents.push_back(
         {validate_model({*model.model, model.architecture, model.files}), std::nullopt});
   }
-  validate_batch(given.batch,
-                 [&](CheckedDocument document) { documents.push_back(std::move(document)); });
+  try {
+    validate_batch(given.batch,
+                   [&](CheckedDocument document) { documents.push_back(std::move(document)); });
+  } catch (const Error& error) {
+    const bool of_inputs = error.where() == "BatchOptions::inputs";
+    throw of_inputs ? Error(error.kind(), error.problem(), "attn-cli validate", error.help())
+                    : error;
+  }
   for (CheckedDocument& validation : documents) {
     for (Error& problem : validation.problems) problem = with_flags(problem);
     for (const Error& problem : validation.problems) {

@@ -75,13 +75,25 @@ std::vector<BenchRequest> requests_of(const GivenToBench& given) {
   return requests;
 }
 
+// The timing of a request, whose expressions are those of flags of the same names.
+BenchResult timed(const BenchRequest& request) {
+  try {
+    return bench(request);
+  } catch (const Error& error) {
+    const std::string& where = error.where();
+    if (!where.starts_with('/')) throw;
+    throw Error(error.kind(), error.problem(), "--" + where.substr(where.rfind('/') + 1),
+                error.help());
+  }
+}
+
 int time_all(const GivenToBench& given) {
   // Each run uses the memory of the one before it, as in programs that repeat a layer.
   keep_all_freed_memory();
   const std::vector<BenchRequest> requests = requests_of(given);
   bool heading = !given.common.json;
   for (const BenchRequest& request : requests) {
-    const BenchResult result = bench(request);
+    const BenchResult result = timed(request);
     if (given.common.quiet) continue;
     if (heading) print_result(bench_heading());
     heading = false;

@@ -89,8 +89,16 @@ void add_limits(Flags& flags, Limits& limits) {
 
 void add_files(Flags& flags, FileAccess& access) {
   flags.begin_group(FlagGroup::limits);
-  flags.text("--restrict", access.restrict_to, "DIR",
-             translated("Let documents name only files in this folder, for untrusted documents"));
+  flags.add("--restrict", "DIR",
+            translated("Let documents name only files in this folder, for untrusted documents"),
+            [&](const std::string& text) {
+              std::error_code none;
+              if (!std::filesystem::is_directory(text, none)) {
+                throw Error(ErrorKind::file, translated("there is no folder \"{1}\"", text),
+                            "--restrict", translated("name the folder of the documents' files"));
+              }
+              access.restrict_to = text;
+            });
   add_limits(flags, access.limits);
 }
 
@@ -177,6 +185,20 @@ void add_document(Flags& flags, DocumentOptions& options) {
   add_files(flags, options.files);
 }
 
+void refuse_model_folder(const std::string& input, const std::string& command) {
+  std::error_code none;
+  if (!std::filesystem::exists(input + "/config.json", none) ||
+      std::filesystem::exists(input + "/result.json", none)) {
+    return;
+  }
+  constexpr std::string_view of_maps[]{"attn-cli plot", "attn-cli show", "attn-cli compare"};
+  const std::string model = "--model " + input + " --text TEXT";
+  throw Error(ErrorKind::file, translated("\"{1}\" is the folder of a model", input), command,
+              std::ranges::count(of_maps, command) > 0
+                  ? translated("compute its maps with {1}", "attn-cli run " + model)
+                  : translated("give it with a text: {1}", model));
+}
+
 namespace {
 
 // Refuses a command line without an input document, unless a model `reads` something else.
@@ -227,17 +249,12 @@ void check_inputs(const std::vector<std::string>& inputs, bool text_only,
                 translated("more than one input document given: \"{1}\" is the second", inputs[1]),
                 command, translated("run them one by one, or use attn-cli batch"));
   }
+  refuse_model_folder(inputs[0], command);
   // Folders of results are told apart where documents are opened.
   if (std::filesystem::is_directory(inputs[0], none) &&
       !std::filesystem::exists(inputs[0] + "/result.json", none)) {
-    const bool model = std::filesystem::exists(inputs[0] + "/config.json", none);
-    throw Error(
-        ErrorKind::file,
-        model ? translated("\"{1}\" is the folder of a model", inputs[0])
-              : translated("\"{1}\" is a folder", inputs[0]),
-        command,
-        model ? translated("give it with a text: {1}", "--model " + inputs[0] + " --text TEXT")
-              : translated("compute all documents in it with {1}", "attn-cli batch " + inputs[0]));
+    throw Error(ErrorKind::file, translated("\"{1}\" is a folder", inputs[0]), command,
+                translated("compute all documents in it with {1}", "attn-cli batch " + inputs[0]));
   }
 }
 

@@ -51,6 +51,9 @@ void add_document(Flags& flags, DocumentOptions& options);
 /// The one input document of a command such as "attn-cli run".
 Words document_words(DocumentOptions& options, const std::string& command);
 
+/// Throws Error(file) where the folder of a model stands for the input of a command.
+void refuse_model_folder(const std::string& input, const std::string& command);
+
 /// Adds the flags about files and pictures that are made of one document or of many. If `page` is
 /// given, --plots takes "view" too, which sets it.
 void add_results(Flags& flags, RunOptions& options, bool* page = nullptr);

@@ -32,6 +32,7 @@ void take_words(const std::vector<std::string>& words, CompareRequest& request) 
   if (words.size() > 2) throw usage(translated("more than two files to compare given"));
   if (words[0] == "-" && words[1] == "-")
     throw usage(translated("standard input can be only one of the files"));
+  for (const std::string& word : words) refuse_model_folder(word, "attn-cli compare");
   request.a = words[0];
   request.b = words[1];
 }

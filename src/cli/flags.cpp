@@ -1,5 +1,7 @@
 #include "cli/flags.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "attn/language.hpp"
@@ -45,9 +47,30 @@ std::int64_t integer(const std::string& flag, const std::string& text) {
   throw wrong_value(flag, text, translated("a whole number"));
 }
 
+namespace {
+
+// The number that a text means with a comma for its point or with a unit, "0,5" or "5s"; empty for
+// other texts.
+std::string meant_number(std::string text) {
+  std::ranges::replace(text, ',', '.');
+  const std::size_t end = text.find_first_not_of("+-.0123456789");
+  const bool unit = end != std::string::npos &&
+                    std::all_of(text.begin() + static_cast<std::ptrdiff_t>(end), text.end(),
+                                [](unsigned char c) { return std::isalpha(c) != 0; });
+  if (unit) text.resize(end);
+  double number = 0;
+  return parse_number(text, number) && std::isfinite(number) ? text : "";
+}
+
+}  // namespace
+
 double finite_number(const std::string& flag, const std::string& text) {
   double number = 0;
   if (parse_number(text, number) && std::isfinite(number)) return number;
+  if (const std::string meant = meant_number(text); !meant.empty()) {
+    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
+                translated("write {1}", flag + " " + meant));
+  }
   throw wrong_value(flag, text,
                     text.find('/') == std::string::npos
                         ? translated("a finite number")

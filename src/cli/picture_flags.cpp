@@ -319,7 +319,13 @@ void add_selection(Flags& flags, const SelectionTargets& picture, bool all) {
       translated(
           "Join pieces to these words: a list of words, of [first, end], or one number per piece"),
       [&](const std::string& text) {
-        selection.words = read_piece_words(text);
+        try {
+          selection.words = read_piece_words(text);
+        } catch (const Error& error) {
+          throw error.where().empty()
+              ? Error(error.kind(), error.problem(), "--words", error.help())
+              : error;
+        }
         selection.merge_pieces = true;
       });
   flags.toggle("--hide-mask", selection.hide_mask, translated("Show hidden cells as plain zeros"));

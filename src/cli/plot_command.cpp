@@ -50,7 +50,10 @@ void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
     return std::find(kinds.begin(), kinds.end(), word) != kinds.end();
   };
   // A file in the place of the kind.
-  if (!is_kind(words[0]) && words[0].find_first_of("./") != std::string::npos) {
+  std::error_code none;
+  const bool file =
+      words[0].find_first_of("./") != std::string::npos || std::filesystem::exists(words[0], none);
+  if (!is_kind(words[0]) && file) {
     const std::string found = words.size() > 1 && is_kind(words[1]) ? words[1] : "heatmap";
     throw Error(
         ErrorKind::usage, translated("the kind of picture comes first"), "attn-cli plot",
@@ -70,6 +73,7 @@ void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
                                             (two ? "" : "… ") + "--out PICTURE"));
   }
   if (!given.out) throw usage(translated("no --out given"));
+  refuse_model_folder(words[1], "attn-cli plot");
   given.request.kind = kind.kind;
   given.request.input = words[1];
   given.request.maps.others.assign(words.begin() + 2, words.end());

@@ -28,6 +28,7 @@ void take_words(const std::vector<std::string>& words, GivenToShow& given) {
                  translated("write {1}", "attn-cli show FILE"));
   };
   if (words.empty()) throw usage(translated("no file to show given"));
+  refuse_model_folder(words[0], "attn-cli show");
   given.request.input = words[0];
   given.request.maps.others.assign(words.begin() + 1, words.end());
 }

@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 #include "attn/language.hpp"
+#include "attn/plot.hpp"
 
 #include "cli/commands.hpp"
 
@@ -31,6 +32,7 @@ constexpr std::pair<std::string_view, std::string_view> foreign_flags[]{
     {"--window", to_translate("it belongs in the document: see docs/documents.md")},
     {"--dropout", to_translate("it belongs in the document: see docs/documents.md")},
     {"--bias", to_translate("it belongs in the document: see docs/documents.md")},
+    {"--softmax", to_translate("leave it out: weights are a softmax of the scores")},
     {"--softcap", to_translate("it belongs in the document: see docs/documents.md")},
     {"--rotary", to_translate("it belongs in the document: see docs/documents.md")},
     {"--rope", to_translate("it belongs in the document: see docs/documents.md")},
@@ -112,9 +114,9 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
   if (!known("--out") && !command.empty()) {
     if (std::string text = advice_of_output(flag, command); !text.empty()) return text;
   }
+  if (known(flag + "s")) return translated("did you mean \"{1}\"?", flag + "s");
   if (flag.starts_with("--no-") && known("--" + flag.substr(5)))
     return translated("leave out {1}", "--" + flag.substr(5));
-  if (known(flag + "s")) return translated("did you mean \"{1}\"?", flag + "s");
   if (const std::string others = takers(flag, all); !others.empty())
     return translated("{1} takes no {2}: it belongs to {3}", place, flag, others);
   const std::string text = suggestion(flag, names);
@@ -125,6 +127,14 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
         "attn-cli " + one.name == place && plots != one.flags.end() &&
         std::ranges::count(plots->words, flag.substr(std::min<std::size_t>(flag.size(), 2))) > 0;
     if (picture) return translated("write {1}", "--plots " + flag.substr(2));
+  }
+  for (const auto& format : picture_formats()) {
+    if (flag == "--" + std::string(format.name) && known("--format"))
+      return translated("write {1}", "--format " + std::string(format.name));
+  }
+  for (const Command& one : all) {
+    if (flag == "--" + one.name)
+      return translated("it is a command: see {1} --help", "attn-cli " + one.name);
   }
   if (std::string few = few_flags(place, all); !few.empty()) return few;
   return translated("see {1} --help", place);

@@ -42,6 +42,7 @@ void take_words(const std::vector<std::string>& words, GivenToView& given) {
         translated("name a document, a result or a file of maps, - for standard input, or give "
                    "--model and --text"));
   }
+  refuse_model_folder(words[0], "attn-cli view");
   document.input = input_of(words[0]);
   for (auto word = words.begin() + 1; word != words.end(); ++word) {
     given.options.maps.others.push_back(input_of(*word));

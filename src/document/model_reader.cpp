@@ -354,7 +354,13 @@ namespace {
 Pixels prepared_pixels(const std::string& name, const Document& document,
                        const ImageProcessor& processor, std::vector<std::string>& warnings) {
   const FileName file = FileName::by_document(document.folder(), name);
-  const auto mapped = MappedFile::open(file, document.access());
+  const auto mapped = [&] {
+    try {
+      return MappedFile::open(file, document.access());
+    } catch (const Error& error) {
+      throw error.where().empty() ? error.inside("/image") : error;
+    }
+  }();
   const Limits& limits = document.access().limits;
   try {
     const Pixels pixels = decode_picture(mapped->bytes(), limits, processor.transparency);

@@ -55,7 +55,8 @@ void ModelTextReader::read_texts() {
                           ? translated("the document has nothing for the model to read")
                           : translated("\"text\" and \"token_ids\" cannot both be given"),
                       text == nullptr ? "/text" : "/token_ids",
-                      text == nullptr ? translated("give \"text\" or \"token_ids\"")
+                      text == nullptr ? translated("give \"text\" or \"token_ids\", or "
+                                                   "DocumentOptions::texts")
                                       : translated("leave one of them out"));
   }
   if (text != nullptr) {

@@ -92,7 +92,7 @@ PassChange patched(const ModelPass& pass, const std::vector<PassChange>& before)
   const Patch& patch = *options.patch;
   if (!patch.at) {
     throw input_error(
-        translated("the patch names no part of the model"), "DocumentOptions::patch",
+        translated("the patch names no part of the model"), "/patch",
         translated("name it by DocumentOptions::patch_at, such as 2.1, 2.feed_forward or "
                    "2.residual"));
   }

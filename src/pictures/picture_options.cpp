@@ -2,8 +2,10 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "attn/error.hpp"
@@ -237,23 +239,29 @@ void refuse_option(PlotKind kind, const PictureOptionInfo& option) {
 
 namespace {
 
-constexpr const char* letters_field = "FigureOptions::letters";
-
-// Whether the request says how a picture of pixels has its letters.
-bool letters_without_effect(const PlotRequest& request) {
-  return request.format == PictureFormat::png &&
-         request.options.figure.letters != FigureOptions().letters;
+// The error of an option that changes nothing beside what else is asked for; absent if there is
+// none.
+std::optional<Error> option_without_effect(const PlotRequest& request) {
+  const auto& [figure, annotation] = std::tie(request.options.figure, request.options.annotation);
+  if (request.format == PictureFormat::png && figure.letters != FigureOptions().letters) {
+    return Error(ErrorKind::usage,
+                 translated("{1} has no effect: a PNG has pixels in place of letters",
+                            "FigureOptions::letters"),
+                 "FigureOptions::letters", translated("leave it out, or draw an SVG or a PDF"));
+  }
+  if (annotation.when == Annotate::off && (annotation.format || annotation.color)) {
+    const char* const field =
+        annotation.format ? "AnnotationOptions::format" : "AnnotationOptions::color";
+    return Error(ErrorKind::usage, translated("{1} has no effect: the cells have no values", field),
+                 field, translated("leave it out, or AnnotationOptions::when off"));
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 void check_options(const PlotRequest& request) {
-  if (letters_without_effect(request)) {
-    throw Error(
-        ErrorKind::usage,
-        translated("{1} has no effect: a PNG has pixels in place of letters", letters_field),
-        letters_field, translated("leave it out, or draw an SVG or a PDF"));
-  }
+  if (const auto error = option_without_effect(request)) throw Error(*error);
   using namespace honoured;
   const Kinds kind = of({request.kind});
   const bool several = side_by_side(request.maps.selection);
@@ -277,10 +285,8 @@ std::vector<std::string> options_without_effect(const PlotRequest& request,
                                                 std::span<const PlotKind> kinds) {
   std::vector<std::string> warnings;
   const bool several = side_by_side(request.maps.selection);
-  if (!kinds.empty() && letters_without_effect(request)) {
-    warnings.push_back(
-        translated("{1} has no effect: a PNG has pixels in place of letters", letters_field));
-  }
+  if (const auto error = option_without_effect(request); error && !kinds.empty())
+    warnings.push_back(error->problem());
   for (const honoured::Row& row : honoured::option_rows) {
     const honoured::Kinds all = row.kinds | (several ? row.of_several : row.of_one);
     const bool has_effect = std::ranges::any_of(
@@ -288,14 +294,18 @@ std::vector<std::string> options_without_effect(const PlotRequest& request,
     // Reports show a sample and a head too.
     const bool reported = row.info.field == "MapSelection::chosen_samples" ||
                           row.info.field == "MapSelection::chosen_heads";
-    if (!row.info.value.empty() || has_effect || reported || !row.given(request)) continue;
+    // Of values that a row stands for, reports show all but several maps side by side.
+    const bool of_value = !row.info.value.empty();
+    if (of_value && (row.info.value != "all" || !reported)) continue;
+    if (has_effect || (reported && !of_value) || !row.given(request)) continue;
+    const std::string option =
+        std::string(row.info.field) + (of_value ? " " + std::string(row.info.value) : "");
     std::string names;
     for (const PlotKind kind : kinds)
       names += (names.empty() ? "" : ", ") + std::string(picture_kind(kind).info.name);
-    warnings.push_back(
-        names.empty()
-            ? translated("{1} has no effect: no picture is drawn", row.info.field)
-            : translated("{1} has no effect on what is drawn: {2}", row.info.field, names));
+    warnings.push_back(names.empty()
+                           ? translated("{1} has no effect: no picture is drawn", option)
+                           : translated("{1} has no effect on what is drawn: {2}", option, names));
   }
   return warnings;
 }

@@ -17,6 +17,7 @@
 #include "run/document_run.hpp"
 #include "run/kind_run.hpp"
 #include "support/atomic_file.hpp"
+#include "support/errors.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
@@ -243,7 +244,13 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   DocumentRuns runs(options, document, make);
   if (provenance != nullptr) options.plot.figure.provenance = provenance->text();
   runs.foresee();
-  runs.compute();
+  try {
+    runs.compute();
+  } catch (const Error& error) {
+    // What an option put into the document may be wrong for what is computed.
+    if (Error placed = document.placed(error); names_option(placed.where())) throw placed;
+    throw;
+  }
   runs.draw();
   if (options.document.files.mapped) options.document.files.mapped->check();
   return options.answer ? runs.answer(provenance) : runs.write(provenance);

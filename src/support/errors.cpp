@@ -170,6 +170,8 @@ constexpr std::pair<std::string_view, std::string_view> foreign_names[]{
     {"blue", "blues"},
     {"green", "greens"},
     {"grey", "greys"},
+    {"legend", "colorbar"},
+    {"html", "out"},
     {"precision", "dtype"},
     {"data-type", "dtype"},
     {"torch-dtype", "dtype"},

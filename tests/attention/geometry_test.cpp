@@ -195,7 +195,7 @@ TEST_CASE("heads that do not divide a width are an error") {
   sequences(wrong).heads = 5;
   CHECK(error_of(wrong) ==
         "query [2,3,12] cannot be split into 5 heads: its width 12 is not divisible by 5\n"
-        "  where: /query\n  help:  choose a number of heads that divides the width");
+        "  where: /heads\n  help:  choose a number of heads that divides the width");
   sequences(wrong).heads = 4;
   CHECK(error_of(wrong) ==
         "value [2,5,10] cannot be split into 4 heads: its width 10 is not divisible by 4\n"

@@ -165,3 +165,14 @@ TEST_CASE("explain refuses what maps cannot answer, with flags in the place of f
         "  where: --layers\n"
         "  help:  leave it out, or give a result or a file of maps\n");
 }
+
+TEST_CASE("a router's experts stand with the numbers that are added when they are chosen") {
+  const std::string folder =
+      std::string(ATTN_TEST_DATA) + "/models/cases/deepseek_v3_latent/checkpoint";
+  const std::string text =
+      attn_cli({"explain", "--model", folder, "--ids", "1,2,3", "--layers", "1"}).output;
+  // 0.8143 and 0.2534 are in the file: model.layers.1.mlp.gate.e_score_correction_bias.
+  CHECK(text.find("\n   expert    score   added  weight\n"
+                  "   4       -0.1985  0.8143  1.1263\n"
+                  "   5        1.6371  0.2534  2.0928\n") != std::string::npos);
+}

@@ -240,77 +240,6 @@ TEST_CASE("flags in the wrong place or form get their cure") {
   });
 }
 
-TEST_CASE("a flag that has no effect without another one is refused with that one") {
-  const auto alone = [](const std::string& flag, const std::string& others,
-                        const std::string& first) {
-    return flag + " has no effect without " + others + "\n  where: " + flag + "\n  help:  add " +
-           first + ", or leave it out";
-  };
-  check({
-      {{"run", "d.json", "--width", "40"}, alone("--width", "--show", "--show")},
-      {{"run", "d.json", "--color", "never"}, alone("--color", "--show", "--show")},
-      {{"run", "d.json", "--key", "1"}, alone("--key", "--why", "--why")},
-      {{"explain", "d.json", "--key", "1"}, alone("--key", "--why", "--why")},
-      {{"heads", "d.json", "--residual", "0.4"}, alone("--residual", "--analyses", "--analyses")},
-      {{"heads", "d.json", "--resume"}, alone("--resume", "--corpus", "--corpus")},
-      {{"heads", "d.json", "--kept", "4"}, alone("--kept", "--corpus or --merge", "--corpus")},
-      {{"heads", "d.json", "--dpi", "50"}, alone("--dpi", "--plots", "--plots")},
-      {{"compare", "d.json", "d.json", "--dpi", "50"}, alone("--dpi", "--plot", "--plot")},
-  });
-}
-
-TEST_CASE("flags of pictures that change nothing of what is drawn are told") {
-  const TemporaryFolder folder;
-  folder.write("d.json", document);
-  const auto told = [&](std::vector<std::string> flags) {
-    flags.insert(flags.begin(), {"run", "d.json", "--out", "r"});
-    const Outcome outcome = attn_cli(flags, folder.path());
-    CHECK(outcome.exit_code == 0);
-    return outcome.errors;
-  };
-  const std::string warning = "attn-cli: warning: ";
-  CHECK(told({"--plots", "heatmap", "--columns", "2"}) ==
-        warning + "--columns has no effect on what is drawn: heatmap\n");
-  CHECK(told({"--plots", "heatmap", "--titles", "a,b"}) ==
-        warning + "--titles has no effect on what is drawn: heatmap\n");
-  CHECK(told({"--plots", "heatmap", "--letters", "outlines"}) ==
-        warning + "--letters has no effect: a PNG has pixels in place of letters\n");
-  CHECK(told({"--plots", "heatmap", "--letters", "outlines", "--format", "svg"}) == "");
-  CHECK(told({"--plots", "none", "--format", "svg"}) ==
-        warning + "--format has no effect: no picture is drawn\n");
-  CHECK(told({"--plots", "none", "--show", "--dpi", "100"}) ==
-        warning + "--dpi has no effect: no picture is drawn\n");
-  CHECK(told({"--plots", "none", "--show", "--cmap", "Blues"}) == "");
-  CHECK(attn_cli({"plot", "heatmap", "r", "--letters", "outlines", "--out", "x.png"}, folder.path())
-            .errors ==
-        "attn-cli: --letters has no effect: a PNG has pixels in place of letters\n"
-        "  where: --letters\n  help:  leave it out, or draw an SVG or a PDF\n");
-}
-
-TEST_CASE("a head that is not meant, an empty text and bins that reduce nothing are told") {
-  const TemporaryFolder folder;
-  folder.write("d.json", document);
-  folder.write("m.json", R"({"attention":"multi_head","seed":1,"x":{"randn":[1,3,4]},
-    "parameters":{"init":"torch"}})");
-  const std::string speeches = std::string(ATTN_DATA) + "/speeches";
-  const auto told = [&](std::vector<std::string> flags) {
-    flags.insert(flags.begin(), "run");
-    flags.insert(flags.end(), {"--plots", "none", "--out", "r"});
-    const Outcome outcome = attn_cli(flags, folder.path());
-    CHECK(outcome.exit_code == 0);
-    return outcome.errors;
-  };
-  CHECK(told({"m.json"}) ==
-        "attn-cli: warning: multi_head without \"heads\" has one head: write \"heads\" with their "
-        "number\n");
-  CHECK(told({"m.json", "--heads", "1"}) == "");
-  CHECK(told({"--model", speeches, "--text", ""}) ==
-        "attn-cli: warning: a text is empty: the model reads its special tokens alone\n");
-  CHECK(told({"d.json", "--pool", "8"}) ==
-        "attn-cli: warning: pooling to 8 bins reduces nothing: there are 2 queries and 2 keys\n");
-  CHECK(told({"d.json", "--pool", "1"}) == "");
-}
-
 TEST_CASE("errors of what a flag says name the flag, and what is left over says what it does") {
   const std::string speeches = std::string(ATTN_DATA) + "/speeches";
   check({
@@ -416,6 +345,59 @@ TEST_CASE("flags of training, sampling and files that a command does not have ge
       {{"tokens", "--model", speeches, "The people"},
        "unexpected argument \"The people\"\n  where: attn-cli tokens\n  help:  give a text with "
        "--text \"The people\""},
+      {{"run", "d.json", "--no-weight"},
+       unknown("run", "--no-weight", "did you mean \"--no-weights\"?")},
+      {{"run", "d.json", "--pdf"}, unknown("run", "--pdf", "write --format pdf")},
+      {{"run", "--model", std::string(ATTN_DATA) + "/shapes", "--image", "no.png"},
+       "cannot open \"no.png\": No such file or directory\n  where: --image\n  help:  check the "
+       "name, and the folder it is looked for in",
+       4},
+      {{"view", "--model", speeches},
+       "the document has nothing for the model to read\n  where: " + speeches +
+           ", /text\n  help:  give \"text\" or \"token_ids\", or --text",
+       3},
+      {{"bench", "--score", "s +"},
+       "expected a value, found the end\n    s +\n       ^\n  where: --score\n  help:  give a "
+       "number, a name, a function or an expression in parentheses",
+       3},
+      {{"run", "d.json", "--compare", "r"},
+       unknown("run", "--compare", "it is a command: see attn-cli compare --help")},
+      {{"run", "d.json", "--scale", "0,5"},
+       "invalid value \"0,5\" for --scale\n  where: --scale\n  help:  write --scale 0.5"},
+      {{"run", "d.json", "--max-seconds", "5s"},
+       "invalid value \"5s\" for --max-seconds\n  where: --max-seconds\n  help:  write "
+       "--max-seconds 5"},
+      {{"run", "d.json", "--restrict", "nodir"},
+       "there is no folder \"nodir\"\n  where: --restrict\n  help:  name the folder of the "
+       "documents' files",
+       4},
+      {{"run", "d.json", "--words", "no.txt"},
+       "cannot open \"no.txt\": No such file or directory\n  where: --words\n  help:  check the "
+       "name, and the folder it is looked for in",
+       4},
+      {{"run", "d.json", "--heads", "3"},
+       "query [2,2] cannot be split into 3 heads: its width 2 is not divisible by 3\n  where: "
+       "--heads\n  help:  choose a number of heads that divides the width",
+       3},
+      {{"run", "--model", speeches, "--text", "The", "--patch", "The state", "--at", "1.1"},
+       "the texts have 4 and 5 tokens\n  where: --patch\n  help:  give texts of one length, or the "
+       "positions that are patched",
+       3},
+      {{"plot", "d.json", "--out", "x.png"},
+       "the kind of picture comes first\n  where: attn-cli plot\n  help:  write attn-cli plot "
+       "heatmap d.json --out PICTURE"},
+      {{"view", speeches},
+       "\"" + speeches +
+           "\" is the folder of a model\n  where: attn-cli view\n  help:  give it with "
+           "a text: --model " +
+           speeches + " --text TEXT",
+       4},
+      {{"show", speeches},
+       "\"" + speeches +
+           "\" is the folder of a model\n  where: attn-cli show\n  help:  compute its "
+           "maps with attn-cli run --model " +
+           speeches + " --text TEXT",
+       4},
       {{"run", "d.json", "--plots", "pdf"},
        "pdf is a format, not a kind of picture\n  where: --plots\n  help:  write --format pdf"},
       {{"explain", "d.json", "--csv"},

@@ -224,7 +224,8 @@ TEST_CASE("explain --why --csv has a row for each pair of parts") {
   CHECK(rows.exit_code == 0);
   CHECK(rows.output.starts_with("query,key,query_part,key_part,score\n3,2,embedding,embedding,"));
   CHECK(std::count(rows.output.begin(), rows.output.end(), '\n') == 1 + 5 * 5);
-  asked[10] = "--logit";
+  asked.erase(asked.begin() + 8, asked.begin() + 10);  // the key
+  asked[8] = "--logit";
   const Outcome logit = attn_cli(asked);
   CHECK(logit.output.starts_with("position,token,part,source,contribution\n3,"));
   asked.push_back("--why");

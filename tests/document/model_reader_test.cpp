@@ -108,7 +108,7 @@ TEST_CASE("a model reads texts or ids, and types only with ids that have them") 
   check_all(
       bert,
       {{"", "the document has nothing for the model to read", "/text",
-        "give \"text\" or \"token_ids\""},
+        "give \"text\" or \"token_ids\", or DocumentOptions::texts"},
        {R"("text": "a", "token_ids": [1])", "\"text\" and \"token_ids\" cannot both be given",
         "/token_ids", "leave one of them out"},
        {R"("text": "a", "token_types": [0])", "\"text\" and \"token_types\" cannot both be given",

@@ -336,6 +336,13 @@ std::string fitted_bar_label(const std::string& label, bool usual, double length
     return figure.label(text, Axis().label_size, length);
   };
   const std::string whole = fitted(label);
+  // Beside a bar that is shorter than one of the words they would be taken for another axis' name.
+  constexpr double most_beyond = 1.25;
+  if (usual && label.find('\n') == std::string::npos) {
+    for (const std::string& line : lines_of(whole)) {
+      if (figure.typesetter().text(line, Axis().label_size).width > most_beyond * length) return "";
+    }
+  }
   const std::string weights = translated("Attention weight");
   const std::size_t end = label.find('\n');
   const std::string first = label.substr(0, end);

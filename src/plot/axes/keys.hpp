@@ -85,7 +85,7 @@ struct ColourBar {
 std::string usual_bar_label(const ColourScale& scale, bool any_numbers, const Figure& figure);
 
 /// The label on a bar `length` pixels long. The words in brackets that end a usual label are left
-/// out where they take a second line.
+/// out where they take a second line, and the whole where a word is longer than the bar.
 std::string fitted_bar_label(const std::string& label, bool usual, double length, Figure& figure);
 
 /// The box of a colour bar within its place: twenty times as high as wide.
