@@ -220,10 +220,11 @@ class LayerSearch {
       const std::filesystem::path folder = std::filesystem::path(file.name()).parent_path();
       std::error_code none;
       if (std::filesystem::exists(folder / "config.json", none)) {
-        throw input_error(translated("these are the weights of a model, not maps of attention"),
-                          file.name(),
-                          translated("compute its maps with {1}",
-                                     "attn-cli run --model " + folder.string() + " --text TEXT"));
+        throw input_error(
+            translated("these are the weights of a model, not maps of attention"), file.name(),
+            translated("compute its maps with attn-cli run: its folder {1} with "
+                       "DocumentOptions::model, and a text with DocumentOptions::texts",
+                       folder.string()));
       }
       throw input_error(
           translated("there are no weights to draw among {1}", listed(tensors) + others),

@@ -302,7 +302,8 @@ TEST_CASE("what is not a document is called what it is, in a batch too") {
             "\n  help:  give their folder " + speeches + " with --model, and a text with --text\n");
   CHECK(errors({"plot", "heatmap", weights, "--out", "x.png"}) ==
         "attn-cli: these are the weights of a model, not maps of attention\n  where: " + weights +
-            "\n  help:  compute its maps with attn-cli run --model " + speeches + " --text TEXT\n");
+            "\n  help:  compute its maps with attn-cli run: its folder " + speeches +
+            " with --model, and a text with --text\n");
   CHECK(errors({"heads", "--model", speeches, "--corpus", "m", "--out", "h"}) ==
         "attn-cli: \"m\" is the folder of a model, not a corpus\n  where: --corpus\n"
         "  help:  give it with --model, and a file with one text per line\n");
