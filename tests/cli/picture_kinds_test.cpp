@@ -362,3 +362,63 @@ TEST_CASE("a document of several kinds gives its memory to those that need it") 
   CHECK(read_text(folder / "m/multi_head/result.json").find("\"weights\": [1,2,3,2]") !=
         std::string::npos);
 }
+
+TEST_CASE("a card says where a head looks beside chance, over a corpus with its error") {
+  const TemporaryFolder folder;
+  const std::string text = "The peace of the world. The peace of the";
+  attn_cli({"run", "--model", std::string(ATTN_DATA) + "/speeches", "--text", text, "--plots",
+            "none", "--out", "r"},
+           folder.path());
+  const auto card = [&](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"plot", "card", "r", "--layers", "1", "--head", "1", "--out", "c.svg"});
+    const Outcome drawn = attn_cli(more, folder.path());
+    CHECK(drawn.errors == "");
+    return read_text(folder / "c.svg");
+  };
+  const std::string one = card({});
+  CHECK(one.find(">Head 1.1 looks at the previous token<") != std::string::npos);
+  CHECK(one.find(" of its weight; by chance 0.") != std::string::npos);
+  CHECK(one.find(">chance<") != std::string::npos);
+  folder.write("texts.txt", text + "\nThe people of the United States.\n");
+  attn_cli({"heads", "--model", std::string(ATTN_DATA) + "/speeches", "--corpus", "texts.txt",
+            "--out", "corpus", "--quiet"},
+           folder.path());
+  const std::string many = card({"--corpus", "corpus"});
+  CHECK(many.find(" \u00b1 ") != std::string::npos);
+  CHECK(many.find(" of its weight in 2 texts; by chance 0.") != std::string::npos);
+  CHECK(refused_with(4,
+                     {"plot", "card", "r", "--layers", "1", "--head", "1", "--corpus", "none",
+                      "--out", "c.svg"},
+                     folder.path())
+            .find("none/heads.csv") != std::string::npos);
+}
+
+TEST_CASE("a grid of the best heads has these alone, and dots for all") {
+  const TemporaryFolder folder;
+  attn_cli({"run", "--model", std::string(ATTN_DATA) + "/speeches", "--text",
+            "The peace of the world. The peace of the", "--plots", "none", "--out", "r"},
+           folder.path());
+  CHECK(plot(folder, {"grid", "r", "--best", "2"}, "b.svg") == 0);
+  const std::string best = read_text(folder / "b.svg");
+  CHECK(best.find(">The 2 of 16 Heads that Look Most beyond Chance<") != std::string::npos);
+  CHECK(best.find(">1.1: the previous token<") != std::string::npos);
+  CHECK(best.find(">Dot: share of a head's weight in one place beyond that of even weights<") !=
+        std::string::npos);
+  CHECK(best.find("16 dots, of which ") != std::string::npos);
+}
+
+TEST_CASE("a preset of a journal is exactly as wide as its column, without a title") {
+  const TemporaryFolder folder;
+  folder.write("w.json", R"({"weights":[[0.7,0.3],[0.1,0.9]],"labels":["it","was"]})");
+  const auto width = [&](const std::string& preset) {
+    attn_cli({"plot", "heatmap", "w.json", "--preset", preset, "--out", "p.svg"}, folder.path());
+    const std::string svg = read_text(folder / "p.svg");
+    CHECK(svg.find("Attention Weight Heatmap<") == std::string::npos);
+    return std::stod(svg.substr(svg.find("width=\"") + 7));
+  };
+  CHECK(width("nature") == doctest::Approx(89 / 25.4 * 72));
+  CHECK(width("nature-double") == doctest::Approx(183 / 25.4 * 72));
+  CHECK(width("neurips") == doctest::Approx(5.5 * 72));
+  CHECK(width("column") == doctest::Approx(3.25 * 72));
+}

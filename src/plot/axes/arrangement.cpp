@@ -26,7 +26,7 @@ std::string own_words(const FigureOptions& options, std::string text) {
     if (text[at] == '"') quoted = !quoted;
     std::size_t end = at;
     while (end < text.size() && is_letter(text[end])) ++end;
-    const bool begins = at > 0 && std::string_view(" (-").find(text[at - 1]) != std::string::npos;
+    const bool begins = at > 0 && std::string_view(" (-/").find(text[at - 1]) != std::string::npos;
     const bool word =
         end > at + 1 && std::all_of(text.begin() + static_cast<std::ptrdiff_t>(at) + 1,
                                     text.begin() + static_cast<std::ptrdiff_t>(end), is_small);

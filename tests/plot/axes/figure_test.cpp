@@ -1,6 +1,10 @@
 #include "plot/axes/figure.hpp"
 
+#include <string>
+
 #include <doctest/doctest.h>
+
+#include "plot/axes/arrangement.hpp"
 
 namespace {
 
@@ -67,3 +71,22 @@ TEST_CASE("an aspect is kept within a place that is too wide and one that is too
 }
 
 }  // namespace
+
+TEST_CASE("own titles are sentences where that is wished, but for names and quotes") {
+  attn::FigureOptions options;
+  const std::string title = "What \"The Cat\" Looks At (Sample 1, Key/Value Head 0) by [CLS], GPT";
+  CHECK(attn::plot::own_words(options, title) == title);
+  options.sentence_case = true;
+  CHECK(attn::plot::own_words(options, title) ==
+        "What \"The Cat\" looks at (sample 1, key/value head 0) by [CLS], GPT");
+}
+
+TEST_CASE("of several families the first that is installed is taken, or else the usual one") {
+  attn::FigureOptions options;
+  const auto family = [&](const std::string& font) {
+    options.font = font;
+    return attn::plot::Figure(options, attn::PictureFormat::svg, {4, 3}).family();
+  };
+  CHECK(family("No Such Family,DejaVu Serif") == "DejaVu Serif");
+  CHECK(family("No Such Family, Nor This") == "DejaVu Sans");
+}
