@@ -203,6 +203,8 @@ struct StoredLinear {
   /// The outputs of rows `first` … `first + count` − 1 alone.
   StoredLinear rows(std::size_t first, std::size_t count) const;
   StoredLinear picked(const std::vector<std::size_t>& rows) const;
+  /// b (W (a x) + bias) for the factors a and b, which are put into the weights.
+  StoredLinear times(double of_input, double of_output) const;
 };
 
 /// x [..,in] gives [..,out] of its type, float32 or float64.

@@ -299,7 +299,16 @@ AttentionRequest project(const AttentionOptions& options, const Sequences& state
     return norm ? apply(*norm, x, options.eps, options.threads) : std::move(x);
   };
   rows[0] = normed(weights.query_norm, std::move(rows[0]));
-  if (!known) rows[1] = normed(weights.key_norm, std::move(rows[1]));
+  if (!known) {
+    rows[1] = normed(weights.key_norm, std::move(rows[1]));
+    if (weights.value_norm) {
+      const Shape shape = rows[2].shape();
+      const std::size_t heads = states.kv_heads.value_or(states.heads.value_or(1));
+      const std::size_t width = shape.back() / heads;
+      const Tensor by_head = rows[2].reshaped({rows[2].size() / width, width});
+      rows[2] = normed(weights.value_norm, by_head).reshaped(shape);
+    }
+  }
   for (Tensor& one : rows) {
     if (!weights.clip) break;
     one = mapped(

@@ -47,6 +47,7 @@ struct AttentionWeights {
   std::optional<LatentStates> latent;
   /// Largest size of the projected numbers, after these norms; absent = any (OLMo).
   std::optional<double> clip;
+  std::optional<Norm> value_norm;  ///< of each head's values, without weights
   /// Norms of a row of queries or keys, all heads together (OLMo et al. 2024, section 3.3).
   std::optional<Norm> query_norm, key_norm;
 

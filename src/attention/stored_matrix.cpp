@@ -203,7 +203,8 @@ StoredMatrix rows_in_turn(const StoredMatrix& even, const StoredMatrix& odd) {
   }
   return StoredMatrix(MadeRows{2 * shape[0], shape[1], [=](std::size_t row, float* to) {
                                  const StoredMatrix& from = row % 2 == 0 ? even : odd;
-                                 from.source().floats(row / 2, 1, shape[1], to);
+                                 const MatrixRows rows = from.source();
+                                 rows.floats(row / 2, 1, rows.side_by_side ? 1 : shape[1], to);
                                }});
 }
 
@@ -219,6 +220,18 @@ StoredLinear StoredLinear::rows(std::size_t first, std::size_t count) const {
 
 StoredLinear StoredLinear::picked(const std::vector<std::size_t>& rows) const {
   return {weight.picked(rows), bias ? attn::picked(bias, rows) : Tensor()};
+}
+
+StoredLinear StoredLinear::times(double of_input, double of_output) const {
+  if (of_input == 1 && of_output == 1) return *this;
+  const auto multiplied = [](const Tensor& tensor, double factor) {
+    const Tensor numbers = tensor.converted(DType::float64);
+    std::vector<double> y(numbers.values<double>().begin(), numbers.values<double>().end());
+    for (double& x : y) x *= factor;
+    return Tensor(tensor.shape(), std::move(y));
+  };
+  return Linear{multiplied(weight.tensor(), of_input * of_output),
+                bias ? multiplied(bias, of_output) : Tensor()};
 }
 
 Tensor apply(const StoredLinear& linear, const Tensor& x, std::size_t threads, Epilogue epilogue) {

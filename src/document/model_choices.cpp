@@ -24,7 +24,7 @@ void read_layers(const JsonValue& root, ModelRequest& request) {
     return std::ranges::none_of(stack.layers, &ModelLayer::has_map);
   };
   if (std::ranges::all_of(model.stacks, no_map)) {
-    throw input_error(translated("all layers of the model are linear attention, without maps"),
+    throw input_error(translated("no layer of the model has attention weights, and so a map"),
                       "/model", translated("choose a model that has others"));
   }
   const JsonValue* value = root.find("layers");

@@ -265,7 +265,7 @@ class ModelReader {
     if (unknown_tokens) plan_.warnings.push_back(std::move(*unknown_tokens));
     if (const std::string without = layers_without_map(request_); !without.empty()) {
       plan_.warnings.push_back(
-          translated("layers without a map, as they are linear attention: {1}", without));
+          translated("layers without a map, as they have no attention weights: {1}", without));
     }
     if (const auto made_for = model().made_for) {
       for (const Ids& ids : texts.ids) {

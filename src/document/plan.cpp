@@ -62,16 +62,17 @@ Attentions planned(const ModelRequest& request) {
   for (const ModelStack& stack : model.stacks) {
     const auto& own = request.texts.read_by(stack);
     const Tensor lengths = lengths_of(own);
-    const auto geometry = [&](const auto& of_keys) {
+    const auto geometry = [&](const auto& of_keys, const ModelLayer& layer) {
       Geometry sizes;
       sizes.batch_axis = sizes.head_axis = sizes.joined = true;
       sizes.batch = own.size();
       sizes.heads = model.of(stack).heads;
-      sizes.kv_heads = model.of(stack).kv_heads;
+      sizes.kv_heads = layer.kv_heads;
       sizes.queries = longest_of(own);
       sizes.keys = longest_of(of_keys);
-      sizes.query_width = sizes.key_width = model.of(stack).head_width;
-      sizes.value_width = model.of(stack).value_width();
+      sizes.query_width = sizes.key_width = layer.head_width;
+      const auto& latent = model.of(stack).latent;
+      sizes.value_width = latent ? latent->value : layer.head_width;
       return sizes;
     };
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {
@@ -79,12 +80,13 @@ Attentions planned(const ModelRequest& request) {
       const ModelPlace at{stack_of(model, stack), n};
       Mask mask = stack_mask(stack, n);
       mask.valid_lens = lengths;
-      attentions.push_back({at.attention(), std::move(mask), geometry(own), {}});
+      attentions.push_back({at.attention(), std::move(mask), geometry(own, stack.layers[n]), {}});
       if (!stack.crosses) continue;
       Mask memory;
       memory.valid_lens = lengths_of_memory;
       const ModelPlace cross{at.stack, n, ModelPlace::Part::cross};
-      attentions.push_back({cross.attention(), std::move(memory), geometry(request.texts.ids), {}});
+      attentions.push_back(
+          {cross.attention(), std::move(memory), geometry(request.texts.ids, stack.layers[n]), {}});
     }
   }
   return attentions;

@@ -105,9 +105,11 @@ double work_of(const ModelRequest& request) {
     tokens = std::max(tokens, all);
     const double keys = longest + (stack.crosses ? as_real(longest_of(request.texts.ids)) : 0);
     const Architecture& own = model.of(stack);
-    const auto maps =
-        static_cast<double>(std::ranges::count_if(stack.layers, &ModelLayer::has_map));
-    work += maps * all * keys * as_real(own.heads) * 2 * as_real(own.head_width);
+    double widths = 0;
+    for (const ModelLayer& layer : stack.layers) {
+      if (layer.has_map()) widths += as_real(layer.head_width);
+    }
+    work += widths * all * keys * as_real(own.heads) * 2;
   }
   // Generated tokens are computed one by one, and then read with their prompt.
   const double times = request.answer ? 2 : 1;

@@ -90,22 +90,21 @@ class LayerWalk {
 
   void explain() {
     const std::optional<Norm> none;
-    std::size_t at = 0;
+    auto states = step_.sublayers.begin();
     sublayer({heading(translated("Self-attention"), to_translate("{1}: self-attention")),
               weights_.before_attention, weights_.after_attention,
               spec_.parallel ? none : weights_.after_attention_sum},
-             step_.sublayers[at], [&](const SubLayer& states) { attention(true, states); });
+             *states++, [&](const SubLayer& own) { attention(true, own); });
     if (weights_.cross.query) {
-      ++at;
       sublayer({heading(translated("Cross-attention"), to_translate("{1}: cross-attention")),
                 weights_.before_cross, weights_.after_cross, weights_.after_cross_sum},
-               step_.sublayers[at], [&](const SubLayer& states) { attention(false, states); });
+               *states++, [&](const SubLayer& own) { attention(false, own); });
     }
-    ++at;
+    if (!weights_.feeds_forward()) return;
     sublayer({heading(translated("Feed-forward"), to_translate("{1}: feed-forward")),
               weights_.before_feed_forward, weights_.after_feed_forward,
               spec_.parallel ? none : weights_.after_feed_forward_sum},
-             step_.sublayers[at], [&](const SubLayer& states) { feed_forward(states); });
+             *states, [&](const SubLayer& own) { feed_forward(own); });
   }
 
  private:

@@ -158,8 +158,10 @@ class ScoreWords {
         return translated("the encoder's output at {1}", token);
       case Part::feed_forward:
         return translated("the feed-forward of layer {1} at {2}", layer, token);
-      case Part::linear_attention:
-        return translated("the linear attention of layer {1} at {2}", layer, token);
+      case Part::mixer:
+        return translated("the mixer of layer {1} at {2}", layer, token);
+      case Part::layer_input:
+        return translated("the layer input of layer {1} at {2}", layer, token);
       case Part::self:
       case Part::cross:
       case Part::residual:

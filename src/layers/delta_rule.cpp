@@ -15,15 +15,6 @@ double silu(double x) {
   return activated(x, curve_of(Activation::silu));
 }
 
-std::vector<double> doubles_of(const Tensor& tensor) {
-  const Tensor numbers = tensor.converted(DType::float64);
-  return {numbers.values<double>().begin(), numbers.values<double>().end()};
-}
-
-std::span<double> part_of(std::vector<double>& all, std::size_t part, std::size_t size) {
-  return std::span(all).subspan(part * size, size);
-}
-
 // Divides a query or a key by its length.
 void divide_by_length(std::span<double> row, double scale) {
   constexpr double eps = 1e-6;
@@ -35,7 +26,7 @@ void divide_by_length(std::span<double> row, double scale) {
 class DeltaPass {
  public:
   DeltaPass(const DeltaRule& rule, const Tensor& x, double eps, std::size_t threads,
-            DeltaState& state)
+            MixerState& state)
       : sizes_(rule.sizes),
         eps_(eps),
         threads_(threads),
@@ -44,7 +35,7 @@ class DeltaPass {
         type_(x.dtype()),
         length_(shape_[shape_.size() - 2]),
         tokens_(x.size() / shape_.back()),
-        convolution_(doubles_of(rule.convolution)),
+        convolution_(rule.convolution),
         rates_(doubles_of(rule.decay_log)),
         biases_(doubles_of(rule.decay_bias)),
         norm_(doubles_of(rule.norm)) {
@@ -64,45 +55,23 @@ class DeltaPass {
   Tensor pass() {
     const std::size_t batch = tokens_ / length_, heads = sizes_.value_heads;
     const std::size_t memory = sizes_.key_width * sizes_.value_width;
-    state_.channels.resize(batch * (sizes_.kernel - 1) * sizes_.channels(), 0);
     state_.memory.resize(batch * heads * memory, 0);
     convolve();
     outputs_.resize(tokens_ * heads * sizes_.value_width);
     parallel_for(batch * heads, threads_, [&](std::size_t task) {
       read_head(task / heads, task % heads, part_of(state_.memory, task, memory));
     });
-    keep_channels(batch);
     Shape shape = shape_;
     shape.back() = heads * sizes_.value_width;
     return Tensor(std::move(shape), std::move(outputs_)).converted(type_);
   }
 
  private:
-  // The channels of a text's token; those of negative numbers were read before.
-  const double* channels_at(std::size_t text, std::ptrdiff_t token) const {
-    const auto before = static_cast<std::ptrdiff_t>(sizes_.kernel - 1);
-    const std::size_t width = sizes_.channels();
-    if (token >= 0) {
-      return channels_.values<double>().data() +
-             (text * length_ + static_cast<std::size_t>(token)) * width;
-    }
-    return state_.channels.data() +
-           (text * (sizes_.kernel - 1) + static_cast<std::size_t>(before + token)) * width;
-  }
-
   // Queries, keys and values of all tokens [tokens,C].
   void convolve() {
-    const std::size_t width = sizes_.channels(), kernel = sizes_.kernel;
-    convolved_.resize(tokens_ * width);
+    convolved_ = convolved({convolution_, {}}, channels_, length_, threads_, state_);
     parallel_for(tokens_, threads_, [&](std::size_t at) {
-      const std::size_t text = at / length_;
-      const auto token = static_cast<std::ptrdiff_t>(at % length_);
-      const std::span<double> to = part_of(convolved_, at, width);
-      for (std::size_t k = 0; k < kernel; ++k) {
-        const double* from = channels_at(text, token - static_cast<std::ptrdiff_t>(kernel - 1 - k));
-        const double* weight = convolution_.data() + k;
-        for (std::size_t c = 0; c < width; ++c) to[c] += weight[c * kernel] * from[c];
-      }
+      const std::span<double> to = part_of(convolved_, at, sizes_.channels());
       for (double& x : to) x = silu(x);
       const double scale = 1 / std::sqrt(static_cast<double>(sizes_.key_width));
       for (std::size_t head = 0; head < 2 * sizes_.key_heads; ++head) {
@@ -156,28 +125,14 @@ class DeltaPass {
     }
   }
 
-  void keep_channels(std::size_t batch) {
-    const std::size_t width = sizes_.channels(), before = sizes_.kernel - 1;
-    std::vector<double> kept;
-    kept.reserve(batch * before * width);
-    for (std::size_t text = 0; text < batch; ++text) {
-      for (std::size_t k = 0; k < before; ++k) {
-        const double* row = channels_at(
-            text, static_cast<std::ptrdiff_t>(length_ + k) - static_cast<std::ptrdiff_t>(before));
-        kept.insert(kept.end(), row, row + width);
-      }
-    }
-    state_.channels = std::move(kept);
-  }
-
   const DeltaSizes& sizes_;
   double eps_;
   std::size_t threads_;
-  DeltaState& state_;
+  MixerState& state_;
   Shape shape_;
   DType type_;
   std::size_t length_, tokens_;
-  std::vector<double> convolution_;     // [C,kernel]
+  const Tensor& convolution_;
   std::vector<double> rates_, biases_;  // of the decays [H]
   std::vector<double> norm_;            // [dv]
   Tensor channels_, gates_, strengths_, decays_;
@@ -187,7 +142,7 @@ class DeltaPass {
 }  // namespace
 
 Tensor delta_rule(const DeltaRule& rule, const Tensor& x, double eps, std::size_t threads,
-                  DeltaState& state) {
+                  MixerState& state) {
   return DeltaPass(rule, x, eps, threads, state).pass();
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include "attn/tensor.hpp"
 
 #include "attention/linear.hpp"
+#include "layers/causal_convolution.hpp"
 
 namespace attn {
 
@@ -34,12 +34,6 @@ struct DeltaRule {
   StoredLinear output;           ///< [D,H·dv]
 };
 
-/// Memory that a gated delta rule keeps of the tokens it has read, of B texts. Empty = of none.
-struct DeltaState {
-  std::vector<double> channels;  ///< [B,kernel − 1,C], of the last tokens, before the convolution
-  std::vector<double> memory;    ///< [B,H,dk,dv]
-};
-
 /// The outputs [..,L,H·dv] of the heads for states x [L,D] or [B,L,D], before the projection, in
 /// the type of x. `state` is that before the first token, and after the last one then.
 ///
@@ -49,6 +43,6 @@ struct DeltaState {
 /// a head to S ← e^g S + k ⊗ β(v − e^g Sᵀk) and reads Sᵀq/√dk from it (Yang et al. 2024, "Gated
 /// Delta Networks", equation 10), which is normed and multiplied by silu(gate x).
 Tensor delta_rule(const DeltaRule& rule, const Tensor& x, double eps, std::size_t threads,
-                  DeltaState& state);
+                  MixerState& state);
 
 }  // namespace attn

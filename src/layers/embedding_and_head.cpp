@@ -78,6 +78,12 @@ EmbeddedTerms embedded_terms(const Embedding& embedding, const std::vector<std::
     const std::vector<std::int64_t> zeros(types.empty() ? ids.size() : 0, 0);
     terms.types = rows_for(embedding.types, types.empty() ? zeros : types, dtype);
   }
+  if (embedding.projection && embedding.projects_terms) {
+    for (Tensor* term : {&terms.tokens, &terms.positions, &terms.types}) {
+      if (*term) *term = apply(embedding.projection, *term, threads);
+    }
+    terms.projected = true;
+  }
   return terms;
 }
 
@@ -91,6 +97,34 @@ Tensor embed(const Embedding& embedding, const std::vector<std::int64_t>& ids,
   if (embedding.norm) x = apply(*embedding.norm, x, options.eps, threads);
   if (embedding.projection && !terms.projected) x = apply(embedding.projection, x, threads);
   return x;
+}
+
+Tensor read_layer_tokens(const LayerTokens& layers, const std::vector<std::int64_t>& ids,
+                         const Tensor& embedded, const AttentionOptions& options) {
+  std::vector<std::int64_t> known = ids;
+  const auto words = static_cast<std::int64_t>(layers.tokens.shape()[0]);
+  for (std::int64_t& id : known) id = id < words ? id : 0;
+  const Tensor rows = rows_for(layers.tokens, known, DType::float64);
+  const double divisor = std::sqrt(static_cast<double>(embedded.shape().back()));
+  const Tensor made = mapped(
+      options.threads, [=](double x) { return x / divisor; },
+      apply(layers.projection, embedded.converted(DType::float64), options.threads));
+  const Tensor parts = apply(layers.norm, made.reshaped({made.size() / layers.width, layers.width}),
+                             options.eps, options.threads);
+  std::vector<double> all;
+  all.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    all.push_back((parts.values<double>()[i] + layers.scale * rows.values<double>()[i]) /
+                  std::numbers::sqrt2);
+  }
+  return Tensor(made.shape(), std::move(all)).converted(embedded.dtype());
+}
+
+Tensor layer_part(const std::optional<LayerTokens>& layers, const Tensor& all, std::size_t n) {
+  if (!layers) return {};
+  std::vector<std::size_t> columns;
+  for (std::size_t i = 0; i < layers->width; ++i) columns.push_back(n * layers->width + i);
+  return picked(all, columns, all.rank() - 1);
 }
 
 Tensor sines_then_cosines(std::size_t length, std::size_t width, const Sinusoids& rule) {

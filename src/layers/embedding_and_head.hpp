@@ -44,7 +44,8 @@ struct Embedding {
   std::optional<HiddenTokens> hidden;
   StoredMatrix types;  ///< [types,E]; absent = none
   std::optional<Norm> norm;
-  StoredLinear projection;  ///< [D,E]; absent = none
+  StoredLinear projection;      ///< [D,E]; absent = none
+  bool projects_terms = false;  ///< the projection goes before the sum and its norm
 
   /// The embedding of tokens that follow these.
   Embedding behind(const std::vector<std::int64_t>& ids) const;
@@ -72,6 +73,21 @@ EmbeddedTerms embedded_terms(const Embedding& embedding, const std::vector<std::
 Tensor embed(const Embedding& embedding, const std::vector<std::int64_t>& ids,
              const std::vector<std::int64_t>& types, const AttentionOptions& options);
 
+/// What each of N layers reads of the tokens besides the states (Gemma 3n's "per-layer
+/// embeddings").
+struct LayerTokens {
+  StoredMatrix tokens;      ///< [V',N·P]; tokens beyond it count as the first
+  double scale = 1;         ///< of their rows
+  StoredLinear projection;  ///< of the embedding, [N·P,D]
+  Norm norm;                ///< of each layer's part of what it makes [P]
+  std::size_t width = 0;    ///< P
+};
+/// (norm(projection · embedded / √D) + scaled rows) / √2, [1,L,N·P], for states that embed() made.
+Tensor read_layer_tokens(const LayerTokens& layers, const std::vector<std::int64_t>& ids,
+                         const Tensor& embedded, const AttentionOptions& options);
+/// The part of layer n, [1,L,P]; absent without any.
+Tensor layer_part(const std::optional<LayerTokens>& layers, const Tensor& all, std::size_t n);
+
 /// The head that makes logits of the states that leave a model: (g(x) · scale) Wᵀ + b, capped. g is
 /// a Linear layer with an activation and a norm (BERT), or g(x) = x.
 struct LogitsHead {
@@ -97,6 +113,7 @@ double log_sum_exp(std::span<const double> logits);
 /// A stack of layers between its embedding and its last norm.
 struct Stack {
   Embedding embedding;
+  std::optional<LayerTokens> layer_tokens = {};
   std::size_t count = 0;
   /// Layer n, made when the states reach it, so that no more than one is in memory.
   std::function<Layer(std::size_t n)> layer;

@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <numbers>
 #include <utility>
+#include <variant>
 
 #include "attention/paths.hpp"
 #include "attention/positions.hpp"
 #include "layers/embedding_and_head.hpp"
+#include "support/overloaded.hpp"
+#include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/operations.hpp"
 
@@ -66,7 +69,9 @@ double gated_number(const Experts& experts, const ActivationCurve& curve, double
 void add_shared(const SharedExpert& shared, const ActivationCurve& curve, const Tensor& x,
                 std::size_t threads, std::vector<double>& total) {
   const std::size_t width = x.shape().back();
-  const Tensor wide = apply(shared.up, x, threads, gating(apply(shared.gate, x, threads), curve));
+  const Tensor wide =
+      shared.gate ? apply(shared.up, x, threads, gating(apply(shared.gate, x, threads), curve))
+                  : apply(shared.up, x, threads, activating(curve));
   const Tensor out = apply(shared.down, wide, threads).converted(DType::float64);
   const Tensor scores =
       shared.share ? apply(shared.share, x, threads).converted(DType::float64) : Tensor();
@@ -74,6 +79,32 @@ void add_shared(const SharedExpert& shared, const ActivationCurve& curve, const 
     const double share = scores ? sigmoid(scores.values<double>()[i / width]) : 1;
     total[i] += share * out.values<double>()[i];
   }
+}
+
+// Rows [n,D] times a number each.
+Tensor rows_times(const Tensor& rows, const std::vector<double>& factors) {
+  const std::size_t width = rows.shape().back();
+  return with_floats(rows, [&]<class T>(std::span<const T> from) {
+    std::vector<T> y(from.begin(), from.end());
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] *= static_cast<T>(factors[i / width]);
+    return Tensor(rows.shape(), std::move(y));
+  });
+}
+
+// The wider states [n,F] of an expert's tokens [n,D].
+Tensor expert_states(const Experts& experts, std::size_t e, const ActivationCurve& curve,
+                     const Tensor& in, std::size_t threads) {
+  if (!experts.gated) return apply(experts.gate_up(e), in, threads, activating(curve));
+  const Tensor both = apply(experts.gate_up(e), in, threads);
+  const std::size_t tokens = in.shape()[0], hidden = both.shape().back() / 2;
+  const Tensor numbers = both.converted(DType::float64);
+  std::vector<double> gated;
+  gated.reserve(tokens * hidden);
+  for (std::size_t i = 0; i < tokens * hidden; ++i) {
+    gated.push_back(gated_number(experts, curve, numbers.values<double>()[2 * i],
+                                 numbers.values<double>()[2 * i + 1]));
+  }
+  return Tensor({tokens, hidden}, std::move(gated)).converted(in.dtype());
 }
 
 // The feed-forward of x [..,L,D] by the experts of each token.
@@ -87,21 +118,14 @@ Tensor chosen_experts(const Experts& experts, const ActivationCurve& curve, cons
   for (std::size_t e = 0; e < experts.count; ++e) {
     const auto& [taken, shares] = by_expert[e];
     if (taken.empty()) continue;
-    const Tensor in = picked(x.reshaped({tokens, width}), taken);
-    const Tensor both = apply(experts.gate_up(e), in, threads);
-    const std::size_t hidden = both.shape().back() / 2;
-    const Tensor numbers = both.converted(DType::float64);
-    std::vector<double> gated;
-    gated.reserve(taken.size() * hidden);
-    for (std::size_t i = 0; i < taken.size() * hidden; ++i) {
-      gated.push_back(gated_number(experts, curve, numbers.values<double>()[2 * i],
-                                   numbers.values<double>()[2 * i + 1]));
-    }
-    const Tensor wide = Tensor({taken.size(), hidden}, std::move(gated)).converted(x.dtype());
+    Tensor in = picked(x.reshaped({tokens, width}), taken);
+    if (experts.shares_of_inputs) in = rows_times(in, shares);
+    const Tensor wide = expert_states(experts, e, curve, in, threads);
     const Tensor out = apply(experts.down(e), wide, threads).converted(DType::float64);
     for (std::size_t i = 0; i < taken.size(); ++i) {
       for (std::size_t k = 0; k < width; ++k) {
-        total[taken[i] * width + k] += shares[i] * out.values<double>()[i * width + k];
+        total[taken[i] * width + k] +=
+            (experts.shares_of_inputs ? 1 : shares[i]) * out.values<double>()[i * width + k];
       }
     }
   }
@@ -123,11 +147,14 @@ class LayerPass {
       return [&, states](const Tensor& base) { return feed_forward(states, base); };
     };
     const Tensor h = normed(weights_.before_attention, x);
-    Tensor y = sublayer(
-        {x, h, residual(x, h)}, weights_.after_attention,
-        spec_.parallel ? none : weights_.after_attention_sum, [&](const Tensor& base) {
-          return weights_.linear ? linear_attention(h, base) : attention(true, h, {}, base);
-        });
+    Tensor y = x;
+    if (options_.keeps_read != nullptr) *options_.keeps_read = h;
+    if (options_.inside) step_.keys_from = options_.keys_from;
+    if (weights_.mixes_tokens()) {
+      y = sublayer({x, h, residual(x, h)}, weights_.after_attention,
+                   spec_.parallel ? none : weights_.after_attention_sum,
+                   [&](const Tensor& base) { return mixed(h, base); });
+    }
     if (spec_.parallel) {
       const Tensor in = normed(weights_.before_feed_forward, x);
       step_.states =
@@ -139,13 +166,43 @@ class LayerPass {
       y = sublayer({y, in, y}, weights_.after_cross, weights_.after_cross_sum,
                    [&](const Tensor& base) { return attention(false, in, memory, base); });
     }
+    if (!weights_.feeds_forward()) {
+      step_.states = std::move(y);
+      return std::move(step_);
+    }
     const Tensor in = normed(weights_.before_feed_forward, y);
     step_.states = sublayer({y, in, residual(y, in)}, weights_.after_feed_forward,
                             weights_.after_feed_forward_sum, feed(in), options_.feed_forward);
+    if (weights_.input_convolution) {
+      const InputConvolution& own = *weights_.input_convolution;
+      step_.states =
+          sublayer({step_.states, x, step_.states}, none, own.norm, [&](const Tensor& base) {
+            const Tensor y_beside = convolved_around(own, x);
+            return base ? sum(base, y_beside, threads_) : y_beside;
+          });
+    }
+    if (weights_.layer_input) {
+      step_.states =
+          sublayer({step_.states, step_.states, step_.states}, weights_.layer_input->norm, none,
+                   [&](const Tensor& base) { return layer_input(step_.states, base); });
+    }
+    if (spec_.state_scale != 1) {
+      step_.states = mapped(
+          threads_, [scale = spec_.state_scale](double v) { return v * scale; }, step_.states);
+    }
     return std::move(step_);
   }
 
  private:
+  // What the layer reads of its tokens through a gate, added to `base` if that is there.
+  Tensor layer_input(const Tensor& states, const Tensor& base) const {
+    const LayerInput& own = *weights_.layer_input;
+    const Tensor gates = apply(own.gate, states, threads_, activating(curve_of(spec_.activation)));
+    const Tensor gated = mapped(
+        threads_, [](double a, double b) { return a * b; }, gates, options_.layer_input);
+    return product(own.projection, gated, threads_, base);
+  }
+
   // The states that a sub-layer begins with, as in SubLayer.
   struct Entry {
     Tensor before, input, residual;
@@ -195,6 +252,7 @@ class LayerPass {
       AttentionRequest request =
           project(self ? spec_.self : spec_.cross, sequences, weights, states.dtype(),
                   self ? options_.self_cache : options_.cross_cache);
+      if (self && spec_.growth) grow_queries(request);
       if (self && weights_.distances) {
         request.mask.bias = disentangled_bias(*weights_.distances, request);
       } else if (self && spec_.rounded_alibi) {
@@ -221,12 +279,41 @@ class LayerPass {
     return base ? sum(base, heads, threads_) : heads;
   }
 
-  // The gated delta rule over the states, projected, added to `base` if that is there.
-  Tensor linear_attention(const Tensor& states, const Tensor& base) const {
-    DeltaState none;
-    DeltaState& state = options_.linear_state != nullptr ? *options_.linear_state : none;
-    const Tensor heads = delta_rule(*weights_.linear, states, spec_.self.eps, threads_, state);
-    return product(weights_.linear->output, heads, threads_, base);
+  // What mixes the tokens of the states, projected, added to `base` if that is there.
+  Tensor mixed(const Tensor& states, const Tensor& base) {
+    if (!weights_.mixer) return attention(true, states, options_.keys_from, base);
+    MixerState none;
+    MixerState& state = options_.mixer_state != nullptr ? *options_.mixer_state : none;
+    const Overloaded heads{[&](const DeltaRule& rule) {
+                             return delta_rule(rule, states, spec_.self.eps, threads_, state);
+                           },
+                           [&](const ShortConvolution& rule) {
+                             return short_convolution(rule, states, threads_, state);
+                           },
+                           [&](const StateSpace& rule) {
+                             return state_space(rule, states, spec_.self.eps, threads_, state);
+                           }};
+    const auto output = [](const auto& rule) -> const StoredLinear& { return rule.output; };
+    const bool beside = bool(weights_.self.query);
+    Tensor y = product(std::visit(output, *weights_.mixer), std::visit(heads, *weights_.mixer),
+                       threads_, base);
+    if (options_.inside) step_.mixed = y;
+    return beside ? attention(true, states, {}, y) : y;
+  }
+
+  // Multiplies queries by factors of their positions, the last of which is that of the last key.
+  void grow_queries(AttentionRequest& request) const {
+    auto& product = std::get<ScaledDotProduct>(request.score);
+    const Shape& shape = product.query.shape();
+    const std::size_t length = shape[shape.size() - 2], width = shape.back(),
+                      first = product.key.shape()[shape.size() - 2] - length;
+    product.query = with_floats(product.query, [&]<class T>(std::span<const T> from) {
+      std::vector<T> y(from.begin(), from.end());
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        y[i] *= static_cast<T>(spec_.growth->at(first + i / width % length));
+      }
+      return Tensor(shape, std::move(y));
+    });
   }
 
   Tensor by_rows(const AttentionRequest& request) const {
@@ -235,6 +322,33 @@ class LayerPass {
     return attend_by_queries(
         request, std::max<std::size_t>(16, weights_at_a_time / (spec_.heads.value_or(1) * length)),
         options_.rows, options_.progress);
+  }
+
+  // What the convolution makes of x [..,L,D], around each token, with zeros beyond the text.
+  Tensor convolved_around(const InputConvolution& by, const Tensor& x) const {
+    const std::size_t width = x.shape().back(), length = x.shape()[x.rank() - 2],
+                      inputs = by.weight.shape()[1], kernel = by.weight.shape()[2];
+    const std::vector<double> from = doubles_of(x), weights = doubles_of(by.weight);
+    const std::vector<double> biases =
+        by.bias ? doubles_of(by.bias) : std::vector<double>(width, 0);
+    std::vector<double> y(from.size());
+    parallel_for(from.size() / width, threads_, [&](std::size_t at) {
+      const std::size_t token = at % length, middle = kernel / 2;
+      for (std::size_t d = 0; d < width; ++d) {
+        // Outputs are in as many groups as inputs.
+        const std::size_t first = d / inputs * inputs;
+        double sum = biases[d];
+        for (std::size_t k = 0; k < kernel; ++k) {
+          if (token + k < middle || token + k >= length + middle) continue;
+          const double* row = from.data() + (at + k - middle) * width + first;
+          const double* weight = weights.data() + d * inputs * kernel + k;
+          for (std::size_t c = 0; c < inputs; ++c) sum += weight[c * kernel] * row[c];
+        }
+        y[at * width + d] =
+            by.activation ? activated(sum, curve_of(*by.activation)) : std::tanh(sum);
+      }
+    });
+    return Tensor(x.shape(), std::move(y)).converted(x.dtype());
   }
 
   // down(f(gate x) ⊙ up x), or down(f(up x)) without a gate.
@@ -335,6 +449,10 @@ std::vector<ExpertShare> best_experts(const Experts& experts, std::span<const do
   }
   for (const std::size_t e : taken) shares.push_back({e, experts.scale * part(e) / sum});
   return shares;
+}
+
+double QueryGrowth::at(std::size_t position) const noexcept {
+  return 1 + scale * std::log1p(std::floor(static_cast<double>(position + shift) / length));
 }
 
 double xielu(double x, const Xielu& constants) noexcept {

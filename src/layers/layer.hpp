@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "attn/layers.hpp"
@@ -13,6 +14,7 @@
 #include "attention/positions.hpp"
 #include "attention/projected_attention.hpp"
 #include "layers/delta_rule.hpp"
+#include "layers/recurrent_mixers.hpp"
 
 namespace attn {
 
@@ -27,6 +29,15 @@ double xielu(double x, const Xielu& constants) noexcept;
 /// ln(1 + exp(x)).
 double softplus(double x) noexcept;
 
+/// A factor 1 + scale · ln(1 + ⌊(position + shift) / length⌋) of queries, by which attention stays
+/// sharp far from the first token (Nakanishi 2025, "Scalable-Softmax").
+struct QueryGrowth {
+  double scale = 0, length = 1;
+  std::size_t shift = 0;
+
+  double at(std::size_t position) const noexcept;
+};
+
 /// The rules of a layer: everything about it but its learned matrices and the norms of its states.
 struct LayerSpec {
   /// Options of the self-attention and of the cross-attention: mask, positions, scale, softcap,
@@ -39,6 +50,9 @@ struct LayerSpec {
   bool rounded_alibi = false;        ///< ALiBi's slope · key is rounded to bfloat16, as in Falcon
   bool residual_after_norm = false;  ///< a branch is added to its normed input, not to its input
   double branch_scale = 1;           ///< of what a sub-layer makes, before the norm of the branch
+  std::optional<QueryGrowth> growth = {};  ///< of the self-attention's queries
+  bool takes_keys = false;  ///< keys and values are made of the states that another layer read
+  double state_scale = 1;   ///< of the states that leave the layer
 };
 
 /// The rule by which the scores of the chosen experts become their shares in a result.
@@ -58,7 +72,8 @@ struct ExpertRules {
   /// Bound of the gate from above and of what it multiplies on both sides, with the feed-forward of
   /// gpt-oss: down(g·σ(1.702 g)·(u + 1)). Absent = none.
   std::optional<double> limit;
-  double scale = 1;  ///< of all shares
+  double scale = 1;               ///< of all shares
+  bool shares_of_inputs = false;  ///< shares multiply what experts read, not what they make
   /// The experts are that many groups of as many. Those of the best groups alone are chosen: of the
   /// groups with the largest sum of two experts, or with the best expert.
   std::size_t groups = 1, best_groups = 1;
@@ -67,7 +82,7 @@ struct ExpertRules {
 
 /// A feed-forward that every token takes in addition to its experts.
 struct SharedExpert {
-  StoredLinear gate, up, down;  ///< [F,D], [F,D] and [D,F]
+  StoredLinear gate, up, down;  ///< [F,D], [F,D] and [D,F]; the gate may be absent
   StoredLinear share;           ///< [1,D]; the sigmoid of its product is the share; absent = 1
 };
 
@@ -78,8 +93,10 @@ struct Experts : ExpertRules {
   /// Numbers [count] added to the sigmoids of the scores, or to their softmax, where experts are
   /// chosen, and not where their shares are computed; empty = zeros.
   std::vector<double> correction;
-  /// The products of one expert: into the wider space, gate and up in turns [2F,D], and back [D,F].
+  /// The products of one expert: into the wider space, gate and up in turns [2F,D] or without gates
+  /// [F,D], and back [D,F].
   std::function<StoredLinear(std::size_t expert)> gate_up, down;
+  bool gated = true;
   std::optional<SharedExpert> shared;
 };
 
@@ -92,20 +109,44 @@ struct ExpertShare {
 /// wins.
 std::vector<ExpertShare> best_experts(const Experts& experts, std::span<const double> scores);
 
-/// The learned matrices and norms of a layer, by purpose. An absent norm leaves its states as they
+/// What mixes tokens without attention weights, in place of an attention or beside it. What differs
+/// between them has a case for every alternative.
+using TokenMixer = std::variant<DeltaRule, ShortConvolution, StateSpace>;
+
+/// A convolution over the tokens that enter a layer: what it makes is added to the layer's result.
+struct InputConvolution {
+  Tensor weight;                         ///< [D,D / groups,K], K odd
+  Tensor bias;                           ///< [D]; may be absent
+  std::optional<Activation> activation;  ///< absent = the hyperbolic tangent
+  std::optional<Norm> norm;              ///< of the sum
+};
+
+/// A gate over what a layer reads of its tokens (LayerTokens): norm(projection(f(gate x) ⊙ input)).
+struct LayerInput {
+  StoredLinear gate, projection;  ///< [P,D], [D,P]
+  std::optional<Norm> norm;
+};
+
+/// The learned matrices and norms of a layer, by purpose. A layer may lack attention, mixer or
+/// feed-forward. An absent norm leaves its states as they
 /// are. D is the width of the states, F that of the feed-forward.
 struct LayerWeights {
   AttentionWeights self, cross;  ///< a layer without a cross-attention has no `cross.query`
   std::optional<DisentangledTerms> distances = {};  ///< of the self-attention's scores
-  std::optional<DeltaRule> linear = {};  ///< in place of `self`: its steps have no weights
-  StoredLinear gate;                     ///< [F,D]; absent in a feed-forward without a gate
-  StoredLinear up, down;                 ///< [F,D] and [D,F]
-  std::optional<Experts> experts = {};   ///< in place of gate, up and down
+  std::optional<TokenMixer> mixer = {};             ///< what it makes is added to that of `self`
+  StoredLinear gate;                    ///< [F,D]; absent in a feed-forward without a gate
+  StoredLinear up, down;                ///< [F,D] and [D,F]
+  std::optional<Experts> experts = {};  ///< in place of gate, up and down
   /// Norms of what a sub-layer reads, of what it adds, and of the sum.
   std::optional<Norm> before_attention = {}, after_attention = {}, after_attention_sum = {};
   std::optional<Norm> before_cross = {}, after_cross = {}, after_cross_sum = {};
   std::optional<Norm> before_feed_forward = {}, after_feed_forward = {},
                       after_feed_forward_sum = {};
+  std::optional<InputConvolution> input_convolution = {};
+  std::optional<LayerInput> layer_input = {};
+
+  bool mixes_tokens() const { return self.query || mixer; }
+  bool feeds_forward() const { return up || experts; }
 };
 
 struct Layer {
@@ -126,9 +167,13 @@ struct StepOptions {
   std::function<void(Tensor&outputs)> self_heads = {}, cross_heads = {}, feed_forward = {};
   /// Key-value caches of the text before x, to which x is added, and of the memory; null = none.
   KeyValueCache *self_cache = nullptr, *cross_cache = nullptr;
-  /// State of the gated delta rule before x, which becomes that after x; null = x is the whole
-  /// text.
-  DeltaState* linear_state = nullptr;
+  /// Takes the states that the self-attention reads, if another layer makes keys and values of
+  /// them.
+  Tensor* keeps_read = nullptr;
+  Tensor keys_from = {};    ///< those states, for a layer that takes them
+  Tensor layer_input = {};  ///< what the layer reads of the tokens [..,L,P]
+  /// State of the mixer before x, which becomes that after x; null = x is the whole text.
+  MixerState* mixer_state = nullptr;
   /// Takes the self-attention's weights some rows [1,H,count,L] at a time, in place of a whole map.
   std::function<void(std::size_t first, const Tensor& rows)> rows = {};
   Progress progress = {};
@@ -143,7 +188,10 @@ struct LayerStep {
   AttentionRequest self_request, cross_request;
   AttentionResult self, cross;
   std::vector<std::size_t> self_off;  ///< heads of the self-attention whose outputs are zeros
-  /// Self-attention, cross-attention if there is one, feed-forward; with StepOptions::inside.
+  Tensor keys_from;                   ///< as in StepOptions; with StepOptions::inside
+  Tensor mixed;                       ///< [..,L,D], what the mixer makes; with StepOptions::inside
+  /// What mixes tokens, cross-attention, feed-forward, convolution and layer input, if they are
+  /// there; with StepOptions::inside.
   std::vector<SubLayer> sublayers;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,6 +49,12 @@ bool ends_with_one_of(std::string_view name, std::initializer_list<std::string_v
 bool encoder_alone(const JsonValue& config) {
   return std::ranges::any_of(
       classes_of(config), [](const std::string& name) { return name.ends_with("EncoderModel"); });
+}
+
+// Whether the folder holds the decoder of an encoder-decoder by itself, which reads no encoder.
+bool decoder_alone(const JsonValue& config) {
+  return std::ranges::any_of(classes_of(config),
+                             [](const std::string& name) { return name.ends_with("ForCausalLM"); });
 }
 
 // Predictions of a class, by the names that transformers gives its classes.
@@ -114,7 +121,8 @@ class ArchitectureReader {
     read_positions();
     read_disentangled(reader_, model_);
     read_experts();
-    read_linear();
+    read_input_convolution();
+    read_mixer();
     read_stacks();
     read_vision();
     return std::move(model_);
@@ -146,12 +154,20 @@ class ArchitectureReader {
     }
     if (row_.latent) read_latent();
     model_.vocabulary = reader_.first_count({"vocab_size"}).value_or(0);
+    // Marian's decoder has words of its own where it shares none.
+    const bool shared = reader_.boolean("share_encoder_decoder_embeddings").value_or(true);
+    model_.decoder_vocabulary =
+        (shared ? std::nullopt : reader_.count("decoder_vocab_size")).value_or(model_.vocabulary);
     // The "num_hidden_layers" of a distilled BART may be that of the model it comes from.
     const std::string layers = translated("number of layers");
-    layers_ = row_.decoder ? reader_.required(layers, {"encoder_layers", "num_hidden_layers",
-                                                       "n_layer", "num_layers", "n_layers"})
-                           : reader_.required(layers, {"num_hidden_layers", "n_layer", "num_layers",
-                                                       "n_layers", "encoder_layers"});
+    if (row_.mixed) layers_ = listed_layers();
+    if (layers_ == 0)
+      layers_ = row_.decoder
+                    ? reader_.required(layers, {"encoder_layers", "num_hidden_layers", "n_layer",
+                                                "num_layers", "n_layers"})
+                    : reader_.required(layers, {"num_hidden_layers", "n_layer", "num_layers",
+                                                "n_layers", "encoder_layers"});
+    if (row_.groups) layers_ *= row_.groups->inner;
     decoder_layers_ =
         reader_.first_count({"num_decoder_layers", "decoder_layers"}).value_or(layers_);
     for (const std::size_t size : {model_.width, model_.heads, model_.head_width}) {
@@ -164,6 +180,18 @@ class ArchitectureReader {
       throw input_error(translated("the configuration asks for {1} layers", count), "",
                         translated("no model has more than {1}", most_layers));
     }
+  }
+
+  // The number of layers by the list of their types, where the row's models have one; else 0.
+  std::size_t listed_layers() const {
+    for (const auto* keys : {&row_.mixed->types_keys, &row_.mixed->pattern_keys}) {
+      const auto key = reader_.listed(*keys);
+      if (!key) continue;
+      const JsonValue& types = *reader_.find(*key);
+      if (types.is(JsonValue::Type::array)) return types.size();
+      if (types.is(JsonValue::Type::string)) return types.string().size();
+    }
+    return 0;
   }
 
   // Keys and values of each head are made of vectors that all heads share.
@@ -230,6 +258,21 @@ class ArchitectureReader {
     }
   }
 
+  void read_input_convolution() {
+    if (!row_.input_convolution || row_.input_convolution->kernel == 0) return;
+    model_.input_convolution = row_.input_convolution;
+    const auto& [kernel, groups, activation] = *row_.input_convolution;
+    if (kernel % 2 == 0 || kernel > most_width) {
+      refuse_key("conv_kernel_size",
+                 translated("a convolution of {1} tokens has no middle", kernel),
+                 translated("give an odd number"));
+    }
+    if (model_.width % groups == 0) return;
+    refuse_key("conv_groups",
+               translated("{1} numbers cannot be in {2} groups", model_.width, groups),
+               translated("the width of the states must be a multiple"));
+  }
+
   void read_experts() {
     if (row_.experts) {
       model_.experts = *row_.experts;
@@ -260,14 +303,39 @@ class ArchitectureReader {
                translated("groups are of one size, and the best hold as many as a token takes"));
   }
 
-  void read_linear() {
-    if (!row_.linear) return;
-    model_.delta = *row_.linear;
-    if (model_.delta.value_heads % model_.delta.key_heads == 0) return;
-    throw input_error(translated("{1} value heads cannot share {2} key heads",
-                                 model_.delta.value_heads, model_.delta.key_heads),
-                      "/linear_num_value_heads",
-                      translated("the number of value heads must be a multiple"));
+  // Sizes that follow from others.
+  void read_mixer() {
+    if (const auto* delta = std::get_if<DeltaSizes>(&model_.mixer)) {
+      if (delta->value_heads % delta->key_heads == 0) return;
+      throw input_error(translated("{1} value heads cannot share {2} key heads", delta->value_heads,
+                                   delta->key_heads),
+                        "/linear_num_value_heads",
+                        translated("the number of value heads must be a multiple"));
+    }
+    if (row_.mixed && std::holds_alternative<std::monostate>(model_.mixer)) {
+      refuse_key("mixed_layers", translated("the row does not say what mixes tokens there"),
+                 translated("give \"linear\", \"convolution\" or \"state_space\""));
+    }
+    auto* space = std::get_if<ModelStateSpace>(&model_.mixer);
+    if (space == nullptr) return;
+    if (!space->factors.empty() && space->factors.size() != 5) {
+      throw input_error(
+          translated("{1} factors of a state space, which has 5 parts", space->factors.size()),
+          "/ssm_multipliers", translated("give gate, x, B, C and steps one each"));
+    }
+    const std::size_t whole = space->whole_width(model_.width);
+    if (space->rank_by_width) space->rank = (model_.width + 15) / 16;
+    if (space->rank > 0) {
+      space->heads = whole;
+      space->width = 1;
+      return;
+    }
+    space->width = whole / space->heads;
+    if (whole == space->inner() && space->groups > 0 && space->heads % space->groups == 0) return;
+    throw input_error(translated("{1} heads of a state space, {2} numbers together, cannot be in "
+                                 "{3} groups",
+                                 space->heads, whole, space->groups),
+                      "", translated("both must be multiples"));
   }
 
   void read_vision() {
@@ -295,6 +363,12 @@ class ArchitectureReader {
       model_.stacks.push_back(stack(*row_.encoder, false, false, layers_));
       return;
     }
+    if (row_.decoder && decoder_alone(config_)) {
+      ModelStack only = stack(*row_.decoder, true, false, decoder_layers_);
+      take_cross_attention(only);
+      model_.stacks.push_back(std::move(only));
+      return;
+    }
     if (row_.encoder && row_.decoder) {
       model_.stacks.push_back(stack(*row_.encoder, false, false, layers_));
       model_.stacks.push_back(stack(*row_.decoder, true, true, decoder_layers_));
@@ -306,6 +380,16 @@ class ArchitectureReader {
     ModelStack only = stack(row_.stack, causal, false, layers_);
     if (!row_.norms_first) put_norms_last(only.names);
     model_.stacks.push_back(std::move(only));
+  }
+
+  // Files have the tensors of the cross-attention even where nothing reads them.
+  static void take_cross_attention(ModelStack& decoder) {
+    using enum WeightPurpose;
+    for (const WeightPurpose purpose : {cross_query, cross_key, cross_value, cross_output,
+                                        before_cross, after_cross, after_cross_sum}) {
+      auto own = decoder.names.extract(purpose);
+      if (own) decoder.left_out.insert(std::move(own));
+    }
   }
 
   // Norms behind the residuals in place of norms before the sub-layers.
@@ -329,41 +413,128 @@ class ArchitectureReader {
     own.causal = causal;
     own.crosses = crosses;
     own.names = *part.names;
-    std::optional<RotaryReader> rotary;
-    if (model_.positions == ModelPositions::rotary) {
-      rotary.emplace(reader_, model_.head_width);
-      const std::vector<std::string>& own_warnings = rotary->warnings();
-      model_.warnings.insert(model_.warnings.end(), own_warnings.begin(), own_warnings.end());
+    if (row_.groups) {
+      own.groups = row_.groups->count;
+      own.inner = row_.groups->inner;
     }
     const LayerTypeReader types(reader_, causal, count);
+    // Rotations of heads of each width.
+    std::map<std::size_t, RotaryReader> rotations;
+    for (std::size_t n = 0; n < count; ++n) {
+      ModelLayer& layer = own.layers.emplace_back();
+      read_head_sizes(n, layer, types.window_of(n, true).has_value());
+      if (model_.positions != ModelPositions::rotary) continue;
+      const auto [one, is_new] = rotations.try_emplace(layer.head_width, reader_, layer.head_width);
+      const std::vector<std::string>& warnings = one->second.warnings();
+      if (rotations.size() > 1 || !is_new) continue;
+      model_.warnings.insert(model_.warnings.end(), warnings.begin(), warnings.end());
+    }
     if (causal && types.both_ways()) own.causal = false;
     const std::vector<double>& turns = row_.rotary.turned;
     const std::size_t off_every = row_.rotary.off_every;
-    const double scale = read_scale() * (rotary ? scale_beside(*rotary) : 1);
+    const double scale =
+        read_scale() * (rotations.empty() ? 1 : scale_beside(rotations.begin()->second));
     const bool by_layer = reader_.boolean("scale_attn_by_inverse_layer_idx").value_or(false);
     for (std::size_t n = 0; n < count; ++n) {
-      ModelLayer layer;
+      ModelLayer& layer = own.layers[n];
+      const auto found = rotations.find(layer.head_width);
+      const RotaryReader* rotary = found == rotations.end() ? nullptr : &found->second;
       layer.scale = by_layer ? scale / static_cast<double>(n + 1) : scale;
       const bool turned =
           n < turns.size() ? turns[n] != 0 : off_every == 0 || (n + 1) % off_every != 0;
-      layer.linear = types.is_linear(n);
+      layer.attends = types.attends(n);
+      layer.mixes = types.mixes(n);
+      layer.feeds = types.feeds(n);
       layer.window = types.window_of(n, turned);
       const bool off =
-          layer.linear || (!layer.window && (row_.rotary.off_in_full_layers ||
-                                             (row_.rotary.off_beside_windows && types.size())));
+          !layer.attends || (!layer.window && (row_.rotary.off_in_full_layers ||
+                                               (row_.rotary.off_beside_windows && types.size())));
       if (rotary && turned && !off) layer.rotary = rotary->read(layer.window.has_value());
-      layer.experts = row_.experts && chooses(n);
-      own.layers.push_back(std::move(layer));
+      if (row_.window && row_.window->chunked) std::swap(layer.window, layer.chunk);
+      if (row_.growth && row_.growth->active && !(turned && row_.growth->where_not_turned)) {
+        const QueryGrowth& by_row = *row_.growth;
+        layer.growth = rotary ? rotary->growth().value_or(by_row) : by_row;
+        if (layer.growth->scale == 0) layer.growth.reset();
+      }
+      layer.experts = row_.experts && layer.feeds && types.has_experts(n).value_or(chooses(n));
     }
+    share_keys(own);
     return own;
+  }
+
+  // Heads of layers without a window may have sizes of their own, which newest configurations give
+  // layer by layer.
+  void read_head_sizes(std::size_t n, ModelLayer& layer, bool windowed) {
+    layer.head_width = model_.head_width;
+    layer.kv_heads = model_.kv_heads;
+    if (!row_.full_layers) return;
+    const JsonValue* all = reader_.find("per_layer_config");
+    if (!windowed) {
+      if (all == nullptr) {
+        layer.head_width = row_.full_layers->head_width.value_or(layer.head_width);
+      }
+      layer.keys_are_values = row_.full_layers->keys_are_values;
+      if (layer.keys_are_values) {
+        layer.kv_heads = row_.full_layers->kv_heads.value_or(layer.kv_heads);
+      }
+    }
+    const JsonValue* own = all == nullptr ? nullptr : present_member(*all, std::to_string(n));
+    if (own != nullptr) {
+      layer.head_width = own_count(*own, "head_dim").value_or(layer.head_width);
+      layer.kv_heads = own_count(*own, "num_key_value_heads").value_or(layer.kv_heads);
+      for (const JsonMember& member : own->members()) {
+        if (member.key == "head_dim" || member.key == "num_key_value_heads") continue;
+        refuse_key("per_layer_config",
+                   translated("\"{1}\" of single layers is not supported", member.key),
+                   translated("all layers would have the same"));
+      }
+    }
+    if (layer.head_width > 0 && layer.head_width <= most_width && layer.kv_heads > 0 &&
+        model_.heads % layer.kv_heads == 0) {
+      return;
+    }
+    refuse_key("per_layer_config",
+               translated("{1} query heads of width {2} cannot share {3} key heads", model_.heads,
+                          layer.head_width, layer.kv_heads),
+               translated("check the sizes"));
+  }
+
+  static std::optional<std::size_t> own_count(const JsonValue& object, const char* key) {
+    const JsonValue* value = present_member(object, key);
+    if (value == nullptr) return std::nullopt;
+    if (!value->is(JsonValue::Type::number)) {
+      refuse_type(key, *value, to_translate("a number"), "/per_layer_config");
+    }
+    return size_of_number(value->number());
+  }
+
+  // The last layers take keys and values of the last one before them that has a window, or has
+  // none, as they do.
+  void share_keys(ModelStack& stack) const {
+    const std::size_t count = stack.layers.size();
+    if (row_.shared_keys == 0) return;
+    const std::size_t first = count - std::min(count, row_.shared_keys);
+    for (std::size_t n = first; n < count; ++n) {
+      for (std::size_t other = first; other-- > 0 && !stack.layers[n].keys_of;) {
+        if (stack.layers[other].window.has_value() == stack.layers[n].window.has_value()) {
+          stack.layers[n].keys_of = other;
+        }
+      }
+      if (stack.layers[n].keys_of) continue;
+      refuse_key("num_kv_shared_layers",
+                 translated("layer {1} takes keys of a layer before it, and none is like it", n),
+                 translated("the first layers must be of all types"));
+    }
   }
 
   // Whether a layer of a model with experts has them.
   bool chooses(std::size_t n) const {
     const RowExperts& rule = *row_.experts;
+    const std::size_t every = std::max<std::size_t>(rule.every, 1);
     return n >= rule.first && n <= rule.last.value_or(n) &&
            std::ranges::count(rule.dense, static_cast<double>(n)) == 0 &&
-           (n + 1) % std::max<std::size_t>(rule.every, 1) == 0;
+           (rule.at ? std::ranges::count(*rule.at, static_cast<double>(n)) > 0
+                    : n % every == rule.offset.value_or(every - 1));
   }
 
   // The factor of the scores by which latent attention makes up for YaRN's amplitude.
@@ -485,7 +656,8 @@ void note_versions(Architecture& model, const JsonValue& config, const JsonValue
     model.activation = activation_of(curve->string(), "/hidden_act");
   }
   const auto& layers = model.stacks.front().layers;
-  if (std::ranges::any_of(layers, &ModelLayer::linear) && model.activation != Activation::silu) {
+  if (std::holds_alternative<DeltaSizes>(model.mixer) &&
+      std::ranges::any_of(layers, &ModelLayer::mixes) && model.activation != Activation::silu) {
     model.warnings.push_back(
         translated("the convolutions of linear attention are followed by SiLU, as in transformers "
                    "5.10; 5.24 takes \"hidden_act\" there"));

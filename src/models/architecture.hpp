@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "attn/attention.hpp"
@@ -19,6 +20,7 @@
 #include "layers/delta_rule.hpp"
 #include "layers/embedding_and_head.hpp"
 #include "layers/layer.hpp"
+#include "layers/recurrent_mixers.hpp"
 
 namespace attn {
 
@@ -41,15 +43,20 @@ enum class FusedLayout { side_by_side, each_head, each_group, four_parts };
   X(query_norm) X(key_norm) X(sinks) X(buckets) X(before_attention) X(after_attention) \
   X(after_attention_sum) X(cross_query) X(cross_key) X(cross_value) X(cross_output) \
   X(before_cross) X(after_cross) X(after_cross_sum) X(before_feed_forward) \
-  X(after_feed_forward) X(after_feed_forward_sum) X(final_norm) X(gate) X(up) X(gated_up) \
+  X(after_feed_forward) X(after_feed_forward_sum) X(input_convolution) \
+  X(input_convolution_norm) X(final_norm) X(gate) X(up) X(gated_up) \
   X(gate_up) X(down) X(router) X(experts) X(expert_gate) X(expert_up) X(expert_down) \
   X(xielu_positive) X(xielu_negative) X(xielu_beta) X(xielu_eps) X(linear_query_key_value) \
   X(linear_query_key_value_gate) X(linear_gate) X(linear_strength) X(linear_decay) \
   X(linear_strength_decay) X(linear_convolution) X(linear_decay_log) X(linear_decay_bias) \
-  X(linear_norm) X(linear_output) X(expert_gate_up) X(shared_gate) X(shared_up) X(shared_down) \
+  X(linear_norm) X(linear_output) X(mixer_in) X(mixer_convolution) X(mixer_selection) \
+  X(mixer_step) X(mixer_step_norm) X(mixer_input_norm) X(mixer_output_norm) X(mixer_step_bias) \
+  X(mixer_decay_log) X(mixer_skip) X(mixer_norm) X(mixer_output) X(expert_gate_up) X(shared_gate) X(shared_up) X(shared_down) \
   X(shared_gate_up) X(router_correction) X(query_down) X(query_down_norm) \
   X(key_value_down) X(key_value_down_norm) X(key_value) \
-  X(shared_share) X(class_token) X(distillation_token) X(registers) X(attention_scale) \
+  X(shared_share) X(layer_tokens) X(layer_tokens_projection) X(layer_tokens_norm) \
+  X(layer_input_gate) X(layer_input_projection) X(layer_input_norm) X(state_scale) \
+  X(class_token) X(distillation_token) X(registers) X(attention_scale) \
   X(feed_forward_scale) X(relative) X(relative_norm) X(relative_key) X(relative_query) \
   X(query_bias) X(value_bias) X(probe) X(pooling_in) X(pooling_output) X(pooling_norm) \
   X(pooling_up) X(pooling_down) X(pooled_norm) X(contacts)
@@ -77,13 +84,25 @@ struct ModelLayer {
   /// Window in keys: causal, the query's key and those before it; else that many on each side.
   std::optional<std::size_t> window;
   std::optional<Rotary> rotary;
-  double scale = 1;      ///< of the scores
-  bool experts = false;  ///< whether the feed-forward chooses among experts
-  /// Linear attention: a gated delta rule in place of the self-attention.
-  bool linear = false;
+  double scale = 1;                   ///< of the scores
+  bool experts = false;               ///< whether the feed-forward chooses among experts
+  std::optional<std::size_t> chunk;   ///< queries see keys of their own chunk of that many
+  std::optional<QueryGrowth> growth;  ///< of queries
+  bool attends = true, feeds = true;  ///< whether it has an attention, and a feed-forward
+  bool mixes = false;                 ///< whether it has the model's other mixer of tokens
+  std::size_t head_width = 0, kv_heads = 0;
+  bool keys_are_values = false;        ///< values are the keys before their norm and rotation
+  std::optional<std::size_t> keys_of;  ///< the layer whose keys and values it takes; absent = own
 
   /// Whether its self-attention has weights: what runs, draws or reads heads asks here.
-  bool has_map() const noexcept { return !linear; }
+  bool has_map() const noexcept { return attends; }
+};
+
+/// A convolution over the embeddings, whose result is added to what leaves the first layer
+/// (DeBERTa v2).
+struct ModelInputConvolution {
+  std::size_t kernel = 0, groups = 1;
+  std::optional<Activation> activation;  ///< absent = the hyperbolic tangent
 };
 
 /// One stack of layers.
@@ -91,7 +110,10 @@ struct ModelStack {
   std::string prefix;  ///< before its names, "encoder." in an encoder-decoder
   TensorNames names;
   bool causal = false, crosses = false;
+  /// Groups of layers with the same weights, and the inner layers that each of these is.
+  std::size_t groups = 1, inner = 1;
   std::vector<ModelLayer> layers;
+  TensorNames left_out;  ///< tensors of files that play no part without the other stack
 };
 
 /// Sizes of a latent attention, as of LatentStates.
@@ -103,11 +125,32 @@ struct ModelLatent {
   std::size_t value = 0;       ///< width of a value
 };
 
+/// Factors of a Linear layer: of what it reads, and of what it makes.
+struct ModelFactor {
+  double input = 1, output = 1;
+};
+
 /// Whether a Linear layer or a norm has a bias.
 struct ModelBias {
   std::string key;  ///< of the configuration, by which it has one or not; empty = it has one
   std::optional<bool> there;  ///< absent = as the file has it
 };
+
+/// A state space as configurations describe it.
+struct ModelStateSpace : StateSpaceSizes {
+  std::size_t expand = 0;       ///< heads together are that many times as wide as states; 0 = any
+  std::size_t whole = 0;        ///< width of all heads together; 0 = by `expand`, or by heads
+  bool rank_by_width = false;   ///< steps are made of a sixteenth as many numbers as states have
+  std::vector<double> factors;  ///< of gate, x, B, C and steps; empty = 1
+
+  /// Of states of that width.
+  std::size_t whole_width(std::size_t states_width) const noexcept {
+    return whole > 0 ? whole : expand > 0 ? expand * states_width : inner();
+  }
+};
+
+/// What mixes tokens in layers without attention, or beside it; one kind per model.
+using ModelMixer = std::variant<std::monostate, DeltaSizes, ShortConvolutionSizes, ModelStateSpace>;
 
 struct ModelBuckets {
   std::size_t count = 32, max_distance = 128;
@@ -170,6 +213,7 @@ struct Architecture {
   std::string family;
   std::vector<std::string> prefixes;
   std::size_t width = 0, heads = 0, kv_heads = 0, head_width = 0, vocabulary = 0;
+  std::size_t decoder_vocabulary = 0;  ///< of an encoder-decoder's decoder
   NormKind norm = NormKind::layer;
   bool norm_weights_from_one = false;  ///< norms multiply by 1 + weight (Gemma)
   bool norms_bare = false;             ///< norms have no weights
@@ -184,8 +228,11 @@ struct Architecture {
   bool whole_width_norms = false;       ///< of query and key: over all heads together
   bool norms_by_head = false;           ///< of query and key: with weights of each head
   bool norms_after_rotary = false;      ///< of query and key: after the rotation
+  bool value_norms_bare = false;        ///< heads' values have a norm without weights
+  bool head_norms_bare = false;         ///< of query and key, without weights, where they rotate
   std::optional<double> clip;           ///< largest size of queries, keys and values
   bool stored_transposed = false;       ///< matrices are [in,out]
+  bool experts_transposed = false;      ///< those of experts are [in,out]
   bool rows_in_pairs = false;  ///< rows of queries and keys: those turned together are neighbours
   FusedLayout fused = FusedLayout::side_by_side;
   bool alibi_scaled = false;     ///< ALiBi's biases are rounded, and scaled with the scores
@@ -205,8 +252,13 @@ struct Architecture {
   std::string headless_class;
   std::optional<ExpertRules> experts;
   std::optional<ModelLatent> latent;
-  DeltaSizes delta;            ///< of layers of linear attention
+  ModelMixer mixer;
+  Activation mixer_activation = Activation::silu;  ///< of convolved channels
+  std::map<WeightPurpose, ModelFactor> factors;
   bool gated_queries = false;  ///< rows of a head's gate follow those of its query
+  std::optional<ModelInputConvolution> input_convolution;
+  std::size_t layer_input = 0;  ///< width of what each layer reads of the tokens; 0 = nothing
+  bool projects_terms = false;  ///< each term of the embedding is projected, before its norm
   ModelBuckets buckets;
   std::size_t score_terms = 1;  ///< products that a score is the sum of, each of them scaled down
   std::optional<ModelDisentangled> disentangled;

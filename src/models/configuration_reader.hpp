@@ -88,6 +88,9 @@ class RotaryReader {
   /// a scaling that is not known or not complete.
   Rotary read(bool window) const;
 
+  /// The growth of queries that the rotation's members give; absent = none.
+  std::optional<QueryGrowth> growth() const;
+
   /// Names of members that are not known, for reports.
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
@@ -106,8 +109,8 @@ class RotaryReader {
   bool by_kind_ = false;  // whether layers with a window have parameters of their own
 };
 
-/// Reads which layers of a stack see a window only, and its size, and which are linear attention.
-/// Keeps a reference to the reader.
+/// Reads of which parts the layers of a stack are, and which see a window only, and its size. Keeps
+/// a reference to the reader.
 class LayerTypeReader {
  public:
   /// Throws Error(input) at the key for types of layers that are not computed, and for a list that
@@ -123,11 +126,17 @@ class LayerTypeReader {
   /// The window of a layer, as ModelLayer has it; absent = none. `turned`: whether the layer's
   /// queries and keys are rotated.
   std::optional<std::size_t> window_of(std::size_t layer, bool turned) const;
-  bool is_linear(std::size_t layer) const;
+  /// Whether a layer has an attention, the model's other mixer of tokens, and a feed-forward.
+  bool attends(std::size_t layer) const;
+  bool mixes(std::size_t layer) const;
+  bool feeds(std::size_t layer) const;
+  /// Whether its feed-forward chooses among experts, if the types say so.
+  std::optional<bool> has_experts(std::size_t layer) const;
 
  private:
-  enum class Type { full, windowed, linear };
+  enum class Type { full, windowed, mixed, both, feed_forward, experts };
   void read_types(std::size_t layers);
+  void add_type(const JsonValue& type, const std::string& key);
   bool is_windowed(std::size_t layer, bool turned) const;
 
   const ConfigurationReader& reader_;

@@ -120,9 +120,10 @@ std::string layers_text(std::size_t count) {
 
 // "causal, 4 of 6 layers see 512 keys"
 std::string mask_text_of(const ModelStack& stack) {
-  std::map<std::size_t, std::size_t> windows;
+  std::map<std::size_t, std::size_t> windows, chunks;
   for (const ModelLayer& layer : stack.layers) {
     if (layer.window) ++windows[*layer.window];
+    if (layer.chunk) ++chunks[*layer.chunk];
   }
   std::string text = stack.causal ? translated("causal") : translated("full");
   for (const auto& [size, count] : windows) {
@@ -131,9 +132,13 @@ std::string mask_text_of(const ModelStack& stack) {
                      : to_translate(", {1} of {2} with a window of {3} on either side"),
         count, layers_text(stack.layers.size()), translated_count(size, "{1} key", "{1} keys"));
   }
+  for (const auto& [size, count] : chunks) {
+    text += translated(", {1} of {2} in chunks of {3}", count, layers_text(stack.layers.size()),
+                       translated_count(size, "{1} key", "{1} keys"));
+  }
   const auto mapped = std::ranges::count_if(stack.layers, &ModelLayer::has_map);
-  if (const std::size_t linear = stack.layers.size() - static_cast<std::size_t>(mapped)) {
-    text += translated(", {1} of {2} linear attention without a map", linear,
+  if (const std::size_t without = stack.layers.size() - static_cast<std::size_t>(mapped)) {
+    text += translated(", {1} of {2} without attention weights, and so a map", without,
                        layers_text(stack.layers.size()));
   }
   return text;

@@ -61,7 +61,44 @@ constexpr auto window_fields =
                                         {"alternating_from", put<&RowWindow::alternating_from>},
                                         {"full_every", read_full_every, Keys::listed},
                                         {"full_first", put<&RowWindow::full_first>},
-                                        {"where_not_turned", put<&RowWindow::where_not_turned>}});
+                                        {"where_not_turned", put<&RowWindow::where_not_turned>},
+                                        {"where_turned", put<&RowWindow::where_turned>},
+                                        {"chunked", put<&RowWindow::chunked>}});
+
+constexpr auto mixed_fields =
+    std::to_array<RowField<RowMixed>>({{"full_every", put<&RowMixed::full_every>, Keys::listed},
+                                       {"full_offset", put<&RowMixed::full_offset>, Keys::listed},
+                                       {"full", put<&RowMixed::full>, Keys::alone},
+                                       {"beside", put<&RowMixed::beside>},
+                                       {"alone", put<&RowMixed::alone>},
+                                       {"types_keys", put<&RowMixed::types_keys>},
+                                       {"pattern_keys", put<&RowMixed::pattern_keys>}});
+
+constexpr auto growth_fields =
+    std::to_array<RowField<RowGrowth>>({{"scale", put<&RowGrowth::scale>, Keys::listed},
+                                        {"length", put_positive<&RowGrowth::length>, Keys::listed},
+                                        {"shift", put<&RowGrowth::shift>},
+                                        {"switch", put<&RowGrowth::active>, Keys::listed},
+                                        {"where_not_turned", put<&RowGrowth::where_not_turned>}});
+
+constexpr auto full_layer_fields = std::to_array<RowField<RowFullLayers>>(
+    {{"head_width", put<&RowFullLayers::head_width>, Keys::listed},
+     {"kv_heads", put<&RowFullLayers::kv_heads>, Keys::listed},
+     {"keys_are_values", put<&RowFullLayers::keys_are_values>, Keys::listed}});
+
+constexpr auto group_fields =
+    std::to_array<RowField<RowGroups>>({{"count", put_size<&RowGroups::count>, Keys::listed},
+                                        {"inner", put_size<&RowGroups::inner>, Keys::listed}});
+
+void read_convolution_activation(ModelInputConvolution& to, const Given& from) {
+  to.activation.reset();
+  if (from.word() != "tanh") read(to.activation, from);
+}
+
+constexpr auto input_convolution_fields = std::to_array<RowField<ModelInputConvolution>>(
+    {{"kernel", put<&ModelInputConvolution::kernel>, Keys::listed},
+     {"groups", put_size<&ModelInputConvolution::groups>, Keys::listed},
+     {"activation", read_convolution_activation, Keys::listed}});
 
 constexpr auto bucket_fields = std::to_array<RowField<ModelBuckets>>(
     {{"count", put<&ModelBuckets::count>, Keys::listed},
@@ -147,7 +184,10 @@ constexpr auto expert_fields = std::to_array<RowField<RowExperts>>(
      {"groups", put<&RowExperts::groups>, Keys::listed},
      {"best_groups", put<&RowExperts::best_groups>, Keys::listed},
      {"groups_by_best", put<&RowExperts::groups_by_best>},
+     {"shares_of_inputs", put<&RowExperts::shares_of_inputs>},
      {"every", put<&RowExperts::every>, Keys::listed},
+     {"offset", put<&RowExperts::offset>, Keys::listed},
+     {"at", put<&RowExperts::at>, Keys::alone},
      {"first", put<&RowExperts::first>, Keys::listed},
      {"last", read_last, Keys::listed},
      {"dense", put<&RowExperts::dense>, Keys::alone},
@@ -166,13 +206,58 @@ constexpr auto latent_fields =
                                           {"own", put_size<&ModelLatent::own>, Keys::listed},
                                           {"value", put_size<&ModelLatent::value>, Keys::listed}});
 
-constexpr auto linear_fields = std::to_array<RowField<RowLinear>>(
-    {{"key_heads", put_size<&RowLinear::key_heads>, Keys::listed},
-     {"value_heads", put_size<&RowLinear::value_heads>, Keys::listed},
-     {"key_width", put_size<&RowLinear::key_width>, Keys::listed},
-     {"value_width", put_size<&RowLinear::value_width>, Keys::listed},
-     {"kernel", put_size<&RowLinear::kernel>, Keys::listed},
-     {"full_every", put<&RowLinear::full_every>, Keys::listed}});
+constexpr auto linear_fields = std::to_array<RowField<DeltaSizes>>(
+    {{"key_heads", put_size<&DeltaSizes::key_heads>, Keys::listed},
+     {"value_heads", put_size<&DeltaSizes::value_heads>, Keys::listed},
+     {"key_width", put_size<&DeltaSizes::key_width>, Keys::listed},
+     {"value_width", put_size<&DeltaSizes::value_width>, Keys::listed},
+     {"kernel", put_size<&DeltaSizes::kernel>, Keys::listed}});
+
+constexpr auto convolution_fields = std::to_array<RowField<ShortConvolutionSizes>>(
+    {{"kernel", put_size<&ShortConvolutionSizes::kernel>, Keys::listed}});
+
+// "auto" means the size that follows from others: the row's own, or none.
+constexpr auto unless_auto = [](std::size_t& to, const Given& from) {
+  if (!from.is(JsonValue::Type::string) || from.word() != "auto") as_size(to, from);
+};
+template <auto member>
+constexpr MemberReader<unless_auto, member> put_unless_auto{};
+
+// "auto" means a sixteenth of the width of the states.
+void read_rank(ModelStateSpace& to, const Given& from) {
+  to.rank_by_width = from.is(JsonValue::Type::string) && from.word() == "auto";
+  if (!to.rank_by_width) as_size(to.rank, from);
+}
+
+// Both limits of steps. transformers writes infinity as an object.
+void read_step_limits(ModelStateSpace& to, const Given& from) {
+  if (!from.is(JsonValue::Type::array) || from.value.size() != 2) {
+    from.refuse(to_translate("a list of numbers"));
+  }
+  read(to.least_step, from.element(0));
+  if (!from.element(1).is(JsonValue::Type::object)) read(to.most_step, from.element(1));
+}
+
+constexpr auto state_space_fields = std::to_array<RowField<ModelStateSpace>>(
+    {{"heads", put_size<&ModelStateSpace::heads>, Keys::listed},
+     {"width", put_unless_auto<&ModelStateSpace::width>, Keys::listed},
+     {"states", put_size<&ModelStateSpace::states>, Keys::listed},
+     {"groups", put_size<&ModelStateSpace::groups>, Keys::listed},
+     {"kernel", put_size<&ModelStateSpace::kernel>, Keys::listed},
+     {"rank", read_rank, Keys::listed},
+     {"expand", put<&ModelStateSpace::expand>, Keys::listed},
+     {"whole", put<&ModelStateSpace::whole>, Keys::listed},
+     {"least_step", put<&ModelStateSpace::least_step>, Keys::listed},
+     {"step_limits", read_step_limits, Keys::alone},
+     {"norm_before_gate", put<&ModelStateSpace::norm_before_gate>, Keys::listed},
+     {"factors", put<&ModelStateSpace::factors>, Keys::alone}});
+
+// The sizes of one kind of mixer.
+template <class Sizes, const auto& fields>
+void read_mixer(Architecture& to, const Given& from) {
+  if (!std::holds_alternative<Sizes>(to.mixer)) to.mixer.emplace<Sizes>();
+  read_members(std::get<Sizes>(to.mixer), fields, from);
+}
 
 constexpr auto vision_fields =
     std::to_array<RowField<RowVision>>({{"processor", put<&RowVision::processor>},
@@ -216,9 +301,10 @@ void read_feed_forward(Architecture& to, const Given& from) {
   to.activation = activation_of(has_gate && name == "gelu" ? "gelu_new" : name, from.place);
 }
 
+template <bool Architecture::*transposed>
 void read_stored(Architecture& to, const Given& from) {
   constexpr Words<bool, 1> words{{{"input_by_output", true}}};
-  to.stored_transposed = meaning_of(from, words);
+  to.*transposed = meaning_of(from, words);
 }
 
 // Purposes by the keys that say whether they have biases.
@@ -235,6 +321,32 @@ void read_biases(Architecture& to, const Given& from) {
   }
 }
 
+// The purposes that a row names, and the number that the configuration gives for each: a key, or
+// one with the place in its list, "mlp_multipliers/0".
+template <double ModelFactor::*factor>
+void read_factors(Architecture& to, const Given& from) {
+  TensorNames keys;
+  read(keys, from);
+  for (const auto& [purpose, names] : keys) {
+    const std::string& name = names.front();
+    const std::size_t slash = name.find('/');
+    const std::string key = name.substr(0, slash);
+    const JsonValue* value = from.config.find(key);
+    if (value == nullptr) continue;
+    double number = 1;
+    const Given all{*value, pointer_to("", key), from.config, false};
+    if (slash == name.npos) {
+      read(number, all);
+    } else {
+      std::vector<double> numbers;
+      read(numbers, all);
+      const std::size_t at = std::stoul(name.substr(slash + 1));
+      if (at < numbers.size()) number = numbers[at];
+    }
+    to.factors[purpose].*factor *= number;
+  }
+}
+
 constexpr auto architecture_fields = std::to_array<RowField<Architecture>>(
     {{"prefixes", put<&Architecture::prefixes>},
      {"head", put_part<&Architecture::head, head_fields>},
@@ -245,16 +357,27 @@ constexpr auto architecture_fields = std::to_array<RowField<Architecture>>(
      {"whole_width_norms", put<&Architecture::whole_width_norms>},
      {"norms_by_head", put<&Architecture::norms_by_head>},
      {"norms_after_rotary", put<&Architecture::norms_after_rotary>},
+     {"value_norms_bare", put<&Architecture::value_norms_bare>},
+     {"layer_input", put<&Architecture::layer_input>, Keys::listed},
+     {"head_norms_bare", put<&Architecture::head_norms_bare>, Keys::listed},
      {"clip", put_positive<&Architecture::clip>, Keys::listed},
      {"activation", put<&Architecture::activation>, Keys::listed},
      {"feed_forward", read_feed_forward, Keys::alone},
+     {"linear", read_mixer<DeltaSizes, linear_fields>},
+     {"convolution", read_mixer<ShortConvolutionSizes, convolution_fields>},
+     {"state_space", read_mixer<ModelStateSpace, state_space_fields>},
+     {"mixer_activation", put<&Architecture::mixer_activation>, Keys::listed},
+     {"factors", read_factors<&ModelFactor::output>},
+     {"input_factors", read_factors<&ModelFactor::input>},
      {"gated_queries", put<&Architecture::gated_queries>},
      {"positions", put<&Architecture::positions>},
      {"alibi_scaled", put<&Architecture::alibi_scaled>},
      {"alibi_odd_first", put<&Architecture::alibi_odd_first>},
      {"parallel", put<&Architecture::parallel>, Keys::listed},
      {"residual_after_norm", put<&Architecture::residual_after_norm>, Keys::listed},
-     {"stored", read_stored},
+     {"projects_terms", put<&Architecture::projects_terms>},
+     {"stored", read_stored<&Architecture::stored_transposed>},
+     {"experts_stored", read_stored<&Architecture::experts_transposed>},
      {"rows_in_pairs", put<&Architecture::rows_in_pairs>},
      {"fused", put<&Architecture::fused>},
      {"softcap", put_positive<&Architecture::softcap>, Keys::listed_or_null},
@@ -319,7 +442,12 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"norm_first", put<&FamilyRow::norms_first>, Keys::alone},
      {"experts", put_part<&FamilyRow::experts, expert_fields>},
      {"latent", put_part<&FamilyRow::latent, latent_fields>},
-     {"linear", put_part<&FamilyRow::linear, linear_fields>},
+     {"mixed_layers", put_part<&FamilyRow::mixed, mixed_fields>},
+     {"growth", put_part<&FamilyRow::growth, growth_fields>},
+     {"full_layers", put_part<&FamilyRow::full_layers, full_layer_fields>},
+     {"shared_keys", put<&FamilyRow::shared_keys>, Keys::listed},
+     {"layer_groups", put_part<&FamilyRow::groups, group_fields>},
+     {"input_convolution", put_part<&FamilyRow::input_convolution, input_convolution_fields>},
      {"position_offset", read_offset},
      {"rotary", put_part<&FamilyRow::rotary, rotary_fields>},
      {"window", put_part<&FamilyRow::window, window_fields>},

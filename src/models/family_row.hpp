@@ -52,7 +52,9 @@ struct RowWindow {
   std::optional<std::size_t> full_every;        ///< one of that many layers has none
   std::optional<Error> full_every_error;        ///< thrown where that is needed and is no number
   bool full_first = false;                      ///< the first of those, not the last
-  bool where_not_turned = false;                ///< layers without rotation have none
+  bool where_not_turned = false;                ///< layers with rotation have none
+  bool where_turned = false;                    ///< layers without rotation have none
+  bool chunked = false;                         ///< sizes are those of chunks of the text
 };
 
 /// Keys of the terms between contents and positions; see ModelDisentangled.
@@ -65,15 +67,41 @@ struct RowDisentangled {
 };
 
 struct RowExperts : ExpertRules {
-  std::size_t every = 1;                 ///< the last of that many layers has experts
-  std::size_t first = 0;                 ///< the first layer that may have experts
-  std::optional<std::size_t> last = {};  ///< the last of those
-  std::vector<double> dense = {};        ///< layers without experts
+  std::size_t every = 1;                       ///< the last of that many layers has experts
+  std::optional<std::size_t> offset = {};      ///< another than the last of them
+  std::size_t first = 0;                       ///< the first layer that may have experts
+  std::optional<std::size_t> last = {};        ///< the last of those
+  std::vector<double> dense = {};              ///< layers without experts
+  std::optional<std::vector<double>> at = {};  ///< all layers with experts
 };
 
-/// Layers of linear attention.
-struct RowLinear : DeltaSizes {
-  std::size_t full_every = 0;  ///< the last of that many layers has an attention; 0 = none has
+/// Which layers of a model with another mixer of tokens have an attention. Without a rule all have.
+struct RowMixed {
+  std::size_t full_every = 0;               ///< one of that many layers has; 0 = another rule
+  std::optional<std::size_t> full_offset;   ///< which of them; absent = the last
+  std::optional<std::vector<double>> full;  ///< all that have
+  bool beside = false;                      ///< all have both
+  bool alone = false;                       ///< layers are one sub-layer each
+  std::vector<std::string> types_keys;      ///< lists of the layers' types
+  std::vector<std::string> pattern_keys;    ///< the same as a text with a letter each
+};
+
+/// Layers that share weights by groups (ALBERT): layers of a group have the same weights, and each
+/// is a number of inner layers with weights of their own.
+struct RowGroups {
+  std::size_t count = 1, inner = 1;
+};
+
+/// What layers without a window have of their own (Gemma 4).
+struct RowFullLayers {
+  std::optional<std::size_t> head_width, kv_heads;
+  bool keys_are_values = false;
+};
+
+/// The growth of queries; see QueryGrowth.
+struct RowGrowth : QueryGrowth {
+  bool active = true;
+  bool where_not_turned = false;  ///< only in layers without rotation
 };
 
 /// Part of a row about models of pictures.
@@ -97,7 +125,12 @@ struct FamilyRow {
   bool norms_first = true;  ///< norms stand before the sub-layers, as the names have them
   std::optional<RowExperts> experts;
   std::optional<ModelLatent> latent;
-  std::optional<RowLinear> linear;
+  std::optional<RowMixed> mixed;
+  std::optional<RowGrowth> growth;
+  std::optional<RowGroups> groups;
+  std::optional<RowFullLayers> full_layers;
+  std::size_t shared_keys = 0;  ///< the last layers, which take keys and values of others
+  std::optional<ModelInputConvolution> input_convolution;
   bool behind_padding = false;  ///< positions begin behind the padding token's id
   RowRotary rotary;
   std::optional<RowWindow> window;

@@ -42,9 +42,7 @@ CachedPass::CachedPass(const ModelPass& pass)
 // was read, so that all its tokens have other states (DynamicScaling, LongScaling).
 bool CachedPass::turns_anew(std::size_t length) const {
   const auto turns = [&](const Rotary& rotary, std::size_t of) {
-    return rotary_frequencies(rotary.theta, rotary.width.value_or(model_.head_width),
-                              rotary.scaling, of)
-        .per_pair;
+    return rotary_frequencies(rotary.theta, *rotary.width, rotary.scaling, of).per_pair;
   };
   return std::ranges::any_of(layers_, [&](const Layer& layer) {
     const std::optional<Rotary>& rotary = layer.spec.self.rotary;
@@ -57,15 +55,23 @@ bool CachedPass::turns_anew(std::size_t length) const {
 
 Tensor CachedPass::pass(const std::vector<std::int64_t>& ids) {
   Tensor x = embed(stack_.embedding.behind(read_), ids, {}, stack_.options);
+  const Tensor inputs = stack_.layer_tokens
+                            ? read_layer_tokens(*stack_.layer_tokens, ids, x, stack_.options)
+                            : Tensor();
   const ModelPlace::Stack stack = last_stack_of(model_);
+  std::vector<Tensor> read(layers_.size());
   for (std::size_t n = 0; n < layers_.size(); ++n) {
     check_time();
     StepOptions step_options;
     step_options.self_off = heads_in({stack, n}, options_.heads_off);
     step_options.cross_off = heads_in({stack, n, ModelPlace::Part::cross}, options_.heads_off);
-    step_options.self_cache = &caches_[n].self;
+    const std::optional<std::size_t>& of = model_.stacks.back().layers[n].keys_of;
+    step_options.keeps_read = &read[n];
+    if (of) step_options.keys_from = read[*of];
+    step_options.layer_input = layer_part(stack_.layer_tokens, inputs, n);
+    step_options.self_cache = &caches_[of.value_or(n)].self;
     step_options.cross_cache = &caches_[n].cross;
-    step_options.linear_state = &caches_[n].linear;
+    step_options.mixer_state = &caches_[n].mixer;
     x = step(layers_[n], x, memory_, step_options).states;
   }
   read_.insert(read_.end(), ids.begin(), ids.end());
@@ -78,7 +84,7 @@ Tensor CachedPass::read(const std::vector<std::int64_t>& ids) {
   all.insert(all.end(), ids.begin(), ids.end());
   for (LayerCache& cache : caches_) {
     cache.self = {};
-    cache.linear = {};
+    cache.mixer = {};
   }
   const Tensor states = pass(all);
   const std::size_t width = states.shape().back();

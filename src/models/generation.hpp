@@ -96,7 +96,7 @@ class CachedPass {
   Tensor memory_;
   struct LayerCache {
     KeyValueCache self, cross;
-    DeltaState linear;
+    MixerState mixer;
   };
   std::vector<LayerCache> caches_;  // of each layer
   std::vector<std::int64_t> read_;

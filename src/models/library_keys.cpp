@@ -145,8 +145,8 @@ constexpr auto done_rope_keys = std::to_array<std::string_view>(
      "low_freq_factor", "high_freq_factor", "alpha"});
 
 // Positions of texts have one axis, and a flag says how a model was trained.
-constexpr auto harmless_rope_keys =
-    std::to_array<std::string_view>({"mrope_section", "mrope_interleaved", "finetuned"});
+constexpr auto harmless_rope_keys = std::to_array<std::string_view>(
+    {"mrope_section", "mrope_interleaved", "finetuned", "max_position_embeddings"});
 
 constexpr auto refused_rope_keys = std::to_array<RefusedKey>(
     {{"llama_4_scaling_beta",
@@ -219,7 +219,8 @@ void refuse_unread(const JsonValue& config, const FamilyRow& row) {
     const std::string name = type->is(JsonValue::Type::string) ? type->string() : "absolute";
     const bool turned = (name == "rotary" || name.starts_with("rope")) &&
                         row.model.positions == ModelPositions::rotary;
-    if (name != "absolute" && !turned) {
+    const bool none = name == "nope" && row.model.positions == ModelPositions::none;
+    if (name != "absolute" && !turned && !none) {
       refuse_key("position_embedding_type",
                  translated("positions of the type {1} are not computed", in_quotes(name)),
                  translated("the maps would lack the scores of their distances"));
@@ -229,17 +230,20 @@ void refuse_unread(const JsonValue& config, const FamilyRow& row) {
   refuse_other_values(reader, row.only);
   for (const RefusedKey& refused : refused_keys) {
     if (refused.key == "quantization_config" || row.keys.contains(refused.key)) continue;
+    if (refused.key == "per_layer_config" && row.full_layers) continue;
     const JsonValue* value = reader.find(refused.key);
     if (value != nullptr && !is_neutral(*value, refused.neutral)) refuse_value(refused, *value, "");
   }
 }
 
-std::vector<std::string> unknown_rope_keys(const JsonValue& object, const std::string& place) {
+std::vector<std::string> unknown_rope_keys(const JsonValue& object, const std::string& place,
+                                           bool queries_grow) {
   std::vector<std::string> unknown;
   for (const JsonMember& member : object.members()) {
     const auto refused = std::ranges::find(refused_rope_keys, member.key, &RefusedKey::key);
     if (refused != refused_rope_keys.end()) {
-      if (!is_neutral(member.value, refused->neutral)) refuse_value(*refused, member.value, place);
+      if (!queries_grow && !is_neutral(member.value, refused->neutral))
+        refuse_value(*refused, member.value, place);
     } else if (std::ranges::count(done_rope_keys, member.key) == 0 &&
                std::ranges::count(harmless_rope_keys, member.key) == 0) {
       unknown.push_back(member.key);

@@ -49,7 +49,9 @@ void refuse_unsupported(const JsonValue& config);
 void refuse_unread(const JsonValue& config, const FamilyRow& row);
 
 /// Throws Error(input) at a member of such an object at that JSON pointer that would change
-/// rotations and is not read. Returns the names of members that are not known.
-std::vector<std::string> unknown_rope_keys(const JsonValue& object, const std::string& place);
+/// rotations and is not read. `queries_grow`: whether the family's queries grow with their
+/// position. Returns the names of members that are not known.
+std::vector<std::string> unknown_rope_keys(const JsonValue& object, const std::string& place,
+                                           bool queries_grow = false);
 
 }  // namespace attn

@@ -20,7 +20,8 @@ constexpr auto part_names =
                                                       {"token_type", Part::token_type},
                                                       {"output", Part::output},
                                                       {"bias", Part::bias},
-                                                      {"linear_attention", Part::linear_attention},
+                                                      {"mixer", Part::mixer},
+                                                      {"layer_input", Part::layer_input},
                                                       {"feed_forward", Part::feed_forward},
                                                       {"residual", Part::residual}});
 
@@ -169,7 +170,7 @@ void check_layer_with_map(const ModelStack& stack, std::size_t layer, const std:
   for (std::size_t n = 0; n < stack.layers.size(); ++n) {
     if (stack.layers[n].has_map()) others += (others.empty() ? "" : ", ") + std::to_string(n);
   }
-  throw input_error(translated("layer {1} is linear attention and has no map", layer), place,
+  throw input_error(translated("layer {1} has no attention weights, and so no map", layer), place,
                     others.empty() ? translated("no layer of the model has one")
                                    : translated("layers with maps: {1}", others));
 }

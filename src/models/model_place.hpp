@@ -32,8 +32,9 @@ struct ModelPlace {
     // that leave the layer.
     self,
     cross,
-    linear_attention,
+    mixer,  ///< what mixes tokens without attention weights
     feed_forward,
+    layer_input,  ///< what a layer reads of its tokens besides the states
     residual
   };
 
@@ -46,7 +47,7 @@ struct ModelPlace {
   /// Reads a name as text() writes it; absent if it is none. The place need not be there.
   static std::optional<ModelPlace> parse(std::string_view text);
   /// "2" for the self-attention of layer 2, "2.1" for its head 1, "2.feed_forward", "2.residual",
-  /// "2.linear_attention"; of an encoder-decoder "encoder.2.1", "decoder.2.1", and "cross.2.1" of
+  /// "2.mixer"; of an encoder-decoder "encoder.2.1", "decoder.2.1", and "cross.2.1" of
   /// the decoder's attention to what leaves the encoder; "embedding", "position", "token_type",
   /// "bias", "encoder.output". Positions follow a colon: "2.1:3,4".
   std::string text() const;

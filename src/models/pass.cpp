@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "attn/attention.hpp"
@@ -27,6 +29,7 @@ std::optional<Sinusoids> sinusoids_of(const Architecture& model) {
 Mask stack_mask(const ModelStack& stack, std::size_t layer) {
   Mask mask;
   mask.causal = stack.causal;
+  mask.chunk = stack.layers[layer].chunk;
   if (const auto window = stack.layers[layer].window) {
     // With causality the window counts the query's own key.
     mask.window = stack.causal ? Window{*window - std::min<std::size_t>(*window, 1), std::nullopt}
@@ -266,16 +269,18 @@ std::vector<Tensor> embedded_samples(const ModelPass& pass, const ModelStack& st
 /// arguments.
 class StackPass {
  public:
-  /// `memory`: for each sample the states of the encoder; empty without one.
+  /// `memory`: for each sample the states of the encoder; empty without one. `inputs`: what its
+  /// layers read of the tokens; empty if they read nothing.
   StackPass(const ModelPass& pass, const ModelStack& stack, const Stack& own,
             const std::vector<PassChange>& changes, const std::vector<Tensor>& memory,
-            const Observers& observers)
+            const std::vector<Tensor>& inputs, const Observers& observers)
       : pass_(pass),
         wanted_(pass.options.wanted),
         stack_(stack),
         own_(own),
         changes_(changes),
         memory_(memory),
+        inputs_(inputs),
         observers_(observers),
         name_(stack_of(pass.model, stack)),
         contact_logits_(pass.texts.read_by(stack).size()) {
@@ -297,11 +302,17 @@ class StackPass {
         if (staged) (self ? self_request : cross_request) = request;
       };
     }
+    const std::optional<std::size_t>& of = stack_.layers[n].keys_of;
+    const bool kept = std::ranges::count(stack_.layers, std::optional(n), &ModelLayer::keys_of) > 0;
+    if (kept) kept_[n].resize(states.size());
     const auto leaving = written_at({name_, n, Part::residual}, sample);
     std::vector<Tensor> self, cross;
     GatheredStages self_stages, cross_stages;
     for (; sample < states.size(); ++sample) {
       Tensor& x = states[sample];
+      if (kept) options.keeps_read = &kept_[n][sample];
+      if (of) options.keys_from = kept_.at(*of)[sample];
+      if (!inputs_.empty()) options.layer_input = layer_part(own_.layer_tokens, inputs_[sample], n);
       LayerStep done = step(layer, x, memory_.empty() ? Tensor() : memory_[sample], options);
       if (options.inside) {
         observers_.tell(&PassObserver::layer, SamplePlace{at, sample}, layer, done);
@@ -382,6 +393,9 @@ class StackPass {
   const Stack& own_;
   const std::vector<PassChange>& changes_;
   const std::vector<Tensor>& memory_;
+  const std::vector<Tensor>& inputs_;
+  /// States of each sample that layers read, of which others take keys and values.
+  std::map<std::size_t, std::vector<Tensor>> kept_;
   const Observers& observers_;
   ModelPlace::Stack name_;
   std::optional<ContactHead> contacts_;
@@ -478,7 +492,12 @@ std::vector<Tensor> run_changed(const ModelPass& pass, const std::vector<PassCha
     const auto logits_of = [&head, &eps = model.eps, &threads = options.threads](const Tensor& x) {
       return head->logits(x, eps, threads);
     };
-    StackPass layers(pass, stack, own, changes, memory, observers);
+    std::vector<Tensor> inputs;
+    for (std::size_t b = 0; own.layer_tokens && b < states.size(); ++b) {
+      inputs.push_back(
+          read_layer_tokens(*own.layer_tokens, texts.read_by(stack)[b], states[b], own.options));
+    }
+    StackPass layers(pass, stack, own, changes, memory, inputs, observers);
     for (std::size_t n = 0; n < own.count; ++n) {
       layers.step_all(n, states);
       if (layers.ends_after(n)) return states;

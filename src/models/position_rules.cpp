@@ -53,6 +53,12 @@ std::vector<double> factors(const ConfigurationPart& scaling, const char* key, s
   return numbers;
 }
 
+// Whether some pairs of the columns of a whole head turn and others do not (Gemma 4).
+bool is_proportional(const ConfigurationPart& scaling) {
+  const JsonValue* type = present_member(scaling.object, "rope_type");
+  return type != nullptr && same_value(*type, JsonValue{std::string("proportional")});
+}
+
 // Names in a list, or in a text with | between them.
 std::vector<std::string> joined_names(const ConfigurationReader& reader,
                                       const std::vector<std::string>& keys) {
@@ -90,7 +96,7 @@ RotaryReader::RotaryReader(const ConfigurationReader& reader, std::size_t head_w
     if (both != nullptr && present_member(*both, kind) != nullptr) by_kind_ = true;
   }
   double share = row_.share;
-  if (const auto flat = parameters(false)) {
+  if (const auto flat = parameters(false); flat && !is_proportional(*flat)) {
     share = number_or(*flat, "partial_rotary_factor", share);
   }
   width_ = size_of_number(static_cast<double>(head_width) * share);
@@ -122,7 +128,8 @@ void RotaryReader::note_versions() {
 
 void RotaryReader::note_unknown(const ConfigurationPart& part) {
   std::string names;
-  for (const std::string& key : unknown_rope_keys(part.object, part.place)) {
+  const bool grows = reader_.row().growth.has_value();
+  for (const std::string& key : unknown_rope_keys(part.object, part.place, grows)) {
     names += (names.empty() ? "" : ", ") + in_quotes(key);
   }
   if (names.empty()) return;
@@ -173,6 +180,12 @@ Rotary RotaryReader::read(bool window) const {
   return rotary;
 }
 
+std::optional<QueryGrowth> RotaryReader::growth() const {
+  const auto own = parameters(false);
+  if (!own || !number_in(*own, "llama_4_scaling_beta")) return std::nullopt;
+  return QueryGrowth{.scale = *number_in(*own, "llama_4_scaling_beta"), .length = original(*own)};
+}
+
 // The object that newest configurations have for all layers, or for those with and without a
 // window.
 std::optional<ConfigurationPart> RotaryReader::parameters(bool window) const {
@@ -208,6 +221,19 @@ RotaryScaling RotaryReader::read_scaling(const ConfigurationPart& scaling) const
   const std::string& type = name->string();
   // Positions of texts are the same on all axes (Qwen2-VL).
   if (type == "default" || type == "mrope") return {};
+  if (type == "proportional") {
+    // A factor beyond all positions stands for pairs that do not turn.
+    constexpr double unturned = 0x1p1000;
+    const double share = number_or(scaling, "partial_rotary_factor", 1);
+    const std::size_t turned = size_of_number(share * static_cast<double>(width_)) / 2;
+    LongScaling pairs;
+    pairs.original = 1;
+    pairs.short_factors.assign(width_ / 2, unturned);
+    std::fill_n(pairs.short_factors.begin(), std::min(turned, width_ / 2),
+                number_or(scaling, "factor", 1));
+    pairs.long_factors = pairs.short_factors;
+    return pairs;
+  }
   if (type == "linear") return LinearScaling{needed(scaling, "factor")};
   if (type == "dynamic") {
     return DynamicScaling{needed(scaling, "factor"), static_cast<double>(longest_)};
@@ -290,60 +316,111 @@ std::optional<std::size_t> LayerTypeReader::window_of(std::size_t layer, bool tu
   return halved ? *size_ / 2 : *size_;
 }
 
-bool LayerTypeReader::is_linear(std::size_t layer) const {
-  if (!reader_.row().linear) return false;
-  if (layer < types_.size()) return types_[layer] == Type::linear;
-  const std::size_t every = reader_.row().linear->full_every;
-  return every > 0 && (layer + 1) % every != 0;
+bool LayerTypeReader::attends(std::size_t layer) const {
+  if (layer < types_.size()) {
+    return types_[layer] != Type::mixed && types_[layer] != Type::feed_forward &&
+           types_[layer] != Type::experts;
+  }
+  const std::optional<RowMixed>& rule = reader_.row().mixed;
+  if (!rule || rule->beside) return true;
+  if (rule->full) return std::ranges::count(*rule->full, static_cast<double>(layer)) > 0;
+  if (rule->full_every == 0) return true;
+  return layer % rule->full_every == rule->full_offset.value_or(rule->full_every - 1);
 }
 
-// The types of the layers: a list of them, or of types with how often they come (GPT-Neo).
-void LayerTypeReader::read_types(std::size_t layers) {
-  const auto add = [&](const JsonValue& type, const std::string& key) {
-    const std::string name = type.is(JsonValue::Type::string) ? type.string() : "";
-    if (name == "sliding_attention" || name == "local") {
-      types_.push_back(Type::windowed);
-    } else if (name == "full_attention" || name == "attention" || name == "global") {
-      types_.push_back(Type::full);
-    } else if (name == "linear_attention" && reader_.row().linear) {
-      types_.push_back(Type::linear);
-    } else {
-      refuse_key(key, translated("layers of the type {1} are not computed", in_quotes(name)),
-                 translated("their maps would be those of another attention"));
-    }
+bool LayerTypeReader::mixes(std::size_t layer) const {
+  if (!reader_.row().mixed) return false;
+  if (layer < types_.size()) return types_[layer] == Type::mixed || types_[layer] == Type::both;
+  return reader_.row().mixed->beside || !attends(layer);
+}
+
+bool LayerTypeReader::feeds(std::size_t layer) const {
+  return !reader_.row().mixed || !reader_.row().mixed->alone || (!attends(layer) && !mixes(layer));
+}
+
+std::optional<bool> LayerTypeReader::has_experts(std::size_t layer) const {
+  const bool known = reader_.row().mixed && reader_.row().mixed->alone && layer < types_.size();
+  return known ? std::optional(types_[layer] == Type::experts) : std::nullopt;
+}
+
+// The type of a further layer by its name, or by its letter in a pattern.
+void LayerTypeReader::add_type(const JsonValue& type, const std::string& key) {
+  struct Name {
+    std::string_view name;
+    Type type;
+    bool mixed = false;  // whether only models with another mixer have it
   };
+  constexpr auto names = std::to_array<Name>({{"full_attention", Type::full},
+                                              {"attention", Type::full},
+                                              {"global", Type::full},
+                                              {"*", Type::full, true},
+                                              {"sliding_attention", Type::windowed},
+                                              {"chunked_attention", Type::windowed},
+                                              {"local", Type::windowed},
+                                              {"linear_attention", Type::mixed, true},
+                                              {"mamba", Type::mixed, true},
+                                              {"conv", Type::mixed, true},
+                                              {"M", Type::mixed, true},
+                                              {"hybrid", Type::both, true},
+                                              {"mlp", Type::feed_forward, true},
+                                              {"-", Type::feed_forward, true},
+                                              {"moe", Type::experts, true},
+                                              {"E", Type::experts, true}});
+  const std::string name = type.is(JsonValue::Type::string) ? type.string() : "";
+  const auto* const own = std::ranges::find(names, name, &Name::name);
+  if (own == names.end() || (own->mixed && !reader_.row().mixed)) {
+    refuse_key(key, translated("layers of the type {1} are not computed", in_quotes(name)),
+               translated("their maps would be those of another attention"));
+  }
+  types_.push_back(own->type);
+}
+
+// The types of the layers: a list of them, or of types with how often they come (GPT-Neo), or a
+// letter for each (Nemotron-H).
+void LayerTypeReader::read_types(std::size_t layers) {
+  const std::optional<RowMixed>& mixed = reader_.row().mixed;
   std::string key = "layer_types";
-  if (reader_.find(key) == nullptr && row_) key = reader_.listed(row_->types_keys).value_or("");
-  if (const JsonValue* types = key.empty() ? nullptr : reader_.find(key)) {
-    if (!types->is(JsonValue::Type::array)) refuse_type(key, *types, translated("a list of types"));
-    for (std::size_t i = 0; i < types->size(); ++i) {
-      const JsonValue& entry = types->element(i);
-      if (!entry.is(JsonValue::Type::array)) {
-        add(entry, key);
-        continue;
-      }
-      if (entry.size() != 2 || !entry.element(0).is(JsonValue::Type::array) ||
-          !entry.element(1).is(JsonValue::Type::number) || !entry.element(1).is_integer()) {
-        refuse_type(key, entry, translated("a list of types and how often they occur"));
-      }
-      for (std::int64_t time = 0; time < entry.element(1).integer() && time < 1000; ++time) {
-        for (std::size_t j = 0; j < entry.element(0).size(); ++j) {
-          add(entry.element(0).element(j), key);
-        }
-      }
+  if (reader_.find(key) == nullptr) {
+    key = row_ ? reader_.listed(row_->types_keys).value_or("") : "";
+    if (mixed && key.empty()) key = reader_.listed(mixed->types_keys).value_or("");
+    if (mixed && key.empty()) key = reader_.listed(mixed->pattern_keys).value_or("");
+  }
+  const JsonValue* types = key.empty() ? nullptr : reader_.find(key);
+  if (types == nullptr) return;
+  if (types->is(JsonValue::Type::string) && mixed) {
+    for (const char letter : types->string()) {
+      add_type(JsonValue{std::string(1, letter)}, key);
     }
-    if (types_.size() < layers) {
-      refuse_key(key,
-                 translated("{1} for {2}", translated_count(types_.size(), "{1} type", "{1} types"),
-                            translated_count(layers, "{1} layer", "{1} layers")),
-                 translated("give one type for each layer"));
+  } else if (!types->is(JsonValue::Type::array)) {
+    refuse_type(key, *types, translated("a list of types"));
+  }
+  for (std::size_t i = 0; types->is(JsonValue::Type::array) && i < types->size(); ++i) {
+    const JsonValue& entry = types->element(i);
+    if (!entry.is(JsonValue::Type::array)) {
+      add_type(entry, key);
+      continue;
+    }
+    if (entry.size() != 2 || !entry.element(0).is(JsonValue::Type::array) ||
+        !entry.element(1).is(JsonValue::Type::number) || !entry.element(1).is_integer()) {
+      refuse_type(key, entry, translated("a list of types and how often they occur"));
+    }
+    for (std::int64_t time = 0; time < entry.element(1).integer() && time < 1000; ++time) {
+      for (std::size_t j = 0; j < entry.element(0).size(); ++j) {
+        add_type(entry.element(0).element(j), key);
+      }
     }
   }
+  if (types_.size() >= layers) return;
+  refuse_key(key,
+             translated("{1} for {2}", translated_count(types_.size(), "{1} type", "{1} types"),
+                        translated_count(layers, "{1} layer", "{1} layers")),
+             translated("give one type for each layer"));
 }
 
 bool LayerTypeReader::is_windowed(std::size_t layer, bool turned) const {
   if (layer < types_.size()) return types_[layer] == Type::windowed;
   if (row_->where_not_turned) return !turned;
+  if (row_->where_turned) return turned;
   if (row_->until && layer >= *row_->until) return false;
   if (row_->from) return layer >= *row_->from;
   if (row_->alternating_from) return layer % 2 == 1;
@@ -376,13 +453,6 @@ void read_disentangled(const ConfigurationReader& reader, Architecture& model) {
                  translated("known: {1}", "none, layer_norm"));
     }
     own.normed = own.normed || name == "layer_norm";
-  }
-  if (const auto embedded = reader.count("embedding_size"); embedded.value_or(0) != 0) {
-    if (*embedded != model.width) {
-      refuse_key("embedding_size",
-                 translated("embeddings of another width than the states are not computed"),
-                 translated("their norm would be that of other vectors"));
-    }
   }
   const auto number = [&](const std::vector<std::string>& keys) {
     const auto key = reader.listed(keys);

@@ -1,8 +1,12 @@
 #include "models/projection_reader.hpp"
 
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "attn/tensor.hpp"
+
+#include "support/overloaded.hpp"
 
 namespace attn {
 
@@ -13,6 +17,7 @@ AttentionWeights ProjectionReader::self(std::size_t n) const {
                              ? fused_projections(n)
                              : projections(query, key, value, output, n);
   if (model_.gated_queries) split_gate(own);
+  if (model_.value_norms_bare) own.value_norm = Norm{{}, {}, model_.norm};
   return own;
 }
 
@@ -25,13 +30,14 @@ AttentionWeights ProjectionReader::projections(WeightPurpose query, WeightPurpos
                                                WeightPurpose value, WeightPurpose output,
                                                std::size_t n) const {
   AttentionWeights own;
+  const std::size_t of = stack_.layers[n].keys_of.value_or(n);
   own.query = weights_.linear(query, n);
-  own.key = weights_.linear(key, n);
+  own.key = weights_.linear(key, of);
   if (model_.rows_in_pairs) {
     own.query = own.query.picked(rows_by_halves(model_.heads));
     own.key = own.key.picked(rows_by_halves(model_.kv_heads));
   }
-  own.value = weights_.linear(value, n);
+  own.value = stack_.layers[n].keys_are_values ? own.key : weights_.linear(value, of);
   own.output = weights_.linear(output, n);
   return own;
 }
@@ -135,10 +141,87 @@ void ProjectionReader::split_gate(AttentionWeights& attention) const {
   attention.query = attention.query.picked(queries);
 }
 
-DeltaRule ProjectionReader::linear_attention(std::size_t n) const {
+std::optional<TokenMixer> ProjectionReader::mixer(std::size_t n) const {
+  using Mixer = std::optional<TokenMixer>;
+  return std::visit(
+      Overloaded{[](const std::monostate&) { return Mixer(); },
+                 [&](const DeltaSizes& sizes) { return Mixer(linear_attention(sizes, n)); },
+                 [&](const ShortConvolutionSizes&) { return Mixer(short_convolution(n)); },
+                 [&](const ModelStateSpace& sizes) { return Mixer(state_space(sizes, n)); }},
+      model_.mixer);
+}
+
+// Files have a convolution of each channel as [C,1,K].
+CausalConvolution ProjectionReader::convolution(WeightPurpose purpose, std::size_t n) const {
+  const Tensor weight = weights_.find(purpose, n, "weight");
+  return {weight.reshaped({weight.shape().front(), weight.shape().back()}),
+          weights_.find(purpose, n, "bias")};
+}
+
+ShortConvolution ProjectionReader::short_convolution(std::size_t n) const {
+  using enum WeightPurpose;
+  return {weights_.linear(mixer_in, n), convolution(mixer_convolution, n),
+          weights_.linear(mixer_output, n)};
+}
+
+// Rows of one product are in turn gate, x, B, C and steps in Mamba 2, x and gate in Mamba.
+StateSpace ProjectionReader::state_space(const ModelStateSpace& sizes, std::size_t n) const {
+  using enum WeightPurpose;
+  StateSpace own;
+  own.sizes = sizes;
+  own.activation = model_.mixer_activation;
+  const StoredLinear all = weights_.linear(mixer_in, n);
+  const std::size_t inner = sizes.inner(), channels = sizes.channels();
+  if (sizes.rank > 0) {
+    own.channels = all.rows(0, inner);
+    own.gate = all.rows(inner, inner);
+    own.selection = weights_.linear(mixer_selection, n);
+    own.step = {weights_.linear(mixer_step, n).weight, {}};
+    own.step_bias = weights_.find(mixer_step, n, "bias");
+  } else {
+    own.gate = all.rows(0, inner);
+    own.channels = all.rows(inner, channels);
+    own.step = all.rows(inner + channels, sizes.heads);
+    own.step_bias = weights_.find(mixer_step_bias, n, "weight");
+  }
+  if (!sizes.factors.empty()) multiply_parts(sizes, own);
+  own.convolution = convolution(mixer_convolution, n);
+  own.step_norm = weights_.find(mixer_step_norm, n, "weight");
+  own.input_norm = weights_.find(mixer_input_norm, n, "weight");
+  own.output_norm = weights_.find(mixer_output_norm, n, "weight");
+  own.decay_log = weights_.find(mixer_decay_log, n, "weight");
+  own.skip = weights_.find(mixer_skip, n, "weight");
+  own.norm = weights_.find(mixer_norm, n, "weight");
+  own.output = weights_.linear(mixer_output, n);
+  return own;
+}
+
+// Factors of gate, x, B, C and steps (Falcon-H1).
+void ProjectionReader::multiply_parts(const ModelStateSpace& sizes, StateSpace& own) const {
+  const std::vector<double>& factors = sizes.factors;
+  const std::size_t selected = sizes.groups * sizes.states;
+  own.gate = own.gate.times(1, factors[0]);
+  own.step = own.step.times(1, factors[4]);
+  std::vector<double> rows;
+  for (const auto& [count, factor] :
+       {std::pair(sizes.inner(), factors[1]), std::pair(selected, factors[2]),
+        std::pair(selected, factors[3])}) {
+    rows.insert(rows.end(), count, factor);
+  }
+  const auto multiplied = [&](const Tensor& tensor) {
+    std::vector<double> numbers = doubles_of(tensor);
+    const std::size_t width = numbers.size() / rows.size();
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] *= rows[i / width];
+    return Tensor(tensor.shape(), std::move(numbers));
+  };
+  const Tensor bias = own.channels.bias ? multiplied(own.channels.bias) : Tensor();
+  own.channels = Linear{multiplied(own.channels.weight.tensor()), bias};
+}
+
+DeltaRule ProjectionReader::linear_attention(const DeltaSizes& sizes, std::size_t n) const {
   using enum WeightPurpose;
   DeltaRule own;
-  own.sizes = model_.delta;
+  own.sizes = sizes;
   if (weights_.has(linear_query_key_value_gate, n)) {
     split_groups(n, own);
   } else {
@@ -147,8 +230,7 @@ DeltaRule ProjectionReader::linear_attention(std::size_t n) const {
     own.strength = weights_.linear(linear_strength, n);
     own.decay = weights_.linear(linear_decay, n);
   }
-  own.convolution = weights_.find(linear_convolution, n, "weight")
-                        .reshaped({own.sizes.channels(), own.sizes.kernel});
+  own.convolution = convolution(linear_convolution, n).weight;
   own.decay_log = weights_.find(linear_decay_log, n, "weight");
   own.decay_bias = weights_.find(linear_decay_bias, n, "weight");
   own.norm = weights_.find(linear_norm, n, "weight");

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
-#include "layers/delta_rule.hpp"
 #include "layers/layer.hpp"
 #include "models/architecture.hpp"
 #include "models/checkpoint.hpp"
@@ -15,16 +15,21 @@ namespace attn {
 /// of layer `n` are picked where they lie; matrices stay in the file.
 class ProjectionReader {
  public:
-  /// Keeps references to both.
-  ProjectionReader(const Architecture& model, const StackWeights& weights)
-      : model_(model), weights_(weights) {}
+  /// Keeps references to all.
+  ProjectionReader(const Architecture& model, const ModelStack& stack, const StackWeights& weights)
+      : model_(model), stack_(stack), weights_(weights) {}
 
   AttentionWeights self(std::size_t n) const;
   AttentionWeights cross(std::size_t n) const;
-  /// The weights of a layer of linear attention.
-  DeltaRule linear_attention(std::size_t n) const;
+  /// What mixes the tokens of a layer without attention weights; absent in models of one kind.
+  std::optional<TokenMixer> mixer(std::size_t n) const;
 
  private:
+  DeltaRule linear_attention(const DeltaSizes& sizes, std::size_t n) const;
+  ShortConvolution short_convolution(std::size_t n) const;
+  StateSpace state_space(const ModelStateSpace& sizes, std::size_t n) const;
+  void multiply_parts(const ModelStateSpace& sizes, StateSpace& own) const;
+  CausalConvolution convolution(WeightPurpose purpose, std::size_t n) const;
   AttentionWeights projections(WeightPurpose query, WeightPurpose key, WeightPurpose value,
                                WeightPurpose output, std::size_t n) const;
   AttentionWeights fused_projections(std::size_t n) const;
@@ -33,7 +38,11 @@ class ProjectionReader {
   void split_gate(AttentionWeights& attention) const;
   void split_groups(std::size_t n, DeltaRule& own) const;
 
+  std::size_t head_width(std::size_t n) const { return stack_.layers[n].head_width; }
+  std::size_t kv_heads(std::size_t n) const { return stack_.layers[n].kv_heads; }
+
   const Architecture& model_;
+  const ModelStack& stack_;
   const StackWeights& weights_;
 };
 

@@ -34,7 +34,7 @@ class StackReader {
         stack_(stack),
         options_(options),
         weights_(checkpoint, model, stack, prefix),
-        projections_(model, weights_),
+        projections_(model, stack, weights_),
         distance_table_(distance_table()) {}
 
   Embedding embedding() const {
@@ -50,6 +50,19 @@ class StackReader {
     own.hidden = model_.hidden;
     own.norm = norm(WeightPurpose::embedding_norm, std::nullopt);
     own.projection = whole_linear(WeightPurpose::embedding_projection);
+    own.projects_terms = model_.projects_terms;
+    return own;
+  }
+
+  // What layers read of the tokens; absent in most models.
+  std::optional<LayerTokens> layer_tokens() const {
+    if (model_.layer_input == 0) return std::nullopt;
+    LayerTokens own;
+    own.tokens = table(WeightPurpose::layer_tokens);
+    own.scale = std::sqrt(static_cast<double>(model_.layer_input));
+    own.projection = whole_linear(WeightPurpose::layer_tokens_projection);
+    own.norm = *norm(WeightPurpose::layer_tokens_norm, std::nullopt);
+    own.width = model_.layer_input;
     return own;
   }
 
@@ -61,11 +74,8 @@ class StackReader {
     own.spec = spec(n);
     LayerWeights& weights = own.weights;
     using enum WeightPurpose;
-    if (stack_.layers[n].linear) {
-      weights.linear = projections_.linear_attention(n);
-    } else {
-      weights.self = projections_.self(n);
-    }
+    if (stack_.layers[n].attends) weights.self = projections_.self(n);
+    if (stack_.layers[n].mixes) weights.mixer = projections_.mixer(n);
     if (stack_.crosses) weights.cross = projections_.cross(n);
     if (model_.disentangled) weights.distances = distances(n, weights.self);
     weights.self.clip = model_.clip;
@@ -85,6 +95,11 @@ class StackReader {
     weights.before_feed_forward = norm(WeightPurpose::before_feed_forward, n);
     weights.after_feed_forward = norm(WeightPurpose::after_feed_forward, n);
     weights.after_feed_forward_sum = norm(WeightPurpose::after_feed_forward_sum, n);
+    if (model_.layer_input > 0) {
+      weights.layer_input = {weights_.linear(layer_input_gate, n),
+                             weights_.linear(layer_input_projection, n), norm(layer_input_norm, n)};
+    }
+    if (n == 0 && model_.input_convolution) weights.input_convolution = convolution_of_input();
     read_feed_forward(n, weights);
     return own;
   }
@@ -103,7 +118,13 @@ class StackReader {
     options.eps = model_.eps;
     if (!model_.whole_width_norms) {
       options.query_norm = head_norm(WeightPurpose::query_norm, n, model_.heads);
-      options.key_norm = head_norm(WeightPurpose::key_norm, n, model_.kv_heads);
+      options.key_norm = head_norm(WeightPurpose::key_norm, stack_.layers[n].keys_of.value_or(n),
+                                   stack_.layers[n].kv_heads);
+    }
+    if (model_.head_norms_bare && stack_.layers[n].rotary) {
+      const std::size_t width = stack_.layers[n].head_width;
+      const Tensor ones({width}, std::vector<double>(width, 1));
+      options.query_norm = options.key_norm = Norm{ones, {}, model_.norm};
     }
     options.norms_after_rotary = model_.norms_after_rotary;
     own.self = options;
@@ -112,13 +133,18 @@ class StackReader {
     own.self.sinks = weights_.find(WeightPurpose::sinks, n, "weight");
     set_distance_bias(n, own.self);
     own.heads = model_.heads;
-    own.kv_heads = model_.kv_heads;
+    own.kv_heads = stack_.layers[n].kv_heads;
     own.activation = model_.activation;
     if (weights_.has(WeightPurpose::xielu_positive, n)) own.xielu = xielu_of(n);
     own.parallel = model_.parallel;
     own.residual_after_norm = model_.residual_after_norm;
     own.rounded_alibi = model_.alibi_scaled;
     own.branch_scale = model_.branch_scale;
+    own.growth = stack_.layers[n].growth;
+    own.takes_keys = stack_.layers[n].keys_of.has_value();
+    if (const Tensor scale = weights_.find(WeightPurpose::state_scale, n, "weight")) {
+      own.state_scale = scale.converted(DType::float64).values<double>()[0];
+    }
     return own;
   }
 
@@ -220,6 +246,15 @@ class StackReader {
     return own;
   }
 
+  // Files have it as [out,in / groups,K].
+  InputConvolution convolution_of_input() const {
+    const auto part = [&](const char* name) {
+      return weights_.find(WeightPurpose::input_convolution, std::nullopt, name);
+    };
+    return {part("weight"), part("bias"), model_.input_convolution->activation,
+            norm(WeightPurpose::input_convolution_norm, std::nullopt)};
+  }
+
   StoredMatrix table(WeightPurpose purpose) const {
     const auto name = weights_.found(purpose, std::nullopt, "weight");
     return name ? checkpoint_.matrix(*name) : StoredMatrix();
@@ -263,6 +298,7 @@ class StackReader {
   }
 
   void read_feed_forward(std::size_t n, LayerWeights& weights) const {
+    if (!stack_.layers[n].feeds) return;
     if (stack_.layers[n].experts) {
       weights.experts = experts(n);
       return;
@@ -295,6 +331,22 @@ class StackReader {
       own.correction.assign(numbers.values<double>().begin(), numbers.values<double>().end());
     }
     if (weights_.has(shared_down, n)) own.shared = shared_expert(n);
+    if (!stack_.names.contains(expert_gate_up) && !stack_.names.contains(expert_gate) &&
+        stack_.names.contains(expert_up)) {
+      own.gated = false;
+      if (weights_.has(expert_up, n, 0)) {
+        own.gate_up = [up = each_expert(expert_up, n)](std::size_t e) {
+          return StoredLinear(up(e), {});
+        };
+        own.down = [down = each_expert(expert_down, n)](std::size_t e) {
+          return StoredLinear(down(e), {});
+        };
+      } else {
+        own.gate_up = expert(expert_up, n, "weight", "bias");
+        own.down = expert(expert_down, n, "weight", "bias");
+      }
+      return own;
+    }
     if (weights_.has(expert_gate, n, 0)) {
       own.gate_up = [gate = each_expert(expert_gate, n), up = each_expert(expert_up, n)](
                         std::size_t e) { return StoredLinear(rows_in_turn(gate(e), up(e)), {}); };
@@ -337,7 +389,7 @@ class StackReader {
       own.gate = both.rows(0, half);
       own.up = both.rows(half, half);
     } else {
-      own.gate = weights_.linear(shared_gate, n);
+      if (stack_.names.contains(shared_gate)) own.gate = weights_.linear(shared_gate, n);
       own.up = weights_.linear(shared_up, n);
     }
     own.down = weights_.linear(shared_down, n);
@@ -373,7 +425,7 @@ class StackReader {
   // of blocks or gates are apart, and rows [experts,out].
   std::function<StoredLinear(std::size_t e)> expert(WeightPurpose purpose, std::size_t n,
                                                     const char* matrices, const char* rows) const {
-    const bool in_first = purpose == WeightPurpose::experts;
+    const bool in_first = purpose == WeightPurpose::experts || model_.experts_transposed;
     return [&checkpoint = checkpoint_, in_first,
             weight = weights_.found(purpose, n, matrices).value_or(""),
             bias = weights_.found(purpose, n, rows)](std::size_t e) {
@@ -401,6 +453,7 @@ Stack read_stack(const ModelPass& pass, const ModelStack& stack) {
       pass.model.of(stack), pass.weights, stack, find_prefix(pass.weights, pass.model), options);
   Stack own;
   own.embedding = reader->embedding();
+  own.layer_tokens = reader->layer_tokens();
   own.count = stack.layers.size();
   own.layer = [reader](std::size_t n) { return reader->layer(n); };
   own.final_norm = reader->final_norm();

@@ -15,7 +15,16 @@ std::string numbered(std::string text, std::string_view place, std::size_t numbe
   const std::size_t at = text.find(place);
   return at == std::string::npos ? text : text.replace(at, place.size(), std::to_string(number));
 }
-std::string of_layer(std::string text, std::size_t layer) {
+// {n} is the layer's number; {g} that of the group whose weights it has, {i} its own within a layer
+// of several.
+std::string of_layer(std::string text, const ModelStack& stack, std::size_t layer) {
+  if (text.find("{g}") != std::string::npos) {
+    const double outer = static_cast<double>(stack.layers.size() / stack.inner);
+    const double group =
+        static_cast<double>(layer / stack.inner) / (outer / static_cast<double>(stack.groups));
+    text = numbered(std::move(text), "{g}", static_cast<std::size_t>(group));
+    text = numbered(std::move(text), "{i}", layer % stack.inner);
+  }
   return numbered(std::move(text), "{n}", layer);
 }
 
@@ -49,7 +58,7 @@ std::optional<std::string> StackWeights::found(WeightPurpose purpose,
     std::vector<std::string> bases{prefix_ + stack_.prefix, prefix_};
     for (std::string& base : bases) {
       if (layer && layer_name != stack_.names.end()) {
-        base += of_layer(layer_name->second.front(), *layer);
+        base += of_layer(layer_name->second.front(), stack_, *layer);
       }
       for (const std::string& name : spellings(base + own, part)) {
         if (weights_.has(name)) return name;
@@ -87,7 +96,7 @@ bool StackWeights::has(WeightPurpose purpose, std::optional<std::size_t> layer,
 std::string StackWeights::layer_prefix(std::size_t layer) const {
   const auto names = stack_.names.find(WeightPurpose::layer);
   return prefix_ + stack_.prefix +
-         (names == stack_.names.end() ? "" : of_layer(names->second.front(), layer));
+         (names == stack_.names.end() ? "" : of_layer(names->second.front(), stack_, layer));
 }
 
 std::string StackWeights::name(WeightPurpose purpose, std::optional<std::size_t> layer) const {
@@ -111,7 +120,11 @@ StoredLinear StackWeights::linear(WeightPurpose purpose, std::size_t layer) cons
     throw input_error(translated("{1} {2} is not a matrix", *weight, text(shape)), weights_.place(),
                       translated("the weights do not fit the configuration"));
   }
-  return {weights_.matrix(*weight, model_.stored_transposed), find(purpose, layer, "bias")};
+  const StoredLinear own(weights_.matrix(*weight, model_.stored_transposed),
+                         find(purpose, layer, "bias"));
+  const auto factor = model_.factors.find(purpose);
+  return factor == model_.factors.end() ? own
+                                        : own.times(factor->second.input, factor->second.output);
 }
 
 void refuse_shape(const CheckpointWeights& weights, const std::string& name, const Shape& shape,

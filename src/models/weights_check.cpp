@@ -3,6 +3,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <variant>
 
 #include "attn/error.hpp"
 
@@ -11,6 +12,7 @@
 #include "models/classification.hpp"
 #include "models/vision.hpp"
 #include "support/errors.hpp"
+#include "support/overloaded.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -61,11 +63,8 @@ class StackCheck {
     const std::size_t width = model_.width, heads = model_.heads * model_.head_width;
     const std::size_t groups = model_.kv_heads * model_.head_width;
     for (std::size_t n = 0; n < stack_.layers.size(); ++n) {
-      if (stack_.layers[n].linear) {
-        linear_attention(n);
-      } else {
-        attention(n);
-      }
+      if (stack_.layers[n].attends) attention(n);
+      if (stack_.layers[n].mixes) mixer(n);
       if (stack_.crosses) {
         matrix(WeightPurpose::cross_query, n, heads, width);
         matrix(WeightPurpose::cross_key, n, groups, memory_width_);
@@ -82,12 +81,15 @@ class StackCheck {
       bucket_table(n);
       vector(attention_scale, n, width);
       vector(feed_forward_scale, n, width);
-      feed_forward(n);
+      if (stack_.layers[n].feeds) feed_forward(n);
+      layer_input(n);
     }
+    layer_tokens();
     vector(WeightPurpose::final_norm, std::nullopt, width);
     if (names_.has(WeightPurpose::contacts, std::nullopt)) {
       matrix(WeightPurpose::contacts, std::nullopt, 1, stack_.layers.size() * model_.heads);
     }
+    input_convolution();
     if (model_.disentangled) {
       matrix(WeightPurpose::relative, std::nullopt, 2 * model_.disentangled->distances.span, width);
       if (model_.disentangled->normed) vector(WeightPurpose::relative_norm, std::nullopt, width);
@@ -99,25 +101,27 @@ class StackCheck {
 
  private:
   void attention(std::size_t n) {
-    const std::size_t width = model_.width, heads = model_.heads * model_.head_width;
-    const std::size_t groups = model_.kv_heads * model_.head_width;
+    const ModelLayer& layer = stack_.layers[n];
+    const std::size_t width = model_.width, heads = model_.heads * layer.head_width;
+    const std::size_t groups = layer.kv_heads * layer.head_width;
     if (model_.latent) {
       latent_attention(n);
     } else if (stack_.names.contains(WeightPurpose::query_key_value)) {
       matrix(WeightPurpose::query_key_value, n, heads + 2 * groups, width);
     } else {
       matrix(WeightPurpose::query, n, model_.gated_queries ? 2 * heads : heads, width);
-      matrix(WeightPurpose::key, n, groups, width);
-      matrix(WeightPurpose::value, n, groups, width);
+      if (!layer.keys_of) matrix(WeightPurpose::key, n, groups, width);
+      if (!layer.keys_of && !layer.keys_are_values) matrix(WeightPurpose::value, n, groups, width);
     }
-    matrix(WeightPurpose::output, n, width, model_.heads * model_.value_width());
+    matrix(WeightPurpose::output, n, width,
+           model_.latent ? model_.heads * model_.latent->value : heads);
     const bool whole = model_.whole_width_norms;
     if (model_.norms_by_head) {
       norms_by_head(WeightPurpose::query_norm, n, model_.heads);
       norms_by_head(WeightPurpose::key_norm, n, model_.kv_heads);
     } else {
-      vector(WeightPurpose::query_norm, n, whole ? heads : model_.head_width);
-      vector(WeightPurpose::key_norm, n, whole ? groups : model_.head_width);
+      vector(WeightPurpose::query_norm, n, whole ? heads : layer.head_width);
+      if (!layer.keys_of) vector(WeightPurpose::key_norm, n, whole ? groups : layer.head_width);
     }
     vector(WeightPurpose::sinks, n, model_.heads);
     vector(WeightPurpose::query_bias, n, heads);
@@ -140,9 +144,83 @@ class StackCheck {
     matrix(key_value, n, model_.heads * (sizes.own + sizes.value), sizes.rank);
   }
 
-  void linear_attention(std::size_t n) {
+  // What layers read of the tokens: the rows of all of them side by side, and a gate of each.
+  void layer_tokens() {
+    if (model_.layer_input == 0) return;
     using enum WeightPurpose;
-    const DeltaSizes& sizes = model_.delta;
+    const std::size_t all = stack_.layers.size() * model_.layer_input;
+    matrix(WeightPurpose::layer_tokens, std::nullopt, 0, all);
+    matrix(layer_tokens_projection, std::nullopt, all, model_.width);
+    vector(layer_tokens_norm, std::nullopt, model_.layer_input);
+  }
+
+  void layer_input(std::size_t n) {
+    using enum WeightPurpose;
+    if (model_.layer_input > 0) {
+      matrix(layer_input_gate, n, model_.layer_input, model_.width);
+      matrix(layer_input_projection, n, model_.width, model_.layer_input);
+      vector(layer_input_norm, n, model_.width);
+    }
+    if (stack_.names.contains(state_scale)) tensor(state_scale, n, {1});
+  }
+
+  void input_convolution() {
+    if (!model_.input_convolution) return;
+    const auto& [kernel, groups, activation] = *model_.input_convolution;
+    const std::size_t width = model_.width;
+    const auto name = names_.found(WeightPurpose::input_convolution, std::nullopt, "weight");
+    if (!name) missing(WeightPurpose::input_convolution, std::nullopt);
+    expect_shape(weights_, *name, {width, width / groups, kernel});
+    use(WeightPurpose::input_convolution, std::nullopt, *name, width);
+    vector(WeightPurpose::input_convolution_norm, std::nullopt, width);
+  }
+
+  void mixer(std::size_t n) {
+    std::visit(Overloaded{[](const std::monostate&) {},
+                          [&](const DeltaSizes& sizes) { linear_attention(sizes, n); },
+                          [&](const ShortConvolutionSizes& sizes) { convolution(sizes, n); },
+                          [&](const ModelStateSpace& sizes) { state_space(sizes, n); }},
+               model_.mixer);
+  }
+
+  void convolution(const ShortConvolutionSizes& sizes, std::size_t n) {
+    using enum WeightPurpose;
+    matrix(mixer_in, n, 3 * model_.width, model_.width);
+    kernels(model_.width, sizes.kernel, n);
+    matrix(mixer_output, n, model_.width, model_.width);
+  }
+
+  // A convolution of each channel, and its bias.
+  void kernels(std::size_t channels, std::size_t kernel, std::size_t n) {
+    tensor(WeightPurpose::mixer_convolution, n, {channels, 1, kernel});
+    use(WeightPurpose::mixer_convolution, n,
+        *names_.found(WeightPurpose::mixer_convolution, n, "weight"), channels);
+  }
+
+  void state_space(const ModelStateSpace& sizes, std::size_t n) {
+    using enum WeightPurpose;
+    const std::size_t inner = sizes.inner(), heads = sizes.heads;
+    if (sizes.rank > 0) {
+      matrix(mixer_in, n, 2 * inner, model_.width);
+      matrix(mixer_selection, n, sizes.rank + 2 * sizes.states, inner);
+      matrix(mixer_step, n, heads, sizes.rank);
+      tensor(mixer_decay_log, n, {heads, sizes.states});
+    } else {
+      matrix(mixer_in, n, inner + sizes.channels() + heads, model_.width);
+      tensor(mixer_step_bias, n, {heads});
+      tensor(mixer_decay_log, n, {heads});
+    }
+    kernels(sizes.channels(), sizes.kernel, n);
+    vector(mixer_step_norm, n, sizes.rank);
+    vector(mixer_input_norm, n, sizes.states);
+    vector(mixer_output_norm, n, sizes.states);
+    vector(mixer_norm, n, inner);
+    tensor(mixer_skip, n, {heads});
+    matrix(mixer_output, n, model_.width, inner);
+  }
+
+  void linear_attention(const DeltaSizes& sizes, std::size_t n) {
+    using enum WeightPurpose;
     const std::size_t width = model_.width, heads = sizes.value_heads,
                       values = heads * sizes.value_width;
     if (stack_.names.contains(linear_query_key_value_gate)) {
@@ -178,7 +256,8 @@ class StackCheck {
   }
 
   std::size_t check_embeddings() {
-    const Shape tokens = matrix(WeightPurpose::tokens, std::nullopt, model_.vocabulary, 0);
+    const Shape tokens = matrix(WeightPurpose::tokens, std::nullopt,
+                                stack_.crosses ? model_.decoder_vocabulary : model_.vocabulary, 0);
     // Tables by other names are copies, or those of the other stack.
     for (const std::string& other : stack_.names.at(WeightPurpose::tokens)) {
       used_.insert(prefix_ + other + ".weight");
@@ -196,7 +275,8 @@ class StackCheck {
       matrix(WeightPurpose::types, std::nullopt, 0, embedded);
     if (stack_.names.contains(WeightPurpose::tasks))
       matrix(WeightPurpose::tasks, std::nullopt, 0, embedded);
-    vector(WeightPurpose::embedding_norm, std::nullopt, embedded);
+    vector(WeightPurpose::embedding_norm, std::nullopt,
+           model_.projects_terms ? model_.width : embedded);
     return embedded;
   }
 
@@ -207,7 +287,10 @@ class StackCheck {
       matrix(router, n, model_.experts->count, width);
       correction(n);
       shared_expert(n);
-      if (names_.has(expert_gate_up, n)) {
+      if (!stack_.names.contains(expert_gate_up) && !stack_.names.contains(expert_gate) &&
+          stack_.names.contains(expert_up)) {
+        experts_without_gates(n);
+      } else if (names_.has(expert_gate_up, n)) {
         experts_stacked(n);
       } else if (names_.has(expert_gate, n)) {
         experts_apart(n);
@@ -288,8 +371,10 @@ class StackCheck {
     if (stack_.names.contains(shared_gate_up)) {
       hidden = matrix(shared_gate_up, n, 0, model_.width)[0] / 2;
     } else {
-      hidden = matrix(shared_gate, n, 0, model_.width)[0];
-      matrix(shared_up, n, hidden, model_.width);
+      if (stack_.names.contains(shared_gate)) {
+        hidden = matrix(shared_gate, n, 0, model_.width)[0];
+      }
+      hidden = matrix(shared_up, n, hidden, model_.width)[0];
     }
     matrix(shared_down, n, model_.width, hidden);
     if (stack_.names.contains(shared_share)) matrix(shared_share, n, 1, model_.width);
@@ -312,11 +397,38 @@ class StackCheck {
     }
   }
 
+  // Two matrices for each expert, or two tensors of all: [experts,hidden,in] and back.
+  void experts_without_gates(std::size_t n) {
+    using enum WeightPurpose;
+    const std::size_t count = model_.experts->count, width = model_.width;
+    if (!names_.has(expert_up, n, 0)) {
+      const std::size_t hidden = expert_part(expert_up, n, "weight", {count, 0, width})[1];
+      expert_part(expert_down, n, "weight", {count, width, hidden});
+      return;
+    }
+    std::size_t hidden = 0;
+    for (std::size_t e = 0; e < count; ++e) {
+      for (const WeightPurpose purpose : {expert_up, expert_down}) {
+        const auto name = names_.found(purpose, n, "weight", e);
+        if (!name) missing(purpose, n);
+        take(*name);
+        const Shape& shape = expect_shape(
+            weights_, *name, purpose == expert_up ? Shape{hidden, width} : Shape{width, hidden});
+        if (purpose == expert_up) hidden = shape[0];
+      }
+    }
+  }
+
   // All experts in two tensors: [experts,2·hidden,in], gates before the others, and
   // [experts,out,hidden].
   void experts_stacked(std::size_t n) {
     using enum WeightPurpose;
     const std::size_t count = model_.experts->count, width = model_.width;
+    if (model_.experts_transposed) {
+      const std::size_t both = expert_part(expert_gate_up, n, "weight", {count, width, 0})[2];
+      expert_part(expert_down, n, "weight", {count, both / 2, width});
+      return;
+    }
     const std::size_t twice = expert_part(expert_gate_up, n, "weight", {count, 0, width})[1];
     expert_part(expert_down, n, "weight", {count, width, twice / 2});
   }
@@ -497,6 +609,22 @@ void check_head(const Architecture& model, const CheckpointWeights& weights,
   }
 }
 
+// Whether the stack goes without a tensor of that name within a layer.
+bool is_left_out(const ModelStack& stack, std::size_t n, const std::string& name) {
+  const auto has = [&](const std::vector<std::string>& names) {
+    return std::ranges::any_of(names, [&](const std::string& one) {
+      return name == one + ".weight" || name == one + ".bias";
+    });
+  };
+  // Files may have the keys of layers that take those of others.
+  using enum WeightPurpose;
+  for (const WeightPurpose purpose : {key, value, key_norm}) {
+    const auto own = stack.names.find(purpose);
+    if (stack.layers[n].keys_of && own != stack.names.end() && has(own->second)) return true;
+  }
+  return std::ranges::any_of(stack.left_out, [&](const auto& own) { return has(own.second); });
+}
+
 }  // namespace
 
 std::vector<std::string> check_weights(const Architecture& model,
@@ -530,6 +658,7 @@ std::vector<std::string> check_weights(const Architecture& model,
       const StackWeights names(weights, model, stack, prefix);
       for (std::size_t n = 0; n < stack.layers.size(); ++n) {
         if (!name.starts_with(names.layer_prefix(n))) continue;
+        if (is_left_out(stack, n, name.substr(names.layer_prefix(n).size()))) continue;
         throw input_error(
             translated("layer {1} has a tensor {2}, which has no place in a model of the type {3}",
                        n, in_quotes(name), in_quotes(model.family)),

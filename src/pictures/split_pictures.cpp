@@ -313,7 +313,7 @@ Picture draw_contributions(const Drawing& drawing) {
   // Attentions with their layers, and the contributions in each of the columns: heads by their
   // numbers, then what else writes.
   constexpr std::size_t feed_forward = std::numeric_limits<std::size_t>::max(),
-                        linear_attention = feed_forward - 1;
+                        mixer = feed_forward - 1, layer_input = feed_forward - 2;
   std::vector<ModelPlace> attentions;
   std::vector<std::map<std::size_t, double>> rows;
   std::size_t heads = 0;
@@ -325,8 +325,10 @@ Picture draw_contributions(const Drawing& drawing) {
       at = attentions.insert(at, place.whole());
       rows.emplace_back();
     }
-    const bool feeds = place.part == ModelPlace::Part::feed_forward;
-    const std::size_t column = place.head.value_or(feeds ? feed_forward : linear_attention);
+    const std::size_t column =
+        place.head.value_or(place.part == ModelPlace::Part::feed_forward  ? feed_forward
+                            : place.part == ModelPlace::Part::layer_input ? layer_input
+                                                                          : mixer);
     rows[static_cast<std::size_t>(at - attentions.begin())][column] =
         split.parts.values<double>()[p];
     if (place.head) heads = std::max(heads, *place.head + 1);
@@ -340,8 +342,9 @@ Picture draw_contributions(const Drawing& drawing) {
     map.key_labels.push_back(std::move(title));
   };
   for (std::size_t h = 0; h < heads; ++h) add(h, translated("Head {1}", h));
-  add(linear_attention, translated("Linear Attention"));
+  add(mixer, translated("Mixer"));
   add(feed_forward, translated("Feed-Forward"));
+  add(layer_input, translated("Layer Input"));
   std::vector<double> numbers;
   std::vector<std::uint8_t> missing;
   for (std::size_t n = 0; n < attentions.size(); ++n) {

@@ -31,6 +31,17 @@ FrozenNorm::FrozenNorm(const std::optional<Norm>& norm, const Rows& x, double ep
   }
 }
 
+FrozenNorm FrozenNorm::times(double factor, std::size_t rows, std::size_t width) const {
+  FrozenNorm own = *this;
+  own.width_ = width;
+  if (own.divisors_.empty()) own.divisors_.assign(rows, 1);
+  if (own.weight_.empty()) own.weight_.assign(width, 1);
+  for (std::vector<double>* numbers : {&own.weight_, &own.shift_}) {
+    for (double& x : *numbers) x *= factor;
+  }
+  return own;
+}
+
 void FrozenNorm::centre(double* row) const {
   if (!centred_) return;
   const double mean = std::accumulate(row, row + width_, 0.0) / static_cast<double>(width_);
@@ -142,23 +153,29 @@ class Freezer {
     auto in = step.sublayers.begin();
     std::vector<FrozenSubLayer> all;
 
-    const FrozenNorm read = norm(weights.before_attention, in->before);
-    if (at_layer && !choice_.attention->crosses()) {
-      frozen_.attention = {spec, weights.self, read, step.self_request, step.self.weights};
-      return;
+    if (weights.mixes_tokens()) {
+      const FrozenNorm read = norm(weights.before_attention, in->before);
+      if (at_layer && !choice_.attention->crosses()) {
+        frozen_.attention = {spec, weights.self, read, step.self_request, step.self.weights};
+        return;
+      }
+      FrozenSubLayer self;
+      if (weights.mixer) {
+        // Beside an attention it writes without norms of its own.
+        FrozenSubLayer mixer;
+        mixer.place = {choice_.stack, n, ModelPlace::Part::mixer};
+        mixer.change = rows_at(weights.self.query ? step.mixed : in->branch, choice_.positions);
+        (weights.self.query ? all.emplace_back() : self) = std::move(mixer);
+      }
+      if (weights.self.query) {
+        self = attention({choice_.stack, n}, layer, step);
+        self.on_branch = norm(weights.after_attention, in->scaled);
+      }
+      if (spec.residual_after_norm) self.on_stream = read;
+      if (!spec.parallel) self.on_sum = norm_of_sum(weights.after_attention_sum, *in);
+      all.push_back(std::move(self));
+      ++in;
     }
-    FrozenSubLayer self;
-    if (weights.linear) {
-      self.place = {choice_.stack, n, ModelPlace::Part::linear_attention};
-      self.change = rows_at(in->branch, choice_.positions);
-    } else {
-      self = attention({choice_.stack, n}, layer, step);
-      self.on_branch = norm(weights.after_attention, in->scaled);
-    }
-    if (spec.residual_after_norm) self.on_stream = read;
-    if (!spec.parallel) self.on_sum = norm_of_sum(weights.after_attention_sum, *in);
-    all.push_back(std::move(self));
-    ++in;
     if (weights.cross.query) {
       if (at_layer) {
         frozen_.attention = {spec, weights.cross, norm(weights.before_cross, in->before),
@@ -172,6 +189,11 @@ class Freezer {
       all.push_back(std::move(cross));
       ++in;
     }
+    last_ = step.states;
+    if (!weights.feeds_forward()) {
+      frozen_.layers.push_back(std::move(all));
+      return;
+    }
     FrozenSubLayer feed;
     feed.place = {choice_.stack, n, ModelPlace::Part::feed_forward};
     feed.change = rows_at(in->branch, choice_.positions);
@@ -182,8 +204,26 @@ class Freezer {
       feed.on_sum = norm_of_sum(weights.after_feed_forward_sum, *in);
     }
     all.push_back(std::move(feed));
+    if (weights.input_convolution) {
+      ++in;
+      FrozenSubLayer beside;
+      beside.place = {choice_.stack, n, ModelPlace::Part::mixer};
+      beside.change = rows_at(in->branch, choice_.positions);
+      beside.on_sum = norm_of_sum(weights.input_convolution->norm, *in);
+      all.push_back(std::move(beside));
+    }
+    if (weights.layer_input) {
+      ++in;
+      FrozenSubLayer input;
+      input.place = {choice_.stack, n, ModelPlace::Part::layer_input};
+      input.change = rows_at(in->branch, choice_.positions);
+      all.push_back(std::move(input));
+    }
+    if (spec.state_scale != 1) {
+      FrozenNorm& last = all.back().on_sum;
+      last = last.times(spec.state_scale, choice_.positions.size(), step.states.shape().back());
+    }
     frozen_.layers.push_back(std::move(all));
-    last_ = step.states;
   }
 
   FrozenSubLayer attention(ModelPlace place, const Layer& layer, const LayerStep& step) const {

@@ -58,6 +58,9 @@ class FrozenNorm {
 
   explicit operator bool() const noexcept { return !divisors_.empty(); }
 
+  /// This norm, and its result times a number, for rows of that width.
+  FrozenNorm times(double factor, std::size_t rows, std::size_t width) const;
+
   /// A part of row `row` through the norm, in place.
   void apply(std::size_t row, double* part) const;
   /// The vector g' with g'·part = g·apply(part) for every part, in place.
@@ -95,7 +98,7 @@ struct FrozenSubLayer {
   /// The key that each head gives most weight, of the positions one after the other [R·H].
   std::vector<std::size_t> strongest;
 
-  /// [R,D] of a feed-forward or a linear attention, after its own norm.
+  /// [R,D] of a feed-forward or a mixer, after its own norm.
   Rows change;
 };
 

@@ -117,6 +117,12 @@ class ScoreSplitter {
                      "made of narrow vectors with norms of their own"),
           "WhyOptions::head", translated("split a logit, or the scores of another model"));
     }
+    if (attention_.spec.takes_keys) {
+      throw input_error(
+          translated("the scores of this layer are not sums over parts: its keys are those of "
+                     "another layer"),
+          "WhyOptions::head", translated("split a logit, or the scores of another layer"));
+    }
     const AttentionRequest& request = attention_.request;
     if (request.mask.bias && !request.mask.alibi) {
       throw input_error(
@@ -144,6 +150,7 @@ class ScoreSplitter {
       normalise_all(q_, norm_of_head(request.query_norm, head_));
       normalise_all(k_, norm_of_head(request.key_norm, kv_head));
     }
+    if (attention_.spec.growth && !place_.crosses()) grow_queries();
     split_.head = place_;
     split_.query_parts = q_.places;
     split_.key_parts = k_.places;
@@ -220,6 +227,15 @@ class ScoreSplitter {
       const RotaryAngles angles = preparation_.angles(0, {positions.at(0, rows[n])});
       for (Rows& part : vectors.parts) {
         turn(part.row(n), angles, 0, preparation_.rotary()->interleaved);
+      }
+    }
+  }
+
+  void grow_queries() {
+    for (std::size_t n = 0; n < queries_.size(); ++n) {
+      const double factor = attention_.spec.growth->at(queries_[n]);
+      for (Rows& part : q_.parts) {
+        for (std::size_t i = 0; i < part.width; ++i) part.row(n)[i] *= factor;
       }
     }
   }

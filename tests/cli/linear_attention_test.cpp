@@ -19,7 +19,7 @@ const std::string hybrid =
         .string();
 
 constexpr const char* warning =
-    "attn-cli: warning: layers without a map, as they are linear attention: 0, 1, 2\n";
+    "attn-cli: warning: layers without a map, as they have no attention weights: 0, 1, 2\n";
 
 }  // namespace
 
@@ -45,11 +45,11 @@ TEST_CASE("layers of linear attention are passed over, and a warning names them"
 
   // Layer 1 alone of those that are chosen is named.
   CHECK(attn_cli({"run", hybrid, "--layers", "1,3", "--plots", "none"}).errors ==
-        "attn-cli: warning: layers without a map, as they are linear attention: 1\n");
+        "attn-cli: warning: layers without a map, as they have no attention weights: 1\n");
   CHECK(attn_cli({"explain", hybrid}).output.find("Into layer 3") != std::string::npos);
   CHECK(attn_cli({"view", hybrid, "--out", "page.html"}, folder.path()).errors == warning);
   const Outcome model = attn_cli({"model", fs::path(hybrid).parent_path() / "checkpoint"});
-  CHECK(model.output.find("causal, 3 of 4 layers linear attention without a map\n") !=
+  CHECK(model.output.find("causal, 3 of 4 layers without attention weights, and so a map\n") !=
         std::string::npos);
 }
 
@@ -61,11 +61,11 @@ TEST_CASE("heads of a layer of linear attention are refused where they are named
     return attn_cli(words, folder.path()).errors;
   };
   const auto refused = [](const std::string& flag) {
-    return "attn-cli: layer 1 is linear attention and has no map\n  where: " + flag +
+    return "attn-cli: layer 1 has no attention weights, and so no map\n  where: " + flag +
            "\n  help:  layers with maps: 3\n";
   };
   CHECK(errors({"run", "--layers", "1"}) == refused("--layers"));
-  CHECK(errors({"run", "--heads-off", "1.0"}).find("layer 1 is linear attention and has no map") !=
+  CHECK(errors({"run", "--heads-off", "1.0"}).find("layer 1 has no attention weights, and so no map") !=
         std::string::npos);
   CHECK(errors({"run", "--why", "1.0"}) == refused("--why"));
   CHECK(errors({"explain", "--layer", "1"}) == refused("--layers"));
@@ -83,6 +83,6 @@ TEST_CASE("what linear attention writes is a part of splits") {
                                folder.path());
   REQUIRE(run.exit_code == 0);
   const std::string result = read_text(folder / "r" / "result.json");
-  CHECK(result.find("\"2.linear_attention\"") != std::string::npos);
+  CHECK(result.find("\"2.mixer\"") != std::string::npos);
   CHECK(fs::exists(folder / "r" / "contributions.png"));
 }

@@ -615,18 +615,18 @@ TEST_CASE("terms between contents and positions are those that the configuration
         "terms of scores of the type \"p2p\" are not computed\n"
         "  where: /pos_att_type\n"
         "  help:  the maps would lack the scores of their distances");
-  CHECK(refusal_of(with(R"("conv_kernel_size": 3)")) ==
-        "\"conv_kernel_size\": 3 is not supported\n"
+  CHECK(refusal_of(with(R"("conv_kernel_size": 4)")) ==
+        "a convolution of 4 tokens has no middle\n"
         "  where: /conv_kernel_size\n"
-        "  help:  the model would be computed as with 0");
+        "  help:  give an odd number");
+  CHECK(refusal_of(with(R"("conv_kernel_size": 3, "conv_groups": 5)")) ==
+        "32 numbers cannot be in 5 groups\n"
+        "  where: /conv_groups\n"
+        "  help:  the width of the states must be a multiple");
   CHECK(refusal_of(with(R"("norm_rel_ebd": "batch_norm")")) ==
         "\"norm_rel_ebd\": \"batch_norm\" is not supported\n"
         "  where: /norm_rel_ebd\n"
         "  help:  known: none, layer_norm");
-  CHECK(refusal_of(with(R"("embedding_size": 16)")) ==
-        "embeddings of another width than the states are not computed\n"
-        "  where: /embedding_size\n"
-        "  help:  their norm would be that of other vectors");
   CHECK(refusal_of(with(R"("pos_att_type": ["c2p"], "position_buckets": 1)")) ==
         "distances up to 24 cannot be put into 1 buckets\n"
         "  where: /position_buckets\n"

@@ -114,6 +114,68 @@ TEST_CASE("members of a rotation that are not known are a warning, one that coun
         "  help:  queries far after the first token would keep their size");
 }
 
+TEST_CASE("queries of Ministral 3 grow as its rotation says") {
+  const auto growth = keys_model("ministral3", R"("rope_parameters": {"rope_type": "yarn", "factor": 2,
+      "rope_theta": 100, "original_max_position_embeddings": 16, "llama_4_scaling_beta": 0.1})")
+                          .stacks[0]
+                          .layers[1]
+                          .growth;
+  REQUIRE(growth);
+  CHECK(growth->scale == 0.1);
+  CHECK(growth->length == 16);
+  CHECK(growth->shift == 0);
+}
+
+TEST_CASE("layers of hybrids are of the parts that lists, letters and periods say") {
+  const auto parts = [](const std::string& type, const std::string& more) {
+    std::string text;
+    for (const ModelLayer& layer : keys_model(type, more).stacks[0].layers) {
+      text += std::string(layer.attends ? "a" : "") + (layer.mixes ? "m" : "") +
+              (layer.experts ? "e" : layer.feeds ? "f" : "") + " ";
+    }
+    return text;
+  };
+  CHECK(parts("lfm2", R"("layer_types": ["conv", "full_attention"])") == "mf af ");
+  CHECK(parts("lfm2", R"("full_attn_idxs": [0])") == "af mf ");
+  CHECK(parts("jamba", R"("attn_layer_period": 2, "attn_layer_offset": 0,
+              "expert_layer_period": 2, "expert_layer_offset": 0)") == "ae mf ");
+  CHECK(parts("nemotron_h", R"("hybrid_override_pattern": "M-*E")") == "m f a e ");
+  CHECK(parts("falcon_h1", R"("mamba_n_heads": 8)") == "amf amf ");
+  CHECK(keys_refusal("nemotron_h", R"("hybrid_override_pattern": "MX")") ==
+        "layers of the type \"X\" are not computed\n"
+        "  where: /hybrid_override_pattern\n"
+        "  help:  their maps would be those of another attention");
+  CHECK(keys_refusal("falcon_h1", R"("mamba_n_heads": 8, "ssm_multipliers": [1, 2])") ==
+        "2 factors of a state space, which has 5 parts\n"
+        "  where: /ssm_multipliers\n"
+        "  help:  give gate, x, B, C and steps one each");
+}
+
+TEST_CASE("full layers of Gemma 4 have heads of their own, and the last layers others' keys") {
+  const std::string types =
+      R"("num_hidden_layers": 4, "layer_types": ["sliding_attention", "full_attention",
+         "sliding_attention", "full_attention"], "hidden_size_per_layer_input": 0, )";
+  const auto layers = keys_model("gemma4_text", types + R"("global_head_dim": 64,
+      "num_kv_shared_layers": 2, "head_dim": 8)").stacks[0].layers;
+  CHECK(layers[0].head_width == 8);
+  CHECK(layers[1].head_width == 64);
+  CHECK_FALSE(layers[1].keys_of);
+  CHECK(layers[2].keys_of == 0);
+  CHECK(layers[3].keys_of == 1);
+  CHECK(keys_refusal("gemma4_text", types + R"("per_layer_config": {"1": {"sliding_window": 4}})") ==
+        "\"sliding_window\" of single layers is not supported\n"
+        "  where: /per_layer_config\n"
+        "  help:  all layers would have the same");
+  CHECK(keys_refusal("gemma4_text", types + R"("per_layer_config": {"1": {"num_key_value_heads": 3}})") ==
+        "4 query heads of width 256 cannot share 3 key heads\n"
+        "  where: /per_layer_config\n"
+        "  help:  check the sizes");
+  CHECK(keys_refusal("gemma4_text", types + R"("num_kv_shared_layers": 3)") ==
+        "layer 1 takes keys of a layer before it, and none is like it\n"
+        "  where: /num_kv_shared_layers\n"
+        "  help:  the first layers must be of all types");
+}
+
 TEST_CASE("each key that no code here reads is refused with values that would count") {
   for (const RefusedKey& key : library_keys().refused) {
     CAPTURE(key.key);

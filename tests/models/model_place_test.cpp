@@ -16,7 +16,7 @@ TEST_CASE("each name of a place is read back as it is written") {
       {"2.1", {.layer = 2, .head = 1}},
       {"2.1:3,4", {.layer = 2, .head = 1, .positions = {3, 4}}},
       {"0.feed_forward", {.part = Part::feed_forward}},
-      {"7.linear_attention", {.layer = 7, .part = Part::linear_attention}},
+      {"7.mixer", {.layer = 7, .part = Part::mixer}},
       {"12.residual:0", {.layer = 12, .part = Part::residual, .positions = {0}}},
       {"encoder.2.1", {Stack::encoder, 2, Part::self, 1}},
       {"decoder.2", {Stack::decoder, 2}},

@@ -47,6 +47,11 @@ def linear(d):
     return dict(linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=8, linear_value_head_dim=8,
                 layer_types=["linear_attention", "full_attention", "linear_attention"], head_dim=8,
                 hidden_act="silu", rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5})
+def mamba2(d, **more):
+    return dict(mamba_n_heads=8, mamba_d_head=8, mamba_n_groups=d(1, 2), mamba_d_state=d(4, 6), mamba_d_conv=d(2, 4), mamba_conv_bias=d(True, False),
+                mamba_proj_bias=d(True, False), mamba_chunk_size=4, mamba_expand=2, hidden_act="silu") | more
+def mixed(d):
+    return dict(layer_types=["linear_attention", "full_attention", d("linear_attention", "full_attention")])
 def seq_parts(d):
     part = llama(d, window=True, head_dim=8, query_pre_attn_scalar=8, hidden_activation="gelu_pytorch_tanh",
                  rope=False)
@@ -74,10 +79,12 @@ FAMILIES = {
     "esm": ("masked", lambda d: bert(d, pad_token_id=1, mask_token_id=60, token_dropout=d(True, False), hidden_act="gelu",
                                      position_embedding_type=d("absolute", "rotary"))),
     "distilbert": ("masked", lambda d: dict(vocab_size=61, dim=32, hidden_dim=40, n_layers=2, n_heads=4, max_position_embeddings=64)),
-    "albert": ("masked", lambda d: bert(d, embedding_size=d(16, 32))),
-    "deberta": ("masked", lambda d: bert(d, relative_attention=True, pos_att_type=["c2p", "p2c"], type_vocab_size=0)),
+    "albert": ("masked", lambda d: bert(d, embedding_size=d(16, 32), num_hidden_layers=d(3, 4), num_hidden_groups=d(1, 2, 3), inner_group_num=d(1, 2))),
+    "deberta": ("masked", lambda d: bert(d, relative_attention=True, pos_att_type=["c2p", "p2c"], type_vocab_size=0, embedding_size=d(24, 32))),
     "deberta-v2": ("masked", lambda d: bert(d, relative_attention=True, pos_att_type=d(["c2p", "p2c"], ["c2p"]),
-                                            share_att_key=d(True, False), position_buckets=d(8, 16))),
+                                            share_att_key=d(True, False), position_buckets=d(8, 16), embedding_size=d(24, 32),
+                                            type_vocab_size=d(0, 2), position_biased_input=d(True, False), conv_kernel_size=d(0, 3, 5),
+                                            conv_groups=d(1, 2), conv_act=d("tanh", "gelu"))),
     "modernbert": ("masked", lambda d: SIZES | dict(pad_token_id=0, global_attn_every_n_layers=d(2, 3), local_attention=d(4, 8))),
     "eurobert": ("masked", lambda d: llama(d, tie_word_embeddings=False, pad_token_id=0, mask_token_id=60)),
     "gpt2": ("causal", lambda d: gpt2(d, activation_function=d("gelu_new", "relu"))),
@@ -169,6 +176,41 @@ FAMILIES = {
     "ernie4_5_moe": ("causal", lambda d: llama(d, use_bias=d(True, False), moe_num_experts=4, moe_k=d(1, 2), moe_intermediate_size=24,
                                                moe_num_shared_experts=d(0, 1, 2), moe_layer_start_index=d(0, 1), moe_layer_end_index=d(-1, 1))),
     "hunyuan_v1_moe": ("causal", lambda d: llama(d, head_dim=8, num_experts=4, moe_topk=d(1, 2, [2, 2, 2]))),
+    "ministral3": ("causal", lambda d: llama(d, rope=False, head_dim=8, sliding_window=d(None, 3), rope_parameters=yarn(d) | dict(
+        original_max_position_embeddings=d(3, 8), llama_4_scaling_beta=d(0.1, 0.7)))),
+    "llama4_text": ("causal", lambda d: llama(d, rope=False, head_dim=8, attention_bias=d(True, False), attention_chunk_size=d(None, 3, 5),
+                                              use_qk_norm=d(True, False), no_rope_layers=[1, 0, d(0, 1)], attn_temperature_tuning=d(True, False),
+                                              floor_scale=d(2, 5), attn_scale=0.3, intermediate_size_mlp=28, moe_layers=d([0, 2], [1]),
+                                              num_local_experts=4, num_experts_per_tok=d(1, 2))),
+    "gemma4_text": ("causal", lambda d: llama(d, rope=False, num_hidden_layers=4, head_dim=8, global_head_dim=d(8, 16), sliding_window=d(3, 5),
+                                              layer_types=["sliding_attention", "full_attention", d("sliding_attention", "full_attention"), "full_attention"],
+                                              num_kv_shared_layers=d(0, 2), hidden_size_per_layer_input=d(0, 6), vocab_size_per_layer_input=61,
+                                              attention_k_eq_v=d(True, False), num_global_key_value_heads=d(None, 2), final_logit_softcapping=d(None, 5.0),
+                                              use_double_wide_mlp=d(True, False), attention_bias=d(True, False), rope_parameters={
+        "sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
+        "full_attention": {"rope_type": "proportional", "partial_rotary_factor": d(0.25, 0.5), "rope_theta": 1000.0}})),
+    "lfm2": ("causal", lambda d: llama(d, rope=False, conv_bias=d(True, False), conv_L_cache=d(2, 3, 4), block_multiple_of=8,
+                                       layer_types=["conv", "full_attention", d("conv", "full_attention")])),
+    "lfm2_moe": ("causal", lambda d: llama(d, rope=False, conv_bias=d(True, False), num_dense_layers=d(0, 1), routed_scaling_factor=d(1.0, 2.5),
+                                           norm_topk_prob=d(True, False), use_expert_bias=d(True, False), **experts(d, "num_experts"),
+                                           layer_types=["conv", "full_attention", d("conv", "full_attention")])),
+    "bamba": ("causal", lambda d: llama(d, rope=False, attention_bias=d(True, False), mlp_bias=d(True, False), attn_layer_indices=d([1], [0, 2]), **mamba2(d))),
+    "granitemoehybrid": ("causal", lambda d: llama(d, rope=False, attention_bias=d(True, False), embedding_multiplier=3.0, residual_multiplier=0.5,
+                                                   logits_scaling=2.0, attention_multiplier=0.3, position_embedding_type=d(None, "rope"),
+                                                   shared_intermediate_size=16, num_local_experts=d(0, 4), num_experts_per_tok=d(1, 2), **mixed(d), **mamba2(d))),
+    "falcon_h1": ("causal", lambda d: llama(d, rope=False, attention_bias=d(True, False), mlp_bias=d(True, False), projectors_bias=d(True, False),
+                                            mamba_d_ssm=64, mamba_rms_norm=d(True, False), mamba_norm_before_gate=d(True, False), lm_head_multiplier=0.5,
+                                            embedding_multiplier=2.0, mlp_multipliers=[0.7, 1.3], key_multiplier=0.8, attention_out_multiplier=0.9,
+                                            attention_in_multiplier=1.1, ssm_multipliers=[0.5, 0.6, 0.7, 0.8, 0.9], ssm_in_multiplier=1.2,
+                                            ssm_out_multiplier=0.6, **mamba2(d))),
+    "jamba": ("causal", lambda d: llama(d, rope=False, num_experts=d(1, 4), num_experts_per_tok=d(1, 2), attn_layer_period=d(2, 3), attn_layer_offset=1,
+                                        expert_layer_period=2, expert_layer_offset=d(0, 1), mamba_d_state=d(4, 6), mamba_d_conv=d(2, 4),
+                                        mamba_dt_rank=d("auto", 5), mamba_conv_bias=d(True, False), mamba_proj_bias=d(True, False))),
+    "nemotron_h": ("causal", lambda d: {key: value for key, value in llama(d, rope=False).items() if key != "num_hidden_layers"} | dict(
+        head_dim=d(8, 16), layers_block_type=["linear_attention", d("moe", "mlp"), "full_attention", d("moe", "mlp", "linear_attention")],
+        ssm_state_size=d(4, 6), mamba_num_heads=8, mamba_head_dim=8, n_groups=d(1, 2), conv_kernel=d(2, 4), use_conv_bias=d(True, False),
+        use_bias=d(True, False), mlp_bias=d(True, False), chunk_size=4, time_step_min=0.3, n_routed_experts=4, num_experts_per_tok=2,
+        moe_intermediate_size=24, moe_shared_expert_intermediate_size=16, routed_scaling_factor=d(1.0, 2.5), norm_topk_prob=d(True, False))),
     "umt5": ("both", t5),
     **{name: ("both", bart) for name in ("plbart", "mvp")},
     "blenderbot": ("both", lambda d: bart(d, decoder_start_token_id=d(1, 2))),
@@ -178,7 +220,10 @@ FAMILIES = {
     "dinov2_with_registers": ("picture", lambda d: VISION | dict(mlp_ratio=2, num_register_tokens=d(1, 4))),
     "clip_text_model": ("plain", lambda d: bert(d, eos_token_id=60, hidden_act="quick_gelu", bos_token_id=0)),
     "siglip_text_model": ("plain", lambda d: bert(d, hidden_act="gelu_pytorch_tanh")),
-    **{name: ("both", bart) for name in ("bart", "mbart", "pegasus", "marian", "m2m_100")},
+    **{name: ("both", bart) for name in ("bart", "mbart", "pegasus", "m2m_100")},
+    "marian": ("both", lambda d: bart(d) | d({}, dict(share_encoder_decoder_embeddings=False, decoder_vocab_size=d(61, 64)))),
+    # Decoders of encoder-decoders by themselves.
+    **{f"{name} decoder": ("causal", lambda d: bart(d, is_decoder=True, is_encoder_decoder=False)) for name in ("bart", "mbart", "pegasus")},
     **{name: ("both", t5) for name in ("t5", "mt5")},
     **{name: ("picture", lambda d: dict(VISION)) for name in ("vit", "deit", "clip_vision_model", "siglip_vision_model")},
     **{name: ("causal", lambda d: llama(d, window=True)) for name in ("cohere2", "olmo3", "exaone4")},
@@ -195,7 +240,7 @@ FAMILIES = {
 }
 
 # Families that are held through another one, or cannot be held here.
-ELSEWHERE = {f"{name}_text": f"the part of {name}" for name in ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "glm4v")} | {
+ELSEWHERE = {"llama4": "its part is llama4_text", "gemma4": "its part is gemma4_text"} | {f"{name}_text": f"the part of {name}" for name in ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "glm4v")} | {
     "gpt-sw3": "its folders are of the type gpt2", "qwen3_5": "its part is qwen3_5_text", "qwen3_5_moe": "its part is qwen3_5_moe_text", "internlm2": "its code is not part of transformers",
     "clip": "its parts are clip_vision_model and clip_text_model", "siglip": "its parts are siglip_vision_model and siglip_text_model",
 }

@@ -16,9 +16,10 @@ import program
 from families import ELSEWHERE, FAMILIES as NAMES
 
 TOLERANCE = 1e-9  # of the largest number: 1e-14 times the conditions of three layers, with room
-ROUNDED = {"marian": 1e-6, "roformer": 1e-6}  # their tables of sines hold single numbers
+ROUNDED = {"marian": 1e-6, "roformer": 1e-6,  # their tables of sines hold single numbers
+           "lfm2_moe": 1e-5}  # shares of its experts are divided by 10⁻⁶ more than their sum there
 GENERATED = 4
-CORRECTION = "score_correction"  # of experts: learned, though not by gradients
+BUFFERS = ("score_correction", "expert_bias", "layer_scalar")  # learned, though not by gradients
 CLASSES = {
     "masked": transformers.AutoModelForMaskedLM, "causal": transformers.AutoModelForCausalLM,
     "both": transformers.AutoModelForSeq2SeqLM, "picture": transformers.AutoModel, "plain": transformers.AutoModel,
@@ -43,10 +44,13 @@ def in_double():
 def class_of(family, kind):
     return transformers.SiglipTextModel if family == "siglip_text_model" else CLASSES[kind]
 
+def is_learned(name):
+    return any(buffer in name for buffer in BUFFERS)
+
 def make(family, kind, options, seed, folder):
     """A checkpoint whose weights are large enough that every rule shows."""
     torch.manual_seed(seed)
-    config = CONFIG_MAPPING[family](**options)
+    config = CONFIG_MAPPING[family.split()[0]](**options)
     kinds = class_of(family, kind)
     model = (kinds.from_config if kinds is CLASSES[kind] else kinds._from_config)(config)
     draw_weights(model)
@@ -55,7 +59,7 @@ def make(family, kind, options, seed, folder):
 def draw_weights(model):
     with torch.no_grad():
         for name, weight in model.named_parameters():
-            if not weight.requires_grad and CORRECTION not in name:
+            if not weight.requires_grad and not is_learned(name):
                 continue
             if weight.ndim > 1:
                 weight.normal_(0, 1.2 / weight.shape[-1] ** 0.5)
@@ -64,13 +68,13 @@ def draw_weights(model):
             else:
                 weight.normal_(0, 0.2)
         for name, buffer in model.named_buffers():
-            if CORRECTION in name:
-                buffer.normal_(0, 0.2)
+            if is_learned(name):
+                buffer.normal_(float("scalar" in name), 0.2)
 
 def made_anew(read, attention):
     """The model with tables that are not in the file, which are computed when a model is made."""
     model = type(read)._from_config(read.config, attn_implementation=attention, experts_implementation="eager").eval()
-    computed = {name for name, weight in read.named_parameters() if not weight.requires_grad and CORRECTION not in name}
+    computed = {name for name, weight in read.named_parameters() if not weight.requires_grad and not is_learned(name)}
     computed |= {name for name, _ in read.named_buffers() if "inv_freq" in name}
     model.load_state_dict({name: weight for name, weight in read.state_dict().items() if name not in computed}, strict=False)
     return model
@@ -84,13 +88,14 @@ def wanted(family, kind, folder, ids, decoder_ids, pixels):
         model = made_anew(read, attention)
         types = getattr(read.config.get_text_config(), "layer_types", None) or []
         full = [n for n, name in enumerate(types) if name == "full_attention"]
+        mixed = {"linear_attention", "conv"} & set(types)
         inputs = {"pixel_values": pixels} if kind == "picture" else {"input_ids": ids}
         if kind == "both":
             inputs["decoder_input_ids"] = decoder_ids
         out = model(**inputs, output_attentions=attention == "eager", output_hidden_states=True)
         tensors = {}
         def stack(prefix, maps, states, name="self"):
-            numbers = full if "linear_attention" in types else range(len(maps or ()))
+            numbers = full if mixed else range(len(maps or ()))
             for n, own in zip(numbers, [own for own in maps or () if own is not None]):
                 tensors[f"{prefix}layers.{n}.{name}.weights"] = own
             for n, state in enumerate((states or ())[1:-1]):

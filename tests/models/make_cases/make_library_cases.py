@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Makes the cases of heads that classify and of sentence embeddings: random checkpoints, and what transformers 5.24 and
-sentence-transformers 6.2 compute of them in double precision.
+"""Makes the cases of heads that classify, of sentence embeddings and of families that the library computes best: random
+checkpoints, and what transformers 5.24 and sentence-transformers 6.2 compute of them in double precision.
 
-    make_library_cases.py TESTS_MODELS
+    make_library_cases.py TESTS_MODELS [NAME …]
 """
 import json
 import os
@@ -11,9 +11,9 @@ import sys
 import numpy as np
 import torch
 import transformers
-from sentence_transformers import SentenceTransformer
-from sentence_transformers.base.modules import Dense, Normalize, Transformer
-from sentence_transformers.sentence_transformer.modules import Pooling
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../oracles"))
+import models  # of the oracles
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "film", "is", "good", "bad", "not", "very", "a", "long", "song",
          "##s", "un", "##usual", ".", "and"]
@@ -62,7 +62,87 @@ def classifier(folder):
     write(folder + "/expected.json", {"format": 1, "tensors": {"classification.logits": logits}, "tolerance": {"float32": 1e-9}})
 
 
+TINY = dict(vocab_size=20, hidden_size=16, intermediate_size=24, num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=32)
+ENCODER = {key: value for key, value in TINY.items() if key != "num_key_value_heads"}
+MAMBA2 = dict(mamba_n_heads=4, mamba_d_head=8, mamba_n_groups=2, mamba_d_state=3, mamba_d_conv=3, mamba_chunk_size=4, mamba_expand=2)
+MIXED = dict(num_hidden_layers=2, layer_types=["linear_attention", "full_attention"])
+# By name: the family, the kind of its model, and its configuration.
+FAMILIES = {
+    "ministral3_growing_queries": ("ministral3", "causal", TINY | dict(num_hidden_layers=2, head_dim=4, rope_parameters={
+        "rope_type": "yarn", "rope_theta": 1000.0, "factor": 8.0, "beta_fast": 32, "beta_slow": 1, "mscale": 1.0, "mscale_all_dim": 1.0,
+        "original_max_position_embeddings": 3, "llama_4_scaling_beta": 0.4})),
+    "llama4_chunks": ("llama4_text", "causal", TINY | dict(
+        num_hidden_layers=2, head_dim=4, attention_chunk_size=4, no_rope_layers=[1, 0], floor_scale=3, attn_scale=0.3,
+        intermediate_size_mlp=20, moe_layers=[1], num_local_experts=3, num_experts_per_tok=2)),
+    "gemma4_layer_inputs": ("gemma4_text", "causal", TINY | dict(
+        num_hidden_layers=4, head_dim=4, global_head_dim=8, sliding_window=3, num_kv_shared_layers=2, hidden_size_per_layer_input=3,
+        vocab_size_per_layer_input=20, layer_types=["sliding_attention", "full_attention"] * 2, use_double_wide_mlp=True,
+        rope_parameters={"sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
+                         "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.5, "rope_theta": 1000.0}})),
+    "gemma4_keys_are_values": ("gemma4_text", "causal", TINY | dict(
+        num_hidden_layers=2, head_dim=4, global_head_dim=4, sliding_window=3, hidden_size_per_layer_input=0, attention_k_eq_v=True,
+        num_global_key_value_heads=1, layer_types=["sliding_attention", "full_attention"], rope_parameters={
+            "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}, "full_attention": {"rope_type": "default", "rope_theta": 1000.0}})),
+    "lfm2_convolutions": ("lfm2", "causal", TINY | dict(num_hidden_layers=2, conv_bias=True, conv_L_cache=3, layer_types=["conv", "full_attention"])),
+    "lfm2_moe_corrected": ("lfm2_moe", "causal", TINY | dict(
+        num_hidden_layers=2, num_dense_layers=1, num_experts=3, num_experts_per_tok=2, moe_intermediate_size=8, layer_types=["conv", "full_attention"])),
+    "granitemoehybrid_state_space": ("granitemoehybrid", "causal", TINY | MIXED | MAMBA2 | dict(
+        embedding_multiplier=3.0, residual_multiplier=0.5, logits_scaling=2.0, attention_multiplier=0.3, shared_intermediate_size=12,
+        num_local_experts=3, num_experts_per_tok=2)),
+    "bamba_indices": ("bamba", "causal", TINY | MAMBA2 | dict(num_hidden_layers=2, attn_layer_indices=[1])),
+    "falcon_h1_beside": ("falcon_h1", "causal", TINY | MAMBA2 | dict(
+        num_hidden_layers=2, mamba_d_ssm=32, mamba_rms_norm=True, lm_head_multiplier=0.5, embedding_multiplier=2.0, mlp_multipliers=[0.7, 1.3],
+        key_multiplier=0.8, attention_out_multiplier=0.9, attention_in_multiplier=1.1, ssm_multipliers=[0.5, 0.6, 0.7, 0.8, 0.9],
+        ssm_in_multiplier=1.2, ssm_out_multiplier=0.6)),
+    "jamba_mamba": ("jamba", "causal", TINY | dict(
+        num_hidden_layers=2, num_experts=2, num_experts_per_tok=1, attn_layer_period=2, attn_layer_offset=1, expert_layer_period=2,
+        expert_layer_offset=0, mamba_d_state=3, mamba_d_conv=3, mamba_dt_rank=4)),
+    "nemotron_h_single_parts": ("nemotron_h", "causal", TINY | dict(
+        head_dim=4, layers_block_type=["linear_attention", "moe", "full_attention", "mlp"], ssm_state_size=3, mamba_num_heads=4, mamba_head_dim=4,
+        n_groups=2, conv_kernel=3, chunk_size=4, n_routed_experts=3, num_experts_per_tok=2, moe_intermediate_size=8,
+        moe_shared_expert_intermediate_size=8)),
+    "albert_groups": ("albert", "masked", ENCODER | dict(num_hidden_layers=4, num_hidden_groups=2, inner_group_num=2, embedding_size=8)),
+    "deberta_v2_convolution": ("deberta-v2", "masked", ENCODER | dict(
+        num_hidden_layers=2, relative_attention=True, pos_att_type=["c2p", "p2c"], position_buckets=4, embedding_size=8, type_vocab_size=2,
+        conv_kernel_size=3, conv_act="gelu")),
+    "marian_two_vocabularies": ("marian", "both", dict(
+        vocab_size=20, decoder_vocab_size=18, share_encoder_decoder_embeddings=False, d_model=16, encoder_layers=1, decoder_layers=1,
+        encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=24, decoder_ffn_dim=24, max_position_embeddings=32,
+        pad_token_id=1, eos_token_id=0, decoder_start_token_id=1, forced_eos_token_id=None)),
+    "bart_decoder_alone": ("bart decoder", "causal", dict(
+        vocab_size=20, d_model=16, decoder_layers=2, decoder_attention_heads=4, decoder_ffn_dim=24, encoder_layers=2, encoder_attention_heads=4,
+        encoder_ffn_dim=24, max_position_embeddings=32, is_decoder=True, is_encoder_decoder=False)),
+}
+
+
+def rounded(tensor):
+    """Numbers of eleven digits, which the tolerance needs."""
+    return [rounded(part) for part in tensor] if tensor.ndim else float(f"{tensor:.11g}")
+
+
+def family(folder, row):
+    """A case of a family: one text, and all that the oracle compares of it."""
+    name, kind, options = row
+    models.make(name, kind, dict(options), 1, folder + "/checkpoint")
+    for other in ("generation_config.json",):
+        if os.path.exists(f"{folder}/checkpoint/{other}"):
+            os.remove(f"{folder}/checkpoint/{other}")
+    ids, decoder_ids = [[7, 12, 8, 13, 15, 15, 16, 15, 10]], [[1, 12, 8, 5]]
+    tensors, _ = models.wanted(name, kind, folder + "/checkpoint", torch.tensor(ids), torch.tensor(decoder_ids), None)
+    # Marian's table of sines holds single numbers there, and shares of LFM 2's experts sum to less than 1 by 10⁻⁶.
+    dtype = "float32" if name in ("marian", "lfm2_moe") else "float64"
+    document = {"model": "checkpoint", "token_ids": ids, "logits": True, "dtype": dtype}
+    if kind == "both":
+        document["decoder_token_ids"] = decoder_ids
+    write(folder + "/input.json", document)
+    write(folder + "/expected.json", {"format": 1, "tensors": {key: rounded(tensor) for key, tensor in tensors.items()},
+                                      "tolerance": {"float32": 2e-5 if dtype == "float32" else 1e-9}})
+
+
 def sentences(folder):
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.modules import Dense, Normalize, Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
     encoder = made(transformers.BertModel, transformers.BertConfig(**SIZES), 2)
     os.makedirs(folder + "/encoder")
     encoder.save_pretrained(folder + "/encoder")
@@ -84,6 +164,9 @@ def sentences(folder):
 
 
 if __name__ == "__main__":
-    for name, make in (("cases/bert_classifies", classifier), ("sentences", sentences)):
-        os.makedirs(f"{sys.argv[1]}/{name}", exist_ok=True)
-        make(f"{sys.argv[1]}/{name}")
+    cases = {"cases/bert_classifies": classifier, "sentences": sentences}
+    cases |= {f"cases/{name}": lambda folder, row=row: family(folder, row) for name, row in FAMILIES.items()}
+    for name, make in cases.items():
+        if len(sys.argv) < 3 or os.path.basename(name) in sys.argv[2:]:
+            os.makedirs(f"{sys.argv[1]}/{name}", exist_ok=True)
+            make(f"{sys.argv[1]}/{name}")
