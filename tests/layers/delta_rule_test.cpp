@@ -64,13 +64,13 @@ TEST_CASE("a gated delta rule goes on from its state as if it had read the whole
   Drawn draw;
   const DeltaRule rule = drawn_rule(draw);
   const Tensor x = draw({texts, length, width});
-  DeltaState whole;
+  MixerState whole;
   const Tensor all = delta_rule(rule, x, 1e-6, 1, whole);
   CHECK(all.shape() == Shape{texts, length, 8});
   // Also where a part is shorter than what the convolution sees.
   for (const std::size_t cut : {std::size_t{1}, std::size_t{2}, std::size_t{5}}) {
     CAPTURE(cut);
-    DeltaState state;
+    MixerState state;
     const Tensor first = delta_rule(rule, between(x, 0, cut), 1e-6, 1, state),
                  second = delta_rule(rule, between(x, cut, length), 1e-6, 1, state);
     // The projections of one token sum in another order than those of several: numbers of size 1
@@ -86,7 +86,7 @@ TEST_CASE("a gated delta rule gives the same bits for any number of threads, and
   Drawn draw;
   const DeltaRule rule = drawn_rule(draw);
   const Tensor x = draw({texts, length, width});
-  DeltaState one, many, alone;
+  MixerState one, many, alone;
   const Tensor all = delta_rule(rule, x, 1e-6, 1, one);
   CHECK(numbers_of(delta_rule(rule, x, 1e-6, 4, many)) == numbers_of(all));
   const Tensor second = part_of(x, length * width, {length, width});
@@ -103,7 +103,7 @@ TEST_CASE("a gated delta rule of one token is its value by the likeness of query
   rule.convolution = Tensor({3, 1}, std::vector<double>{1, 1, 1});
   rule.decay_log = rule.decay_bias = Tensor({1}, std::vector<double>{0});
   rule.norm = Tensor({1}, std::vector<double>{2});
-  DeltaState state;
+  MixerState state;
   const Tensor out = delta_rule(rule, Tensor({1, 1}, std::vector<double>{1}), 1, 1, state);
   const auto silu = [](double x) { return x / (1 + std::exp(-x)); };
   const auto direction = [&](double x) { return silu(x) / std::sqrt(silu(x) * silu(x) + 1e-6); };

@@ -184,7 +184,7 @@ FAMILIES = {
                                               num_local_experts=4, num_experts_per_tok=d(1, 2))),
     "gemma4_text": ("causal", lambda d: llama(d, rope=False, num_hidden_layers=4, head_dim=8, global_head_dim=d(8, 16), sliding_window=d(3, 5),
                                               layer_types=["sliding_attention", "full_attention", d("sliding_attention", "full_attention"), "full_attention"],
-                                              num_kv_shared_layers=d(0, 2), hidden_size_per_layer_input=d(0, 6), vocab_size_per_layer_input=61,
+                                              **d(dict(num_kv_shared_layers=2, hidden_size_per_layer_input=6), dict(hidden_size_per_layer_input=d(0, 6))), vocab_size_per_layer_input=61,
                                               attention_k_eq_v=d(True, False), num_global_key_value_heads=d(None, 2), final_logit_softcapping=d(None, 5.0),
                                               use_double_wide_mlp=d(True, False), attention_bias=d(True, False), rope_parameters={
         "sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
