@@ -365,8 +365,12 @@ void Canvas::copy(const PixelRows& rows, const PixelArea& area, const Box& clip)
 
 void Canvas::image(Pixels pixels, std::size_t width, std::size_t height, const Box& box) {
   const Box place = snapped(box);
+  // Viewers that show fewer pixels than a fine image has would leave some of its cells out.
+  const bool fine = width > 1 && height > 1 &&
+                    std::min(place.width() / static_cast<double>(width),
+                             place.height() / static_cast<double>(height)) < 1;
   if (format_ == PictureFormat::svg) {
-    svg_.add_image(encode_image(pixels, width, height), place);
+    svg_.add_image(encode_image(pixels, width, height), place, fine);
     return;
   }
   cairo_surface_t* const surface = cairo_image_surface_create_for_data(
@@ -377,7 +381,8 @@ void Canvas::image(Pixels pixels, std::size_t width, std::size_t height, const B
   cairo_scale(cairo_, place.width() / static_cast<double>(width),
               place.height() / static_cast<double>(height));
   cairo_set_source_surface(cairo_, surface, 0, 0);
-  cairo_pattern_set_filter(cairo_get_source(cairo_), CAIRO_FILTER_NEAREST);
+  cairo_pattern_set_filter(cairo_get_source(cairo_),
+                           fine ? CAIRO_FILTER_GOOD : CAIRO_FILTER_NEAREST);
   cairo_rectangle(cairo_, 0, 0, static_cast<double>(width), static_cast<double>(height));
   cairo_fill(cairo_);
   cairo_restore(cairo_);

@@ -106,8 +106,9 @@ class SvgFile {
   /// Sets the colour under everything; without it there is none.
   void set_paper(Colour colour) { paper_ = colour; }
 
-  /// Adds a PNG file, spread over a box with sharp pixels.
-  void add_image(std::string_view png, const Box& box);
+  /// Adds a PNG file, spread over a box with sharp pixels or, of `fine` ones, with pixels that
+  /// viewers may blend where they show fewer.
+  void add_image(std::string_view png, const Box& box, bool fine);
 
   /// Adds a line of text. It names the fonts that it was set in and its width in points, so that
   /// other fonts take no more. `origin` is the start of its baseline, about which it is turned

@@ -85,11 +85,12 @@ std::string families(const std::string& first, const std::vector<std::string>& o
 
 }  // namespace
 
-void SvgFile::add_image(std::string_view png, const Box& box) {
+void SvgFile::add_image(std::string_view png, const Box& box, bool fine) {
   images_ += "<image x=\"" + number(box.left) + "\" y=\"" + number(box.top) + "\" width=\"" +
              number(box.width()) + "\" height=\"" + number(box.height()) +
-             "\" preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" "
-             "xlink:href=\"data:image/png;base64," +
+             "\" preserveAspectRatio=\"none\" style=\"image-rendering:" +
+             (fine ? "auto" : "pixelated") +
+             "\" xlink:href=\"data:image/png;base64," +
              base64(png) + "\"/>\n";
 }
 
