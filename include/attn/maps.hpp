@@ -57,7 +57,10 @@ struct MapSelection {
   bool renormalize = false;       ///< whether rows of the remaining keys are divided by their sums
   bool merge_pieces = false;  ///< pieces of words become words: keys are summed, queries averaged
   std::optional<PieceWords> words;  ///< absent = the marks of the pieces decide
-  bool hide_mask = false;           ///< whether hidden cells look like plain zeros
+  /// Tokens become one block for each sentence, or for each part that brackets name: keys are
+  /// summed, queries averaged, so that rows keep their sums.
+  enum class Blocks { none, sentence, part } blocks = Blocks::none;
+  bool hide_mask = false;  ///< whether hidden cells look like plain zeros
 
   /// Whether the mean or the largest of several is shown.
   static bool together(Shown shown) { return shown == Shown::mean || shown == Shown::max; }

@@ -44,7 +44,7 @@ enum class PlotKind {
 struct PlotKindInfo {
   PlotKind kind;
   std::string_view name, meaning;
-  /// Number of files that one picture shows; 0 of kinds that only run() draws.
+  /// Number of files that one picture shows.
   std::size_t least_files = 1, most_files = 1;
   /// Whether RunOptions::plots may name it. run() draws a comparison of several kinds unasked.
   bool of_runs = true;

@@ -93,6 +93,7 @@ struct FigureOptions {
   bool show_spaces = false;  ///< whether spaces in labels are shown as "␣"
   /// Whether maps have queries from left to right and keys upwards, as in figures of speech.
   bool keys_upwards = false;
+  bool brackets = true;          ///< whether brackets name the parts of axes
   bool caption = false;          ///< whether maps come with Picture::caption, in the file too
   std::string provenance;        ///< text for the file's metadata, after the program's name
   std::size_t threads = 0;       ///< 0 = as many as the machine has; never changes a picture
@@ -201,6 +202,15 @@ struct PlotOptions {
   OverlayOptions overlay() const { return {figure, colors, titles, columns, smooth}; }
 };
 
+/// Positions along an axis that belong together under one name, such as a prompt, a sentence or a
+/// document: from `first` up to, but without, `end`.
+struct AxisSpan {
+  std::string name;
+  std::size_t first = 0, end = 0;
+
+  bool operator==(const AxisSpan&) const = default;
+};
+
 /// One matrix of weights with the names of its rows and columns.
 struct Heatmap {
   Tensor weights;  ///< [Lq,Lk], float32 or float64
@@ -211,6 +221,9 @@ struct Heatmap {
   Tensor hidden_in_effect = {};
   std::vector<std::string> query_labels;  ///< Lq names; empty: Q_1…, or the numbers alone from 0
   std::vector<std::string> key_labels;    ///< Lk names; empty: K_1…, or the numbers alone from 0
+  /// Parts of the rows and columns, from 0 and in their order, which brackets name. None: those
+  /// that the labels tell, as turns of a chat, segments and sentences.
+  std::vector<AxisSpan> query_spans = {}, key_spans = {};
   /// Lq × Lk texts in the place of the cells' values, row by row; empty = the values.
   std::vector<std::string> cell_texts = {};
   std::string title;                           ///< unless FigureOptions::title is given
@@ -248,6 +261,7 @@ struct MaskMap {
   std::vector<std::string> query_labels, key_labels;  ///< Lq and Lk names, or empty
   std::string title;
   std::size_t first_query = 0, first_key = 0;
+  std::vector<AxisSpan> query_spans = {}, key_spans = {};  ///< as in Heatmap
 };
 
 /// Two columns of tokens, queries and keys, with lines between them for the weights of each head.
@@ -271,6 +285,8 @@ struct TokenStrip {
   Heatmap weights;                   ///< [1,L], one a token; labels and title have no effect
   std::optional<std::size_t> query;  ///< the token that gives the weights, if it is in the text
   std::string title;
+  std::vector<AxisSpan> spans = {};  ///< as Heatmap::key_spans; each begins a line, under its name
+  std::string missing_name = {};     ///< why tokens have no weight, for Heatmap::missing
 };
 
 /// A picture as a model saw it, under the weights that its patches get.

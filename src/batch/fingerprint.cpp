@@ -23,10 +23,11 @@ namespace {
 // Naming all members makes a new member a compile error until it is described.
 void describe(const MapSelection& selection, Description& description) {
   const auto& [heads, samples, chosen_heads, chosen_samples, layers, layers_together, queries, keys,
-               query, drop_first, drop, renormalize, merge_pieces, words, hide_mask] = selection;
+               query, drop_first, drop, renormalize, merge_pieces, words, blocks, hide_mask] =
+      selection;
   description.add("MapSelection", heads, samples, chosen_heads, chosen_samples, layers,
                   layers_together, queries, keys, drop_first, drop, renormalize, merge_pieces,
-                  hide_mask);
+                  blocks, hide_mask);
   if (words) description.add("MapSelection::words", words->words, words->pieces);
   if (query) description.add("MapSelection::query", *query);
 }
@@ -36,7 +37,7 @@ void describe(const PlotOptions& plot, Description& description) {
                log_axes, best] = plot;
   const auto& [style, title, xlabel, ylabel, figsize, dpi, exact_size, short_names, font_scale,
                font, frame_width, sentence_case, background, letters, ticks, show_spaces,
-               keys_upwards, caption, provenance, threads, panel] = figure;
+               keys_upwards, brackets, caption, provenance, threads, panel] = figure;
   const auto& [cmap, range, norm, pixels, bar, bar_label] = colors;
   const auto& [annotate, color, format] = annotation;
   static_cast<void>(provenance);
@@ -46,7 +47,7 @@ void describe(const PlotOptions& plot, Description& description) {
                   figsize, dpi, annotate, color, format, bar, marginals, background, letters, ticks,
                   show_spaces, range.scope, range.low, range.high, norm.kind, norm.gamma, pixels,
                   font_scale, top, threshold, smooth, exact_size, short_names, font, log_axes,
-                  keys_upwards, caption, frame_width, sentence_case, best);
+                  keys_upwards, brackets, caption, frame_width, sentence_case, best);
 }
 
 void describe(const RunOptions& run, Description& description) {

@@ -41,6 +41,8 @@ constexpr auto layer_words =
     std::to_array<Named<MapSelection::Layers>>({{"mean", MapSelection::Layers::mean},
                                                 {"max", MapSelection::Layers::max},
                                                 {"all", MapSelection::Layers::each}});
+constexpr auto block_words = std::to_array<Named<MapSelection::Blocks>>(
+    {{"sentence", MapSelection::Blocks::sentence}, {"part", MapSelection::Blocks::part}});
 constexpr auto pixels_show = std::to_array<Named<PixelShows>>(
     {{"auto", PixelShows::automatic}, {"mean", PixelShows::mean}, {"max", PixelShows::max}});
 
@@ -328,6 +330,8 @@ void add_selection(Flags& flags, const SelectionTargets& picture, bool all) {
         }
         selection.merge_pieces = true;
       });
+  flags.choice("--blocks", selection.blocks, block_words, "WHAT",
+               translated(": one block each, keys summed and queries averaged"));
   flags.toggle("--hide-mask", selection.hide_mask, translated("Show hidden cells as plain zeros"));
 }
 
@@ -417,6 +421,8 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
                translated(": in SVG and PDF files"));
   flags.toggle("--keys-upwards", options.figure.keys_upwards,
                translated("Queries from left to right and keys upwards, as in figures of speech"));
+  flags.choice("--brackets", options.figure.brackets, switches, "WHEN",
+               translated(": names of the parts of axes, such as prompt and answer"));
   flags.toggle("--caption", options.figure.caption,
                translated("Two sentences about the numbers, printed and in the file, and a "
                           "description for those who cannot see it"));

@@ -10,6 +10,7 @@
 
 #include "models/checkpoint.hpp"
 #include "models/pass.hpp"
+#include "plot/text/token_spans.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/seconds_since.hpp"
@@ -20,6 +21,9 @@ namespace attn {
 namespace {
 
 using Ids = std::vector<std::int64_t>;
+
+constexpr std::string_view prompt_name = "prompt", answer_name = "answer",
+                           first_name = "first_token", sink_name = "sink";
 
 const ModelStack& last_stack(const ModelRequest& request) {
   return request.folder->architecture.stacks.back();
@@ -165,6 +169,32 @@ void read_answer(const JsonValue& root, const FileAccess& access, ModelRequest& 
   request.answer = std::move(answer);
 }
 
+namespace {
+
+// The parts of a sample with its answer: those that the document names or, of a chat, its turns, or
+// the prompt; and the answer.
+std::vector<AxisSpan> parts_of_answer(const std::vector<std::string>& labels,
+                                      const AnswerParts& named, std::size_t sample,
+                                      const GeneratedText& own) {
+  std::vector<AxisSpan> parts;
+  if (named.wanted && sample < named.columns.size()) {
+    const std::vector<std::size_t>& columns = named.columns[sample];
+    for (std::size_t first = 0, end = 0; first < columns.size(); first = end) {
+      while (end < columns.size() && columns[end] == columns[first]) ++end;
+      parts.push_back({named.names[columns[first]], first, end});
+    }
+  } else {
+    const std::size_t count = std::min(own.prompt, labels.size());
+    parts = turns_of({labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(count)});
+  }
+  if (parts.empty()) parts.push_back({std::string(prompt_name), 0, own.prompt});
+  if (!own.ids.empty())
+    parts.push_back({std::string(answer_name), own.prompt, own.prompt + own.ids.size()});
+  return parts;
+}
+
+}  // namespace
+
 void complete_answer(Plan& plan, std::size_t threads,
                      const std::function<void(std::size_t done, std::size_t all)>& generated) {
   ModelRequest* const request = model_of(plan);
@@ -232,14 +262,17 @@ void complete_answer(Plan& plan, std::size_t threads,
     if (attentions[at].name.in_decoder() != decoder) continue;
     complete(labels.query);
     if (!attentions[at].name.is_cross()) complete(labels.key);
+    if (!labels.query_spans.empty()) continue;
+    for (std::size_t b = 0; b < report.generated.size(); ++b) {
+      labels.query_spans.push_back(parts_of_answer(Labels::of_sample(labels.query, b),
+                                                   request->parts, b, report.generated[b]));
+    }
+    if (!attentions[at].name.is_cross()) labels.key_spans = labels.query_spans;
   }
   plan.attentions = std::move(attentions);
 }
 
 namespace {
-
-constexpr std::string_view prompt_name = "prompt", answer_name = "answer",
-                           first_name = "first_token", sink_name = "sink";
 
 /// A part by the characters that it begins with and ends before.
 struct Range {

@@ -15,8 +15,12 @@ namespace attn {
 namespace {
 
 constexpr std::array<Field, 1> file_fields{{{"file", R"("type": "string")", true}}};
-constexpr std::array<Field, 2> label_fields{
-    {{"query", R"("$ref": "#/$defs/label_lists")"}, {"key", R"("$ref": "#/$defs/label_lists")"}}};
+constexpr const char* spans_schema = R"("$ref": "#/$defs/span_lists")";
+constexpr std::array<Field, 5> label_fields{{{"query", R"("$ref": "#/$defs/label_lists")"},
+                                             {"key", R"("$ref": "#/$defs/label_lists")"},
+                                             {"spans", spans_schema},
+                                             {"query_spans", spans_schema},
+                                             {"key_spans", spans_schema}}};
 
 constexpr auto label_schemas = std::to_array<SchemaDefinition>({
     {"label_file", +[] { return object_schema(file_fields); }},
@@ -26,6 +30,15 @@ constexpr auto label_schemas = std::to_array<SchemaDefinition>({
          "items": {"type": "array", "minItems": 1, "items": {"type": ["string", "number"]}}}])"},
     {"label_lists",
      R"("anyOf": [{"$ref": "#/$defs/label_names"}, {"$ref": "#/$defs/label_file"}])"},
+    {"span",
+     R"("type": "array", "minItems": 2, "maxItems": 2,
+        "items": {"type": "integer", "minimum": 0})"},
+    {"spans",
+     R"("type": "object", "additionalProperties": {"anyOf": [{"$ref": "#/$defs/span"},
+        {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/span"}}]})"},
+    {"span_lists",
+     R"("anyOf": [{"$ref": "#/$defs/spans"},
+        {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/spans"}}])"},
     {"labels",
      +[] {
        return R"("anyOf": [{"$ref": "#/$defs/label_lists"}, {)" + object_schema(label_fields) +
@@ -120,6 +133,64 @@ std::vector<std::vector<std::string>> read_lists(const JsonValue& value, const s
   return lists;
 }
 
+// One part, [first, end] of so many positions; 0 = any number.
+AxisSpan read_span(const std::string& name, const JsonValue& value, const std::string& pointer,
+                   std::size_t length) {
+  const char* const help = to_translate("give [first, end], positions from 0, the end left out");
+  if (!value.is(JsonValue::Type::array) || value.size() != 2) {
+    throw input_error(translated("expected [first, end], found {1}", translated(type_text(value))),
+                      pointer, translated(help));
+  }
+  const auto number = [&](std::size_t i) {
+    return static_cast<std::size_t>(expect_integer(value.element(i), pointer_to(pointer, i), 0));
+  };
+  const AxisSpan span{name, number(0), number(1)};
+  if (span.first < span.end && (length == 0 || span.end <= length)) return span;
+  throw input_error(span.first >= span.end
+                        ? translated("the part {1} is empty", in_quotes(name))
+                        : translated("the part {1} ends at {2}, after the last position {3}",
+                                     in_quotes(name), span.end, length - 1),
+                    pointer, translated(help));
+}
+
+// Parts of one sample by their names, in the order of their positions.
+std::vector<AxisSpan> read_spans(const JsonValue& value, const std::string& pointer,
+                                 std::size_t length) {
+  std::vector<AxisSpan> spans;
+  for (const auto& [name, place] : expect_object(value, pointer).members()) {
+    const std::string at = pointer_to(pointer, name);
+    const bool several = place.is(JsonValue::Type::array) && place.size() > 0 &&
+                         place.element(0).is(JsonValue::Type::array);
+    if (!several) spans.push_back(read_span(name, place, at, length));
+    for (std::size_t i = 0; several && i < place.size(); ++i)
+      spans.push_back(read_span(name, place.element(i), pointer_to(at, i), length));
+  }
+  std::ranges::stable_sort(spans, {}, &AxisSpan::first);
+  for (std::size_t i = 1; i < spans.size(); ++i) {
+    if (spans[i].first >= spans[i - 1].end) continue;
+    throw input_error(translated("the parts {1} and {2} overlap", in_quotes(spans[i - 1].name),
+                                 in_quotes(spans[i].name)),
+                      pointer, translated("give each position one part at most"));
+  }
+  return spans;
+}
+
+std::vector<std::vector<AxisSpan>> read_span_lists(const JsonValue& value,
+                                                   const std::string& pointer, std::size_t batch,
+                                                   std::size_t length) {
+  if (!value.is(JsonValue::Type::array)) return {read_spans(value, pointer, length)};
+  if (value.size() == 0 || (batch != 0 && value.size() != batch && value.size() != 1)) {
+    throw input_error(
+        translated("{1} of parts for {2}", translated_count(value.size(), "{1} list", "{1} lists"),
+                   translated_count(batch, "{1} sample", "{1} samples")),
+        pointer, translated("give the parts of all samples, or a list of those of each sample"));
+  }
+  std::vector<std::vector<AxisSpan>> lists;
+  for (std::size_t i = 0; i < value.size(); ++i)
+    lists.push_back(read_spans(value.element(i), pointer_to(pointer, i), length));
+  return lists;
+}
+
 }  // namespace
 
 std::span<const SchemaDefinition> label_definitions() noexcept {
@@ -132,10 +203,16 @@ std::vector<std::string> Labels::of_sample(const std::vector<std::vector<std::st
   return sample < lists.size() ? lists[sample] : std::vector<std::string>{};
 }
 
+std::vector<AxisSpan> Labels::spans_of_sample(const std::vector<std::vector<AxisSpan>>& lists,
+                                              std::size_t sample) {
+  if (lists.size() == 1) return lists[0];
+  return sample < lists.size() ? lists[sample] : std::vector<AxisSpan>{};
+}
+
 Labels Labels::of_attention(const AttentionName& name,
                             const std::function<bool(const AttentionName&)>& is_there) const {
   const bool crosses = name.is_self() && is_there(name.with_part("cross"));
-  return crosses ? Labels{query, query, either} : *this;
+  return crosses ? Labels{query, query, either, query_spans, query_spans} : *this;
 }
 
 Labels read_labels(const JsonValue& value, const std::string& pointer, const LabelledSizes& sizes,
@@ -170,6 +247,15 @@ Labels read_labels(const JsonValue& value, const std::string& pointer, const Lab
     labels.key =
         read_lists(*key, pointer_to(pointer, "key"), sizes.batch, sizes.keys, "keys", file);
   }
+  const auto read_parts = [&](const char* member, std::size_t length, auto&... sides) {
+    const JsonValue* const parts = value.find(member);
+    if (parts == nullptr) return;
+    const auto lists = read_span_lists(*parts, pointer_to(pointer, member), sizes.batch, length);
+    ((sides = lists), ...);
+  };
+  read_parts("spans", std::min(sizes.queries, sizes.keys), labels.query_spans, labels.key_spans);
+  read_parts("query_spans", sizes.queries, labels.query_spans);
+  read_parts("key_spans", sizes.keys, labels.key_spans);
   return labels;
 }
 

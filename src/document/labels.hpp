@@ -8,19 +8,26 @@
 #include <string_view>
 #include <vector>
 
+#include "attn/plot.hpp"
+
 #include "attention/attention_name.hpp"
 #include "io/json_value.hpp"
 
 namespace attn {
 
-/// Labels of queries and keys: none, one list for all samples, or a list for each sample.
+/// Labels of queries and keys, and the parts of their axes: none, one list for all samples, or a
+/// list for each sample.
 struct Labels {
   std::vector<std::vector<std::string>> query, key;
   bool either = false;  ///< `query` and `key` are one list, for the sides of its length
+  std::vector<std::vector<AxisSpan>> query_spans = {}, key_spans = {};
 
   /// The labels of one sample; empty if there are none.
   static std::vector<std::string> of_sample(const std::vector<std::vector<std::string>>& lists,
                                             std::size_t sample);
+  /// Its parts, likewise.
+  static std::vector<AxisSpan> spans_of_sample(const std::vector<std::vector<AxisSpan>>& lists,
+                                               std::size_t sample);
 
   /// Labels of one of the attentions that share these. `is_there` says whether another attention
   /// exists: where there is a cross-attention, whose keys are the memory's, the keys of the
@@ -37,7 +44,8 @@ struct LabelledSizes {
 /// The text of a file that a document names.
 using LabelFile = std::function<std::string(const std::string& name)>;
 
-/// Reads {"query":…,"key":…}, or one list for both. A list holds strings, or such lists for each
+/// Reads {"query":…,"key":…}, which may have the members "spans", "query_spans" and "key_spans", or
+/// one list for both. A list holds strings, or such lists for each
 /// sample, or is {"file": "labels.txt"} with a label on each line. Throws Error(input).
 Labels read_labels(const JsonValue& value, const std::string& pointer, const LabelledSizes& sizes,
                    const LabelFile& file);

@@ -186,6 +186,9 @@ class ModelReader {
           const FileName file = FileName::by_document(document_.folder(), name);
           return std::string(MappedFile::open(file, document_.access())->text());
         });
+    spans_ = {{}, {}, false, given.query_spans, given.key_spans};
+    const bool has_parts = !given.query_spans.empty() || !given.key_spans.empty();
+    if (has_parts && given.query.empty() && given.key.empty()) return;
     const bool both = model().encoder_decoder();
     const auto fits = [](const auto& lists, const std::vector<Ids>& samples) {
       for (std::size_t b = 0; b < samples.size(); ++b) {
@@ -291,8 +294,11 @@ class ModelReader {
     for (PlannedAttention& attention : plan_.attentions) {
       const bool crosses = attention.name.is_cross();
       const bool decoder = attention.name.in_decoder();
-      attention.labels = {decoder ? decoder_labels : labels,
-                          decoder && !crosses ? decoder_labels : labels};
+      const bool of_decoder = decoder && !crosses;
+      const auto& decoder_spans = model().encoder_decoder() ? spans_.query_spans : spans_.key_spans;
+      attention.labels = {decoder ? decoder_labels : labels, of_decoder ? decoder_labels : labels,
+                          false, decoder ? decoder_spans : spans_.key_spans,
+                          of_decoder ? decoder_spans : spans_.key_spans};
     }
     plan_.model = std::move(report_);
   }
@@ -341,6 +347,7 @@ class ModelReader {
   PatchGrid grid_;
   std::optional<std::string> unread_;
   std::vector<std::vector<std::string>> labels_, decoder_labels_;  // that the document gives
+  Labels spans_;  // parts that it gives, of an encoder-decoder's decoder those of queries
 };
 
 }  // namespace

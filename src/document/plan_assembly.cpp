@@ -256,13 +256,33 @@ class PlanAssembly {
     const Labels labels = read_own_labels(first, parts_.plan.attentions[of_keys].geometry);
     for (PlannedAttention& attention : parts_.plan.attentions) {
       if (parts_.encoder() && !attention.name.in_decoder()) {
-        attention.labels = {labels.key, labels.key, labels.either};
+        attention.labels = {labels.key, labels.key, labels.either, labels.key_spans,
+                            labels.key_spans};
         continue;
       }
       attention.labels = labels.of_attention(attention.name, [&](const AttentionName& name) {
         return std::ranges::count(parts_.plan.attentions, name, &PlannedAttention::name) > 0;
       });
+      name_documents(attention);
     }
+  }
+
+  // The packed sequences of a mask are parts of both axes.
+  static void name_documents(PlannedAttention& attention) {
+    const Tensor& ids = attention.mask.documents;
+    Labels& labels = attention.labels;
+    const bool known = !labels.query_spans.empty() || !labels.key_spans.empty();
+    if (known || !ids || is_shape_only(ids) || ids.rank() != 2) return;
+    const std::size_t keys = ids.shape()[1];
+    for (std::size_t b = 0; b < ids.shape()[0]; ++b) {
+      const auto own = ids.values<std::int64_t>().subspan(b * keys, keys);
+      std::vector<AxisSpan>& spans = labels.key_spans.emplace_back();
+      for (std::size_t first = 0, end = 0; first < keys; first = end) {
+        while (end < keys && own[end] == own[first]) ++end;
+        spans.push_back({translated("document {1}", spans.size()), first, end});
+      }
+    }
+    if (attention.geometry.queries == keys) labels.query_spans = labels.key_spans;
   }
 
   [[noreturn]] static void refuse_gradients() {

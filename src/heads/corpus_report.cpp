@@ -139,7 +139,7 @@ Picture contributions_picture(const CorpusSums& sums, const HeadsOptions& option
   Drawing drawing;
   drawing.options = options.plot;
   drawing.format = options.format;
-  drawing.split.splits = &splits;
+  drawing.split.splits = std::shared_ptr<const WhySplits>(std::shared_ptr<void>(), &splits);
   if (!drawing.options.figure.title) {
     drawing.options.figure.title =
         translated("Mean Contribution to the Logit over {1} Texts", sums.texts);

@@ -206,7 +206,7 @@ void add_patches(const HeadsOptions& options, const HeadPatches& patches, Pictur
                layers_by_heads(effects, 0,
                                translated("Effect of Each Head on the Logit of {1} Minus {2}",
                                           in_quotes(patches.token), in_quotes(patches.other)),
-                               false, options, translated("Effect")));
+                               false, options, translated("Effect in Logits")));
 }
 
 // How much the predictions change without each head.

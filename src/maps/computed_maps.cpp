@@ -45,6 +45,18 @@ void name_bins(std::vector<std::vector<std::string>>& lists, const std::string& 
   if (lists[0].empty()) lists.clear();
 }
 
+// The parts of an axis in bins; those of less than half a bin have none.
+void put_in_bins(std::vector<std::vector<AxisSpan>>& lists, std::size_t positions,
+                 std::size_t bins) {
+  const auto bin = [&](std::size_t position) {
+    return (position * bins + positions / 2) / positions;
+  };
+  for (std::vector<AxisSpan>& spans : lists) {
+    for (AxisSpan& span : spans) span = {span.name, bin(span.first), bin(span.end)};
+    std::erase_if(spans, [](const AxisSpan& span) { return span.first == span.end; });
+  }
+}
+
 // "128", or "2 to 3" where the bins are not of one size.
 std::string bin_size(std::size_t positions, std::size_t bins) {
   const std::size_t least = positions / bins;
@@ -57,6 +69,8 @@ void name_bins(AttentionMap& map, const Pooling& pooling, const Shape& from) {
   const std::size_t first = map.first_number();
   name_bins(map.labels.query, first == 0 ? "" : "Q_", first, from[0], queries);
   name_bins(map.labels.key, first == 0 ? "" : "K_", first, from[1], keys);
+  put_in_bins(map.labels.query_spans, from[0], queries);
+  put_in_bins(map.labels.key_spans, from[1], keys);
   if (from[0] == queries && from[1] == keys) return;
   const bool largest = pooling.reduction == Pooling::Reduction::max;
   map.cells = translated(largest ? to_translate("Largest of {1} × {2} Weights per Cell")

@@ -248,6 +248,7 @@ std::vector<AttentionMap> FiledMaps::steps() {
     step.allowed = block_of(whole.allowed, row, shape[2], shape[3]);
     shorten(step.labels.query, row, shape[2]);
     shorten(step.labels.key, 0, shape[3]);
+    step.labels.query_spans = {};
     row += shape[2];
   }
   return steps;

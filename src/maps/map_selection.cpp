@@ -227,6 +227,30 @@ std::vector<std::string> part_of(const std::vector<std::string>& labels,
           labels.begin() + static_cast<std::ptrdiff_t>(positions.end)};
 }
 
+std::vector<AxisSpan> shown_spans(const std::vector<AxisSpan>& spans,
+                                  const std::vector<std::size_t>& positions) {
+  std::vector<AxisSpan> shown;
+  const auto place = [&](std::size_t position) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(positions, position) -
+                                    positions.begin());
+  };
+  for (const AxisSpan& span : spans) {
+    const AxisSpan own{span.name, place(span.first), place(span.end)};
+    if (own.first < own.end) shown.push_back(own);
+  }
+  return shown;
+}
+
+std::vector<AxisSpan> shown_spans(const std::vector<AxisSpan>& spans, const Positions& positions) {
+  std::vector<AxisSpan> shown;
+  for (const AxisSpan& span : spans) {
+    const std::size_t first = std::max(span.first, positions.first);
+    const std::size_t end = std::min(span.end, positions.end);
+    if (first < end) shown.push_back({span.name, first - positions.first, end - positions.first});
+  }
+  return shown;
+}
+
 std::vector<std::string> key_labels(const std::vector<std::string>& labels,
                                     const std::vector<std::size_t>& keys,
                                     std::size_t first_number) {
@@ -243,7 +267,7 @@ std::vector<std::string> key_labels(const std::vector<std::string>& labels,
 
 bool MapSelection::plain() const {
   return !together(heads) && !together(samples) && !queries && !query && !keys && drop_first == 0 &&
-         drop.empty() && !renormalize && !merge_pieces;
+         drop.empty() && !renormalize && !merge_pieces && blocks == Blocks::none;
 }
 
 Positions selected_queries(const MapSelection& selection, std::size_t count,
@@ -294,6 +318,12 @@ std::string keys_text(const MapSelection& selection, std::size_t first_number) {
   }
   if (selection.renormalize) {
     text += (text.empty() ? "" : translated(", ")) + translated("Renormalized");
+  }
+  if (selection.blocks != MapSelection::Blocks::none) {
+    text += (text.empty() ? "" : translated(", ")) +
+            (selection.blocks == MapSelection::Blocks::sentence
+                 ? translated("Keys Summed and Queries Averaged by Sentence")
+                 : translated("Keys Summed and Queries Averaged by Part"));
   }
   return text;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attn/maps.hpp"
+#include "attn/plot.hpp"
 
 namespace attn {
 
@@ -54,6 +55,11 @@ std::vector<std::size_t> selected_keys(const MapSelection& selection, std::size_
 /// Labels of these positions; none if there are none.
 std::vector<std::string> part_of(const std::vector<std::string>& labels,
                                  const Positions& positions);
+
+/// Parts of an axis among its shown positions, which are in their order.
+std::vector<AxisSpan> shown_spans(const std::vector<AxisSpan>& spans,
+                                  const std::vector<std::size_t>& positions);
+std::vector<AxisSpan> shown_spans(const std::vector<AxisSpan>& spans, const Positions& positions);
 
 /// Labels of these keys. Keys without labels are named by their numbers where some between them are
 /// left out: K_1…, or 0… where the first number is 0.

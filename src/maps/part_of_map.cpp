@@ -71,6 +71,8 @@ Stacked stacked(const SelectedMap& selected, const std::vector<std::size_t>& sam
       if (head != heads[0]) continue;
       if (!one.query_labels.empty()) all.labels.query.push_back(one.query_labels);
       if (!one.key_labels.empty()) all.labels.key.push_back(one.key_labels);
+      all.labels.query_spans.push_back(one.query_spans);
+      all.labels.key_spans.push_back(one.key_spans);
     }
   }
   return all;
@@ -158,6 +160,8 @@ AttentionMap chosen_part(AttentionMap map, const MapSelection& selection) {
       *tensor = of_samples_and_heads(whole(*tensor), samples, heads);
     keep_samples(part.labels.query, samples);
     keep_samples(part.labels.key, samples);
+    keep_samples(part.labels.query_spans, samples);
+    keep_samples(part.labels.key_spans, samples);
     return part;
   }
   if (samples_together(selection)) samples.resize(1);

@@ -12,7 +12,9 @@
 
 #include "attention/attention_name.hpp"
 #include "document/document.hpp"
+#include "plot/text/token_spans.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 
 namespace attn {
 namespace {
@@ -124,6 +126,19 @@ std::vector<std::string> labels_of(const SelectedMap& selected,
   return labels;
 }
 
+// Parts of a sample's axis; of several samples together those that all of them have.
+std::vector<AxisSpan> spans_of(const SelectedMap& selected,
+                               const std::vector<std::vector<AxisSpan>>& lists,
+                               std::size_t sample) {
+  if (!samples_together(selected.choice.selection)) return Labels::spans_of_sample(lists, sample);
+  const std::vector<std::size_t> samples = drawn_samples(selected);
+  std::vector<AxisSpan> spans = Labels::spans_of_sample(lists, samples[0]);
+  for (const std::size_t other : samples) {
+    if (Labels::spans_of_sample(lists, other) != spans) return {};
+  }
+  return spans;
+}
+
 Shown part_of(const Shown& whole, const Positions& queries, const std::vector<std::size_t>& keys) {
   Shown part{queries.count(), keys.size(), {}, {}};
   part.weights.reserve(part.rows * part.columns);
@@ -147,7 +162,7 @@ void renormalize(Shown& shown) {
   }
 }
 
-// Sums of the keys of a word, and means of its queries.
+// Sums of the keys of a word or block, and means of its queries.
 Shown merged(const Shown& pieces, const std::vector<Word>& queries, const std::vector<Word>& keys) {
   Shown words{queries.size(), keys.size(), {}, {}};
   words.weights.reserve(words.rows * words.columns);
@@ -168,10 +183,49 @@ Shown merged(const Shown& pieces, const std::vector<Word>& queries, const std::v
   return words;
 }
 
+// A name of at most so many columns, cut at its end.
+std::string start_of(const std::string& name, std::size_t widest) {
+  if (display_width(name) <= widest) return name;
+  std::string start;
+  for (std::size_t at = 0; at < name.size();) {
+    const std::size_t bytes =
+        std::max<std::size_t>(first_character(std::string_view(name).substr(at)).bytes, 1);
+    if (display_width(start + name.substr(at, bytes)) >= widest) break;
+    start += name.substr(at, bytes);
+    at += bytes;
+  }
+  while (start.ends_with(' ')) start.pop_back();
+  return start + "\u2026";
+}
+
 void keep_words(std::vector<std::string>& labels, const std::vector<Word>& words) {
   if (labels.empty()) return;
   labels.clear();
   for (const Word& word : words) labels.push_back(word.text);
+}
+
+// Parts of an axis in words; a word with several parts belongs to that of its first piece.
+std::vector<AxisSpan> in_words(const std::vector<AxisSpan>& spans, const std::vector<Word>& words) {
+  std::vector<std::size_t> firsts;
+  for (const Word& word : words) firsts.push_back(word.first);
+  return shown_spans(spans, firsts);
+}
+
+// Blocks of the shown positions of an axis: its parts or the sentences of its tokens, and tokens
+// that belong to none of them alone.
+std::vector<Word> blocks_of(const std::vector<AxisSpan>& spans, std::size_t positions,
+                            const std::vector<std::string>& labels) {
+  std::vector<Word> blocks;
+  const auto alone_until = [&](std::size_t end) {
+    for (std::size_t i = blocks.empty() ? 0 : blocks.back().end; i < end; ++i)
+      blocks.push_back({i < labels.size() ? labels[i] : std::to_string(i), i, i + 1});
+  };
+  for (const AxisSpan& span : spans) {
+    alone_until(span.first);
+    blocks.push_back({span.name, span.first, span.end});
+  }
+  alone_until(positions);
+  return blocks;
 }
 
 // "Head 3", "12 Heads" or "Mean of Heads 1 to 6"; likewise of samples.
@@ -189,6 +243,41 @@ std::string axis_text(const SelectedMap& selected, NumberedThing thing, std::siz
   return shown == MapSelection::Shown::mean  ? translated("Mean of {1}", all)
          : shown == MapSelection::Shown::max ? translated("Largest of {1}", all)
                                              : all;
+}
+
+// The matrix in blocks, whose names become the labels of both axes. Throws Error(input) naming the
+// field where no axis has any.
+Shown in_blocks(const Shown& shown, const MapSelection& selection, Heatmap& heatmap) {
+  const bool sentences = selection.blocks == MapSelection::Blocks::sentence;
+  const auto spans = [&](const std::vector<AxisSpan>& given,
+                         const std::vector<std::string>& labels) {
+    if (sentences) return sentences_of(labels);
+    if (!given.empty()) return given;
+    const std::vector<AxisSpan> turns = turns_of(labels);
+    return turns.empty() ? segments_of(labels) : turns;
+  };
+  const auto queries = spans(heatmap.query_spans, heatmap.query_labels);
+  const auto keys = spans(heatmap.key_spans, heatmap.key_labels);
+  if (queries.empty() && keys.empty()) {
+    throw input_error(
+        sentences ? translated("there are no labels that show where sentences end")
+                  : translated("no part of the tokens is known"),
+        "MapSelection::blocks",
+        sentences ? translated("give the tokens as labels: {\"query\": […], \"key\": […]}")
+                  : translated("name them in the labels: {\"spans\": {\"NAME\": [first, end]}}"));
+  }
+  const std::vector<Word> rows = blocks_of(queries, shown.rows, heatmap.query_labels);
+  const std::vector<Word> columns = blocks_of(keys, shown.columns, heatmap.key_labels);
+  const auto name = [](std::vector<std::string>& labels, const std::vector<Word>& blocks) {
+    constexpr std::size_t widest = 28;
+    labels.clear();
+    for (const Word& block : blocks) labels.push_back(start_of(block.text, widest));
+  };
+  name(heatmap.query_labels, rows);
+  name(heatmap.key_labels, columns);
+  heatmap.query_spans = heatmap.key_spans = {};
+  heatmap.first_query = heatmap.first_key = 0;
+  return merged(shown, rows, columns);
 }
 
 // "(Layer 2, Sample 1, Head 1, without the First Key, Renormalised)"; empty if there is nothing to
@@ -408,6 +497,8 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
   heatmap.first_number = selected.first_number;
   heatmap.query_labels = labels_of(selected, selected.map.labels.query, sample);
   heatmap.key_labels = labels_of(selected, selected.map.labels.key, sample);
+  heatmap.query_spans = spans_of(selected, selected.map.labels.query_spans, sample);
+  heatmap.key_spans = spans_of(selected, selected.map.labels.key_spans, sample);
   heatmap.title = title_of(selected, sample, head);
   heatmap.query_places = counted_from({0, selected.numbers.queries()});
   heatmap.key_places = counted_from({0, selected.numbers.keys()});
@@ -420,6 +511,8 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
   const std::vector<std::size_t> keys = selected_keys(selection, shown.columns, heatmap.key_labels);
   shown = part_of(shown, queries, keys);
   if (selection.renormalize) renormalize(shown);
+  heatmap.query_spans = shown_spans(heatmap.query_spans, queries);
+  heatmap.key_spans = shown_spans(heatmap.key_spans, keys);
   // 3. The words. A part of the labels may hold no sign of how they are spelled.
   if (selection.merge_pieces) {
     heatmap.query_places.clear();
@@ -430,6 +523,8 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
     shown = merged(shown, words.queries, words.keys);
     keep_words(heatmap.query_labels, words.queries);
     keep_words(heatmap.key_labels, words.keys);
+    heatmap.query_spans = in_words(heatmap.query_spans, words.queries);
+    heatmap.key_spans = in_words(heatmap.key_spans, words.keys);
   } else {
     heatmap.query_places = counted_from(queries);
     heatmap.key_places = keys;
@@ -438,6 +533,8 @@ Heatmap selected_heatmap(const SelectedMap& selected, std::size_t sample, std::s
   }
   heatmap.first_query = queries.first;
   heatmap.first_key = keys.front();
+  // 4. The blocks.
+  if (selection.blocks != MapSelection::Blocks::none) shown = in_blocks(shown, selection, heatmap);
   const Shape shape = {shown.rows, shown.columns};
   heatmap.weights = Tensor(shape, std::move(shown.weights));
   heatmap.allowed = heatmap.hidden_in_effect = {};

@@ -45,7 +45,7 @@ struct DrawnMap {
 
 /// Splits of a score and a logit, with the names of the tokens that they are about.
 struct DrawnSplits {
-  const WhySplits* splits = nullptr;
+  std::shared_ptr<const WhySplits> splits;
   std::vector<std::string> tokens;  ///< of the text, or of an encoder-decoder's decoder
   std::vector<std::string> read;    ///< of the encoder's text; of other models as `tokens`
   std::string token;                ///< whose logit is split

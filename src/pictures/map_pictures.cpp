@@ -72,9 +72,13 @@ bool is_padding(const Heatmap& map, const Tensor& allowed, std::size_t query) {
   return true;
 }
 
-// The mean of the weights that each key gets of the queries that see it and are no padding, [Lk].
-// Other keys have 0.
-std::vector<double> means_of_keys(const Heatmap& map, const Tensor& allowed) {
+// Means of the weights that each key gets, [Lk], and of how many queries.
+struct MeansOfKeys {
+  std::vector<double> means, counts;
+};
+
+// Means over the queries that see each key and are no padding. Other keys have 0.
+MeansOfKeys means_of_keys(const Heatmap& map, const Tensor& allowed) {
   const Tensor weights = map.weights.converted(DType::float64);
   const std::size_t queries = weights.shape()[0], keys = weights.shape()[1];
   std::vector<double> means(keys), counts(keys);
@@ -87,8 +91,12 @@ std::vector<double> means_of_keys(const Heatmap& map, const Tensor& allowed) {
     }
   }
   for (std::size_t j = 0; j < keys; ++j) means[j] /= std::max(1.0, counts[j]);
-  return means;
+  return {std::move(means), std::move(counts)};
 }
+
+// A mean of fewer queries says little beside those of many, as of the last tokens of causal models.
+constexpr std::size_t least_queries = 3;
+constexpr double many_queries = 8;
 
 // The first query of a map: by its tick in a tutorial's picture, else as everywhere.
 std::string query_name(const Heatmap& map) {
@@ -124,7 +132,15 @@ TokenStrip token_strip(const SelectedMap& selected, const Heatmap& map) {
   const Tensor allowed = map.allowed ? map.allowed.converted(DType::boolean) : Tensor();
 
   TokenStrip strip;
-  strip.weights.weights = Tensor({1, keys}, means_of_keys(map, allowed));
+  auto [means, counts] = means_of_keys(map, allowed);
+  if (!counts.empty() && *std::ranges::max_element(counts) >= many_queries) {
+    std::vector<std::uint8_t> few;
+    for (const double count : counts)
+      few.push_back(count > 0 && count < static_cast<double>(least_queries) ? 1 : 0);
+    if (std::ranges::count(few, 1) > 0) strip.weights.missing = Tensor({1, keys}, std::move(few));
+    strip.missing_name = translated("seen by fewer than {1} queries", least_queries);
+  }
+  strip.weights.weights = Tensor({1, keys}, std::move(means));
   strip.weights.any_numbers = map.any_numbers;
   if (allowed) {
     // A token that any of the queries sees is not hidden.
@@ -135,6 +151,7 @@ TokenStrip token_strip(const SelectedMap& selected, const Heatmap& map) {
     strip.weights.allowed = Tensor({1, keys}, std::move(seen));
   }
   strip.tokens = map.key_labels;
+  strip.spans = map.key_spans;
   for (std::size_t j = strip.tokens.size(); j < keys; ++j) {
     strip.tokens.push_back((map.first_number == 0 ? "" : "K_") +
                            std::to_string(map.first_key + j + map.first_number));
@@ -201,7 +218,8 @@ std::optional<std::string> first_key_warning(const Drawing& drawing, const Heatm
   if (shown.any_numbers || shown.first_key > 0 || keys < many_keys || !chooses_colours(drawing))
     return std::nullopt;
   const double mean =
-      means_of_keys(shown, shown.allowed ? shown.allowed.converted(DType::boolean) : Tensor())[0];
+      means_of_keys(shown, shown.allowed ? shown.allowed.converted(DType::boolean) : Tensor())
+          .means[0];
   if (!(mean > heavy_first_key)) return std::nullopt;
   // Without its number, so that the heads of a model have one warning.
   return translated(
@@ -251,7 +269,19 @@ PlotOptions options_for(const Drawing& drawing, const AttentionMap& map) {
   if (!rows.empty() && !options.figure.ylabel) options.figure.ylabel = std::move(rows);
   if (!map.is_map()) {
     if (!options.colors.bar_label) options.colors.bar_label = translated("Value");
-  } else if (!options.colors.bar_label) {
+    return options;
+  }
+  const MapSelection::Blocks blocks = drawing.choice.selection.blocks;
+  if (blocks != MapSelection::Blocks::none) {
+    const bool sentences = blocks == MapSelection::Blocks::sentence;
+    if (!options.figure.xlabel)
+      options.figure.xlabel = sentences ? translated("Key Sentence") : translated("Key Part");
+    if (!options.figure.ylabel)
+      options.figure.ylabel = sentences ? translated("Query Sentence") : translated("Query Part");
+    if (!options.colors.bar_label && map.holds_weights())
+      options.colors.bar_label = translated("Attention weight of all keys, mean of the queries");
+  }
+  if (!options.colors.bar_label) {
     options.colors.bar_label = map.holds_weights() && !map.is_rollout()
                                    ? meaning_of_values("weights")
                                    : meaning_of_values(map.tensor);

@@ -95,6 +95,9 @@ MaskMap mask_map(const PlannedAttention& attention, const ComputedMask& computed
   map.query_labels = part_of(Labels::of_sample(attention.labels.query, sample), queries);
   const std::size_t first = attention.name.layer() ? 0 : 1;
   map.key_labels = key_labels(all_keys, keys, first);
+  map.query_spans =
+      shown_spans(Labels::spans_of_sample(attention.labels.query_spans, sample), queries);
+  map.key_spans = shown_spans(Labels::spans_of_sample(attention.labels.key_spans, sample), keys);
   map.first_query = queries.first;
   map.first_key = keys.front();
   std::string place = attention.name.title();
@@ -154,6 +157,8 @@ MaskMap mask_map(const Heatmap& heatmap, const std::string& title) {
   map.hidden_by = Tensor(allowed.shape(), std::move(hidden));
   map.query_labels = heatmap.query_labels;
   map.key_labels = heatmap.key_labels;
+  map.query_spans = heatmap.query_spans;
+  map.key_spans = heatmap.key_spans;
   map.first_query = heatmap.first_query;
   map.first_key = heatmap.first_key;
   map.title = title;
@@ -184,6 +189,7 @@ Picture draw_mask(const Drawing& drawing) {
   allowed.numbers = map.allowed;
   MapChoice whole = choice;
   whole.selection.hide_mask = whole.selection.merge_pieces = whole.selection.renormalize = false;
+  whole.selection.blocks = MapSelection::Blocks::none;
   const SelectedMap chosen(allowed, whole);
   const std::string title = map.title.empty() ? "" : shown_title(map.title) + "\n";
   return draw_mask(mask_map(selected_heatmap(chosen),

@@ -54,6 +54,7 @@ LayerPanels layer_panels(const AttentionMap& row, const MapChoice& asked) {
   choice.selection.queries.reset();
   choice.selection.query.reset();
   choice.selection.merge_pieces = false;
+  choice.selection.blocks = MapSelection::Blocks::none;
   const SelectedMap selected(row, choice);
   const SeenPicture& picture = *row.picture;
   const std::vector<std::string> labels = Labels::of_sample(row.labels.key, choice.sample);

@@ -27,6 +27,7 @@
 #include "result/result_reader.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -126,6 +127,36 @@ std::optional<SeenPicture> picture_of_maps(const PlotRequest& request, ResultRea
   return picture_kind(request.kind).shows_picture() ? picture_of(file) : std::nullopt;
 }
 
+// The splits of a result that a kind of picture shows. Throws Error(input) naming the file if it
+// holds none.
+DrawnSplits read_splits(ResultReader& file, std::size_t sample, const PictureKind& kind) {
+  if (file.is_document()) throw not_a_result(file.name());
+  const auto splits = std::make_shared<const WhySplits>(file.splits());
+  using Shows = PictureKind::Shows;
+  const bool score = kind.shows != Shows::logit_split && splits->scores;
+  const bool logit = kind.shows != Shows::score_split && splits->logit;
+  if (!score && !logit) {
+    const bool of_score = kind.shows == Shows::score_split;
+    const bool of_either = kind.shows == Shows::split;
+    throw input_error(of_score    ? translated("the result holds no split of scores")
+                      : of_either ? translated("the result holds no split of scores or a logit")
+                                  : translated("the result holds no split of a logit"),
+                      file.name(),
+                      of_score    ? translated("compute it with WhyOptions::head")
+                      : of_either ? translated("compute it with WhyOptions::head or "
+                                               "WhyOptions::logit")
+                                  : translated("compute it with WhyOptions::logit"));
+  }
+  DrawnSplits drawn{splits, Labels::of_sample(file.labels("weights").query, sample), {}, {}};
+  const bool both = !file.texts("decoder_tokens", sample).empty();
+  drawn.read = both ? file.texts("tokens", sample) : drawn.tokens;
+  if (!splits->logit) return drawn;
+  const LogitSplit& of = *splits->logit;
+  const std::string text = of.label.value_or(file.text_of_logit());
+  drawn.token = text.empty() ? std::to_string(of.token) : in_quotes(text);
+  return drawn;
+}
+
 // Adds the maps of the request's files to the drawing, each layer by itself where the kind of
 // picture shows all. Returns warnings of what is left out and of axes that were guessed. Throws
 // Error(input) or Error(file) naming the file.
@@ -201,11 +232,15 @@ std::vector<std::string> read_maps(const PlotRequest& request,
       }
       [[fallthrough]];
     case Shows::overlay:
+      add_one(maps_in(MapContents::weights));
+      break;
     case Shows::score_split:
     case Shows::logit_split:
     case Shows::split:
-    case Shows::panels:
-      add_one(maps_in(MapContents::weights));
+      drawing.of.emplace_back().map.file = file->name();
+      drawing.split = read_splits(*file, request.sample, kind);
+      break;
+    case Shows::panels:  // of which each is read by itself
       break;
   }
   return warnings;
@@ -312,12 +347,7 @@ std::shared_ptr<const DrawnPanels> read_panels(const PlotRequest& request,
 Drawing read_drawing(const PlotRequest& request, const FileAccess& access,
                      std::vector<std::string>& warnings) {
   const PictureKind& kind = picture_kind(request.kind);
-  if (kind.info.most_files != 0) check_options(request);
-  if (kind.info.most_files == 0) {
-    throw Error(ErrorKind::usage,
-                translated("the picture {1} is drawn while a model is computed", kind.info.name),
-                "", translated("draw it by run() and RunOptions::plots {1}", kind.info.name));
-  }
+  check_options(request);
   Drawing drawing = drawing_of(request);
   if (kind.shows == PictureKind::Shows::panels) {
     drawing.panels = read_panels(request, access);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pictures/drawing.hpp"
+#include "plot/numbers/ticks.hpp"
 #include "plot/parts.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -145,7 +146,8 @@ class PathMaker {
     double largest = 0;
     for (const auto& [edge, sum] : sums_) largest = std::max(largest, std::abs(sum));
     for (const auto& [edge, sum] : sums_) {
-      if (sum != 0) graph_.edges.push_back({edge.first, edge.second, sum / largest});
+      if (sum != 0)
+        graph_.edges.push_back({edge.first, edge.second, sum / largest, plot::short_number(sum)});
     }
     return std::move(graph_);
   }
@@ -182,7 +184,10 @@ PathGraph path_of(const Drawing& drawing, const ShownScore& shown) {
     path.add(side(order[n] / B, false), whole, term);
     path.add(side(order[n] % B, true), whole, term);
   }
-  return path.finish(shown.queries, drawing.split.read);
+  PathGraph graph = path.finish(shown.queries, drawing.split.read);
+  graph.remark =
+      translated("numbers: of the {1} strongest terms", std::min(most_terms, order.size()));
+  return graph;
 }
 
 // The key that a head took most from, of the rows of its heads.
@@ -190,7 +195,7 @@ std::optional<PathMaker::Place> source_of(const LogitSplit& split, const ModelPl
   const auto find = [&](const std::vector<ModelPlace>& heads, const Tensor& rows,
                         bool own) -> std::optional<PathMaker::Place> {
     const auto at = std::find(heads.begin(), heads.end(), part);
-    if (at == heads.end()) return std::nullopt;
+    if (at == heads.end() || !rows) return std::nullopt;
     const std::size_t keys = rows.shape()[1];
     const auto row =
         rows.values<double>().subspan(static_cast<std::size_t>(at - heads.begin()) * keys, keys);
@@ -215,7 +220,9 @@ PathGraph path_of(const Drawing& drawing, const LogitSplit& split) {
       path.add(path.part(part, place, source_of(split, part)), whole, parts[order[n]]);
     }
   }
-  return path.finish(drawing.split.tokens, drawing.split.read);
+  PathGraph graph = path.finish(drawing.split.tokens, drawing.split.read);
+  graph.remark = translated("the {1} strongest parts", std::min(most_parts, order.size()));
+  return graph;
 }
 
 // Options whose axes are named by their ticks, unless names are asked for.
@@ -272,7 +279,7 @@ Picture draw_part_bars(const Drawing& drawing) {
     const ScoreSplit::Sides sides = shown.split.sides(shown.pair);
     chart.title = shown.title();
     chart.value_name = translated("Contribution to the score");
-    chart.group_names = {translated("part of the key"), translated("part of the query")};
+    chart.group_names = {translated("Parts of the Key"), translated("Parts of the Query")};
     const auto sum = [](const auto& terms) {
       return std::accumulate(terms.begin(), terms.end(), 0.0);
     };

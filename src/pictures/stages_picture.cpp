@@ -139,6 +139,7 @@ HeatmapGrid stages_grid(const DrawnMap& drawn, const SelectedMap& selected) {
   grid.panel_side = panel_side;
   MapChoice of_scores = selected.choice;
   of_scores.selection.renormalize = of_scores.selection.merge_pieces = false;
+  of_scores.selection.blocks = MapSelection::Blocks::none;
   MapChoice of_weights = of_scores;
   of_weights.selection.renormalize = selection.renormalize;
   for (std::size_t row = 0; row < grid.rows; ++row) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,8 +33,9 @@ constexpr double loop_width = 9;                 // points
 constexpr double tip = 4.5;                      // points; of the tip at a key
 constexpr double value_size = 8, value_gap = 2;  // points; of the numbers at the strongest arcs
 constexpr std::size_t points_an_arc = 48;
-constexpr double points_an_inch = 72;
-constexpr double least_apart = 4;  // points between tokens whose arcs can be told apart
+// Of longer texts only the strongest arcs are drawn, and the tokens that they join are named.
+constexpr std::size_t longest_named = 80, most_of_long = 30;
+constexpr double end_size = 7, end_pitch = 8.2, leader = 9;  // points; of the names of these tokens
 
 // The key that is the first query. Throws Error(input) where queries are not among the keys.
 std::size_t place_of_queries(const Heatmap& head, const Matrix& matrix) {
@@ -48,28 +50,117 @@ std::size_t place_of_queries(const Heatmap& head, const Matrix& matrix) {
                     translated("arcs are drawn above one text: draw lines"));
 }
 
+// Places in their order, moved as little as makes them `apart` from each other, within `low` and
+// `high` where there is room for all.
+std::vector<double> spread(const std::vector<double>& places, double apart, double low,
+                           double high) {
+  struct Block {
+    double sum = 0;
+    std::size_t count = 0;
+    double mean() const { return sum / static_cast<double>(count); }
+  };
+  // Without their distances they only must not fall: neighbours that would are taken together.
+  std::vector<Block> blocks;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    blocks.push_back({places[i] - static_cast<double>(i) * apart, 1});
+    while (blocks.size() > 1 && blocks[blocks.size() - 2].mean() > blocks.back().mean()) {
+      const Block last = blocks.back();
+      blocks.pop_back();
+      blocks.back().sum += last.sum;
+      blocks.back().count += last.count;
+    }
+  }
+  const double last = high - static_cast<double>(places.size() - 1) * apart;
+  std::vector<double> moved;
+  for (const Block& block : blocks) {
+    for (std::size_t i = 0; i < block.count; ++i) {
+      const double start = std::clamp(block.mean(), low, std::max(low, last));
+      moved.push_back(start + static_cast<double>(moved.size()) * apart);
+    }
+  }
+  return moved;
+}
+
 // The tokens below the arcs: their middles, and their words. They are a level line of text where
-// they have room for it, and otherwise evenly spread.
+// they have room for it, and otherwise evenly spread; of long texts those are named that arcs join.
 struct ArcTokens {
   std::vector<double> middles;
   Decorations words;
+  struct Leader {
+    Point from, to;
+  };
+  std::vector<Leader> leaders;  // from tokens to their names
 
-  ArcTokens(const CellTicks& tokens, const Box& frame, Figure& figure) {
+  ArcTokens(const CellTicks& tokens, const std::set<std::size_t>& joined, const Box& frame,
+            Figure& figure) {
     words.bounds = words.layout_bounds = frame;
+    if (!joined.empty()) {
+      name_joined(tokens, joined, frame, figure);
+      return;
+    }
     for (const double size : token_sizes) {
-      if (tokens.ticks == Ticks::automatic && set_level(tokens.labels, size, frame, figure)) return;
+      if (tokens.ticks != Ticks::automatic || !set_level(tokens.labels, size, frame, figure))
+        continue;
+      add_parts(tokens.spans, frame, figure);
+      return;
     }
     Axes axes;
     axes.box = frame;
     axes.y.drawn = false;
     set_cell_ticks(axes.x, tokens, frame.width(), true, figure);
     words = decorate(axes, figure.typesetter());
-    const auto count = static_cast<double>(tokens.labels.size());
-    for (std::size_t i = 0; i < tokens.labels.size(); ++i)
-      middles.push_back(frame.left + (static_cast<double>(i) + 0.5) / count * frame.width());
+    place_evenly(tokens.labels.size(), frame);
   }
 
  private:
+  void place_evenly(std::size_t count, const Box& frame) {
+    const double each = frame.width() / static_cast<double>(count);
+    for (std::size_t i = 0; i < count; ++i)
+      middles.push_back(frame.left + (static_cast<double>(i) + 0.5) * each);
+  }
+
+  void name_joined(const CellTicks& tokens, const std::set<std::size_t>& joined, const Box& frame,
+                   Figure& figure) {
+    place_evenly(tokens.labels.size(), frame);
+    std::vector<double> places;
+    for (const std::size_t token : joined) places.push_back(middles[token]);
+    const double scale = figure.font_scale();
+    const std::vector<double> at =
+        spread(places, figure.pixels(end_pitch) * scale, frame.left, frame.right);
+    const double top = frame.bottom + figure.pixels(text_gap);
+    const double bottom = top + figure.pixels(leader) * scale;
+    std::size_t n = 0;
+    for (const std::size_t token : joined) {
+      leaders.push_back({{places[n], top}, {at[n], bottom}});
+      const std::string name =
+          shortened(tokens.labels[token], end_size, frame.width() / 8, figure.typesetter());
+      words.add(place(figure.typesetter().text(name, end_size),
+                      {at[n], bottom + figure.pixels(text_gap) / 2},
+                      {Horizontal::right, Vertical::centre, 90, true}));
+      ++n;
+    }
+    constexpr double least_sentence = 24;  // points, on average
+    const auto count = static_cast<double>(tokens.sentences.size());
+    const bool room = figure.points(frame.width()) >= count * least_sentence;
+    add_parts(tokens.spans.empty() && room ? tokens.sentences : tokens.spans, frame, figure);
+  }
+
+  // Brackets under the words of parts of the text.
+  void add_parts(const std::vector<AxisSpan>& spans, const Box& frame, Figure& figure) {
+    std::vector<Bracket> brackets;
+    const auto place = [&](std::size_t token) {
+      const std::size_t last = middles.size() - 1;
+      const double here = middles[std::min(token, last)];
+      if (token == 0) return 0.0;
+      if (token > last) return 1.0;
+      return ((middles[token - 1] + here) / 2 - frame.left) / frame.width();
+    };
+    for (const AxisSpan& span : spans)
+      brackets.push_back({shown_part(span.name), place(span.first), place(span.end)});
+    add_brackets(words, brackets, frame, FrameSide::below, words.bounds.bottom,
+                 figure.typesetter());
+  }
+
   bool set_level(const std::vector<std::string>& tokens, double size, const Box& frame,
                  Figure& figure) {
     Typesetter& typesetter = figure.typesetter();
@@ -188,7 +279,13 @@ Picture draw_arcs(const HeadLines& lines, const LinesOptions& options, PictureFo
   Figure figure(options.figure, format, {usual_width, usual_height});
   const CellTicks tokens =
       map_ticks(lines.heads[0], matrix.rows(), matrix.columns(), options.figure).key;
-  const ChosenLines chosen(matrices, options);
+  ChosenLines chosen(matrices, options);
+  std::set<std::size_t> joined;
+  if (chosen.chosen_by_itself() && matrix.columns() > longest_named &&
+      options.figure.ticks == Ticks::automatic && figure.standard()) {
+    chosen.keep_fewest(most_of_long, matrices);
+    for (const WeightLine& line : chosen.lines) joined.insert({first + line.query, line.key});
+  }
   const std::vector<LegendEntry> entries = chosen.key(lines, figure.paper().ink);
   const std::string none = chosen.reason_for_none();
   const std::string title = title_of(options.figure, lines.title, default_title);
@@ -208,7 +305,7 @@ Picture draw_arcs(const HeadLines& lines, const LinesOptions& options, PictureFo
     all.axes.box = beside_legend(area, entries, on.pixels(legend_gap), area.width() / 4, on);
     const Box& frame = all.axes.box;
     all.place = {0, 0, on.width(), on.height()};
-    text.emplace(tokens, frame, on);
+    text.emplace(tokens, joined, frame, on);
     all.decorations = text->words;
     values = strongest_values(chosen, Arcs(chosen, text->middles, first, frame, on), on);
     for (const PlacedText& value : values) all.decorations.grow(value.bounds);
@@ -230,19 +327,14 @@ Picture draw_arcs(const HeadLines& lines, const LinesOptions& options, PictureFo
       canvas.fill(value.bounds.padded(figure.pixels(value_gap) / 2), figure.paper().ground);
       canvas.text(value, figure.paper().ink);
     }
+    const double line = figure.pixels(frame_width);
+    for (const auto& [from, to] : text->leaders)
+      canvas.line(from, to, {figure.paper().ink, 0.5, line});
+    canvas.ticks(all.decorations.bracket_lines, figure.paper().ink, line);
     for (const PlacedText& word : all.decorations.texts) canvas.text(word, figure.paper().ink);
     all.legend->draw(canvas, figure);
   });
   for (std::string& warning : chosen.warnings()) picture.warnings.push_back(std::move(warning));
-  const double across = all.axes.box.width(), needed = figure.pixels(least_apart);
-  if (across < needed * static_cast<double>(matrix.columns())) {
-    const double width = figure.width() / figure.pixels(points_an_inch) * needed *
-                         static_cast<double>(matrix.columns()) / across;
-    picture.warnings.push_back(translated(
-        "{1} tokens are too many for arcs of this width: give a FigureOptions::figsize {2} inches "
-        "wide, or draw a heatmap of a part of the queries and keys",
-        matrix.columns(), static_cast<std::size_t>(std::ceil(width))));
-  }
   return picture;
 }
 

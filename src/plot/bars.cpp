@@ -21,6 +21,7 @@ constexpr double thickness = 0.7;  // of the room of a bar
 constexpr double zero_width = 1;   // points
 constexpr double margin = 0.12;    // of the range of values, at both ends; for their numbers
 constexpr double value_size = 9, value_gap = 3, heading_size = 11;  // points
+constexpr double room_of_heading = 1.6;                             // rows
 constexpr double least_width = 0.3;   // of the figure, beside the legend
 constexpr double longest_name = 0.3;  // of the figure
 
@@ -44,7 +45,6 @@ struct Rows {
   double count = 0;
 
   explicit Rows(const BarChart& chart) {
-    constexpr double room_of_heading = 1.3;  // rows
     const bool several = chart.group_names.size() > 1;
     for (std::size_t n = 0; n < chart.bars.size(); ++n) {
       while (several && of_groups.size() <= chart.bars[n].group) {
@@ -68,6 +68,31 @@ void name_bars(const BarChart& chart, const Rows& rows, Axis& axis, Figure& figu
   }
 }
 
+// The strips of the frame that hold the names of groups: between them each group is a panel of its
+// own, as what two groups sum to does not add up.
+std::vector<Box> headings_of(const Box& box, const Rows& rows, const Figure& figure) {
+  std::vector<Box> headings;
+  const double room = box.height() / rows.count, beyond = figure.pixels(2 * frame_width);
+  for (std::size_t g = 0; g < rows.of_groups.size(); ++g) {
+    const double top = box.top + rows.of_groups[g] * room;
+    headings.push_back({box.left - beyond, g == 0 ? top - beyond : top, box.right + beyond,
+                        top + room_of_heading * room});
+  }
+  return headings;
+}
+
+// Cuts the frame into panels.
+void part_panels(Canvas& canvas, const Box& box, const std::vector<Box>& headings,
+                 const Figure& figure) {
+  const double line = figure.pixels(frame_width);
+  const Colour ink = figure.paper().ink;
+  for (std::size_t g = 0; g < headings.size(); ++g) {
+    canvas.fill(headings[g], figure.paper().ground);
+    if (g > 0) canvas.tick({box.left, headings[g].top}, box.width(), 0, ink, line);
+    canvas.tick({box.left, headings[g].bottom}, box.width(), 0, ink, line);
+  }
+}
+
 // Names of groups with their sums, and the numbers at the ends of bars.
 std::vector<PlacedText> texts_in(const Box& box, const BarChart& chart, const Rows& rows,
                                  const View& across, Figure& figure) {
@@ -77,13 +102,10 @@ std::vector<PlacedText> texts_in(const Box& box, const BarChart& chart, const Ro
     std::string name = chart.group_names[g];
     if (g < chart.group_sums.size())
       name = translated("{1}: sum {2}", name, short_number(chart.group_sums[g]));
-    // Beside the line at zero, where there is more room.
-    const double zero = across.across(box, 0), gap = figure.pixels(2 * value_gap);
-    const bool right = zero <= box.middle();
-    texts.push_back(place(
-        typesetter.text(name, heading_size),
-        {right ? zero + gap : zero - gap, box.top + rows.middle(rows.of_groups[g]) * box.height()},
-        {right ? Horizontal::left : Horizontal::right, Vertical::centre_of_capitals}));
+    const double middle = (rows.of_groups[g] + room_of_heading / 2) / rows.count;
+    texts.push_back(place(typesetter.text(name, heading_size),
+                          {box.middle(), box.top + middle * box.height()},
+                          {Horizontal::centre, Vertical::centre_of_capitals}));
   }
   for (std::size_t n = 0; n < chart.bars.size(); ++n) {
     const double value = chart.bars[n].value;
@@ -139,6 +161,7 @@ Picture draw_bars(const BarChart& chart, const FigureOptions& options, PictureFo
     }
     canvas.tick({zero, box.top}, 0, box.height(), figure.paper().ink, figure.pixels(zero_width));
     all.draw(canvas, figure);
+    part_panels(canvas, box, headings_of(box, rows, figure), figure);
     for (const PlacedText& text : written) canvas.text(text, figure.paper().ink);
   });
 }

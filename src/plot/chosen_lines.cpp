@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "attn/error.hpp"
 
@@ -133,6 +135,31 @@ void ChosenLines::keep_strongest() {
   all = false;
 }
 
+void ChosenLines::keep_fewest(std::size_t most, const std::vector<Matrix>& matrices) {
+  constexpr double least_share = 0.1;  // of the keys
+  const auto sees_many = [&](const WeightLine& line) {
+    const Matrix& matrix = matrices[line.head];
+    std::size_t keys = 0;
+    for (std::size_t j = 0; j < matrix.columns(); ++j)
+      keys += matrix.shown(line.query, j) && matrix.at(line.query, j) > 0 ? 1 : 0;
+    return static_cast<double>(keys) >= least_share * static_cast<double>(matrix.columns());
+  };
+  // 1. The strongest of each query stands last.
+  std::set<std::pair<std::size_t, std::size_t>> queries;
+  std::vector<WeightLine> kept;
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    if (queries.emplace(line->head, line->query).second && sees_many(*line)) kept.push_back(*line);
+  }
+  // 2. The strongest of these.
+  fewest_of_ = kept.size();
+  if (kept.size() > most) {
+    const double next = kept[most].weight;
+    kept.resize(most);
+    while (!kept.empty() && kept.back().weight <= next * (1 + tied)) kept.pop_back();
+  }
+  lines.assign(kept.rbegin(), kept.rend());
+}
+
 std::vector<LegendEntry> ChosenLines::key(const HeadLines& of, Colour ink) const {
   std::vector<LegendEntry> entries;
   for (std::size_t i = 0; i < of.heads.size() && of.heads.size() > 1; ++i) {
@@ -150,9 +177,13 @@ std::vector<LegendEntry> ChosenLines::key(const HeadLines& of, Colour ink) const
     entries.push_back({text, ink});
     entries.back().bare = true;
   };
-  if (few_ || beyond_top_)
+  if (fewest_of_) {
+    remark(translated("the strongest {1} of {2} queries,", lines.size(), *fewest_of_));
+    remark(translated("each with its strongest key"));
+  } else if (few_ || beyond_top_) {
     remark(
         translated_count(*top_, "the strongest key per query", "the {1} strongest keys per query"));
+  }
   if (!lines.empty() && threshold_ > 0)
     remark(translated("none below {1}", short_number(threshold_)));
   if (queries_with_ties_ > 0) remark(translated("no lines for equal weights"));

@@ -33,6 +33,12 @@ class ChosenLines {
   bool all = true;                           ///< whether none but faint lines had to be left out
   std::size_t negative = 0, not_finite = 0;  ///< weights that are no lines
 
+  /// Whether few lines are drawn because nobody asked for more.
+  bool chosen_by_itself() const { return outstanding_; }
+  /// Keeps the strongest line of each query of each head, and the strongest of these, equal ones
+  /// all or none. Queries that see hardly any keys, as the first ones of causal maps, have none.
+  void keep_fewest(std::size_t most, const std::vector<Matrix>& matrices);
+
   /// Entries of a key for the heads, if there are several, for some weights, and remarks on what is
   /// left out.
   std::vector<LegendEntry> key(const HeadLines& lines, Colour ink) const;
@@ -52,8 +58,9 @@ class ChosenLines {
   bool beyond_top_ = false;  ///< whether some query has more lines than the options take
   double largest_ = 0, thick_ = 0;
   std::size_t heads_ = 0;
-  std::size_t queries_with_ties_ = 0;  ///< of all heads, with equal weights left out
-  std::size_t even_weights_ = 0;       ///< weights left out for not standing out
+  std::size_t queries_with_ties_ = 0;     ///< of all heads, with equal weights left out
+  std::size_t even_weights_ = 0;          ///< weights left out for not standing out
+  std::optional<std::size_t> fewest_of_;  ///< lines before keep_fewest(), one a query
 };
 
 /// Writes a text into the middle of a figure's frame, as ChosenLines::reason_for_none(), in as many

@@ -35,6 +35,7 @@ constexpr const char* ylabel_of_bars = to_translate("Dimension Size");
 constexpr double value_size = 10, value_gap = 2;  // points
 constexpr double bar_width = 0.8;                 // of the distance between bars
 constexpr double side_margin = 0.05;              // of the width that the bars take
+constexpr double most_linear = 200;  // of the largest bar to the smallest; beyond, by logarithms
 constexpr double value_rise = 0.05;  // in values, of a value above its bar in the matplotlib style
 constexpr std::array order_of_bars = {Part::axis_labels, Part::tick_labels, Part::title};
 
@@ -85,6 +86,20 @@ View view_of(const std::vector<Bar>& bars, bool standard) {
           {0, standard ? std::max(largest + 1, largest * 1.1) : largest + 1}};
 }
 
+// Whether the smallest bars would have no height beside the largest.
+bool spans_decades(const std::vector<Bar>& bars) {
+  const auto [least, most] = std::ranges::minmax_element(bars, {}, &Bar::value);
+  return least->value > 0 && most->value > most_linear * least->value;
+}
+
+// The same with logarithms of sizes, from below the smallest to above the largest.
+View log_view_of(const std::vector<Bar>& bars) {
+  const auto [least, most] = std::ranges::minmax_element(bars, {}, &Bar::value);
+  View view = view_of(bars, true);
+  view.y = {std::min(0.0, std::log(least->value / 2)), std::log(most->value * 2)};
+  return view;
+}
+
 // Sizes are whole numbers, and so are the ticks of their axis.
 void keep_whole_ticks(Axis& axis, Interval view) {
   constexpr double rounding = 1e-6;
@@ -100,11 +115,12 @@ void keep_whole_ticks(Axis& axis, Interval view) {
 
 // The values above the bars.
 std::vector<PlacedText> values_at(const Box& box, const std::vector<Bar>& bars, const View& view,
-                                  Figure& figure) {
+                                  bool log, Figure& figure) {
   std::vector<PlacedText> values;
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const double rise = figure.standard() ? 0 : value_rise;
-    Point anchor = {view.across(box, static_cast<double>(i)), view.down(box, bars[i].value + rise)};
+    const double value = log ? std::log(bars[i].value) : bars[i].value;
+    Point anchor = {view.across(box, static_cast<double>(i)), view.down(box, value + rise)};
     if (figure.standard()) anchor.y -= figure.pixels(value_gap);
     values.push_back(place(figure.typesetter().text(whole(bars[i].value), value_size), anchor,
                            {Horizontal::centre, Vertical::bottom}));
@@ -233,7 +249,12 @@ struct Boxes {
       const double width = std::max(least, scale * tensors[i].width);
       const double height = std::max(least, scale * tensors[i].length);
       const double column = std::max(widths[i], width), middle = left + column / 2;
-      const Box box = {middle - width / 2, longest - height, middle + width / 2, longest};
+      Box box = {middle - width / 2, longest - height, middle + width / 2, longest};
+      // Equal widths are equal numbers of pixels.
+      if (figure.is_raster()) {
+        box.left = std::round(box.left);
+        box.right = box.left + std::round(width);
+      }
       boxes.push_back(box);
       texts.push_back(place(typesetter.text(tensors[i].name, name_size),
                             {middle, box.top - figure.pixels(gap)},
@@ -275,9 +296,11 @@ Picture draw_dimensions(const DimensionChart& chart, const FigureOptions& option
   using namespace plot::dimensions;
   Figure figure(options, format, size_of_bars);
   const std::vector<Bar> bars = bars_of(chart);
-  const View view = view_of(bars, figure.standard());
+  const bool log = figure.standard() && spans_decades(bars);
+  const View view = log ? log_view_of(bars) : view_of(bars, figure.standard());
+  const std::string ylabel = translated(ylabel_of_bars) + (log ? translated(" (logarithmic)") : "");
   const ChartTexts texts{title_of(options, "", title_of_bars), options.xlabel.value_or(""),
-                         options.ylabel.value_or(translated(ylabel_of_bars))};
+                         options.ylabel.value_or(ylabel)};
   std::string sizes;
   for (const Bar& bar : bars) append(sizes, bar.label + " " + whole(bar.value));
   figure.describe(texts.title, translated("Bars: {1}.", sizes));
@@ -292,21 +315,28 @@ Picture draw_dimensions(const DimensionChart& chart, const FigureOptions& option
       const double middle = (static_cast<double>(i) - view.x.low) / (view.x.high - view.x.low);
       all.axes.x.ticks.push_back({middle, bars[i].label});
     }
-    set_value_ticks(all.axes.y, view.y, area.height(), false, on);
-    if (on.standard()) keep_whole_ticks(all.axes.y, view.y);
+    if (log) {
+      set_log_ticks(all.axes.y, {std::exp(view.y.low), std::exp(view.y.high)}, area.height(), false,
+                    on);
+    } else {
+      set_value_ticks(all.axes.y, view.y, area.height(), false, on);
+      if (on.standard()) keep_whole_ticks(all.axes.y, view.y);
+    }
     all.decorations = decorate(all.axes, on.typesetter());
-    for (PlacedText& value : values_at(area, bars, view, on)) all.decorations.add(std::move(value));
+    for (PlacedText& value : values_at(area, bars, view, log, on))
+      all.decorations.add(std::move(value));
     return all;
   };
   const Arrangement all =
       arranged(figure, order_of_bars, lay_out, [&](const Arrangement& laid_out) {
-        return apart(values_at(laid_out.axes.box, bars, view, figure));
+        return apart(values_at(laid_out.axes.box, bars, view, log, figure));
       });
   const Box& box = all.axes.box;
   return figure.picture(all.bounds(), [&](Canvas& canvas) {
     for (std::size_t i = 0; i < bars.size(); ++i) {
       const double middle = static_cast<double>(i);
-      canvas.fill({view.across(box, middle - bar_width / 2), view.down(box, bars[i].value),
+      const double value = log ? std::log(bars[i].value) : bars[i].value;
+      canvas.fill({view.across(box, middle - bar_width / 2), view.down(box, value),
                    view.across(box, middle + bar_width / 2), box.bottom},
                   bars[i].colour);
     }

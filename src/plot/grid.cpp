@@ -21,8 +21,10 @@ constexpr double colour_bar_height = 0.6;            // of the panels' height
 constexpr double least_gap = 6;         // points between the texts of neighbouring panels
 constexpr double tight_title_pad = 10;  // points; of the whole figure's title
 constexpr double grid_small_panel = 40, small_frame = 0.5;  // points; a side and its frame's line
-constexpr double around_panels = 1.2;                       // inches of the default height
-constexpr double least_panel = 0.4, longest_side = 24;      // inches; of a panel and of all of them
+// Points; of panels of smaller sides, the corner's ticks stand for all.
+constexpr double least_ticked_panel = 36;
+constexpr double around_panels = 1.2;                   // inches of the default height
+constexpr double least_panel = 0.4, longest_side = 24;  // inches; of a panel and of all of them
 
 std::pair<double, double> grid_default_size(const HeatmapGrid& grid, const GridOptions& options) {
   // Many panels are smaller, so that their picture can be made.
@@ -161,6 +163,8 @@ GridFigure::GridFigure(const HeatmapGrid& grid, const GridOptions& options, Pict
                                       [](const Heatmap& panel) { return panel.any_numbers; });
     scales_.push_back(colour_scale(whole, weights, options.colors, options.figure));
   }
+  for (ColourScale& scale : scales_)
+    scale.percent = figure_.standard() && are_percent(options.annotation);
   paper_ = figure_.paper();
   for (const ColourScale& scale : scales_) paper_ = beside(paper_, scale.map);
   value_options_ = value_options(options.annotation);
@@ -188,6 +192,16 @@ GridFigure::GridFigure(const HeatmapGrid& grid, const GridOptions& options, Pict
     ticks_.push_back({ticks_of(labels.query, "Q_", panel.first_query, shape[0], panel.first_number),
                       ticks_of(labels.key, "K_", panel.first_key, shape[1], panel.first_number)});
     ticks_.back().query.upwards = options.figure.keys_upwards;
+    // Heads of one text have its parts.
+    if (ticks_.size() > 1 && ticks_[0].key.labels == ticks_.back().key.labels &&
+        ticks_[0].query.labels == ticks_.back().query.labels) {
+      ticks_.back().query.spans = ticks_[0].query.spans;
+      ticks_.back().key.spans = ticks_[0].key.spans;
+    } else {
+      set_spans(ticks_.back(), panel, options.figure);
+      ticks_.back().query.sentences.clear();
+      ticks_.back().key.sentences.clear();
+    }
   }
   key_entries_ = colour_key(matrices_, colours_of(0), options.cells);
   figure_.describe(options.figure.title.value_or(""), described());
@@ -371,8 +385,11 @@ Axes GridFigure::axes_in(const Box& box, std::size_t index) {
   } else {
     const std::string title = titles_[index].substr(
         titles_[index].starts_with(column_prefix_) ? column_prefix_.size() : 0);
+    axes.title_size = column_title_size_;
     axes.title = figure_.title(title, axes.title_size, box.width());
     if (!shown_(Part::tick_labels)) axes.x.labelled = axes.y.labelled = false;
+    const bool tiny = figure_.points(std::min(box.width(), box.height())) < least_ticked_panel;
+    if (tiny && !(last_row && first_column)) axes.x.labelled = axes.y.labelled = false;
     if (figure_.points(box.width()) < grid_small_panel) axes.line_width = small_frame;
     axes.x.drawn = axes.x.labelled;
     axes.y.drawn = axes.y.labelled;
@@ -391,7 +408,7 @@ void GridFigure::set_ticks(Axes& axes, std::size_t index) {
     set_cell_ticks(axes.y, query, axes.box.height(), false, figure_);
     return;
   }
-  if (!axes.x.drawn && !axes.y.drawn) return;
+  if (!axes.x.drawn && !axes.y.drawn && query.spans.empty() && key.spans.empty()) return;
   const double usual_size = axes.x.tick_label_size;
   if (set_cell_ticks(axes, ticks, figure_) == 1) return;
   // Names of bins are numbers of positions, which may thin out.

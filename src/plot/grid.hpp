@@ -86,6 +86,7 @@ class GridFigure {
   Shown shown_{{}, 0};
   std::string column_prefix_, row_prefix_;  ///< words that titles have no room for
   double row_title_size_ = 10;              ///< points
+  double column_title_size_ = Axes().title_size;
   bool names_left_out_ = false;
 };
 

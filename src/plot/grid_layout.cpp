@@ -53,6 +53,7 @@ bool GridFigure::lay_out(const Shown& shown) {
   names_left_out_ = false;
   column_prefix_.clear();
   row_prefix_.clear();
+  column_title_size_ = Axes().title_size;
   const auto columns = static_cast<double>(grid_.columns), rows = static_cast<double>(grid_.rows);
   const double width = figure_.width(), height = figure_.height();
   double aspect = 0;
@@ -88,6 +89,13 @@ bool GridFigure::lay_out(const Shown& shown) {
       if (!fits(titles, Axes().title_size, across + room.gaps.across)) {
         column_prefix_ = common_prefix(titles);
       }
+      std::vector<std::string> shortest = titles;
+      for (std::string& title : shortest) title.erase(0, column_prefix_.size());
+      column_title_size_ = Axes().title_size;
+      while (!column_prefix_.empty() &&
+             column_title_size_ * figure_.font_scale() > least_row_title &&
+             !fits(shortest, column_title_size_, across))
+        --column_title_size_;
       row_title_size_ = row_title_size;
       while (row_title_size_ * figure_.font_scale() > least_row_title &&
              !fits(grid_.row_titles, row_title_size_, down + room.gaps.down)) {
@@ -118,7 +126,7 @@ bool GridFigure::lay_out(const Shown& shown) {
   const bool titled = std::all_of(titles.begin(), titles.end(), [&](const std::string& title) {
     const std::string own = title.substr(column_prefix_.size());
     const std::size_t space = own.find(' ');
-    return figure_.typesetter().text(own.substr(0, space), Axes().title_size).width <= widest;
+    return figure_.typesetter().text(own.substr(0, space), column_title_size_).width <= widest;
   });
   return keeps_size && large && titled;
 }
@@ -227,7 +235,7 @@ void GridFigure::add_around(const Box& panels) {
   };
   std::string prefix = column_prefix_;
   if (prefix.ends_with(' ')) prefix.pop_back();
-  above(prefix, Axes().title_size, gap);
+  above(prefix, column_title_size_, gap);
   add_brackets(texts.top - gap);
   if (!texts_.empty()) texts.top = std::min(texts.top, bounds_of(texts_).top);
   if (options_.colors.bar || !key_entries_.empty()) {

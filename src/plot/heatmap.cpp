@@ -346,6 +346,7 @@ Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& options, Pictur
   matrix.leave_out(options.cells);
   ColourScale scale =
       colour_scale({&whole, 1}, !heatmap.any_numbers, options.colors, options.figure);
+  scale.percent = options.figure.style == PlotStyle::standard && are_percent(options.annotation);
   const MapTicks ticks = map_ticks(heatmap, matrix.rows(), matrix.columns(), options.figure);
   Figure figure(options.figure, format, default_size(matrix, ticks, options.figure));
   CellColours colours(scale, options.colors, options.figure, beside(figure.paper(), scale.map),

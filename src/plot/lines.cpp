@@ -35,12 +35,17 @@ void add_tokens(Arrangement& all, const CellTicks& tokens, bool right, Figure& f
   set_cell_ticks(axis, tokens, frame.height(), false, figure);
   const double gap = figure.pixels(text_gap);
   const double x = right ? frame.right + gap : frame.left - gap;
+  Box texts = {x, frame.top, x, frame.bottom};
   for (const Tick& tick : axis.ticks) {
-    all.decorations.add(
+    const PlacedText text =
         place(figure.typesetter().text(tick.label, axis.tick_label_size),
               {x, frame.bottom - tick.position * frame.height()},
-              {right ? Horizontal::left : Horizontal::right, Vertical::centre_of_capitals}));
+              {right ? Horizontal::left : Horizontal::right, Vertical::centre_of_capitals});
+    all.decorations.add(text);
+    texts = united(texts, text.bounds);
   }
+  add_brackets(all.decorations, axis.brackets, frame, right ? FrameSide::right : FrameSide::left,
+               right ? texts.right : texts.left, figure.typesetter());
 }
 
 void draw_lines(Canvas& canvas, const Box& frame, const std::vector<WeightLine>& lines,
@@ -93,7 +98,7 @@ Picture draw_lines(const HeadLines& lines, const LinesOptions& options, PictureF
     all.axes.box = beside_legend(area, entries, on.pixels(legend_gap), area.width() / 4, on);
     const Box& frame = all.axes.box;
     all.place = frame.padded(room_beside * on.width());
-    all.decorations = {{}, frame, frame};
+    all.decorations.bounds = all.decorations.layout_bounds = frame;
     add_tokens(all, ticks.query, false, on);
     add_tokens(all, ticks.key, true, on);
     const Box tokens = all.decorations.bounds;
@@ -114,6 +119,7 @@ Picture draw_lines(const HeadLines& lines, const LinesOptions& options, PictureF
   const Arrangement all = arranged(figure, {}, lay_out);
   Picture picture = figure.picture(all.bounds(), [&](Canvas& canvas) {
     draw_lines(canvas, all.axes.box, chosen.lines, matrices, figure);
+    canvas.ticks(all.decorations.bracket_lines, figure.paper().ink, figure.pixels(frame_width));
     for (const PlacedText& text : all.decorations.texts) canvas.text(text, figure.paper().ink);
     all.legend->draw(canvas, figure);
   });

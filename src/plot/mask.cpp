@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <map>
 
 #include "attn/error.hpp"
@@ -21,6 +23,7 @@ constexpr double least_hatched_cell = 1.5;  // points; smaller cells have no str
 constexpr double cell_line = 0.8;           // points
 constexpr std::size_t most_across = 512;    // pixels of the image in a vector format
 constexpr std::size_t most_parts = 32;
+constexpr std::size_t most_looks = 6;  // of more, cells have the colour of the first part alone
 constexpr std::size_t many_cells = 1 << 20;  // of fewer, threads gain nothing
 
 // Okabe and Ito's colours, which the colour-blind tell apart, greys, and five of Tol's muted ones.
@@ -53,6 +56,14 @@ struct Reason {
 
   friend auto operator<=>(const Reason&, const Reason&) = default;  // NOLINT(modernize-*)
 };
+
+Colour pale(Colour colour) {
+  constexpr double share = 0.45;  // of the colour in white
+  const auto mixed = [](std::uint8_t channel) {
+    return static_cast<std::uint8_t>(std::lround(255 - share * (255 - channel)));
+  };
+  return {mixed(colour.red), mixed(colour.green), mixed(colour.blue)};
+}
 
 Colour mixed(const std::vector<Colour>& colours) {
   std::array<std::size_t, 3> sum{};
@@ -130,6 +141,7 @@ class MaskCells {
       if (const Reason now = reason(i); now != last) looks_.try_emplace(last = now);
     }
     for (auto& [reason, look] : looks_) look = look_of(reason, mask.parts);
+    if (looks_.size() > most_looks) show_first_reasons(mask.parts);
   }
 
   std::size_t rows() const { return rows_; }
@@ -139,7 +151,13 @@ class MaskCells {
   std::vector<LegendEntry> legend(bool hatched) const {
     std::vector<LegendEntry> entries;
     for (const auto& [reason, look] : looks_) {
-      entries.push_back({look.name, look.colour, hatched ? look.hatches : no_hatches, black});
+      const auto known = std::ranges::find(entries, look.name, &LegendEntry::name);
+      if (known == entries.end())
+        entries.push_back({look.name, look.colour, hatched ? look.hatches : no_hatches, black});
+    }
+    if (several_) {
+      entries.push_back({translated("of several the first"), black});
+      entries.back().bare = true;
     }
     return entries;
   }
@@ -187,6 +205,23 @@ class MaskCells {
   }
 
  private:
+  // Gives each hidden cell the pale colour of the first part that hides it, without strokes.
+  void show_first_reasons(const std::vector<std::string>& parts) {
+    std::map<std::size_t, Colour> colours;  // by part
+    for (auto& [reason, look] : looks_) {
+      if (reason.parts == 0) continue;
+      const auto part = static_cast<std::size_t>(std::countr_zero(reason.parts));
+      several_ = several_ || std::popcount(reason.parts) > 1;
+      const bool known = part < parts.size();
+      const auto at = colours.find(part);
+      const bool own = known && (at != colours.end() || colours.size() + 2 < most_looks);
+      const Colour colour =
+          own ? pale(part_colours[part % part_colours.size()]) : unknown_part_colour;
+      if (own) colours.emplace(part, colour);
+      look = {own ? parts[part] : translated("hidden by another part"), colour, {}};
+    }
+  }
+
   Reason reason(std::size_t cell) const {
     const auto parts = static_cast<std::uint64_t>(hidden_by_[cell]);
     return {parts, parts == 0 && !global_.empty() && global_[cell] != 0};
@@ -270,6 +305,7 @@ class MaskCells {
   std::span<const std::int64_t> hidden_by_;
   std::span<const std::uint8_t> global_;
   std::map<Reason, Look> looks_;
+  bool several_ = false;  // whether cells show the first of several parts alone
 };
 
 }  // namespace
@@ -283,6 +319,8 @@ Picture draw_mask(const MaskMap& mask, const FigureOptions& options, PictureForm
   Heatmap names;
   names.query_labels = mask.query_labels;
   names.key_labels = mask.key_labels;
+  names.query_spans = mask.query_spans;
+  names.key_spans = mask.key_spans;
   names.first_query = mask.first_query;
   names.first_key = mask.first_key;
   const MapTicks ticks = map_ticks(names, cells.rows(), cells.columns(), options);

@@ -34,8 +34,10 @@ struct PathGraph {
     /// From −1 to 1: the part of the largest edge, below 0 for one that lowers the sum; 0 for an
     /// edge that says only what a head looked at.
     double share = 0;
+    std::string value = {};  ///< text of the number that `share` stands for
   };
   std::vector<std::string> rows, columns;
+  std::string remark;  ///< on the numbers, for the legend
   std::vector<Node> nodes;
   std::vector<Edge> edges;
   std::string title;

@@ -19,7 +19,8 @@ namespace {
 
 constexpr const char* default_title = to_translate("Path of the Strongest Terms");
 // Inches.
-constexpr double column_width = 1.0, row_height = 0.5, node_height = 0.26, margins = 1.6,
+constexpr double widest_lane = 0.3;  // of a column
+constexpr double column_width = 1.15, row_height = 0.5, node_height = 0.26, margins = 1.6,
                  least_side = 4, most_side = 24;
 constexpr double name_size = 9, name_margin = 2.5, dot_size = 5;  // points
 constexpr double thinnest = 0.6, thickest = 4, node_line = 0.8;   // points
@@ -48,6 +49,7 @@ class NodePlaces {
       steps_.push_back(above);
       most_ = std::max(most_, above + 1);
     }
+    set_lanes();
   }
 
   std::size_t most() const { return most_; }
@@ -58,12 +60,38 @@ class NodePlaces {
     const double height = box.height() / static_cast<double>(graph_.rows.size());
     const auto count = static_cast<double>(taken_.at({node.row, node.column}));
     const double up = (static_cast<double>(steps_[n]) + 0.5) / count;
-    return {box.left + (static_cast<double>(node.column) + 0.5) / columns * box.width(),
+    return {box.left + (static_cast<double>(node.column) + 0.5 + lanes_[n]) / columns * box.width(),
             box.bottom - (static_cast<double>(node.row) + up) * height};
   }
 
  private:
+  // Nodes above one another whose lines go to the same node would have one line: they stand beside
+  // each other, the nearest in the middle. A dot stands below the node that it is the source of.
+  void set_lanes() {
+    lanes_.assign(graph_.nodes.size(), 0);
+    std::map<std::size_t, std::vector<std::size_t>> below;  // by the node that lines go to
+    for (const PathGraph::Edge& edge : graph_.edges) {
+      const bool upright = graph_.nodes[edge.from].column == graph_.nodes[edge.to].column;
+      if (edge.share != 0 && upright) below[edge.to].push_back(edge.from);
+    }
+    for (auto& [to, nodes] : below) {
+      const auto height = [&](std::size_t n) { return std::pair(graph_.nodes[n].row, steps_[n]); };
+      std::ranges::sort(nodes, [&](auto a, auto b) { return height(a) > height(b); });
+      const std::size_t most_lanes = (nodes.size() - 1) / 2 + (nodes.size() - 1) % 2;
+      for (std::size_t i = 1; i < nodes.size(); ++i) {
+        const double lane = static_cast<double>((i + 1) / 2) / static_cast<double>(most_lanes);
+        lanes_[nodes[i]] = widest_lane * (i % 2 == 0 ? lane : -lane);
+      }
+    }
+    for (const PathGraph::Edge& edge : graph_.edges) {
+      const bool upright = graph_.nodes[edge.from].column == graph_.nodes[edge.to].column;
+      if (edge.share == 0 && upright && graph_.nodes[edge.from].name.empty())
+        lanes_[edge.from] = lanes_[edge.to];
+    }
+  }
+
   const PathGraph& graph_;
+  std::vector<double> lanes_;  // in widths of a column, from its middle
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> taken_;
   std::vector<std::size_t> steps_;
   std::size_t most_ = 1;
@@ -88,6 +116,10 @@ std::vector<LegendEntry> legend_of(const PathGraph& graph, const Paper& paper) {
     add(translated("looks at"), 0, node_line);
     entries.back().dashes = {dashes.begin(), dashes.end()};
   }
+  if (!graph.remark.empty()) {
+    entries.push_back({graph.remark, paper.ink});
+    entries.back().bare = true;
+  }
   return entries;
 }
 
@@ -104,8 +136,18 @@ void draw_edges(Canvas& canvas, const PathGraph& graph, const NodePlaces& nodes,
   }
 }
 
+// Numbers beside the nodes that lines begin at, as in their boxes there is the name.
+std::map<std::size_t, std::string> numbers_of(const PathGraph& graph) {
+  std::map<std::size_t, std::string> numbers;
+  for (const PathGraph::Edge& edge : graph.edges) {
+    if (edge.share != 0 && !edge.value.empty()) numbers[edge.from] = edge.value;
+  }
+  return numbers;
+}
+
 void draw_nodes(Canvas& canvas, const PathGraph& graph, const NodePlaces& nodes, const Box& box,
                 Figure& figure) {
+  const std::map<std::size_t, std::string> numbers = numbers_of(graph);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Point at = nodes.place(n, box);
     if (graph.nodes[n].name.empty()) {
@@ -113,7 +155,10 @@ void draw_nodes(Canvas& canvas, const PathGraph& graph, const NodePlaces& nodes,
       canvas.fill({at.x - half, at.y - half, at.x + half, at.y + half}, figure.paper().ink);
       continue;
     }
-    const PlacedText name = place(figure.typesetter().text(graph.nodes[n].name, name_size), at,
+    const auto number = numbers.find(n);
+    const std::string text =
+        graph.nodes[n].name + (number == numbers.end() ? "" : ": " + number->second);
+    const PlacedText name = place(figure.typesetter().text(text, name_size), at,
                                   {Horizontal::centre, Vertical::centre});
     const Box around = name.bounds.padded(figure.pixels(name_margin));
     canvas.fill(around, figure.paper().ground);

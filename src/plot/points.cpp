@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +23,8 @@ constexpr double side = 7, name_size = 7.5;  // points
 constexpr double name_gap = 2;               // points between a point and its name
 constexpr double margin = 0.08;              // of the longer side, all around
 constexpr double least_width = 0.3;          // of the figure, beside the legend
-constexpr std::size_t most_names = 200, most_entries = 24;
+constexpr std::size_t most_names = 200, most_entries = 12, few_entries = 7;
+constexpr std::size_t most_outliers = 12;  // of more points the farthest have names
 constexpr const char* group_map = "viridis";
 constexpr double first_colour = 0.02, last_colour = 0.88;  // what white paper lets be seen of it
 
@@ -67,6 +70,7 @@ void draw_names(Canvas& canvas, const std::vector<std::string>& names, std::vect
                 const Box& frame, Figure& figure) {
   const std::vector<Box> squares = taken;
   for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) continue;
     const Text& text = figure.typesetter().text(names[i], name_size);
     const Box& square = squares[i];
     const double gap = figure.pixels(name_gap);
@@ -91,6 +95,32 @@ void draw_names(Canvas& canvas, const std::vector<std::string>& names, std::vect
   }
 }
 
+// The names of the points farthest from their next neighbour; the others are empty.
+std::vector<std::string> names_of_outliers(const PointMap& map, const std::vector<Point>& places) {
+  std::vector<std::size_t> order(places.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  // Neighbours are looked for among those next to a point across: enough of them, and no more.
+  std::ranges::sort(order, {}, [&](std::size_t i) { return places[i].x; });
+  constexpr std::size_t reach = 64;
+  std::vector<std::pair<double, std::size_t>> apart;
+  for (std::size_t n = 0; n < order.size(); ++n) {
+    const Point& own = places[order[n]];
+    double nearest = std::numeric_limits<double>::infinity();
+    const std::size_t end = std::min(order.size(), n + reach);
+    for (std::size_t m = n > reach ? n - reach : 0; m < end; ++m) {
+      const Point& other = places[order[m]];
+      if (m != n) nearest = std::min(nearest, std::hypot(own.x - other.x, own.y - other.y));
+    }
+    apart.emplace_back(nearest, order[n]);
+  }
+  const std::size_t count = std::min(most_outliers, apart.size());
+  std::partial_sort(apart.begin(), apart.begin() + static_cast<std::ptrdiff_t>(count), apart.end(),
+                    [](const auto& a, const auto& b) { return a > b; });
+  std::vector<std::string> names(places.size());
+  for (std::size_t n = 0; n < count; ++n) names[apart[n].second] = map.names[apart[n].second];
+  return names;
+}
+
 }  // namespace
 }  // namespace plot::points
 
@@ -107,9 +137,11 @@ Picture draw_points(const PointMap& map, const FigureOptions& options, PictureFo
         groups < 2 ? 0 : static_cast<double>(group) / static_cast<double>(groups - 1);
     return colours.at(first_colour + share * (last_colour - first_colour));
   };
+  // Of many groups every few have an entry, the first and the last among them.
   std::vector<LegendEntry> entries;
-  const std::size_t step = std::max<std::size_t>((groups + most_entries - 1) / most_entries, 1);
-  for (std::size_t g = 0; g < groups; g += step) {
+  const std::size_t wanted = groups > most_entries ? few_entries : groups;
+  for (std::size_t n = 0; n < wanted; ++n) {
+    const std::size_t g = wanted < 2 ? 0 : n * (groups - 1) / (wanted - 1);
     entries.push_back({map.group_names[g], colour_of(g)});
   }
   figure.describe(title, translated("{1} of {2}; those near each other are alike.",
@@ -130,9 +162,9 @@ Picture draw_points(const PointMap& map, const FigureOptions& options, PictureFo
         squares.push_back({x - half, y - half, x + half, y + half});
         canvas.fill(squares[i], colour_of(i < map.groups.size() ? map.groups[i] : 0));
       }
-      if (map.names.size() == places.size() && places.size() <= most_names) {
-        draw_names(canvas, map.names, squares, frame, figure);
-      }
+      if (map.names.size() != places.size()) return;
+      draw_names(canvas, places.size() <= most_names ? map.names : names_of_outliers(map, places),
+                 squares, frame, figure);
     });
   });
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "plot/cells/cells.hpp"
 #include "plot/numbers/ticks.hpp"
 #include "plot/text/token_labels.hpp"
+#include "plot/text/token_spans.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
@@ -24,9 +26,10 @@ namespace {
 
 constexpr std::pair<double, double> default_size = {8, 30};  // inches; the height follows the text
 constexpr const char* default_title = to_translate("Attention to Each Token");
-constexpr double token_size = 12;               // points
-constexpr double pad_across = 4, pad_down = 4;  // points around a token
-constexpr double gap_across = 3, gap_down = 6;  // points between tokens
+constexpr double token_size = 12;                    // points
+constexpr double pad_across = 4, pad_down = 4;       // points around a token
+constexpr double gap_across = 3, gap_down = 6;       // points between tokens
+constexpr double heading_size = 9, heading_gap = 2;  // points
 constexpr double title_pad = 12, bar_gap = 14, bar_width = 11, key_gap = 10;  // points
 constexpr double least_bar = 60, most_bar = 130;         // points; height of the bar
 constexpr double query_frame = 2;                        // points
@@ -73,18 +76,45 @@ bool begins_from_right(const std::vector<std::string>& tokens) {
   return false;
 }
 
+// Names of the parts of a text at their first tokens; empty behind a part that no other follows.
+using Headings = std::map<std::size_t, std::string>;
+
+Headings headings_of(const TokenStrip& strip, const FigureOptions& options) {
+  Headings headings;
+  if (!options.brackets || options.style != PlotStyle::standard) return headings;
+  const auto spans = strip.spans.empty() ? turns_of(strip.tokens) : strip.spans;
+  for (const AxisSpan& span : spans) {
+    headings[span.first] = shown_part(span.name);
+    headings.emplace(span.end, "");
+  }
+  return headings;
+}
+
 // Tokens one behind the other, in lines as of a text.
 struct Tokens {
   std::vector<Box> boxes;
   std::vector<PlacedText> words;  // one a box
+  std::vector<PlacedText> names;  // of the parts of the text
 
-  Tokens(const std::vector<std::string>& tokens, double width, Figure& figure) {
+  Tokens(const std::vector<std::string>& tokens, const Headings& headings, double width,
+         Figure& figure) {
     const bool from_right = begins_from_right(tokens);
     Typesetter& typesetter = figure.typesetter();
     const auto scaled = [&](double points) { return figure.pixels(points) * figure.font_scale(); };
     const double height = typesetter.text("lp", token_size).height + 2 * scaled(pad_down);
     double left = 0, top = 0;
-    for (const std::string& token : tokens) {
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      const std::string& token = tokens[i];
+      if (const auto heading = headings.find(i); heading != headings.end()) {
+        if (left > 0) top += height + scaled(gap_down);
+        left = 0;
+        if (!heading->second.empty()) {
+          const Text& name = typesetter.text(
+              shortened(heading->second, heading_size, width, typesetter), heading_size);
+          names.push_back(place(name, {0, top}, {Horizontal::left, Vertical::top}));
+          top += name.height + scaled(heading_gap);
+        }
+      }
       const std::string fitting = shortened(token, token_size, width / 2, typesetter);
       const Text& text = typesetter.text(fitting, token_size);
       const double taken = text.width + 2 * scaled(pad_across);
@@ -109,11 +139,17 @@ struct Tokens {
       words[i].origin.x += aside;
       words[i].bounds = words[i].bounds.moved(aside, 0);
     }
+    for (PlacedText& name : names) {
+      const double aside = all.right - name.bounds.right;
+      name.origin.x += aside;
+      name.bounds = name.bounds.moved(aside, 0);
+    }
   }
 
   Box bounds() const {
     Box all = boxes[0];
     for (const Box& box : boxes) all = united(all, box);
+    for (const PlacedText& name : names) all = united(all, name.bounds);
     return all;
   }
 };
@@ -158,6 +194,7 @@ void draw_tokens(Canvas& canvas, const Tokens& tokens, const Matrix& matrix,
     return colours.shows_hidden(matrix) && matrix.hidden(0, token);
   };
   const auto colour_of = [&](std::size_t token) {
+    if (matrix.missing(0, token)) return colours.paper.missing;
     return is_hidden(token) ? colours.paper.hidden : colours.of(matrix.at(0, token));
   };
   std::vector<Box> hidden;
@@ -173,6 +210,7 @@ void draw_tokens(Canvas& canvas, const Tokens& tokens, const Matrix& matrix,
   for (std::size_t i = 0; i < tokens.words.size(); ++i) {
     canvas.text(tokens.words[i], readable_on(colour_of(i)));
   }
+  for (const PlacedText& name : tokens.names) canvas.text(name, figure.paper().ink);
 }
 
 }  // namespace
@@ -187,9 +225,15 @@ Picture draw_strip(const TokenStrip& strip, const StripOptions& options, Picture
   Figure figure(options.figure, format, default_size);
   const CellColours colours(scale, options.colors, options.figure,
                             beside(figure.paper(), scale.map));
-  const std::vector<LegendEntry> key = colour_key({&matrix, 1}, colours);
+  std::vector<LegendEntry> key = colour_key({&matrix, 1}, colours);
+  for (LegendEntry& entry : key) {
+    if (strip.missing_name.empty() || entry.colour != colours.paper.missing) continue;
+    entry.name = strip.missing_name;
+    entry.hatches.clear();
+  }
   const std::string title = title_of(options.figure, strip.title, default_title);
   const std::vector<std::string> tokens = shown_tokens(strip, options.figure);
+  const Headings headings = headings_of(strip, options.figure);
   figure.describe(title, translated("{1}, tinted by weight. ",
                                     translated_count(tokens.size(), "{1} token", "{1} tokens")) +
                              described_colours({&matrix, 1}, scale, key));
@@ -218,7 +262,7 @@ Picture draw_strip(const TokenStrip& strip, const StripOptions& options, Picture
     bar.reset();
     legend.reset();
     title_lines.clear();
-    text.emplace(tokens, figure.width() * (with_bar ? 1 - bar_room : 1), figure);
+    text.emplace(tokens, headings, figure.width() * (with_bar ? 1 - bar_room : 1), figure);
     const Box words = text->bounds();
     if (with_bar) bar.emplace(bar_beside(words, label, scale, figure));
     if (!key.empty()) {

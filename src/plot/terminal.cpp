@@ -264,12 +264,14 @@ class TerminalHeatmap {
     }
     std::size_t wanted = 2;
     // Averaged cells have no values of their own, and few columns leave no room: not worth looking.
-    if (layout.rows == matrix_.rows() && layout.columns == matrix_.columns() && widest_cell >= 6) {
+    constexpr std::size_t least_width = 5;
+    if (layout.rows == matrix_.rows() && layout.columns == matrix_.columns() &&
+        widest_cell >= least_width) {
       const std::size_t value = value_width();
       // Without colours some shades stand on either side of the value.
-      const std::size_t beside = coloured ? 2 : 4;
-      layout.values = value > 0 && value + beside <= widest_cell;
-      if (layout.values) wanted = value + beside;
+      const std::size_t least = coloured ? 1 : 4, usual = coloured ? 2 : 4;
+      layout.values = value > 0 && value + least <= widest_cell;
+      if (layout.values) wanted = std::min(value + usual, widest_cell);
     }
     layout.width = std::min(widest_cell, std::max(wanted, widest(keys_.labels, widest_label) + 1));
     return layout;

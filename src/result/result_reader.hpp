@@ -16,6 +16,7 @@
 #include "io/file_members.hpp"
 #include "io/json_value.hpp"
 #include "support/mapped_file.hpp"
+#include "why/splits.hpp"
 
 namespace attn {
 
@@ -89,6 +90,13 @@ class ResultReader {
 
   /// Number of key and value heads that the heads share; nothing if the result does not say.
   std::optional<std::size_t> kv_heads() const;
+
+  /// What a result says of the splits of a score and a logit; neither if it holds none.
+  WhySplits splits();
+  /// The text of the token whose logit is split; empty if it is not known.
+  std::string text_of_logit() const;
+  /// Texts of one sample under a key of a result, such as "tokens"; empty if there are none.
+  std::vector<std::string> texts(const std::string& member, std::size_t sample) const;
 
   std::string title() const;
   /// The kind of attention that a result of this program states.

@@ -108,12 +108,18 @@ Fact facts_of(const ScoreSplit& split) {
                                      return Shape{pair.first, pair.second};
                                    })},
                  {"query_parts", texts_of(split.query_parts)},
-                 {"key_parts", texts_of(split.key_parts)}});
+                 {"key_parts", texts_of(split.key_parts)},
+                 {"weights", split.weights},
+                 {"positions", Shape(split.positions)},
+                 {"strongest", list_of(split.strongest, [](const std::vector<std::size_t>& of) {
+                    return Fact(Shape(of));
+                  })}});
 }
 
-Fact facts_of(const LogitSplit& split) {
+Fact facts_of(const LogitSplit& split, const std::string& text) {
   return object({{"position", split.position},
                  {"token", only_if(!split.label, split.token)},
+                 {"text", unless_empty(text)},
                  {"class", if_given(split.label)},
                  {"logit", split.logit},
                  {"parts", texts_of(split.places)},
@@ -121,8 +127,40 @@ Fact facts_of(const LogitSplit& split) {
                  {"cross_heads", unless_empty(texts_of(split.cross_heads))}});
 }
 
+// The parts of each sample's axis: a name has its one place, or a list of several.
+Fact facts_of(const std::vector<std::vector<AxisSpan>>& lists) {
+  const auto of_sample = [](const std::vector<AxisSpan>& spans) {
+    std::vector<std::pair<std::string, std::vector<Shape>>> places;
+    for (const AxisSpan& span : spans) {
+      auto at = std::ranges::find(places, span.name, [](const auto& one) { return one.first; });
+      if (at == places.end()) at = places.insert(at, {span.name, {}});
+      at->second.push_back({span.first, span.end});
+    }
+    Fact::Members members;
+    for (auto& [name, own] : places)
+      members.push_back({name, own.size() == 1 ? Fact(own[0]) : list_of(own, [](const Shape& one) {
+                           return Fact(one);
+                         })});
+    return Fact(std::move(members));
+  };
+  return lists.size() == 1 ? of_sample(lists[0]) : list_of(lists, of_sample);
+}
+
+Fact facts_of(const Labels& labels) {
+  const bool alike = labels.query_spans == labels.key_spans;
+  const auto spans = [](bool wanted, const std::vector<std::vector<AxisSpan>>& lists) {
+    return only_if(wanted && !lists.empty(), facts_of(lists));
+  };
+  const bool any = !labels.query.empty() || !labels.key.empty() || !labels.query_spans.empty() ||
+                   !labels.key_spans.empty();
+  return only_if(any, object({{"query", label_facts(labels.query)},
+                              {"key", label_facts(labels.key)},
+                              {"spans", spans(alike, labels.query_spans)},
+                              {"query_spans", spans(!alike, labels.query_spans)},
+                              {"key_spans", spans(!alike, labels.key_spans)}}));
+}
+
 Fact facts_of(const ResultFile& result) {
-  const Labels& labels = result.labels;
   const ModelReport* model = result.model;
   const auto of_model = [&](const auto& make) {
     return model != nullptr ? Fact(make(*model)) : Fact::absent();
@@ -142,9 +180,7 @@ Fact facts_of(const ResultFile& result) {
        {"attention", info(result.kind).name},
        {"title", unless_empty(result.title)},
        {"description", unless_empty(result.description)},
-       {"labels",
-        only_if(!labels.query.empty() || !labels.key.empty(),
-                object({{"query", label_facts(labels.query)}, {"key", label_facts(labels.key)}}))},
+       {"labels", facts_of(result.labels)},
        {"model", of_model([](const ModelReport& of) { return of.family; })},
        {"tokens", of_model([](const ModelReport& of) { return unless_empty(of.tokens); })},
        {"decoder_tokens",
@@ -171,8 +207,9 @@ Fact facts_of(const ResultFile& result) {
         })},
        {"why", result.why != nullptr && result.why->scores ? facts_of(*result.why->scores)
                                                            : Fact::absent()},
-       {"contribution",
-        result.why != nullptr && result.why->logit ? facts_of(*result.why->logit) : Fact::absent()},
+       {"contribution", result.why != nullptr && result.why->logit
+                            ? facts_of(*result.why->logit, result.logit_text)
+                            : Fact::absent()},
        {"kv_heads", if_given(result.kv_heads)},
        {"seen", only_if(!result.seen.empty(), facts_of(result.seen))},
        {"dtype", name(result.dtype)},

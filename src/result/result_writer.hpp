@@ -58,6 +58,7 @@ struct ResultFile {
   const ModelReport* model = nullptr;   ///< null = no model
   const WhySplits* why = nullptr;       ///< of a model; null = none
   std::vector<SeenKeys> seen;           ///< of a model's attentions
+  std::string logit_text;               ///< of the token whose logit is split, if it is known
   std::optional<std::size_t> kv_heads;  ///< where heads share key and value heads
   std::vector<std::pair<std::string, Shape>> shapes;
   std::vector<std::pair<std::string, Tensor>> tensors;
@@ -90,7 +91,7 @@ Fact prediction_facts(const ModelReport& model);
 
 /// The names of a split's parts, with the pairs or the position and token that it is of.
 Fact facts_of(const ScoreSplit& split);
-Fact facts_of(const LogitSplit& split);
+Fact facts_of(const LogitSplit& split, const std::string& text);
 
 /// The object that result.json holds. Tensors share their elements with it.
 Fact facts_of(const ResultFile& result);

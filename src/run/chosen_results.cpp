@@ -67,6 +67,7 @@ void check_pooled(const RunOptions& options) {
   if (selection.drop_first > 0) refuse("MapSelection::drop_first");
   if (!selection.drop.empty()) refuse("MapSelection::drop");
   if (selection.merge_pieces) refuse("MapSelection::merge_pieces");
+  if (selection.blocks != MapSelection::Blocks::none) refuse("MapSelection::blocks");
   if (selection.renormalize) refuse("MapSelection::renormalize");
   if (show_stages(options.plots)) {
     throw Error(

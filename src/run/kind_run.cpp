@@ -210,6 +210,10 @@ ResultFile KindRun::result(const Provenance* provenance) const {
   file.shapes = report_.shapes;
   file.model = report_.model ? &*report_.model : nullptr;
   if (why_) file.why = &why_->splits;
+  if (why_ && why_->splits.logit && !why_->splits.logit->label) {
+    const auto id = static_cast<std::int64_t>(why_->splits.logit->token);
+    file.logit_text = written_token(*model_of(plan_)->folder, id).value_or("");
+  }
   if (report_.model && wants_weights()) file.seen = seen_keys();
   const Geometry& geometry = plan_.attentions[0].geometry;
   if (geometry.kv_heads < geometry.heads) file.kv_heads = geometry.kv_heads;
@@ -449,7 +453,7 @@ Drawing KindRun::drawing_of(std::vector<DrawnMap> maps) const {
 
 DrawnSplits KindRun::drawn_splits() const {
   if (!why_) return {};
-  return {&why_->splits, why_->tokens, why_->read, why_->token};
+  return {{why_, &why_->splits}, why_->tokens, why_->read, why_->token};
 }
 
 Picture KindRun::draw(const PictureKind& kind, const std::vector<std::size_t>& of) const {

@@ -55,6 +55,8 @@ TEST_CASE("every option that changes a result changes their description") {
       [](RunOptions& o) { o.selection.renormalize = true; },
       [](RunOptions& o) { o.selection.merge_pieces = true; },
       [](RunOptions& o) { o.selection.hide_mask = true; },
+      [](RunOptions& o) { o.selection.blocks = MapSelection::Blocks::sentence; },
+      [](RunOptions& o) { o.plot.figure.brackets = false; },
       [](RunOptions& o) { o.plot.figure.style = PlotStyle::matplotlib; },
       [](RunOptions& o) { o.plot.figure.title = ""; },
       [](RunOptions& o) { o.plot.figure.title = "t"; },

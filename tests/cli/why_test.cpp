@@ -79,9 +79,34 @@ TEST_CASE("run draws the parts of a score and of a logit") {
   CHECK(refused_with(2, {"run", pythia, "--plots", "parts"}, folder.path()) ==
         "attn-cli: there is no split for the picture parts\n  where: --plots\n  help:  leave out "
         "parts, or add --why\n");
-  CHECK(refused_with(2, {"plot", "parts", "r/result.json", "--out", "p.png"}, folder.path()) ==
-        "attn-cli: the picture parts is drawn while a model is computed\n  help:  draw it by "
-        "attn-cli run --plots parts\n");
+}
+
+TEST_CASE("plot draws the splits that a result holds as run draws them") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> run{
+      "run",     pythia,     "--why", "2.1",     "--query",
+      "6",       "--key",    "2",     "--logit", "3",
+      "--quiet", "--format", "svg",   "--plots", "parts,bars,path,contributions",
+      "--dtype", "float64",  "--out", "r"};
+  REQUIRE(attn_cli(run, folder.path()).exit_code == 0);
+  for (const std::string kind : {"parts", "bars", "path", "contributions"}) {
+    CAPTURE(kind);
+    const Outcome plot =
+        attn_cli({"plot", kind, "r", "--out", "again.svg", "--quiet"}, folder.path());
+    CHECK(plot.errors == "");
+    CHECK(read_text(folder / "again.svg") == read_text(folder / "r" / (kind + ".svg")));
+  }
+}
+
+TEST_CASE("results without the wanted split are refused with what computes it") {
+  const TemporaryFolder folder;
+  REQUIRE(attn_cli({"run", pythia, "--logit", "3", "--plots", "none", "--quiet", "--out", "r"},
+                   folder.path())
+              .exit_code == 0);
+  CHECK(
+      refused_with(3, {"plot", "parts", "r", "--out", "p.png"}, folder.path()) ==
+      "attn-cli: the result holds no split of scores\n  where: r/result.json\n  help:  compute it "
+      "with --why\n");
 }
 
 TEST_CASE("splits can be the only tensors of a result") {

@@ -50,6 +50,35 @@ TEST_CASE("one list for both sides names those whose length it has") {
         "them");
 }
 
+TEST_CASE("parts of axes have names and places, for both sides or one, and for samples") {
+  using Spans = std::vector<AxisSpan>;
+  const Labels both = labels_of(R"({"spans":{"b":[1,2],"a":[0,1]}})");
+  CHECK(both.query_spans == std::vector<Spans>{{{"a", 0, 1}, {"b", 1, 2}}});
+  CHECK(both.key_spans == both.query_spans);
+  const Labels keys = labels_of(R"({"key_spans":[{"a":[[0,1],[2,3]],"b":[1,2]},{}]})");
+  CHECK(keys.query_spans.empty());
+  CHECK(Labels::spans_of_sample(keys.key_spans, 0) == Spans{{"a", 0, 1}, {"b", 1, 2}, {"a", 2, 3}});
+  CHECK(Labels::spans_of_sample(keys.key_spans, 1).empty());
+}
+
+TEST_CASE("parts that are empty, overlap or lie behind the last position are refused") {
+  const auto error = [](const std::string& spans) {
+    return error_from([&] { labels_of(R"({"spans":)" + spans + "}"); });
+  };
+  const std::string places = "\n  help:  give [first, end], positions from 0, the end left out";
+  CHECK(error(R"({"a":[1,1]})") == "the part \"a\" is empty\n  where: /labels/spans/a" + places);
+  CHECK(error(R"({"a":[0,3]})") ==
+        "the part \"a\" ends at 3, after the last position 1\n  where: /labels/spans/a" + places);
+  CHECK(error(R"({"a":7})") ==
+        "expected [first, end], found a number\n  where: /labels/spans/a" + places);
+  CHECK(error(R"({"a":[0,2],"b":[1,2]})") ==
+        "the parts \"a\" and \"b\" overlap\n  where: /labels/spans\n  help:  give each position "
+        "one part at most");
+  CHECK(error("[{},{},{}]") ==
+        "3 lists of parts for 2 samples\n  where: /labels/spans\n  help:  give the parts of all "
+        "samples, or a list of those of each sample");
+}
+
 TEST_CASE("labels that are none, or not as many as there are queries and keys, are refused") {
   struct Wrong {
     std::string labels, said;

@@ -103,6 +103,41 @@ TEST_CASE("a word's keys are summed") {
   CHECK(heatmap.key_labels == std::vector<std::string>{"[CLS]", "unreal", "cat"});
 }
 
+TEST_CASE("blocks sum the keys of a part and average its queries, and tokens of none stand alone") {
+  MapSelection selection;
+  selection.blocks = MapSelection::Blocks::part;
+  const Labels parts{{}, {}, false, {{{"both", 0, 2}}}, {{{"rest", 1, 4}}}};
+  const Heatmap heatmap = selected(selection, parts);
+  CHECK(heatmap.weights.shape() == Shape{1, 2});
+  const std::vector<double> cells = values(heatmap);
+  CHECK(cells[0] == doctest::Approx(0.375));
+  CHECK(cells[0] + cells[1] == doctest::Approx(1));
+  CHECK(heatmap.query_labels == std::vector<std::string>{"both"});
+  CHECK(heatmap.key_labels == std::vector<std::string>{"0", "rest"});
+  CHECK(heatmap.key_spans.empty());
+}
+
+TEST_CASE("blocks of what is not known are refused") {
+  MapSelection selection;
+  selection.blocks = MapSelection::Blocks::sentence;
+  CHECK(
+      error_from([&] { selected(selection, {}); }) ==
+      "there are no labels that show where sentences end\n  where: MapSelection::blocks\n  help:  "
+      "give the tokens as labels: {\"query\": […], \"key\": […]}");
+  selection.blocks = MapSelection::Blocks::part;
+  CHECK(error_from([&] { selected(selection, {}); }) ==
+        "no part of the tokens is known\n  where: MapSelection::blocks\n  help:  name them in the "
+        "labels: {\"spans\": {\"NAME\": [first, end]}}");
+}
+
+TEST_CASE("parts follow the queries and keys that are shown") {
+  MapSelection selection;
+  selection.keys = PositionRange{1, 4};
+  selection.drop = {"2"};
+  const Labels parts{{}, {}, false, {}, {{{"a", 0, 1}, {"b", 1, 3}, {"c", 3, 4}}}};
+  CHECK(selected(selection, parts).key_spans == std::vector<AxisSpan>{{"b", 0, 1}, {"c", 1, 2}});
+}
+
 TEST_CASE("ranges that are not there are refused with what there is") {
   MapSelection selection;
   selection.keys = PositionRange{0, 9};

@@ -57,6 +57,37 @@ TEST_CASE("the strongest arcs have their weights, and equal ones none") {
   CHECK(arc_text(draw_arcs(lines, {}, PictureFormat::png), "weight 0.5") != nullptr);
 }
 
+TEST_CASE(
+    "of long texts the strongest arcs are drawn, the tokens that they join are named, and the key "
+    "says so") {
+  constexpr std::size_t count = 200;
+  HeadLines lines = arcs(count, count);
+  std::vector<double> weights(count * count, 0.5 / (count - 1));
+  for (std::size_t i = 0; i < count; ++i)
+    weights[i * count + i / 2] = 0.5 - 0.001 * static_cast<double>(i);
+  lines.heads[0].weights = Tensor({count, count}, std::move(weights));
+  const Picture picture = draw_arcs(lines, {}, PictureFormat::svg);
+  CHECK(arc_text(picture, "the strongest 30 of 200 queries,") != nullptr);
+  // Queries 0 to 29 have the strongest; they look at 0 to 14.
+  CHECK(arc_text(picture, "t29") != nullptr);
+  CHECK(arc_text(picture, "t30") == nullptr);
+  std::vector<double> places;
+  for (int i = 0; i < 30; ++i) places.push_back(arc_text(picture, "t" + std::to_string(i))->x);
+  for (std::size_t i = 1; i < places.size(); ++i) CHECK(places[i] - places[i - 1] > 5);
+  LinesOptions all;
+  all.top = 3;
+  CHECK(arc_text(draw_arcs(lines, all, PictureFormat::svg), "t29") == nullptr);
+}
+
+TEST_CASE("parts of a text have brackets below their words") {
+  HeadLines lines = arcs(4, 4);
+  lines.heads[0].key_spans = {{"prompt", 0, 2}, {"answer", 2, 4}};
+  const Picture picture = draw_arcs(lines, {}, PictureFormat::svg);
+  REQUIRE(arc_text(picture, "answer") != nullptr);
+  CHECK(arc_text(picture, "answer")->y > arc_text(picture, "t3")->y);
+  CHECK(arc_text(picture, "answer")->x > arc_text(picture, "prompt")->x);
+}
+
 TEST_CASE("many tokens are turned or counted, and a text of one token is drawn") {
   for (const std::size_t tokens : {1U, 2U, 40U, 90U, 300U}) {
     CAPTURE(tokens);

@@ -49,15 +49,15 @@ std::vector<TensorPlace> write(const TemporaryFolder& folder, const Tensor& tens
 
 using Names = std::vector<std::string>;
 
-using Named = std::vector<std::pair<std::string, Tensor>>;
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-const Named streamed{{"token_ids", Tensor({1, 2}, std::vector<std::int64_t>{7, -1})},
-                     {"layers.0.self.weights", Tensor({1, 1, 2, 2}, {1, 0, 0.25F, 0.75F})},
-                     {"output", Tensor({1, 2, 3}, {1, 2, 3, 4, 5, 6})}};
+const NamedTensors streamed{{"token_ids", Tensor({1, 2}, std::vector<std::int64_t>{7, -1})},
+                            {"layers.0.self.weights", Tensor({1, 1, 2, 2}, {1, 0, 0.25F, 0.75F})},
+                            {"output", Tensor({1, 2, 3}, {1, 2, 3, 4, 5, 6})}};
 
 // Names, shapes and types of the streamed tensors, without elements.
-Named foreseen() {
-  Named shapes;
+NamedTensors foreseen() {
+  NamedTensors shapes;
   for (const auto& [name, tensor] : streamed) {
     shapes.emplace_back(name, attn::shape_only(tensor.shape(), tensor.dtype()));
   }
@@ -134,8 +134,8 @@ TEST_CASE("a stream that is finished has written all bytes of its files, and onl
   for (const TensorFormat format : {TensorFormat::npy, TensorFormat::safetensors}) {
     const TemporaryFolder folder;
     const Tensor large({1, 1, 2200, 2200}, std::vector<float>(2200 * 2200, 0.5F));  // 19.4 MB
-    const Named shapes{{"a", attn::shape_only(large.shape(), large.dtype())},
-                       {"b", attn::shape_only({3}, attn::DType::float32)}};
+    const NamedTensors shapes{{"a", attn::shape_only(large.shape(), large.dtype())},
+                              {"b", attn::shape_only({3}, attn::DType::float32)}};
     attn::TensorStream stream(format, shapes, folder.path(), 2, false);
     stream.put("a", large);
     stream.put("b", Tensor({3}, {1, 2, 3}));

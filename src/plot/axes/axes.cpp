@@ -1,11 +1,16 @@
 #include "plot/axes/axes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "plot/text/token_labels.hpp"
+#include "plot/text/token_spans.hpp"
+#include "support/translated.hpp"
+#include "support/utf8.hpp"
 
 namespace attn::plot {
 namespace {
@@ -14,6 +19,13 @@ constexpr double tick_length = 3.5, tick_pad = 3.5;              // points
 constexpr double minor_tick_length = 2, minor_tick_width = 0.6;  // points
 constexpr double label_pad = 4;   // points between tick labels and the axis label
 constexpr double offset_pad = 3;  // points between the frame and the offset text above it
+constexpr double bracket_pad = 4, bracket_foot = 3, bracket_gap = 1;  // points
+constexpr double bracket_text_pad = 2.5, bracket_width = 0.8;         // points
+constexpr std::array bracket_sizes = {9.0, 8.0, 7.0};                 // points
+constexpr double least_bracket = 10, least_sentence = 24;             // points, on average
+constexpr double least_bracketed = 60;                                // points; of a whole axis
+constexpr double rule_width = 0.6;                                    // points
+constexpr double rule_opacity = 0.6;
 
 // Collects the placed texts and the room they take.
 class Decorator {
@@ -68,6 +80,8 @@ class Decorator {
         taken = united(taken, add(tick.label, axis.tick_label_size, {x, y}, alignment).bounds);
       }
     }
+    taken.bottom =
+        add_brackets(result_, axis.brackets, frame_, FrameSide::below, taken.bottom, typesetter_);
     grow(taken);
     if (!axis.label.empty()) {
       const Point anchor = {frame_.middle(), taken.bottom + pixels(label_pad)};
@@ -92,6 +106,9 @@ class Decorator {
         taken = united(taken, add(tick.label, axis.tick_label_size, {x, y}, alignment).bounds);
       }
     }
+    double& edge = right ? taken.right : taken.left;
+    edge = add_brackets(result_, axis.brackets, frame_, right ? FrameSide::right : FrameSide::left,
+                        edge, typesetter_);
     grow(taken);
     if (!axis.label.empty()) {
       const double pad = pixels(label_pad);
@@ -151,6 +168,8 @@ constexpr double short_label = 5;
 // Labels of the matplotlib style that are closer than this share of a line's height give way to
 // indices.
 constexpr double crowded = 0.5;
+// Of so many names each has at most so many letters.
+constexpr std::size_t many_names = 20, longest_of_many = 14;
 constexpr double least_name_size = 5;  // points; smaller names are left out instead
 
 double middle_of(std::size_t cell, std::size_t cells, bool horizontal) {
@@ -313,6 +332,85 @@ Box bounds_of(const std::vector<PlacedText>& texts) {
   return bounds;
 }
 
+namespace {
+
+// A name cut at its end to be no longer than so many pixels, in the largest letters that have room
+// for it; null where hardly a letter has.
+const Text* bracket_name(const std::string& name, double length, Typesetter& typesetter) {
+  const auto at = [&](const std::string& text, double size) -> const Text* {
+    const Text& line = typesetter.text(text, size);
+    return line.width <= length ? &line : nullptr;
+  };
+  if (name.empty()) return nullptr;
+  for (const double size : bracket_sizes) {
+    if (const Text* whole = at(name, size)) return whole;
+  }
+  constexpr std::size_t least_letters = 3, most_bytes = 80;
+  for (std::size_t bytes = whole_characters(name, most_bytes); bytes >= least_letters;
+       bytes = whole_characters(name, bytes - 1)) {
+    std::string start = name.substr(0, bytes);
+    while (start.ends_with(' ')) start.pop_back();
+    if (const Text* cut = at(start + "\u2026", bracket_sizes.back())) return cut;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+double add_brackets(Decorations& decorations, const std::vector<Bracket>& brackets,
+                    const Box& frame, FrameSide side, double edge, Typesetter& typesetter) {
+  if (brackets.empty()) return edge;
+  const bool level = side == FrameSide::below;
+  const double out = side == FrameSide::left ? -1 : 1;
+  const double foot = typesetter.pixels(bracket_foot), gap = typesetter.pixels(bracket_gap);
+  const double line = edge + out * (typesetter.pixels(bracket_pad) + foot);
+  const double text_at = line + out * typesetter.pixels(bracket_text_pad);
+  double reach = line;
+  for (const Bracket& bracket : brackets) {
+    const double from = level ? frame.left + bracket.from * frame.width() + gap
+                              : frame.bottom - bracket.to * frame.height() + gap;
+    const double length =
+        (bracket.to - bracket.from) * (level ? frame.width() : frame.height()) - 2 * gap;
+    if (!(length > 0)) continue;
+    const auto point = [&](double along, double across) {
+      return level ? Point{along, across} : Point{across, along};
+    };
+    auto& lines = decorations.bracket_lines;
+    lines.push_back({point(from, line), level ? length : 0, level ? 0 : length});
+    for (const double end : {from, from + length})
+      lines.push_back({point(end, line), level ? 0 : -out * foot, level ? -foot : 0});
+    decorations.grow(level ? Box{from, line, from + length, line}
+                           : Box{line, from, line, from + length});
+    const Text* const name = bracket_name(bracket.name, length, typesetter);
+    if (name == nullptr) continue;
+    const Alignment alignment =
+        level ? Alignment{Horizontal::centre, Vertical::top}
+              : Alignment{Horizontal::centre, out < 0 ? Vertical::bottom : Vertical::top, 90, true};
+    const PlacedText placed = place(*name, point(from + length / 2, text_at), alignment);
+    decorations.add(placed);
+    reach = level     ? std::max(reach, placed.bounds.bottom)
+            : out < 0 ? std::min(reach, placed.bounds.left)
+                      : std::max(reach, placed.bounds.right);
+  }
+  return reach;
+}
+
+void draw_rules(Canvas& canvas, const std::vector<Bracket>& brackets, const Box& frame,
+                bool horizontal, const Figure& figure) {
+  std::set<double> places;
+  for (const Bracket& bracket : brackets) places.insert({bracket.from, bracket.to});
+  const Canvas::Stroke stroke{figure.paper().ink, rule_opacity, figure.pixels(rule_width)};
+  for (const double place : places) {
+    if (place <= 0 || place >= 1) continue;
+    const double x = frame.left + place * frame.width(), y = frame.bottom - place * frame.height();
+    if (horizontal) {
+      canvas.line({x, frame.top}, {x, frame.bottom}, stroke);
+    } else {
+      canvas.line({frame.left, y}, {frame.right, y}, stroke);
+    }
+  }
+}
+
 Decorations decorate(const Axes& axes, Typesetter& typesetter) {
   return Decorator(axes, typesetter).run();
 }
@@ -349,7 +447,10 @@ void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations,
   }
   canvas.ticks(ticks, ink, line_width);
   canvas.ticks(minor_ticks, ink, figure.pixels(std::min(minor_tick_width, figure.frame_width())));
+  draw_rules(canvas, axes.x.brackets, box, true, figure);
+  draw_rules(canvas, axes.y.brackets, box, false, figure);
   canvas.frame(box, ink, line_width);
+  canvas.ticks(decorations.bracket_lines, ink, figure.pixels(bracket_width));
   for (const PlacedText& text : decorations.texts) canvas.text(text, ink);
 }
 
@@ -399,8 +500,33 @@ std::vector<std::string> labels_or(const std::vector<std::string>& given, const 
   return labels;
 }
 
-std::size_t set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal,
-                           Figure& figure) {
+namespace {
+
+// The brackets of parts of so many cells; none where they are too narrow to be told apart or, of
+// sentences, to be named.
+std::vector<Bracket> brackets_of(const CellTicks& ticks, bool counted, double length,
+                                 bool horizontal, const Figure& figure) {
+  const bool given = !ticks.spans.empty();
+  if (!figure.standard() || (!given && !counted)) return {};
+  const std::vector<AxisSpan>& spans = given ? ticks.spans : ticks.sentences;
+  const auto cells = static_cast<double>(ticks.labels.size());
+  const double each = given ? least_bracket : least_sentence;
+  const double least = std::max(least_bracketed, each * static_cast<double>(spans.size()));
+  if (figure.points(length) < least) return {};
+  std::vector<Bracket> brackets;
+  for (const AxisSpan& span : spans) {
+    const double from = static_cast<double>(span.first) / cells;
+    const double to = std::min(static_cast<double>(span.end) / cells, 1.0);
+    if (from >= to) continue;
+    brackets.push_back(
+        {shown_part(span.name), horizontal ? from : 1 - to, horizontal ? to : 1 - from});
+  }
+  return brackets;
+}
+
+// Sets the ticks, and returns the number of cells from one to the next.
+std::size_t set_named_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal,
+                            Figure& figure) {
   const std::size_t cells = ticks.labels.size();
   const bool standard = figure.standard();
   const bool all = ticks.ticks == Ticks::all || (!standard && ticks.ticks == Ticks::labels);
@@ -416,8 +542,11 @@ std::size_t set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bo
                       : horizontal ? figure.height()
                                    : figure.width();
   const double longest = side * (standard ? longest_label : longest_label_in_matplotlib);
+  const bool many = standard && cells >= many_names;
   const auto label = [&](std::size_t i) {
-    return shortened(ticks.labels[i], axis.tick_label_size, longest, typesetter);
+    const std::string& name = ticks.labels[i];
+    return shortened(many && is_token(name) ? attn::shortened(name, longest_of_many) : name,
+                     axis.tick_label_size, longest, typesetter);
   };
   std::size_t step = 1;
   if (standard) {
@@ -455,6 +584,42 @@ std::size_t set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bo
   return step;
 }
 
+}  // namespace
+
+std::size_t set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal,
+                           Figure& figure) {
+  const std::size_t step = set_named_ticks(axis, ticks, length, horizontal, figure);
+  axis.brackets = brackets_of(ticks, step > 1, length, horizontal, figure);
+  return step;
+}
+
+std::string shown_part(const std::string& name) {
+  constexpr std::array known = {to_translate("prompt"), to_translate("answer"),
+                                to_translate("system"), to_translate("user"),
+                                to_translate("assistant")};
+  for (const char* const word : known) {
+    if (name == word) return translated(word);
+  }
+  return name;
+}
+
+void set_spans(MapTicks& ticks, const Heatmap& map, const FigureOptions& options) {
+  if (!options.brackets || options.style != PlotStyle::standard || map.of_positions) return;
+  const auto set = [&](CellTicks& axis, const std::vector<AxisSpan>& spans,
+                       const std::vector<std::string>& labels) {
+    axis.spans = spans;
+    // The labels of a turned map are no longer in the order of the text.
+    if (!spans.empty() || options.keys_upwards) return;
+    axis.spans = turns_of(labels);
+    if (!axis.spans.empty()) return;
+    axis.sentences = segments_of(labels);
+    if (axis.sentences.empty()) axis.sentences = sentences_of(labels);
+    if (axis.sentences.size() < 2) axis.sentences.clear();
+  };
+  set(ticks.query, map.query_spans, map.query_labels);
+  set(ticks.key, map.key_spans, map.key_labels);
+}
+
 MapTicks map_ticks(const Heatmap& names, std::size_t rows, std::size_t columns,
                    const FigureOptions& options) {
   const ShownLabels labels = shown_labels(names, options);
@@ -465,8 +630,10 @@ MapTicks map_ticks(const Heatmap& names, std::size_t rows, std::size_t columns,
     return {labels_or(given, prefix, count, first, names.first_number),
             by_index ? Ticks::index : options.ticks, first, upwards};
   };
-  return {ticks(labels.query, "Q_", rows, names.first_query, options.keys_upwards),
-          ticks(labels.key, "K_", columns, names.first_key, false)};
+  MapTicks all{ticks(labels.query, "Q_", rows, names.first_query, options.keys_upwards),
+               ticks(labels.key, "K_", columns, names.first_key, false)};
+  set_spans(all, names, options);
+  return all;
 }
 
 std::size_t set_cell_ticks(Axes& axes, const MapTicks& ticks, Figure& figure) {
@@ -518,6 +685,12 @@ Heatmap with_keys_upwards(const Heatmap& map, const FigureOptions& options) {
   turned.key_labels = labels_or(shown.query, "Q_", queries, map.first_query, map.first_number);
   turned.query_labels = labels_or(shown.key, "K_", keys, map.first_key, map.first_number);
   std::reverse(turned.query_labels.begin(), turned.query_labels.end());
+  turned.key_spans = map.query_spans.empty() ? turns_of(map.query_labels) : map.query_spans;
+  turned.query_spans.clear();
+  for (const AxisSpan& span : map.key_spans.empty() ? turns_of(map.key_labels) : map.key_spans) {
+    if (span.end <= keys)
+      turned.query_spans.push_back({span.name, keys - span.end, keys - span.first});
+  }
   std::swap(turned.first_query, turned.first_key);
   return turned;
 }

@@ -18,6 +18,12 @@ struct Tick {
   std::string label;
 };
 
+/// A part of an axis under one name, from 0 to 1 as ticks.
+struct Bracket {
+  std::string name;
+  double from = 0, to = 0;
+};
+
 /// Points; of a figure's title and of the names of its axes.
 inline constexpr double title_size = 14, label_size = 12;
 inline constexpr double frame_width = 0.8;  ///< points
@@ -35,6 +41,7 @@ struct Axis {
   std::string label;
   double label_size = 10;
   bool drawn = true;
+  std::vector<Bracket> brackets;  ///< beyond the tick labels; rules between them cross the frame
 };
 
 /// A framed area with everything written around it. Sizes are in points. The title and the labels
@@ -56,6 +63,7 @@ struct Axes {
 /// The texts around an axes at their places, in pixels.
 struct Decorations {
   std::vector<PlacedText> texts;
+  std::vector<Canvas::Tick> bracket_lines;
   /// The box around the frame, its ticks and all texts. The matplotlib style takes no account of
   /// the lengths of axis labels, so that those longer than their axis may be cut off.
   Box bounds;
@@ -80,6 +88,19 @@ Box add_lines(std::vector<PlacedText>& texts, const std::string& text, double po
 Box bounds_of(const std::vector<PlacedText>& texts);
 
 Decorations decorate(const Axes& axes, Typesetter& typesetter);
+
+/// The sides of a frame.
+enum class FrameSide { below, left, right };
+
+/// Adds brackets of an axis at one side of a frame, beyond `edge`, the place up to which other
+/// texts reach there, and returns the place up to which they reach. Names that have no room are
+/// shortened or left out.
+double add_brackets(Decorations& decorations, const std::vector<Bracket>& brackets,
+                    const Box& frame, FrameSide side, double edge, Typesetter& typesetter);
+
+/// Draws rules across a frame where brackets of an upright or a level axis begin and end.
+void draw_rules(Canvas& canvas, const std::vector<Bracket>& brackets, const Box& frame,
+                bool horizontal, const Figure& figure);
 
 /// Draws the frame and the ticks of an axes and the texts around it.
 void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations,
@@ -108,8 +129,10 @@ std::vector<std::string> labels_or(const std::vector<std::string>& given, const 
 struct CellTicks {
   std::vector<std::string> labels;  ///< one a cell
   Ticks ticks = Ticks::automatic;
-  std::size_t first = 0;  ///< the index of the first cell
-  bool upwards = false;   ///< whether that cell is the last label's, at the bottom
+  std::size_t first = 0;                 ///< the index of the first cell
+  bool upwards = false;                  ///< whether that cell is the last label's, at the bottom
+  std::vector<AxisSpan> spans = {};      ///< parts that brackets name
+  std::vector<AxisSpan> sentences = {};  ///< in their place where not all names have room
 };
 
 /// The map with queries from left to right and keys upwards.
@@ -127,11 +150,20 @@ struct MapTicks {
 MapTicks map_ticks(const Heatmap& names, std::size_t rows, std::size_t columns,
                    const FigureOptions& options);
 
+/// The name of a part of a text as readers see it: in their language where it is one of the usual
+/// words.
+std::string shown_part(const std::string& name);
+
+/// Gives the ticks of a map the parts of its axes, in the standard style unless the options say
+/// otherwise.
+void set_spans(MapTicks& ticks, const Heatmap& map, const FigureOptions& options);
+
 /// Gives an axis that shows cells over `length` pixels its ticks. In the standard style the labels
 /// of a horizontal axis turn before they collide, those of either axis thin out before they overlap
 /// (unless all are asked for), and long ones are shortened; in the matplotlib style labels stay as
 /// they are, thin out where they would overlap, and give way to indices where they would be too
-/// many to be read. Returns the number of cells from one tick to the next.
+/// many to be read. Parts of the axis become its brackets. Returns the number of cells from one
+/// tick to the next.
 std::size_t set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal,
                            Figure& figure);
 

@@ -186,6 +186,30 @@ std::string Figure::bounded(const std::string& text, double points) {
   return result;
 }
 
+namespace {
+
+// A line broken at spaces to be no wider than that. Where only a few words would stand in the last
+// line, all lines are about as long.
+std::string balanced(const std::string& line, double points, double width, Typesetter& typesetter) {
+  constexpr double few = 0.3;  // of the width
+  std::string result = wrapped(line, points, width, typesetter);
+  const auto count = std::ranges::count(result, '\n');
+  const auto last = [&] { return typesetter.text(lines_of(result).back(), points).width; };
+  if (count == 0 || last() >= few * width) return result;
+  constexpr int steps = 12;
+  double low = width / static_cast<double>(count + 1), high = width;
+  for (int step = 0; step < steps; ++step) {
+    const double middle = (low + high) / 2;
+    const std::string narrower = wrapped(line, points, middle, typesetter);
+    const bool alike = std::ranges::count(narrower, '\n') == count;
+    if (alike) result = narrower;
+    (alike ? high : low) = middle;
+  }
+  return result;
+}
+
+}  // namespace
+
 std::string Figure::title(const std::string& text, double points, double width) {
   // More is on no figure, and words are broken one by one.
   constexpr std::size_t most_bytes = 8192;
@@ -205,9 +229,11 @@ std::string Figure::title(const std::string& text, double points, double width) 
     }
     broken += (broken.empty() ? "" : "\n") + line;
   }
+  std::string lines;
+  for (const std::string& line : lines_of(broken))
+    lines += (lines.empty() ? "" : "\n") + balanced(line, points, width, typesetter_);
   std::string result;
-  for (const std::string& line :
-       lines_of(bounded(wrapped(broken, points, width, typesetter_), points))) {
+  for (const std::string& line : lines_of(bounded(lines, points))) {
     if (!result.empty()) result += '\n';
     result += shortened(line, points, width, typesetter_);
   }

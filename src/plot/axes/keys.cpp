@@ -231,6 +231,10 @@ void set_bar_ticks(Axes& bar, Interval range, Figure& figure, const ColorNorm& n
   if (figure.standard()) label_ends(bar.y, range, apart * line);
 }
 
+bool are_percent(const AnnotationOptions& options) {
+  return options.when != Annotate::off && options.format && options.format->ends_with('%');
+}
+
 Box bar_within(const Box& place) {
   return with_aspect(place, bar_height_to_width, 0);
 }
@@ -244,7 +248,10 @@ ColourBar::ColourBar(const Box& box, const std::string& label, const ColourScale
   axes.x.drawn = false;
   axes.y_on_right = true;
   axes.y.label = label;
-  set_bar_ticks(axes, scale.range, figure, scale.norm);
+  const bool percent = scale.percent && scale.norm.kind != ColorNorm::Kind::log;
+  const double unit = percent ? 100 : 1;  // NOLINT: hundredths
+  set_bar_ticks(axes, {unit * scale.range.low, unit * scale.range.high}, figure, scale.norm);
+  for (Tick& tick : axes.y.ticks) tick.label += percent ? "%" : "";
   if (figure.standard() && scale.keys_of_rows > 1) add_even_weight(figure);
   decorations = decorate(axes, figure.typesetter());
   if (even_) name_even_weight(figure);

@@ -94,6 +94,9 @@ Box bar_within(const Box& place);
 /// Sets the ticks of a colour bar: round values of the range, at the places of their colours.
 void set_bar_ticks(Axes& bar, Interval range, Figure& figure, const ColorNorm& norm);
 
+/// Whether values are written as hundredths, "12.3%", so that a bar beside them is too.
+bool are_percent(const AnnotationOptions& options);
+
 /// Entries for the cells that have no colour on the bar, one for each kind that there is: NaN,
 /// infinities, hidden cells, those that a choice left blank and, on a logarithmic scale, zeros.
 /// None in the matplotlib style.

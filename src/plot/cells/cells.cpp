@@ -128,6 +128,7 @@ constexpr std::size_t most_values = 1'000'000;                  // more would on
 // Shares of its cell that a value may take in the standard style: across, and down,
 // where a line of room stays above and below.
 constexpr double share_across = 0.8, share_down = 0.34;
+constexpr double share_of_signed = 0.92;  // across, of values of which some have a sign
 
 // Share of its cell that a given text may take.
 constexpr double share_of_texts = 0.92;
@@ -138,11 +139,12 @@ constexpr const char* nearly_zero = "\u00B7";
 
 // Whether all values fit their cells at a font size.
 bool fit(const Box& cell, const Matrix& matrix, const ValueFormat& format, PlotStyle style,
-         double size, Typesetter& typesetter) {
+         bool with_signs, double size, Typesetter& typesetter) {
   const bool standard = style == PlotStyle::standard;
   // The matplotlib style lets values come as near to each other as they can
   // without touching.
-  const double across = standard ? share_across : 1, down = standard ? share_down : 1;
+  const double across = !standard ? 1 : with_signs ? share_of_signed : share_across;
+  const double down = standard ? share_down : 1;
   const auto fits = [&](const std::string& string) {
     const Text& text = typesetter.text(string, size);
     const double width = standard ? text.width : text.ink.width();
@@ -160,21 +162,23 @@ bool fit(const Box& cell, const Matrix& matrix, const ValueFormat& format, PlotS
 
 // The font size to write the values in; none if they are not to be written.
 std::optional<double> value_size(const Box& cell, const Matrix& matrix, const ValueFormat& format,
-                                 const CellValueOptions& options, PlotStyle style,
+                                 const CellValueOptions& options, PlotStyle style, bool with_signs,
                                  Typesetter& typesetter) {
   const bool demanded = options.annotate == Annotate::on;
   const bool too_many = matrix.rows() > most_values / matrix.columns();
   if (options.annotate == Annotate::off || too_many) return std::nullopt;
   if (style == PlotStyle::matplotlib) {
-    if (demanded || fit(cell, matrix, format, style, usual_size, typesetter)) return usual_size;
+    if (demanded || fit(cell, matrix, format, style, with_signs, usual_size, typesetter))
+      return usual_size;
     return std::nullopt;
   }
   for (double size = usual_size; size >= least_size; --size) {  // NOLINT: whole numbers
-    if (fit(cell, matrix, format, style, size, typesetter)) return size;
+    if (fit(cell, matrix, format, style, with_signs, size, typesetter)) return size;
   }
   if (!demanded) return std::nullopt;
   double size = least_size;
-  while (size > least_demanded_size && !fit(cell, matrix, format, style, size, typesetter)) {
+  while (size > least_demanded_size &&
+         !fit(cell, matrix, format, style, with_signs, size, typesetter)) {
     size /= size_step;
   }
   return size;
@@ -311,8 +315,8 @@ std::vector<CellValue> cell_values(const Box& box, const Matrix& matrix, const C
       options.format ? *options.format
       : standard ? fitting_format({&matrix, 1}, colours.range, colours.norm, options.next_to_bar)
                  : two_decimals;
-  const auto size =
-      value_size({0, 0, width, height}, matrix, format, options, colours.style, typesetter);
+  const auto size = value_size({0, 0, width, height}, matrix, format, options, colours.style,
+                               colours.range.low < 0 && colours.range.high > 0, typesetter);
   if (!size) return values;
   for (std::size_t i = 0; i < matrix.rows(); ++i) {
     for (std::size_t j = 0; j < matrix.columns(); ++j) {

@@ -73,6 +73,11 @@ Colour between(std::string_view few, bool reversed, std::size_t index, std::size
 // Okabe and Ito's colours.
 constexpr std::array<Colour, 6> head_colours = {
     {{0, 114, 178}, {230, 159, 0}, {0, 158, 115}, {213, 94, 0}, {204, 121, 167}, {86, 180, 233}}};
+// Blue and red from a dark middle, the more light the farther from it.
+constexpr std::string_view colours_about_zero_on_dark =
+    "deebf79ecae14292c6084594"
+    "202024"
+    "99000dde2d26fb8a6bfee5d9";
 constexpr std::size_t dash_sorts = most_heads_apart / head_colours.size();
 
 bool looks_like_one_of(const ColourMap& map, Colour colour) {
@@ -109,6 +114,11 @@ Colour readable_on(Colour background) {
 }
 
 ColourMap::ColourMap(const std::string& name) {
+  if (name == map_about_zero_on_dark) {
+    for (std::size_t i = 0; i < size(); ++i)
+      colours_[i] = between(colours_about_zero_on_dark, false, i, size());
+    return;
+  }
   const bool reversed = name.ends_with("_r");
   const std::string_view base = std::string_view(name).substr(0, name.size() - (reversed ? 2 : 0));
   for (const auto& table : colour_tables()) {

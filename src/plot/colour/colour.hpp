@@ -73,6 +73,9 @@ std::span<const ColourTable> colour_tables();
 /// or blue.
 inline constexpr std::size_t most_heads_apart = 24;
 
+/// Name of the usual map of numbers of both signs on a dark ground, which no list has.
+inline constexpr const char* map_about_zero_on_dark = "RdBu_r on dark";
+
 Colour head_colour(std::size_t head);
 /// Dashes of a head's lines: points drawn and left out by turns; none = a whole line.
 std::vector<double> head_dashes(std::size_t head);
@@ -111,6 +114,7 @@ struct ColourScale {
   std::size_t keys_of_rows = 0;
   bool whole_rows = false;  ///< whether every row sums to 1
   double least_end = 0;     ///< value that a range from zero reaches at least
+  bool percent = false;     ///< whether the bar's numbers are hundredths, as those of cells
 };
 
 /// The scale that options ask for, or the usual one of weights or of other numbers that

@@ -28,6 +28,7 @@ constexpr double near_zero = 0.1;  // of the number farthest from it
 constexpr const char* usual_map = "YlOrRd";
 constexpr const char* map_about_zero = "RdBu_r";
 constexpr const char* map_below_zero = "Blues_r";
+constexpr const char* usual_map_on_dark = "magma";
 
 // Rows of weights that sum to 1.
 struct WholeRows {
@@ -213,9 +214,12 @@ ColourScale colour_scale(std::span<const Matrix> matrices, bool weights,
                           values->low < 0 && values->high > 0;
   const bool below_zero = standard && norm.kind == ColorNorm::Kind::linear && values &&
                           values->low < 0 && values->high <= 0;
-  const std::string map = options.cmap.value_or(about_zero   ? map_about_zero
-                                                : below_zero ? map_below_zero
-                                                             : usual_map);
+  const bool dark = standard && figure.background == Background::dark;
+  const std::string map =
+      options.cmap.value_or(about_zero   ? (dark ? map_about_zero_on_dark : map_about_zero)
+                            : below_zero ? map_below_zero
+                            : dark       ? usual_map_on_dark
+                                         : usual_map);
   const WholeRows rows = standard && weights ? whole_rows(matrices) : WholeRows();
   const bool given = options.range.scope == ColorRange::Scope::given;
   const Interval range = given ? range_asked_for(options.range, norm)

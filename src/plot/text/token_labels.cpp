@@ -128,19 +128,6 @@ std::optional<char> byte_of_piece(std::string_view label) {
   return static_cast<char>(byte);
 }
 
-// The token's own text.
-std::string text_of(const std::string& label, TokenSpelling spelling) {
-  if (spelling == TokenSpelling::sentencepiece) {
-    if (const auto byte = byte_of_piece(label)) return {*byte};
-    return replaced(label, sentence_piece_space, " ");
-  }
-  if (spelling == TokenSpelling::byte_level) {
-    const auto bytes = decoded(label);
-    return bytes && is_text(*bytes) ? *bytes : label;
-  }
-  return label;
-}
-
 bool is_mark(char32_t letter) {
   const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(letter));
   return category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME;
@@ -241,6 +228,18 @@ bool begins_word(const std::string& label, const std::string& text, TokenSpellin
 
 }  // namespace
 
+std::string token_text(const std::string& label, TokenSpelling spelling) {
+  if (spelling == TokenSpelling::sentencepiece) {
+    if (const auto byte = byte_of_piece(label)) return {*byte};
+    return replaced(label, sentence_piece_space, " ");
+  }
+  if (spelling == TokenSpelling::byte_level) {
+    const auto bytes = decoded(label);
+    return bytes && is_text(*bytes) ? *bytes : label;
+  }
+  return label;
+}
+
 bool is_special_token(std::string_view label) {
   constexpr std::size_t least_size = 3;
   if (label.size() < least_size || byte_of_piece(label)) return false;
@@ -266,7 +265,7 @@ std::vector<std::string> readable_tokens(const std::vector<std::string>& labels,
   result.reserve(labels.size());
   bool after_letter = false;
   for (const std::string& label : labels) {
-    std::string text = text_of(label, spelling);
+    std::string text = token_text(label, spelling);
     const bool continues =
         after_letter && begins_with_letter(text) && !text.starts_with(byte_level_space);
     after_letter = ends_with_letter(text);
@@ -316,7 +315,7 @@ bool is_punctuation(const std::string& text) {
 // Whether the label and those behind it up to the next word are punctuation, as in "world.".
 bool ends_word(const std::vector<std::string>& labels, std::size_t first, TokenSpelling spelling) {
   for (std::size_t i = first; i < labels.size(); ++i) {
-    const std::string text = text_of(labels[i], spelling);
+    const std::string text = token_text(labels[i], spelling);
     if (i > first && (is_special_token(labels[i]) || begins_word(labels[i], text, spelling))) {
       return true;
     }
@@ -332,7 +331,7 @@ std::vector<Word> words_of(const std::vector<std::string>& labels, TokenSpelling
   bool alone = true;  // whether the word before takes no more pieces
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const bool special = is_special_token(labels[i]);
-    std::string text = special ? labels[i] : text_of(labels[i], spelling);
+    std::string text = special ? labels[i] : token_text(labels[i], spelling);
     const bool begins = special || alone || begins_word(labels[i], text, spelling) ||
                         ends_word(labels, i, spelling);
     alone = special || (begins && is_punctuation(text));

@@ -25,6 +25,9 @@ TokenSpelling token_spelling(const std::vector<const std::vector<std::string>*>&
 std::vector<std::string> readable_tokens(const std::vector<std::string>& labels,
                                          TokenSpelling spelling, bool show_spaces);
 
+/// The text that a token stands for, with the spaces that begin words.
+std::string token_text(const std::string& label, TokenSpelling spelling);
+
 /// Whether a token is special, as "[CLS]" and "<s>", and no text.
 bool is_special_token(std::string_view label);
 

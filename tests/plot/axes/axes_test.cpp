@@ -54,6 +54,58 @@ TEST_CASE("the bounds hold everything written around a frame") {
   }
 }
 
+TEST_CASE("brackets stand beyond the tick labels, with their names beyond them") {
+  Typesetter typesetter(1, Lettering::outlines);
+  Axes axes = example_axes();
+  const auto plain = decorate(axes, typesetter);
+  axes.x.brackets = {{"first part", 0, 0.5}, {"x", 0.5, 1}};
+  axes.y.brackets = {{"rows", 0, 1}};
+  const auto bracketed = decorate(axes, typesetter);
+  REQUIRE(bracketed.texts.size() == plain.texts.size() + 3);
+  CHECK(bracketed.bracket_lines.size() == 9);  // a line with two feet each
+  CHECK(bracketed.bounds.bottom > plain.bounds.bottom);
+  CHECK(bracketed.bounds.left < plain.bounds.left);
+  for (std::size_t i = 0; i < bracketed.texts.size(); ++i) {
+    CHECK_FALSE(overlap(bracketed.texts[i].bounds, axes.box));
+    for (std::size_t j = 0; j < i; ++j)
+      CHECK_FALSE(overlap(bracketed.texts[i].bounds, bracketed.texts[j].bounds));
+  }
+}
+
+TEST_CASE("names of brackets are cut at their ends, or left out where hardly a letter has room") {
+  Typesetter typesetter(1, Lettering::outlines);
+  Axes axes = example_axes();
+  axes.x.brackets = {{"a name that is much longer than its bracket", 0, 0.4}, {"abc", 0.4, 0.42}};
+  const auto decorations = decorate(axes, typesetter);
+  CHECK(decorations.texts.size() == decorate(example_axes(), typesetter).texts.size() + 1);
+  const auto cut = std::ranges::find_if(decorations.texts, [](const PlacedText& text) {
+    return text.text->string.starts_with("a name") && text.text->string.ends_with("\u2026");
+  });
+  REQUIRE(cut != decorations.texts.end());
+  CHECK(cut->bounds.width() <= 0.4 * axes.box.width());
+}
+
+TEST_CASE("sentences have brackets only where not all names have room, given parts always") {
+  FigureOptions options;
+  Figure figure(options, PictureFormat::svg, {8, 6});
+  attn::Heatmap map;
+  for (int i = 0; i < 60; ++i)
+    map.key_labels.push_back(i % 10 == 9 ? "." : i % 10 == 0 ? "The" : "a");
+  map.query_labels = map.key_labels;
+  const MapTicks ticks = map_ticks(map, 60, 60, options);
+  const auto brackets = [&](const MapTicks& of, double length) {
+    Axis axis;
+    set_cell_ticks(axis, of.key, length, true, figure);
+    return axis.brackets.size();
+  };
+  CHECK(brackets(ticks, 2000) == 0);
+  CHECK(brackets(ticks, 200) == 6);
+  map.key_spans = {{"prompt", 0, 30}, {"answer", 30, 60}};
+  CHECK(brackets(map_ticks(map, 60, 60, options), 2000) == 2);
+  options.brackets = false;
+  CHECK(brackets(map_ticks(map, 60, 60, options), 200) == 0);
+}
+
 TEST_CASE("tick labels stand by their ticks, three and a half points beyond them") {
   Typesetter typesetter(1, Lettering::outlines);
   const auto decorations = decorate(example_axes(), typesetter);
