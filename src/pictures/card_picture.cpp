@@ -89,7 +89,7 @@ struct CardFacts {
   std::string numbers() const {
     if (!pattern) return "";
     std::string share = with_decimals(pattern->share, 2);
-    if (error) share += " ± " + with_decimals(*error, 2);
+    if (error) share += " ± " + with_digits(*error, 1);
     const std::string chance = with_decimals(pattern->chance, 2);
     if (!of_corpus) return translated("{1} of its weight; by chance {2}", share, chance);
     return translated("{1} of its weight in {2}; by chance {3} in this one", share,
@@ -249,6 +249,7 @@ Picture draw_card(const Drawing& drawing) {
                            PlotOptions options = options_on(panel, colours);
                            options.colors.bar = false;
                            options.figure.title = "";
+                           options.figure.caption = false;  // that of the map is the card's
                            return draw_strip(token_strip(selected, row), options.strip(),
                                              drawing.format);
                          }}});
@@ -256,6 +257,7 @@ Picture draw_card(const Drawing& drawing) {
     sheet.rows.push_back({{"", 1, [&](plot::Panel& panel, const Colours&) {
                              CurvesOptions options{options_on(panel, {}).figure, {}};
                              options.figure.title = "";
+                             options.figure.caption = false;
                              options.figure.xlabel = facts.distances.title;
                              options.figure.ylabel = translated("Weight");
                              return draw_curves(facts.distances, options, drawing.format);

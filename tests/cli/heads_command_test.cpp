@@ -360,6 +360,22 @@ TEST_CASE("contributions to logits over a corpus have exact sums, which shards j
         "add --corpus, or split the logit of one text with attn-cli run --logit\n");
 }
 
+TEST_CASE("what an answer looks at, and what is lost without each head, are pictures too") {
+  const TemporaryFolder folder;
+  const std::string model = std::string(ATTN_DATA) + "/speeches";
+  CHECK(attn_cli({"heads", "--model", model, "--text", "The people of the United States.",
+                  "--generate", "2", "--parts", "first=0:10", "--without-heads-of", "1", "--plots",
+                  "heads", "--format", "svg", "--out", "h", "--quiet"},
+                 folder.path())
+            .exit_code == 0);
+  const std::string shares = read_text(folder / "h" / "shares.svg");
+  for (const char* text : {">What the Answer Looks At<", ">first<", ">prompt<", ">3.3<"})
+    CHECK(shares.find(text) != std::string::npos);
+  const std::string lost = read_text(folder / "h" / "heads.without.svg");
+  CHECK(lost.find(">What Is Lost without Each Head<") != std::string::npos);
+  CHECK(lost.find("1 query × 4 keys") != std::string::npos);
+}
+
 TEST_CASE("heads that are left out one by one may write their means") {
   const auto differences = [](const std::vector<std::string>& more) {
     std::vector<std::string> words{
