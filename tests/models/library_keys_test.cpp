@@ -115,11 +115,12 @@ TEST_CASE("members of a rotation that are not known are a warning, one that coun
 }
 
 TEST_CASE("queries of Ministral 3 grow as its rotation says") {
-  const auto growth = keys_model("ministral3", R"("rope_parameters": {"rope_type": "yarn", "factor": 2,
+  const auto growth =
+      keys_model("ministral3", R"("rope_parameters": {"rope_type": "yarn", "factor": 2,
       "rope_theta": 100, "original_max_position_embeddings": 16, "llama_4_scaling_beta": 0.1})")
-                          .stacks[0]
-                          .layers[1]
-                          .growth;
+          .stacks[0]
+          .layers[1]
+          .growth;
   REQUIRE(growth);
   CHECK(growth->scale == 0.1);
   CHECK(growth->length == 16);
@@ -131,7 +132,10 @@ TEST_CASE("layers of hybrids are of the parts that lists, letters and periods sa
     std::string text;
     for (const ModelLayer& layer : keys_model(type, more).stacks[0].layers) {
       text += std::string(layer.attends ? "a" : "") + (layer.mixes ? "m" : "") +
-              (layer.experts ? "e" : layer.feeds ? "f" : "") + " ";
+              (layer.experts ? "e"
+               : layer.feeds ? "f"
+                             : "") +
+              " ";
     }
     return text;
   };
@@ -152,25 +156,30 @@ TEST_CASE("layers of hybrids are of the parts that lists, letters and periods sa
 }
 
 TEST_CASE("full layers of Gemma 4 have heads of their own, and the last layers others' keys") {
-  const std::string types =
-      R"("num_hidden_layers": 4, "layer_types": ["sliding_attention", "full_attention",
-         "sliding_attention", "full_attention"], "hidden_size_per_layer_input": 0, )";
-  const auto layers = keys_model("gemma4_text", types + R"("global_head_dim": 64,
-      "num_kv_shared_layers": 2, "head_dim": 8)").stacks[0].layers;
+  const auto read = [](const std::string& more) {
+    return read_architecture(parse_json(R"({"model_type": "gemma4_text", "hidden_size": 32,
+        "num_attention_heads": 4, "num_key_value_heads": 4, "num_hidden_layers": 4,
+        "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention"],
+        "hidden_size_per_layer_input": 0, )" +
+                                        more + "}"));
+  };
+  const auto refusal = [&](const std::string& more) { return error_from([&] { read(more); }); };
+  const auto layers =
+      read(R"("global_head_dim": 64, "num_kv_shared_layers": 2, "head_dim": 8)").stacks[0].layers;
   CHECK(layers[0].head_width == 8);
   CHECK(layers[1].head_width == 64);
   CHECK_FALSE(layers[1].keys_of);
   CHECK(layers[2].keys_of == 0);
   CHECK(layers[3].keys_of == 1);
-  CHECK(keys_refusal("gemma4_text", types + R"("per_layer_config": {"1": {"sliding_window": 4}})") ==
+  CHECK(refusal(R"("per_layer_config": {"1": {"sliding_window": 4}})") ==
         "\"sliding_window\" of single layers is not supported\n"
         "  where: /per_layer_config\n"
         "  help:  all layers would have the same");
-  CHECK(keys_refusal("gemma4_text", types + R"("per_layer_config": {"1": {"num_key_value_heads": 3}})") ==
+  CHECK(refusal(R"("per_layer_config": {"1": {"num_key_value_heads": 3}})") ==
         "4 query heads of width 256 cannot share 3 key heads\n"
         "  where: /per_layer_config\n"
         "  help:  check the sizes");
-  CHECK(keys_refusal("gemma4_text", types + R"("num_kv_shared_layers": 3)") ==
+  CHECK(refusal(R"("num_kv_shared_layers": 3)") ==
         "layer 1 takes keys of a layer before it, and none is like it\n"
         "  where: /num_kv_shared_layers\n"
         "  help:  the first layers must be of all types");
