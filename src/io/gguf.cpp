@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <set>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "attn/error.hpp"
 
@@ -18,6 +20,28 @@ namespace {
 constexpr std::string_view magic = "GGUF";
 constexpr const char* fetch_again =
     to_translate("the file is damaged or cut off: copy or download it again");
+
+// A number of the file: its bytes stand the other way round in files of big-endian machines.
+template <class T>
+T number_of(const std::byte* from, bool big_endian) {
+  std::array<std::byte, sizeof(T)> bytes;
+  std::copy_n(from, bytes.size(), bytes.begin());
+  if (big_endian) std::ranges::reverse(bytes);
+  return std::bit_cast<T>(bytes);
+}
+
+/// Types in blocks that converters for big-endian machines write (gguf_convert_endian of gguf-py),
+/// and the places of the 16-bit numbers in a block, whose bytes these turn.
+struct TurnedBlock {
+  BlockType type;
+  std::vector<std::size_t> halves;
+};
+const std::vector<TurnedBlock>& turned_blocks() {
+  static const std::vector<TurnedBlock> all{{BlockType::q4_0, {0}},    {BlockType::q8_0, {0}},
+                                            {BlockType::q4_k, {0, 2}}, {BlockType::q6_k, {208}},
+                                            {BlockType::mxfp4, {}},    {BlockType::nvfp4, {}}};
+  return all;
+}
 
 std::string byte_place(std::size_t at) {
   return "byte " + std::to_string(at);
@@ -40,13 +64,22 @@ constexpr auto stored_types = std::to_array<StoredType>({
     {20, BlockType::iq4_nl},    {23, BlockType::iq4_xs},     {24, ElementType::int8},
     {25, ElementType::int16},   {26, ElementType::int32},    {27, ElementType::int64},
     {28, ElementType::float64}, {30, ElementType::bfloat16}, {39, BlockType::mxfp4},
+    {16, BlockType::iq2_xxs},   {17, BlockType::iq2_xs},     {18, BlockType::iq3_xxs},
+    {19, BlockType::iq1_s},     {21, BlockType::iq3_s},      {22, BlockType::iq2_s},
+    {29, BlockType::iq1_m},     {34, BlockType::tq1_0},      {35, BlockType::tq2_0},
+    {40, BlockType::nvfp4},
 });
 
 constexpr auto refused_types = std::to_array<std::pair<std::uint32_t, std::string_view>>({
-    {9, "Q8_1"},        {15, "Q8_K"},       {16, "IQ2_XXS"}, {17, "IQ2_XS"}, {18, "IQ3_XXS"},
-    {19, "IQ1_S"},      {21, "IQ3_S"},      {22, "IQ2_S"},   {29, "IQ1_M"},  {31, "Q4_0_4_4"},
-    {32, "Q4_0_4_8"},   {33, "Q4_0_8_8"},   {34, "TQ1_0"},   {35, "TQ2_0"},  {36, "IQ4_NL_4_4"},
-    {37, "IQ4_NL_4_8"}, {38, "IQ4_NL_8_8"}, {40, "NVFP4"},   {41, "Q1_0"},
+    {9, "Q8_1"},
+    {15, "Q8_K"},
+    {31, "Q4_0_4_4"},
+    {32, "Q4_0_4_8"},
+    {33, "Q4_0_8_8"},
+    {36, "IQ4_NL_4_4"},
+    {37, "IQ4_NL_4_8"},
+    {38, "IQ4_NL_8_8"},
+    {41, "Q1_0"},
 });
 
 }  // namespace
@@ -105,9 +138,7 @@ class GgufReader {
 
   template <class T>
   T take() {
-    T value;
-    std::memcpy(&value, bytes_.data() + skip(sizeof value), sizeof value);
-    return value;
+    return number_of<T>(bytes_.data() + skip(sizeof(T)), to_.big_endian_);
   }
 
   std::string_view take_text() {
@@ -120,12 +151,13 @@ class GgufReader {
   void read_version() {
     if (!looks_like_gguf(bytes_)) fail(translated("this is not a GGUF file"), 0);
     at_ = magic.size();
-    const auto version = take<std::uint32_t>();
-    if (version == 2 || version == 3) return;
-    if (version != 0 && (version & 0xFFFFU) == 0) {
-      throw input_error(translated("this GGUF file is for big-endian machines"), byte_place(4),
-                        translated("convert the model again for little-endian machines"));
+    auto version = take<std::uint32_t>();
+    to_.big_endian_ = version != 0 && (version & 0xFFFFU) == 0;
+    if (to_.big_endian_) {
+      at_ = magic.size();
+      version = take<std::uint32_t>();
     }
+    if (version == 2 || version == 3) return;
     throw input_error(translated("this is version {1} of GGUF: 2 and 3 are read", version),
                       byte_place(4), translated("convert the model again with llama.cpp"));
   }
@@ -239,13 +271,18 @@ class GgufReader {
   }
 
   // Why numbers of that type are not read; empty if they are, and the entry has the type then.
-  static std::string set_type(Gguf::Entry& entry, std::uint32_t number) {
+  std::string set_type(Gguf::Entry& entry, std::uint32_t number) const {
     for (const StoredType& known : stored_types) {
       if (known.number != number) continue;
       if (const auto* type = std::get_if<ElementType>(&known.type)) {
         entry.type = *type;
       } else {
         entry.blocks = std::get<BlockType>(known.type);
+        if (to_.big_endian_ &&
+            std::ranges::count(turned_blocks(), *entry.blocks, &TurnedBlock::type) == 0) {
+          return translated("numbers of the type {1}, which are not read from big-endian files",
+                            form(*entry.blocks).name);
+        }
       }
       return "";
     }
@@ -314,14 +351,30 @@ RawArray Gguf::raw(std::size_t index) const {
   if (!entry.blocks) {
     array.type = entry.type;
     array.bytes = entry.bytes;
+    array.big_endian = big_endian_ && attn::size_of(entry.type) > 1;
     return array;
   }
   const BlockForm& block = form(*entry.blocks);
   const std::size_t blocks = (entry.shape.empty() ? 1 : entry.shape.back()) / block.elements;
   array.stored_as = block.name;
-  array.make_row = [&block, blocks, from = entry.bytes.data(), owner = owner_](std::size_t row,
-                                                                               float* to) {
-    block.numbers(from + row * blocks * block.bytes, blocks, to);
+  const std::byte* const from = entry.bytes.data();
+  if (!big_endian_) {
+    array.make_row = [&block, blocks, from, owner = owner_](std::size_t row, float* to) {
+      block.numbers(from + row * blocks * block.bytes, blocks, to);
+    };
+    return array;
+  }
+  const auto turned = std::ranges::find(turned_blocks(), *entry.blocks, &TurnedBlock::type);
+  array.make_row = [&block, &halves = turned->halves, blocks, from, owner = owner_](std::size_t row,
+                                                                                    float* to) {
+    const std::byte* const first = from + row * blocks * block.bytes;
+    std::vector<std::byte> bytes(first, first + blocks * block.bytes);
+    for (std::size_t i = 0; i < blocks; ++i) {
+      for (const std::size_t half : halves) {
+        std::swap(bytes[i * block.bytes + half], bytes[i * block.bytes + half + 1]);
+      }
+    }
+    block.numbers(bytes.data(), blocks, to);
   };
   return array;
 }
@@ -367,9 +420,8 @@ void Gguf::refuse(std::string_view key, const Value& value, const char* expected
 }
 
 double Gguf::number_at(Type type, std::size_t at) const {
-  const auto as = [&]<class T>(T value) {
-    std::memcpy(&value, bytes_.data() + at, sizeof value);
-    return static_cast<double>(value);
+  const auto as = [&]<class T>(T) {
+    return static_cast<double>(number_of<T>(bytes_.data() + at, big_endian_));
   };
   switch (type) {
     case Type::uint8:
@@ -403,9 +455,8 @@ double Gguf::number_at(Type type, std::size_t at) const {
 namespace {
 
 // Position after the length of a text, of eight bytes.
-std::string_view text_at(std::span<const std::byte> bytes, std::size_t at) {
-  std::uint64_t length = 0;
-  std::memcpy(&length, bytes.data() + at, sizeof length);
+std::string_view text_at(std::span<const std::byte> bytes, std::size_t at, bool big_endian) {
+  const auto length = number_of<std::uint64_t>(bytes.data() + at, big_endian);
   return {reinterpret_cast<const char*>(bytes.data()) + at + sizeof length, length};
 }
 
@@ -415,7 +466,7 @@ std::optional<std::string_view> Gguf::text(std::string_view key) const {
   const Value* value = find(key);
   if (value == nullptr) return std::nullopt;
   if (value->type != Type::text) refuse(key, *value, to_translate("a text"));
-  return text_at(bytes_, value->at);
+  return text_at(bytes_, value->at, big_endian_);
 }
 
 std::optional<double> Gguf::number(std::string_view key) const {
@@ -443,7 +494,7 @@ std::vector<std::string_view> Gguf::texts(std::string_view key) const {
   items.reserve(value->count);
   std::size_t at = value->at;
   for (std::uint64_t i = 0; i < value->count; ++i) {
-    items.push_back(text_at(bytes_, at));
+    items.push_back(text_at(bytes_, at, big_endian_));
     at += sizeof(std::uint64_t) + items.back().size();
   }
   return items;

@@ -28,9 +28,8 @@ bool looks_like_gguf(std::span<const std::byte> bytes) noexcept;
 class Gguf {
  public:
   /// Reads keys and the list of tensors, and holds their places against the file and each other.
-  /// Throws Error(input) at "byte N", the key or the tensor for other versions, for files of
-  /// big-endian machines, for types that are not read, for tensors that share bytes, and for what
-  /// contradicts itself or ends too early.
+  /// Throws Error(input) at "byte N", the key or the tensor for other versions, for tensors that
+  /// share bytes, and for what contradicts itself or ends too early.
   Gguf(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
 
   /// Names of the tensors in the order of the file.
@@ -100,6 +99,7 @@ class Gguf {
   std::vector<OtherMember> others_;
   std::span<const std::byte> bytes_;
   std::shared_ptr<const void> owner_;
+  bool big_endian_ = false;
 };
 
 /// A later part of a GGUF file in parts.

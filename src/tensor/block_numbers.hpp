@@ -22,6 +22,16 @@ enum class BlockType : std::uint8_t {
   iq4_nl,
   iq4_xs,
   mxfp4,
+  iq1_s,
+  iq1_m,
+  iq2_xxs,
+  iq2_xs,
+  iq2_s,
+  iq3_xxs,
+  iq3_s,
+  tq1_0,
+  tq2_0,
+  nvfp4,
 };
 
 struct BlockForm {
