@@ -16,6 +16,7 @@
 #include "io/gguf.hpp"
 #include "io/json_tensor.hpp"
 #include "io/numpy.hpp"
+#include "io/onnx.hpp"
 #include "io/safetensors.hpp"
 #include "io/text_matrices.hpp"
 #include "io/torch_file.hpp"
@@ -47,6 +48,7 @@ inline constexpr std::tuple tensor_file_formats{
     ReadFormat<TorchFile>{"pt", ".pt", looks_like_torch_file, {".bin", ".pt", ".pth"}},
     ReadFormat<PickleFile>{"pkl", "pickle", looks_like_pickle},
     ReadFormat<Gguf>{"gguf", ".gguf", looks_like_gguf, {".gguf"}},
+    ReadFormat<Onnx>{"onnx", ".onnx", looks_like_onnx},
     ReadFormat<JsonTensorFile>{"json", "JSON", looks_like_json},
     ReadFormat<TextMatrices>{"text", "CSV, text", looks_like_text_matrix},
 };

@@ -8,6 +8,7 @@
 
 #include "attn/error.hpp"
 
+#include "io/protobuf.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/work_budget.hpp"
@@ -34,41 +35,10 @@ bool loads(sentencepiece::SentencePieceProcessor& processor, std::string_view by
   }
 }
 
-// Takes a number from a message of protobuf: seven bits per byte, the lowest first.
-std::uint64_t take_number(std::string_view& bytes) {
-  constexpr unsigned int most_bits = 64;
-  std::uint64_t number = 0;
-  for (unsigned int bits = 0; !bytes.empty() && bits < most_bits; bits += 7) {
-    const auto byte = static_cast<unsigned char>(bytes.front());
-    bytes.remove_prefix(1);
-    number |= static_cast<std::uint64_t>(byte & 0x7FU) << bits;
-    if ((byte & 0x80U) == 0) return number;
-  }
-  throw no_model();
-}
-
-// A field of a message of protobuf (protobuf.dev/programming-guides/encoding).
-struct ProtoField {
-  std::uint32_t number = 0;
-  std::string_view content;  // of fields with a length
-  std::string_view bytes;    // all of it
-};
-
 ProtoField take_field(std::string_view& message) {
-  enum : std::uint32_t { varying = 0, eight_bytes = 1, with_length = 2, four_bytes = 5 };
-  const std::string_view all = message;
-  const auto tag = static_cast<std::uint32_t>(take_number(message));
-  const std::uint32_t type = tag & 7U;
-  std::uint64_t length = 0;
-  if (type == varying) take_number(message);
-  if (type == eight_bytes) length = 8;
-  if (type == with_length) length = take_number(message);
-  if (type == four_bytes) length = 4;
-  if (length > message.size()) throw no_model();
-  ProtoField field{tag >> 3U, message.substr(0, type == with_length ? length : 0), {}};
-  message.remove_prefix(length);
-  field.bytes = all.substr(0, all.size() - message.size());
-  return field;
+  const auto field = take_proto_field(message);
+  if (!field) throw no_model();
+  return *field;
 }
 
 // Numbers of fields in sentencepiece_model.proto.
@@ -85,7 +55,8 @@ template <class Each>
 void for_each_field(std::string_view message, std::uint32_t number, const Each& each) {
   while (!message.empty()) {
     const ProtoField field = take_field(message);
-    if (field.number == number && !field.content.empty()) each(field.content);
+    if (field.number == number && field.type == ProtoField::with_length && !field.content.empty())
+      each(field.content);
   }
 }
 

@@ -57,7 +57,7 @@ TEST_CASE("every format is listed, and has a file that shows it") {
       {"npy", "float32.npy"},      {"npz", "stored.npz"},
       {"pt", "torch/types.pt"},    {"safetensors", "elements.safetensors"},
       {"gguf", "stored/F32.gguf"}, {"pkl", "pickles/numpy_4.pkl"},
-      {"text", "matrix.csv"}};
+      {"text", "matrix.csv"},      {"onnx", "onnx/model.onnx"}};
   for (const std::string_view format : TensorFile::formats()) {
     CAPTURE(format);
     if (format == "json") continue;
