@@ -37,6 +37,7 @@ struct DocumentOptions {
 
   std::optional<std::filesystem::path> model;         ///< checkpoint folder
   std::optional<std::filesystem::path> architecture;  ///< file with a row that describes the model
+  std::optional<std::filesystem::path> adapter;       ///< folder of a LoRA adapter of the model
   std::vector<ModelText> texts;                       ///< input of the model, a sample each
   std::vector<std::filesystem::path> images;          ///< pictures that the model reads
   std::optional<std::vector<std::size_t>>
@@ -81,6 +82,16 @@ struct DocumentOptions {
 /// Checks a document ("-" = standard input) without computing anything. Files that it names are
 /// read. Problems of the document and of its files do not throw: they are the result.
 Validation validate(const std::filesystem::path& path, const FileAccess& access = {});
+
+/// The tokens of a document's texts by the tokenizer of its model, or its own, without any
+/// computation: pieces, ids, and the bytes of the text that each covers. The model may be a
+/// tokenizer alone: its folder, or a file such as tokenizer.json, tekken.json or tokenizer.model.
+/// `warnings` gets what the tokenizer's files leave open. Throws Error where there is no tokenizer
+/// or no text.
+std::string tokens_text(const DocumentOptions& options,
+                        std::vector<std::string>* warnings = nullptr);
+std::string tokens_json(const DocumentOptions& options,
+                        std::vector<std::string>* warnings = nullptr);
 
 /// A report to read: for each document "INPUT: valid", or the number of its problems and their
 /// texts.

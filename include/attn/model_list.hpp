@@ -26,12 +26,4 @@ std::vector<ListedModel> models_here(const std::filesystem::path& folder, const 
 std::string models_here_text(const std::vector<ListedModel>& models);
 std::string models_here_json(const std::vector<ListedModel>& models);
 
-/// The tokens of texts by the tokenizer of a model, without any computation: pieces, ids, and the
-/// bytes of the text that each covers. `warnings` gets what the tokenizer's files leave open.
-/// Throws Error for a folder without a tokenizer.
-std::string tokens_text(const CheckpointFolder& folder, const std::vector<std::string>& texts,
-                        std::vector<std::string>* warnings = nullptr);
-std::string tokens_json(const CheckpointFolder& folder, const std::vector<std::string>& texts,
-                        std::vector<std::string>* warnings = nullptr);
-
 }  // namespace attn

@@ -47,14 +47,19 @@ struct RunOptions {
   bool provenance = false;
   /// Place of the tensors: in result.json, or beside it as `weights.npy`…, `tensors.npz`,
   /// `tensors.safetensors` or `weights.csv`…; absent = in result.json, or in `tensors.safetensors`
-  /// with a warning where the shapes ask for more than 64 MB of JSON.
+  /// with a warning where the shapes ask for more than 64 MB of JSON, or 8 MB of a model.
   std::optional<TensorFormat> tensors;
   /// Whether run() waits until all is on the disk, so that a power failure leaves the older result
   /// or the new one.
   bool sync = true;
-  std::size_t sample = 0, head = 0;  ///< drawn and reported, from 0
+  /// Drawn and reported, from 0. Of a model of texts whose heads are not chosen by `head` or
+  /// `selection`, the head of each attention that tells most is: the one whose weights are least
+  /// explained by the key alone and by the distance alone.
+  std::size_t sample = 0, head = 0;
   WhyOptions why;  ///< of a model's scores and logits in the sample, split among their parts
   std::vector<PlotKind> plots{PlotKind::heatmap, PlotKind::dimensions};
+  /// Whether `plots` were asked for. Otherwise the sizes of a model's tensors are not drawn.
+  bool plots_chosen = false;
   /// Number of weights above which a heatmap that alone needs them is left out, with a warning.
   std::size_t most_weights_for_heatmap = std::numeric_limits<std::size_t>::max();
   MapSelection selection;
@@ -75,6 +80,7 @@ struct ReportedWeights {
   Tensor weights;    ///< [Lq,Lk], or [bins,bins] if they are pooled; absent if not wanted
   std::vector<std::string> query_labels;  ///< of the rows; empty if the document has none
   std::vector<std::string> key_labels;    ///< of the columns; only with the weights
+  std::size_t head = 0;                   ///< whose weights these are, from 0
   std::size_t queries = 0, keys = 0;      ///< numbers of positions that rows and columns stand for
   Heatmap heatmap;   ///< as pictures show it; without weights if they were not computed
   std::string mask;  ///< the parts of the mask in words; empty without a mask
@@ -97,6 +103,7 @@ struct RunReport {
   Tensor output;  ///< absent if it is not written
   std::size_t sample = 0, head = 0;
   std::vector<ReportedWeights> weights;
+  bool chooses_heads = false;  ///< whether each of these shows the head that tells most
   /// The ids of the tokens, their embeddings and the ids recovered from these, if the steps are
   /// written or tokens are recovered.
   std::vector<std::pair<std::string, Tensor>> tokens;

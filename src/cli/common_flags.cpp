@@ -345,6 +345,7 @@ void add_plots(Flags& flags, RunOptions& options, bool* page) {
       flags.add("--plots", "LIST", translated("{1} (default {2})", alternatives(known), usual),
                 [&options, page](const std::string& text) {
                   options.plots = plots(text, page);
+                  options.plots_chosen = true;
                   options.most_weights_for_heatmap = RunOptions().most_weights_for_heatmap;
                 });
   flag.words.assign(known.begin(), known.end());

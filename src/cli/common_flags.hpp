@@ -71,6 +71,8 @@ Shard shard_of_engine(bool quiet);
 
 /// Adds --model, what it reads, and what is changed in it.
 void add_model(Flags& flags, DocumentOptions& options);
+/// --text and --pair.
+void add_texts(Flags& flags, DocumentOptions& options);
 
 /// Adds --layers and --logits, the choice among a model's results.
 void add_model_results(Flags& flags, DocumentOptions& options);

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/document.hpp"
 #include "attn/error.hpp"
 #include "attn/language.hpp"
 #include "attn/model.hpp"
@@ -19,7 +20,11 @@ struct GivenToModel {
   Common common;
   CheckpointFolder folder;
   bool row = false;
-  std::vector<std::string> texts;  // for tokens
+};
+
+struct GivenToTokens {
+  Common common;
+  DocumentOptions document;
 };
 
 int list_models(const GivenToModel& given) {
@@ -29,17 +34,17 @@ int list_models(const GivenToModel& given) {
   return 0;
 }
 
-int show_tokens(const GivenToModel& given) {
-  if (given.folder.path.empty() || given.texts.empty()) {
+int show_tokens(const GivenToTokens& given) {
+  const DocumentOptions& options = given.document;
+  if (options.input.empty() && (!options.model || options.texts.empty())) {
     throw Error(ErrorKind::usage,
-                given.texts.empty() ? translated("no text given") : translated("no model given"),
+                options.texts.empty() ? translated("no text given") : translated("no model given"),
                 "attn-cli tokens",
                 translated("give a model and a text: attn-cli tokens --model M --text T"));
   }
   std::vector<std::string> warnings;
-  const std::string text = given.common.json
-                               ? tokens_json(given.folder, given.texts, &warnings)
-                               : terminal_lines(tokens_text(given.folder, given.texts, &warnings));
+  const std::string text = given.common.json ? tokens_json(options, &warnings)
+                                             : terminal_lines(tokens_text(options, &warnings));
   if (given.common.quiet) return 0;
   warn(warnings);
   print(text);
@@ -98,21 +103,32 @@ Command model_command() {
 }
 
 Command tokens_command() {
-  const auto given = std::make_shared<GivenToModel>();
+  const auto given = std::make_shared<GivenToTokens>();
+  DocumentOptions& document = given->document;
   Command command{
       "tokens",
       translated("Show the tokens of a text: pieces, ids and places, without computing"),
-      {},
+      {"INPUT",
+       translated("Document with a text, - for standard input; not needed beside "
+                  "--model and --text"),
+       [&document](const std::vector<std::string>& words) {
+         if (words.empty()) return;
+         if (words.size() != 1) {
+           throw Error(ErrorKind::usage, translated("more than one document given"),
+                       "attn-cli tokens", translated("name one"));
+         }
+         document.input = words[0];
+       },
+       {},
+       true},
       {},
       [given] { return show_tokens(*given); }};
   Flags& flags = command.flags;
-  flags.text("--model", given->folder.path, "DIR",
-             translated("Folder, file or name of the model whose tokenizer is used"));
-  flags
-      .add("--text", "TEXT", translated("Text for the model to read; repeatable"),
-           [given](const std::string& text) { given->texts.push_back(text); })
-      .repeats = true;
-  add_files(flags, given->folder.files);
+  flags.text("--model", document.model, "DIR",
+             translated("Folder, file or name of the model whose tokenizer is used; a tokenizer "
+                        "alone will do"));
+  add_texts(flags, document);
+  add_files(flags, document.files);
   add_common(flags, given->common);
   return command;
 }

@@ -65,22 +65,13 @@ void refuse_file(const std::string& text) {
 
 }  // namespace
 
-void add_model(Flags& flags, DocumentOptions& options) {
-  flags.begin_group(FlagGroup::model);
-  flags.text("--model", options.model, "DIR",
-             translated("Model checkpoint: a folder or a GGUF file"));
-  flags.text("--architecture", options.architecture, "FILE",
-             translated("JSON description of a model family, instead of the built-in one"));
+void add_texts(Flags& flags, DocumentOptions& options) {
   flags
       .add("--text", "TEXT", translated("Text for the model to read; repeatable"),
            [&](const std::string& text) {
              refuse_file(text);
              options.texts.push_back({text, std::nullopt});
            })
-      .repeats = true;
-  flags
-      .add("--image", "FILE", translated("Picture for the model to read, PNG or JPEG; repeatable"),
-           [&](const std::string& file) { options.images.emplace_back(file); })
       .repeats = true;
   flags
       .add("--pair", "TEXT",
@@ -100,6 +91,21 @@ void add_model(Flags& flags, DocumentOptions& options) {
              }
              options.texts[next++].pair = text;
            })
+      .repeats = true;
+}
+
+void add_model(Flags& flags, DocumentOptions& options) {
+  flags.begin_group(FlagGroup::model);
+  flags.text("--model", options.model, "DIR",
+             translated("Model checkpoint: a folder or a GGUF file"));
+  flags.text("--architecture", options.architecture, "FILE",
+             translated("JSON description of a model family, instead of the built-in one"));
+  flags.text("--adapter", options.adapter, "DIR",
+             translated("Folder of a LoRA adapter, merged into the model when it is read"));
+  add_texts(flags, options);
+  flags
+      .add("--image", "FILE", translated("Picture for the model to read, PNG or JPEG; repeatable"),
+           [&](const std::string& file) { options.images.emplace_back(file); })
       .repeats = true;
   flags
       .add("--heads-off", "LAYER.HEAD",

@@ -286,10 +286,11 @@ std::vector<Setting> settings(
     const DocumentOptions& options,
     const std::function<std::string(const std::filesystem::path&)>& place) {
   // Naming all members makes a new member a compile error until it is set too.
-  const auto& [input, model, architecture, texts, images, layers, logits, heads_off, ablate, patch,
-               patch_at, generate, continued, parts, parts_between_special_tokens, prompt, truncate,
-               chat, token_ids, attention, dtype, heads, scale, seed, valid_lens, pool, causal,
-               score, where, weight, tables, gradient, threads, files, generated] = options;
+  const auto& [input, model, architecture, adapter, texts, images, layers, logits, heads_off,
+               ablate, patch, patch_at, generate, continued, parts, parts_between_special_tokens,
+               prompt, truncate, chat, token_ids, attention, dtype, heads, scale, seed, valid_lens,
+               pool, causal, score, where, weight, tables, gradient, threads, files, generated] =
+      options;
   static_cast<void>(input);
   static_cast<void>(threads);
   static_cast<void>(files);
@@ -304,6 +305,7 @@ std::vector<Setting> settings(
   };
   if (model) set("DocumentOptions::model", json(place(*model)));
   if (architecture) set("DocumentOptions::architecture", json(place(*architecture)));
+  if (adapter) set("DocumentOptions::adapter", json(place(*adapter)));
   if (!texts.empty()) set("DocumentOptions::texts", json(texts), "text");
   if (!images.empty()) {
     std::vector<std::string> names;

@@ -135,13 +135,17 @@ constexpr Schema tensor = FieldType<Tensor>::schema, string = FieldType<std::str
                  truth = FieldType<bool>::schema, count = FieldType<std::size_t>::schema,
                  positive_number = R"("type": "number", "exclusiveMinimum": 0)";
 
-constexpr std::array<DocumentKey, 74> keys{{
+constexpr std::array<DocumentKey, 76> keys{{
     {"attention", all,
      to_translate("the kind of attention, or a list of kinds; \"model\" where a model is given"),
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
     {"model", model, to_translate("checkpoint folder, instead of a kind of attention"), string},
     {"architecture", model,
      to_translate("file with a row of the table of models, instead of the known one"), string},
+    {"adapter", model,
+     to_translate("folder of a LoRA adapter, merged into the model's weights "
+                  "when they are read"),
+     string},
     {"image", model, to_translate("pictures that a model of pictures reads, a file or several"),
      R"("oneOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}])"},
     {"token_types", model, to_translate("like token_ids, for models that have token types"),
@@ -326,8 +330,13 @@ constexpr std::array<DocumentKey, 74> keys{{
        values.options.weights = values.plan.weights;
      },
      true},
-    {"pool", tensors,
-     to_translate("weights reduced to a map of at most this many bins of queries and keys"),
+    stored<&PlainValues::add_zero_attn>(
+        "add_zero_attn", [](const KindInfo& kind) { return products(kind) && !layers(kind); },
+        to_translate("one more key and value of zeros, which every query sees, "
+                     "before the others")),
+    {"pool", all,
+     to_translate("weights reduced to a map of at most this many bins of "
+                  "queries and keys"),
      pooling_schema, Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
        values.options.pool = read_pooling(given.value, given.place);

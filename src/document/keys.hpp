@@ -29,6 +29,7 @@ struct PlainValues {
   std::optional<double> dropout = {};
   std::vector<std::pair<std::string, Tensor>> tables = {};  ///< that expressions read
   bool special_tokens = true;
+  bool add_zero_attn = false;
 
   /// The type that tensors are read as.
   DType numbers() const;

@@ -41,6 +41,7 @@ class KindReader {
     };
     if (sizes_are_known_since(before_tensors)) read_learned();
     read_masks();
+    parts_.problems.attempt([&] { add_keys(); });
     const bool whole = sizes_are_known_since(before_options);
     read_positions();
     if (whole) assemble_plan(parts_);
@@ -241,6 +242,51 @@ class KindReader {
       parts_.plan.warnings.insert(parts_.plan.warnings.end(), parts_.learned.warnings.begin(),
                                   parts_.learned.warnings.end());
     });
+  }
+
+  // Puts rows that torch.nn.MultiheadAttention would add behind all keys before them, as a past.
+  void add_keys() {
+    const Tensor& bias_k = parts_.learned.bias_k;
+    Sequences& states = parts_.states;
+    if (parts_.add_zero_attn && states.past_key) {
+      throw input_error(translated("\"add_zero_attn\" and \"past_key\" cannot both be given"),
+                        "/add_zero_attn", translated("put a row of zeros into the past"));
+    }
+    const Tensor& key = states.key ? states.key : states.query;
+    if ((!bias_k && !parts_.add_zero_attn) || !key || key.rank() < 2) return;
+    const Tensor& value = states.value ? states.value : key;
+    const bool projected = parts_.is(Family::projected);
+    const Projections& learned = parts_.learned.projections;
+    const auto rows = [&](const Tensor& bias, const Tensor& like, const Linear& by) {
+      const DType dtype = parts_.numbers();
+      Shape shape = like.shape();
+      shape[shape.size() - 2] = 1;
+      if (projected && by.weight) shape.back() = by.weight.shape()[0];
+      if (projected && shape.size() == 3) shape[0] = 1;
+      std::vector<Tensor> all;
+      if (parts_.add_zero_attn) {
+        const auto zeros = [&]<class T>() {
+          return Tensor(shape, std::vector<T>(element_count(shape)));
+        };
+        all.push_back(with_float_type(dtype, zeros));
+      }
+      if (bias && bias.size() != shape.back()) {
+        throw input_error(
+            translated("{1} {2} does not fit: expected {3}", &bias == &bias_k ? "bias_k" : "bias_v",
+                       text(bias.shape()), text({1, 1, shape.back()})),
+            "/parameters", translated("give one number per column of the keys"));
+      }
+      if (bias) all.push_back(bias.reshaped(shape));
+      return concatenated(all, shape.size() - 2);
+    };
+    states.past_key = rows(bias_k, key, learned.key);
+    states.past_value = rows(parts_.learned.bias_v, value, learned.value);
+    parts_.added_keys = states.past_key.shape()[states.past_key.rank() - 2];
+    if (parts_.options.relative_bias || parts_.options.mask.alibi) {
+      throw input_error(translated("rows that are added to the keys have no distance"),
+                        parts_.options.mask.alibi ? "/mask/alibi" : "/relative_bias",
+                        translated("leave it out, or give its numbers as \"bias\" of the mask"));
+    }
   }
 
   void read_masks() {

@@ -102,6 +102,10 @@ bool depends_on_sizes(const ReadMask& given);
 void settle_mask(const ReadMask& given, const Geometry& geometry, Mask& mask,
                  std::vector<std::string>& warnings);
 
+/// Has a mask of `keys` keys let every query see `count` more before these. Throws Error(input) for
+/// parts that count positions of all keys.
+void see_added_keys(Mask& mask, std::size_t keys, std::size_t count);
+
 /// The number of rows that the valid lengths of queries leave empty in an attention.
 std::size_t rows_beyond(const ReadMask& given, const Geometry& geometry);
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 
@@ -35,6 +36,46 @@ const std::vector<std::size_t>& checked_ends(const std::vector<std::size_t>& end
 }
 
 }  // namespace
+
+void see_added_keys(Mask& mask, std::size_t keys, std::size_t count) {
+  for (const auto& [present, key] : {std::pair{bool(mask.documents), "/mask/documents"},
+                                     std::pair{!mask.where.text.empty(), "/mask/where"},
+                                     std::pair{mask.dilation.has_value(), "/mask/dilation"}}) {
+    if (!present) continue;
+    throw input_error(translated("rows that are added to the keys have no position"), key,
+                      translated("give what it hides as \"block\" of the mask"));
+  }
+  // A column for each added key: seen, and without a bias.
+  const auto widen = [&](Tensor& tensor, bool truth) {
+    if (!tensor || tensor.rank() == 0 || tensor.shape().back() != keys) return;
+    Shape shape = tensor.shape();
+    shape.back() = count;
+    const std::size_t size = element_count(shape);
+    const Tensor columns = is_shape_only(tensor) ? shape_only(shape, tensor.dtype())
+                           : tensor.dtype() == DType::boolean
+                               ? Tensor(shape, std::vector<std::uint8_t>(size, truth ? 1 : 0))
+                               : Tensor(shape, std::vector<double>(size)).converted(tensor.dtype());
+    tensor = concatenated(std::array{columns, tensor}, shape.size() - 1);
+  };
+  widen(mask.padding, false);
+  widen(mask.block, false);
+  widen(mask.allow, true);
+  widen(mask.bias, false);
+  const auto add_to = [&](Tensor& numbers) {
+    if (!numbers || is_shape_only(numbers)) return;
+    const auto old = numbers.values<std::int64_t>();
+    std::vector<std::int64_t> all(old.begin(), old.end());
+    for (std::int64_t& one : all) one += static_cast<std::int64_t>(count);
+    numbers = Tensor(numbers.shape(), std::move(all));
+  };
+  add_to(mask.valid_lens);
+  add_to(mask.prefix);
+  for (std::size_t& position : mask.global) position += count;
+  // Neither a window nor a chunk hides them.
+  if (!mask.prefix && (mask.window || mask.chunk)) {
+    mask.prefix = Tensor({}, std::vector<std::int64_t>{static_cast<std::int64_t>(count)});
+  }
+}
 
 std::vector<std::size_t> read_positions(const JsonValue& value, const std::string& pointer,
                                         TensorSource& tensors) {

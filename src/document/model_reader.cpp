@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 
+#include "attention/geometry.hpp"
 #include "document/fields.hpp"
 #include "document/keys.hpp"
 #include "document/labels.hpp"
@@ -90,6 +91,8 @@ class ModelReader {
     read_plain_values(root_, info(Kind::model), problems_, values_);
     request_.options.dtype = values_.options.dtype;
     request_.options.wanted.weights = plan_.weights;
+    request_.pool = values_.options.pool;
+    problems_.attempt([&] { check_single_options(values_.options); });
   }
 
   // The path that a key gives, in a place that the document may name.
@@ -115,12 +118,15 @@ class ModelReader {
     }
     std::optional<std::filesystem::path> row;
     if (const JsonValue* own = root_.find("architecture")) row = path(*own, "/architecture");
+    std::optional<std::filesystem::path> adapter;
+    if (const JsonValue* own = root_.find("adapter")) adapter = path(*own, "/adapter");
     const FileAccess& access = document_.access();
     path(*folder, "/model");  // for its errors
     const std::filesystem::path at = model_path(folder->string(), document_.folder(), access);
-    request_.folder = access.models
-                          ? access.models->open(at, row, access)
-                          : std::make_shared<const ModelFolder>(ModelFolder::open(at, row, access));
+    request_.folder =
+        access.models
+            ? access.models->open(at, row, access, adapter)
+            : std::make_shared<const ModelFolder>(ModelFolder::open(at, row, access, adapter));
     if (access.models) access.models->check();
     unread_ = unread_warning(model(), request_.folder->weights,
                              check_weights(model(), request_.folder->weights));

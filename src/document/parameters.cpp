@@ -111,15 +111,7 @@ void give_stacked_bias(ParameterSet& parameters, const std::string& prefix, Proj
 // Projections in the forms of torch.nn.MultiheadAttention, or as four Linear layers. Tensors are
 // requested in the order of construction.
 Projections given_projections(ParameterSet& parameters, const std::string& prefix,
-                              std::size_t heads, std::size_t kv_heads, bool past = false) {
-  // A past may hold the row that torch.nn.MultiheadAttention adds by add_bias_kv.
-  if (!past && parameters.has(prefix + "bias_k")) {
-    throw input_error(
-        translated("{1} cannot be used", parameters.shown(prefix + "bias_k")),
-        parameters.place(prefix + "bias_k"),
-        translated("write \"past_key\" and \"past_value\" of bias_k and bias_v, {\"file\": …, "
-                   "\"name\": …}: their row becomes the first key"));
-  }
+                              std::size_t heads, std::size_t kv_heads) {
   for (const Names* names : {&query_names, &key_names, &value_names, &output_names, &gate_names}) {
     parameters.may_ask_for(with_ending(prefix, *names, ".weight"));
     parameters.may_ask_for(with_ending(prefix, *names, ".bias"));
@@ -334,8 +326,12 @@ LearnedWeights read_parameters(const JsonValue* value, const std::string& pointe
     const LayerForm form{kind == Kind::decoder_layer, gated, norm_kind, heads, kv_heads};
     read_layers(parameters, kind, form, layers, learned);
   } else if (row.family == Family::projected) {
-    learned.projections =
-        given_projections(parameters, "", heads, kv_heads, static_cast<bool>(states.past_key));
+    learned.projections = given_projections(parameters, "", heads, kv_heads);
+    // A past may hold these rows, too.
+    if (!states.past_key && parameters.has("bias_k")) {
+      learned.bias_k = parameters.get({"bias_k"});
+      learned.bias_v = parameters.get({"bias_v"});
+    }
   } else {
     const std::vector<Tensor*> of_score = parameters_of(learned.score);
     for (std::size_t i = 0; i < of_score.size(); ++i) {

@@ -28,6 +28,8 @@ struct LearnedWeights {
   Projections projections;               ///< self, cross, multi_head
   std::vector<TransformerLayer> layers;  ///< encoder_layer, decoder_layer, a transformer's decoder
   std::optional<Norm> last_norm = {};    ///< after them
+  /// Rows that torch.nn.MultiheadAttention adds to its keys and values (add_bias_kv): [1,1,E].
+  Tensor bias_k = {}, bias_v = {};
   std::optional<EncoderStack> encoder = {};  ///< of a transformer, without its mask
   DocumentNames names;                       ///< the document's names of the parameters
   /// Names of given parameters, each with the document's name for it.

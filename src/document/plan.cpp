@@ -128,6 +128,11 @@ const AttentionOptions& Plan::attention_options() const {
       computation);
 }
 
+const std::optional<Pooling>& Plan::pool() const {
+  const ModelRequest* const request = model_of(*this);
+  return request != nullptr ? request->pool : attention_options().pool;
+}
+
 ModelRequest* model_of(Plan& plan) noexcept {
   return std::get_if<ModelRequest>(&plan.computation);
 }

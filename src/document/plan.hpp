@@ -50,6 +50,7 @@ struct ModelRequest {
   /// stack reads. Until they are known, tokens of the id 0 stand in their place.
   std::optional<AnswerRequest> answer;
   std::vector<std::size_t> prompts;  ///< tokens of each sample's
+  std::optional<Pooling> pool;       ///< of the weights of all attentions
   AnswerParts parts;                 ///< of an answer
 
   ModelPass pass() const { return {folder->architecture, folder->weights, texts, options}; }
@@ -109,6 +110,8 @@ struct Plan {
   /// The options of the attentions; those of a model's, which differ from layer to layer, are not
   /// known here, and all have their defaults.
   const AttentionOptions& attention_options() const;
+  /// The bins that weights are reduced to; absent = weights are whole.
+  const std::optional<Pooling>& pool() const;
   std::size_t scores_count() const;  ///< sum over attentions, samples and heads
 };
 

@@ -153,7 +153,7 @@ class PlanAssembly {
   // Masks whose meaning depends on the sizes, which are those of the attentions without any mask.
   void settle_masks() {
     if (!depends_on_sizes(parts_.mask) && !depends_on_sizes(parts_.memory_mask) &&
-        !depends_on_sizes(parts_.source_mask)) {
+        !depends_on_sizes(parts_.source_mask) && parts_.added_keys == 0) {
       return;
     }
     Mask mask = std::exchange(parts_.options.mask, {});
@@ -172,7 +172,14 @@ class PlanAssembly {
     const auto settle = [&](const ReadMask& given, const Geometry& geometry, Mask& of) {
       parts_.problems.attempt([&] { settle_mask(given, geometry, of, parts_.plan.warnings); });
     };
-    settle(parts_.mask, attentions.front().geometry, parts_.options.mask);
+    Geometry first = attentions.front().geometry;
+    first.keys -= parts_.added_keys;
+    first.past -= parts_.added_keys;
+    settle(parts_.mask, first, parts_.options.mask);
+    if (parts_.added_keys > 0) {
+      parts_.problems.attempt(
+          [&] { see_added_keys(parts_.options.mask, first.keys, parts_.added_keys); });
+    }
     settle(parts_.memory_mask, attentions[parts_.decoder() ? 1 : 0].geometry,
            parts_.transformer.memory_mask);
     settle(parts_.source_mask, attentions.back().geometry, parts_.encoder_mask);

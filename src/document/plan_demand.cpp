@@ -195,6 +195,13 @@ Sum kept(const Plan& plan, const ModelRequest& request) {
     const Geometry& g = attention.geometry;
     const double cells = as_real(g.batch) * as_real(g.queries) * as_real(g.keys);
     if (wanted.by_rows) continue;
+    if (request.pool) {
+      const double bins = as_real(g.batch) * as_real(std::min(g.queries, request.pool->size)) *
+                          as_real(std::min(g.keys, request.pool->size));
+      sum.add(bins * as_real(g.heads), size);
+      sum.add(bins, sizeof(std::uint8_t));
+      continue;
+    }
     if (wanted.weights) sum.add(cells * as_real(g.heads), size);
     sum.add(cells, sizeof(std::uint8_t));
   }

@@ -60,6 +60,9 @@ struct DocumentParts : PlainValues {
   /// which need them: cross-attention and decoder layers. A multi_head among them attends to its
   /// own states.
   bool memory_is_for_others = false;
+  /// Leading keys of the past that parameters and "add_zero_attn" add, and that no part of the mask
+  /// counts.
+  std::size_t added_keys = 0;
 
   const KindInfo& kind() const { return info(plan.kind); }
   bool is(Family family) const { return kind().family == family; }

@@ -28,9 +28,9 @@ namespace {
 
 void choose_steps(Plan& plan, DType dtype, std::size_t threads) {
   plan.choose({.dtype = dtype, .threads = threads, .weights = true, .stages = true});
-  std::visit(
-      Overloaded{[](AttentionOptions& options) { options.pool.reset(); }, [](ModelRequest&) {}},
-      plan.computation);
+  std::visit(Overloaded{[](AttentionOptions& options) { options.pool.reset(); },
+                        [](ModelRequest& request) { request.pool.reset(); }},
+             plan.computation);
 }
 
 // The type in which run() computes an attention with results of that type: float32 rounds results

@@ -185,7 +185,7 @@ Plan plan_of_statistics(const Document& document, std::size_t threads, bool* row
     by_rows = rows != nullptr && reads_by_rows(plan);
     if (by_rows) ask_for_rows(plan);
   });
-  if (chosen.attention_options().pool) {
+  if (chosen.pool()) {
     throw Error(ErrorKind::usage,
                 translated("pooled weights have no single positions for statistics"),
                 "DocumentOptions::pool", translated("leave the pooling out"));

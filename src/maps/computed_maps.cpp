@@ -10,6 +10,7 @@
 
 #include "attn/gradient.hpp"
 
+#include "attention/pooled_map.hpp"
 #include "attention/visibility.hpp"
 #include "layers/embedding_and_head.hpp"
 #include "models/classification.hpp"
@@ -82,7 +83,7 @@ void name_bins(AttentionMap& map, const Pooling& pooling, const Shape& from) {
 AttentionMap map_of(const Plan& plan, const PlannedAttention& attention) {
   AttentionMap map;
   map.name = attention.name;
-  map.tensor = map.name.tensor(plan.attention_options().pool ? "pooled_weights" : "weights");
+  map.tensor = map.name.tensor(plan.pool() ? "pooled_weights" : "weights");
   map.allowed_known = true;
   map.heads_only = attention.heads_only();
   map.heads_per_group = attention.geometry.heads / attention.geometry.kv_heads;
@@ -144,7 +145,7 @@ void put_attention(Results& results, AttentionResult result, std::size_t at, boo
     map.numbers = result.pooled;
     map.allowed = result.pooled_allowed;
     map.hidden_in_effect = {};
-    name_bins(map, *results.plan().attention_options().pool, result.pooled_from);
+    name_bins(map, *results.plan().pool(), result.pooled_from);
   }
   if (map.numbers) results.facts.shapes.emplace_back(map.tensor, map.numbers.shape());
   const auto put = [&](const char* quantity, Tensor& tensor) {
@@ -250,6 +251,38 @@ Tensor allowed_by(const PlannedAttention& attention,
   return {{sizes.batch, 1, sizes.queries, sizes.keys}, std::move(seen)};
 }
 
+// Weights [B,H,Lq,Lk] reduced to bins.
+Tensor pooled(const Tensor& weights, const Pooling& pooling, const Geometry& sizes) {
+  PooledMap bins(pooling, sizes, sizes.queries);
+  with_floats(weights, [&](const auto numbers) {
+    for (std::size_t map = 0; map < sizes.batch * sizes.heads; ++map) {
+      for (std::size_t block = 0; block < bins.blocks().size(); ++block) {
+        const std::size_t first = map * sizes.queries + bins.blocks()[block].first;
+        bins.add(map, block, numbers.data() + first * sizes.keys);
+      }
+    }
+  });
+  return bins.weights(weights.dtype());
+}
+
+// Seen keys [B,1,Lq,Lk] as bins of which any pair is seen.
+Tensor pooled_seen(const Tensor& allowed, const Pooling& pooling, Geometry sizes) {
+  if (!allowed) return {};
+  sizes.heads = sizes.kv_heads = 1;
+  const auto seen = allowed.values<std::uint8_t>();
+  PooledMap bins(pooling, sizes, sizes.queries);
+  for (std::size_t b = 0; b < sizes.batch; ++b) {
+    for (std::size_t block = 0; block < bins.blocks().size(); ++block) {
+      const auto& [first, count, first_bin, in_block, row] = bins.blocks()[block];
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t at = (b * sizes.queries + first + i) * sizes.keys;
+        bins.see(b, block, i, seen.subspan(at, sizes.keys));
+      }
+    }
+  }
+  return bins.allowed();
+}
+
 // Whether members of two masks are equal.
 template <class T>
 bool same(const T& a, const T& b) {
@@ -304,6 +337,11 @@ class ModelMaps {
     AttentionMap map = map_of(plan_, plan_.attentions[at]);
     map.numbers = std::move(weights);
     map.allowed = allowed(plan_.attentions[at]);
+    const Geometry& sizes = plan_.attentions[at].geometry;
+    if (request_.pool && map.numbers) {
+      map.numbers = pooled(map.numbers, *request_.pool, sizes);
+      name_bins(map, *request_.pool, {sizes.queries, sizes.keys});
+    }
     return map;
   }
   bool is_given(std::size_t at) const { return given_[at]; }
@@ -319,7 +357,9 @@ class ModelMaps {
       }
     }
     const auto& ids = attention.name.in_decoder() ? request_.texts.decoder_ids : request_.texts.ids;
-    return seen_.emplace_back(&attention, allowed_by(attention, ids)).second;
+    Tensor seen = allowed_by(attention, ids);
+    if (request_.pool) seen = pooled_seen(seen, *request_.pool, attention.geometry);
+    return seen_.emplace_back(&attention, std::move(seen)).second;
   }
 
   const Plan& plan_;
@@ -381,8 +421,9 @@ void put_model(Results& results, const ModelRequest& request, const Progress& pr
   own.tensor = [&](const PassTensor& what, Tensor tensor) {
     look_at(results.not_finite, what, tensor);
     const std::string name = what.name();
-    if (is_reported(what)) results.facts.shapes.emplace_back(name, tensor.shape());
     const auto at = maps.find(what);
+    const bool in_bins = at && request.pool;
+    if (is_reported(what) && !in_bins) results.facts.shapes.emplace_back(name, tensor.shape());
     if (at && shares.reads(plan.attentions[*at].name)) {
       shares.add(plan.attentions[*at].name, tensor);
     }
@@ -392,8 +433,14 @@ void put_model(Results& results, const ModelRequest& request, const Progress& pr
     if (what.quantity == PassTensor::Quantity::classification) {
       results.facts.classifications = said_by_classifier(request, tensor);
     }
-    results.put(name, tensor);
-    if (at) results.put(maps.give(*at, std::move(tensor)), *at);
+    if (!in_bins) results.put(name, tensor);
+    if (!at) return;
+    AttentionMap map = maps.give(*at, std::move(tensor));
+    if (in_bins) {
+      results.facts.shapes.emplace_back(map.tensor, map.numbers.shape());
+      results.put(map.tensor, map.numbers);
+    }
+    results.put(std::move(map), *at);
   };
   own.predicted = [&](std::size_t sample, std::size_t position, const Tensor& logits) {
     results.not_finite.look_at_logits(sample, position, logits);

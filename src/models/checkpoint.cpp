@@ -153,6 +153,27 @@ CheckpointWeights CheckpointWeights::open(const fs::path& folder, const FileAcce
   return weights;
 }
 
+CheckpointWeights CheckpointWeights::open_adapter(const fs::path& folder,
+                                                  const FileAccess& access) {
+  for (const char* name : {"adapter_model.safetensors", "adapter_model.bin"}) {
+    const FileName path = FileName::by_document(folder, name);
+    if (!is_there(path, access)) continue;
+    CheckpointWeights weights;
+    weights.place_ = path.path().string();
+    const auto file = MappedFile::open(path, access);
+    refuse_pointer(path.path(), file->text());
+    try {
+      weights.add(weights.place_, stored_tensors(file->bytes(), file, access.limits), {});
+    } catch (const Error& error) {
+      throw error.inside(weights.place_);
+    }
+    return weights;
+  }
+  throw Error(ErrorKind::file,
+              translated("there are no weights in the folder {1}", in_quotes(folder.native())), "",
+              translated("it should hold adapter_model.safetensors or adapter_model.bin"));
+}
+
 CheckpointWeights CheckpointWeights::open_gguf(const fs::path& path, const FileAccess& access) {
   CheckpointWeights weights;
   weights.place_ = path.string();
@@ -229,7 +250,53 @@ const Shape& CheckpointWeights::shape(const std::string& name) const {
                     parts_[place.part].tensors);
 }
 
+void CheckpointWeights::change_rows(const std::string& name,
+                                    std::function<void(std::size_t row, float* to)> change) {
+  changes_[name] = std::move(change);
+}
+
+void CheckpointWeights::replace(const std::string& name, const CheckpointWeights& other,
+                                const std::string& own) {
+  RawArray array = other.raw(own);
+  if (array.shape != shape(name)) {
+    throw input_error(
+        translated("the adapter's tensor {1} {2} does not fit {3} {4}", in_quotes(own),
+                   text(array.shape), in_quotes(name), text(shape(name))),
+        "", translated("give the adapter's own model"));
+  }
+  replaced_[name] = std::move(array);
+}
+
 RawArray CheckpointWeights::raw(const std::string& name) const {
+  RawArray array = unchanged(name);
+  const auto change = changes_.find(name);
+  if (change == changes_.end()) return array;
+  // A row as it is stored, made float, then changed.
+  std::function<void(std::size_t row, float* to)> make = array.make_row;
+  if (!make && (array.big_endian || array.column_major)) {
+    make = [whole = tensor_from(array).converted(DType::float32)](std::size_t row, float* to) {
+      const std::size_t width = whole.shape().back();
+      std::ranges::copy(whole.values<float>().subspan(row * width, width), to);
+    };
+  } else if (!make) {
+    make = [array](std::size_t row, float* to) {
+      const std::size_t width = array.shape.back();
+      widen(array.type, array.bytes.data() + row * width * size_of(array.type), width, to);
+    };
+  }
+  RawArray made;
+  made.shape = array.shape;
+  made.owner = array.owner;
+  made.stored_as = attn::stored_type(array);
+  made.make_row = [make, add = change->second](std::size_t row, float* to) {
+    make(row, to);
+    add(row, to);
+  };
+  return made;
+}
+
+RawArray CheckpointWeights::unchanged(const std::string& name) const {
+  if (const auto other = replaced_.find(name); other != replaced_.end()) return other->second;
   const Place& place = find(name);
   const Part& part = parts_[place.part];
   try {
@@ -241,6 +308,7 @@ RawArray CheckpointWeights::raw(const std::string& name) const {
 
 Tensor CheckpointWeights::stored(const std::string& name) const {
   RawArray array = raw(name);
+  if (array.make_row) return read(name);
   const auto borrowed = [&](DType dtype) {
     return Tensor::borrowed(array.shape, dtype, array.bytes.data(), array.owner);
   };
@@ -269,7 +337,7 @@ std::string CheckpointWeights::stored_type(const std::string& name) const {
 }
 
 bool CheckpointWeights::made_by_rows(const std::string& name) const {
-  return raw(name).make_row != nullptr;
+  return unchanged(name).make_row != nullptr;
 }
 
 StoredMatrix CheckpointWeights::matrix(const std::string& name, bool transposed) const {
@@ -342,6 +410,7 @@ bool CheckpointWeights::same_numbers(const std::string& a, const std::string& b)
 }
 
 Tensor CheckpointWeights::read(const std::string& name) const {
+  if (changes_.contains(name) || replaced_.contains(name)) return tensor_from(raw(name));
   const Place& place = find(name);
   const Part& part = parts_[place.part];
   try {

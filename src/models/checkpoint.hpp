@@ -40,6 +40,10 @@ class CheckpointWeights {
   /// A GGUF file, or all its parts ("-00001-of-00003.gguf"), whose first has the keys of the model.
   static CheckpointWeights open_gguf(const std::filesystem::path& path, const FileAccess& access);
 
+  /// The file of an adapter's folder, adapter_model.safetensors or adapter_model.bin.
+  static CheckpointWeights open_adapter(const std::filesystem::path& folder,
+                                        const FileAccess& access);
+
   /// One whole file from memory.
   static CheckpointWeights from_memory(std::span<const std::byte> bytes,
                                        const std::shared_ptr<const void>& owner);
@@ -76,6 +80,12 @@ class CheckpointWeights {
     kept_prefix_ = std::move(prefix);
   }
 
+  /// Has the rows of a matrix changed when they are read, by change(row, numbers).
+  void change_rows(const std::string& name, std::function<void(std::size_t row, float* to)> change);
+  /// Puts the tensor `own` of other weights in the place of one. Throws Error(input) if they differ
+  /// in shape.
+  void replace(const std::string& name, const CheckpointWeights& other, const std::string& own);
+
   /// Finds weights that a training keeps within other things ({"model": {…}}) by the name and the
   /// shape of the model's token embeddings. The path to them is left out of their names then.
   void find_within(const Architecture& model);
@@ -104,6 +114,7 @@ class CheckpointWeights {
   };
   const Place& find(const std::string& name) const;
   RawArray raw(const std::string& name) const;
+  RawArray unchanged(const std::string& name) const;
   void add(const std::string& file, StoredTensors tensors,
            const std::map<std::string, std::string>& expected);
   void leave_out(const std::string& beginning);
@@ -112,6 +123,8 @@ class CheckpointWeights {
   std::map<std::string, Place> places_;
   std::map<std::string, std::string> unread_;  // reasons of what is no tensor that can be read
   std::vector<std::string> names_, read_;
+  std::map<std::string, RawArray> replaced_;
+  std::map<std::string, std::function<void(std::size_t row, float* to)>> changes_;
   std::string place_, within_;
   std::shared_ptr<KeptPacking> kept_packing_;
   std::string kept_prefix_;

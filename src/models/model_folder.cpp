@@ -6,6 +6,7 @@
 
 #include "attention/packed_product.hpp"
 #include "io/json_value.hpp"
+#include "models/adapter.hpp"
 #include "models/classification.hpp"
 #include "models/configuration_reader.hpp"
 #include "models/family_row.hpp"
@@ -41,8 +42,7 @@ class TokenizerFolder {
     files_.model_type = family;
     std::error_code error;
     if (fs::is_regular_file(folder, error)) {
-      files_.tokenizer_json =
-          kept_.emplace_back(MappedFile::open(FileName::by_document(folder), access))->text();
+      open_file(folder, access);
       return;
     }
     const auto open = [&](const char* name) -> std::optional<std::string_view> {
@@ -55,11 +55,12 @@ class TokenizerFolder {
     files_.added_tokens = open("added_tokens.json");
     files_.tokenizer_json = open("tokenizer.json");
     if (!files_.tokenizer_json) {
+      files_.tekken_json = open("tekken.json");
       files_.vocab_txt = open("vocab.txt");
       files_.vocab_json = open("vocab.json");
       files_.merges_txt = open("merges.txt");
-      for (const char* name :
-           {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "source.spm"}) {
+      for (const char* name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
+                               "source.spm", "tiktoken.model", "qwen.tiktoken"}) {
         if (files_.sentencepiece) break;
         files_.sentencepiece = open(name);
         files_.sentencepiece_name = name;
@@ -71,7 +72,7 @@ class TokenizerFolder {
 
   bool empty() const {
     return !files_.tokenizer_json && !files_.vocab_txt && !files_.vocab_json &&
-           !files_.sentencepiece;
+           !files_.sentencepiece && !files_.tekken_json;
   }
   const TokenizerFiles& files() const { return files_; }
   /// Those of the decoder's tokenizer, if it has a separate one.
@@ -84,6 +85,23 @@ class TokenizerFolder {
   }
 
  private:
+  // A tokenizer in one file. Its name tells what it is; settings beside it do not count.
+  void open_file(const fs::path& file, const FileAccess& access) {
+    const std::string_view text =
+        kept_.emplace_back(MappedFile::open(FileName::by_document(file), access))->text();
+    const std::string name = file.filename().string();
+    if (name.starts_with("tekken")) {
+      files_.tekken_json = text;
+    } else if (file.extension() == ".txt") {
+      files_.vocab_txt = text;
+    } else if (file.extension() == ".json") {
+      files_.tokenizer_json = text;
+    } else {
+      files_.sentencepiece = text;
+      files_.sentencepiece_name = name;
+    }
+  }
+
   std::vector<std::shared_ptr<const MappedFile>> kept_;
   TokenizerFiles files_;
   std::optional<std::string_view> decoder_;
@@ -121,6 +139,27 @@ fs::path checkpoint_within(const fs::path& folder, const FileAccess& access) {
     }
   }
   return found.empty() ? fs::path() : *std::ranges::min_element(found);
+}
+
+// The folder of the model in an older folder of sentence-transformers, whose modules.json names it
+// ("0_Transformer"); empty if there is none.
+fs::path transformer_within(const fs::path& folder, const FileAccess& access) {
+  const FileName file = FileName::by_document(folder, "modules.json");
+  if (!is_there(file, access)) return {};
+  const JsonValue modules = read_json(file, access);
+  for (std::size_t i = 0; modules.is(JsonValue::Type::array) && i < modules.size(); ++i) {
+    const JsonValue& one = modules.element(i);
+    const JsonValue* const path = one.is(JsonValue::Type::object) ? one.find("path") : nullptr;
+    if (path == nullptr || !path->is(JsonValue::Type::string)) continue;
+    const fs::path name = path->string();
+    const bool is_name = !name.empty() && name == name.filename() && name != "..";
+    if (is_name && is_there(FileName::by_document(folder / name, "config.json"), access) &&
+        one.find("type") != nullptr && one.find("type")->is(JsonValue::Type::string) &&
+        one.find("type")->string().ends_with("Transformer")) {
+      return folder / name;
+    }
+  }
+  return {};
 }
 
 // The row that the user gives.
@@ -257,7 +296,7 @@ void read_gguf(ModelFolder& model, const fs::path& path, const std::optional<fs:
 }  // namespace
 
 ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path>& row,
-                              const FileAccess& given) {
+                              const FileAccess& given, const std::optional<fs::path>& adapter) {
   ModelFolder model;
   model.path = path;
   FileAccess access = given;
@@ -268,6 +307,7 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   std::error_code error;
   if (fs::is_regular_file(path, error)) {
     read_gguf(model, path, row, access);
+    if (adapter) merge_adapter(*adapter, access, model.weights);
     return model;
   }
   if (!fs::is_directory(path, error)) {
@@ -281,15 +321,29 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   const fs::path configuration = path / "config.json";
   const FileName named = FileName::by_document(path, configuration.filename());
   if (!is_there(named, access)) {
-    const bool adapter = is_there(FileName::by_document(path, "adapter_config.json"), access);
+    if (const fs::path inner = transformer_within(path, access); !inner.empty()) {
+      model = open(inner, row, access, adapter);
+      const ReadSettings read = [&](const fs::path& name) -> std::optional<JsonValue> {
+        const FileName file = FileName::by_document(path, name);
+        return is_there(file, access) ? std::optional(read_json(file, access)) : std::nullopt;
+      };
+      model.architecture.sentence =
+          read_sentence_modules(path, model.architecture.width, read, access, model.warnings);
+      const auto& sentence = model.architecture.sentence;
+      if (sentence && sentence->longest) model.longest_read = sentence->longest;
+      return model;
+    }
+    const bool is_adapter = is_there(FileName::by_document(path, "adapter_config.json"), access);
     const fs::path within = checkpoint_within(path, access);
-    throw Error(
-        ErrorKind::file,
-        translated("there is no config.json in the folder {1}", in_quotes(path.native())), "",
-        adapter ? translated("it holds only an adapter: merge it into its model and save that")
-        : !within.empty()
-            ? translated("its folder {1} has one: name that", in_quotes(within.native()))
-            : translated("name the folder of a checkpoint"));
+    throw Error(ErrorKind::file,
+                translated("there is no config.json in the folder {1}", in_quotes(path.native())),
+                "",
+                is_adapter ? translated("it holds only an adapter: name its "
+                                        "model, and the adapter with "
+                                        "DocumentOptions::adapter")
+                : !within.empty()
+                    ? translated("its folder {1} has one: name that", in_quotes(within.native()))
+                    : translated("name the folder of a checkpoint"));
   }
   const JsonValue config = read_json(named, access);
   const std::optional<JsonValue> own_row = read_own_row(row, access);
@@ -306,6 +360,7 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   // 2. Its weights.
   model.weights = CheckpointWeights::open(path, access);
   model.weights.find_within(model.architecture);
+  if (adapter) merge_adapter(*adapter, access, model.weights);
   settle_head(model);
   if (const auto missing = missing_of_classifier(model.architecture, model.weights)) {
     model.warnings.push_back(
@@ -399,7 +454,8 @@ Tokenizer open_tokenizer(const fs::path& path, const std::string& family,
 
 std::shared_ptr<const ModelFolder> ModelFolders::open(const fs::path& path,
                                                       const std::optional<fs::path>& row,
-                                                      const FileAccess& given) {
+                                                      const FileAccess& given,
+                                                      const std::optional<fs::path>& adapter) {
   const std::lock_guard lock(guard_);
   if (!mapped_) {
     mapped_ = std::make_shared<MappedFiles>();
@@ -408,7 +464,8 @@ std::shared_ptr<const ModelFolder> ModelFolders::open(const fs::path& path,
     const double bytes = std::min(most, part * usable_memory());
     kept_packing_ = std::make_shared<KeptPacking>(static_cast<std::size_t>(bytes));
   }
-  const std::string key = path.native() + '\0' + (row ? row->native() : "");
+  const std::string key =
+      path.native() + '\0' + (row ? row->native() : "") + '\0' + (adapter ? adapter->native() : "");
   const auto known = open_.find(key);
   if (known != open_.end()) {
     // A caller that wants to know which files were read hears of these too.
@@ -424,7 +481,7 @@ std::shared_ptr<const ModelFolder> ModelFolders::open(const fs::path& path,
   }
   FileAccess access = given;
   access.mapped = mapped_;
-  auto model = std::make_shared<ModelFolder>(ModelFolder::open(path, row, access));
+  auto model = std::make_shared<ModelFolder>(ModelFolder::open(path, row, access, adapter));
   model->weights.keep_packed(kept_packing_, key + '\0');
   open_.emplace(key, model);
   if (given.mapped) given.mapped->add(*mapped_);

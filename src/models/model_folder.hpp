@@ -34,13 +34,14 @@ struct ModelFolder {
   std::vector<std::filesystem::path> files;    ///< all that were read
   std::vector<std::string> warnings;           ///< for reports
 
-  /// `row` is a file that describes the model in the place of a known row. The caller has had both
-  /// paths checked by refuse_outside(). Throws Error(file) or
-  /// Error(input) naming the file, the key and what is not supported. An error of the
-  /// tokenizer's files is kept in `no_tokenizer`, as token ids need no tokenizer.
+  /// `row` is a file that describes the model in the place of a known row, `adapter` the folder of
+  /// a LoRA adapter, which is merged into the weights. The caller has had the paths checked by
+  /// refuse_outside(). Throws Error(file) or Error(input) naming the file, the key and what is not
+  /// supported. An error of the tokenizer's files is kept in `no_tokenizer`, as token ids need no
+  /// tokenizer.
   static ModelFolder open(const std::filesystem::path& path,
-                          const std::optional<std::filesystem::path>& row,
-                          const FileAccess& access);
+                          const std::optional<std::filesystem::path>& row, const FileAccess& access,
+                          const std::optional<std::filesystem::path>& adapter = {});
 
   /// The tokenizer of what the model writes: the decoder's, where it has one of its own.
   const std::optional<Tokenizer>& writing_tokenizer() const {
@@ -87,7 +88,8 @@ class ModelFolders {
   /// Opens a folder, or gives the one that was opened by this path. Throws as ModelFolder::open().
   std::shared_ptr<const ModelFolder> open(const std::filesystem::path& path,
                                           const std::optional<std::filesystem::path>& row,
-                                          const FileAccess& access);
+                                          const FileAccess& access,
+                                          const std::optional<std::filesystem::path>& adapter = {});
 
   /// Throws Error(file) if one of their files was shortened since it was opened.
   void check() const;

@@ -136,6 +136,9 @@ class ModulesReader {
     return std::make_shared<const SentenceModules>(std::move(own_));
   }
 
+  /// Whether the library makes texts small before it cuts them.
+  bool lowercases() const noexcept { return lowercases_; }
+
  private:
   static void expect_array(const JsonValue& list) {
     if (!list.is(JsonValue::Type::array)) refuse_type("", list, to_translate("an array"));
@@ -153,6 +156,7 @@ class ModulesReader {
 
   bool add(std::string_view type, const std::string& path) {
     const std::filesystem::path file = std::filesystem::path(path) / "config.json";
+    if (type == "Transformer") transformer_ = path;
     if (type == "Transformer" || type == "Dropout") return true;
     const bool pooled = !own_.pooling.empty();
     if (type == "Normalize" && pooled) {
@@ -208,9 +212,11 @@ class ModulesReader {
     for (const char* name : {"sentence_bert_config.json", "sentence_roberta_config.json",
                              "sentence_distilbert_config.json", "sentence_camembert_config.json",
                              "sentence_albert_config.json", "sentence_xlm-roberta_config.json"}) {
-      const auto settings = read_(name);
+      const std::filesystem::path file = transformer_ / name;
+      const auto settings = read_(file);
       if (!settings) continue;
       own_.longest = count_in(*settings, "max_seq_length");
+      in_file(file, [&] { lowercases_ = truth_in(*settings, "do_lower_case", false); });
       return;
     }
   }
@@ -237,6 +243,8 @@ class ModulesReader {
     own_.similarity = found->second;
   }
 
+  std::filesystem::path transformer_;  // of its module, in the folder
+  bool lowercases_ = false;
   const std::filesystem::path& folder_;
   std::size_t width_;
   const ReadSettings& read_;
@@ -371,7 +379,14 @@ std::shared_ptr<const SentenceModules> read_sentence_modules(const std::filesyst
   const auto list = read("modules.json");
   if (!list) return nullptr;
   std::string unknown;
-  auto modules = ModulesReader(folder, width, read, access).read(*list, unknown);
+  ModulesReader reader(folder, width, read, access);
+  auto modules = reader.read(*list, unknown);
+  if (modules && reader.lowercases()) {
+    warnings.push_back(
+        translated("sentence-transformers makes texts small before it cuts "
+                   "them (\"do_lower_case\"), "
+                   "which is not done here: give them in small letters"));
+  }
   if (!unknown.empty()) {
     warnings.push_back(
         translated("sentence embeddings are not computed: the module {1}, or a rule of its, is not "

@@ -119,8 +119,8 @@ std::vector<std::string> names_in(const Plan& plan) {
     const auto add = [&](const char* quantity) {
       names.push_back(attention.name.tensor(quantity));
     };
-    add(options.pool ? "pooled_weights" : "weights");
-    if (attention.mask.hides()) add(options.pool ? "pooled_allowed" : "allowed");
+    add(plan.pool() ? "pooled_weights" : "weights");
+    if (attention.mask.hides()) add(plan.pool() ? "pooled_allowed" : "allowed");
     if (options.dropout) add("dropped");
     for (const char* stage : {"scores", "capped", "masked", "lse"}) add(stage);
   }
@@ -161,7 +161,11 @@ ResultElements elements_of(const PlannedAttention& attention, const Plan& plan, 
   const double rows = as_real(g.batch) * as_real(g.heads) * as_real(g.queries);
   const double map = rows * as_real(g.keys);
   ResultElements elements{rows * as_real(g.value_width)};
-  if (weights && !options.pool) {
+  if (const auto& pool = plan.pool(); weights && pool && plan.model) {
+    elements.numbers += as_real(g.batch) * as_real(g.heads) *
+                        as_real(std::min(pool->size, g.queries)) *
+                        as_real(std::min(pool->size, g.keys));
+  } else if (weights && !pool) {
     elements.numbers += map;
     if (attention.mask.present()) elements.seen += map;
   }
@@ -185,7 +189,7 @@ bool is_written(std::string_view name, const RunOptions& options, const Plan& pl
 }
 
 std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
-  const bool pooled = plan.attention_options().pool.has_value();
+  const bool pooled = plan.pool().has_value();
   if (pooled) check_pooled(options);
   const ModelRequest* const model = model_of(plan);
   if (options.why && model == nullptr) {
@@ -198,6 +202,7 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
   }
   std::vector<PlotKind> plots;
   if (!options.answer) plots = options.plots;
+  if (model != nullptr && !options.plots_chosen) std::erase(plots, PlotKind::dimensions);
   // Numbers that are made of the weights of each layer need them, but do not keep them.
   const bool made_of_weights = model != nullptr && (is_written("shares", options, plan) ||
                                                     is_written("contacts", options, plan));
@@ -248,7 +253,13 @@ std::vector<std::pair<std::string, Tensor>> foreseen_results(const RunOptions& o
   const ModelRequest& model = *model_of(plan);
   const DType dtype = model.options.dtype;
   for (auto& [tensor, shape] : foreseen_tensors(model.pass())) {
-    tensors.emplace_back(tensor.name(), shape_only(std::move(shape), dtype));
+    std::string name = tensor.name();
+    if (model.pool && tensor.quantity == PassTensor::Quantity::weights &&
+        tensor.place.stack != ModelPlace::Stack::captions) {
+      name = tensor.place.attention().tensor("pooled_weights");
+      for (std::size_t axis : {2, 3}) shape[axis] = std::min(shape[axis], model.pool->size);
+    }
+    tensors.emplace_back(std::move(name), shape_only(std::move(shape), dtype));
   }
   if (model.answer && model.options.wanted.weights && !plan.model->answer_layers.empty()) {
     Shape shape = AnswerShares(model).shape(plan.model->answer_layers.size());
@@ -310,6 +321,12 @@ RunSplits named_splits(WhySplits splits, const Plan& plan, const std::string& do
   return named;
 }
 
+double most_json_of(const Plan& plan) noexcept {
+  // Of a model few read the numbers, and each text has as many as layers, heads and pairs.
+  constexpr double of_models = 8e6;
+  return plan.model || model_of(plan) != nullptr ? of_models : most_json;
+}
+
 double foreseen_bytes(const Plan& plan, const RunOptions& options) {
   if (options.answer || !options.only.empty()) return 0;
   const DType dtype = plan.options().dtype;
@@ -322,7 +339,7 @@ double foreseen_bytes(const Plan& plan, const RunOptions& options) {
   const double text = all.numbers * bytes_as_json(dtype) + all.seen * bytes_as_json(DType::boolean);
   const bool as_text = options.tensors ? *options.tensors == TensorFormat::json ||
                                              *options.tensors == TensorFormat::csv
-                                       : text <= most_json;
+                                       : text <= most_json_of(plan);
   return as_text ? text : all.numbers * static_cast<double>(size_of(dtype)) + all.seen;
 }
 

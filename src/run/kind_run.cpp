@@ -12,6 +12,7 @@
 #include "maps/attention_map.hpp"
 #include "maps/map_selection.hpp"
 #include "result/tensor_names.hpp"
+#include "statistics/head_values.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
@@ -112,6 +113,12 @@ KindRun::KindRun(const RunOptions& options, const Document& document, Plan plan,
   refuse_from_end(options.selection.chosen_samples, "MapSelection::chosen_samples");
   refuse_from_end(options.selection.chosen_heads, "MapSelection::chosen_heads");
   choice_ = {options.sample, options.head, options.selection};
+  const MapSelection& selection = options.selection;
+  const ModelRequest* const model = model_of(plan_);
+  chooses_heads_ = model != nullptr && !model->folder->architecture.vision && options.head == 0 &&
+                   !selection.chosen_heads && selection.heads == MapSelection::Shown::one &&
+                   plan_.attentions[0].geometry.heads > 1;
+  report_.chooses_heads = chooses_heads_;
   if (make) maps_file_ = make(plan_, folder_.path());
 }
 
@@ -305,7 +312,7 @@ void KindRun::remove_after(std::filesystem::path file) {
 void KindRun::choose_format(std::span<const std::pair<std::string, Tensor>> tensors) {
   if (options_.tensors || format_ != TensorFormat::json) return;
   const double bytes = bytes_as_json(tensors);
-  if (bytes <= most_json) return;
+  if (bytes <= most_json_of(plan_)) return;
   format_ = TensorFormat::safetensors;
   plan_.warnings.push_back(
       translated("the tensors are in tensors.safetensors: in result.json they would take about "
@@ -392,11 +399,18 @@ void KindRun::take(AttentionMap map, std::size_t at) {
   reported.query_labels = Labels::of_sample(attention.labels.query, options_.sample);
   reported.queries = attention.geometry.queries;
   reported.keys = attention.geometry.keys;
+  reported.head = options_.head;
+  if (chooses_heads_ && drawn.map.numbers && drawn.map.numbers.rank() == 4 &&
+      options_.sample < drawn.map.numbers.shape()[0]) {
+    reported.head = telling_head(drawn.map.numbers, drawn.map.allowed, options_.sample,
+                                 attention.name.is_self());
+  }
+  if (at == 0) report_.head = reported.head;
   if (drawn.map.numbers) report(at, reported);
   if (drawn.map.numbers && maps_file_.take) maps_file_.take(drawn.map);
   const bool over_picture = std::ranges::any_of(plots_, &PictureKind::shows_picture, picture_kind);
   if (drawn.map.numbers && drawn.map.picture && over_picture) {
-    drawn.asked = asked_rows(drawn.map, choice_);
+    drawn.asked = asked_rows(drawn.map, choice_of(at));
   }
   if (!drawn.map.numbers || keeps_weights() || draws_whole(drawn.map)) return;
   const bool same = reported.weights.bytes() == reported.heatmap.weights.bytes();
@@ -410,16 +424,17 @@ void KindRun::report(std::size_t at, ReportedWeights& result) {
   DrawnMap& drawn = maps_[at];
   const AttentionMap& map = drawn.map;
   const InEnglish english(options_.plot.figure.style == PlotStyle::matplotlib);
-  SelectedMap chosen(map, choice_);
+  const MapChoice choice = choice_of(at);
+  SelectedMap chosen(map, choice);
   drawn.chosen = heatmap_of(chosen);
-  if (at == 0) nothing_merged_ = merging_warning(map, choice_);
+  if (at == 0) nothing_merged_ = merging_warning(map, choice);
   // A terminal shows it as the report counts.
   chosen.first_number = 0;
   result.heatmap = *drawn.chosen;
   result.heatmap.first_number = 0;
   result.heatmap.title = title_of(chosen);
   if (wants_weights()) {
-    result.weights = chosen.numbers.matrix(options_.sample, options_.head);
+    result.weights = chosen.numbers.matrix(options_.sample, result.head);
     // Cells of several positions that have no labels are named in pictures alone.
     const Labels& given = plan_.attentions[at].labels;
     const auto labels = [&](const auto& of_input, const auto& of_map) {
@@ -429,7 +444,7 @@ void KindRun::report(std::size_t at, ReportedWeights& result) {
     result.query_labels = labels(given.query, map.labels.query);
     result.key_labels = labels(given.key, map.labels.key);
   }
-  if (map.allowed && !plan_.attention_options().pool) {
+  if (map.allowed && !plan_.pool()) {
     const auto allowed = map.allowed.values<std::uint8_t>();
     result.cells = allowed.size();
     result.hidden =
@@ -447,6 +462,13 @@ void KindRun::report(std::size_t at, ReportedWeights& result) {
   }
 }
 
+// The choice for one attention, whose head is known once its map is taken.
+MapChoice KindRun::choice_of(std::size_t at) const {
+  MapChoice choice = choice_;
+  choice.head = report_.weights[at].head;
+  return choice;
+}
+
 Drawing KindRun::drawing_of(std::vector<DrawnMap> maps) const {
   return {std::move(maps), report_.shapes, choice_, options_.plot, options_.format, drawn_splits()};
 }
@@ -461,6 +483,7 @@ Picture KindRun::draw(const PictureKind& kind, const std::vector<std::size_t>& o
   maps.reserve(of.size());
   for (const std::size_t at : of) maps.push_back(maps_[at]);
   Drawing drawing = drawing_of(std::move(maps));
+  if (of.size() == 1) drawing.choice = choice_of(of[0]);
   if (kind.shows == PictureKind::Shows::sizes) {
     FigureOptions& options = drawing.options.figure;
     options.title.reset();

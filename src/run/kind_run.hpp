@@ -102,6 +102,7 @@ class KindRun {
   void take(NamedTensor tensor);
   void take(AttentionMap map, std::size_t at);
   void report(std::size_t at, ReportedWeights& result);
+  MapChoice choice_of(std::size_t at) const;
   Drawing drawing_of(std::vector<DrawnMap> maps) const;
   DrawnSplits drawn_splits() const;
   Picture draw(const PictureKind& kind, const std::vector<std::size_t>& of) const;
@@ -119,6 +120,7 @@ class KindRun {
   std::vector<DrawnMap> maps_;
   TensorFormat format_ = TensorFormat::json;
   MapChoice choice_;
+  bool chooses_heads_ = false;                 // whether maps show the head that tells most
   std::optional<std::string> nothing_merged_;  // a warning
   std::vector<std::string> picture_names_;
   std::vector<Picture> pictures_;

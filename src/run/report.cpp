@@ -9,6 +9,7 @@
 
 #include "attn/run.hpp"
 
+#include "attention/attention_name.hpp"
 #include "document/document.hpp"
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
@@ -296,8 +297,32 @@ std::string ids_table(const RunReport& report) {
                       : "\n" + translated("Tokens of sample {1}", report.sample) + "\n" + text;
 }
 
+// What to say where each attention of a model shows the head that tells most.
+std::string told_heads(const RunReport& report) {
+  if (!report.chooses_heads) return "";
+  constexpr std::size_t most_named = 12;
+  std::string heads;
+  std::size_t named = 0;
+  for (const ReportedWeights& one : report.weights) {
+    if (!one.heatmap.weights && !one.weights) continue;
+    if (named++ == most_named) {
+      heads += ", …";
+      break;
+    }
+    heads += (heads.empty() ? "" : ", ") + AttentionName::of_tensor(one.name).prefix();
+    heads.back() = ' ';
+    heads += std::to_string(one.head);
+  }
+  if (heads.empty()) return "";
+  return translated(
+      "Head shown of each attention: {1}. Of its heads it tells most about the text: the key alone "
+      "and the distance alone explain its weights least. RunOptions::head chooses another.",
+      heads);
+}
+
 // What to say where the report shows one map of several.
 std::string others_of_map(const RunReport& report) {
+  if (const std::string heads = told_heads(report); !heads.empty()) return heads;
   for (const auto& [tensor, shape] : report.shapes) {
     if (report.weights.empty() || tensor != report.weights[0].name || shape.size() < 3) continue;
     const std::size_t samples = shape[0], heads = shape.size() == 4 ? shape[1] : 1;
@@ -344,7 +369,7 @@ std::string text_of(const RunReport& report, std::size_t width) {
                                                                   : weights.name;
       text += "\n" +
               translated("{1} of sample {2}, head {3} (rows: queries, columns: keys)", name,
-                         report.sample, report.head) +
+                         report.sample, weights.head) +
               "\n" +
               table(weights.weights, {weights.query_labels, weights.queries},
                     {weights.key_labels, weights.keys}, most_columns, true, width);
@@ -396,6 +421,7 @@ Fact facts_of(const ReportedWeights& weights) {
   const bool shown = bool(weights.weights), counted = weights.cells > 0;
   return object(
       {{"name", weights.name},
+       {"head", weights.head},
        {"query_labels",
         only_if(shown, names_of({weights.query_labels, weights.queries}, shape[0]))},
        {"key_labels", only_if(shown, names_of({weights.key_labels, weights.keys}, shape[1]))},

@@ -81,6 +81,15 @@ HeadValues head_values(const CountedMap& map, const HeadCounting& counting);
 HeadValues head_values(const CountedMap& map, const MapPositions& positions,
                        const HeadCounting& counting);
 
+/// The head of a sample of weights [B,H,Lq,Lk] that tells most about the text: whose rows are
+/// farthest, in total variation, from what the key alone, or the distance of the key alone, gives.
+/// Either is the mean weight of the key or distance over the rows, scaled to a row's sum; of the
+/// two the nearer one counts, so that neither a head of the first token nor one of the previous
+/// token tells much. At most 32 rows count, evenly spaced. `allowed`: seen keys [B,1 or H,Lq,Lk],
+/// or absent; `same_positions`: query i and key i are one position. The first of equal ones.
+std::size_t telling_head(const Tensor& weights, const Tensor& allowed, std::size_t sample,
+                         bool same_positions);
+
 /// Statistics of a matrix whose rows arrive one after the other, each once, from the first on.
 class HeadReading {
  public:

@@ -37,6 +37,23 @@ constexpr const char* o200k_words =
                      R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" SPACES;
 constexpr const char* tekken_words = WORD_START UPPER
     "*" LOWER "+|" WORD_START UPPER "+" LOWER R"(*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" SPACES;
+constexpr const char* qwen35_words =
+    CONTRACTIONS "|" WORD_START R"([\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|)" SPACES;
+constexpr const char* seed_coder_words =
+    CONTRACTIONS "|" WORD_START R"(\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+|)" SPACES;
+constexpr const char* bailing_words =
+    "'(?i:[sdmt]|ll|ve|re)|" WORD_START
+    R"(\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)";
+constexpr const char* exaone_moe_words = CONTRACTIONS
+    "|" WORD_START R"((?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?)"
+    R"(|\s*[\r\n]|\s+(?!\S)|\s+)";
+constexpr const char* ufakzeka_words =
+    WORD_START R"(\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" SPACES;
+constexpr const char* kimi_words =
+    R"([\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*)"
+    R"([\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?)"
+    R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*)"
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" SPACES;
 constexpr const char* digit = R"(\p{N})";
 constexpr const char* three_digits = "[0-9][0-9][0-9]";
 constexpr const char* bloom_words = " ?[^(\\s|.,!?\u2026\u3002\uFF0C\u3001\u0964\u06D4\u060C)]+";
@@ -75,16 +92,33 @@ const std::vector<Pre>& pre_table() {
         "trillion", "granite-docling", "gigachat", "modern-bert", "a.x-4.0", "mellum", "exaone4"},
        {gpt2_words}},
       {{"roberta-bpe", "jina-v1-en", "jina-v2-code"}, {gpt2_words}, false, false, true},
-      {{"llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"},
+      {{"llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2",
+        "jina-v5-nano"},
        {llama3_words},
        true,
        true},
       {{"dbrx", "smaug-bpe", "chatglm-bpe", "glm4"}, {llama3_words}},
-      {{"qwen2", "deepseek-r1-qwen", "kormo", "megrez", "stablelm2", "hunyuan", "grok-2"},
+      {{"qwen2", "deepseek-r1-qwen", "kormo", "megrez", "stablelm2", "hunyuan", "grok-2",
+        "solar-open"},
        {qwen2_words}},
-      {{"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b"},
+      {{"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b",
+        "mellum2"},
        {digit, gpt2_words}},
-      {{"gpt-4o", "llama4", "minimax-m2"}, {o200k_words}},
+      {{"gpt-4o", "llama4", "minimax-m2", "kanana2", "talkie"}, {o200k_words}},
+      {{"granite-embed-multi-97m"}, {o200k_words}, true},
+      {{"tiny_aya", "cohere2moe"}, {R"(\d{1,3}(?=(?:\d{3})*\b))", o200k_words}},
+      {{"qwen35"}, {qwen35_words}},
+      {{"kimi-k2"}, {kimi_words}},
+      {{"seed-coder"}, {seed_coder_words}},
+      {{"bailingmoe", "bailingmoe2", "llada-moe"}, {bailing_words}},
+      {{"exaone-moe"}, {exaone_moe_words}},
+      {{"ufakzeka"}, {ufakzeka_words}},
+      {{"laguna"}, {R"([^\n]+|[\n]+)", qwen2_words}},
+      {{"chameleon"},
+       {"<sentinel:[0-9]+>", "IMGIMG[A-I]{1,4}Z", R"([\t\n]|    |  )", digit,
+        R"([\p{P}!-/:-@\[-`{-~])", gpt2_words},
+       false,
+       true},
       {{"tekken"}, {tekken_words}, true, true},
       {{"bloom", "poro-chat", "gpt3-finnish"}, {bloom_words}},
       {{"viking"}, {bloom_words, digit}},
@@ -117,6 +151,14 @@ const Pre& pre_of(std::string_view name) {
   throw input_error(translated("words of the kind {1} are not known", in_quotes(name)),
                     "tokenizer.ggml.pre", suggestion(name, known));
 }
+
+}  // namespace
+
+std::string words_of_gguf(std::string_view pre) {
+  return pre_of(pre).patterns.front();
+}
+
+namespace {
 
 // A message of protobuf (protobuf.dev/programming-guides/encoding).
 class Message {

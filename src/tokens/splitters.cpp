@@ -102,6 +102,183 @@ Splitter read_delimiter(const Stage& stage) {
   };
 }
 
+// Parts of so many characters, the last of fewer.
+Splitter read_fixed_length(const Stage& stage) {
+  constexpr std::int64_t most = 1'000'000;
+  const auto length = static_cast<std::size_t>(stage.integer("length", most));
+  if (length == 0) {
+    throw input_error(translated("parts of no characters make no text"), stage.place("length"),
+                      translated("give at least 1"));
+  }
+  return [=](SplitText& text) {
+    split(text, SplitBehavior::isolated, [&](std::string_view part, std::vector<Stretch>& all) {
+      std::size_t characters = 0, first = 0;
+      for_each_character(part, [&](char32_t, std::size_t, std::size_t end) {
+        if (++characters % length != 0 && end != part.size()) return;
+        all.push_back({first, end, true});
+        first = end;
+      });
+    });
+  };
+}
+
+// Scripts of Unicode but for those of Chinese and Japanese, which are one here.
+constexpr std::array scripts = {"Common",
+                                "Latin",
+                                "Inherited",
+                                "Cyrillic",
+                                "Greek",
+                                "Arabic",
+                                "Hebrew",
+                                "Devanagari",
+                                "Hangul",
+                                "Thai",
+                                "Bengali",
+                                "Adlam",
+                                "Ahom",
+                                "Anatolian_Hieroglyphs",
+                                "Armenian",
+                                "Avestan",
+                                "Balinese",
+                                "Bamum",
+                                "Bassa_Vah",
+                                "Batak",
+                                "Bhaiksuki",
+                                "Bopomofo",
+                                "Brahmi",
+                                "Braille",
+                                "Buginese",
+                                "Buhid",
+                                "Canadian_Aboriginal",
+                                "Carian",
+                                "Caucasian_Albanian",
+                                "Chakma",
+                                "Cham",
+                                "Cherokee",
+                                "Coptic",
+                                "Cuneiform",
+                                "Cypriot",
+                                "Deseret",
+                                "Duployan",
+                                "Egyptian_Hieroglyphs",
+                                "Elbasan",
+                                "Ethiopic",
+                                "Georgian",
+                                "Glagolitic",
+                                "Gothic",
+                                "Grantha",
+                                "Gujarati",
+                                "Gurmukhi",
+                                "Hanunoo",
+                                "Hatran",
+                                "Imperial_Aramaic",
+                                "Inscriptional_Pahlavi",
+                                "Inscriptional_Parthian",
+                                "Javanese",
+                                "Kaithi",
+                                "Kannada",
+                                "Kayah_Li",
+                                "Kharoshthi",
+                                "Khmer",
+                                "Khojki",
+                                "Khudawadi",
+                                "Lao",
+                                "Lepcha",
+                                "Limbu",
+                                "Linear_A",
+                                "Linear_B",
+                                "Lisu",
+                                "Lycian",
+                                "Lydian",
+                                "Mahajani",
+                                "Malayalam",
+                                "Mandaic",
+                                "Manichaean",
+                                "Marchen",
+                                "Meetei_Mayek",
+                                "Mende_Kikakui",
+                                "Meroitic_Cursive",
+                                "Meroitic_Hieroglyphs",
+                                "Miao",
+                                "Modi",
+                                "Mongolian",
+                                "Mro",
+                                "Multani",
+                                "Myanmar",
+                                "Nabataean",
+                                "New_Tai_Lue",
+                                "Newa",
+                                "Nko",
+                                "Ogham",
+                                "Ol_Chiki",
+                                "Old_Hungarian",
+                                "Old_Italic",
+                                "Old_North_Arabian",
+                                "Old_Permic",
+                                "Old_Persian",
+                                "Old_South_Arabian",
+                                "Old_Turkic",
+                                "Oriya",
+                                "Osage",
+                                "Osmanya",
+                                "Pahawh_Hmong",
+                                "Palmyrene",
+                                "Pau_Cin_Hau",
+                                "Phags_Pa",
+                                "Phoenician",
+                                "Psalter_Pahlavi",
+                                "Rejang",
+                                "Runic",
+                                "Samaritan",
+                                "Saurashtra",
+                                "Sharada",
+                                "Shavian",
+                                "Siddham",
+                                "SignWriting",
+                                "Sinhala",
+                                "Sora_Sompeng",
+                                "Sundanese",
+                                "Syloti_Nagri",
+                                "Syriac",
+                                "Tagalog",
+                                "Tagbanwa",
+                                "Tai_Le",
+                                "Tai_Tham",
+                                "Tai_Viet",
+                                "Takri",
+                                "Tamil",
+                                "Tangut",
+                                "Telugu",
+                                "Thaana",
+                                "Tibetan",
+                                "Tifinagh",
+                                "Tirhuta",
+                                "Ugaritic",
+                                "Vai",
+                                "Warang_Citi",
+                                "Yi"};
+
+// Runs of one script, with the spaces and the characters of no script behind it. What has none and
+// stands before all others is dropped.
+const Splitter& split_scripts() {
+  static const Splitter splitter = [] {
+    const std::string eastern = R"(\p{Han}\p{Hiragana}\p{Katakana}\x{30FC})";
+    std::string known = eastern, runs;
+    const auto add = [&](const std::string& own) {
+      runs += (runs.empty() ? "[" : "|[") + own + "](?:[" + own + R"(]|\g<none>)*)";
+    };
+    for (const std::string script : scripts) {
+      const std::string own = R"(\p{)" + script + "}";
+      known += own;
+      add(script == "Common" ? own + R"(&&[^\x20\x{30FC}])" : own);
+    }
+    add(eastern);
+    return split_pattern({R"((?<none>\x20|[^)" + known + "]){0}(?:" + runs + ")", ""},
+                         SplitBehavior::removed, true);
+  }();
+  return splitter;
+}
+
 void split_at_white_space(SplitText& text) {
   split_characters(text, SplitBehavior::removed, is_white_space);
 }
@@ -112,9 +289,11 @@ const std::vector<StageType<Splitter>>& splitter_types() {
       {"ByteLevel", Names{"add_prefix_space", "trim_offsets", "use_regex"}, read_byte_level},
       {"CharDelimiterSplit", Names{"delimiter"}, read_delimiter},
       {"Digits", Names{"individual_digits"}, read_digits},
+      {"FixedLength", Names{"length"}, read_fixed_length},
       {"Metaspace", metaspace_keys, read_metaspace},
       {"Punctuation", Names{"behavior"}, read_punctuation},
       {"Split", Names{"pattern", "behavior", "invert"}, read_split},
+      {"UnicodeScripts", Names{}, [](const Stage&) { return split_scripts(); }},
       {"Whitespace", Names{}, [](const Stage&) { return split_words(); }},
       {"WhitespaceSplit", Names{}, [](const Stage&) { return split_at_white_space; }}};
   return types;

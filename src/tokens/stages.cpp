@@ -99,22 +99,71 @@ std::vector<TextTemplate::Part> read_parts(const Stage& stage, std::string_view 
   return parts;
 }
 
-// Processors that only move offsets have no template.
-std::vector<StageType<std::optional<TextTemplate>>> processor_types(std::size_t tokens) {
+/// What post-processors put together: the texts, each with what was put around it.
+using Pieces = std::vector<std::vector<TextTemplate::Part>>;
+/// A step of that; false for numbers of pieces that it is not defined for.
+using Processor = std::function<bool(Pieces&)>;
+
+// Puts tokens around each piece (see enclosing_template()).
+void enclose(TokenId first, TokenId last, bool doubled, Pieces& pieces) {
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    std::vector<TextTemplate::Part>& own = pieces[i];
+    const std::int64_t type = i > 0 && !doubled ? 1 : 0;
+    if (doubled) {
+      for (TextTemplate::Part& part : own) part.type = 0;
+    }
+    if (i == 0) own.insert(own.begin(), {-1, 0, {first}});
+    if (i > 0 && doubled) own.insert(own.begin(), {-1, 0, {last}});
+    own.push_back({-1, type, {last}});
+  }
+}
+
+// Each part of the template becomes a piece. A template is defined for one piece and for two.
+bool put_into(const TextTemplate& around, Pieces& pieces) {
+  if (pieces.size() > 2) return false;
+  Pieces result;
+  for (const TextTemplate::Part& part : pieces.size() == 1 ? around.single : around.pair) {
+    std::vector<TextTemplate::Part>& own = result.emplace_back();
+    if (part.text < 0) {
+      own.push_back(part);
+      continue;
+    }
+    own = pieces[static_cast<std::size_t>(part.text)];
+    for (TextTemplate::Part& inner : own) inner.type = part.type;
+  }
+  pieces = std::move(result);
+  return true;
+}
+
+const Pieces one_text{{{0, 0, {}}}}, two_texts{{{0, 0, {}}}, {{1, 1, {}}}};
+
+std::vector<TextTemplate::Part> joined(const Pieces& pieces) {
+  std::vector<TextTemplate::Part> parts;
+  for (const auto& piece : pieces) parts.insert(parts.end(), piece.begin(), piece.end());
+  return parts;
+}
+
+std::vector<StageType<Processor>> processor_types(std::size_t tokens) {
   const auto enclosing = [=](const Stage& stage, bool doubled) {
-    return enclosing_template(read_named_id(stage, "cls", tokens),
-                              read_named_id(stage, "sep", tokens), doubled);
+    return [=, first = read_named_id(stage, "cls", tokens),
+            last = read_named_id(stage, "sep", tokens)](Pieces& pieces) {
+      enclose(first, last, doubled, pieces);
+      return true;
+    };
   };
   return {
       {"BertProcessing", Names{"sep", "cls"},
        [=](const Stage& stage) { return enclosing(stage, false); }},
+      // Only moves offsets.
       {"ByteLevel", Names{"add_prefix_space", "trim_offsets", "use_regex"},
-       [](const Stage&) { return std::nullopt; }},
+       [](const Stage&) { return [](Pieces&) { return true; }; }},
       {"RobertaProcessing", Names{"sep", "cls", "trim_offsets", "add_prefix_space"},
        [=](const Stage& stage) { return enclosing(stage, true); }},
       {"TemplateProcessing", Names{"single", "pair", "special_tokens"}, [=](const Stage& stage) {
-         return TextTemplate{read_parts(stage, "single", tokens),
-                             read_parts(stage, "pair", tokens)};
+         return [around = TextTemplate{read_parts(stage, "single", tokens),
+                                       read_parts(stage, "pair", tokens)}](Pieces& pieces) {
+           return put_into(around, pieces);
+         };
        }}};
 }
 
@@ -265,29 +314,32 @@ RegularExpression read_pattern(const Stage& stage, std::string_view key) {
 }
 
 TextTemplate enclosing_template(TokenId first, TokenId last, bool doubled) {
-  const std::int64_t second = doubled ? 0 : 1;
-  TextTemplate result;
-  result.single = {{-1, 0, {first}}, {0, 0, {}}, {-1, 0, {last}}};
-  result.pair = result.single;
-  if (doubled) result.pair.push_back({-1, 0, {last}});
-  result.pair.push_back({1, second, {}});
-  result.pair.push_back({-1, second, {last}});
-  return result;
+  Pieces single = one_text, pair = two_texts;
+  enclose(first, last, doubled, single);
+  enclose(first, last, doubled, pair);
+  return {joined(single), joined(pair)};
 }
 
 TextTemplate read_template(const Stage& stage, std::size_t tokens) {
-  std::optional<TextTemplate> result;
-  read_stages(
-      stage, translated("the post-processor"), "processors", processor_types(tokens),
-      [&](std::optional<TextTemplate> found, const Stage& processor) {
-        if (found && result) {
-          throw input_error(
-              translated("two post-processors put tokens around the text, which is not supported"),
-              processor.place(), translated("leave out one of the two"));
-        }
-        if (found) result = std::move(found);
-      });
-  return std::move(result).value_or(TextTemplate{});
+  // Each processor gets the pieces that the one before made, as in Hugging Face's library, where
+  // two templates fit together only if the first makes two pieces at most.
+  constexpr std::size_t most = 1000;
+  Pieces single = one_text, pair = two_texts;
+  TextTemplate result;
+  std::size_t count = 0;
+  read_stages(stage, translated("the post-processor"), "processors", processor_types(tokens),
+              [&](const Processor& process, const Stage& processor) {
+                check_stage_count(count++, processor);
+                result.takes_pairs = result.takes_pairs && process(pair);
+                if (process(single) && joined(pair).size() <= most) return;
+                throw input_error(
+                    translated("two post-processors put tokens around the text, which is not "
+                               "supported"),
+                    processor.place(), translated("leave out one of the two"));
+              });
+  result.single = joined(single);
+  result.pair = joined(pair);
+  return result;
 }
 
 std::string PieceText::bytes_of(std::string_view token, MatchBudget& budget) const {

@@ -222,6 +222,7 @@ struct TextTemplate {
   /// Without a template the texts follow each other, of types 0 and 1.
   std::vector<Part> single = {{0, 0, {}}};
   std::vector<Part> pair = {{0, 0, {}}, {1, 1, {}}};
+  bool takes_pairs = true;  ///< whether there is a way to put two texts together
 };
 
 /// first A last, and for pairs first A last B last (BERT), of types 0 and 1; with `doubled` first A

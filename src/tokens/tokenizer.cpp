@@ -116,6 +116,10 @@ Tokenizer Tokenizer::wordpiece(const Vocabulary& vocabulary, bool lowercase,
 std::vector<TextToken> Tokenizer::encode(std::string_view text,
                                          std::optional<std::string_view> pair, bool special_tokens,
                                          std::string_view where) const {
+  if (pair && !parts_->around.takes_pairs) {
+    throw input_error(translated("the tokenizer's post-processors cannot put two texts together"),
+                      std::string(where), translated("give one text"));
+  }
   // 1. The tokens of each text.
   std::array<std::vector<TextToken>, 2> tokens;
   std::int64_t word = -1;

@@ -30,8 +30,9 @@ struct TextToken {
 /// The files of a checkpoint folder that define its tokenizer, as bytes; absent if not there.
 struct TokenizerFiles {
   std::optional<std::string_view> tokenizer_json, tokenizer_config, special_tokens_map,
-      added_tokens, vocab_txt, vocab_json, merges_txt;
-  /// tokenizer.model, spiece.model, sentencepiece.bpe.model or source.spm, and its name.
+      added_tokens, vocab_txt, vocab_json, merges_txt, tekken_json;
+  /// tokenizer.model, spiece.model, sentencepiece.bpe.model or source.spm, or a file of tiktoken's
+  /// form such as tiktoken.model, and its name.
   std::optional<std::string_view> sentencepiece;
   std::string sentencepiece_name = "tokenizer.model";
   /// "model_type" of config.json, which decides how texts are enclosed if tokenizer_config.json
@@ -48,9 +49,10 @@ struct SpecialIds {
 /// for the same files. Copies share the vocabulary.
 class Tokenizer {
  public:
-  /// From tokenizer.json; or else from a SentencePiece model, from vocab.json with merges.txt, or
-  /// from vocab.txt, according to the tokenizer_class of tokenizer_config.json or the model's type.
-  /// Throws Error(input) that names the file, the place in it and what is not supported.
+  /// From tokenizer.json; or else from a SentencePiece model, from ranks of tiktoken's form or of
+  /// tekken.json, from vocab.json with merges.txt, or from vocab.txt, according to the
+  /// tokenizer_class of tokenizer_config.json or the model's type. Throws Error(input) that names
+  /// the file, the place in it and what is not supported.
   static Tokenizer from_files(const TokenizerFiles& files);
 
   /// From the keys of a GGUF file: byte-level BPE, SentencePiece's BPE or Unigram, or WordPiece.

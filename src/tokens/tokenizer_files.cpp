@@ -261,6 +261,8 @@ TokenizerParts parts_from_files(const TokenizerFiles& files) {
     return in_file("tokenizer.json",
                    [&] { return read_tokenizer_json(*files.tokenizer_json, std::move(changes)); });
   }
+  if (files.tekken_json) return in_file("tekken.json", [&] { return parts_from_tekken(files); });
+  if (files.sentencepiece && holds_ranks(*files.sentencepiece)) return parts_from_tiktoken(files);
   if (auto parts = parts_from_sentence_piece(files)) return std::move(*parts);
   if (files.vocab_json && files.merges_txt) return parts_from_merges(files);
   if (files.vocab_txt) return parts_from_vocab_txt(files);
@@ -271,7 +273,8 @@ TokenizerParts parts_from_files(const TokenizerFiles& files) {
   throw input_error(
       translated("the folder has no tokenizer"), "",
       translated(
-          "add tokenizer.json; or tokenizer.model; or vocab.txt; or vocab.json and merges.txt"));
+          "add tokenizer.json; or tokenizer.model; or tekken.json; or vocab.txt; or vocab.json and "
+          "merges.txt"));
 }
 
 SpecialIds special_ids_of(const TokenizerParts& parts, const TokenizerFiles& files) {

@@ -67,6 +67,19 @@ TokenizerParts read_tokenizer_json(std::string_view text, TokenizerChanges chang
 /// files which are there.
 std::optional<TokenizerParts> parts_from_sentence_piece(const TokenizerFiles& files);
 
+/// Whether a file has the form of tiktoken's: lines of a token in Base64 and its rank.
+bool holds_ranks(std::string_view text);
+
+/// The tokenizer of such a file, which is in `files` as the SentencePiece model is. A known name,
+/// or the class of tokenizer_config.json, says what its words are; else they are Llama 3's.
+TokenizerParts parts_from_tiktoken(const TokenizerFiles& files);
+
+/// The tokenizer of a tekken.json, Mistral's form of such a file.
+TokenizerParts parts_from_tekken(const TokenizerFiles& files);
+
+/// The first pattern of words that a name of "tokenizer.ggml.pre" stands for.
+std::string words_of_gguf(std::string_view pre);
+
 struct BertSettings {
   BertNormalizer normalizer;
   std::string first = "[CLS]", last = "[SEP]", unknown = "[UNK]";

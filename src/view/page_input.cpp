@@ -92,7 +92,7 @@ std::vector<std::string> sample_titles(const Plan& plan, const ViewOptions& opti
 }  // namespace
 
 void check_viewable(const Plan& plan) {
-  if (!plan.attention_options().pool) return;
+  if (!plan.pool()) return;
   throw Error(ErrorKind::usage,
               translated("pooled weights have no single positions to look through"),
               "DocumentOptions::pool", translated("leave the pooling out"));

@@ -16,7 +16,7 @@ namespace {
 // Names of commands, values of flags, kinds, statistics, tensors, types, units, people and
 // libraries, and tokens of the model.
 const char* const names = R"(
-Abnar Kobayashi Kubernetes La Lb Lens Lk Logit Lq Markdown NumPy Schema Slurm Softmax Vaswani WxH YlOrRd Zuidema
+Abnar Kobayashi Kubernetes La Lb Lens Lk LoRA Logit Lq Markdown NumPy Schema Slurm Softmax Vaswani WxH YlOrRd Zuidema
 additive alibi all allow allowed always animation arcs attention auto bars bash both comparison contributions steps batch bench bias block blocks bwr capped card causal column compare
 completion confidence contacts cos csv curves dark de difference dimensions distance distances duplicate en entropy eps
 GB MB kB example exp explain figure fill first fish gradient gray grid head heads heatmap il index induction json jsonl key kitty

@@ -335,11 +335,6 @@ TEST_CASE("unknown parameters are named, with the nearest name that is known") {
         "unknown parameter \"dropout.weight\"\n"
         "  where: doc.json, /parameters/dropout.weight\n"
         "  help:  leave it out: nothing uses it");
-  CHECK(problems_of(document(object(with(ours, "bias_k", drawn("[1,1,4]", 1))))) ==
-        "bias_k cannot be used\n"
-        "  where: doc.json, /parameters/bias_k\n"
-        "  help:  write \"past_key\" and \"past_value\" of bias_k and bias_v, {\"file\": …, "
-        "\"name\": …}: their row becomes the first key");
 }
 
 TEST_CASE("parameters of wrong shapes are named as the document names them") {

@@ -139,5 +139,34 @@ TEST_CASE("poolings are those of the library") {
   CHECK(pooled(Pooling::weighted_mean) == std::vector<double>{-14.0 / 6, 9.0 / 6});
 }
 
+TEST_CASE(
+    "a folder whose model is in 0_Transformer gives the same vectors, "
+    "and says what it lacks") {
+  const TemporaryFolder folder;
+  const fs::path from = fs::path(ATTN_TEST_DATA) / "models" / "sentences" / "folder";
+  fs::create_directories(folder / "0_Transformer");
+  for (const auto& entry : fs::directory_iterator(from)) {
+    const std::string name = entry.path().filename();
+    const bool of_all = entry.is_directory() || name == "modules.json" ||
+                        name == "config_sentence_transformers.json";
+    fs::copy(entry.path(), of_all ? folder / name : folder / "0_Transformer" / name,
+             fs::copy_options::recursive);
+  }
+  std::string modules = read_text(folder / "modules.json");
+  const std::size_t at = modules.find("\"path\": \"\"");
+  REQUIRE(at != std::string::npos);
+  write_text(folder / "modules.json", modules.replace(at, 10, "\"path\": \"0_Transformer\""));
+  write_text(folder / "0_Transformer/sentence_bert_config.json",
+             R"({"max_seq_length": 64, "do_lower_case": true})");
+  const JsonValue result = result_of(folder.path(), "");
+  CHECK(worst(result, "sentence_embedding", expected_tensor("plain")) < 1e-12);
+  bool told = false;
+  for (std::size_t i = 0; i < result.find("warnings")->size(); ++i) {
+    const std::string& warning = result.find("warnings")->element(i).string();
+    told = told || warning.find("\"do_lower_case\"") != std::string::npos;
+  }
+  CHECK(told);
+}
+
 }  // namespace
 }  // namespace attn::sentence_embedding_test

@@ -27,6 +27,7 @@ PRE_TOKENIZERS = {
     "CharDelimiterSplit": lambda d: p.CharDelimiterSplit(d("e", " ", "。")), "Digits": lambda d: p.Digits(individual_digits=d(True, False)),
     "Metaspace": lambda d: p.Metaspace(replacement="▁", prepend_scheme=d("always", "first", "never"), split=d(True, False)),
     "Punctuation": lambda d: p.Punctuation(behavior=d(*BEHAVIOURS)), "Whitespace": lambda d: p.Whitespace(), "WhitespaceSplit": lambda d: p.WhitespaceSplit(),
+    "FixedLength": lambda d: p.FixedLength(d(1, 3, 7)), "UnicodeScripts": lambda d: p.UnicodeScripts(),
     "Split": lambda d: p.Split(Regex(d(*PATTERNS)), behavior=d(*BEHAVIOURS), invert=d(True, False)),
 }
 SPECIAL = ["[UNK]", "[CLS]", "[SEP]", "[MASK]", "<|end|>"]

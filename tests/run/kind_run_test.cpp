@@ -71,6 +71,80 @@ TEST_CASE("rows beyond the valid lengths of queries are zeros and no queries wit
             "3 queries have no key left to see: their weights and output are zero"});
 }
 
+attn::RunOptions speech(const TemporaryFolder& folder) {
+  attn::RunOptions options;
+  options.document.model = std::filesystem::path(ATTN_DATA) / "speeches";
+  options.document.texts = {{"The state of the Union and the people of the United States", {}}};
+  options.out = folder / "out";
+  return options;
+}
+
+TEST_CASE("weights of a model are pooled as those of a document are") {
+  const TemporaryFolder folder;
+  attn::RunOptions options = speech(folder);
+  options.plots = {};
+  attn::run(options);
+  const attn::Tensor whole = attn::TensorFile::open(folder / "out/result.json")
+                                 .read("layers.1.self.weights")
+                                 .converted(attn::DType::float64);
+  for (const bool largest : {false, true}) {
+    CAPTURE(largest);
+    options.document.pool =
+        attn::Pooling{4, largest ? attn::Pooling::Reduction::max : attn::Pooling::Reduction::mean};
+    options.tensors = largest ? attn::TensorFormat::safetensors : attn::TensorFormat::json;
+    attn::run(options);
+    const auto file = attn::TensorFile::open(folder / "out/result.json");
+    const attn::Tensor pooled =
+        file.read("layers.1.self.pooled_weights").converted(attn::DType::float64);
+    const std::size_t heads = whole.shape()[1], n = whole.shape()[2];
+    REQUIRE(pooled.shape() == attn::Shape{1, heads, 4, 4});
+    for (std::size_t h = 0; h < heads; ++h) {
+      std::vector<double> sums(16), most(16), counts(16);
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < n; ++j) {
+          const std::size_t cell = i * 4 / n * 4 + j * 4 / n;
+          const double weight = whole.at({0, h, i, j});
+          sums[cell] += weight;
+          most[cell] = std::max(most[cell], weight);
+          ++counts[cell];
+        }
+      }
+      for (std::size_t cell = 0; cell < 16; ++cell) {
+        const double expected = largest ? most[cell] : sums[cell] / counts[cell];
+        CHECK(pooled.at({0, h, cell / 4, cell % 4}) == doctest::Approx(expected).epsilon(1e-6));
+      }
+    }
+    CHECK(error_from([&] { file.read("layers.1.self.weights"); }) != "no error");
+  }
+  options.document.pool->size = 0;
+  CHECK(error_from([&] { attn::run(options); }) ==
+        "a map of 0 bins holds no weights\n  where: /pool/size\n  help:  give at least one bin");
+}
+
+TEST_CASE("a model's attentions show the head that tells most, and no chart of sizes unasked") {
+  const TemporaryFolder folder;
+  attn::RunOptions options = speech(folder);
+  const attn::RunReport told = attn::run(options).reports[0];
+  CHECK(told.chooses_heads);
+  CHECK(std::filesystem::exists(folder / "out/heatmap.layers.0.self.png"));
+  CHECK_FALSE(std::filesystem::exists(folder / "out/dimensions.png"));
+  const auto file = attn::TensorFile::open(folder / "out/result.json");
+  bool other_than_first = false;
+  for (const attn::ReportedWeights& one : told.weights) {
+    const attn::Tensor all = file.read(one.name);
+    other_than_first = other_than_first || one.head != 0;
+    CHECK(one.weights.at({3, 2}) == all.at({0, one.head, 3, 2}));
+    CHECK(one.heatmap.title.find("Head " + std::to_string(one.head)) != std::string::npos);
+  }
+  CHECK(other_than_first);
+  options.selection.chosen_heads = {{0, 1}};
+  options.plots_chosen = true;
+  const attn::RunReport first = attn::run(options).reports[0];
+  CHECK_FALSE(first.chooses_heads);
+  CHECK(first.weights[1].head == 0);
+  CHECK(std::filesystem::exists(folder / "out/dimensions.png"));
+}
+
 TEST_CASE("a run tells each token that it generates, of how many") {
   const TemporaryFolder folder;
   attn::RunOptions options;
