@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "attn/error.hpp"
 #include "attn/io.hpp"
 #include "attn/run.hpp"
 
@@ -116,7 +117,8 @@ TEST_CASE("what cannot be merged is refused by its name") {
           ModelFolder::open(cases / "qwen2_bias_bf16/checkpoint", std::nullopt, {},
                             adapter.folder.path());
         }).find(" do not fit ") != std::string::npos);
-  CHECK(error_from([&] { ModelFolder::open(adapter.folder.path(), std::nullopt, {}); }) ==
+  CHECK(error_from([&] { ModelFolder::open(adapter.folder.path(), std::nullopt, {}); },
+                   ErrorKind::file) ==
         "there is no config.json in the folder \"" + adapter.folder.path().string() +
             "\"\n  help:  it holds only an adapter: name its model, and "
             "the adapter with "

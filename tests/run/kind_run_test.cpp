@@ -118,7 +118,8 @@ TEST_CASE("weights of a model are pooled as those of a document are") {
   }
   options.document.pool->size = 0;
   CHECK(error_from([&] { attn::run(options); }) ==
-        "a map of 0 bins holds no weights\n  where: /pool/size\n  help:  give at least one bin");
+        "expected a whole number of at least 1, found 0\n  where: DocumentOptions::pool\n"
+        "  help:  give a whole number of at least 1");
 }
 
 TEST_CASE("a model's attentions show the head that tells most, and no chart of sizes unasked") {

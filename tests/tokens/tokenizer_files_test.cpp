@@ -376,8 +376,8 @@ TEST_CASE("a folder without a tokenizer, or with half of one, is refused with th
   TokenizerFiles files;
   CHECK(refusal_of(files) ==
         "the folder has no tokenizer\n"
-        "  help:  add tokenizer.json; or tokenizer.model; or vocab.txt; or vocab.json and "
-        "merges.txt");
+        "  help:  add tokenizer.json; or tokenizer.model; or tekken.json; or vocab.txt; or "
+        "vocab.json and merges.txt");
   files.vocab_json = "{}";
   CHECK(refusal_of(files) ==
         "there is a vocab.json, but no merges.txt\n"
