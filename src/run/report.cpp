@@ -416,12 +416,13 @@ std::vector<std::string> names_of(TableAxis axis, std::size_t count) {
   return std::move(axis.labels);
 }
 
-Fact facts_of(const ReportedWeights& weights) {
+// `chosen`: whether each attention shows a head of its own.
+Fact facts_of(const ReportedWeights& weights, bool chosen) {
   const Shape shape = weights.weights ? weights.weights.shape() : Shape{0, 0};
   const bool shown = bool(weights.weights), counted = weights.cells > 0;
   return object(
       {{"name", weights.name},
-       {"head", weights.head},
+       {"head", only_if(chosen, weights.head)},
        {"query_labels",
         only_if(shown, names_of({weights.query_labels, weights.queries}, shape[0]))},
        {"key_labels", only_if(shown, names_of({weights.key_labels, weights.keys}, shape[1]))},
@@ -441,7 +442,9 @@ Fact named_facts(const Named& values) {
 }
 
 Fact facts_of(const RunReport& report) {
-  const auto weights = [](const ReportedWeights& one) { return facts_of(one); };
+  const auto weights = [&](const ReportedWeights& one) {
+    return facts_of(one, report.chooses_heads);
+  };
   const auto path_of = [](const WrittenFile& file) { return Fact(file.path); };
   const auto path_alone = [](const std::filesystem::path& file) { return Fact(file); };
   const ModelReport* model = report.model ? &*report.model : nullptr;
