@@ -105,6 +105,14 @@ Tensor compared_part(const Tensor& whole, const std::string& name, const MapRequ
   const MapSelection& selection = maps.selection;
   const Tensor tensor = taken_tensor(whole, maps);
   check_axes(tensor, name, maps);
+  // Log-sum-exps [B,H,Lq] have no axis of keys.
+  if (maps.axes.empty() && tensor && tensor.rank() == 3 && !takes_positions(selection) &&
+      (name == "lse" || name.ends_with(".lse"))) {
+    Shape shape = tensor.shape();
+    shape.push_back(1);
+    const Tensor part = compared_part(tensor.reshaped(shape), name, maps, labels);
+    return part.reshaped({part.shape()[0], part.shape()[1], part.shape()[2]});
+  }
   std::vector<MapAxis> axes = whole_axes(maps.axes);
   if (axes.empty()) axes = {MapAxis::batch, MapAxis::head, MapAxis::query, MapAxis::key};
   if (maps.axes.empty() && takes_part(selection) && tensor && tensor.rank() < axes.size() &&

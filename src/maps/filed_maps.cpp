@@ -337,7 +337,9 @@ AttentionMap FiledMaps::read(const FiledLayer& layer) {
   map.layers_of_axis = guesses_layers_;
   map.numbers = arranged(numbers(layer), layer);
   const bool of_edges = !layer.nodes.empty() && map.numbers.rank() == 3;
-  map.heads_only = of_edges || (has_axis(MapAxis::head) && !has_axis(MapAxis::batch));
+  const bool as_filed = axes_.empty() && !request_.changes_shape() && file.is_result();
+  map.heads_only = of_edges || (has_axis(MapAxis::head) && !has_axis(MapAxis::batch)) ||
+                   (as_filed && maps_are_of_heads(file.shapes({"query"})));
   map.meaning = layer.steps.empty()                ? meaning_of_numbers(map, file)
                 : has_rows_of_weights(map.numbers) ? TensorMeaning::weights
                                                    : TensorMeaning::other_map;

@@ -145,16 +145,19 @@ CaptionTexts caption_of(std::span<const Matrix> matrices, std::span<const Heatma
       matrices.size() > 1 ? translated_count(matrices.size(), " in {1} head", " in {1} heads")
                           : std::string();
   const NamedCell& cell = facts.strongest.any ? facts.strongest : facts.largest;
-  const std::string strongest = translated("The strongest weight is {1}.", at(cell));
-  return {translated("Attention of {1}{2}: the strongest weight is {3}.", cells, heads_named,
-                     at(cell)) +
-              " " +
-              translated("A query's largest weight is {1} on average, where a uniform one would be "
-                         "{2}.",
-                         short_number(facts.largest_of_rows), short_number(facts.uniform)),
-          translated("A map of attention of {1}{2}, darker or thicker for larger weights.", cells,
-                     heads_named) +
-              " " + (same_tokens ? place_sentence(facts) : strongest)};
+  const bool of_several = cell.value < facts.largest.value;
+  const std::string which =
+      at(cell) + (of_several ? translated(", where a query sees several keys") : std::string());
+  const std::string strongest = translated("The strongest weight is {1}.", which);
+  return {
+      translated("Attention of {1}{2}: the strongest weight is {3}.", cells, heads_named, which) +
+          " " +
+          translated("A query's largest weight is {1} on average, where a uniform one would be "
+                     "{2}.",
+                     short_number(facts.largest_of_rows), short_number(facts.uniform)),
+      translated("A map of attention of {1}{2}, darker or thicker for larger weights.", cells,
+                 heads_named) +
+          " " + (same_tokens ? place_sentence(facts) : strongest)};
 }
 
 }  // namespace attn::plot

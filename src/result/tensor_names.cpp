@@ -139,4 +139,9 @@ void count_from_zero(std::vector<NumberedName>& names) {
   for (NumberedName& name : names) --name.number;
 }
 
+bool maps_are_of_heads(std::span<const std::pair<std::string, Shape>> shapes) {
+  const auto query = std::ranges::find(shapes, "query", &std::pair<std::string, Shape>::first);
+  return query != shapes.end() && query->second.size() == 2;
+}
+
 }  // namespace attn

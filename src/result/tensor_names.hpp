@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,10 @@ bool is_result_name(std::string_view name);
 /// answer also "layer". `heads_only`: a single such axis is of heads.
 std::vector<std::string_view> leading_axes(std::string_view tensor, std::size_t count,
                                            bool heads_only);
+
+/// Whether maps of three axes have one of heads by the shapes of a result, as its queries have no
+/// axis of samples.
+bool maps_are_of_heads(std::span<const std::pair<std::string, Shape>> shapes);
 
 /// Whether the tensor holds weights of attention, whatever its name: no number is negative, and
 /// each row of the last two axes sums to one, or to zero where a mask hides all keys. Sums of

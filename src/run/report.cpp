@@ -14,6 +14,7 @@
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
 #include "result/result_writer.hpp"
+#include "result/tensor_names.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -325,7 +326,9 @@ std::string others_of_map(const RunReport& report) {
   if (const std::string heads = told_heads(report); !heads.empty()) return heads;
   for (const auto& [tensor, shape] : report.shapes) {
     if (report.weights.empty() || tensor != report.weights[0].name || shape.size() < 3) continue;
-    const std::size_t samples = shape[0], heads = shape.size() == 4 ? shape[1] : 1;
+    const bool of_heads = shape.size() == 3 && maps_are_of_heads(report.shapes);
+    const std::size_t samples = of_heads ? 1 : shape[0];
+    const std::size_t heads = shape.size() == 4 ? shape[1] : of_heads ? shape[0] : 1;
     if (samples > 1 && heads > 1)
       return translated(
           "One of {1} samples and {2} heads: RunOptions::sample and "

@@ -161,6 +161,15 @@ TEST_CASE("layers and heads of maps are compared by axes and by patterns of name
   CHECK(exit_code({"--axes", "head,batch", "--heads", "1"}) == 3);
 }
 
+TEST_CASE("a chosen head is compared alone, its log-sum-exps too") {
+  const TemporaryFolder folder;
+  folder.write("a.json", R"({"weights":[[[[1,0]],[[0,1]]]],"lse":[[[1],[2]]]})");
+  folder.write("b.json", R"({"weights":[[[[1,0]],[[1,0]]]],"lse":[[[1],[3]]]})");
+  CHECK(attn_cli({"compare", "a.json", "b.json"}, folder.path()).exit_code == 1);
+  CHECK(attn_cli({"compare", "a.json", "b.json", "--head", "0"}, folder.path()).exit_code == 0);
+  CHECK(attn_cli({"compare", "a.json", "b.json", "--head", "1"}, folder.path()).exit_code == 1);
+}
+
 TEST_CASE("compare exits with 0 for what agrees within the tolerance given") {
   const TemporaryFolder folder;
   write_results(folder);

@@ -210,3 +210,16 @@ TEST_CASE("folders of results are drawn, and input documents are told apart from
             .output.starts_with(
                 "r/result.json: 1 problem\n\n  this is a result, not an input document\n"));
 }
+
+TEST_CASE("heads of a document without samples are heads in its result too") {
+  const TemporaryFolder folder;
+  folder.write("heads.json", R"({"attention":"scaled_dot_product","heads":2,
+    "query":[[1,0,0,1],[0,1,0,1]],"key":[[1,0,0,1],[0,1,0,1]],"value":[[1,0,0,1],[0,1,0,1]]})");
+  const Outcome run = attn_cli({"run", "heads.json", "--out", "heads"}, folder.path());
+  CHECK(run.output.find("One of 2 heads: --head chooses another.") != std::string::npos);
+  const Outcome second = attn_cli({"show", "heads", "--head", "1"}, folder.path());
+  CHECK(second.exit_code == 0);
+  CHECK(second.output.find("(Head 1)") != std::string::npos);
+  CHECK(attn_cli({"show", "heads", "--sample", "1"}, folder.path())
+            .errors.find("there is no sample 1") != std::string::npos);
+}

@@ -271,15 +271,15 @@ TEST_CASE("every part that hides keys has its words") {
 TEST_CASE("every option of a document is one of its keys") {
   attn::DocumentOptions options;
   // Naming every member makes a new one an error here until it is set too.
-  auto& [input, model, architecture, texts, images, layers, logits, heads_off, ablate, patch,
-         patch_at, generate, continued, parts, parts_between_special_tokens, prompt, truncate, chat,
-         token_ids, attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where,
-         weight, tables, gradient, threads, files, generated] = options;
+  auto& [input, model, architecture, adapter, texts, images, layers, logits, heads_off, ablate,
+         patch, patch_at, generate, continued, parts, parts_between_special_tokens, prompt,
+         truncate, chat, token_ids, attention, dtype, heads, scale, seed, valid_lens, pool, causal,
+         score, where, weight, tables, gradient, threads, files, generated] = options;
   input = "doc.json";
   threads = 1;
   files.limits.nesting = 7;
   generated = [](std::size_t, std::size_t) {};
-  model = architecture = gradient = "a";
+  model = adapter = architecture = gradient = "a";
   texts = {{"a", "b"}};
   images = {"a"};
   layers = {{0}};
@@ -304,10 +304,10 @@ TEST_CASE("every option of a document is one of its keys") {
   const std::vector<attn::Setting> settings = attn::settings(options, unchanged);
   // All members but input, threads, files and an observer are settings.
   constexpr std::size_t members = std::tuple_size_v<decltype(std::tie(
-      input, model, architecture, texts, images, layers, logits, heads_off, ablate, patch, patch_at,
-      generate, continued, parts, parts_between_special_tokens, prompt, truncate, chat, token_ids,
-      attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where, weight, tables,
-      gradient, threads, files, generated))>;
+      input, model, architecture, adapter, texts, images, layers, logits, heads_off, ablate, patch,
+      patch_at, generate, continued, parts, parts_between_special_tokens, prompt, truncate, chat,
+      token_ids, attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where,
+      weight, tables, gradient, threads, files, generated))>;
   CHECK(settings.size() == members - 4);
   for (const attn::Setting& setting : settings) {
     CAPTURE(setting.field);

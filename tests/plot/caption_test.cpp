@@ -47,7 +47,7 @@ TEST_CASE("a caption names places with their indices, and not the one key of a c
                                ". A query's ");
   };
   CHECK(starts(draw_heatmap(map, with_caption(), PictureFormat::png).caption,
-               "0.7 from \"tired\" (6) to \"tired\" (3)"));
+               "0.7 from \"tired\" (6) to \"tired\" (3), where a query sees several keys"));
   // Where every query sees one key there is no other.
   CHECK(starts(
       draw_heatmap(three_words({1, 0, 0, 0, 1, 0, 0, 0, 1}), with_caption(), PictureFormat::png)
