@@ -321,10 +321,11 @@ RunSplits named_splits(WhySplits splits, const Plan& plan, const std::string& do
   return named;
 }
 
-double most_json_of(const Plan& plan) noexcept {
-  // Of a model few read the numbers, and each text has as many as layers, heads and pairs.
+double most_json_of(const Plan& plan, const RunOptions& options) noexcept {
+  // Of a model few read the numbers, and each text has as many as layers, heads and pairs. Whoever
+  // asks for the steps reads them.
   constexpr double of_models = 8e6;
-  return plan.model || model_of(plan) != nullptr ? of_models : most_json;
+  return model_of(plan) != nullptr && !options.stages ? of_models : most_json;
 }
 
 double foreseen_bytes(const Plan& plan, const RunOptions& options) {
@@ -339,7 +340,7 @@ double foreseen_bytes(const Plan& plan, const RunOptions& options) {
   const double text = all.numbers * bytes_as_json(dtype) + all.seen * bytes_as_json(DType::boolean);
   const bool as_text = options.tensors ? *options.tensors == TensorFormat::json ||
                                              *options.tensors == TensorFormat::csv
-                                       : text <= most_json_of(plan);
+                                       : text <= most_json_of(plan, options);
   return as_text ? text : all.numbers * static_cast<double>(size_of(dtype)) + all.seen;
 }
 

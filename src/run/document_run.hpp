@@ -52,7 +52,7 @@ void check_only(const RunOptions& options, const Plan& plan,
                 std::span<const std::pair<std::string, Tensor>> computed);
 
 /// Bytes of JSON above which the tensors of a plan go into a file of their own, unasked.
-double most_json_of(const Plan& plan) noexcept;
+double most_json_of(const Plan& plan, const RunOptions& options) noexcept;
 
 /// About the bytes of the tensors that a run writes for a plan; 0 if only some of them are wanted.
 double foreseen_bytes(const Plan& plan, const RunOptions& options);

@@ -312,7 +312,7 @@ void KindRun::remove_after(std::filesystem::path file) {
 void KindRun::choose_format(std::span<const std::pair<std::string, Tensor>> tensors) {
   if (options_.tensors || format_ != TensorFormat::json) return;
   const double bytes = bytes_as_json(tensors);
-  if (bytes <= most_json_of(plan_)) return;
+  if (bytes <= most_json_of(plan_, options_)) return;
   format_ = TensorFormat::safetensors;
   plan_.warnings.push_back(
       translated("the tensors are in tensors.safetensors: in result.json they would take about "
