@@ -325,7 +325,8 @@ double most_json_of(const Plan& plan, const RunOptions& options) noexcept {
   // Of a model few read the numbers, and each text has as many as layers, heads and pairs. Whoever
   // asks for the steps reads them.
   constexpr double of_models = 8e6;
-  return model_of(plan) != nullptr && !options.stages ? of_models : most_json;
+  const bool of_model = plan.model || model_of(plan) != nullptr;
+  return of_model && !options.stages ? of_models : most_json;
 }
 
 double foreseen_bytes(const Plan& plan, const RunOptions& options) {
