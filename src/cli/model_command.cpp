@@ -42,6 +42,14 @@ int show_tokens(const GivenToTokens& given) {
                 "attn-cli tokens",
                 translated("give a model and a text: attn-cli tokens --model M --text T"));
   }
+  // A word that is no file, by its looks, is meant as a text.
+  std::error_code none;
+  const std::string input = options.input.string();
+  if (input != "-" && options.texts.empty() && input.find_first_of("./") == std::string::npos &&
+      !std::filesystem::exists(options.input, none)) {
+    throw Error(ErrorKind::usage, translated("unexpected argument \"{1}\"", input),
+                "attn-cli tokens", translated("give a text with {1}", "--text \"" + input + "\""));
+  }
   std::vector<std::string> warnings;
   const std::string text = given.common.json ? tokens_json(options, &warnings)
                                              : terminal_lines(tokens_text(options, &warnings));

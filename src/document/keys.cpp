@@ -353,11 +353,13 @@ constexpr std::array<DocumentKey, 76> keys{{
     {"dtype", all, to_translate("of the computation"),
      +[] { return names_schema(document_dtypes()); }, Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
-       values.options.dtype = expect_choice(given.value, given.place, "dtype", document_dtypes());
        const auto of_kind = dtypes(given.kind);
-       if (std::ranges::count(of_kind, values.options.dtype, &Named<DType>::value) > 0) return;
-       throw input_error(translated("models are not computed in {1}", given.value.string()),
-                         given.place, translated("choose float32 or float64"));
+       for (const Named<DType>& one : document_dtypes().subspan(of_kind.size())) {
+         if (!given.value.is(JsonValue::Type::string) || given.value.string() != one.name) continue;
+         throw input_error(translated("models are not computed in {1}", given.value.string()),
+                           given.place, translated("choose float32 or float64"));
+       }
+       values.options.dtype = expect_choice(given.value, given.place, "dtype", of_kind);
      }},
     stored<&PlainValues::plan, &Plan::title>("title", all,
                                              to_translate("title of report and pictures"), true),

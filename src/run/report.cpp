@@ -316,8 +316,8 @@ std::string told_heads(const RunReport& report) {
   }
   if (heads.empty()) return "";
   return translated(
-      "Head shown of each attention: {1}. Of its heads it tells most about the text: the key alone "
-      "and the distance alone explain its weights least. RunOptions::head chooses another.",
+      "One head of each attention is here: {1}, the one whose weights say most about the text, as "
+      "the key alone and the distance alone explain them least. RunOptions::head chooses another.",
       heads);
 }
 

@@ -291,7 +291,7 @@ std::vector<ViewData::StoryStep> story_of(const std::filesystem::path& file,
   std::vector<ViewData::StoryStep> story;
   const JsonValue* const steps = root.is(JsonValue::Type::object) ? root.find("steps") : nullptr;
   const auto refuse = [] {
-    return input_error(translated("this is no story of a page"), "ViewOptions::story",
+    return input_error(translated("this is not a story of a page"), "ViewOptions::story",
                        translated("give a file that was saved by a page"));
   };
   if (steps == nullptr || !steps->is(JsonValue::Type::array)) throw refuse();

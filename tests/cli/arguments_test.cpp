@@ -90,10 +90,11 @@ TEST_CASE("a value that a flag does not take is refused with what it takes") {
         "  help:  did you mean \"heatmap\"?\n");
   CHECK(wrong({"run", "doc.json", "--scale", "nan"})
             .starts_with("attn-cli: invalid value \"nan\" for --scale\n"));
-  CHECK(wrong({"plot", "heatmap", "w.json", "--out", "w.png", "--figsize", "8"}) ==
-        "attn-cli: invalid value \"8\" for --figsize\n"
+  CHECK(wrong({"plot", "heatmap", "w.json", "--out", "w.png", "--figsize", "wide"}) ==
+        "attn-cli: invalid value \"wide\" for --figsize\n"
         "  where: --figsize\n"
-        "  help:  give width and height in inches, such as 8x6, or with units: 16cmx12cm\n");
+        "  help:  give width and height in inches, such as 8x6, or with units: 16cmx12cm; or a "
+        "width alone, 89mm\n");
   CHECK(wrong({"plot", "heatmap", "w.json", "--out", "w.png", "--cmap", "YlOrR"})
             .find("did you mean \"YlOrRd\"?") != std::string::npos);
   CHECK(wrong({"plot", "heatmpa", "w.json", "--out", "w.png"}).find("did you mean \"heatmap\"?") !=

@@ -21,8 +21,8 @@ additive alibi all allow allowed always animation arcs attention auto bars bash 
 completion confidence contacts cos csv curves dark de difference dimensions distance distances duplicate en entropy eps
 GB MB kB example exp explain figure fill first fish gradient gray grid head heads heatmap il index induction json jsonl key kitty
 labels layer lens linear lines list llama log logit logits lse manual mask masked matplotlib max mean memory
-ment min model nat nature neurips never next none norms nostalgebraist npy npz off on out outlines output overlay padding page panel parts path pdf
-plot png position positions poster previous query rollout rotary run safetensors scale schema scores self separators
+ment min model nat nature neurips never next none norms nostalgebraist npy npz off on out outlines output overlay padding page panel part parts path pdf
+plot png position positions poster previous query rollout rotary run safetensors scale schema scores self sentence separators
 shapes share shared shell show silu sin sink sinks sixel slide softmax stages standard strip svg text the token transparent
 validate value view weights white window zero zh zsh
 )";

@@ -92,7 +92,9 @@ TEST_CASE("a tensor that only one file has counts where it is asked for") {
   folder.write("other.json", R"({"outputs":[[1],[2]]})");
   const Outcome nothing = attn_cli({"compare", "mine.json", "other.json"}, folder.path());
   CHECK(nothing.exit_code == 1);
-  CHECK(nothing.output.ends_with("\n\nThe files have no tensor in common.\n"));
+  CHECK(
+      nothing.output.ends_with("\n\nThe files have no tensor in common.\n"
+                               "--map A=B compares tensors of other names.\n"));
   const Outcome renamed = compared({"--map", "out=output"});
   CHECK(renamed.exit_code == 0);
   CHECK(

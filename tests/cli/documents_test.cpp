@@ -454,6 +454,8 @@ TEST_CASE("a document of more than 1500 words has a reason to be long") {
       {"inside/architecture.md",
        "rooms, decisions and where to add what, for changes of the program"},
       {"documents.md", "every key of a document, looked up one by one"},
+      {"drawing.md", "every kind of picture and every flag, looked up one by one"},
+      {"gallery.md", "each figure with its command and what it shows"},
       {"kinds.md", "each kind with its formula, a document and a picture"},
       {"inside/numerics.md", "the bound of each computation, with the test that holds it"},
       {"inside/CONTRIBUTING.md", "every check and every test room, one by one"},

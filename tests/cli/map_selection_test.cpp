@@ -116,7 +116,7 @@ TEST_CASE(
         "  where: --cmap\n"
         "  help:  leave it out: it is for heatmap, grid, stages, strip, overlay, positions, steps, "
         "parts, "
-        "contributions, comparison, difference, animation\n");
+        "contributions, comparison, difference, animation, card\n");
   // A flag that has its usual value is refused too.
   CHECK(attn_cli({"plot", "lines", "w.json", "--annotate", "auto", "--out", "l.png"}, folder.path())
             .exit_code == 2);

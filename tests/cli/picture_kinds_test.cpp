@@ -109,7 +109,7 @@ TEST_CASE("steps of several files, or of one, stand below each other, what is no
       "attn-cli: a picture of the kind steps has no use for --renormalize\n"
       "  where: --renormalize\n"
       "  help:  leave it out: it is for heatmap, grid, stages, lines, strip, overlay, comparison, "
-      "difference, animation\n");
+      "difference, animation, card\n");
 }
 
 TEST_CASE("run counts samples and heads from 0, as its report names them by number") {
@@ -254,7 +254,7 @@ TEST_CASE("a model's pictures are the same from its result as from its run") {
   const TemporaryFolder folder;
   const std::string model = std::string(ATTN_DATA) + "/speeches";
   CHECK(attn_cli({"run", "--model", model, "--text", "The state.", "--text", "Of the Union.",
-                  "--plots", "grid,heatmap,strip", "--dpi", "72", "--out", "r"},
+                  "--plots", "grid,heatmap,strip", "--head", "0", "--dpi", "72", "--out", "r"},
                  folder.path())
             .exit_code == 0);
   for (const char* kind : {"grid", "heatmap", "strip"}) {

@@ -226,7 +226,7 @@ TEST_CASE("other formats are named where they can be told") {
     CHECK(open_error(bytes) == "this is not a tensor file" + what +
                                    "\n  where: memory\n"
                                    "  help:  known formats: .npy, .npz, .safetensors, .pt, pickle, "
-                                   ".gguf, JSON, CSV, text");
+                                   ".gguf, .onnx, JSON, CSV, text");
   };
   check("\x1F\x8B\x08...", "; it looks like a gzip file: unpack it first");
   check("\x89HDF\r\n\x1A\n", "; it looks like an HDF5 file");

@@ -281,12 +281,12 @@ TEST_CASE("ids, types and lengths that the model has not are errors that name th
   CHECK(error_from([&] { results_of(own); }) ==
         "the token id 60 is not between 0 and 59\n"
         "  where: /token_ids/1/1\n"
-        "  help:  the model's table has no such row");
+        "  help:  give 0 to 59");
   own.texts = {{{1, 2}}, {{0, 2}}, {}};
   CHECK(error_from([&] { results_of(own); }) ==
         "the token type 2 is not between 0 and 1\n"
         "  where: /token_types/0/1\n"
-        "  help:  the model's table has no such row");
+        "  help:  give 0 to 1");
   own.texts = {{std::vector<std::int64_t>(25, 1)}, {}, {}};
   CHECK(error_from([&] { results_of(own); }) ==
         "the text has 25 tokens, and the model's positions end after 24\n"

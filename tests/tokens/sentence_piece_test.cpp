@@ -225,12 +225,17 @@ TEST_CASE("damaged models, other files and unknown classes are errors that name 
   // A number in the field of pieces, which the library passes over.
   const std::string number_as_piece = whole + "\x08\x05";
   for (const std::string& bytes :
-       {std::string(), whole.substr(0, whole.size() / 2), whole.substr(1), std::string("IQ== 0\n"),
-        std::string(64, '\0'), no_text, number_as_piece}) {
+       {std::string(), whole.substr(0, whole.size() / 2), whole.substr(1), std::string(64, '\0'),
+        no_text, number_as_piece}) {
     folder.bytes = bytes;
     folder.files.sentencepiece = folder.bytes;
     CHECK(error_from([&] { Tokenizer::from_files(folder.files); }) == wrong);
   }
+  // Of tiktoken, whose tables name each byte.
+  folder.bytes = "IQ== 0\n";
+  folder.files.sentencepiece = folder.bytes;
+  CHECK(error_from([&] { Tokenizer::from_files(folder.files); }) ==
+        "the byte 0 has no token\n  where: tokenizer.model\n  help:  use the file as published");
   folder.bytes = whole;
   folder.files.sentencepiece = folder.bytes;
   folder.files.tokenizer_config = R"({"tokenizer_class": "BaichuanTokenizer"})";

@@ -380,7 +380,7 @@ TEST_CASE("the page holds a story, and refuses a file that is none") {
   CHECK(page.at({"story", "0", "view"}).string() == "head=1");
   options.story = folder.write("story.json", R"({"steps":[{"text":1}]})");
   CHECK(error_from([&] { page_of(options); }) ==
-        "this is no story of a page\n  where: ViewOptions::story\n  help:  give a file that was "
+        "this is not a story of a page\n  where: ViewOptions::story\n  help:  give a file that was "
         "saved "
         "by a page");
 }

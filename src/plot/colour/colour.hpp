@@ -74,7 +74,7 @@ std::span<const ColourTable> colour_tables();
 inline constexpr std::size_t most_heads_apart = 24;
 
 /// Name of the usual map of numbers of both signs on a dark ground, which no list has.
-inline constexpr const char* map_about_zero_on_dark = "RdBu_r on dark";
+inline constexpr const char* map_about_zero_on_dark = "RdBu_r/dark";
 
 Colour head_colour(std::size_t head);
 /// Dashes of a head's lines: points drawn and left out by turns; none = a whole line.
