@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "support/number_text.hpp"
 #include "view/page_maker.hpp"
 
 namespace attn {
