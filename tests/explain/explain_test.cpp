@@ -281,10 +281,12 @@ TEST_CASE("norms, projections and feed-forward of every family of models add up"
 
 TEST_CASE("an attention beside another mixer of tokens is not explained step by step") {
   const std::filesystem::path cases = std::filesystem::path(ATTN_TEST_DATA) / "models" / "cases";
-  CHECK(error_of(cases / beside_mixer / "input.json", {}) ==
+  const std::filesystem::path document = cases / beside_mixer / "input.json";
+  CHECK(error_of(document, {}) ==
         "layers whose attention stands beside another mixer of tokens are not explained step by "
-        "step\n  where: /model\n  help:  run computes them, and RunOptions::why splits their "
-        "scores");
+        "step\n  where: " +
+            document.string() +
+            ", /model\n  help:  run computes them, and RunOptions::why splits their scores");
 }
 
 TEST_CASE("a model's numbers are those of a run in float32, to its last digits") {

@@ -237,7 +237,8 @@ TEST_CASE("other formats are named where they can be told") {
   check("erased\x7F", "");
   CHECK(open_error("") ==
         "the file is empty\n  where: memory\n"
-        "  help:  known formats: .npy, .npz, .safetensors, .pt, pickle, .gguf, JSON, CSV, text");
+        "  help:  known formats: .npy, .npz, .safetensors, .pt, pickle, .gguf, .onnx, JSON, CSV, "
+        "text");
 }
 
 TEST_CASE("a file that cannot be opened is an error of the file, not of the input") {
