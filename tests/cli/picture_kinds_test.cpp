@@ -253,15 +253,23 @@ TEST_CASE("a strip's mean is that of the queries that see a token and are no pad
 TEST_CASE("a model's pictures are the same from its result as from its run") {
   const TemporaryFolder folder;
   const std::string model = std::string(ATTN_DATA) + "/speeches";
-  CHECK(attn_cli({"run", "--model", model, "--text", "The state.", "--text", "Of the Union.",
-                  "--plots", "grid,heatmap,strip", "--head", "0", "--dpi", "72", "--out", "r"},
-                 folder.path())
-            .exit_code == 0);
-  for (const char* kind : {"grid", "heatmap", "strip"}) {
+  const auto run = [&](const std::string& plots, const std::string& out,
+                       const std::vector<std::string>& more) {
+    std::vector<std::string> words{"run",    "--model",       model,     "--text", "The state.",
+                                   "--text", "Of the Union.", "--plots", plots,    "--dpi",
+                                   "72",     "--out",         out};
+    words.insert(words.end(), more.begin(), more.end());
+    return attn_cli(words, folder.path()).exit_code;
+  };
+  CHECK(run("grid", "grid", {}) == 0);
+  CHECK(plot(folder, {"grid", "grid/result.json"}, "p.png") == 0);
+  CHECK(read_text(folder / "p.png") == read_text(folder / "grid/grid.png"));
+  CHECK(run("heatmap,strip", "first", {"--head", "0"}) == 0);
+  for (const std::string kind : {"heatmap", "strip"}) {
     CAPTURE(kind);
-    CHECK(plot(folder, {kind, "r/result.json"}, "p.png") == 0);
-    const std::string ending = kind == std::string("grid") ? ".png" : ".layers.0.self.png";
-    CHECK(read_text(folder / "p.png") == read_text(folder / "r" / (kind + ending)));
+    CHECK(plot(folder, {kind, "first/result.json"}, "p.png") == 0);
+    CHECK(read_text(folder / "p.png") ==
+          read_text(folder / "first" / (kind + ".layers.0.self.png")));
   }
 }
 
