@@ -60,8 +60,8 @@ ExplainOutcome explain(const ExplainOptions& options);
 
 struct RunSplits;
 
-/// What explain() writes of the splits that a run computed (RunReport::splits): of the score of the
-/// last of its queries that is largest by weight, and of the logit.
+/// Text of the splits that a run computed (RunReport::splits), as explain() has it: the parts of
+/// the score of the last of its queries at the key with the largest weight, and of the logit.
 std::string explain_splits(const RunSplits& splits);
 
 }  // namespace attn

@@ -209,7 +209,7 @@ void add_patches(const HeadsOptions& options, const HeadPatches& patches, Pictur
                                false, options, translated("Effect in Logits")));
 }
 
-// How much the predictions change without each head.
+// The change of the predictions without each head, a cell per layer and head.
 void add_differences(const HeadsOptions& options, const std::vector<HeadDifference>& differences,
                      Pictures& pictures) {
   std::vector<AttentionHeads> layers;
@@ -273,7 +273,7 @@ void add_head_map(const HeadsOptions& options, const Tensor& places,
   pictures.add("head_map", draw_points(map, figure, options.format));
 }
 
-// What each head's attention of the answer goes to, means over its tokens.
+// The shares of the parts of a text in each head's attention of the answer, means over its tokens.
 void add_shares(const HeadsOptions& options, const AnswerShareTable& table, Pictures& pictures) {
   plot::StackedBars chart;
   for (const std::string& part : table.parts) chart.parts.push_back(printable(part));

@@ -73,8 +73,8 @@ EmbeddedTerms embedded_terms(const Embedding& embedding, const std::vector<std::
 Tensor embed(const Embedding& embedding, const std::vector<std::int64_t>& ids,
              const std::vector<std::int64_t>& types, const AttentionOptions& options);
 
-/// What each of N layers reads of the tokens besides the states (Gemma 3n's "per-layer
-/// embeddings").
+/// Inputs of N layers from the tokens, besides the states (the "per-layer embeddings" of Gemma 3n
+/// and 4), [1,L,N·P].
 struct LayerTokens {
   StoredMatrix tokens;      ///< [V',N·P]; tokens beyond it count as the first
   double scale = 1;         ///< of their rows

@@ -194,7 +194,7 @@ class LayerPass {
   }
 
  private:
-  // What the layer reads of its tokens through a gate, added to `base` if that is there.
+  // The part of the layer that reads its tokens through a gate, added to `base` if that is there.
   Tensor layer_input(const Tensor& states, const Tensor& base) const {
     const LayerInput& own = *weights_.layer_input;
     const Tensor gates = apply(own.gate, states, threads_, activating(curve_of(spec_.activation)));
@@ -279,7 +279,7 @@ class LayerPass {
     return base ? sum(base, heads, threads_) : heads;
   }
 
-  // What mixes the tokens of the states, projected, added to `base` if that is there.
+  // The output of the mixer of tokens, projected, added to `base` if that is there.
   Tensor mixed(const Tensor& states, const Tensor& base) {
     if (!weights_.mixer) return attention(true, states, options_.keys_from, base);
     MixerState none;

@@ -136,7 +136,7 @@ void check_summary(const ClassRow& row, const JsonValue& config) {
   const auto type = text_member(config, "summary_type");
   if (type && *type != state) {
     refuse_key("summary_type", translated("the summary {1} is not computed", in_quotes(*type)),
-               translated("known is {1}", std::string(state)));
+               translated("only {1} is computed", std::string(state)));
   }
 }
 

@@ -235,7 +235,7 @@ TEST_CASE("tensors of a classifier that do not fit, and poolings that are not kn
   own.settings["summary_type"] = "\"mean\"";
   CHECK(CaseCheckpoint(own).refusal() ==
         "the summary \"mean\" is not computed\n  where: FOLDER/config.json, /summary_type\n"
-        "  help:  known is first");
+        "  help:  only first is computed");
   own = cases().back();
   own.settings["summary_use_proj"] = "false";
   CHECK(CaseCheckpoint(own).refusal() ==
