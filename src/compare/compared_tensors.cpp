@@ -1,6 +1,7 @@
 #include "compare/compared_tensors.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -247,11 +248,13 @@ bool agree(A a, B b, Tolerances allowed) {
   return alike(x, y) || is_within(distance(x, y), std::abs(static_cast<double>(y)), allowed);
 }
 
+constexpr std::size_t most_permuted = 5;  ///< axes of a tensor whose orders are tried
+
 // Elements of b, one after the other, beside those of a whose axes are in another order.
 template <class A, class B>
 bool agree_in_order(std::span<const A> a, std::span<const B> b, const Shape& shape,
                     const Shape& strides, Tolerances allowed) {
-  Shape at(shape.size(), 0);
+  std::array<std::size_t, most_permuted> at{};
   std::size_t offset = 0;
   for (const B& element : b) {
     if (!agree(a[offset], element, allowed)) return false;
@@ -295,7 +298,6 @@ std::vector<TensorComparison::Confined> confined_differences(const Tensor& a, co
 }
 
 std::optional<Shape> agreeing_order(const Tensor& a, const Tensor& b, Tolerances allowed) {
-  constexpr std::size_t most_permuted = 5;
   const std::size_t rank = a.rank();
   if (rank != b.rank() || rank > most_permuted || a.size() != b.size() || a.size() == 0) return {};
   Shape order = counted(rank), strides(rank, 1);
