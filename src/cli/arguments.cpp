@@ -185,6 +185,13 @@ void check_values(const std::vector<std::string>& words, const Command& called) 
       throw Error(ErrorKind::usage, translated("{1} needs a value", name), command,
                   translated("write {1}", name + " " + named->value));
     }
+    const bool assigned = word != name && named != flags.end() && named->value.empty();
+    if (assigned && name.starts_with('-')) {
+      const std::string value = word.substr(name.size() + 1);
+      throw Error(ErrorKind::usage,
+                  translated("{1} takes no value: \"{2}\" is left over", name, value), command,
+                  translated("write {1}, or leave it out", name));
+    }
     const auto flag = find(word);
     if (flag == flags.end()) continue;
     const bool last = i + 1 == words.size();

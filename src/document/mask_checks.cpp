@@ -144,6 +144,18 @@ void settle_sequences(const ReadMask& given, const Geometry& geometry, Mask& mas
   mask.align = Alignment::upper_left;
 }
 
+// Packed sequences end where the keys do.
+void check_documents(const ReadMask& given, const Geometry& geometry, Mask& mask) {
+  if (!mask.documents) return;
+  const std::size_t end = mask.documents.shape().back();
+  if (end == geometry.keys) return;
+  mask.documents = {};
+  throw input_error(translated("the sequences end at {1}, and there are {2}", end,
+                               translated_count(geometry.keys, "{1} key", "{1} keys")),
+                    given.documents_at,
+                    translated("end each list with {1}, past keys included", geometry.keys));
+}
+
 void settle_query_lens(const ReadMask& given, const Geometry& geometry, Mask& mask) {
   const Tensor& lens = given.query_lens;
   const Shape each = geometry.batch_axis ? Shape{geometry.batch} : Shape{};
@@ -174,7 +186,7 @@ void settle_query_lens(const ReadMask& given, const Geometry& geometry, Mask& ma
 }  // namespace
 
 bool depends_on_sizes(const ReadMask& given) {
-  return given.keep || !given.ends_at.empty() || given.query_lens;
+  return given.keep || !given.ends_at.empty() || given.query_lens || !given.documents_at.empty();
 }
 
 void settle_mask(const ReadMask& given, const Geometry& geometry, Mask& mask,
@@ -182,6 +194,7 @@ void settle_mask(const ReadMask& given, const Geometry& geometry, Mask& mask,
   if (given.keep) settle_keep(given, geometry, mask, warnings);
   if (!given.query_ends.empty() || !given.key_ends.empty()) settle_sequences(given, geometry, mask);
   if (given.query_lens) settle_query_lens(given, geometry, mask);
+  if (!given.documents_at.empty()) check_documents(given, geometry, mask);
 }
 
 std::size_t rows_beyond(const ReadMask& given, const Geometry& geometry) {

@@ -167,6 +167,7 @@ void read_booleans(const JsonValue& value, const PartValue& from, ReadMask& mask
 void read_ends(const JsonValue& value, const PartValue& from, ReadMask& mask) {
   if (!value.is(JsonValue::Type::object) || describes_tensor(value)) {
     mask.documents = sequence_ids(read_sequence_ends(value, from.at, from.tensors), from.at);
+    mask.documents_at = from.at;
     return;
   }
   constexpr std::array<std::string_view, 2> sides{"query", "key"};
@@ -546,8 +547,7 @@ ReadMask read_mask(const MaskSource& source, DType dtype, TensorSource& tensors,
     }
     if (!result.global.empty() && !result.window) {
       warnings.push_back(
-          translated("{1}.global has no effect without a window: every position sees and is seen "
-                     "anyway",
+          translated("{1}.global has no effect without a window: it acts on what a window hides",
                      source.pointer.substr(1)));
     }
   }

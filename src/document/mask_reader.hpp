@@ -49,6 +49,7 @@ struct ReadMask : Mask {
   std::string keep_at = {};                     ///< its JSON pointer; empty = the document has none
   SequenceEnds query_ends = {}, key_ends = {};  ///< "cu_seqlens" of each side
   std::string ends_at = {};                     ///< their JSON pointer
+  std::string documents_at = {};                ///< that of "cu_seqlens" which gave `documents`
   Tensor query_lens = {};                       ///< int64 [B]: valid lengths of the queries
   std::string query_lens_at = {};               ///< its JSON pointer
   bool aligned = false;                         ///< whether the document says the alignment

@@ -285,8 +285,9 @@ std::string sum_text(const RowCount& count) {
   }
   return count.sum < 1
              ? translated(
-                   "The weights sum to {1}. The rest, {2}, went to a sink or to dropout, or to "
-                   "keys that are not in the map.",
+                   "The weights sum to {1}. The rest, {2}, may have gone to a sink, to dropout, to "
+                   "keys that are not in the map, or to keys whose weights were set to 0 after "
+                   "the softmax.",
                    sum, shown_number(1 - count.sum))
              : translated(
                    "The weights sum to {1}, more than those of a softmax: as after dropout, "
@@ -441,6 +442,11 @@ void explain_hidden(const MapRow& row, Explanation& to) {
   const auto hiding = static_cast<std::size_t>(std::count(hidden.begin(), hidden.end(), true));
   const auto zeros = static_cast<std::size_t>(std::count(zero.begin(), zero.end(), true));
   if (row.allowed.empty()) {
+    if (std::ranges::any_of(row.weights, [](double weight) { return std::isnan(weight); })) {
+      return to.paragraph(
+          translated("The file does not say which keys a mask hides, and weights that are not "
+                     "numbers do not tell."));
+    }
     to.paragraph(
         zeros == 0
             ? translated("The file does not say which keys a mask hides. No weight is exactly 0, "

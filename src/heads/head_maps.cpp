@@ -17,6 +17,7 @@
 #include "maps/head_pattern.hpp"
 #include "models/checkpoint.hpp"
 #include "support/parallel_for.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 
@@ -59,6 +60,25 @@ void keep_fitting(std::vector<std::vector<std::string>>& lists, std::size_t coun
   if (!fit) lists.clear();
 }
 
+// Ids of the separators that are named, as a vocabulary spells them or as reports show them, with a
+// space before: of several spellings all that are there.
+std::vector<std::int64_t> chosen_separators(const Tokenizer& tokenizer,
+                                            const HeadCounting& counting) {
+  std::vector<std::int64_t> separators;
+  for (const std::string& name : counting.separators) {
+    const std::size_t before = separators.size();
+    const std::string word = name.starts_with(' ') ? name.substr(1) : name;
+    for (const std::string& spelling : {name, "Ġ" + word, "▁" + word}) {
+      if (const auto id = tokenizer.id(spelling)) separators.push_back(*id);
+    }
+    if (separators.size() > before) continue;
+    throw input_error(translated("the tokenizer has no token {1}", in_quotes(name)),
+                      "HeadCounting::separators",
+                      translated("attn-cli tokens shows how it cuts a text"));
+  }
+  return separators;
+}
+
 // Tokens of a sample in an axis of `length` positions. After the end of its text nothing is
 // special, and all positions are different.
 MapTokens tokens_of_text(const ModelRequest& model, const std::vector<std::int64_t>& ids,
@@ -79,12 +99,7 @@ MapTokens model_tokens(const ModelFolder& folder, const std::vector<std::int64_t
   tokens.ids = ids;
   if (!folder.tokenizer) return tokens;
   const SpecialIds& known = folder.tokenizer->special_ids();
-  std::vector<std::int64_t> separators;
-  for (const std::string& name : counting.separators) {
-    for (const std::string& spelling : {name, "Ġ" + name, "▁" + name}) {
-      if (const auto id = folder.tokenizer->id(spelling)) separators.push_back(*id);
-    }
-  }
+  std::vector<std::int64_t> separators = chosen_separators(*folder.tokenizer, counting);
   if (counting.separators.empty()) {
     for (const auto& id : {known.separator, known.last}) {
       if (id) separators.push_back(*id);

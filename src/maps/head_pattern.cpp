@@ -91,10 +91,12 @@ MapTokens labelled_tokens(const std::vector<std::string>& labels, const HeadCoun
     tokens.ids.push_back(
         ids.try_emplace(label, static_cast<std::int64_t>(ids.size())).first->second);
     const bool usual = is_among(word, usual_separators);
-    const bool separator = counting.separators.empty()
-                               ? usual
-                               : std::find(counting.separators.begin(), counting.separators.end(),
-                                           word) != counting.separators.end();
+    const bool separator =
+        counting.separators.empty()
+            ? usual
+            : std::ranges::any_of(counting.separators, [&](std::string_view name) {
+                return without_spaces(name) == word;
+              });
     tokens.special.push_back(usual || is_among(word, other_special) ? 1 : 0);
     tokens.separator.push_back(separator ? 1 : 0);
   }

@@ -117,6 +117,15 @@ TEST_CASE("the table of heads begins with the strongest, and fits the terminal")
   CHECK(sorted.find("\n  3.1   ") != std::string::npos);
   CHECK(
       with({"--statistics", "entropy", "--sort", "layer"}).starts_with("  head  entropy\n  0.0 "));
+  const std::string separated =
+      with({"--statistics", "separators", "--separators", " the", "--csv"});
+  CHECK(separated == with({"--statistics", "separators", "--separators", "the", "--csv"}));
+  CHECK(separated != with({"--statistics", "separators", "--separators", " of", "--csv"}));
+  std::vector<std::string> unknown = read;
+  unknown.insert(unknown.end(), {"--separators", "Ω"});
+  CHECK(attn_cli(unknown, ".").errors ==
+        "attn-cli: the tokenizer has no token \"Ω\"\n  where: --separators\n"
+        "  help:  attn-cli tokens shows how it cuts a text\n");
   std::vector<std::string> wrong = read;
   wrong.insert(wrong.end(), {"--sort", "induction"});
   CHECK(attn_cli(wrong, ".").errors ==

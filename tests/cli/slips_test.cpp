@@ -102,6 +102,8 @@ TEST_CASE("values that are left over, missing or of another name get their cure"
            "put it in quotes: --text \"My fellow citizens\""},
       {{"run", "d.json", "--causal", "true"},
        "--causal takes no value: \"true\" is left over" + run + "leave out \"true\""},
+      {{"run", "d.json", "--causal=false"},
+       "--causal takes no value: \"false\" is left over" + run + "write --causal, or leave it out"},
       {{"run", "my", "doc.json"},
        "more than one input document given: \"doc.json\" is the second" + run +
            "put it in quotes: \"my doc.json\""},

@@ -251,6 +251,9 @@ TEST_CASE("sequences of queries and keys apart are seen each by its own, aligned
 }
 
 TEST_CASE("sequences that do not fit each other are refused") {
+  CHECK(refused(R"("mask": {"cu_seqlens": [0, 9]})", 1, 0) ==
+        "the sequences end at 9, and there are 5 keys\n  where: document, /mask/cu_seqlens\n"
+        "  help:  end each list with 5, past keys included");
   CHECK(refused(R"("mask": {"cu_seqlens_q": [0, 4]})", 1, 0) ==
         "the sequences of the keys are missing\n  where: document, /mask/cu_seqlens_q\n  help:  "
         "give both: {\"query\": [0, …], \"key\": [0, …]}");
