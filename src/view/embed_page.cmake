@@ -6,8 +6,8 @@ cmake_minimum_required(VERSION 3.25)
 
 # The scripts in their order, which tests/view/page/made_page.mjs reads here too.
 set(scripts
-  texts page_elements cells tokens shown_map colours choice pen overview statistics pair_view heatmap map_view legend
-  compared_maps arithmetic what_if trail picture head_lines token_strip head_facts evidence questions text_line map_table
+  texts page_elements cells tokens shown_map colours choice pen overview statistics pair_view heatmap map_view map_levels legend
+  compared_maps second_page arithmetic what_if trail picture head_lines token_strip head_facts evidence questions answers text_line map_table
   command export story controls start)
 set(script "")
 foreach(name IN LISTS scripts)

@@ -43,7 +43,7 @@ function readVectors(vectors, head) {
  * @property {number | null} capped null = there is no cap
  * @property {number | null} bias null = none is added, or it is not known
  * @property {number} weight
- * @property {number} valueNorm
+ * @property {number[]} value of the key
  */
 
 /**
@@ -63,7 +63,7 @@ function arithmeticOf({ scale, softcap, biased }, { query: queries, key: keys, v
   const scaled = sum * scale;
   const capped = softcap === undefined ? null : softcap * Math.tanh(scaled / softcap);
   const bias = biased && masked !== null ? masked - (capped ?? scaled) : null;
-  return { query: q, key: k, products, sum, scaled, capped, bias, weight, valueNorm: Math.hypot(...value.subarray(key * valueWidth, (key + 1) * valueWidth)) };
+  return { query: q, key: k, products, sum, scaled, capped, bias, weight, value: [...value.subarray(key * valueWidth, (key + 1) * valueWidth)] };
 }
 
 /** The cell whose arithmetic is shown. */
@@ -87,7 +87,8 @@ async function writeArithmetic() {
   const at = query * place.keys + key;
   const hidden = Boolean(shown.map.hidden?.[at]);
   const made = arithmeticOf(place.vectors, vectors, query, key, shown.map.values[at] ?? 0, masked && !hidden ? masked.values[at] ?? null : null);
-  box.replaceChildren(...arithmeticReadout(made, place.vectors, query, key, hidden), ...why);
+  const row = Float64Array.from({ length: place.keys }, (_, one) => (shown.map.hidden?.[query * place.keys + one] ? 0 : shown.map.values[query * place.keys + one] ?? 0));
+  box.replaceChildren(...arithmeticReadout(made, place.vectors, query, key, hidden), ...valueReadout(made, hidden, outputOf(vectors, row)), ...why);
 }
 
 /**
@@ -143,11 +144,22 @@ function arithmeticReadout(made, { scale, softcap, biased, sink }, query, key, h
   if (biased) lines.push(line(say('step_bias'), made.bias === null ? say('step_bias_unknown') : fourDigits(made.bias)));
   lines.push(line(say('step_mask'), say(hidden ? 'hidden_cell' : 'step_seen')));
   lines.push(line(say(sink ? 'step_softmax_sink' : 'step_softmax'), fourDigits(hidden ? 0 : made.weight)));
-  lines.push(line(say('step_value', { length: fourDigits(made.valueNorm) }), fourDigits(hidden ? 0 : made.weight * made.valueNorm)));
+  const length = Math.hypot(...made.value);
+  lines.push(line(say('step_value', { length: fourDigits(length) }), fourDigits(hidden ? 0 : made.weight * length)));
   return [title,
     ...[[say('vector_query'), made.query], [say('vector_key'), made.key], [say('vector_products'), made.products]].map(([name, numbers]) =>
       vectorBars(String(name), /** @type {number[]} */ (numbers))),
     make('table', {}, [make('tbody', {}, lines)]), ...rowBars(key)];
+}
+
+/**
+ * The steps behind the softmax: the key's value, what its weight leaves of it, and the sum over all keys.
+ * @param {Arithmetic} made
+ * @param {boolean} hidden
+ * @param {Float64Array} output
+ */
+function valueReadout({ value, weight }, hidden, output) {
+  return [vectorBars(say('vector_value'), value), vectorBars(say('vector_weighted'), value.map((part) => (hidden ? 0 : weight * part))), vectorBars(say('vector_output'), [...output])];
 }
 
 /**

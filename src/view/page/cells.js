@@ -59,7 +59,7 @@ function bytesOfBase64(text) {
  * @returns {Promise<ArrayBuffer>}
  */
 async function readBlock(block) {
-  const text = document.getElementById(`block-${block}`)?.textContent;
+  const text = addedBlocks.get(block) ?? document.getElementById(`block-${block}`)?.textContent;
   if (text === undefined || text === null) throw new Error(`block ${block} is missing`);
   const inflated = new DecompressionStream('deflate-raw');
   const writer = inflated.writable.getWriter();
@@ -79,6 +79,7 @@ async function readBlock(block) {
  * @property {Float32Array | Float64Array} values row after row
  * @property {Uint8Array | null} hidden 1 where a cell is hidden; null = none is
  * @property {number} error
+ * @property {string} [cells] meaning of a joined cell; absent = the largest of those that it stands for
  * @property {boolean} exactCells whether each cell is one query and one key
  * @property {Strongest | null} strongest
  */
@@ -207,6 +208,7 @@ async function decodeMap(place, maps, block) {
     values: decoded.values,
     hidden: hidden ? decodeBits(hidden, block.rows * block.columns) : decoded.hidden,
     error: block.error,
+    ...(maps.cells === undefined ? {} : { cells: maps.cells }),
     exactCells: block.rows === place.queries && block.columns === place.keys,
     strongest: strongest ? decodeStrongest(strongest, place.queries, count) : null,
   };

@@ -13,6 +13,7 @@
  * @property {string} sort of the list: "" = by layers and heads; "up:2", "down:2" = by statistic 2
  * @property {number | null} query the pinned one
  * @property {number | null} key the pinned one: with a query the cell whose arithmetic is shown; where the text shows who looks at it, the one that is looked at
+ * @property {number | null} answer position of the generated token whose sources are shown
  * @property {string} window the part of the map that is seen, "row:column:zoom"; "" = all
  * @property {string} found what is searched
  * @property {string} what the changes of the softmax that is tried, as `textOfChanges` writes them
@@ -21,6 +22,7 @@
  * @property {'linear' | 'log'} scale
  * @property {boolean} own whether colours span the shown map's range
  * @property {boolean} words
+ * @property {boolean} sentences in the place of words and tokens
  * @property {'none' | 'first' | 'special'} leave
  * @property {boolean} renormalise
  * @property {number} threshold
@@ -37,7 +39,7 @@ function firstChoice() {
   const { attention, head } = page.view.opening;
   return {
     sample: 0, attention, head, heads: [head], tensor: 'weights', view: 'map', left: 'maps', enlarged: false,
-    statistic: 0, sort: '', query: null, key: null, window: '', found: '', what: '', trail: '', scale: 'linear', own: false, words: false, leave: 'none',
+    statistic: 0, sort: '', query: null, key: null, answer: null, window: '', found: '', what: '', trail: '', scale: 'linear', own: false, words: false, sentences: false, leave: 'none',
     renormalise: false, threshold: 0, strongest: 0, part: '', other: '', direction: 'gives', table: 'row', language: 'en', theme: 'system',
   };
 }
@@ -128,6 +130,8 @@ function mendChoice(choice) {
   const place = attention?.samples[choice.sample];
   if (choice.query !== null && choice.query >= (place?.queries ?? 0)) choice.query = null;
   if (choice.key !== null && choice.key >= (place?.keys ?? 0)) choice.key = null;
+  const answer = samples[choice.sample]?.answer;
+  if (choice.answer !== null && (!answer || choice.answer < answer.first || choice.answer >= answer.first + answer.probabilities.length)) choice.answer = null;
   if (choice.part !== '' && !partsOfPlace().some(([value]) => value === choice.part)) choice.part = '';
 }
 
@@ -152,9 +156,9 @@ function partsOfPlace() {
 
 /** @returns {MapChoices} */
 function mapChoices() {
-  const { words, leave, renormalise, threshold, strongest, part } = page.choice;
+  const { words, sentences, leave, renormalise, threshold, strongest, part } = page.choice;
   const [, queryPart = null, keyPart = null] = partsOfPlace().find(([value]) => value === part) ?? [];
-  return { words, leave, renormalise, threshold, strongest, queryPart, keyPart };
+  return { words, sentences, leave, renormalise, threshold, strongest, queryPart, keyPart };
 }
 
 /** Whether cells of the chosen tensor may be added up. */
@@ -193,7 +197,7 @@ function headTitle(attention, head) {
 
 /** Members of a choice that the address keeps beside the layer. */
 const ADDRESS_NAMES = /** @type {const} */ ([
-  'sample', 'head', 'tensor', 'view', 'left', 'enlarged', 'statistic', 'sort', 'query', 'key', 'window', 'found', 'what', 'trail', 'scale', 'own', 'words', 'leave',
+  'sample', 'head', 'tensor', 'view', 'left', 'enlarged', 'statistic', 'sort', 'query', 'key', 'answer', 'window', 'found', 'what', 'trail', 'scale', 'own', 'words', 'sentences', 'leave',
   'renormalise', 'threshold', 'strongest', 'part', 'other', 'direction', 'table', 'language', 'theme',
 ]);
 

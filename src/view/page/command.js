@@ -72,7 +72,7 @@ function positionFlags(kind) {
   else if (choice.leave === 'first' && dropped.size) flags.push('--drop-first', '1');
   if (choice.leave === 'special' && dropped.size) flags.push('--drop', [...dropped].join());
   if (choice.renormalise && areWeights() && !joined) flags.push('--renormalize');
-  if (shown?.words) flags.push('--merge-pieces');
+  if (shown?.words && !shown.sentences) flags.push('--merge-pieces');
   return flags;
 }
 

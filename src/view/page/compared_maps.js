@@ -28,6 +28,7 @@ function othersToCompare() {
   const kept = others.some(([value]) => value === page.choice.other) ? null : otherPlace();
   const of = kept && page.view.attentions[kept.attention];
   if (kept && of) others.push([page.choice.other, nameOf(of, kept.head)]);
+  others.push(['page', say('compare_page')]);
   return others;
 }
 
@@ -40,24 +41,52 @@ async function readOther() {
   return shownOnce(await readMap(place, maps, other.head), page.view.tokens[place.query_tokens], page.view.tokens[place.key_tokens]);
 }
 
-/** @type {WeakMap<ShownMap, {other: ShownMap, difference: ShownMap}>} */
+/** @type {WeakMap<ShownMap, {other: ShownMap, difference: ShownMap, rows: Int32Array, columns: Int32Array}>} */
 const differences = new WeakMap();
 
 /**
- * The first map minus the second; null if their sizes differ.
+ * The first map minus the second, where both have a cell; null if they have none in common. Texts of unequal lengths
+ * have what both begin and end with.
  * @param {ShownMap} first
  * @param {ShownMap} second
  * @returns {ShownMap | null}
  */
 function differenceOf(first, second) {
-  if (first.queries.length !== second.queries.length || first.keys.length !== second.keys.length) return null;
   const known = differences.get(first);
   if (known?.other === second) return known.difference;
-  const values = Float64Array.from(first.values, (value, at) => value - (second.values[at] ?? NaN));
-  const hidden = first.hidden || second.hidden ? Uint8Array.from(values, (_, at) => (first.hidden?.[at] || second.hidden?.[at] ? 1 : 0)) : null;
-  const difference = { ...first, values, hidden, ...contentsOf(values, hidden) };
-  differences.set(first, { other: second, difference });
+  const same = first.queries.length === second.queries.length && first.keys.length === second.keys.length;
+  const whole = (/** @type {ShownMap} */ { queries, keys, words, map }) => !words && map.exactCells && queries[0]?.first === 0 && keys[0]?.first === 0;
+  if (!same && !(whole(first) && whole(second))) return null;
+  const [rows, columns] = same
+    ? [Int32Array.from(first.queries, (_, at) => at), Int32Array.from(first.keys, (_, at) => at)]
+    : [alignedPositions(first.queryTokens, second.queryTokens, first.map.queries, second.map.queries), alignedPositions(first.keyTokens, second.keyTokens, first.map.keys, second.map.keys)];
+  const across = first.keys.length;
+  const values = new Float64Array(first.values.length);
+  const hidden = new Uint8Array(values.length);
+  let hides = false;
+  for (let at = 0; at < values.length; ++at) {
+    const [row, column] = [rows[Math.floor(at / across)] ?? -1, columns[at % across] ?? -1];
+    const place = row * second.keys.length + column;
+    if (row < 0 || column < 0 || first.hidden?.[at] || second.hidden?.[place]) [hidden[at], hides] = [1, true];
+    else values[at] = (first.values[at] ?? NaN) - (second.values[place] ?? NaN);
+  }
+  if (!rows.some((row) => row >= 0) || !columns.some((column) => column >= 0)) return null;
+  const difference = { ...first, values, hidden: hides ? hidden : null, ...contentsOf(values, hidden) };
+  differences.set(first, { other: second, difference, rows, columns });
   return difference;
+}
+
+/**
+ * The cell of the compared map that a cell of the shown one stands beside.
+ * @param {ShownMap} shown
+ * @param {{row: number, column: number | null}} place
+ * @returns {{row: number, column: number | null}} row −1 = none
+ */
+function placeInOther(shown, { row, column }) {
+  const known = differences.get(shown);
+  if (!known || known.other !== page.other) return { row, column };
+  const other = column === null ? null : known.columns[column] ?? -1;
+  return { row: known.rows[row] ?? -1, column: other !== null && other < 0 ? null : other };
 }
 
 /** The size of each of the maps side by side: three in a row, or the difference below, whichever is larger. */
@@ -184,7 +213,9 @@ function saidOfPanels(shown) {
 function otherReadout(row, column, value) {
   const shown = chosenMap();
   if (!shown || !page.other || page.choice.view !== 'map' || !differenceOf(shown, page.other)) return [];
-  const cell = cellAt(page.other, row, column);
+  const place = placeInOther(shown, { row, column });
+  if (place.row < 0 || place.column === null) return [];
+  const cell = cellAt(page.other, place.row, place.column);
   if (cell.hidden) return [];
   const [, name = ''] = namesOfPanels();
   return [make('div', { class: 'quiet', text: say('compared_value', { name, value: fourDigits(cell.value), difference: fourDigits(value - cell.value) }) })];

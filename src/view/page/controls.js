@@ -188,6 +188,8 @@ function writeOptions() {
   const { choice } = page;
   byId('words', HTMLInputElement).checked = choice.words;
   byId('words-field', HTMLLabelElement).hidden = !hasWords(queryTokens()) && !hasWords(keyTokens());
+  byId('sentences', HTMLInputElement).checked = choice.sentences;
+  byId('sentences-field', HTMLLabelElement).hidden = !hasSentences(queryTokens()) && !hasSentences(keyTokens());
   byId('leave', HTMLSelectElement).value = choice.leave;
   byId('renormalise', HTMLInputElement).checked = choice.renormalise;
   byId('threshold', HTMLInputElement).value = choice.threshold > 0 ? String(choice.threshold) : '';
@@ -230,7 +232,6 @@ function listenToSelectors() {
     ['sample', (value) => ({ sample: Number(value), query: null, key: null, part: '', trail: '', what: '' })],
     ['tensor', (value) => ({ tensor: value })],
     ['part', (value) => ({ part: value })],
-    ['other', (value) => ({ other: value })],
     ['leave', (value) => ({ leave: value })],
     ['scale', (value) => ({ scale: value })],
     ['statistic', (value) => ({ statistic: Number(value) })],
@@ -241,12 +242,18 @@ function listenToSelectors() {
     const select = byId(id, HTMLSelectElement);
     select.addEventListener('change', () => change(chosen(select.value)));
   }
+  const other = byId('other', HTMLSelectElement);
+  other.addEventListener('change', () => {
+    if (other.value !== 'page') return change({ other: other.value });
+    other.value = page.choice.other;
+    byId('second-file', HTMLInputElement).click();
+  });
   const steps = /** @type {[string, number, number][]} */ ([['layer-before', -1, 0], ['layer-after', 1, 0], ['head-before', 0, -1], ['head-after', 0, 1]]);
   for (const [id, layers, heads] of steps) byId(id, HTMLButtonElement).addEventListener('click', () => stepHead(layers, heads));
 }
 
 function listenToOptions() {
-  const checks = /** @type {[string, 'words' | 'renormalise' | 'own'][]} */ ([['words', 'words'], ['renormalise', 'renormalise'], ['own-range', 'own']]);
+  const checks = /** @type {[string, 'words' | 'sentences' | 'renormalise' | 'own'][]} */ ([['words', 'words'], ['sentences', 'sentences'], ['renormalise', 'renormalise'], ['own-range', 'own']]);
   for (const [id, name] of checks) {
     const input = byId(id, HTMLInputElement);
     input.addEventListener('change', () => change({ [name]: input.checked }));
@@ -256,8 +263,8 @@ function listenToOptions() {
   const strongest = byId('strongest', HTMLInputElement);
   strongest.addEventListener('change', () => change({ strongest: Math.max(0, Math.floor(Number(strongest.value)) || 0) }));
   byId('options-reset', HTMLButtonElement).addEventListener('click', () => {
-    const { words, leave, renormalise, threshold: none, strongest: all, own, part, scale } = firstChoice();
-    change({ words, leave, renormalise, threshold: none, strongest: all, own, part, scale });
+    const { words, sentences, leave, renormalise, threshold: none, strongest: all, own, part, scale } = firstChoice();
+    change({ words, sentences, leave, renormalise, threshold: none, strongest: all, own, part, scale });
   });
   for (const name of ['options', 'export']) {
     const button = byId(`${name}-button`, HTMLButtonElement);

@@ -35,6 +35,8 @@ export interface View {
    * POSIX shell.
    */
   commands: { before: string[]; input: string };
+  /** Another page, as HTML in UTF-8, whose samples stand beside those of this one; absent = none. */
+  second?: Block;
   samples: Sample[];
   /** Each list once, however many maps have it. */
   tokens: Tokens[];
@@ -59,8 +61,31 @@ export interface Sample {
   title: string;
   /** Of a model: the likeliest tokens at some positions, the most probable first. Absent = none. */
   predictions?: { position: number; likeliest: PredictedToken[]; /** The likeliest by the states that leave each layer. */ by_layer?: (PredictedToken & { layer: number })[] }[];
+  /** Tokens that follow the text, generated or given; absent = none. */
+  answer?: Answer;
+  /** The likeliest tokens of the first prediction, and what heads write for them: see `AttentionSample.lens`. */
+  lens?: { position: number; softcap?: number; tokens: (PredictedToken & { /** Before the cap. */ logit: number })[] };
   /** Of a model that classifies: the classes of the sample, or of its tokens, the largest logit first. */
   classification?: { position?: number; classes: { label: string; logit: number; probability?: number }[] }[];
+}
+
+/** Positions are those of the queries of the last stack. */
+export interface Answer {
+  /** Position of the first of the tokens. */
+  first: number;
+  /** Of each token where it stands. */
+  probabilities: number[];
+  /** What wrote the logit of each; absent = not asked for. */
+  sources?: AnswerSource[];
+}
+
+/** What the heads add to a token's logit where it is predicted, all norms as they are there. */
+export interface AnswerSource {
+  /** Sums over all heads, by the tokens that they read; of an encoder-decoder also those of the encoder's text. */
+  tokens: number[];
+  cross_tokens?: number[];
+  /** The strongest first, at the end the one that copies most if it is none of them. `key`: the token that most comes from; `copied`: the part from earlier copies. */
+  heads: { attention: string; head: number; value: number; key: number; copied: number }[];
 }
 
 export interface PredictedToken {
@@ -138,6 +163,8 @@ export interface AttentionSample {
   why?: Why[];
   /** What the model predicts without each of the heads; absent = not asked for. */
   effects?: Effects;
+  /** For each head [tokens of `Sample.lens`, width of values], `diverging` codes: the product with the head's weighted values is what it adds to each logit. */
+  lens?: CellBlock[];
 }
 
 /** The place in a story: a text, and the view's address without its #. */
@@ -204,6 +231,8 @@ export interface Maps {
   /** Smallest and largest finite value that is not hidden of all maps of this tensor in the page;
    * [0, 0] if there is none. */
   range: [least: number, most: number];
+  /** Of maps that were pooled while they were computed: what a cell is, and of the queries and keys from ceil(i · queries / rows) up to the next cell's. */
+  cells?: string;
   /** Whether its colours stand about 0. */
   diverging: boolean;
   /** One for each head. */

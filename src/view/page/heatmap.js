@@ -137,7 +137,9 @@ function pixelOfCell(shown, scale, at, hidden) {
   return shown.faint?.[at] ? 0 : pixelOfValue(scale, shown.values[at] ?? NaN);
 }
 
-/** The pixels that were last made of a map: most choices, as a pinned query, do not change them. @type {WeakMap<ShownMap, {key: string, picture: HTMLCanvasElement}>} */
+/** @typedef {WeakMap<ShownMap, {key: string, picture: HTMLCanvasElement}>} Rasters */
+
+/** The pixels that were last made of a map: most choices, as a pinned query, do not change them. @type {Rasters} */
 const knownRasters = new WeakMap();
 
 /**
@@ -147,14 +149,15 @@ const knownRasters = new WeakMap();
  * @param {ColourScale} scale
  * @param {MapLayout} layout
  * @param {number} ratio pixels of the screen for one of the page
+ * @param {Rasters} [rasters] where they are kept
  */
-function rasterOfMap(shown, scale, layout, ratio) {
+function rasterOfMap(shown, scale, layout, ratio, rasters = knownRasters) {
   const { low, high, log, map } = scale;
   const key = JSON.stringify([low, high, log, map.name, map.hidden, layout.row, layout.column, layout.rows, layout.columns, layout.cellWidth, layout.cellHeight, ratio]);
-  const known = knownRasters.get(shown);
+  const known = rasters.get(shown);
   if (known?.key === key) return known.picture;
   const picture = paintedRaster(shown, scale, layout, ratio);
-  knownRasters.set(shown, { key, picture });
+  rasters.set(shown, { key, picture });
   return picture;
 }
 
@@ -299,8 +302,10 @@ function drawLabels(pen, shown, layout, ink) {
   const across = { first: layout.column, count: columns, size: cellWidth, room: turned ? 15 : labels.keyRoom + LABEL_GAP };
   // Numbers of both axes have one step.
   const step = (hasNames(shown.queryTokens) || hasNames(shown.keyTokens)) && shown.map.exactCells ? 0 : Math.max(stepOfAxis(shown.queries, down), stepOfAxis(shown.keys, across));
-  const rowTicks = ticksOfAxis(shown.queries, shown.queryTokens, labels.query, down, step);
-  const columnTicks = ticksOfAxis(shown.keys, shown.keyTokens, labels.key, across, step);
+  const named = (/** @type {Stretch[]} */ stretches, /** @type {import('./data').Tokens | undefined} */ tokens) =>
+    hasNames(tokens) && (shown.words || !stretches.some(({ first, end }) => end - first > 1));
+  const rowTicks = ticksOfAxis(shown.queries, named(shown.queries, shown.queryTokens), labels.query, down, step);
+  const columnTicks = ticksOfAxis(shown.keys, named(shown.keys, shown.keyTokens), labels.key, across, step);
   for (const { index, text: label, marked } of rowTicks) {
     const y = top + (index - layout.row + 0.5) * cellHeight;
     if (marked) pen.rect(left - 10 - widthOfText(label, LABEL_SIZE), y - 8, widthOfText(label, LABEL_SIZE) + 8, 16, ink.found);
@@ -317,15 +322,13 @@ function drawLabels(pen, shown, layout, ink) {
 /**
  * The labels along an axis that have room: names at even distances, or round numbers of positions.
  * @param {Stretch[]} stretches
- * @param {import('./data').Tokens | undefined} tokens
+ * @param {boolean} named
  * @param {(index: number) => string} label
  * @param {LabelledAxis} axis
  * @param {number} [least] of the steps of numbers
  */
-function ticksOfAxis(stretches, tokens, label, { first, count, size, room }, least = 0) {
+function ticksOfAxis(stretches, named, label, { first, count, size, room }, least = 0) {
   const found = page.found.length ? page.found : null;
-  const joined = stretches.find((stretch) => stretch.end - stretch.first > 1);
-  const named = hasNames(tokens) && (!joined || isWordOf(tokens, joined));
   const every = Math.max(1, Math.ceil(room / size));
   const round = Math.max(least, stepOfAxis(stretches, { first, count, size, room }));
   const ticks = [];
@@ -342,15 +345,6 @@ function ticksOfAxis(stretches, tokens, label, { first, count, size, room }, lea
   const [start, next] = ticks;
   if (!named && start && next && (next.index - start.index) * size < room) ticks.shift();
   return ticks;
-}
-
-/**
- * Whether a stretch is a word, in place of cells that were joined.
- * @param {import('./data').Tokens | undefined} tokens
- * @param {Stretch} stretch
- */
-function isWordOf(tokens, stretch) {
-  return tokens?.words.some(([first, end]) => first === stretch.first && end === stretch.end) ?? false;
 }
 
 /** What is seen of an axis, the size of a cell and the room of a label. @typedef {{first: number, count: number, size: number, room: number}} LabelledAxis */

@@ -70,11 +70,12 @@ function statusSentences() {
   if (choice.part !== '') said.push(say('said_part'));
   if (choice.renormalise && weights && exact) said.push(say('said_renormalised'));
   else if (left && weights) said.push(say('said_sum_smaller'));
-  if (shown.words) said.push(say('said_words'));
-  else if (choice.words && !weights) said.push(say('said_words_without'));
-  if (!exact && (choice.words || choice.leave !== 'none' || choice.renormalise)) said.push(say('said_pooled_options'));
+  if (shown.words) said.push(say(shown.sentences ? 'said_sentences' : 'said_words'));
+  else if ((choice.words || choice.sentences) && !weights) said.push(say('said_words_without'));
+  if (!exact && (choice.words || choice.sentences || choice.leave !== 'none' || choice.renormalise)) said.push(say('said_pooled_options'));
   if (choice.threshold > 0) said.push(say('said_threshold', { threshold: shortNumber(choice.threshold) }));
   if (choice.strongest > 0) said.push(say('said_strongest', { count: choice.strongest }));
+  if (secondPage.leftOut > 0) said.push(say('said_second_left', { count: secondPage.leftOut }));
   return [...said, ...statusOfView(shown)];
 }
 
@@ -90,7 +91,7 @@ function statusOfView(shown) {
   }
   if (!map.exactCells) {
     const sizes = { rows: map.rows, columns: map.columns, queries: map.queries, keys: map.keys };
-    said.push(say(map.strongest ? 'said_pooled' : 'said_pooled_plain', sizes));
+    said.push(say(map.strongest ? 'said_pooled' : map.cells === undefined ? 'said_pooled_plain' : 'said_cells', { ...sizes, cells: inLanguage(map.cells ?? '') }));
   }
   const layout = mapView.layout;
   const ratio = window.devicePixelRatio || 1;

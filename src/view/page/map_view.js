@@ -10,6 +10,8 @@ const mapView = {
   size: '',
   width: 0,
   height: 0,
+  /** How far the wheel has turned beyond the end of the unit's zoom, as a factor. */
+  pull: 1,
 };
 
 /** Draws the chosen head's map. */
@@ -20,7 +22,7 @@ function drawMapView() {
   const box = byId('map', HTMLDivElement);
   if (!shown || !scale || !attention) return;
   const size = `${shown.queries.length} ${shown.keys.length}`;
-  if (mapView.size !== '' && size !== mapView.size) keepWindow({ row: 0, column: 0, zoom: 1 });
+  if (mapView.size !== '' && size !== mapView.size && page.choice.window === mapView.address) keepWindow({ row: 0, column: 0, zoom: 1 });
   mapView.size = size;
   if (page.choice.window !== mapView.address) readWindow();
   [mapView.width, mapView.height] = [box.clientWidth, box.clientHeight];
@@ -33,6 +35,7 @@ function drawMapView() {
     title: inLanguage(attention.title) || say('attention'), head: headNumber(attention, page.choice.head),
     queries: shown.map.queries, keys: shown.map.keys,
   }));
+  drawMinimap(shown, scale);
   drawMapCross();
 }
 
@@ -66,8 +69,9 @@ function drawMapCross() {
   const pinned = pinnedRow();
   for (const [panel, { map, layout }] of panelsOf(shown).entries()) {
     const pen = panelPen(canvasPen(context), panel);
-    if (pinned >= 0 && pinned !== page.cursor?.row) drawCross(pen, map, layout, { row: pinned, column: pinnedColumn() }, inks());
-    if (page.cursor) drawCross(pen, map, layout, page.cursor, inks());
+    const placed = (/** @type {{row: number, column: number | null}} */ place) => (map === page.other ? placeInOther(shown, place) : place);
+    if (pinned >= 0 && pinned !== page.cursor?.row) drawCross(pen, map, layout, placed({ row: pinned, column: pinnedColumn() }), inks());
+    if (page.cursor) drawCross(pen, map, layout, placed(page.cursor), inks());
   }
 }
 
@@ -112,7 +116,7 @@ function placeAt(x, y) {
  */
 function zoomMap(factor, point) {
   const layout = mapView.layout;
-  if (!layout) return;
+  if (!layout || zoomUnit(factor, point)) return;
   const zoom = Math.max(1, Math.min(mapView.window.zoom * factor, LARGEST_CELL / Math.min(layout.cellWidth, layout.cellHeight) * mapView.window.zoom));
   const done = Math.max(1, zoom) / mapView.window.zoom;
   const across = point ? (point.x - layout.left) / layout.cellWidth : layout.columns / 2;
@@ -330,7 +334,7 @@ function rankText(shown, row, column) {
   const query = shown.queries[row];
   const key = shown.keys[column];
   const cells = query && key ? (query.end - query.first) * (key.end - key.first) : 1;
-  return shown.map.exactCells ? say('rank', rankInRow(shown, row, column)) : say('rank_in_cells', { count: cells });
+  return shown.map.exactCells ? say('rank', rankInRow(shown, row, column)) : shown.map.cells === undefined ? say('rank_in_cells', { count: cells }) : inLanguage(shown.map.cells);
 }
 
 /** @returns {HTMLElement[]} */

@@ -12,10 +12,11 @@ const HIDDEN_CODE = 255;
 
 /**
  * @param {import('./data').View} view
+ * @param {number} [by] how far its blocks' numbers have moved
  * @returns {Promise<ThumbnailPictures>}
  */
-async function readThumbnails(view) {
-  const codes = new Uint8Array(await readBlock(view.thumbnails.block));
+async function readThumbnails(view, by = 0) {
+  const codes = new Uint8Array(await readBlock(view.thumbnails.block + by));
   const side = view.thumbnails.side;
   let next = 0;
   const starts = view.attentions.map((attention) =>

@@ -10,16 +10,20 @@
  * @property {Uint8Array | null} faint 1 where a cell is below the chosen limits
  * @property {import('./data').Tokens | undefined} queryTokens
  * @property {import('./data').Tokens | undefined} keyTokens
- * @property {boolean} words whether stretches are words
+ * @property {boolean} words whether stretches are words or sentences
+ * @property {boolean} sentences
  * @property {boolean} padded whether hidden cells behind the text's end are left out
  * @property {number} least of all finite values, and largest: the range of this map by itself
  * @property {number} largest
  * @property {{hidden: boolean, nan: boolean, minusInfinity: boolean, infinity: boolean}} has
  */
 
+/** What a row and a column stand for. @typedef {'tokens' | 'words' | 'sentences'} Unit */
+
 /**
  * @typedef {object} MapChoices
  * @property {boolean} words
+ * @property {boolean} sentences in their place
  * @property {'none' | 'first' | 'special'} leave
  * @property {boolean} renormalise
  * @property {number} threshold 0 = none
@@ -37,11 +41,14 @@
  * @returns {ShownMap}
  */
 function showMap(map, areWeights, queryTokens, keyTokens, choices) {
-  const words = choices.words && areWeights && map.exactCells;
+  const joins = areWeights && map.exactCells;
+  const sentences = choices.sentences && joins && (hasSentences(queryTokens) || hasSentences(keyTokens));
+  const words = sentences || (choices.words && joins);
+  const unit = sentences ? 'sentences' : words ? 'words' : 'tokens';
   const padded = map.exactCells && isPadded(map, endOfText(queryTokens, map.queries), endOfText(keyTokens, map.keys));
   const ends = padded ? [endOfText(queryTokens, map.queries), endOfText(keyTokens, map.keys)] : [map.queries, map.keys];
-  const queries = chosenStretches(map.rows, map.queries, words, queryTokens, choices.queryPart).filter(({ first }) => first < (ends[0] ?? 0));
-  const all = chosenStretches(map.columns, map.keys, words, keyTokens, choices.keyPart).filter(({ first }) => first < (ends[1] ?? 0));
+  const queries = chosenStretches(map, map.rows, map.queries, unit, queryTokens, choices.queryPart).filter(({ first }) => first < (ends[0] ?? 0));
+  const all = chosenStretches(map, map.columns, map.keys, unit, keyTokens, choices.keyPart).filter(({ first }) => first < (ends[1] ?? 0));
   const left = map.exactCells ? leftOut(choices.leave, keyTokens) : new Set();
   const keys = all.filter((stretch) => !isWithin(stretch, left));
   const asItIs = queries.length === map.rows && keys.length === map.columns;
@@ -51,7 +58,7 @@ function showMap(map, areWeights, queryTokens, keyTokens, choices) {
   const rows = queries.length;
   if (choices.renormalise && areWeights && map.exactCells) taken.values = dividedRows(taken.values, rows, keys.length);
   const faint = faintCells(taken.values, rows, keys.length, choices);
-  return { map, queries, keys, queryTokens, keyTokens, ...taken, faint, words, padded, ...contentsOf(taken.values, taken.hidden) };
+  return { map, queries, keys, queryTokens, keyTokens, ...taken, faint, words, sentences, padded, ...contentsOf(taken.values, taken.hidden) };
 }
 
 /**
@@ -71,16 +78,18 @@ function isPadded({ rows, columns, hidden }, queryEnd, keyEnd) {
 }
 
 /**
+ * @param {CellMap} map
  * @param {number} cells
  * @param {number} positions
- * @param {boolean} words
+ * @param {Unit} unit
  * @param {import('./data').Tokens | undefined} tokens
  * @param {Stretch | null} part
  */
-function chosenStretches(cells, positions, words, tokens, part) {
+function chosenStretches(map, cells, positions, unit, tokens, part) {
   let stretches;
-  if (words && tokens) stretches = wordPositions(tokens, positions);
-  else stretches = cells === positions ? singlePositions(cells) : joinedPositions(cells, positions);
+  if (unit === 'sentences' && hasSentences(tokens) && tokens) stretches = sentencePositions(tokens, positions);
+  else if (unit !== 'tokens' && tokens) stretches = wordPositions(tokens, positions);
+  else stretches = cells === positions ? singlePositions(cells) : joinedPositions(cells, positions, map.cells === undefined ? Math.floor : Math.ceil);
   return part ? stretches.filter(({ first, end }) => first >= part.first && end <= part.end) : stretches;
 }
 

@@ -3,8 +3,10 @@
  * @param {Partial<Choice>} part
  */
 function change(part) {
+  const { attention, head, other } = page.choice;
   Object.assign(page.choice, part);
   mendChoice(page.choice);
+  followOther({ attention, head, other });
   if (!('query' in part) && !('key' in part)) page.cursor = null;
   writeAddress();
   refresh().catch(showProblem);
@@ -20,6 +22,8 @@ async function refresh() {
   writeStatisticsList();
   writeTrail();
   showPairs().catch(showProblem);
+  showAnswer().catch(showProblem);
+  showDivergences().catch(showProblem);
   const place = chosenPlace();
   const maps = chosenMaps();
   const section = byId('attention', HTMLElement);
@@ -149,6 +153,7 @@ function listen() {
   listenToTabs();
   listenToOverview();
   listenToMap();
+  listenToMinimap();
   listenToPicture();
   listenToLines();
   listenToStrips();
@@ -158,6 +163,8 @@ function listen() {
   listenToEvidence();
   listenToQuestions();
   listenToStory();
+  listenToSecondPage();
+  listenToAnswer();
   listenToSearch();
   listenToExport();
   listenToKeys();
@@ -188,6 +195,13 @@ function listen() {
 /** Shows the page. */
 function start() {
   page.view = JSON.parse(document.getElementById('view')?.textContent ?? '');
+  addDivergence();
+  if (page.view.second === undefined) showPage();
+  else addSecondPage().then(showPage).catch(showUnnamed);
+}
+
+/** Shows what was read. */
+function showPage() {
   speech.language = page.view.language;
   page.choice = choiceOf(location.hash, page.view.language);
   speech.language = page.choice.language;
@@ -202,15 +216,20 @@ function start() {
   listen();
   beginStory();
   refresh().catch(showProblem);
-  readThumbnails(page.view).then((thumbnails) => {
+  (page.thumbnails ? Promise.resolve(page.thumbnails) : readThumbnails(page.view)).then((thumbnails) => {
     page.thumbnails = thumbnails;
     drawOverview();
     document.body.dataset['thumbnails'] = 'drawn';
   }).catch(showProblem);
 }
 
+/** @param {unknown} error before there is a place for it */
+function showUnnamed(error) {
+  document.body.prepend(make('p', { role: 'alert', text: say('unnamed_error', { reason: String(error) }) }));
+}
+
 try {
   start();
 } catch (error) {
-  document.body.prepend(make('p', { role: 'alert', text: say('unnamed_error', { reason: String(error) }) }));
+  showUnnamed(error);
 }

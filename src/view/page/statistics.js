@@ -51,7 +51,7 @@ function writeStatisticBar() {
   bar.hidden = choice.left !== 'statistic';
   if (bar.hidden) return;
   const statistic = view.statistics[choice.statistic];
-  fillSelect(byId('statistic', HTMLSelectElement), view.statistics.map(({ title }, index) => [String(index), inLanguage(title)]), String(choice.statistic));
+  fillSelect(byId('statistic', HTMLSelectElement), view.statistics.flatMap(({ name, title }, index) => (name === DIVERGENCE && byId('other-heads', HTMLButtonElement).hidden ? [] : [[String(index), inLanguage(title)]])), String(choice.statistic));
   byId('statistic-meaning', HTMLParagraphElement).textContent = statistic ? inLanguage(statistic.meaning) : '';
   const scale = statisticRange(choice.statistic);
   const canvas = make('canvas', { 'aria-hidden': 'true' });
@@ -116,10 +116,10 @@ function writeStatisticsList() {
   }
 }
 
-/** Statistics that are not zero for all heads, as the next token's of causal models are; what heads change comes first. */
+/** Statistics that are not zero for all heads, as the next token's of causal models are; what heads change, or how they differ, comes first. */
 function listedStatistics() {
   const heads = page.view.attentions.flatMap(({ heads: count }, attention) => Array.from({ length: count }, (_, head) => [attention, head]));
-  const isEffect = (/** @type {number} */ statistic) => Number(page.view.statistics[statistic]?.name === 'effect');
+  const isEffect = (/** @type {number} */ statistic) => Number(['effect', DIVERGENCE].includes(page.view.statistics[statistic]?.name ?? ''));
   return page.view.statistics.map((_, statistic) => statistic)
     .filter((statistic) => heads.some(([attention = 0, head = 0]) => statisticOf(attention, head, statistic)))
     .sort((a, b) => isEffect(b) - isEffect(a));

@@ -27,10 +27,15 @@ function lineOfTokens(tokens, pins, keys) {
   const count = Math.min(endOfText(tokens, tokens?.pieces.length ?? 0), MOST_LINE_TOKENS);
   const inWord = piecesInWords(tokens);
   const line = make('p', { class: 'line-of-tokens', dir: 'auto' });
+  const answer = chosenAnswer();
+  const answered = answer && answerTokens();
   for (let position = 0; position < count; ++position) {
     if (position > 0 && !inWord.has(position)) line.append(' ');
     const piece = make('bdi', { text: inWord.has(position) ? pieceAt(tokens, position).replace(/^(·|##)/, '') : pieceAt(tokens, position) });
     if (pins && position === page.choice.query) piece.classList.add('pinned-token');
+    const tint = tintOfSource(tokens, position);
+    if (tint !== null) [piece.style.backgroundColor, piece.style.color] = [colourOf(tint), readableOn(tint)];
+    if (answer && tokens === answered && position >= answer.first) piece.classList.add(position === page.choice.answer ? 'chosen-answer' : 'answer-token');
     if (position === page.choice.key && (keys && page.choice.left === 'pair')) piece.classList.add('pinned-key');
     if (pins || keys) piece.dataset['position'] = String(position);
     if (!pins) piece.dataset['side'] = 'key';

@@ -86,16 +86,6 @@ function directionOf(texts) {
 }
 
 /**
- * Positions of pieces that go on with a word.
- * @param {import('./data').Tokens | undefined} tokens
- */
-function piecesInWords(tokens) {
-  const inside = new Set();
-  for (const [first, end] of tokens?.words ?? []) for (let at = first + 1; at < end; ++at) inside.add(at);
-  return inside;
-}
-
-/**
  * @param {ShownMap} shown
  * @returns {(Node | string)[]}
  */

@@ -40,8 +40,11 @@ function shortText(tokens, most) {
   return text.length > most ? `${[...text].slice(0, most).join('')}…` : text;
 }
 
+/** Most letters of a sentence in one place. */
+const MOST_SENTENCE = 120;
+
 /**
- * The text of a stretch: of a word its pieces joined, of joined cells nothing.
+ * The text of a stretch: of a word its pieces joined, of a sentence its words, of joined cells nothing.
  * @param {import('./data').Tokens | undefined} tokens
  * @param {Stretch} stretch
  * @param {boolean} isWord
@@ -49,12 +52,14 @@ function shortText(tokens, most) {
 function textOf(tokens, stretch, isWord) {
   if (stretch.end - stretch.first === 1) return pieceAt(tokens, stretch.first);
   if (!isWord) return '';
+  const inWord = piecesInWords(tokens);
   let joined = '';
-  for (let position = stretch.first; position < stretch.end; ++position) {
+  for (let position = stretch.first; position < stretch.end && joined.length <= MOST_SENTENCE; ++position) {
     const piece = pieceAt(tokens, position);
-    joined += position > stretch.first ? piece.replace(/^(·|##)/, '') : piece;
+    const before = position > stretch.first && !inWord.has(position) && !/^[.,;:!?。，；：！？、]/.test(piece) ? ' ' : '';
+    joined += position > stretch.first ? before + piece.replace(/^(·|##)/, '') : piece;
   }
-  return joined;
+  return joined.length > MOST_SENTENCE ? `${[...joined].slice(0, MOST_SENTENCE).join('')}…` : joined;
 }
 
 /**
@@ -100,13 +105,11 @@ function singlePositions(count) {
  * Cells that stand for several positions.
  * @param {number} cells
  * @param {number} positions
+ * @param {(number: number) => number} [whole]
  * @returns {Stretch[]}
  */
-function joinedPositions(cells, positions) {
-  return Array.from({ length: cells }, (_, cell) => ({
-    first: Math.floor((cell * positions) / cells),
-    end: Math.floor(((cell + 1) * positions) / cells),
-  }));
+function joinedPositions(cells, positions, whole = Math.floor) {
+  return Array.from({ length: cells }, (_, cell) => ({ first: whole((cell * positions) / cells), end: whole(((cell + 1) * positions) / cells) }));
 }
 
 /**
@@ -126,6 +129,77 @@ function wordPositions(tokens, count) {
   }
   while (next < count) stretches.push({ first: next, end: ++next });
   return stretches;
+}
+
+/** What ends a sentence, with quotes and brackets behind it; a line end does too. */
+const SENTENCE_END = /[.!?…。！？]["'”’»)\]」』）]*$/;
+const BEHIND_SENTENCE = /^[”’»)\]」』）.!?…。！？]+$/;
+
+/**
+ * Sentences; special tokens stand by themselves.
+ * @param {import('./data').Tokens} tokens
+ * @param {number} count
+ * @returns {Stretch[]}
+ */
+function sentencePositions(tokens, count) {
+  const special = new Set(tokens.special);
+  /** @type {Stretch[]} */
+  const stretches = [];
+  let first = 0;
+  let quotes = 0;
+  let closing = false;
+  const end = (/** @type {number} */ at) => {
+    if (at > first) stretches.push({ first, end: at });
+    [first, quotes] = [at, 0];
+  };
+  // A straight quote closes what one before it in the sentence has opened.
+  const closes = (/** @type {string} */ piece) => BEHIND_SENTENCE.test(piece) || (piece === '"' && quotes % 2 === 1);
+  for (let at = 0; at < count; ++at) {
+    if (special.has(at)) {
+      end(at);
+      end(at + 1);
+      continue;
+    }
+    const raw = tokens.shown[at] ?? tokens.pieces[at] ?? '';
+    quotes += Number(pieceAt(tokens, at) === '"');
+    const ended = raw.includes('\n') || SENTENCE_END.test(raw.trim()) || (at > first && closing);
+    closing = ended && at + 1 < count && closes(pieceAt(tokens, at + 1));
+    if (ended && !closing) end(at + 1);
+  }
+  end(count);
+  return stretches;
+}
+
+/** @type {WeakMap<import('./data').Tokens, boolean>} */
+const knownSentences = new WeakMap();
+
+/**
+ * Whether a text has several sentences.
+ * @param {import('./data').Tokens | undefined} tokens
+ */
+function hasSentences(tokens) {
+  if (tokens === undefined || !hasNames(tokens)) return false;
+  const known = knownSentences.get(tokens) ?? sentencePositions(tokens, tokens.pieces.length).filter(({ first, end }) => end - first > 1).length > 1;
+  knownSentences.set(tokens, known);
+  return known;
+}
+
+/** @type {WeakMap<import('./data').Tokens, Set<number>>} */
+const knownInside = new WeakMap();
+
+/**
+ * Positions of pieces that go on with a word.
+ * @param {import('./data').Tokens | undefined} tokens
+ * @returns {Set<number>}
+ */
+function piecesInWords(tokens) {
+  const known = tokens && knownInside.get(tokens);
+  if (known) return known;
+  /** @type {Set<number>} */
+  const inside = new Set();
+  for (const [first, end] of tokens?.words ?? []) for (let at = first + 1; at < end; ++at) inside.add(at);
+  if (tokens) knownInside.set(tokens, inside);
+  return inside;
 }
 
 /** @param {import('./data').Tokens | undefined} tokens */

@@ -169,7 +169,10 @@ async function writeWhatIf() {
   const truth = { weights: known.weights, hidden: known.hidden, output: outputOf(known.vectors, known.weights) };
   const result = byId('what-if-result', HTMLDivElement);
   const focused = result.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement).dataset['key'] : undefined;
-  result.replaceChildren(...changeReadout(known, changes, truth, changedRow(known, changes)));
+  const made = changedRow(known, changes);
+  const lens = await lensReadout(known, truth, made);
+  if (whatIf.wanted !== wanted) return;
+  result.replaceChildren(...changeReadout(known, changes, truth, made), ...lens);
   if (focused !== undefined) /** @type {HTMLElement | null} */ (result.querySelector(`[data-key="${focused}"]`))?.focus();
 }
 
@@ -225,6 +228,49 @@ function changeReadout(known, changes, truth, made) {
     ...(known.meta.biased && !known.bias ? [make('p', { class: 'quiet', text: say('what_without_bias') })] : []),
     make('p', { class: 'quiet', text: say('what_exact', { error: shortNumber(Number(off.toPrecision(1))) }) }),
   ];
+}
+
+/**
+ * The probabilities of a prediction's likeliest tokens if the output of the head were another one and all other parts of
+ * the residual stream, and the norms' denominators, stayed as they are.
+ * @param {{softcap?: number, tokens: {probability: number, logit: number}[]}} lens
+ * @param {ArrayLike<number>} directions [tokens, width of values]
+ * @param {Float64Array} change of the output
+ */
+function changedPredictions({ softcap, tokens }, directions, change) {
+  const capped = (/** @type {number} */ logit) => (softcap === undefined ? logit : softcap * Math.tanh(logit / softcap));
+  const factors = tokens.map(({ logit }, token) => {
+    const added = change.reduce((sum, part, at) => sum + part * (directions[token * change.length + at] ?? 0), 0);
+    return Math.exp(capped(logit + added) - capped(logit));
+  });
+  const others = 1 - tokens.reduce((sum, { probability }) => sum + probability, 0);
+  const all = tokens.reduce((sum, { probability }, token) => sum + probability * (factors[token] ?? 1), Math.max(0, others));
+  return tokens.map(({ probability }, token) => (probability * (factors[token] ?? 1)) / all);
+}
+
+/**
+ * What is predicted at the query, beside the true probabilities.
+ * @param {KnownRow} known
+ * @param {SoftmaxRow} truth
+ * @param {SoftmaxRow} made
+ * @returns {Promise<HTMLElement[]>}
+ */
+async function lensReadout({ query }, truth, made) {
+  const { predictions, lens } = page.view.samples[page.choice.sample] ?? {};
+  const block = chosenPlace()?.lens?.[page.choice.head];
+  if (!predictions?.length) return [];
+  if (!lens || !block) return [make('p', { class: 'quiet', text: say('what_lens_missing') })];
+  if (query !== lens.position) return [make('p', { class: 'quiet', text: say('what_lens_elsewhere', { query: placeName(queryTokens(), { first: lens.position, end: lens.position + 1 }, false) }) })];
+  const directions = decodeCells(block, await readBlock(block.cells), true).values;
+  const changed = changedPredictions(lens, directions, made.output.map((part, at) => part - (truth.output[at] ?? 0)));
+  const high = Math.max(...changed, ...lens.tokens.map(({ probability }) => probability), 1e-30);
+  const rows = lens.tokens.map(({ text, probability }, token) => {
+    const before = barFromZero(probability, 0, high);
+    before.classList.add('before');
+    return make('tr', {}, [make('th', { scope: 'row' }, [predictedToken(text)]), make('td', { class: 'bars' }, [before, barFromZero(changed[token] ?? 0, 0, high)]),
+      make('td', { text: probability.toFixed(3) }), make('td', { text: (changed[token] ?? 0).toFixed(3) })]);
+  });
+  return [make('table', { class: 'what-if lens' }, [make('caption', { text: say('what_lens') }), make('tbody', {}, rows)])];
 }
 
 /** @param {Partial<Changes>} part */

@@ -10,7 +10,7 @@ const page = makePage('compared', model(2, 2, pieces));
 
 test('two heads are side by side with their difference', async () => {
   await withPage(page, async (view) => {
-    assert.deepEqual(await view.locator('#other option').allInnerTexts(), ['Compare with…', 'Head 1', 'Head 0']);
+    assert.deepEqual(await view.locator('#other option').allInnerTexts(), ['Compare with…', 'Head 1', 'Head 0', 'Another page…']);
     await view.selectOption('#other', '0:1:0');
     await ready(view);
     assert.equal(await view.evaluate(() => panelsOf(chosenMap()).length), 3);

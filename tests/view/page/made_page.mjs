@@ -103,17 +103,17 @@ export function softWeights(queries, keys, seed, causal = false) {
 
 /**
  * Writes a page. An attention is {name, title, stack, samples: [{queries, keys, query_tokens,
- * key_tokens, same_positions, hidden_because, vectors: (blocks) => Vectors, maps: [{tensor, title, diverging, range, heads: [cells]}]}]}.
+ * key_tokens, same_positions, hidden_because, vectors: (blocks) => Vectors, lens: (blocks) => CellBlock[], maps: [{tensor, title, diverging, range, heads: [cells]}]}]}.
  */
 export function makePage(name, { type = 'float32', side = 32, attentions, tokens, pictures, ...rest }, change = (html) => html) {
   const blocks = new Blocks();
   const thumbnails = [];
   const written = attentions.map(({ samples, ...attention }) => ({
     heads_a_group: 1, heads: samples[0].maps[0].heads.length, ...attention,
-    samples: samples.map(({ maps, vectors, ...place }) => {
+    samples: samples.map(({ maps, vectors, lens, ...place }) => {
       maps[0].heads.forEach((map) => Array.isArray(map) && thumbnails.push(thumbnailOf(map, place.queries, place.keys, side)));
       return {
-        same_positions: true, query_tokens: 0, key_tokens: 0, hidden_because: [], ...place, ...(vectors ? { vectors: vectors(blocks) } : {}),
+        same_positions: true, query_tokens: 0, key_tokens: 0, hidden_because: [], ...place, ...(vectors ? { vectors: vectors(blocks) } : {}), ...(lens ? { lens: lens(blocks) } : {}),
         maps: maps.map(({ heads, ...tensor }) => ({
           title: 'Attention Weight', range: [0, 1], diverging: false, ...tensor,
           heads: heads.map((map) => (Array.isArray(map) ? cellBlock(blocks, map, tensor.type ?? type, place.queries, place.keys, tensor.diverging) : map(blocks))),

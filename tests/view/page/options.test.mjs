@@ -53,7 +53,7 @@ test('words take the place of pieces: columns are summed and rows averaged', asy
     await view.selectOption('#tensor', 'scores');
     await ready(view);
     assert.equal(await view.evaluate(() => chosenMap().keys.length), 6);
-    assert.match(await textIn(view, 'status'), /Pieces of scores are not joined/);
+    assert.match(await textIn(view, 'status'), /Scores are not joined to words or sentences/);
   });
 });
 

@@ -91,3 +91,29 @@ test('the address holds the pinned cell and what is tried', async () => {
     assert.equal(await view.evaluate(() => location.hash), '#query=3&key=2');
   }, { hash: 'query=3&key=2&what=t0.5' });
 });
+
+test('the prediction moves with the output of the head, all other parts staying as they are', async () => {
+  const directions = [[1, 0], [0, -1]];
+  const seen = structuredClone({ ...made, attentions: [] });
+  const [attention] = made.attentions;
+  seen.attentions = [{ ...attention, samples: [{ ...attention.samples[0], lens: (blocks) => [{ type: 'float32', rows: 2, columns: 2, error: 0, cells: blocks.add(Float32Array.from(directions.flat())) }] }] }];
+  const tokens = [{ text: ' on', probability: 0.6, logit: 2 }, { text: ' off', probability: 0.3, logit: 1.3 }];
+  const output = (row) => [0, 1].map((part) => row.reduce((sum, weight, at) => sum + (weight ?? 0) * value[at][part], 0));
+  const [true_, tried] = [output(weights[3]), output(softmax(scores(3).map((score) => score / 2)))];
+  for (const softcap of [undefined, 4]) {
+    const capped = (logit) => (softcap === undefined ? logit : softcap * Math.tanh(logit / softcap));
+    const factors = tokens.map(({ logit }, at) => Math.exp(capped(logit + directions[at].reduce((sum, g, part) => sum + g * (tried[part] - true_[part]), 0)) - capped(logit)));
+    const all = 0.1 + 0.6 * factors[0] + 0.3 * factors[1];
+    const page = makePage(`lens_${softcap}`, { ...seen, samples: [{ title: 'a b c d', predictions: [{ position: 3, likeliest: tokens }], lens: { position: 3, tokens, ...(softcap ? { softcap } : {}) } }] });
+    await withPage(page, async (view) => {
+      await open(view, 3, () => view.fill('#what-temperature', '2'));
+      await view.waitForFunction((wanted) => document.querySelector('table.lens')?.innerText.includes(wanted), three(0.6 * factors[0] / all));
+      const rows = await table(view);
+      assert.deepEqual(rows.on, ['0.600', three(0.6 * factors[0] / all)]);
+      assert.deepEqual(rows.off, ['0.300', three(0.3 * factors[1] / all)]);
+      assert.deepEqual(await problemsOf(view), []);
+      await pointAtCell(view, 2, 0, true);
+      await view.waitForFunction(() => /The prediction is made at query "d" \(3\)/.test(document.getElementById('what-if-result').innerText));
+    });
+  }
+});
