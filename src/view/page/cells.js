@@ -54,13 +54,29 @@ function bytesOfBase64(text) {
 }
 
 /**
+ * The text of `block-N`; while the page is being read, blocks follow the script.
+ * @param {import('./data').Block} block
+ * @returns {Promise<string | null>} null where there is none
+ */
+async function textOfBlock(block) {
+  const added = addedBlocks.get(block);
+  if (added !== undefined) return added;
+  for (;;) {
+    const element = document.getElementById(`block-${block}`);
+    // The text of the last element may not be there to its end.
+    if (document.readyState !== 'loading' || element?.nextElementSibling) return element?.textContent ?? null;
+    await new Promise((resolve) => { setTimeout(resolve, 10); });
+  }
+}
+
+/**
  * The bytes of `block-N`.
  * @param {import('./data').Block} block
  * @returns {Promise<ArrayBuffer>}
  */
 async function readBlock(block) {
-  const text = addedBlocks.get(block) ?? document.getElementById(`block-${block}`)?.textContent;
-  if (text === undefined || text === null) throw new Error(`block ${block} is missing`);
+  const text = await textOfBlock(block);
+  if (text === null) throw new Error(`block ${block} is missing`);
   const inflated = new DecompressionStream('deflate-raw');
   const writer = inflated.writable.getWriter();
   // A damaged block is reported by the reading side; the writing side would report it once more.

@@ -54,6 +54,7 @@ function firstChoice() {
  * @property {Cursor | null} cursor
  * @property {number[]} found positions of tokens that were searched
  * @property {number} turn
+ * @property {number} sizes how many times the sizes of the page's parts have changed
  * @property {string} problem why nothing can be shown
  * @property {ThumbnailPictures | null} thumbnails
  * @property {{attention: number, head: number} | null} pointedHead of the overview
@@ -68,7 +69,7 @@ function firstChoice() {
 /** @type {Page} */
 const page = {
   view: /** @type {import('./data').View} */ (/** @type {unknown} */ (null)),
-  choice: /** @type {Choice} */ (/** @type {unknown} */ (null)), shown: new Map(), other: null, cursor: null, found: [], turn: 0, problem: '', thumbnails: null, pointedHead: null,
+  choice: /** @type {Choice} */ (/** @type {unknown} */ (null)), shown: new Map(), other: null, cursor: null, found: [], turn: 0, sizes: 0, problem: '', thumbnails: null, pointedHead: null,
 };
 
 /** @returns {import('./data').Attention | undefined} */
@@ -279,7 +280,7 @@ function addressValue(name, text, first) {
 }
 
 /** The time at which the address is written after what changes many times a second. */
-const addressTimer = { waiting: 0 };
+const addressTimer = { waiting: 0, frame: 0 };
 
 /** Shows the present choice in the address when it has not changed for a moment: browsers bound how often. */
 function writeAddressSoon() {
@@ -287,9 +288,21 @@ function writeAddressSoon() {
   addressTimer.waiting = window.setTimeout(writeAddress, 250);
 }
 
+/** Shows the present choice in the address when what was chosen has been drawn, which comes first. */
+function writeAddressThen() {
+  cancelAnimationFrame(addressTimer.frame);
+  addressTimer.frame = requestAnimationFrame(() => {
+    addressTimer.frame = 0;
+    clearTimeout(addressTimer.waiting);
+    addressTimer.waiting = window.setTimeout(writeAddress, 0);
+  });
+}
+
 /** Shows the present choice in the address, without a new entry in the history. */
 function writeAddress() {
   clearTimeout(addressTimer.waiting);
+  cancelAnimationFrame(addressTimer.frame);
+  [addressTimer.waiting, addressTimer.frame] = [0, 0];
   // A page within another one, as notebooks have it, has no address of its own.
   if (location.protocol === 'about:') return;
   const address = addressOf(page.choice, page.view.language);

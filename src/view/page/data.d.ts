@@ -4,7 +4,7 @@
  * The JSON text of a `View` is in `<script type="application/json" id="view">`; `<`, U+2028 and
  * U+2029 are escaped in it, so that no label ends the element. Each block of numbers is in
  * `<script type="text/plain" id="block-N">` as base64 of a raw deflate stream, which
- * `DecompressionStream("deflate-raw")` reads; blocks are read when they are needed only.
+ * `DecompressionStream("deflate-raw")` reads; blocks are read when they are needed only, and follow the script, that of thumbnails first.
  * All numbers in blocks are little endian.
  */
 

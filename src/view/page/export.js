@@ -376,7 +376,10 @@ function listenToExport() {
   byId('export-svg', HTMLButtonElement).addEventListener('click', saveSvg);
   byId('export-csv', HTMLButtonElement).addEventListener('click', saveCsv);
   const copies = /** @type {[string, TextName, () => [string, HTMLTextAreaElement | null]][]} */ ([
-    ['copy-address', 'copy_address', () => [location.href, null]],
+    ['copy-address', 'copy_address', () => {
+      writeAddress();
+      return [location.href, null];
+    }],
     ['copy-command', 'copy_command', () => [byId('command', HTMLTextAreaElement).value, byId('command', HTMLTextAreaElement)]],
   ]);
   for (const [id, name, take] of copies) {

@@ -17,6 +17,11 @@ function writeLegend() {
   byId('legend-keys', HTMLUListElement).hidden = lines;
   byId('legend-lines', HTMLUListElement).hidden = !lines;
   if (!scale || !maps) return;
+  const keys = shown ? keysOfLegend(shown, scale) : [];
+  const legend = byId('legend', HTMLDivElement);
+  const wanted = JSON.stringify([scale.low, scale.high, scale.log, scale.map.table, window.innerWidth, window.devicePixelRatio, inLanguage(maps.title), keys, speech.language]);
+  if (legend.dataset['wanted'] === wanted) return;
+  legend.dataset['wanted'] = wanted;
   byId('legend-title', HTMLSpanElement).textContent = inLanguage(maps.title);
   const width = Math.min(260, Math.max(120, Math.round(window.innerWidth * 0.2)));
   paintColours(byId('legend-colours', HTMLCanvasElement), scale, width, 12);
@@ -28,7 +33,7 @@ function writeLegend() {
   const box = byId('legend-ticks', HTMLDivElement);
   box.style.width = `${width}px`;
   box.replaceChildren(...ticks);
-  byId('legend-keys', HTMLUListElement).replaceChildren(...(shown ? keysOfLegend(shown, scale) : []).map(({ colour, text }) => {
+  byId('legend-keys', HTMLUListElement).replaceChildren(...keys.map(({ colour, text }) => {
     const swatch = make('span', { class: 'swatch', 'aria-hidden': 'true' });
     swatch.style.backgroundColor = colour;
     return make('li', {}, [swatch, text]);

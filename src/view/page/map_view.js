@@ -10,6 +10,8 @@ const mapView = {
   size: '',
   width: 0,
   height: 0,
+  /** `Page.sizes` that they were measured at. */
+  sizes: -1,
   /** How far the wheel has turned beyond the end of the unit's zoom, as a factor. */
   pull: 1,
 };
@@ -25,18 +27,35 @@ function drawMapView() {
   if (mapView.size !== '' && size !== mapView.size && page.choice.window === mapView.address) keepWindow({ row: 0, column: 0, zoom: 1 });
   mapView.size = size;
   if (page.choice.window !== mapView.address) readWindow();
-  [mapView.width, mapView.height] = [box.clientWidth, box.clientHeight];
-  const context = fitCanvas(byId('map-cells', HTMLCanvasElement), mapView.width, mapView.height);
-  context.clearRect(0, 0, mapView.width, mapView.height);
+  if (mapView.sizes !== page.sizes || mapView.width === 0) [mapView.width, mapView.height, mapView.sizes] = [box.clientWidth, box.clientHeight, page.sizes];
   mapView.layout = layOutMap(shown, panelSize().width, panelSize().height, mapView.window);
-  if (page.other) drawPanels(canvasPen(context), shown, page.other, scale, inks());
-  else drawMap(canvasPen(context), shown, scale, mapView.layout, inks(), window.devicePixelRatio || 1);
+  drawCells(shown, scale, mapView.layout);
   box.setAttribute('aria-label', say('map_label', {
     title: inLanguage(attention.title) || say('attention'), head: headNumber(attention, page.choice.head),
     queries: shown.map.queries, keys: shown.map.keys,
   }));
   drawMinimap(shown, scale);
   drawMapCross();
+}
+
+/** What was drawn last of cells and labels. @type {{key: string, shown: ShownMap | null, other: ShownMap | null}} */
+const drawnCells = { key: '', shown: null, other: null };
+
+/**
+ * Draws cells and labels, unless just these are there: a pinned cell changes none of them.
+ * @param {ShownMap} shown
+ * @param {ColourScale} scale
+ * @param {MapLayout} layout
+ */
+function drawCells(shown, scale, layout) {
+  const { width, height } = mapView;
+  const key = JSON.stringify([width, height, layout, scale.low, scale.high, scale.log, scale.map, page.found, inks(), window.devicePixelRatio, speech.language, page.other && namesOfPanels()]);
+  if (drawnCells.key === key && drawnCells.shown === shown && drawnCells.other === page.other) return;
+  Object.assign(drawnCells, { key, shown, other: page.other });
+  const context = fitCanvas(byId('map-cells', HTMLCanvasElement), width, height);
+  context.clearRect(0, 0, width, height);
+  if (page.other) drawPanels(canvasPen(context), shown, page.other, scale, inks());
+  else drawMap(canvasPen(context), shown, scale, layout, inks(), window.devicePixelRatio || 1);
 }
 
 /**

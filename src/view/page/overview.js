@@ -146,7 +146,12 @@ function stacksOfView() {
 }
 
 /** State that the overview was drawn for, so that nothing is drawn twice. */
-const drawn = { grids: '', pictures: '' };
+const drawn = {
+  grids: '', pictures: '',
+  /** What the sizes of places depend on, so that they are not measured again. */
+  sizes: '',
+  stacks: /** @type {{stack: Stack, grid: GridSize}[]} */ ([]),
+};
 
 const HEADER_WIDTH = 26;
 
@@ -198,8 +203,13 @@ function drawOverview() {
   const box = byId('stacks', HTMLDivElement);
   box.hidden = choice.left === 'list';
   if (box.hidden) return;
-  const size = placeSize();
-  const stacks = stacksOfView().map((stack) => ({ stack, grid: gridSize(stack, size) }));
+  const sizes = JSON.stringify([page.sizes, choice.left, choice.enlarged, choice.statistic, speech.language, window.innerHeight]);
+  if (sizes !== drawn.sizes) {
+    const size = placeSize();
+    drawn.stacks = stacksOfView().map((stack) => ({ stack, grid: gridSize(stack, size) }));
+    drawn.sizes = sizes;
+  }
+  const { stacks } = drawn;
   const grids = JSON.stringify([speech.language, stacks.map(({ grid }) => grid), choice.sample, choice.left]);
   if (grids !== drawn.grids) {
     box.replaceChildren(...stacks.map(({ stack, grid }) => makeGrid(stack, grid)));

@@ -48,7 +48,7 @@ function fillSelect(select, options, chosen) {
     select.dataset['options'] = wanted;
     select.replaceChildren(...options.map(([value, text]) => make('option', { value, text })));
   }
-  select.value = chosen;
+  if (select.value !== chosen) select.value = chosen;
 }
 
 /**

@@ -50,9 +50,12 @@ function presentQuestion() {
 /** Writes the question, and what its answer was. */
 function writeQuestions() {
   const box = byId('questions', HTMLDetailsElement);
-  const question = presentQuestion();
-  box.hidden = question === null || page.choice.view !== 'map';
-  if (!question || !box.open) return;
+  const shown = chosenMap();
+  box.hidden = !shown?.map.exactCells || !areWeights() || shown.words || page.choice.view !== 'map';
+  // What is asked is found among all cells.
+  const question = box.open && !box.hidden ? presentQuestion() : null;
+  if (box.open && !question) box.hidden = true;
+  if (!question) return;
   const name = (/** @type {import('./data').Tokens | undefined} */ tokens, /** @type {number} */ at) => placeName(tokens, { first: at, end: at + 1 }, false);
   const text = say(question.text, { query: name(queryTokens(), question.query), key: name(keyTokens(), question.key) });
   const answers = question.answers.map((answer) => {

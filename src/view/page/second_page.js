@@ -54,6 +54,8 @@ function counterpartOf(other, index) {
  * @returns {Promise<number>} the first of the samples
  */
 async function addPage(html, name) {
+  // The numbers of the blocks here are known when all of them are there.
+  while (window.document.readyState === 'loading') await new Promise((resolve) => { setTimeout(resolve, 10); });
   const document = new DOMParser().parseFromString(html, 'text/html');
   /** @type {import('./data').View | null} */
   let other = null;

@@ -8,7 +8,7 @@ function change(part) {
   mendChoice(page.choice);
   followOther({ attention, head, other });
   if (!('query' in part) && !('key' in part)) page.cursor = null;
-  writeAddress();
+  writeAddressThen();
   refresh().catch(showProblem);
 }
 
@@ -183,6 +183,7 @@ function listen() {
   let waiting = 0;
   const sizes = new ResizeObserver(() => {
     cancelAnimationFrame(waiting);
+    ++page.sizes;
     waiting = requestAnimationFrame(() => {
       drawOverview();
       redraw();

@@ -4,12 +4,17 @@ const MOST_LINE_TOKENS = 400;
 /** Writes the text that the maps are of, what the head looks at, and what a model predicts. */
 function writeTextLine() {
   const box = byId('text-line', HTMLDivElement);
+  byId('head-sentence', HTMLParagraphElement).textContent = headSentence();
+  writePredictions();
+  const { sample, query, key, left, answer } = page.choice;
+  const place = chosenPlace();
+  const wanted = JSON.stringify([sample, place?.query_tokens, place?.key_tokens, place?.picture, query, key, left, answer, answerView.sources && answerView.wanted, speech.language, isDark()]);
+  if (box.dataset['wanted'] === wanted) return;
+  box.dataset['wanted'] = wanted;
   // Patches have their picture in place of a text.
   const both = chosenPicture() ? [] : [...new Set([queryTokens(), keyTokens()])].filter((tokens) => hasNames(tokens));
   box.hidden = both.length === 0;
   box.replaceChildren(...both.map((tokens) => lineOfTokens(tokens, tokens === queryTokens(), tokens === keyTokens())));
-  byId('head-sentence', HTMLParagraphElement).textContent = headSentence();
-  writePredictions();
   byId('by-layer', HTMLDivElement).replaceChildren(...predictionsByLayer());
 }
 

@@ -162,6 +162,7 @@ function sentencePositions(tokens, count) {
     }
     const raw = tokens.shown[at] ?? tokens.pieces[at] ?? '';
     quotes += Number(pieceAt(tokens, at) === '"');
+    /** @type {boolean} */
     const ended = raw.includes('\n') || SENTENCE_END.test(raw.trim()) || (at > first && closing);
     closing = ended && at + 1 < count && closes(pieceAt(tokens, at + 1));
     if (ended && !closing) end(at + 1);

@@ -142,7 +142,7 @@ function pageText(view, blocks) {
   const parts = {
     '{{language}}': view.language === 'zh' ? 'zh-CN' : 'en',
     '{{head}}': `<meta http-equiv="Content-Security-Policy" content="${policy}">\n<title>test</title>\n<style>${style}</style>`,
-    '{{data}}': `${data}<script type="application/json" id="view">${json}</script>\n<script>${script}</script>`,
+    '{{data}}': `<script type="application/json" id="view">${json}</script>\n<script>${script}</script>\n${data}`,
   };
   return read('page.html').replace(/\{\{\w+\}\}/g, (mark) => parts[mark]);
 }
